@@ -1,0 +1,230 @@
+//! How one band is shared: the paper's adaptive allocation, and the equal split to compare it with.
+//!
+//! Whoever takes part finishes together. The round time T̂(K) is the one root of
+//! Σ_{n∈K} t_n/(T − τ_n) = f_tot above max τ, and device n gets f_n = t_n/(T̂ − τ_n). The same equation
+//! with q_n·t_n over the whole fleet is the paper's T(q) under the expected bandwidth, so it is solved
+//! here for both.
+
+use crate::fleet::Fleet;
+use crate::units::Mbps;
+
+/// Something to compute, then to send over the shared band.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    /// τ: no share of the band is used before this.
+    pub compute_secs: f64,
+    /// What has to pass through the band: t_n (or q_n·t_n in expectation).
+    pub load_mbit: f64,
+}
+
+/// When jobs that share a band all finish.
+///
+/// Kept as two parts, because T̂ − τ_n is what the shares divide by: with τ = 1000 s and an upload of a
+/// microsecond, the difference of two rounded sums would have lost it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Finish {
+    /// max τ.
+    pub slowest_compute_secs: f64,
+    /// T̂ − max τ.
+    pub tail_secs: f64,
+}
+
+impl Finish {
+    /// T̂.
+    pub fn round_secs(self) -> f64 {
+        self.slowest_compute_secs + self.tail_secs
+    }
+
+    /// T̂ − τ: what is left for sending.
+    pub fn upload_secs(self, compute_secs: f64) -> f64 {
+        self.tail_secs + (self.slowest_compute_secs - compute_secs)
+    }
+
+    /// The share of the band with which `job` finishes exactly at T̂; 0 for a job with nothing to send.
+    pub fn share_mbps(self, job: Job) -> f64 {
+        if job.load_mbit > 0.0 { job.load_mbit / self.upload_secs(job.compute_secs) } else { 0.0 }
+    }
+}
+
+/// Solves Σ load/(T − τ) = band for T > max τ.
+///
+/// Newton's method on 1/Σ(·) − 1/band, as a function of the tail T − max τ. That function is increasing
+/// and concave (it is the parallel sum of straight lines), so from any point below the root Newton climbs
+/// to it without ever passing it; for a single job, or for equal ones, it is a straight line and one step
+/// is exact. Jobs with nothing to send only hold T up to their τ: if the others are done by then, the
+/// tail is 0 and part of the band stays unused. No jobs at all: 0.
+pub fn finish_together<I>(jobs: I, band: Mbps) -> Finish
+where
+    I: Iterator<Item = Job> + Clone,
+{
+    let band_mbps = band.get();
+    let slowest = jobs.clone().fold(0.0_f64, |slowest, job| slowest.max(job.compute_secs));
+    let senders = jobs.filter(|job| job.load_mbit > 0.0);
+
+    // Alone on the band, each job would need this much: the root lies at the largest of these or above.
+    let lower_bound =
+        |tail: f64, job: Job| tail.max(job.load_mbit / band_mbps - (slowest - job.compute_secs));
+    let mut tail = senders.clone().fold(0.0, lower_bound);
+
+    // Quadratic convergence from below: six steps are usual; the bound is for the peace of mind.
+    for _ in 0..100 {
+        let (mut demand, mut slope) = (0.0, 0.0);
+        for job in senders.clone() {
+            let share = job.load_mbit / (tail + (slowest - job.compute_secs));
+            demand += share;
+            slope += share * share / job.load_mbit;
+        }
+        let step = demand * (demand - band_mbps) / (band_mbps * slope);
+        // Written so that NaN (no senders) ends it too.
+        if !(step > tail * 1e-15) {
+            break;
+        }
+        tail += step;
+    }
+    Finish { slowest_compute_secs: slowest, tail_secs: tail }
+}
+
+/// What one device gets in one round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// Position in the fleet.
+    pub device: usize,
+    /// f_n.
+    pub mbps: f64,
+    /// τ_n.
+    pub compute_secs: f64,
+    /// t_n/f_n.
+    pub upload_secs: f64,
+}
+
+/// A realised cohort's round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allocation {
+    /// When the last one finishes.
+    pub round_secs: f64,
+    /// In the order of the cohort.
+    pub shares: Vec<Share>,
+}
+
+/// The jobs of a cohort of positions in `fleet`.
+pub fn jobs<'a>(fleet: &'a Fleet, cohort: &'a [usize]) -> impl Iterator<Item = Job> + Clone + 'a {
+    cohort.iter().map(|&n| Job { compute_secs: fleet.compute_secs()[n], load_mbit: fleet.comm_secs()[n] })
+}
+
+/// The adaptive allocation: all finish together, in the shortest possible round.
+pub fn allocate(fleet: &Fleet, cohort: &[usize], band: Mbps) -> Allocation {
+    let finish = finish_together(jobs(fleet, cohort), band);
+    let shares = cohort.iter().zip(jobs(fleet, cohort)).map(|(&device, job)| Share {
+        device,
+        mbps: finish.share_mbps(job),
+        compute_secs: job.compute_secs,
+        upload_secs: if job.load_mbit > 0.0 { finish.upload_secs(job.compute_secs) } else { 0.0 },
+    });
+    Allocation { round_secs: finish.round_secs(), shares: shares.collect() }
+}
+
+/// The baseline: everybody gets the same share, and the last one to finish ends the round.
+pub fn allocate_equal(fleet: &Fleet, cohort: &[usize], band: Mbps) -> Allocation {
+    let mbps = band.get() / cohort.len().max(1) as f64;
+    let shares: Vec<Share> = cohort
+        .iter()
+        .zip(jobs(fleet, cohort))
+        .map(|(&device, job)| Share {
+            device,
+            mbps,
+            compute_secs: job.compute_secs,
+            upload_secs: job.load_mbit / mbps,
+        })
+        .collect();
+    let round_secs =
+        shares.iter().fold(0.0_f64, |last, share| last.max(share.compute_secs + share.upload_secs));
+    Allocation { round_secs, shares }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn band(mbps: f64) -> Mbps {
+        Mbps::new(mbps).unwrap()
+    }
+
+    fn round_secs(jobs: &[Job], mbps: f64) -> f64 {
+        finish_together(jobs.iter().copied(), band(mbps)).round_secs()
+    }
+
+    fn job(compute_secs: f64, load_mbit: f64) -> Job {
+        Job { compute_secs, load_mbit }
+    }
+
+    #[test]
+    fn closed_forms() {
+        assert_eq!(round_secs(&[], 100.0), 0.0, "an empty cohort");
+        assert_eq!(round_secs(&[job(2.0, 50.0)], 100.0), 2.5, "alone on the band");
+        assert_eq!(round_secs(&[job(1.0, 10.0); 4], 10.0), 5.0, "four equal devices");
+        // 1/(T−1) + 1/(T−2) = 1 has the root (5 + √5)/2 above 2.
+        let two = round_secs(&[job(1.0, 1.0), job(2.0, 1.0)], 1.0);
+        assert!((two - (5.0 + 5.0_f64.sqrt()) / 2.0).abs() < 1e-14, "{two}");
+    }
+
+    #[test]
+    fn nothing_to_send_only_holds_the_round_up() {
+        assert_eq!(round_secs(&[job(3.0, 0.0), job(7.0, 0.0)], 1.0), 7.0);
+        assert_eq!(round_secs(&[job(9.0, 0.0), job(1.0, 2.0)], 1.0), 9.0, "the sender is done at 3");
+        assert_eq!(round_secs(&[job(2.0, 0.0), job(1.0, 5.0)], 1.0), 6.0, "the sender is done at 6");
+    }
+
+    #[test]
+    fn a_tiny_upload_after_a_long_computation_keeps_its_digits() {
+        let jobs = [job(1e9, 1e-9), job(1e9, 3e-9)];
+        let finish = finish_together(jobs.iter().copied(), band(1e9));
+        assert!((finish.tail_secs / 4e-18 - 1.0).abs() < 1e-12, "{finish:?}");
+        assert!((finish.share_mbps(jobs[1]) / 7.5e8 - 1.0).abs() < 1e-12);
+    }
+
+    fn any_job() -> impl Strategy<Value = Job> {
+        let log = |low: f64, high: f64| (low..high).prop_map(f64::exp);
+        let zero_or = |log| prop_oneof![1 => Just(0.0), 9 => log];
+        (zero_or(log(-9.0, 9.0).boxed()), log(-9.0, 9.0))
+            .prop_map(|(compute_secs, load_mbit)| Job { compute_secs, load_mbit })
+    }
+
+    proptest! {
+        #[test]
+        fn all_finish_together_and_shares_sum_to_the_band(
+            jobs in prop::collection::vec(any_job(), 1..40), mbps in 0.01..1000.0_f64,
+        ) {
+            let finish = finish_together(jobs.iter().copied(), band(mbps));
+            let total: f64 = jobs.iter().map(|&job| finish.share_mbps(job)).sum();
+            prop_assert!((total / mbps - 1.0).abs() < 1e-11, "shares sum to {total}, not {mbps}");
+            for job in jobs {
+                let end = job.compute_secs + job.load_mbit / finish.share_mbps(job);
+                prop_assert!((end / finish.round_secs() - 1.0).abs() < 1e-11);
+            }
+        }
+
+        #[test]
+        fn more_band_is_faster_and_more_devices_are_slower(
+            jobs in prop::collection::vec(any_job(), 1..20), extra in any_job(),
+            mbps in 0.01..1000.0_f64, factor in 1.01..10.0_f64,
+        ) {
+            let base = round_secs(&jobs, mbps);
+            prop_assert!(round_secs(&jobs, mbps * factor) < base);
+            let joined: Vec<Job> = jobs.iter().copied().chain([extra]).collect();
+            prop_assert!(round_secs(&joined, mbps) >= base * (1.0 - 1e-12));
+        }
+
+        #[test]
+        fn no_allocation_beats_finishing_together(
+            jobs in prop::collection::vec(any_job(), 1..20), mbps in 0.01..1000.0_f64,
+            split in prop::collection::vec(0.01..1.0_f64, 20),
+        ) {
+            let total: f64 = split.iter().take(jobs.len()).sum();
+            let any_split = jobs.iter().zip(&split).fold(0.0_f64, |last, (job, part)| {
+                last.max(job.compute_secs + job.load_mbit / (mbps * part / total))
+            });
+            prop_assert!(round_secs(&jobs, mbps) <= any_split * (1.0 + 1e-12));
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Fleets as CSV: `device,compute_secs,comm_secs,samples` and, optionally, `availability`.
+//!
+//! Columns may stand in any order; CRLF, a byte-order mark and quoted names are accepted. Nothing is
+//! guessed: a missing time is refused, never read as zero.
+
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+
+use crate::csv_lines::{LINE_BYTES_MAX, LineError, Lines, write_text};
+use crate::error::FleetError;
+use crate::fleet::{Device, Fleet};
+use crate::units::{OutOfRange, Probability, Samples, Secs};
+
+/// The columns, in the order in which they are written.
+pub const COLUMNS: [&str; 5] = ["device", "compute_secs", "comm_secs", "samples", "availability"];
+const AVAILABILITY: usize = 4;
+const HEADER: &str = "device,compute_secs,comm_secs,samples[,availability]";
+/// A name is for people and for tables; a longer one is a file gone wrong.
+const NAME_BYTES_MAX: usize = 256;
+/// Positions are 32 bit wide in cohorts.
+const DEVICES_MAX: usize = u32::MAX as usize;
+
+/// Reads a fleet; `file` is what refusals call it.
+pub fn read(input: impl Read, file: &str) -> Result<Fleet, FleetError> {
+    let mut input = BufReader::with_capacity(1 << 16, input);
+    let head = input.fill_buf().map_err(|error| unreadable(file, &error))?;
+    refuse_what_is_not_text(head, file)?;
+    if head.starts_with(b"\xEF\xBB\xBF") {
+        input.consume(3);
+    }
+    let mut lines = Lines::new(input);
+    if !advance(&mut lines, file)? {
+        return Err(FleetError::File {
+            file: file.to_owned(),
+            problem: "the file is empty".to_owned(),
+            hint: format!("the first line must be {HEADER}"),
+        });
+    }
+    let header = Header::parse(&lines, file)?;
+
+    let mut builder = Fleet::builder();
+    let mut line_of: Vec<u64> = Vec::new();
+    while advance(&mut lines, file)? {
+        let row = Row { line: &lines, header: &header, file };
+        if builder.len() == DEVICES_MAX {
+            return Err(row.refuse(
+                0,
+                "is one device too many",
+                format!("a fleet holds at most {DEVICES_MAX}"),
+            ));
+        }
+        builder.push(row.device()?);
+        line_of.push(lines.number());
+    }
+    builder.build().map_err(|error| match error {
+        FleetError::NoDevices => FleetError::File {
+            file: file.to_owned(),
+            problem: "there is a header but no device".to_owned(),
+            hint: "add one line per device below the header".to_owned(),
+        },
+        FleetError::RepeatedName { name, first, second } => FleetError::Cell {
+            file: file.to_owned(),
+            line: line_of[second],
+            column: COLUMNS[0].to_owned(),
+            value: name,
+            problem: format!("already names the device in line {}", line_of[first]),
+            hint: "give every device a name of its own".to_owned(),
+        },
+        other => other,
+    })
+}
+
+/// Writes a fleet; the availability column only if some device has one below 1.
+pub fn write(fleet: &Fleet, output: impl Write) -> std::io::Result<()> {
+    let capped = fleet.availability().iter().any(|&availability| availability < 1.0);
+    let columns = if capped { &COLUMNS[..] } else { &COLUMNS[..AVAILABILITY] };
+    let mut output = BufWriter::new(output);
+    writeln!(output, "{}", columns.join(","))?;
+    for n in 0..fleet.len() {
+        write_text(&mut output, fleet.name(n))?;
+        write!(output, ",{},{},{}", fleet.compute_secs()[n], fleet.comm_secs()[n], fleet.samples()[n])?;
+        if capped {
+            write!(output, ",{}", fleet.availability()[n])?;
+        }
+        writeln!(output)?;
+    }
+    output.flush()
+}
+
+/// Which field of a row holds which of [`COLUMNS`].
+struct Header {
+    field_of: [Option<usize>; COLUMNS.len()],
+    fields: usize,
+}
+
+impl Header {
+    fn parse(titles: &Lines<impl BufRead>, file: &str) -> Result<Self, FleetError> {
+        let line = titles.number();
+        let refuse = |field: usize, value: &str, problem: &str, hint: String| FleetError::Cell {
+            file: file.to_owned(),
+            line,
+            column: (field + 1).to_string(),
+            value: value.to_owned(),
+            problem: problem.to_owned(),
+            hint,
+        };
+        let mut field_of = [None; COLUMNS.len()];
+        for (field, title) in titles.iter().enumerate() {
+            let title = String::from_utf8_lossy(title);
+            if titles.len() == 1 && title.contains([';', '\t']) {
+                return Err(refuse(field, &title, "is not separated by commas", format!("write {HEADER}")));
+            }
+            let Some(column) = COLUMNS.iter().position(|column| *column == title) else {
+                return Err(refuse(field, &title, "is not a column of a fleet file", nearest_column(&title)));
+            };
+            if field_of[column].replace(field).is_some() {
+                return Err(refuse(
+                    field,
+                    &title,
+                    "stands twice in the header",
+                    "keep one of the two".to_owned(),
+                ));
+            }
+        }
+        for (column, field) in COLUMNS.iter().zip(field_of).take(AVAILABILITY) {
+            if field.is_none() {
+                return Err(FleetError::File {
+                    file: file.to_owned(),
+                    problem: format!("line {line}: the column {column} is missing"),
+                    hint: format!("the first line must be {HEADER}, in any order"),
+                });
+            }
+        }
+        Ok(Self { field_of, fields: titles.len() })
+    }
+}
+
+/// One line below the header.
+struct Row<'a, R> {
+    line: &'a Lines<R>,
+    header: &'a Header,
+    file: &'a str,
+}
+
+impl<'a, R: BufRead> Row<'a, R> {
+    fn device(&self) -> Result<Device<'a>, FleetError> {
+        if self.line.len() != self.header.fields {
+            return Err(self.ragged());
+        }
+        let name = self.text(0)?;
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            return Err(self.refuse(
+                0,
+                "is not a device name",
+                format!("a name has 1 to {NAME_BYTES_MAX} bytes"),
+            ));
+        }
+        Ok(Device {
+            name,
+            compute_secs: self.quantity(1, Secs::new)?,
+            comm_secs: self.quantity(2, Secs::new)?,
+            samples: self.quantity(3, Samples::new)?,
+            availability: match self.header.field_of[AVAILABILITY] {
+                Some(_) => self.quantity(AVAILABILITY, Probability::new)?,
+                None => Probability::ONE,
+            },
+        })
+    }
+
+    fn bytes(&self, column: usize) -> &'a [u8] {
+        self.header.field_of[column].and_then(|field| self.line.get(field)).unwrap_or_default()
+    }
+
+    fn text(&self, column: usize) -> Result<&'a str, FleetError> {
+        std::str::from_utf8(self.bytes(column))
+            .map_err(|_| self.refuse(column, "is not UTF-8 text", "save the file as UTF-8".to_owned()))
+    }
+
+    fn quantity<Q>(&self, column: usize, check: fn(f64) -> Result<Q, OutOfRange>) -> Result<Q, FleetError> {
+        let text = self.text(column)?;
+        if text.is_empty() {
+            let hint = if column == AVAILABILITY {
+                "write 1 for a device that is always reachable"
+            } else {
+                "write the measured value; a missing one is never taken for 0"
+            };
+            return Err(self.refuse(column, "is empty", hint.to_owned()));
+        }
+        let number: f64 = text.parse().map_err(|_| {
+            self.refuse(column, "is not a number", "write a plain number such as 12 or 0.35".to_owned())
+        })?;
+        check(number)
+            .map_err(|error| self.refuse(column, "is out of range", format!("it must be {}", error.wanted)))
+    }
+
+    fn refuse(&self, column: usize, problem: &str, hint: String) -> FleetError {
+        FleetError::Cell {
+            file: self.file.to_owned(),
+            line: self.line.number(),
+            column: COLUMNS[column].to_owned(),
+            value: String::from_utf8_lossy(self.bytes(column)).into_owned(),
+            problem: problem.to_owned(),
+            hint,
+        }
+    }
+
+    /// Names the first column that is missing, or the first value that is too much.
+    fn ragged(&self) -> FleetError {
+        let (have, want) = (self.line.len(), self.header.fields);
+        let column_at = |field| {
+            let column = self.header.field_of.iter().position(|&at| at == Some(field));
+            column.map_or_else(|| format!("{}", field + 1), |column| COLUMNS[column].to_owned())
+        };
+        let surplus = self.line.get(want).unwrap_or_default();
+        FleetError::Cell {
+            file: self.file.to_owned(),
+            line: self.line.number(),
+            column: column_at(have.min(want)),
+            value: String::from_utf8_lossy(surplus).into_owned(),
+            problem: format!("does not fit: the line has {have} fields, the header {want}"),
+            hint: "give every line one value per column; put quotes around a name that has a comma"
+                .to_owned(),
+        }
+    }
+}
+
+fn advance(lines: &mut Lines<impl BufRead>, file: &str) -> Result<bool, FleetError> {
+    lines.advance().map_err(|error| {
+        let refuse = |problem: String, hint: &str| FleetError::File {
+            file: file.to_owned(),
+            problem: format!("line {}: {problem}", lines.number()),
+            hint: hint.to_owned(),
+        };
+        match error {
+            LineError::Io(error) => unreadable(file, &error),
+            LineError::TooLong => refuse(
+                format!("longer than {LINE_BYTES_MAX} bytes"),
+                "this is not a fleet file: one short line per device",
+            ),
+            LineError::UnclosedQuote => refuse(
+                "a quoted field does not end where its quotes do".to_owned(),
+                "close the quotes on the same line, before the comma; write a quote inside quotes twice",
+            ),
+        }
+    })
+}
+
+fn unreadable(file: &str, error: &dyn std::error::Error) -> FleetError {
+    FleetError::File {
+        file: file.to_owned(),
+        problem: format!("cannot be read: {error}"),
+        hint: "name a CSV file, or - for standard input".to_owned(),
+    }
+}
+
+fn refuse_what_is_not_text(head: &[u8], file: &str) -> Result<(), FleetError> {
+    let refuse = |problem: String| FleetError::File {
+        file: file.to_owned(),
+        problem,
+        hint: "a fleet is a CSV file in UTF-8".to_owned(),
+    };
+    if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
+        return Err(refuse("the file is UTF-16, not UTF-8".to_owned()));
+    }
+    match head.iter().position(|&byte| byte == 0) {
+        Some(at) => {
+            let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count();
+            Err(refuse(format!("line {line}: a zero byte (offset {at}): this is a binary file, not text")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn nearest_column(title: &str) -> String {
+    let nearest = COLUMNS
+        .iter()
+        .map(|column| (strsim::jaro_winkler(&title.to_lowercase(), column), column))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(likeness, _)| *likeness > 0.7);
+    match nearest {
+        Some((_, column)) => format!("did you mean {column}? The columns are {HEADER}"),
+        None => format!("the columns are {HEADER}"),
+    }
+}

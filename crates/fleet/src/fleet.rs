@@ -1,0 +1,167 @@
+//! A validated list of devices.
+
+use crate::error::FleetError;
+use crate::names::Names;
+use crate::units::{Probability, Samples, Secs};
+
+/// One device, as it enters a fleet and as it is read back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Device<'a> {
+    /// Unique in its fleet.
+    pub name: &'a str,
+    /// τ_n: local computation of one round.
+    pub compute_secs: Secs,
+    /// t_n: communication of one round over a band of 1 Mbit/s; as a number, the effective payload in Mbit.
+    pub comm_secs: Secs,
+    /// |D_n|: what the device holds, and its say in the model.
+    pub samples: Samples,
+    /// The share of rounds in which the device can be reached: a cap on its q_n.
+    pub availability: Probability,
+}
+
+/// At least one device, names unique, every number in range, data shares summing to one.
+///
+/// Columns rather than rows: the planner runs along one quantity of all devices, and a million devices
+/// cost 40 bytes each besides their names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fleet {
+    names: Names,
+    compute_secs: Vec<f64>,
+    comm_secs: Vec<f64>,
+    samples: Vec<f64>,
+    weights: Vec<f64>,
+    availability: Vec<f64>,
+}
+
+impl Fleet {
+    /// Starts an empty list to push devices to.
+    pub fn builder() -> FleetBuilder {
+        FleetBuilder::default()
+    }
+
+    /// N.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Never: a fleet has at least one device. (Here because `len` is.)
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// τ of all devices.
+    pub fn compute_secs(&self) -> &[f64] {
+        &self.compute_secs
+    }
+
+    /// t of all devices: seconds at 1 Mbit/s.
+    pub fn comm_secs(&self) -> &[f64] {
+        &self.comm_secs
+    }
+
+    /// |D_n| of all devices.
+    pub fn samples(&self) -> &[f64] {
+        &self.samples
+    }
+
+    /// a of all devices: the shares of the data, which sum to one.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The caps on q.
+    pub fn availability(&self) -> &[f64] {
+        &self.availability
+    }
+
+    /// The name of the device at `position`.
+    pub fn name(&self, position: usize) -> &str {
+        self.names.get(position)
+    }
+}
+
+/// Collects devices and checks what only the whole list can show.
+#[derive(Clone, Debug, Default)]
+pub struct FleetBuilder {
+    names: Names,
+    compute_secs: Vec<f64>,
+    comm_secs: Vec<f64>,
+    samples: Vec<f64>,
+    availability: Vec<f64>,
+}
+
+impl FleetBuilder {
+    /// Appends a device.
+    pub fn push(&mut self, device: Device<'_>) {
+        self.names.push(device.name);
+        self.compute_secs.push(device.compute_secs.get());
+        self.comm_secs.push(device.comm_secs.get());
+        self.samples.push(device.samples.get());
+        self.availability.push(device.availability.get());
+    }
+
+    /// How many devices there are so far.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is none yet.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The fleet, unless it is empty or a name stands twice.
+    pub fn build(self) -> Result<Fleet, FleetError> {
+        if self.is_empty() {
+            return Err(FleetError::NoDevices);
+        }
+        if let Some((first, second)) = self.names.first_duplicate() {
+            return Err(FleetError::RepeatedName { name: self.names.get(second).to_owned(), first, second });
+        }
+        let total: f64 = self.samples.iter().sum();
+        Ok(Fleet {
+            weights: self.samples.iter().map(|samples| samples / total).collect(),
+            names: self.names,
+            compute_secs: self.compute_secs,
+            comm_secs: self.comm_secs,
+            samples: self.samples,
+            availability: self.availability,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(name: &str, samples: f64) -> Device<'_> {
+        Device {
+            name,
+            compute_secs: Secs::new(1.5).unwrap(),
+            comm_secs: Secs::new(0.7).unwrap(),
+            samples: Samples::new(samples).unwrap(),
+            availability: Probability::ONE,
+        }
+    }
+
+    #[test]
+    fn weights_are_shares_of_the_samples() {
+        let mut builder = Fleet::builder();
+        builder.push(device("a", 30.0));
+        builder.push(device("b", 10.0));
+        let fleet = builder.build().unwrap();
+        assert_eq!(fleet.weights(), [0.75, 0.25]);
+        assert_eq!(fleet.name(1), "b");
+    }
+
+    #[test]
+    fn empty_and_repeated_are_refused() {
+        assert!(matches!(Fleet::builder().build(), Err(FleetError::NoDevices)));
+        let mut builder = Fleet::builder();
+        ["a", "b", "a"].iter().for_each(|name| builder.push(device(name, 1.0)));
+        let Err(FleetError::RepeatedName { name, first, second }) = builder.build() else {
+            panic!("accepted")
+        };
+        assert_eq!((name.as_str(), first, second), ("a", 0, 2));
+    }
+}

@@ -1,0 +1,217 @@
+//! Fleets made from device types.
+//!
+//! The paper names five types, 20 devices each, and prints no times for them. Speeds and link
+//! efficiencies here are estimates derived in the open in `docs/devices.md`.
+
+use rand_distr::{Distribution, Gamma};
+
+use crate::error::FleetError;
+use crate::fleet::{Device, Fleet};
+use crate::stream::{Purpose, StreamKey};
+use crate::units::{Gflop, GflopPerSec, Mbit, OutOfRange, Probability, Samples, Secs};
+
+/// A kind of device: how fast it trains and how much of its share of the band carries payload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceType {
+    /// For device names: `xiaomi-12s-07`.
+    pub slug: &'static str,
+    /// Sustained training speed.
+    pub sustained_gflops: f64,
+    /// Payload bits per granted bit.
+    pub link_efficiency: f64,
+}
+
+/// The five types of the paper's prototype; `docs/devices.md` says where each figure comes from.
+pub const PAPER: [DeviceType; 5] = [
+    DeviceType { slug: "xiaomi-12s", sustained_gflops: 16.4, link_efficiency: 0.88 },
+    DeviceType { slug: "honor-play-6t", sustained_gflops: 7.2, link_efficiency: 0.81 },
+    DeviceType { slug: "honor-70", sustained_gflops: 10.2, link_efficiency: 0.88 },
+    DeviceType { slug: "macbook-pro-2018", sustained_gflops: 41.3, link_efficiency: 0.91 },
+    DeviceType { slug: "teclast-m40", sustained_gflops: 4.3, link_efficiency: 0.81 },
+];
+
+impl DeviceType {
+    fn compute_secs(&self, work: Gflop) -> Result<Secs, OutOfRange> {
+        work.compute_secs(GflopPerSec::new(self.sustained_gflops)?)
+    }
+
+    /// Seconds at 1 Mbit/s.
+    fn comm_secs(&self, payload: Mbit) -> Result<Secs, OutOfRange> {
+        Secs::new(payload.get() / self.link_efficiency)
+    }
+}
+
+/// What a fleet is made from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recipe<'a> {
+    /// The types, in blocks of equal size (the first ones take the remainder).
+    pub types: &'a [DeviceType],
+    /// N.
+    pub devices: usize,
+    /// What a device sends in a round.
+    pub payload: Mbit,
+    /// What a device computes in a round.
+    pub work: Gflop,
+    /// |D|, to be split over the devices; every device gets at least one.
+    pub samples_total: u64,
+    /// Concentration of the symmetric Dirichlet distribution that splits them: small is skewed.
+    pub concentration: f64,
+    /// Of the split.
+    pub seed: u64,
+}
+
+impl Recipe<'_> {
+    /// Makes the fleet: a function of the recipe alone.
+    pub fn build(&self) -> Result<Fleet, FleetError> {
+        if self.types.is_empty() || self.devices == 0 {
+            return Err(FleetError::NoDevices);
+        }
+        let samples = split_samples(self.devices, self.samples_total, self.concentration, self.seed)?;
+        let width = (self.devices.div_ceil(self.types.len()) - 1).to_string().len().max(2);
+        let mut builder = Fleet::builder();
+        let mut samples = samples.iter();
+        for (position, kind) in self.types.iter().enumerate() {
+            let count = (self.devices + self.types.len() - 1 - position) / self.types.len();
+            let compute_secs =
+                kind.compute_secs(self.work).map_err(|error| FleetError::recipe("compute", &error))?;
+            let comm_secs =
+                kind.comm_secs(self.payload).map_err(|error| FleetError::recipe("payload", &error))?;
+            for (number, &samples) in (0..count).zip(&mut samples) {
+                builder.push(Device {
+                    name: &format!("{}-{number:0width$}", kind.slug),
+                    compute_secs,
+                    comm_secs,
+                    samples: Samples::new(samples as f64)
+                        .map_err(|error| FleetError::recipe("samples", &error))?,
+                    availability: Probability::ONE,
+                });
+            }
+        }
+        builder.build()
+    }
+}
+
+/// Splits `total` into whole counts of at least one with Dirichlet(concentration) shares.
+///
+/// Shares are Gamma(concentration) draws from one stream per device, divided by their sum. Each device
+/// gets one sample, and the rest by its share, rounded so that the running total is never off by more
+/// than half a sample: the counts sum to `total` exactly.
+fn split_samples(devices: usize, total: u64, concentration: f64, seed: u64) -> Result<Vec<u64>, FleetError> {
+    // Beyond 2⁵³ a count is no longer exact as f64.
+    if total < devices as u64 || total > 1 << 53 {
+        return Err(FleetError::Recipe {
+            what: "samples-total",
+            problem: format!("{total} samples cannot be split over {devices} devices"),
+            hint: "give every device at least one sample, and not more than 2^53 in all".to_owned(),
+        });
+    }
+    let wrong_concentration = || FleetError::Recipe {
+        what: "concentration",
+        problem: format!("{concentration} is out of range"),
+        hint: "it must be a number from 0.01 (one device holds nearly all) to 1e6 (all hold the same)"
+            .to_owned(),
+    };
+    if !(0.01..=1e6).contains(&concentration) {
+        return Err(wrong_concentration());
+    }
+    let gamma = Gamma::new(concentration, 1.0).map_err(|_| wrong_concentration())?;
+    let key = StreamKey { seed, purpose: Purpose::FleetSamples, round: 0 };
+    let mut shares: Vec<f64> =
+        (0..devices as u64).map(|device| gamma.sample(&mut key.device(device))).collect();
+    // Very small concentrations can underflow every draw to 0: an even split is then as good as any.
+    if shares.iter().sum::<f64>() <= 0.0 {
+        shares.fill(1.0);
+    }
+    let share_sum: f64 = shares.iter().sum();
+
+    let spare = total - devices as u64;
+    let (mut drawn, mut given) = (0.0, 0);
+    let mut counts: Vec<u64> = shares
+        .iter()
+        .map(|share| {
+            drawn += share;
+            let due = ((spare as f64 * (drawn / share_sum)).round() as u64).clamp(given, spare);
+            let count = 1 + due - given;
+            given = due;
+            count
+        })
+        .collect();
+    // Rounding of the running sum may leave the last few to nobody.
+    if let Some(last) = counts.last_mut() {
+        *last += spare - given;
+    }
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recipe(devices: usize) -> Recipe<'static> {
+        Recipe {
+            types: &PAPER,
+            devices,
+            payload: Mbit::new(0.7).unwrap(),
+            work: Gflop::new(0.92).unwrap(),
+            samples_total: 600 * devices as u64,
+            concentration: 0.8,
+            seed: 7,
+        }
+    }
+
+    #[test]
+    fn the_papers_fleet_has_twenty_of_each() {
+        let fleet = recipe(100).build().unwrap();
+        for kind in PAPER {
+            assert_eq!(
+                (0..100).filter(|&n| fleet.name(n).starts_with(kind.slug)).count(),
+                20,
+                "{}",
+                kind.slug
+            );
+        }
+        assert_eq!(fleet.name(20), "honor-play-6t-00");
+        assert_eq!(fleet.samples().iter().sum::<f64>(), 60_000.0);
+        assert_eq!(fleet, recipe(100).build().unwrap(), "the same recipe gives the same fleet");
+        assert_ne!(fleet, Recipe { seed: 8, ..recipe(100) }.build().unwrap());
+    }
+
+    #[test]
+    fn any_number_of_devices_is_shared_out() {
+        for devices in [1, 2, 4, 5, 6, 7, 99, 1003] {
+            assert_eq!(recipe(devices).build().unwrap().len(), devices);
+        }
+    }
+
+    #[test]
+    fn samples_are_split_to_the_last_one() {
+        for (devices, total, concentration) in
+            [(10, 10, 0.8), (7, 1000, 0.01), (100, 60_000, 0.8), (3, 1 << 53, 1e6)]
+        {
+            let counts = split_samples(devices, total, concentration, 3).unwrap();
+            assert_eq!(counts.iter().sum::<u64>(), total);
+            assert!(counts.iter().all(|&count| count >= 1));
+        }
+    }
+
+    /// Var(share) of a symmetric Dirichlet is (1/N)(1 − 1/N)/(N·concentration + 1).
+    #[test]
+    fn the_split_is_as_skewed_as_a_dirichlet() {
+        let (devices, total) = (1000, 100_000_000);
+        let counts = split_samples(devices, total, 0.8, 11).unwrap();
+        let mean = 1.0 / devices as f64;
+        let shares = counts.iter().map(|&count| count as f64 / total as f64);
+        let variance = shares.map(|share| (share - mean).powi(2)).sum::<f64>() / devices as f64;
+        let expected = mean * (1.0 - mean) / (devices as f64 * 0.8 + 1.0);
+        assert!((variance / expected - 1.0).abs() < 0.25, "{variance} against {expected}");
+    }
+
+    #[test]
+    fn impossible_recipes_are_refused() {
+        assert!(Recipe { devices: 0, ..recipe(1) }.build().is_err());
+        assert!(Recipe { samples_total: 4, ..recipe(5) }.build().is_err());
+        for concentration in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Recipe { concentration, ..recipe(5) }.build().is_err(), "{concentration}");
+        }
+    }
+}

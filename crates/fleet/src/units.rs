@@ -1,0 +1,139 @@
+//! Quantities as types: a number with its unit, checked once, where it enters.
+//!
+//! The ranges are wide enough for any real device and narrow enough that no later product, quotient or
+//! sum overflows or underflows: the solvers need no checks of their own.
+
+use std::fmt;
+
+/// A number outside what its quantity allows.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{value} is not {wanted}")]
+pub struct OutOfRange {
+    /// The number as given.
+    pub value: f64,
+    /// What would be right, in words.
+    pub wanted: &'static str,
+}
+
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident, $unit:literal, $wanted:literal, |$value:ident| $allowed:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+        pub struct $name(f64);
+
+        impl $name {
+            /// What a right value is, in words.
+            pub const WANTED: &'static str = $wanted;
+
+            /// Checks the range; −0 becomes 0, so that equal quantities have equal bytes.
+            pub fn new($value: f64) -> Result<Self, OutOfRange> {
+                if $allowed {
+                    Ok(Self($value + 0.0))
+                } else {
+                    Err(OutOfRange { value: $value, wanted: Self::WANTED })
+                }
+            }
+
+            /// The bare number.
+            #[inline]
+            pub const fn get(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", self.0, $unit)
+            }
+        }
+    };
+}
+
+quantity!(
+    /// A duration in seconds.
+    Secs, " s", "a time from 0 to 1e9 seconds (and, if not 0, at least 1e-9)",
+    |value| value == 0.0 || (1e-9..=1e9).contains(&value)
+);
+quantity!(
+    /// An amount of data in Mbit (10⁶ bit, not Mibit).
+    Mbit, " Mbit", "an amount from 0 to 1e9 Mbit (and, if not 0, at least 1e-9)",
+    |value| value == 0.0 || (1e-9..=1e9).contains(&value)
+);
+quantity!(
+    /// A bandwidth in Mbit/s.
+    Mbps, " Mbit/s", "a bandwidth above 0 Mbit/s (from 1e-9 to 1e9)",
+    |value| (1e-9..=1e9).contains(&value)
+);
+quantity!(
+    /// An amount of computation in 10⁹ floating-point operations.
+    Gflop, " GFLOP", "an amount from 0 to 1e9 GFLOP (and, if not 0, at least 1e-9)",
+    |value| value == 0.0 || (1e-9..=1e9).contains(&value)
+);
+quantity!(
+    /// A speed of computation in 10⁹ floating-point operations per second.
+    GflopPerSec, " GFLOP/s", "a speed above 0 GFLOP/s (from 1e-6 to 1e9)",
+    |value| (1e-6..=1e9).contains(&value)
+);
+quantity!(
+    /// How many samples a device holds; a decimal is an effective count.
+    Samples, " samples", "a sample count above 0 (from 1e-6 to 1e12)",
+    |value| (1e-6..=1e12).contains(&value)
+);
+quantity!(
+    /// A probability that may not be zero.
+    Probability, "", "a probability above 0 and at most 1",
+    |value| value >= f64::MIN_POSITIVE && value <= 1.0
+);
+
+impl Probability {
+    /// Certainty.
+    pub const ONE: Self = Self(1.0);
+}
+
+impl Mbit {
+    /// How long this takes to send at `bandwidth`.
+    pub fn send_secs(self, bandwidth: Mbps) -> Result<Secs, OutOfRange> {
+        Secs::new(self.0 / bandwidth.0)
+    }
+}
+
+impl Gflop {
+    /// How long this takes to compute at `speed`.
+    pub fn compute_secs(self, speed: GflopPerSec) -> Result<Secs, OutOfRange> {
+        Secs::new(self.0 / speed.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_a_quantity_is_refused() {
+        for wrong in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 1e-300, 1e300] {
+            assert!(Secs::new(wrong).is_err(), "{wrong}");
+            assert!(Mbps::new(wrong).is_err(), "{wrong}");
+            assert!(Samples::new(wrong).is_err(), "{wrong}");
+        }
+        assert!(Mbps::new(0.0).is_err());
+        assert!(Samples::new(0.0).is_err());
+        assert!(Probability::new(0.0).is_err());
+        assert!(Probability::new(1.0 + f64::EPSILON).is_err());
+        assert!(Probability::new(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn minus_zero_becomes_zero() {
+        let zero = Secs::new(-0.0).map(Secs::get);
+        assert_eq!(zero.map(f64::to_bits), Ok(0.0_f64.to_bits()));
+    }
+
+    #[test]
+    fn units_divide_as_they_should() {
+        let secs = Mbit::new(50.0).unwrap().send_secs(Mbps::new(100.0).unwrap());
+        assert_eq!(secs, Secs::new(0.5));
+        let secs = Gflop::new(0.9).unwrap().compute_secs(GflopPerSec::new(4.5).unwrap());
+        assert_eq!(secs, Secs::new(0.2));
+        assert_eq!(Mbps::new(100.0).unwrap().to_string(), "100 Mbit/s");
+    }
+}

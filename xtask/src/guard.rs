@@ -1,0 +1,236 @@
+//! `cargo xtask test`: everything that guards the project, cheapest first, stopping at the first
+//! failure. CI runs this and nothing else, so a green run here is a green run there.
+
+use std::env;
+use std::path::PathBuf;
+
+use crate::clock::Stopwatch;
+use crate::error::TaskError;
+use crate::repo::{Repo, on_ci};
+use crate::shell::Cmd;
+use crate::{bench, speed, tidy, tools};
+
+/// One thing that must hold.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) guards: &'static str,
+    run: fn(&Repo) -> Result<Outcome, TaskError>,
+}
+
+/// How a step ended when it did not fail.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    /// It cannot run on this machine; the text says why, so that nobody takes it for a pass.
+    Skipped(&'static str),
+}
+
+pub(crate) const STEPS: &[Step] = &[
+    Step {
+        name: "tidy",
+        guards: "the repository's own rules, and a lock file that is up to date",
+        run: check_tidy,
+    },
+    Step {
+        name: "format",
+        guards: "one layout for all code",
+        run: |repo| passed(Cmd::words("cargo fmt --all -- --check").run(repo)),
+    },
+    Step {
+        name: "clippy",
+        guards: "no warning of the compiler or of clippy",
+        run: |repo| {
+            let line = "cargo clippy --locked --workspace --all-targets -- -D warnings";
+            passed(Cmd::words(line).run(repo))
+        },
+    },
+    Step {
+        name: "docs",
+        guards: "documentation that builds, without a broken link",
+        run: |repo| {
+            let line = "cargo doc --locked --workspace --no-deps --document-private-items";
+            passed(
+                Cmd::words(line)
+                    .env("RUSTDOCFLAGS", "-D warnings")
+                    .run(repo),
+            )
+        },
+    },
+    Step {
+        name: "tests",
+        guards: "unit, property, golden-value and snapshot tests",
+        run: run_tests,
+    },
+    Step {
+        name: "doc-tests",
+        guards: "the examples in the documentation",
+        run: |repo| passed(Cmd::words("cargo test --locked --workspace --doc").run(repo)),
+    },
+    Step {
+        name: "deny",
+        guards: "licences, banned crates, sources; known holes where the database is at hand",
+        run: check_dependencies,
+    },
+    Step {
+        name: "bench-smoke",
+        guards: "benchmarks that still run, once around each",
+        run: |repo| passed(bench::timings(repo, &["--test"])),
+    },
+    Step {
+        name: "instructions",
+        guards: "the solvers' pinned instruction counts",
+        run: count_instructions,
+    },
+    Step {
+        name: "speed",
+        guards: "a million devices planned within the time and memory of the README",
+        run: |repo| passed(speed::run(repo)),
+    },
+];
+
+/// Runs the named steps, or all of them, in the order of the list.
+pub(crate) fn run(repo: &Repo, names: &[String]) -> Result<(), TaskError> {
+    let steps = select(names)?;
+    let mut skipped = Vec::new();
+    let total = Stopwatch::start();
+    let mut lines = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        println!(
+            "\n== {}/{} {}: {}",
+            index + 1,
+            steps.len(),
+            step.name,
+            step.guards
+        );
+        let watch = Stopwatch::start();
+        let outcome = (step.run)(repo).map_err(|source| TaskError::Step {
+            name: step.name,
+            secs: watch.secs(),
+            source: Box::new(source),
+        })?;
+        let line = match outcome {
+            Outcome::Passed => format!("{:<13} ok in {:.1} s", step.name, watch.secs()),
+            Outcome::Skipped(why) => {
+                skipped.push(step.name);
+                format!("{:<13} SKIPPED: {why}", step.name)
+            }
+        };
+        println!("   {line}");
+        lines.push(line);
+    }
+    println!("\n== all of it in {:.1} s", total.secs());
+    for line in lines {
+        println!("   {line}");
+    }
+    // The closing line in the form that every CI can count.
+    let passed = steps.len() - skipped.len();
+    println!(
+        "steps: {passed} passed, 0 failed, {} skipped",
+        skipped.len()
+    );
+    Ok(())
+}
+
+fn select(names: &[String]) -> Result<Vec<&'static Step>, TaskError> {
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| STEPS.iter().all(|step| step.name != **name))
+    {
+        let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        return Err(TaskError::Usage(format!(
+            "there is no step `{unknown}`; the steps are {}",
+            known.join(", ")
+        )));
+    }
+    Ok(STEPS
+        .iter()
+        .filter(|step| names.is_empty() || names.iter().any(|name| name == step.name))
+        .collect())
+}
+
+fn passed(result: Result<(), TaskError>) -> Result<Outcome, TaskError> {
+    result.map(|()| Outcome::Passed)
+}
+
+fn check_tidy(repo: &Repo) -> Result<Outcome, TaskError> {
+    // Cargo mended a stale lock file in silence while it built this very program, so `--locked`
+    // can no longer see it; in a fresh clone git can.
+    if on_ci() {
+        Cmd::words("git diff --exit-code -- Cargo.lock").run(repo)?;
+    }
+    passed(tidy::run(repo))
+}
+
+fn run_tests(repo: &Repo) -> Result<Outcome, TaskError> {
+    tools::ensure(repo, &tools::NEXTEST)?;
+    let profile = if on_ci() { "ci" } else { "default" };
+    passed(
+        Cmd::words("cargo nextest run --locked --workspace --profile")
+            .arg(profile)
+            .run(repo),
+    )
+}
+
+fn check_dependencies(repo: &Repo) -> Result<Outcome, TaskError> {
+    tools::ensure(repo, &tools::DENY)?;
+    // Crates for other systems are judged too, and only this brings them here.
+    Cmd::words("cargo fetch --locked --quiet").run(repo)?;
+    let check = Cmd::words("cargo deny --offline --locked check licenses bans sources");
+    if advisory_database().is_some() {
+        passed(check.arg("advisories").run(repo))
+    } else {
+        println!(
+            "   advisories are not checked: no database on this machine \
+             (`cargo deny fetch db` brings it where the network allows)"
+        );
+        passed(check.run(repo))
+    }
+}
+
+/// Where cargo-deny keeps the advisory databases it has fetched, if it ever did.
+fn advisory_database() -> Option<PathBuf> {
+    let cargo_home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))?;
+    let databases = cargo_home.join("advisory-dbs");
+    let any = databases.read_dir().ok()?.next().is_some();
+    any.then_some(databases)
+}
+
+fn count_instructions(repo: &Repo) -> Result<Outcome, TaskError> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Ok(Outcome::Skipped("the counts are pinned for Linux on x86-64"));
+    }
+    passed(bench::instructions(repo))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(chosen: &[&str]) -> Vec<&'static str> {
+        let chosen: Vec<String> = chosen.iter().map(ToString::to_string).collect();
+        select(&chosen)
+            .unwrap()
+            .iter()
+            .map(|step| step.name)
+            .collect()
+    }
+
+    #[test]
+    fn without_names_every_step_runs() {
+        assert_eq!(names(&[]).len(), STEPS.len());
+    }
+
+    #[test]
+    fn named_steps_keep_the_order_of_the_list() {
+        assert_eq!(names(&["tests", "tidy"]), ["tidy", "tests"]);
+    }
+
+    #[test]
+    fn step_names_are_unique_so_that_each_can_be_run_alone() {
+        let unique: std::collections::BTreeSet<_> = STEPS.iter().map(|step| step.name).collect();
+        assert_eq!(unique.len(), STEPS.len());
+    }
+}

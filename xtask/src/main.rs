@@ -1,0 +1,131 @@
+//! The project's own tasks, as an ordinary Rust program: `cargo xtask help` lists them.
+//!
+//! A task is code like any other: it is formatted, linted and tested with the rest. It uses the
+//! standard library alone, so that the first `cargo xtask` on a fresh clone starts in seconds.
+//!
+//! # Layout
+//!
+//! - [`guard`]: `test`, the ordered list of steps that guard the project.
+//! - [`tidy`]: `tidy`, the rules that no compiler checks, one file a rule.
+//! - [`bench`], [`speed`], [`golden`]: the benchmarks, the promises of the README measured on the
+//!   real binary, the expected values made anew by Python.
+//! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
+//! - [`shell`], [`repo`], [`clock`]: running a program, knowing where things are, reading the time.
+//! - [`error`]: what can go wrong, as one enum.
+
+mod bench;
+mod clock;
+mod error;
+mod golden;
+mod guard;
+mod repo;
+mod shell;
+mod speed;
+mod tidy;
+mod tools;
+
+use std::env;
+use std::process::ExitCode;
+
+use error::TaskError;
+use repo::Repo;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    match dispatch(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error @ TaskError::Usage(_)) => {
+            eprintln!("xtask: {error}");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(args: &[String]) -> Result<(), TaskError> {
+    let repo = Repo::here();
+    let (task, rest) = match args.split_first() {
+        Some((task, rest)) => (task.as_str(), rest),
+        None => ("help", args),
+    };
+    if task != "test" && !rest.is_empty() {
+        return Err(TaskError::Usage(format!(
+            "`{task}` takes no arguments, but was given `{}`",
+            rest.join(" ")
+        )));
+    }
+    match task {
+        "test" => guard::run(&repo, rest),
+        "tidy" => tidy::run(&repo),
+        "bench" => bench::run(&repo),
+        "speed" => speed::run(&repo),
+        "golden" => golden::run(&repo),
+        "install" => tools::ensure_all(&repo),
+        "help" | "--help" | "-h" => {
+            print!("{}", help());
+            Ok(())
+        }
+        unknown => Err(TaskError::Usage(format!(
+            "there is no task `{unknown}`; `cargo xtask help` lists them"
+        ))),
+    }
+}
+
+fn help() -> String {
+    let mut text = String::from(
+        "cargo xtask TASK
+
+  test [STEP...]  everything that guards the project, or only the named steps
+  tidy            the repository's own rules: layers, dead files, sizes, words
+  bench           the solvers timed over N = 10^2 ... 10^6, then counted in instructions
+  speed           the speed and memory that the README promises, on the release binary
+  golden          make the expected values of the planner's tests anew, with CVXPY
+  install         only fetch the tools that the others need
+  help            this text
+
+The steps of `test`, in order:
+
+",
+    );
+    for step in guard::STEPS {
+        text.push_str(&format!("  {:<14}  {}\n", step.name, step.guards));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage_of(args: &[&str]) -> String {
+        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+        match dispatch(&args) {
+            Err(TaskError::Usage(message)) => message,
+            other => panic!("expected a usage error, got {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_unknown_task_is_named_in_the_refusal() {
+        assert!(usage_of(&["tset"]).contains("`tset`"));
+    }
+
+    #[test]
+    fn stray_arguments_are_refused_rather_than_ignored() {
+        assert!(usage_of(&["tidy", "--fix"]).contains("--fix"));
+    }
+
+    #[test]
+    fn an_unknown_step_is_refused_before_anything_runs() {
+        assert!(usage_of(&["test", "tidy", "clipy"]).contains("`clipy`"));
+    }
+
+    #[test]
+    fn help_names_every_step() {
+        let text = help();
+        assert!(guard::STEPS.iter().all(|step| text.contains(step.name)));
+    }
+}

@@ -1,0 +1,153 @@
+//! Running a program: said before it starts, never by way of a shell, checked when it ends.
+
+use std::fmt;
+use std::process::{Command, Stdio};
+
+use crate::error::TaskError;
+use crate::repo::Repo;
+
+/// A program with its arguments, printable in a form that can be pasted into a terminal.
+#[derive(Debug, Clone)]
+pub(crate) struct Cmd {
+    program: String,
+    args: Vec<String>,
+    envs: Vec<(String, String)>,
+}
+
+impl Cmd {
+    pub(crate) fn new(program: impl Into<String>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            envs: Vec::new(),
+        }
+    }
+
+    /// A command from words; for the many that need no quoting.
+    pub(crate) fn words(line: &str) -> Self {
+        let mut words = line.split_whitespace();
+        Self::new(words.next().unwrap_or_default()).args(words)
+    }
+
+    pub(crate) fn arg(self, arg: impl Into<String>) -> Self {
+        self.args([arg])
+    }
+
+    pub(crate) fn args<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.envs.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The standard library's form, set up as every child is: at the root of the work tree, with
+    /// the pinned tools first on the path, and with nothing to read, so that a question asked by
+    /// a tool ends it instead of hanging an unattended run.
+    pub(crate) fn prepare(&self, repo: &Repo) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.args)
+            .current_dir(repo.root())
+            .env("PATH", repo.search_path())
+            .env("CARGO_TERM_COLOR", repo.colour())
+            .envs(self.envs.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Says the command, runs it with its output in plain view, and fails if it fails.
+    pub(crate) fn run(&self, repo: &Repo) -> Result<(), TaskError> {
+        println!("   $ {self}");
+        let ended = self
+            .prepare(repo)
+            .status()
+            .map_err(|source| self.cannot_start(source))?;
+        self.check(ended)
+    }
+
+    /// Runs it in silence and returns what it printed.
+    pub(crate) fn output(&self, repo: &Repo) -> Result<String, TaskError> {
+        let output = self
+            .prepare(repo)
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|source| self.cannot_start(source))?;
+        self.check(output.status)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    pub(crate) fn check(&self, ended: std::process::ExitStatus) -> Result<(), TaskError> {
+        if ended.success() {
+            return Ok(());
+        }
+        Err(TaskError::Command {
+            command: self.to_string(),
+            ended,
+        })
+    }
+
+    pub(crate) fn cannot_start(&self, source: std::io::Error) -> TaskError {
+        TaskError::Start {
+            command: self.to_string(),
+            source,
+        }
+    }
+}
+
+impl fmt::Display for Cmd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.envs {
+            write!(f, "{name}={} ", quoted(value))?;
+        }
+        f.write_str(&quoted(&self.program))?;
+        for arg in &self.args {
+            write!(f, " {}", quoted(arg))?;
+        }
+        Ok(())
+    }
+}
+
+/// The word as a POSIX shell would need it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_command_can_be_pasted() {
+        let cmd = Cmd::words("cargo doc --no-deps").env("RUSTDOCFLAGS", "-D warnings");
+        assert_eq!(
+            cmd.to_string(),
+            "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"
+        );
+        assert_eq!(Cmd::new("echo").arg("it's").to_string(), r"echo 'it'\''s'");
+    }
+
+    #[test]
+    fn a_failure_names_the_command() {
+        let error = Cmd::words("cargo no-such-subcommand-of-ours")
+            .env("CARGO_TERM_QUIET", "true")
+            .output(&Repo::here());
+        let message = error.map_err(|error| error.to_string());
+        assert!(
+            message.is_err_and(|message| message.contains("cargo no-such-subcommand-of-ours"))
+        );
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_is_an_error_and_no_panic() {
+        let error = Cmd::new("no-such-program-of-ours").run(&Repo::here());
+        assert!(matches!(error, Err(TaskError::Start { .. })));
+    }
+}

@@ -1,0 +1,199 @@
+//! `cargo xtask speed`: what the README promises of the command line, measured on the release
+//! binary the way a user meets it, reading and printing included.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Child;
+use std::time::Duration;
+
+use crate::clock::{self, Stopwatch};
+use crate::error::TaskError;
+use crate::repo::Repo;
+use crate::shell::Cmd;
+
+const DEVICES: u64 = 1_000_000;
+/// The promise of the README for `fedflip plan` on a million rows. The margin over what a quiet
+/// machine takes is wide on purpose: this guards the promise, not the last per cent.
+const WALL_SECS_MAX: f64 = 3.0;
+const PEAK_MB_MAX: f64 = 500.0;
+/// Long past any promise: a child still running then is stuck.
+const PATIENCE_SECS: f64 = 120.0;
+
+/// What one run of a program cost.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    wall_secs: f64,
+    /// The most memory it ever held; `None` where the system does not tell.
+    peak_mb: Option<f64>,
+}
+
+pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
+    Cmd::words("cargo build --locked --release --package fedflip").run(repo)?;
+    let folder = repo.path("target/speed");
+    fs::create_dir_all(&folder).map_err(|source| TaskError::File {
+        path: folder.clone(),
+        source,
+    })?;
+
+    let small = plan_fleet(repo, &folder, "small", 100)?;
+    report("plan 100 devices", small.0, small.1);
+    let big = plan_fleet(repo, &folder, "big", DEVICES)?;
+    report("plan 1,000,000 devices", big.0, big.1);
+    keep_promise(big.0)
+}
+
+/// Makes a fleet file and plans it; returns the cost of planning and the solver's own seconds.
+fn plan_fleet(
+    repo: &Repo,
+    folder: &Path,
+    name: &str,
+    devices: u64,
+) -> Result<(Cost, f64), TaskError> {
+    let program = repo.path("target/release/fedflip").display().to_string();
+    let fleet = folder.join(format!("{name}.csv"));
+    let plan = folder.join(format!("{name}.json"));
+
+    let making = Cmd::new(&program)
+        .args(["fleet", "new", "--profile", "paper", "--seed", "7"])
+        .args(["--payload-mbit", "0.7", "--compute-gflop", "0.92"])
+        .args(["--devices", &devices.to_string()])
+        .args(["--samples-total", &(devices * 600).to_string()]);
+    let made = measure(repo, &making, &fleet)?;
+    report(&format!("make {devices} devices"), made, f64::NAN);
+
+    let planning = Cmd::new(&program)
+        .arg("plan")
+        .arg(fleet.display().to_string())
+        .args(["--bandwidth", "100", "--alpha", "100", "--beta", "2"])
+        .args(["--scheme", "exact", "--json"]);
+    let cost = measure(repo, &planning, &plan)?;
+    let json = fs::read_to_string(&plan).map_err(|source| TaskError::File {
+        path: plan.clone(),
+        source,
+    })?;
+    let solve_secs = number_after(&json, "solve_secs").ok_or_else(|| {
+        TaskError::Answer(format!("{}: no number `solve_secs`", plan.display()))
+    })?;
+    Ok((cost, solve_secs))
+}
+
+fn report(what: &str, cost: Cost, solve_secs: f64) {
+    let peak = cost
+        .peak_mb
+        .map_or_else(|| "peak unknown".to_owned(), |mb| format!("{mb:.0} MB"));
+    let solving = if solve_secs.is_nan() {
+        String::new()
+    } else {
+        format!(", of which solving {:.1} µs", solve_secs * 1e6)
+    };
+    println!("   {what}: {:.3} s, {peak}{solving}", cost.wall_secs);
+}
+
+fn keep_promise(cost: Cost) -> Result<(), TaskError> {
+    if cost.wall_secs >= WALL_SECS_MAX {
+        return Err(TaskError::Promise(format!(
+            "planning a million devices took {:.2} s; the README promises less than \
+             {WALL_SECS_MAX} s",
+            cost.wall_secs
+        )));
+    }
+    match cost.peak_mb {
+        Some(peak_mb) if peak_mb >= PEAK_MB_MAX => Err(TaskError::Promise(format!(
+            "planning a million devices held {peak_mb:.0} MB; the README promises less than \
+             {PEAK_MB_MAX} MB"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Runs the command with its output in a file, watching its memory.
+fn measure(repo: &Repo, cmd: &Cmd, output: &Path) -> Result<Cost, TaskError> {
+    println!("   $ {cmd} > {}", output.display());
+    let file = File::create(output).map_err(|source| TaskError::File {
+        path: output.to_path_buf(),
+        source,
+    })?;
+    let watch = Stopwatch::start();
+    let mut child = cmd
+        .prepare(repo)
+        .stdout(file)
+        .spawn()
+        .map_err(|source| cmd.cannot_start(source))?;
+    let mut peak_mb = None;
+    loop {
+        // The kernel keeps the high-water mark itself, so a look every millisecond can only miss
+        // growth within the last one.
+        peak_mb = peak_of(&child).or(peak_mb);
+        let ended = child.try_wait().map_err(|source| cmd.cannot_start(source))?;
+        if let Some(ended) = ended {
+            cmd.check(ended)?;
+            return Ok(Cost {
+                wall_secs: watch.secs(),
+                peak_mb,
+            });
+        }
+        if watch.secs() > PATIENCE_SECS {
+            child.kill().map_err(|source| cmd.cannot_start(source))?;
+            child.wait().map_err(|source| cmd.cannot_start(source))?;
+            return Err(TaskError::Promise(format!(
+                "`{cmd}` was still running after {PATIENCE_SECS} s"
+            )));
+        }
+        clock::pause(Duration::from_millis(1));
+    }
+}
+
+/// The most memory the child has held so far. Linux only: elsewhere there is no such file.
+fn peak_of(child: &Child) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    peak_mb_in(&status)
+}
+
+fn peak_mb_in(status: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024.0 / 1e6)
+}
+
+/// The number that stands behind the last such key. Enough for a file of our own making, and a
+/// million-entry array need not be parsed for it.
+fn number_after(json: &str, key: &str) -> Option<f64> {
+    let (_, rest) = json.rsplit_once(&format!("\"{key}\""))?;
+    let value = rest.trim_start().strip_prefix(':')?.trim_start();
+    let end = value.find([',', '}', '\n']).unwrap_or(value.len());
+    value[..end].trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_high_water_mark_is_read_in_megabytes() {
+        let status = "Name:\tfedflip\nVmPeak:\t  999999 kB\nVmHWM:\t  250000 kB\nVmRSS:\t 1 kB\n";
+        assert_eq!(peak_mb_in(status), Some(256.0));
+        assert_eq!(peak_mb_in("Name:\tzombie\n"), None);
+    }
+
+    #[test]
+    fn a_number_is_found_in_compact_and_in_pretty_json() {
+        assert_eq!(
+            number_after(r#"{"q":[0.5],"solve_secs":1.5e-5}"#, "solve_secs"),
+            Some(1.5e-5)
+        );
+        assert_eq!(
+            number_after("{\n  \"solve_secs\": 0.25\n}\n", "solve_secs"),
+            Some(0.25)
+        );
+        assert_eq!(number_after(r#"{"solve_secs":null}"#, "solve_secs"), None);
+    }
+
+    #[test]
+    fn a_promise_is_broken_by_time_or_by_memory() {
+        let cost = |wall_secs, peak_mb| Cost { wall_secs, peak_mb };
+        assert!(keep_promise(cost(0.9, Some(120.0))).is_ok());
+        assert!(keep_promise(cost(0.9, None)).is_ok());
+        assert!(keep_promise(cost(3.0, Some(120.0))).is_err());
+        assert!(keep_promise(cost(0.9, Some(500.0))).is_err());
+    }
+}

@@ -1,0 +1,122 @@
+//! `cargo xtask tidy`: rules of this repository that no compiler knows, one file a rule.
+//!
+//! Each rule is a function from the tree of files to the problems it finds, so that its tests
+//! need no disk. All problems are shown at once: a person mends them in one go.
+
+mod docs;
+mod edges;
+mod manifest;
+mod printing;
+mod reach;
+mod size;
+mod tree;
+mod whitespace;
+mod words;
+
+use std::fmt;
+
+use crate::error::TaskError;
+use crate::repo::Repo;
+use tree::Tree;
+
+/// A place that breaks a rule, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Problem {
+    path: String,
+    /// From 1; zero where the whole file is meant.
+    line: usize,
+    message: String,
+}
+
+impl Problem {
+    fn in_file(path: &str, message: impl Into<String>) -> Self {
+        Self::at(path, 0, message)
+    }
+
+    fn at(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.message),
+            line => write!(f, "{}:{line}: {}", self.path, self.message),
+        }
+    }
+}
+
+const RULES: &[fn(&Tree) -> Vec<Problem>] = &[
+    edges::check,
+    reach::check,
+    size::check,
+    words::check,
+    docs::check,
+    whitespace::check,
+    printing::check,
+];
+
+pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
+    let tree = Tree::load(repo)?;
+    let problems = problems(&tree);
+    for problem in &problems {
+        println!("   {problem}");
+    }
+    match problems.len() {
+        0 => {
+            println!("   {} files are tidy", tree.files().len());
+            Ok(())
+        }
+        count => Err(TaskError::Untidy { count }),
+    }
+}
+
+fn problems(tree: &Tree) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = RULES.iter().flat_map(|rule| rule(tree)).collect();
+    problems.sort();
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_that_keeps_every_rule_has_no_problem() {
+        let tree = Tree::of(&[
+            ("ARCHITECTURE.md", "`crates/fleet`: the nouns.\n"),
+            (
+                "crates/fleet/Cargo.toml",
+                "[package]\nname = \"fedflip-fleet\"\n",
+            ),
+            (
+                "crates/fleet/src/lib.rs",
+                "//! Nouns.\n//!\n//! # Layout\n\nmod unit;\n",
+            ),
+            ("crates/fleet/src/unit.rs", "//! Units.\n"),
+        ]);
+        assert_eq!(problems(&tree), []);
+    }
+
+    #[test]
+    fn every_broken_rule_is_shown_in_order_of_place() {
+        let tree = Tree::of(&[
+            ("ARCHITECTURE.md", "`crates/fleet`: the nouns.\n"),
+            (
+                "crates/fleet/Cargo.toml",
+                "[package]\nname = \"fedflip-fleet\"\n",
+            ),
+            ("crates/fleet/src/lib.rs", "//! # Layout\n"),
+            ("crates/fleet/src/lost.rs", "fn f() { dbg!(1); }  \n"),
+        ]);
+        let shown: Vec<String> = problems(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(shown.len(), 3, "{shown:?}");
+        assert!(shown[0].starts_with("crates/fleet/src/lost.rs: "));
+        assert!(shown[1].starts_with("crates/fleet/src/lost.rs:1: "));
+    }
+}
