@@ -9,10 +9,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Stopwatch(Instant);
 
 impl Stopwatch {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a task reports real seconds to a person"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "a task reports real seconds to a person")]
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
@@ -23,10 +20,7 @@ impl Stopwatch {
 }
 
 /// Gives the processor away for a moment, between two looks at a running child.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a child process can only be polled in real time"
-)]
+#[expect(clippy::disallowed_methods, reason = "a child process can only be polled in real time")]
 pub(crate) fn pause(duration: Duration) {
     thread::sleep(duration);
 }

@@ -25,28 +25,19 @@ pub(crate) enum TaskError {
     /// A number that the README promises was not kept.
     Promise(String),
     /// A step of `cargo xtask test` failed.
-    Step {
-        name: &'static str,
-        secs: f64,
-        source: Box<TaskError>,
-    },
+    Step { name: &'static str, secs: f64, source: Box<TaskError> },
 }
 
 impl fmt::Display for TaskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(message) | Self::Answer(message) | Self::Promise(message) => {
-                f.write_str(message)
-            }
+            Self::Usage(message) | Self::Answer(message) | Self::Promise(message) => f.write_str(message),
             Self::Start { command, source } => write!(f, "cannot run `{command}`: {source}"),
             Self::Command { command, ended } => write!(f, "`{command}` ended with {ended}"),
             Self::File { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Untidy { count: 1 } => f.write_str("1 rule of the repository is broken, above"),
             Self::Untidy { count } => {
-                write!(
-                    f,
-                    "the repository's rules are broken in {count} places, above"
-                )
+                write!(f, "the repository's rules are broken in {count} places, above")
             }
             Self::Missing { what, hint } => write!(f, "{what} is missing: {hint}"),
             Self::Step { name, secs, source } => write!(

@@ -15,9 +15,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
     let venv = repo.tools().join("golden");
     let python = venv.join("bin/python").display().to_string();
     if !venv.join("bin/python").exists() {
-        Cmd::words("python3 -m venv")
-            .arg(venv.display().to_string())
-            .run(repo)?;
+        Cmd::words("python3 -m venv").arg(venv.display().to_string()).run(repo)?;
     }
     Cmd::new(&python)
         .args(["-m", "pip", "install", "--quiet", "--requirement"])

@@ -50,18 +50,10 @@ pub(crate) const STEPS: &[Step] = &[
         guards: "documentation that builds, without a broken link",
         run: |repo| {
             let line = "cargo doc --locked --workspace --no-deps --document-private-items";
-            passed(
-                Cmd::words(line)
-                    .env("RUSTDOCFLAGS", "-D warnings")
-                    .run(repo),
-            )
+            passed(Cmd::words(line).env("RUSTDOCFLAGS", "-D warnings").run(repo))
         },
     },
-    Step {
-        name: "tests",
-        guards: "unit, property, golden-value and snapshot tests",
-        run: run_tests,
-    },
+    Step { name: "tests", guards: "unit, property, golden-value and snapshot tests", run: run_tests },
     Step {
         name: "doc-tests",
         guards: "the examples in the documentation",
@@ -77,11 +69,7 @@ pub(crate) const STEPS: &[Step] = &[
         guards: "benchmarks that still run, once around each",
         run: |repo| passed(bench::timings(repo, &["--test"])),
     },
-    Step {
-        name: "instructions",
-        guards: "the solvers' pinned instruction counts",
-        run: count_instructions,
-    },
+    Step { name: "instructions", guards: "the solvers' pinned instruction counts", run: count_instructions },
     Step {
         name: "speed",
         guards: "a million devices planned within the time and memory of the README",
@@ -96,13 +84,7 @@ pub(crate) fn run(repo: &Repo, names: &[String]) -> Result<(), TaskError> {
     let total = Stopwatch::start();
     let mut lines = Vec::new();
     for (index, step) in steps.iter().enumerate() {
-        println!(
-            "\n== {}/{} {}: {}",
-            index + 1,
-            steps.len(),
-            step.name,
-            step.guards
-        );
+        println!("\n== {}/{} {}: {}", index + 1, steps.len(), step.name, step.guards);
         let watch = Stopwatch::start();
         let outcome = (step.run)(repo).map_err(|source| TaskError::Step {
             name: step.name,
@@ -125,28 +107,19 @@ pub(crate) fn run(repo: &Repo, names: &[String]) -> Result<(), TaskError> {
     }
     // The closing line in the form that every CI can count.
     let passed = steps.len() - skipped.len();
-    println!(
-        "steps: {passed} passed, 0 failed, {} skipped",
-        skipped.len()
-    );
+    println!("steps: {passed} passed, 0 failed, {} skipped", skipped.len());
     Ok(())
 }
 
 fn select(names: &[String]) -> Result<Vec<&'static Step>, TaskError> {
-    if let Some(unknown) = names
-        .iter()
-        .find(|name| STEPS.iter().all(|step| step.name != **name))
-    {
+    if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|step| step.name != **name)) {
         let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
         return Err(TaskError::Usage(format!(
             "there is no step `{unknown}`; the steps are {}",
             known.join(", ")
         )));
     }
-    Ok(STEPS
-        .iter()
-        .filter(|step| names.is_empty() || names.iter().any(|name| name == step.name))
-        .collect())
+    Ok(STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name)).collect())
 }
 
 fn passed(result: Result<(), TaskError>) -> Result<Outcome, TaskError> {
@@ -165,11 +138,7 @@ fn check_tidy(repo: &Repo) -> Result<Outcome, TaskError> {
 fn run_tests(repo: &Repo) -> Result<Outcome, TaskError> {
     tools::ensure(repo, &tools::NEXTEST)?;
     let profile = if on_ci() { "ci" } else { "default" };
-    passed(
-        Cmd::words("cargo nextest run --locked --workspace --profile")
-            .arg(profile)
-            .run(repo),
-    )
+    passed(Cmd::words("cargo nextest run --locked --workspace --profile").arg(profile).run(repo))
 }
 
 fn check_dependencies(repo: &Repo) -> Result<Outcome, TaskError> {
@@ -190,9 +159,8 @@ fn check_dependencies(repo: &Repo) -> Result<Outcome, TaskError> {
 
 /// Where cargo-deny keeps the advisory databases it has fetched, if it ever did.
 fn advisory_database() -> Option<PathBuf> {
-    let cargo_home = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(env::home_dir()?.join(".cargo")))?;
+    let cargo_home =
+        env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")))?;
     let databases = cargo_home.join("advisory-dbs");
     let any = databases.read_dir().ok()?.next().is_some();
     any.then_some(databases)
@@ -211,11 +179,7 @@ mod tests {
 
     fn names(chosen: &[&str]) -> Vec<&'static str> {
         let chosen: Vec<String> = chosen.iter().map(ToString::to_string).collect();
-        select(&chosen)
-            .unwrap()
-            .iter()
-            .map(|step| step.name)
-            .collect()
+        select(&chosen).unwrap().iter().map(|step| step.name).collect()
     }
 
     #[test]

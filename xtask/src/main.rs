@@ -7,7 +7,7 @@
 //!
 //! - [`guard`]: `test`, the ordered list of steps that guard the project.
 //! - [`tidy`]: `tidy`, the rules that no compiler checks, one file a rule.
-//! - [`bench`], [`speed`], [`golden`]: the benchmarks, the promises of the README measured on the
+//! - [`mod@bench`], [`speed`], [`golden`]: the benchmarks, the promises of the README measured on the
 //!   real binary, the expected values made anew by Python.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`shell`], [`repo`], [`clock`]: running a program, knowing where things are, reading the time.
@@ -68,9 +68,9 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
             print!("{}", help());
             Ok(())
         }
-        unknown => Err(TaskError::Usage(format!(
-            "there is no task `{unknown}`; `cargo xtask help` lists them"
-        ))),
+        unknown => {
+            Err(TaskError::Usage(format!("there is no task `{unknown}`; `cargo xtask help` lists them")))
+        }
     }
 }
 

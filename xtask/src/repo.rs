@@ -18,9 +18,7 @@ impl Repo {
     /// The work tree that holds this `xtask`, whatever folder the task was called from.
     pub(crate) fn here() -> Self {
         let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-        Self {
-            root: xtask.parent().unwrap_or(xtask).to_path_buf(),
-        }
+        Self { root: xtask.parent().unwrap_or(xtask).to_path_buf() }
     }
 
     pub(crate) fn root(&self) -> &Path {

@@ -16,11 +16,7 @@ pub(crate) struct Cmd {
 
 impl Cmd {
     pub(crate) fn new(program: impl Into<String>) -> Self {
-        Self {
-            program: program.into(),
-            args: Vec::new(),
-            envs: Vec::new(),
-        }
+        Self { program: program.into(), args: Vec::new(), envs: Vec::new() }
     }
 
     /// A command from words; for the many that need no quoting.
@@ -61,10 +57,7 @@ impl Cmd {
     /// Says the command, runs it with its output in plain view, and fails if it fails.
     pub(crate) fn run(&self, repo: &Repo) -> Result<(), TaskError> {
         println!("   $ {self}");
-        let ended = self
-            .prepare(repo)
-            .status()
-            .map_err(|source| self.cannot_start(source))?;
+        let ended = self.prepare(repo).status().map_err(|source| self.cannot_start(source))?;
         self.check(ended)
     }
 
@@ -83,17 +76,11 @@ impl Cmd {
         if ended.success() {
             return Ok(());
         }
-        Err(TaskError::Command {
-            command: self.to_string(),
-            ended,
-        })
+        Err(TaskError::Command { command: self.to_string(), ended })
     }
 
     pub(crate) fn cannot_start(&self, source: std::io::Error) -> TaskError {
-        TaskError::Start {
-            command: self.to_string(),
-            source,
-        }
+        TaskError::Start { command: self.to_string(), source }
     }
 }
 
@@ -127,10 +114,7 @@ mod tests {
     #[test]
     fn a_printed_command_can_be_pasted() {
         let cmd = Cmd::words("cargo doc --no-deps").env("RUSTDOCFLAGS", "-D warnings");
-        assert_eq!(
-            cmd.to_string(),
-            "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"
-        );
+        assert_eq!(cmd.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
         assert_eq!(Cmd::new("echo").arg("it's").to_string(), r"echo 'it'\''s'");
     }
 
@@ -140,9 +124,7 @@ mod tests {
             .env("CARGO_TERM_QUIET", "true")
             .output(&Repo::here());
         let message = error.map_err(|error| error.to_string());
-        assert!(
-            message.is_err_and(|message| message.contains("cargo no-such-subcommand-of-ours"))
-        );
+        assert!(message.is_err_and(|message| message.contains("cargo no-such-subcommand-of-ours")));
     }
 
     #[test]

@@ -30,10 +30,7 @@ struct Cost {
 pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
     Cmd::words("cargo build --locked --release --package fedflip").run(repo)?;
     let folder = repo.path("target/speed");
-    fs::create_dir_all(&folder).map_err(|source| TaskError::File {
-        path: folder.clone(),
-        source,
-    })?;
+    fs::create_dir_all(&folder).map_err(|source| TaskError::File { path: folder.clone(), source })?;
 
     let small = plan_fleet(repo, &folder, "small", 100)?;
     report("plan 100 devices", small.0, small.1);
@@ -43,12 +40,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
 }
 
 /// Makes a fleet file and plans it; returns the cost of planning and the solver's own seconds.
-fn plan_fleet(
-    repo: &Repo,
-    folder: &Path,
-    name: &str,
-    devices: u64,
-) -> Result<(Cost, f64), TaskError> {
+fn plan_fleet(repo: &Repo, folder: &Path, name: &str, devices: u64) -> Result<(Cost, f64), TaskError> {
     let program = repo.path("target/release/fedflip").display().to_string();
     let fleet = folder.join(format!("{name}.csv"));
     let plan = folder.join(format!("{name}.json"));
@@ -67,20 +59,14 @@ fn plan_fleet(
         .args(["--bandwidth", "100", "--alpha", "100", "--beta", "2"])
         .args(["--scheme", "exact", "--json"]);
     let cost = measure(repo, &planning, &plan)?;
-    let json = fs::read_to_string(&plan).map_err(|source| TaskError::File {
-        path: plan.clone(),
-        source,
-    })?;
-    let solve_secs = number_after(&json, "solve_secs").ok_or_else(|| {
-        TaskError::Answer(format!("{}: no number `solve_secs`", plan.display()))
-    })?;
+    let json = fs::read_to_string(&plan).map_err(|source| TaskError::File { path: plan.clone(), source })?;
+    let solve_secs = number_after(&json, "solve_secs")
+        .ok_or_else(|| TaskError::Answer(format!("{}: no number `solve_secs`", plan.display())))?;
     Ok((cost, solve_secs))
 }
 
 fn report(what: &str, cost: Cost, solve_secs: f64) {
-    let peak = cost
-        .peak_mb
-        .map_or_else(|| "peak unknown".to_owned(), |mb| format!("{mb:.0} MB"));
+    let peak = cost.peak_mb.map_or_else(|| "peak unknown".to_owned(), |mb| format!("{mb:.0} MB"));
     let solving = if solve_secs.is_nan() {
         String::new()
     } else {
@@ -109,16 +95,10 @@ fn keep_promise(cost: Cost) -> Result<(), TaskError> {
 /// Runs the command with its output in a file, watching its memory.
 fn measure(repo: &Repo, cmd: &Cmd, output: &Path) -> Result<Cost, TaskError> {
     println!("   $ {cmd} > {}", output.display());
-    let file = File::create(output).map_err(|source| TaskError::File {
-        path: output.to_path_buf(),
-        source,
-    })?;
+    let file =
+        File::create(output).map_err(|source| TaskError::File { path: output.to_path_buf(), source })?;
     let watch = Stopwatch::start();
-    let mut child = cmd
-        .prepare(repo)
-        .stdout(file)
-        .spawn()
-        .map_err(|source| cmd.cannot_start(source))?;
+    let mut child = cmd.prepare(repo).stdout(file).spawn().map_err(|source| cmd.cannot_start(source))?;
     let mut peak_mb = None;
     loop {
         // The kernel keeps the high-water mark itself, so a look every millisecond can only miss
@@ -127,17 +107,12 @@ fn measure(repo: &Repo, cmd: &Cmd, output: &Path) -> Result<Cost, TaskError> {
         let ended = child.try_wait().map_err(|source| cmd.cannot_start(source))?;
         if let Some(ended) = ended {
             cmd.check(ended)?;
-            return Ok(Cost {
-                wall_secs: watch.secs(),
-                peak_mb,
-            });
+            return Ok(Cost { wall_secs: watch.secs(), peak_mb });
         }
         if watch.secs() > PATIENCE_SECS {
             child.kill().map_err(|source| cmd.cannot_start(source))?;
             child.wait().map_err(|source| cmd.cannot_start(source))?;
-            return Err(TaskError::Promise(format!(
-                "`{cmd}` was still running after {PATIENCE_SECS} s"
-            )));
+            return Err(TaskError::Promise(format!("`{cmd}` was still running after {PATIENCE_SECS} s")));
         }
         clock::pause(Duration::from_millis(1));
     }
@@ -177,14 +152,8 @@ mod tests {
 
     #[test]
     fn a_number_is_found_in_compact_and_in_pretty_json() {
-        assert_eq!(
-            number_after(r#"{"q":[0.5],"solve_secs":1.5e-5}"#, "solve_secs"),
-            Some(1.5e-5)
-        );
-        assert_eq!(
-            number_after("{\n  \"solve_secs\": 0.25\n}\n", "solve_secs"),
-            Some(0.25)
-        );
+        assert_eq!(number_after(r#"{"q":[0.5],"solve_secs":1.5e-5}"#, "solve_secs"), Some(1.5e-5));
+        assert_eq!(number_after("{\n  \"solve_secs\": 0.25\n}\n", "solve_secs"), Some(0.25));
         assert_eq!(number_after(r#"{"solve_secs":null}"#, "solve_secs"), None);
     }
 

@@ -34,11 +34,7 @@ impl Problem {
     }
 
     fn at(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            message: message.into(),
-        }
+        Self { path: path.to_owned(), line, message: message.into() }
     }
 }
 
@@ -51,15 +47,8 @@ impl fmt::Display for Problem {
     }
 }
 
-const RULES: &[fn(&Tree) -> Vec<Problem>] = &[
-    edges::check,
-    reach::check,
-    size::check,
-    words::check,
-    docs::check,
-    whitespace::check,
-    printing::check,
-];
+const RULES: &[fn(&Tree) -> Vec<Problem>] =
+    &[edges::check, reach::check, size::check, words::check, docs::check, whitespace::check, printing::check];
 
 pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
     let tree = Tree::load(repo)?;
@@ -90,14 +79,8 @@ mod tests {
     fn a_tree_that_keeps_every_rule_has_no_problem() {
         let tree = Tree::of(&[
             ("ARCHITECTURE.md", "`crates/fleet`: the nouns.\n"),
-            (
-                "crates/fleet/Cargo.toml",
-                "[package]\nname = \"fedflip-fleet\"\n",
-            ),
-            (
-                "crates/fleet/src/lib.rs",
-                "//! Nouns.\n//!\n//! # Layout\n\nmod unit;\n",
-            ),
+            ("crates/fleet/Cargo.toml", "[package]\nname = \"fedflip-fleet\"\n"),
+            ("crates/fleet/src/lib.rs", "//! Nouns.\n//!\n//! # Layout\n\nmod unit;\n"),
             ("crates/fleet/src/unit.rs", "//! Units.\n"),
         ]);
         assert_eq!(problems(&tree), []);
@@ -107,10 +90,7 @@ mod tests {
     fn every_broken_rule_is_shown_in_order_of_place() {
         let tree = Tree::of(&[
             ("ARCHITECTURE.md", "`crates/fleet`: the nouns.\n"),
-            (
-                "crates/fleet/Cargo.toml",
-                "[package]\nname = \"fedflip-fleet\"\n",
-            ),
+            ("crates/fleet/Cargo.toml", "[package]\nname = \"fedflip-fleet\"\n"),
             ("crates/fleet/src/lib.rs", "//! # Layout\n"),
             ("crates/fleet/src/lost.rs", "fn f() { dbg!(1); }  \n"),
         ]);

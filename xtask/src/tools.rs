@@ -15,6 +15,8 @@ use crate::shell::Cmd;
 pub(crate) struct Tool {
     package: &'static str,
     pin: Pin,
+    /// Further words for `cargo install`.
+    options: &'static [&'static str],
 }
 
 /// Which versions of a tool will do.
@@ -30,19 +32,17 @@ enum Pin {
 pub(crate) const NEXTEST: Tool = Tool {
     package: "cargo-nextest",
     pin: Pin::Compatible(Version(0, 9, 143)),
+    // Leaves out what updates the program by itself, which a pinned one must not do.
+    options: &["--no-default-features"],
 };
 
 /// Checks licences, banned crates and sources.
-pub(crate) const DENY: Tool = Tool {
-    package: "cargo-deny",
-    pin: Pin::Compatible(Version(0, 20, 2)),
-};
+pub(crate) const DENY: Tool =
+    Tool { package: "cargo-deny", pin: Pin::Compatible(Version(0, 20, 2)), options: &[] };
 
 /// Drives valgrind for the instruction counts.
-pub(crate) const GUNGRAUN: Tool = Tool {
-    package: "gungraun-runner",
-    pin: Pin::Locked("gungraun"),
-};
+pub(crate) const GUNGRAUN: Tool =
+    Tool { package: "gungraun-runner", pin: Pin::Locked("gungraun"), options: &[] };
 
 /// Installs whatever any task may need.
 pub(crate) fn ensure_all(repo: &Repo) -> Result<(), TaskError> {
@@ -67,43 +67,32 @@ pub(crate) fn ensure(repo: &Repo, tool: &Tool) -> Result<(), TaskError> {
             println!("   {} {found} is here", tool.package);
             return Ok(());
         }
-        println!(
-            "   {} {found} is here, but {wanted} is needed",
-            tool.package
-        );
+        println!("   {} {found} is here, but {wanted} is needed", tool.package);
     }
     let watch = Stopwatch::start();
-    install_command(repo, tool.package, wanted).run(repo)?;
-    println!(
-        "   {} {wanted} installed in {:.0} s",
-        tool.package,
-        watch.secs()
-    );
+    install_command(repo, tool, wanted).run(repo)?;
+    println!("   {} {wanted} installed in {:.0} s", tool.package, watch.secs());
     Ok(())
 }
 
-fn install_command(repo: &Repo, package: &str, version: Version) -> Cmd {
+fn install_command(repo: &Repo, tool: &Tool, version: Version) -> Cmd {
     let root = repo.tools().display().to_string();
-    // Their release profiles ask for whole-program optimisation, which on two cores costs minutes
-    // and gains a tool that waits for other programs nothing.
+    // Their release profiles ask for all the optimisation there is. These tools wait for other
+    // programs, so that buys nothing here and would more than double the time of the install.
     Cmd::words("cargo install --quiet --locked --force --root")
         .arg(root)
-        .arg(format!("{package}@{version}"))
+        .args(tool.options.iter().copied())
+        .arg(format!("{}@{version}", tool.package))
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
 }
 
 /// The version that a program on the children's path gives of itself.
 fn installed_version(repo: &Repo, program: &str) -> Option<Version> {
-    let output = Cmd::new(program)
-        .arg("--version")
-        .prepare(repo)
-        .output()
-        .ok()?;
-    String::from_utf8_lossy(&output.stdout)
-        .split_whitespace()
-        .find_map(Version::parse)
+    let output = Cmd::new(program).arg("--version").prepare(repo).output().ok()?;
+    String::from_utf8_lossy(&output.stdout).split_whitespace().find_map(Version::parse)
 }
 
 /// Valgrind is a system package: installed where this runs as root on a Debian, else asked for.
@@ -123,9 +112,7 @@ pub(crate) fn ensure_valgrind(repo: &Repo) -> Result<(), TaskError> {
                `apt-get install valgrind libc6-dbg`"
             .to_owned(),
     };
-    let root = Cmd::words("id -u")
-        .output(repo)
-        .is_ok_and(|id| id.trim() == "0");
+    let root = Cmd::words("id -u").output(repo).is_ok_and(|id| id.trim() == "0");
     if !root || Cmd::words("apt-get --version").output(repo).is_err() {
         return Err(missing());
     }
@@ -144,11 +131,7 @@ impl Version {
     fn parse(text: &str) -> Option<Self> {
         let core = text.split(['-', '+']).next()?;
         let mut numbers = core.split('.').map(str::parse::<u64>);
-        let version = Self(
-            numbers.next()?.ok()?,
-            numbers.next()?.ok()?,
-            numbers.next()?.ok()?,
-        );
+        let version = Self(numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
         numbers.next().is_none().then_some(version)
     }
 

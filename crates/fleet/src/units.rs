@@ -88,6 +88,8 @@ quantity!(
 impl Probability {
     /// Certainty.
     pub const ONE: Self = Self(1.0);
+    /// The paper's choice for fixed sampling.
+    pub const ONE_FIFTH: Self = Self(0.2);
 }
 
 impl Mbit {

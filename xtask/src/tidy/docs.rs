@@ -47,8 +47,7 @@ fn mentions(text: &str, name: &str) -> bool {
         && text.match_indices(name).any(|(start, found)| {
             let before = text[..start].chars().next_back();
             let after = text[start + found.len()..].chars().next();
-            !before.is_some_and(part_of_name)
-                && !after.is_some_and(|c| part_of_name(c) && c != '/')
+            !before.is_some_and(part_of_name) && !after.is_some_and(|c| part_of_name(c) && c != '/')
         })
 }
 
@@ -77,14 +76,8 @@ mod tests {
     fn a_crate_that_the_map_forgot_is_named() {
         let tree = Tree::of(&[
             (MAP, "`fedflip-fleet` and nothing else\n"),
-            (
-                "crates/fleet/Cargo.toml",
-                "[package]\nname = \"fedflip-fleet\"\n",
-            ),
-            (
-                "crates/plan/Cargo.toml",
-                "[package]\nname = \"fedflip-plan\"\n",
-            ),
+            ("crates/fleet/Cargo.toml", "[package]\nname = \"fedflip-fleet\"\n"),
+            ("crates/plan/Cargo.toml", "[package]\nname = \"fedflip-plan\"\n"),
         ]);
         let problems = check(&tree);
         assert_eq!(problems.len(), 1);

@@ -22,12 +22,7 @@ const HEIGHTS: &[(&str, u32)] = &[
 ];
 
 /// The crates that compute: values in, values out, so that a run can be repeated to the bit.
-const PURE: &[&str] = &[
-    "fedflip-fleet",
-    "fedflip-plan",
-    "fedflip-learn",
-    "fedflip-engine",
-];
+const PURE: &[&str] = &["fedflip-fleet", "fedflip-plan", "fedflip-learn", "fedflip-engine"];
 
 /// What a pure crate must not ask for, and why. Its tests and benchmarks may.
 const OUTSIDE: &[(&str, &str)] = &[
@@ -53,10 +48,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         let path = format!("{folder}/Cargo.toml");
         let manifest = Manifest::parse(tree.text(&path).unwrap_or_default());
         if folder != "xtask" && height(&manifest.name).is_none() {
-            let message = format!(
-                "`{}` has no height yet: give it one in xtask/src/tidy/edges.rs",
-                manifest.name
-            );
+            let message =
+                format!("`{}` has no height yet: give it one in xtask/src/tidy/edges.rs", manifest.name);
             problems.push(Problem::in_file(&path, message));
         }
         for dependency in &manifest.dependencies {
@@ -76,12 +69,8 @@ fn objection(from: &str, dependency: &Dependency) -> Option<String> {
     if let Some(below) = height(to) {
         return match height(from) {
             Some(above) if above > below => None,
-            Some(_) => Some(format!(
-                "`{from}` must not depend on `{to}`: edges only go down"
-            )),
-            None => Some(format!(
-                "`{from}` must not depend on `{to}`: it is no layer of the product"
-            )),
+            Some(_) => Some(format!("`{from}` must not depend on `{to}`: edges only go down")),
+            None => Some(format!("`{from}` must not depend on `{to}`: it is no layer of the product")),
         };
     }
     if !PURE.contains(&from) || dependency.dev {
@@ -111,34 +100,22 @@ mod tests {
     #[test]
     fn edges_go_down() {
         assert_eq!(
-            messages(
-                "fedflip-plan",
-                "[dependencies]\nfedflip-fleet.workspace = true\n"
-            ),
+            messages("fedflip-plan", "[dependencies]\nfedflip-fleet.workspace = true\n"),
             Vec::<String>::new()
         );
-        let upward = messages(
-            "fedflip-fleet",
-            "[dependencies]\nfedflip-plan.workspace = true\n",
-        );
+        let upward = messages("fedflip-fleet", "[dependencies]\nfedflip-plan.workspace = true\n");
         assert!(upward[0].contains("edges only go down"), "{upward:?}");
     }
 
     #[test]
     fn the_two_worlds_do_not_know_each_other() {
-        let sideways = messages(
-            "fedflip-sim",
-            "[dependencies]\nfedflip-net = { path = \"../net\" }\n",
-        );
+        let sideways = messages("fedflip-sim", "[dependencies]\nfedflip-net = { path = \"../net\" }\n");
         assert_eq!(sideways.len(), 1);
     }
 
     #[test]
     fn even_a_test_must_not_look_up() {
-        let upward = messages(
-            "fedflip-plan",
-            "[dev-dependencies]\nfedflip-engine.workspace = true\n",
-        );
+        let upward = messages("fedflip-plan", "[dev-dependencies]\nfedflip-engine.workspace = true\n");
         assert_eq!(upward.len(), 1);
     }
 

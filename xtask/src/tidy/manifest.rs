@@ -68,11 +68,7 @@ impl Manifest {
     }
 
     fn depend(&mut self, package: &str, line: usize, dev: bool) {
-        self.dependencies.push(Dependency {
-            package: package.to_owned(),
-            line,
-            dev,
-        });
+        self.dependencies.push(Dependency { package: package.to_owned(), line, dev });
     }
 }
 
@@ -83,21 +79,16 @@ impl<'a> Section<'a> {
             return Self::Package;
         }
         // The longer names first: both end in the shortest.
-        for (kind, dev) in [
-            ("dev-dependencies", true),
-            ("build-dependencies", false),
-            ("dependencies", false),
-        ] {
+        for (kind, dev) in
+            [("dev-dependencies", true), ("build-dependencies", false), ("dependencies", false)]
+        {
             // Whatever stands before, as in `[target.'cfg(unix)'.dependencies]`, limits where the
             // dependency applies and not whether it is one.
             let Some((_, after)) = heading.rsplit_once(kind) else {
                 continue;
             };
             return match after.strip_prefix('.') {
-                Some(package) => Self::Dependency {
-                    package: unquoted(package),
-                    dev,
-                },
+                Some(package) => Self::Dependency { package: unquoted(package), dev },
                 None => Self::Dependencies { dev },
             };
         }
@@ -157,13 +148,7 @@ name = "solvers"
         let found: Vec<(&str, usize, bool)> = manifest
             .dependencies
             .iter()
-            .map(|dependency| {
-                (
-                    dependency.package.as_str(),
-                    dependency.line,
-                    dependency.dev,
-                )
-            })
+            .map(|dependency| (dependency.package.as_str(), dependency.line, dependency.dev))
             .collect();
         assert_eq!(
             found,

@@ -32,11 +32,8 @@ mod tests {
     use super::*;
 
     fn count(path: &str, line: &str) -> usize {
-        let tree = Tree::of(&[
-            ("crates/fedflip/Cargo.toml", ""),
-            ("crates/plan/Cargo.toml", ""),
-            (path, line),
-        ]);
+        let tree =
+            Tree::of(&[("crates/fedflip/Cargo.toml", ""), ("crates/plan/Cargo.toml", ""), (path, line)]);
         check(&tree).len()
     }
 

@@ -15,9 +15,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             .rust()
             .map(|(path, _)| path)
             .filter(|path| path.starts_with(&sources) && !reached.contains(*path));
-        problems.extend(lost.map(|path| {
-            Problem::in_file(path, "no `mod` leads here: declare the module or delete it")
-        }));
+        problems.extend(
+            lost.map(|path| Problem::in_file(path, "no `mod` leads here: declare the module or delete it")),
+        );
     }
     problems
 }
@@ -50,9 +50,8 @@ fn reached_from_roots(tree: &Tree, sources: &str) -> BTreeSet<String> {
 
 /// Whether cargo compiles this file, named from `src/`, without being told.
 fn is_root(name: &str) -> bool {
-    let binary = name
-        .strip_prefix("bin/")
-        .is_some_and(|rest| !rest.contains('/') || rest.ends_with("/main.rs"));
+    let binary =
+        name.strip_prefix("bin/").is_some_and(|rest| !rest.contains('/') || rest.ends_with("/main.rs"));
     name == "lib.rs" || name == "main.rs" || binary
 }
 
@@ -61,11 +60,7 @@ fn folder_of_children(path: &str, sources: &str) -> String {
     let stem = path.strip_suffix(".rs").unwrap_or(path);
     let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
     let is_root = path.strip_prefix(sources).is_some_and(is_root);
-    if is_root || name == "mod" {
-        format!("{folder}/")
-    } else {
-        format!("{stem}/")
-    }
+    if is_root || name == "mod" { format!("{folder}/") } else { format!("{stem}/") }
 }
 
 /// The names in lines such as `mod a;`, `pub(crate) mod b;` and `#[cfg(test)] mod c;`.
@@ -94,10 +89,7 @@ mod tests {
     fn modules_are_followed_through_both_layouts() {
         let tree = Tree::of(&[
             ("crates/one/Cargo.toml", ""),
-            (
-                "crates/one/src/lib.rs",
-                "mod a;\npub(crate) mod b;\n#[cfg(test)] mod c;\n",
-            ),
+            ("crates/one/src/lib.rs", "mod a;\npub(crate) mod b;\n#[cfg(test)] mod c;\n"),
             ("crates/one/src/a.rs", "pub mod deep;\n"),
             ("crates/one/src/a/deep.rs", ""),
             ("crates/one/src/b/mod.rs", "mod deep;\n"),
@@ -118,9 +110,6 @@ mod tests {
             ("crates/one/src/lost/deep.rs", ""),
         ]);
         let lost: Vec<String> = check(&tree).into_iter().map(|lost| lost.path).collect();
-        assert_eq!(
-            lost,
-            ["crates/one/src/lost.rs", "crates/one/src/lost/deep.rs"]
-        );
+        assert_eq!(lost, ["crates/one/src/lost.rs", "crates/one/src/lost/deep.rs"]);
     }
 }

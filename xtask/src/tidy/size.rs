@@ -30,9 +30,7 @@ fn check_with(tree: &Tree, grants: &[Grant]) -> Vec<Problem> {
             Some(Problem::in_file(path, objection(lines, grant)?))
         })
         .collect();
-    let gone = grants
-        .iter()
-        .filter(|grant| tree.text(grant.path).is_none());
+    let gone = grants.iter().filter(|grant| tree.text(grant.path).is_none());
     problems.extend(gone.map(|grant| {
         let message = "no such file: remove its grant in xtask/src/tidy/size.rs";
         Problem::in_file(grant.path, message)
@@ -61,11 +59,7 @@ fn objection(lines: usize, grant: Option<&Grant>) -> Option<String> {
 mod tests {
     use super::*;
 
-    const GRANT: Grant = Grant {
-        path: "crates/one/src/table.rs",
-        lines_max: 600,
-        reason: "it is one table",
-    };
+    const GRANT: Grant = Grant { path: "crates/one/src/table.rs", lines_max: 600, reason: "it is one table" };
 
     fn messages(lines: usize, grants: &[Grant]) -> Vec<String> {
         let tree = Tree::of(&[(GRANT.path, &"//\n".repeat(lines))]);

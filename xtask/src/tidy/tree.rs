@@ -17,8 +17,7 @@ impl Tree {
     /// Reads the work tree. New files count before they are added, so that a rule speaks up while
     /// the work is fresh; what git ignores does not exist here.
     pub(super) fn load(repo: &Repo) -> Result<Self, TaskError> {
-        let listing =
-            Cmd::words("git ls-files -z --cached --others --exclude-standard").output(repo)?;
+        let listing = Cmd::words("git ls-files -z --cached --others --exclude-standard").output(repo)?;
         let mut tree = Self::default();
         for path in listing.split('\0').filter(|path| !path.is_empty()) {
             let full = repo.path(path);
@@ -38,9 +37,7 @@ impl Tree {
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Self {
         let own = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
-        Self {
-            files: files.iter().map(own).collect(),
-        }
+        Self { files: files.iter().map(own).collect() }
     }
 
     pub(super) fn files(&self) -> &BTreeMap<String, String> {

@@ -9,8 +9,7 @@ const ENDINGS: &[&str] = &[".rs", ".toml", ".md", ".py", ".sh", ".yml", ".yaml",
 const NAMES: &[&str] = &[".ci/run", ".gitignore", "LICENSE-APACHE", "LICENSE-MIT"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let written =
-        |path: &str| NAMES.contains(&path) || ENDINGS.iter().any(|end| path.ends_with(end));
+    let written = |path: &str| NAMES.contains(&path) || ENDINGS.iter().any(|end| path.ends_with(end));
     let mut problems = Vec::new();
     for (path, text) in tree.files().iter().filter(|(path, _)| written(path)) {
         problems.extend(in_lines(path, text));

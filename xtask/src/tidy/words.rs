@@ -25,10 +25,8 @@ const PATH: &str = "is a path of one machine: write it relative to the repositor
 const HOST: &str = "is a package registry: name the package, the client knows where to look";
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let banned: Vec<(String, &str)> = BANNED
-        .iter()
-        .map(|(head, tail, reason)| (format!("{head}{tail}"), *reason))
-        .collect();
+    let banned: Vec<(String, &str)> =
+        BANNED.iter().map(|(head, tail, reason)| (format!("{head}{tail}"), *reason)).collect();
     let mut problems = Vec::new();
     for (path, text) in tree.files() {
         if EXEMPT.contains(&path.rsplit('/').next().unwrap_or(path)) {
@@ -36,9 +34,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         }
         for (index, line) in text.lines().enumerate() {
             let found = banned.iter().filter(|(word, _)| line.contains(word));
-            problems.extend(found.map(|(word, reason)| {
-                Problem::at(path, index + 1, format!("`{word}` {reason}"))
-            }));
+            problems.extend(
+                found.map(|(word, reason)| Problem::at(path, index + 1, format!("`{word}` {reason}"))),
+            );
         }
     }
     problems

@@ -3,6 +3,7 @@
 Versions: Python 3.11, cvxpy 1.9.3 with Clarabel 0.11.1, scipy 1.17.1, numpy 2.4.6 (see requirements.txt).
 Tolerances: every optimum is found by two methods that must agree to CHECK (relative, in the objective); the Rust
 tests compare with the `tolerance` written in each file: 1e-6 for optima, 1e-9 for values that are only computed.
+Where the optimum is unique (P2, P3) the two methods' q agree to Q_CHECK (absolute): the objective is flat there.
 Notation is the paper's: a weights, tau compute and t communication seconds, f bandwidth, c = t/f + tau, C = sum a^2/q.
 Every random number comes from SEED, so a second run on the same machine gives the same bytes.
 """
@@ -20,6 +21,7 @@ from scipy import optimize, stats
 
 SEED = 20240713
 CHECK = 1e-7
+Q_CHECK = 2e-5
 OPTIMUM, COMPUTED = 1e-6, 1e-9
 HERE = Path(__file__).parent
 
@@ -54,14 +56,14 @@ def agree(label, x, y, tolerance=CHECK):
 class Case:
     """A random fleet with bandwidth and alpha; beta, which decides feasibility, is set by each problem."""
 
-    def __init__(self, rng, index, n, capped=None):
+    def __init__(self, rng, index, n, capped=None, compute_bound=False):
         tau, t = digits(log_uniform(rng, 0.01, 100, n)), digits(log_uniform(rng, 0.05, 50, n))
-        # Every third fleet consists of a few device types: ties, and most local minima of the tight objective.
-        if index % 3 == 1:
+        # Every third fleet consists of a few device types, for ties.
+        if index % 3 == 1 or compute_bound:
             kind = rng.integers(0, min(n, 5), n)
             tau, t = tau[kind], t[kind]
         # Every fourth fleet has devices that compute in no time, every fourth devices that send nothing, never both
-        # at once: such a device would cost nothing and the optimum would not be unique.
+        # at once: a device that costs nothing always belongs at its cap, and c = 0 has no place in the closed forms.
         if index % 4 == 2:
             tau[rng.random(n) < 0.3] = 0.0
         elif index % 4 == 3:
@@ -73,7 +75,8 @@ class Case:
             some = rng.random(n) < 0.6
             self.cap[some] = digits(rng.uniform(0.2, 1, some.sum()))
         self.n, self.tau, self.t = n, tau, t
-        self.f, self.alpha = digits(log_uniform(rng, 1, 400)), digits(log_uniform(rng, 1, 500))
+        self.f = digits(log_uniform(rng, 100 if compute_bound else 1, 400))
+        self.alpha = digits(log_uniform(rng, 1, 500))
         self.a = self.samples / self.samples.sum()
         self.c = t / self.f + tau
         self.beta = None
@@ -81,8 +84,8 @@ class Case:
     def noise(self, q):
         return np.sum(self.a**2 / q)
 
-    def set_feasible_beta(self, rng):
-        self.beta = digits(self.noise(self.cap) * log_uniform(rng, 1.02, 20))
+    def set_feasible_beta(self, rng, low=1.02):
+        self.beta = digits(self.noise(self.cap) * log_uniform(rng, low, 20))
 
     def fleet(self):
         return {
@@ -194,7 +197,9 @@ def exact_cases(rng):
         case = Case(rng, index, n)
         case.set_feasible_beta(rng)
         q = case.stored(p2_cvxpy(case))
-        errors.append(agree("P2", p2(case, q), p2(case, p2_parametric(case))))
+        second = p2_parametric(case)
+        errors.append(agree("P2", p2(case, q), p2(case, second)))
+        assert np.max(np.abs(q - second)) < Q_CHECK
         clipped.append(np.sum(q == case.cap))
         cases.append(case.record(objective_p2=p2(case, q), q=q))
     clipped = np.array(clipped)
@@ -209,7 +214,9 @@ def paper_cases(rng):
         case.beta = digits(np.max(case.a**2 * n / case.cap) * log_uniform(rng, 1.01, 40))
         surrogate = Surrogate(case)
         q = case.stored(surrogate.geometric())
-        errors.append(agree("P3", p3(case, q), p3(case, surrogate.scalar())))
+        second = surrogate.scalar()
+        errors.append(agree("P3", p3(case, q), p3(case, second)))
+        assert np.max(np.abs(q - second)) < Q_CHECK
         if index % 5 == 0:
             searched.append(agree("P3 line search", p3(case, q), p3(case, surrogate.line_search())))
         assert p2(case, q) <= p3(case, q) * (1 + 1e-12), "the surrogate bounds P2 from above"
@@ -332,7 +339,7 @@ def minimise(case, numerator, rng, starts=48):
     points = [cap, best_p2] + [np.where(case.tau <= limit, cap, best_p2) for limit in case.tau]
     points += [towards_cap(cap * log_uniform(rng, 1e-3, 1, case.n)) for _ in range(starts)]
     found = sorted((descend(q) for q in points), key=objective)
-    polished = min((coordinate_descent(case, numerator, q) for q in [*found[:3], best_p2, cap]), key=objective)
+    polished = min((coordinate_descent(case, numerator, q) for q in [found[0], best_p2, cap]), key=objective)
     valleys = np.sum(np.array([objective(q) for q in found]) > objective(found[0]) * (1 + 1e-6))
     error = objective(found[0]) / objective(polished) - 1
     assert error < CHECK, f"L-BFGS-B stopped {error:.1e} above coordinate descent"
@@ -351,7 +358,7 @@ def coordinate_descent(case, numerator, q, sweeps=300):
             rest, d = value - b * q[n], case.beta - case.noise(q) + a2 / q[n]
             # A device that adds no time (b = 0, up to rounding) goes to its cap.
             q[n] = min(case.cap[n], (a2 + np.sqrt(a2**2 + max(rest, 0.0) * d * a2 / b)) / d) if b > 0 else case.cap[n]
-        if np.max(np.abs(q / before - 1)) < 1e-10:
+        if np.max(np.abs(q / before - 1)) < 1e-9:
             break
     return q
 
@@ -359,8 +366,10 @@ def coordinate_descent(case, numerator, q, sweeps=300):
 def optimum_cases(rng, count, high, numerator_of, name):
     cases, errors, valleys = [], [], []
     for index, n in enumerate(sizes(rng, count, high=high)):
-        case = Case(rng, index, n)
-        case.set_feasible_beta(rng)
+        # Half of the cases are of the kind found to have several local minima most often.
+        hard = index % 4 in (1, 2)
+        case = Case(rng, index, n, compute_bound=hard)
+        case.set_feasible_beta(rng, low=5 if hard else 1.02)
         q, objective, error, share = minimise(case, numerator_of(case), rng)
         errors.append(error)
         valleys.append(share)
@@ -432,7 +441,7 @@ def many_pilots(rng, spread):
 
 def pilot_cases(rng):
     two = [two_pilots(rng, index, n) for index, n in enumerate(sizes(rng, 30))]
-    many = [many_pilots(rng, log_uniform(rng, 0.01, 0.6)) for _ in range(32)]
+    many = [many_pilots(rng, log_uniform(rng, 0.02, 1.0)) for _ in range(32)]
     unbounded = sum(case["alpha_high"] is None for case in many)
     assert 4 <= unbounded <= 28, "both kinds of interval must be covered"
     return {"two": two, "many": many}, f"unbounded intervals {unbounded} of {len(many)}"

@@ -1,0 +1,98 @@
+//! All that can stand in the way of a plan.
+
+/// Why there is no plan. The text says what is wrong; [`PlanError::hint`] what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A number that the mathematics cannot use.
+    #[error("{name} is {value}")]
+    BadNumber {
+        /// What it is called.
+        name: &'static str,
+        /// As given.
+        value: f64,
+        /// What would be right.
+        wanted: &'static str,
+    },
+    /// β ≤ Σ a²/cap: no q reaches the target.
+    #[error(
+        "the target cannot be reached at any q: β = {beta} must exceed Σ a²/cap = {least_noise}, \
+         and falls short by {}", .least_noise - .beta
+    )]
+    Unreachable {
+        /// β as given.
+        beta: f64,
+        /// Σ a²/cap: the noise with everybody in as often as possible.
+        least_noise: f64,
+    },
+    /// P3 asks for more of a device than it can give.
+    #[error(
+        "P3 has no solution: device {name:?} (position {position}) would need q > a²N/β = {floor}, \
+         but can take part with probability {cap} at most"
+    )]
+    SurrogateInfeasible {
+        /// The device.
+        name: String,
+        /// Its position in the fleet.
+        position: usize,
+        /// lo = a²N/β.
+        floor: f64,
+        /// Its availability.
+        cap: f64,
+    },
+    /// Pilots that say nothing about α and β.
+    #[error("the pilots do not determine α and β: {problem}")]
+    Pilots {
+        /// What is wrong with them.
+        problem: String,
+        /// What to change.
+        hint: &'static str,
+    },
+    /// A scheme by a name that nobody knows.
+    #[error("{text:?} is not a sampling scheme")]
+    UnknownScheme {
+        /// As given.
+        text: String,
+        /// The nearest right one, or the list.
+        hint: String,
+    },
+    /// More devices than a scheme can plan for in reasonable time.
+    #[error("{scheme} plans for at most {devices_max} devices, and the fleet has {devices}")]
+    FleetTooLarge {
+        /// The scheme's name.
+        scheme: &'static str,
+        /// N.
+        devices: usize,
+        /// The most it takes.
+        devices_max: usize,
+    },
+    /// The convex solver gave up.
+    #[error("the convex solver stopped at M = {budget_secs} s with the status {status}")]
+    ConvexSolver {
+        /// The M of the line search at which it happened.
+        budget_secs: f64,
+        /// Its own word for it.
+        status: String,
+    },
+}
+
+impl PlanError {
+    /// What to change.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::BadNumber { wanted, .. } => format!("it must be {wanted}"),
+            Self::Unreachable { .. } => "set an easier target (a larger β), spread the data more evenly, \
+                                         or raise the availability of the devices that hold most of it"
+                .to_owned(),
+            Self::SurrogateInfeasible { .. } => {
+                "use --scheme exact: P2 needs no such floor and still has its optimum".to_owned()
+            }
+            Self::Pilots { hint, .. } => (*hint).to_owned(),
+            Self::UnknownScheme { hint, .. } => hint.clone(),
+            Self::FleetTooLarge { .. } => {
+                "use --scheme tight, whose cost per step grows as N log N, or --scheme exact".to_owned()
+            }
+            Self::ConvexSolver { .. } => "use --scheme paper: the same optimum in closed form".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Minimises round_secs(q)/(β − C(q)) for round times that make it non-convex.
+//!
+//! Each step replaces the round time by its tangent at q. What remains is the problem that `ratio` solves
+//! exactly, and it has the same value and slope at q, so the way to its optimum leads downhill: a projected
+//! gradient step whose length and scaling come from the problem itself. A backtracking search along that
+//! way (straight in log q, where q stays positive and C(q) below β) makes every step an improvement of the
+//! true objective. From one start this finds a local optimum; the callers try several.
+
+use super::kkt;
+use super::ratio::{Ratio, RatioSolver};
+use crate::plan::{Plan, PlanStatus};
+use crate::problem::Problem;
+use crate::scheme::Scheme;
+
+/// A model of the expected round time that is increasing and linear in each single q_n.
+pub(crate) trait RoundTime {
+    /// Its value.
+    fn secs(&mut self, q: &[f64]) -> f64;
+
+    /// Its value; its partial derivatives, none negative, replace `gradient`.
+    fn gradient(&mut self, q: &[f64], gradient: &mut [f64]) -> f64;
+}
+
+/// Where a descent ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Descent {
+    pub q: Vec<f64>,
+    /// Seconds per unit of α.
+    pub objective: f64,
+    pub kkt_residual: f64,
+    /// Whether it ended because no step helped any more.
+    pub settled: bool,
+}
+
+/// Bounds on the work of one descent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pub steps_max: usize,
+    /// A step that improves the objective by less than this share is the last one.
+    pub improvement_min: f64,
+}
+
+impl Descent {
+    pub(crate) fn into_plan(self, problem: &Problem<'_>, scheme: Scheme) -> Plan {
+        let status = if self.settled { PlanStatus::LocalOptimum } else { PlanStatus::StepLimit };
+        Plan::new(problem, scheme, status, self.q).with_kkt_residual(self.kkt_residual)
+    }
+}
+
+/// Goes downhill from `q`, which must be feasible.
+pub(crate) fn descend(
+    problem: &Problem<'_>,
+    round_time: &mut impl RoundTime,
+    mut q: Vec<f64>,
+    effort: Effort,
+) -> Descent {
+    let fleet = problem.fleet();
+    let mut solver = RatioSolver::default();
+    let mut gradient = vec![0.0; q.len()];
+    let mut target = vec![0.0; q.len()];
+    let mut trial = vec![0.0; q.len()];
+    let (mut settled, mut step, mut length) = (false, 0, 1.0);
+    loop {
+        let round_secs = round_time.gradient(&q, &mut gradient);
+        let objective = value(problem, &q, round_secs);
+        if settled || step == effort.steps_max {
+            let kkt_residual = kkt::ratio_residual(problem, &q, round_secs, &gradient);
+            return Descent { q, objective, kkt_residual, settled };
+        }
+        step += 1;
+
+        let linear: f64 = gradient.iter().zip(&q).map(|(slope, q)| slope * q).sum();
+        let tangent = Ratio {
+            weights: fleet.weights(),
+            caps: fleet.availability(),
+            cost_secs: &gradient,
+            offset_secs: (round_secs - linear).max(0.0),
+            beta: problem.constants().beta(),
+        };
+        solver.solve(tangent, &mut target);
+
+        // Start a little longer than what worked last time; halve until it helps.
+        length = f64::min(1.0, 4.0 * length);
+        let improved = loop {
+            for ((trial, &q), (&target, &cap)) in
+                trial.iter_mut().zip(&q).zip(target.iter().zip(fleet.availability()))
+            {
+                *trial = (q * (target / q).powf(length)).min(cap);
+            }
+            let improved = 1.0 - value(problem, &trial, round_time.secs(&trial)) / objective;
+            if improved > 0.0 || length < 1e-6 {
+                break improved;
+            }
+            length *= 0.5;
+        };
+        if improved > 0.0 {
+            std::mem::swap(&mut q, &mut trial);
+        }
+        settled = improved <= effort.improvement_min;
+    }
+}
+
+/// The objective per unit of α; infinite where the target cannot be reached.
+pub(crate) fn value(problem: &Problem<'_>, q: &[f64], round_secs: f64) -> f64 {
+    problem.headroom(q).map_or(f64::INFINITY, |headroom| round_secs / headroom)
+}
+
+/// Starting points: P2's optimum first, then what it would be if compute times counted less, or only as
+/// far as they exceed a time that is spent anyway; then everybody with the same share of its cap.
+pub(crate) fn starts(problem: &Problem<'_>) -> Vec<Vec<f64>> {
+    let fleet = problem.fleet();
+    let (compute, comm) = (fleet.compute_secs(), fleet.comm_secs());
+    let band_mbps = problem.band().get();
+    let mut solver = RatioSolver::default();
+    let mut optimum = |offset_secs: f64, compute_cost: &dyn Fn(f64) -> f64| {
+        let cost_secs: Vec<f64> =
+            compute.iter().zip(comm).map(|(&tau, t)| t / band_mbps + compute_cost(tau)).collect();
+        let mut q = vec![0.0; fleet.len()];
+        let ratio = Ratio {
+            weights: fleet.weights(),
+            caps: fleet.availability(),
+            cost_secs: &cost_secs,
+            offset_secs,
+            beta: problem.constants().beta(),
+        };
+        solver.solve(ratio, &mut q);
+        q
+    };
+
+    let mut starts = vec![optimum(0.0, &|tau| tau)];
+    starts.extend([0.3, 0.1, 0.03, 0.0].map(|discount| optimum(0.0, &|tau| discount * tau)));
+    let mut sorted = compute.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    starts.extend([0.1, 0.25, 0.5, 0.75, 0.9, 1.0].map(|share| {
+        let spent_anyway = sorted[((sorted.len() - 1) as f64 * share) as usize];
+        optimum(spent_anyway, &|tau| (tau - spent_anyway).max(0.0))
+    }));
+    // With q = κ·cap the noise is C(cap)/κ, so every κ above C(cap)/β is feasible.
+    let least_share = problem.sampling_noise(fleet.availability()) / problem.constants().beta();
+    starts.extend([1.0, 0.5, 0.1].map(|part: f64| {
+        let share = least_share.powf(1.0 - part).clamp(least_share, 1.0);
+        fleet.availability().iter().map(|cap| cap * share).collect()
+    }));
+    starts
+}
+
+/// Descends from the `count` best of `starts`, and returns the best end.
+pub(crate) fn best_descent(
+    problem: &Problem<'_>,
+    round_time: &mut impl RoundTime,
+    starts: Vec<Vec<f64>>,
+    count: usize,
+    effort: Effort,
+) -> Option<Descent> {
+    let mut ranked: Vec<(f64, Vec<f64>)> = starts
+        .into_iter()
+        .map(|q| (value(problem, &q, round_time.secs(&q)), q))
+        .filter(|(value, _)| value.is_finite())
+        .collect();
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+    ranked
+        .into_iter()
+        .take(count)
+        .map(|(_, start)| descend(problem, round_time, start, effort))
+        .min_by(|a, b| a.objective.total_cmp(&b.objective))
+}

@@ -1,0 +1,53 @@
+//! The solvers, one file each.
+//!
+//! - [`exact`]: P2 by its break points; `ratio` is the kernel that `tight` and `sampled` step with too.
+//! - [`paper`]: P3 by its break points.
+//! - [`line_search`]: P3 as printed, with Clarabel.
+//! - [`tight`], [`sampled`]: other round times under the same rounds; `descent` minimises both.
+//! - [`baseline`]: what the paper compares with.
+//! - `break_points`: piecewise equations solved by one sort; `kkt`: how far from optimal a q is.
+
+pub mod baseline;
+mod break_points;
+mod descent;
+pub mod exact;
+mod kkt;
+pub mod line_search;
+pub mod paper;
+mod ratio;
+pub mod sampled;
+pub mod tight;
+
+use crate::error::PlanError;
+use crate::plan::Plan;
+use crate::problem::Problem;
+use crate::scheme::Scheme;
+
+/// What the solvers may be told besides the problem; the defaults suit every use so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Of the random numbers in `sampled`.
+    pub seed: u64,
+    /// ε of Algorithm 2, in seconds; by default a two-hundredth of the range of M.
+    pub step_secs: Option<f64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { seed: 0, step_secs: None }
+    }
+}
+
+/// Chooses q by `scheme`.
+pub fn solve(problem: &Problem<'_>, scheme: Scheme, settings: &Settings) -> Result<Plan, PlanError> {
+    match scheme {
+        Scheme::Exact => Ok(exact::plan(problem)),
+        Scheme::Paper => paper::plan(problem),
+        Scheme::PaperLinesearch => line_search::plan(problem, settings.step_secs),
+        Scheme::Tight => Ok(tight::plan(problem)),
+        Scheme::Sampled => sampled::plan(problem, settings.seed),
+        Scheme::Full | Scheme::Fixed(_) | Scheme::Uniform | Scheme::Weighted => {
+            Ok(baseline::plan(problem, scheme))
+        }
+    }
+}

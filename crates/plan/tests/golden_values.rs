@@ -1,0 +1,222 @@
+//! Against an independent implementation: CVXPY, SciPy and enumeration (`tests/golden/generate.py`).
+
+mod common;
+
+use common::{Columns, assert_close, golden, mbps};
+use fedflip_fleet::bandwidth::{allocate, allocate_equal};
+use fedflip_plan::constants::{NoiseAndRounds, fit, from_pilots};
+use fedflip_plan::round_time::{ExpectedMax, expected_bandwidth_secs, theorem2_bound_secs};
+use fedflip_plan::{Constants, Pilot, Plan, Problem, Scheme, Settings, monte_carlo, solve};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Case {
+    fleet: Columns,
+    bandwidth_mbps: f64,
+    alpha: f64,
+    beta: f64,
+    q: Vec<f64>,
+    objective_p2: Option<f64>,
+    objective_p3: Option<f64>,
+    objective_tight: Option<f64>,
+    objective_sampled: Option<f64>,
+}
+
+/// Solves every case of a file and hands problem, plan and case to `check`.
+fn each_case(file: &str, scheme: Scheme, at_least: usize, check: impl Fn(&Problem<'_>, &Plan, &Case)) {
+    let cases: Vec<Case> = golden(file);
+    assert!(cases.len() >= at_least, "{file} holds only {} cases", cases.len());
+    for case in cases {
+        let fleet = case.fleet.fleet();
+        let constants = Constants::new(case.alpha, case.beta).unwrap();
+        let problem = Problem::new(&fleet, mbps(case.bandwidth_mbps), constants).unwrap();
+        let plan = solve(&problem, scheme, &Settings::default()).unwrap();
+        check(&problem, &plan, &case);
+    }
+}
+
+fn assert_same_q(plan: &Plan, expected: &[f64]) {
+    for (n, (ours, expected)) in plan.q().iter().zip(expected).enumerate() {
+        assert!((ours - expected).abs() < 1e-4, "device {n}: {ours} is not {expected}");
+    }
+}
+
+#[test]
+fn exact_is_cvxpys_optimum_of_p2() {
+    each_case("exact.json", Scheme::Exact, 60, |problem, plan, case| {
+        let expected = case.objective_p2.unwrap();
+        assert_close("P2 at CVXPY's q", problem.objective_p2(&case.q).unwrap(), expected, 1e-9);
+        assert_close("P2", problem.objective_p2(plan.q()).unwrap(), expected, 1e-6);
+        assert!(plan.kkt_residual().unwrap() < 1e-12, "{:?}", plan.kkt_residual());
+        assert_same_q(plan, &case.q);
+    });
+}
+
+#[test]
+fn paper_is_cvxpys_optimum_of_p3() {
+    each_case("paper.json", Scheme::Paper, 60, |problem, plan, case| {
+        let expected = case.objective_p3.unwrap();
+        assert_close("P3 at CVXPY's q", problem.objective_p3(&case.q).unwrap(), expected, 1e-9);
+        assert_close("P3", problem.objective_p3(plan.q()).unwrap(), expected, 1e-6);
+        assert!(plan.kkt_residual().unwrap() < 1e-12, "{:?}", plan.kkt_residual());
+        assert_same_q(plan, &case.q);
+    });
+}
+
+#[test]
+fn algorithm_2_as_printed_agrees_with_the_closed_form() {
+    each_case("paper.json", Scheme::PaperLinesearch, 60, |problem, plan, case| {
+        let closed_form = solve(problem, Scheme::Paper, &Settings::default()).unwrap();
+        let [ours, closed] = [plan, &closed_form].map(|plan| problem.objective_p3(plan.q()).unwrap());
+        assert_close("line search against closed form", ours, closed, 1e-6);
+        assert_close("line search against CVXPY", ours, case.objective_p3.unwrap(), 1e-6);
+    });
+}
+
+#[test]
+fn tight_is_no_worse_than_the_best_that_scipy_found() {
+    let objective = |problem: &Problem<'_>, q: &[f64]| {
+        problem.rounds(q).unwrap() * theorem2_bound_secs(problem.fleet(), q, problem.band())
+    };
+    each_case("tight.json", Scheme::Tight, 50, |problem, plan, case| {
+        let expected = case.objective_tight.unwrap();
+        assert_close("tight at SciPy's q", objective(problem, &case.q), expected, 1e-9);
+        let ours = objective(problem, plan.q());
+        assert!(
+            ours <= expected * (1.0 + 1e-6),
+            "{ours} against {expected}, residual {:?}",
+            plan.kkt_residual()
+        );
+    });
+}
+
+/// `sampled` estimates, SciPy enumerated: ours may be worse by what a few thousand draws cannot tell.
+#[test]
+fn sampled_is_close_to_the_enumerated_optimum() {
+    each_case("sampled.json", Scheme::Sampled, 12, |problem, plan, case| {
+        let fleet = problem.fleet();
+        let enumerated = |q: &[f64]| {
+            let mean: f64 = common::cohorts(q)
+                .map(|(chance, cohort)| chance * allocate(fleet, &cohort, problem.band()).round_secs)
+                .sum();
+            problem.rounds(q).unwrap() * mean
+        };
+        let expected = case.objective_sampled.unwrap();
+        assert_close("sampled at SciPy's q", enumerated(&case.q), expected, 1e-9);
+        let ours = enumerated(plan.q());
+        assert!(ours <= expected * 1.02, "{ours} against {expected}");
+    });
+}
+
+#[derive(Deserialize)]
+struct RoundTimeCase {
+    fleet: Columns,
+    bandwidth_mbps: f64,
+    q: Vec<f64>,
+    mean_round_secs: f64,
+    expected_max_compute_secs: f64,
+    expected_bandwidth_secs: f64,
+    theorem2_bound: f64,
+    linear_bound: f64,
+    cohort: Vec<usize>,
+    round_secs: f64,
+    mbps: Vec<f64>,
+    equal_round_secs: f64,
+}
+
+#[test]
+fn round_times_are_the_enumerated_ones() {
+    let cases: Vec<RoundTimeCase> = golden("round_time.json");
+    assert!(cases.len() >= 50);
+    for case in cases {
+        let (fleet, band) = (case.fleet.fleet(), mbps(case.bandwidth_mbps));
+        let expected_max = ExpectedMax::new(fleet.compute_secs()).value(&case.q);
+        assert_close("E[max τ]", expected_max, case.expected_max_compute_secs, 1e-9);
+        assert_close(
+            "T(q)",
+            expected_bandwidth_secs(&fleet, &case.q, band),
+            case.expected_bandwidth_secs,
+            1e-9,
+        );
+        assert_close("theorem 2", theorem2_bound_secs(&fleet, &case.q, band), case.theorem2_bound, 1e-9);
+        let problem = Problem::new(&fleet, band, Constants::new(1.0, 1e9).unwrap()).unwrap();
+        assert_close("Σ q c", problem.linear_bound_secs(&case.q), case.linear_bound, 1e-9);
+
+        let round = allocate(&fleet, &case.cohort, band);
+        assert_close("T̂", round.round_secs, case.round_secs, 1e-9);
+        for (share, &expected) in round.shares.iter().zip(&case.mbps) {
+            assert_close("share", share.mbps, expected, 1e-9);
+        }
+        let equal = allocate_equal(&fleet, &case.cohort, band);
+        assert_close("equal split", equal.round_secs, case.equal_round_secs, 1e-9);
+
+        let mean = monte_carlo::round_secs(&fleet, &case.q, band, 1, 20_000);
+        let off = (mean.mean - case.mean_round_secs).abs();
+        assert!(off <= 5.0 * mean.std_error + 1e-12, "{mean:?} against {}", case.mean_round_secs);
+    }
+}
+
+#[derive(Deserialize)]
+struct PilotCases {
+    two: Vec<TwoPilots>,
+    many: Vec<ManyPilots>,
+}
+
+#[derive(Deserialize)]
+struct TwoPilots {
+    fleet: Columns,
+    rounds_uniform: f64,
+    rounds_full: f64,
+    alpha: f64,
+    beta: f64,
+}
+
+#[derive(Deserialize)]
+struct ManyPilots {
+    pilots: Vec<NoiseAndRoundsRow>,
+    alpha: f64,
+    beta: f64,
+    alpha_low: f64,
+    alpha_high: Option<f64>,
+    beta_low: Option<f64>,
+    beta_high: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct NoiseAndRoundsRow {
+    rounds: f64,
+    noise: f64,
+}
+
+#[test]
+fn pilots_give_the_constants_of_numpy() {
+    let PilotCases { two, many } = golden("pilots.json");
+    assert!(two.len() + many.len() >= 50);
+    for case in two {
+        let pilot = |rounds, scheme| Pilot { rounds, reached: true, scheme };
+        let pilots = [pilot(case.rounds_uniform, Scheme::Uniform), pilot(case.rounds_full, Scheme::Full)];
+        let fit = from_pilots(&case.fleet.fleet(), &pilots).unwrap();
+        assert_close("α", fit.constants.alpha(), case.alpha, 1e-9);
+        assert_close("β", fit.constants.beta(), case.beta, 1e-9);
+        assert_eq!((fit.alpha_interval, fit.beta_interval), (None, None));
+    }
+    for case in many {
+        let points: Vec<NoiseAndRounds> =
+            case.pilots.iter().map(|row| NoiseAndRounds { noise: row.noise, rounds: row.rounds }).collect();
+        let fit = fit(&points).unwrap();
+        assert_close("α", fit.constants.alpha(), case.alpha, 1e-9);
+        assert_close("β", fit.constants.beta(), case.beta, 1e-9);
+        let (alpha, beta) = (fit.alpha_interval.unwrap(), fit.beta_interval.unwrap());
+        assert_close("α's lower end", alpha.low, case.alpha_low, 1e-7);
+        for (what, ours, expected) in [
+            ("α's upper end", alpha.high, case.alpha_high),
+            ("β's lower end", beta.low, case.beta_low),
+            ("β's upper end", beta.high, case.beta_high),
+        ] {
+            match expected {
+                Some(expected) => assert_close(what, ours, expected, 1e-7),
+                None => assert!(ours.is_infinite(), "{what}: {ours} should be open"),
+            }
+        }
+    }
+}
