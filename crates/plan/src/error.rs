@@ -16,8 +16,8 @@ pub enum PlanError {
     },
     /// β ≤ Σ a²/cap: no q reaches the target.
     #[error(
-        "the target cannot be reached at any q: β = {beta} must exceed Σ a²/cap = {least_noise}, \
-         and falls short by {}", .least_noise - .beta
+        "the target cannot be reached at any q: β = {beta} must exceed Σ a²/cap = {}, and falls short by {}",
+        short(*.least_noise), short(.least_noise - .beta)
     )]
     Unreachable {
         /// β as given.
@@ -27,8 +27,9 @@ pub enum PlanError {
     },
     /// P3 asks for more of a device than it can give.
     #[error(
-        "P3 has no solution: device {name:?} (position {position}) would need q > a²N/β = {floor}, \
-         but can take part with probability {cap} at most"
+        "P3 has no solution: device {name:?} (position {position}) would need q > a²N/β = {}, \
+         but can take part with probability {cap} at most",
+        short(*.floor)
     )]
     SurrogateInfeasible {
         /// The device.
@@ -65,6 +66,8 @@ pub enum PlanError {
         devices: usize,
         /// The most it takes.
         devices_max: usize,
+        /// What to use instead.
+        hint: &'static str,
     },
     /// The convex solver gave up.
     #[error("the convex solver stopped at M = {budget_secs} s with the status {status}")]
@@ -87,12 +90,14 @@ impl PlanError {
             Self::SurrogateInfeasible { .. } => {
                 "use --scheme exact: P2 needs no such floor and still has its optimum".to_owned()
             }
-            Self::Pilots { hint, .. } => (*hint).to_owned(),
+            Self::Pilots { hint, .. } | Self::FleetTooLarge { hint, .. } => (*hint).to_owned(),
             Self::UnknownScheme { hint, .. } => hint.clone(),
-            Self::FleetTooLarge { .. } => {
-                "use --scheme tight, whose cost per step grows as N log N, or --scheme exact".to_owned()
-            }
             Self::ConvexSolver { .. } => "use --scheme paper: the same optimum in closed form".to_owned(),
         }
     }
+}
+
+/// Six significant digits: enough to act on, short enough to read.
+fn short(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }

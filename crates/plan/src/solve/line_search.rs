@@ -14,6 +14,8 @@ use crate::plan::{Plan, PlanStatus};
 use crate::problem::Problem;
 use crate::scheme::Scheme;
 
+/// Some 300 convex programs with three variables a device: beyond this they would take many minutes.
+pub const DEVICES_MAX: usize = 2_000;
 /// Values of M in the first pass, unless ε is given.
 const FIRST_PASS_VALUES: usize = 200;
 /// A smaller ε than this allows would run for hours.
@@ -28,6 +30,15 @@ const FINER_PASSES_MAX: usize = 20;
 
 /// P3 by Algorithm 2, with the step `step_secs` (ε) or a two-hundredth of the range.
 pub fn plan(problem: &Problem<'_>, step_secs: Option<f64>) -> Result<Plan, PlanError> {
+    let devices = problem.fleet().len();
+    if devices > DEVICES_MAX {
+        return Err(PlanError::FleetTooLarge {
+            scheme: "paper-linesearch",
+            devices,
+            devices_max: DEVICES_MAX,
+            hint: "use --scheme paper: the same optimum in closed form, for any number of devices",
+        });
+    }
     let search = LineSearch::new(problem)?;
     let width_secs = search.budget_max_secs - search.budget_min_secs;
     let values = match step_secs {
@@ -135,8 +146,7 @@ impl<'a> LineSearch<'a> {
         let step_secs = (to_secs - from_secs) / values as f64;
         let (mut best, mut failure): (Option<Best>, _) = (None, None);
         for value in 1..=values {
-            let budget_secs =
-                if value == values { to_secs } else { from_secs + step_secs * value as f64 };
+            let budget_secs = if value == values { to_secs } else { from_secs + step_secs * value as f64 };
             // Close to the ends of the range the interior-point method may run out of interior: such an M
             // is far from the best, and passed over.
             let q = match self.convex_program(budget_secs) {

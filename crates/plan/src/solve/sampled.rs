@@ -5,7 +5,7 @@
 //! each q_n, with slope E[T̂(K∪{n}) − T̂(K∖{n})].
 
 use fedflip_fleet::bandwidth::{Job, finish_together};
-use fedflip_fleet::{Purpose, StreamKey};
+use fedflip_fleet::{Mbps, Purpose, StreamKey};
 use rand::RngExt;
 
 use super::descent::{Descent, Effort, RoundTime, best_descent, starts, value};
@@ -26,7 +26,12 @@ const DRAWS_CHOOSING: usize = 4_000;
 pub fn plan(problem: &Problem<'_>, seed: u64) -> Result<Plan, PlanError> {
     let devices = problem.fleet().len();
     if devices > DEVICES_MAX {
-        return Err(PlanError::FleetTooLarge { scheme: "sampled", devices, devices_max: DEVICES_MAX });
+        return Err(PlanError::FleetTooLarge {
+            scheme: "sampled",
+            devices,
+            devices_max: DEVICES_MAX,
+            hint: "use --scheme tight, whose cost per step grows as N log N, or --scheme exact",
+        });
     }
     let fewer = |draws: usize| (draws * 100 / devices.max(100)).max(16);
     let tight = tight::plan(problem);
@@ -60,7 +65,7 @@ pub fn plan(problem: &Problem<'_>, seed: u64) -> Result<Plan, PlanError> {
 /// E[T̂] as a mean over fixed draws.
 struct CommonNumbers {
     jobs: Vec<Job>,
-    band: fedflip_fleet::Mbps,
+    band: Mbps,
     /// One row per draw, one number per device.
     numbers: Vec<f64>,
     /// The jobs of the current cohort; a scratch buffer.
@@ -91,9 +96,7 @@ impl RoundTime for CommonNumbers {
     fn secs(&mut self, q: &[f64]) -> f64 {
         let mut total = 0.0;
         for numbers in self.numbers.chunks_exact(self.jobs.len()) {
-            self.cohort.clear();
-            let flips = numbers.iter().zip(q).zip(&self.jobs);
-            self.cohort.extend(flips.filter(|((number, q), _)| number < q).map(|(_, job)| *job));
+            flip(&self.jobs, numbers, q, &mut self.cohort);
             total += finish_together(self.cohort.iter().copied(), self.band).round_secs();
         }
         total / self.draws()
@@ -104,30 +107,63 @@ impl RoundTime for CommonNumbers {
         gradient.fill(0.0);
         let mut total = 0.0;
         for numbers in self.numbers.chunks_exact(self.jobs.len()) {
-            self.cohort.clear();
-            let flips = numbers.iter().zip(q).zip(&self.jobs);
-            self.cohort.extend(flips.filter(|((number, q), _)| number < q).map(|(_, job)| *job));
+            flip(&self.jobs, numbers, q, &mut self.cohort);
             let cohort = self.cohort.iter().copied();
             let round_secs = finish_together(cohort.clone(), self.band).round_secs();
             total += round_secs;
             let mut place = 0;
             for (n, slope) in gradient.iter_mut().enumerate() {
-                let taking_part = numbers[n] < q[n];
-                let without_secs = if taking_part {
-                    let others = self.cohort.iter().enumerate().filter(move |(other, _)| *other != place);
+                let difference_secs = if numbers[n] < q[n] {
+                    let others = cohort.clone().take(place).chain(cohort.clone().skip(place + 1));
                     place += 1;
-                    finish_together(others.map(|(_, job)| *job), self.band).round_secs()
+                    round_secs - finish_together(others, self.band).round_secs()
                 } else {
-                    round_secs
+                    finish_together(cohort.clone().chain([self.jobs[n]]), self.band).round_secs() - round_secs
                 };
-                let with_secs = if taking_part {
-                    round_secs
-                } else {
-                    finish_together(cohort.clone().chain([self.jobs[n]]), self.band).round_secs()
-                };
-                *slope += (with_secs - without_secs).max(0.0) / draws;
+                *slope += difference_secs.max(0.0) / draws;
             }
         }
         total / draws
+    }
+}
+
+/// Replaces `cohort` with the jobs of those whose number is below their q.
+fn flip(jobs: &[Job], numbers: &[f64], q: &[f64], cohort: &mut Vec<Job>) {
+    cohort.clear();
+    let coins = numbers.iter().zip(q).zip(jobs);
+    cohort.extend(coins.filter(|((number, q), _)| number < q).map(|(_, job)| *job));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Over the same numbers, the slope is the difference between surely in and surely out.
+        #[test]
+        fn gradient_is_the_difference_of_in_and_out(
+            devices in prop::collection::vec((0.0..10.0_f64, 0.0..10.0_f64, 0.0..=1.0_f64), 1..8),
+            numbers in prop::collection::vec(0.0..1.0_f64, 80),
+        ) {
+            let jobs: Vec<Job> =
+                devices.iter().map(|d| Job { compute_secs: d.0, load_mbit: d.1 }).collect();
+            let q: Vec<f64> = devices.iter().map(|device| device.2).collect();
+            let numbers = numbers[..10 * jobs.len()].to_vec();
+            let band = Mbps::new(3.0).unwrap();
+            let mut mean = CommonNumbers { jobs, band, numbers, cohort: Vec::new() };
+            let mut gradient = vec![0.0; q.len()];
+            let value = mean.gradient(&q, &mut gradient);
+            prop_assert!((value - mean.secs(&q)).abs() < 1e-12);
+            for n in 0..q.len() {
+                let mut at = |certain: f64| {
+                    let mut moved = q.clone();
+                    moved[n] = certain;
+                    mean.secs(&moved)
+                };
+                let difference = at(1.0) - at(0.0);
+                prop_assert!((gradient[n] - difference).abs() < 1e-10, "{} {difference}", gradient[n]);
+            }
+        }
     }
 }

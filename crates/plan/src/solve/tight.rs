@@ -67,3 +67,34 @@ impl RoundTime for FirstBound<'_> {
         self.upload_secs(q) + max_secs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn gradient_is_the_finite_difference(
+            devices in prop::collection::vec((0.0..10.0_f64, 0.0..10.0_f64, 0.1..=0.9_f64), 1..20),
+        ) {
+            let tau: Vec<f64> = devices.iter().map(|device| device.0).collect();
+            let comm_secs: Vec<f64> = devices.iter().map(|device| device.1).collect();
+            let q: Vec<f64> = devices.iter().map(|device| device.2).collect();
+            let mut bound =
+                FirstBound { comm_secs: &comm_secs, band_mbps: 3.0, expected_max: ExpectedMax::new(&tau) };
+            let mut gradient = vec![0.0; q.len()];
+            let value = bound.gradient(&q, &mut gradient);
+            prop_assert!((value - bound.secs(&q)).abs() < 1e-11);
+            for n in 0..q.len() {
+                let mut at = |shift: f64| {
+                    let mut moved = q.clone();
+                    moved[n] += shift;
+                    bound.secs(&moved)
+                };
+                let difference = (at(0.1) - at(-0.1)) / 0.2;
+                prop_assert!((gradient[n] - difference).abs() < 1e-10);
+            }
+        }
+    }
+}

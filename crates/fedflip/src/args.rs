@@ -1,0 +1,213 @@
+//! What may be typed.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+const AFTER_HELP: &str = "\
+Start here:
+  fedflip fleet new --seed 7 > fleet.csv
+  fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
+
+Exit codes: 0 done, 1 the output could not be written, 2 the input is not usable (the message says why).";
+
+/// Federated learning in which every device flips its own coin.
+#[derive(Debug, Parser)]
+#[command(name = "fedflip", version, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a fleet of devices, or look at one
+    #[command(subcommand)]
+    Fleet(FleetCommand),
+    /// Choose how often each device takes part
+    Plan(PlanArgs),
+    /// Share the band among those who take part in one round
+    Allocate(AllocateArgs),
+    /// Theorem 1: the convergence bound, its conditions, the rounds to a threshold
+    Bound(BoundArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    /// Make a fleet from device types and print it as CSV
+    New(FleetNewArgs),
+    /// Summarise a fleet
+    Show(FleetShowArgs),
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Profile {
+    /// The five device types of the paper's prototype (figures: docs/devices.md)
+    Paper,
+}
+
+/// Make a fleet from device types and print it as CSV.
+///
+/// The paper names five device types and prints no times for them: training speeds and link efficiencies
+/// are estimates, derived in docs/devices.md.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example: the paper's fleet for the CNN on MNIST, 20 devices of each of 5 types
+  fedflip fleet new --devices 100 --profile paper --payload-mbit 0.7 --compute-gflop 0.92 --seed 7 > fleet.csv")]
+pub(crate) struct FleetNewArgs {
+    /// How many devices, in equal blocks of each type
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub devices: usize,
+    /// Which device types
+    #[arg(long, value_enum, default_value_t = Profile::Paper)]
+    pub profile: Profile,
+    /// What a device sends in a round [Mbit]; 21,840 parameters of 32 bit are 0.7
+    #[arg(long, value_name = "MBIT", default_value_t = 0.7, allow_negative_numbers = true)]
+    pub payload_mbit: f64,
+    /// What a device computes in a round [10⁹ operations]; 10 batches of 32 images are 0.92
+    #[arg(long, value_name = "GFLOP", default_value_t = 0.92, allow_negative_numbers = true)]
+    pub compute_gflop: f64,
+    /// Samples of all devices together [default: 600 per device]
+    #[arg(long, value_name = "COUNT")]
+    pub samples_total: Option<u64>,
+    /// Concentration of the Dirichlet distribution that splits the samples: small is skewed
+    #[arg(long, value_name = "X", default_value_t = 0.8, allow_negative_numbers = true)]
+    pub concentration: f64,
+    /// Seed of the split; the same seed gives the same fleet
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct FleetShowArgs {
+    /// Fleet file (CSV), or - for standard input
+    pub fleet: String,
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Choose how often each device takes part, to reach the target in the least time.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Schemes:
+  exact             the optimum of the paper's P2 (the default)
+  paper             the optimum of P3, the paper's convex surrogate, in closed form
+  paper-linesearch  the same by Algorithm 2 as printed: a line search with a convex program inside
+  tight             P2 with Theorem 2's first bound on the round time
+  sampled           P2 with the mean round time itself, by common random numbers
+  full, fixed=Q, uniform, weighted
+                    the paper's baselines: q = 1, Q, 1/N, and the share of the data
+
+Examples:
+  fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
+  fedflip plan fleet.csv --bandwidth 100 --pilot 18:uniform --pilot 11:full --compare
+  fedflip plan - --bandwidth 100 --alpha 30 --beta 2.2 --scheme fixed=0.2 --json < fleet.csv")]
+pub(crate) struct PlanArgs {
+    /// Fleet file (CSV), or - for standard input
+    pub fleet: String,
+    /// The band that all participants share [Mbit/s]
+    #[arg(long, value_name = "MBPS", allow_negative_numbers = true)]
+    pub bandwidth: f64,
+    #[command(flatten)]
+    pub constants: ConstantsArgs,
+    /// How to choose q
+    #[arg(long, default_value = "exact", conflicts_with = "compare")]
+    pub scheme: String,
+    /// Plan by every scheme and put them side by side
+    #[arg(long)]
+    pub compare: bool,
+    /// List every device
+    #[arg(long, conflicts_with_all = ["compare", "json"])]
+    pub devices: bool,
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub json: bool,
+    /// Seed of the Monte Carlo estimates
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Cohorts drawn for the mean round time [default: as many as half a second allows, up to 10000]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(2..=100_000_000))]
+    pub draws: Option<u64>,
+    /// Step ε of the line search over M [s] [default: a 200th of its range]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
+    pub step: Option<f64>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConstantsArgs {
+    /// α of the round model R(q) = α/(β − Σ a²/q)
+    #[arg(long, allow_negative_numbers = true, requires = "beta")]
+    pub alpha: Option<f64>,
+    /// β of the round model
+    #[arg(long, allow_negative_numbers = true, requires = "alpha")]
+    pub beta: Option<f64>,
+    /// A pilot, in place of α and β: rounds to a loss under a baseline scheme (18:uniform); give two or more
+    #[arg(long, value_name = "ROUNDS:SCHEME", conflicts_with_all = ["alpha", "beta"])]
+    pub pilot: Vec<String>,
+}
+
+/// Share the band among those who take part in one round, so that all finish together.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  fedflip allocate fleet.csv --bandwidth 100 --cohort 3,7,9")]
+pub(crate) struct AllocateArgs {
+    /// Fleet file (CSV), or - for standard input
+    pub fleet: String,
+    /// The band that the cohort shares [Mbit/s]
+    #[arg(long, value_name = "MBPS", allow_negative_numbers = true)]
+    pub bandwidth: f64,
+    /// Who takes part: positions in the fleet, from 0, separated by commas
+    #[arg(long, value_name = "POSITIONS", allow_hyphen_values = true)]
+    pub cohort: String,
+    /// Give everybody the same share instead
+    #[arg(long)]
+    pub equal: bool,
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Theorem 1: what is left of the gradient after R rounds is at most
+/// 4(F(x₀) − F*)/(ηR) + 4ηLN(ε² + σ²) Σ a²/q, if N Σ a²/q ≤ p and η ≤ 1/(4Lp).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  fedflip bound fleet.csv --scheme fixed=0.2 --learning-rate 0.001 --smoothness 1 \\
+      --divergence 0.5 --variance 0.5 --initial-gap 2.3 --rounds 20000 --threshold 1.5")]
+pub(crate) struct BoundArgs {
+    /// Fleet file (CSV), or - for standard input
+    pub fleet: String,
+    /// How q is chosen; a planned scheme needs --bandwidth and --threshold
+    #[arg(long, default_value = "full")]
+    pub scheme: String,
+    /// η: learning rate
+    #[arg(long, value_name = "ETA", allow_negative_numbers = true)]
+    pub learning_rate: f64,
+    /// L: Lipschitz constant of the gradients
+    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    pub smoothness: f64,
+    /// ε²: squared distance of local gradients from the global one
+    #[arg(long, value_name = "EPS2", allow_negative_numbers = true)]
+    pub divergence: f64,
+    /// σ²: variance of the stochastic gradients
+    #[arg(long, value_name = "SIGMA2", allow_negative_numbers = true)]
+    pub variance: f64,
+    /// F(x₀) − F*: how far the loss starts above its minimum
+    #[arg(long, value_name = "GAP", allow_negative_numbers = true)]
+    pub initial_gap: f64,
+    /// R: rounds to evaluate the bound at
+    #[arg(long, value_name = "R", allow_negative_numbers = true, required_unless_present = "threshold")]
+    pub rounds: Option<f64>,
+    /// ξ: how many rounds until the bound is at most this
+    #[arg(long, value_name = "XI", allow_negative_numbers = true)]
+    pub threshold: Option<f64>,
+    /// p of the two conditions [default: N Σ a²/q, the smallest allowed]
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    pub p: Option<f64>,
+    /// The shared band, for a planned scheme [Mbit/s]
+    #[arg(long, value_name = "MBPS", allow_negative_numbers = true)]
+    pub bandwidth: Option<f64>,
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub json: bool,
+}

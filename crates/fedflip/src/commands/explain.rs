@@ -1,0 +1,221 @@
+//! A plan in words and tables: what it is, what it leads to, and why.
+
+use std::io::Write;
+
+use fedflip_fleet::{Fleet, bandwidth};
+use fedflip_plan::{Interval, PlanStatus, Problem, Scheme};
+
+use super::groups;
+use super::plan::Planned;
+use crate::error::CliError;
+use crate::render::{Table, duration, percent, significant};
+use crate::settings::ConstantsSource;
+
+/// A fleet of up to this many devices is listed device by device.
+const LISTED_DEVICES_MAX: usize = 20;
+
+pub(super) fn write(
+    output: &mut dyn Write,
+    file: &str,
+    problem: &Problem<'_>,
+    source: &ConstantsSource,
+    planned: &Planned,
+    list_devices: bool,
+) -> Result<(), CliError> {
+    let (plan, fleet) = (&planned.plan, problem.fleet());
+    let certificate = match (plan.kkt_residual(), plan.convex_programs()) {
+        (_, programs @ 1..) => format!(", {programs} convex programs"),
+        (Some(residual), _) => format!(", KKT residual {residual:.0e}"),
+        (None, _) => String::new(),
+    };
+    writeln!(output, "{file}: {} devices share {} Mbit/s", fleet.len(), problem.band().get())?;
+    writeln!(output, "  round model  R(q) = α/(β − Σ a²/q), {}", describe(source))?;
+    writeln!(
+        output,
+        "  scheme       {}: {}{certificate}, solved in {}",
+        plan.scheme(),
+        plan.status().name(),
+        duration(planned.solve_secs)
+    )?;
+    writeln!(output)?;
+    participation(output, problem, planned, list_devices)?;
+    writeln!(output)?;
+    outcome(output, problem, planned)?;
+    writeln!(output)?;
+    reasons(output, problem, planned)
+}
+
+fn describe(source: &ConstantsSource) -> String {
+    let constants = source.constants();
+    let (alpha, beta) = (significant(constants.alpha(), 5), significant(constants.beta(), 5));
+    let interval = |interval: Option<Interval>| match interval {
+        Some(Interval { low, high }) => {
+            format!(
+                " (95 %: {} to {})",
+                significant(low, 3),
+                if high.is_finite() { significant(high, 3) } else { "∞".to_owned() }
+            )
+        }
+        None => String::new(),
+    };
+    match source {
+        ConstantsSource::Given(_) => format!("α = {alpha}, β = {beta} as given"),
+        ConstantsSource::Pilots { fit, count } => format!(
+            "from {count} pilots: α = {alpha}{}, β = {beta}{}",
+            interval(fit.alpha_interval),
+            interval(fit.beta_interval)
+        ),
+    }
+}
+
+/// Who takes part how often: by type, or device by device.
+fn participation(
+    output: &mut dyn Write,
+    problem: &Problem<'_>,
+    planned: &Planned,
+    list_devices: bool,
+) -> Result<(), CliError> {
+    let (fleet, q) = (problem.fleet(), planned.plan.q());
+    let weights = planned.plan.aggregation_weights();
+    let groups =
+        if list_devices || fleet.len() <= LISTED_DEVICES_MAX { None } else { groups::by_type(fleet) };
+    if let Some(groups) = groups {
+        let titles = ["type", "devices", "share of data", "cost c", "q", "in a round", "weight a/q"];
+        let mut table = Table::new(&titles);
+        for group in &groups {
+            let (low, high) = group.range(q);
+            table.row(vec![
+                group.name.clone(),
+                group.positions.len().to_string(),
+                percent(group.sum(fleet.weights())),
+                duration(group.mean(problem.cost_secs())),
+                format!("{} – {}", significant(low, 3), significant(high, 3)),
+                significant(group.sum(q), 3),
+                format!("up to {}", significant(group.range(weights).1, 3)),
+            ]);
+        }
+        table.write(output)?;
+        return Ok(());
+    }
+    let mut table =
+        Table::new(&["device", "compute", "send at 1 Mbit/s", "share of data", "cost c", "q", "weight a/q"]);
+    let listed = if list_devices { fleet.len() } else { fleet.len().min(LISTED_DEVICES_MAX) };
+    for n in 0..listed {
+        table.row(vec![
+            fleet.name(n).to_owned(),
+            duration(fleet.compute_secs()[n]),
+            duration(fleet.comm_secs()[n]),
+            percent(fleet.weights()[n]),
+            duration(problem.cost_secs()[n]),
+            significant(q[n], 3) + if q[n] >= fleet.availability()[n] { " (cap)" } else { "" },
+            significant(weights[n], 3),
+        ]);
+    }
+    table.write(output)?;
+    if listed < fleet.len() {
+        writeln!(output, "  … and {} more devices; --devices lists all", fleet.len() - listed)?;
+    }
+    Ok(())
+}
+
+/// What a round and the whole training look like.
+fn outcome(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> Result<(), CliError> {
+    let evaluation = &planned.evaluation;
+    let round = evaluation.round_secs;
+    writeln!(
+        output,
+        "  a round      {} devices on average; {} of rounds have nobody",
+        significant(evaluation.expected_participants, 3),
+        percent(evaluation.empty_round_probability)
+    )?;
+    writeln!(
+        output,
+        "               {} ± {} (bounds: Theorem 2 {}, Σ q c {}; paper's T(q): {})",
+        duration(round.mean.mean),
+        duration(round.mean.std_error),
+        duration(round.theorem2_bound),
+        duration(round.linear_bound),
+        duration(round.expected_bandwidth)
+    )?;
+    let noise = significant(evaluation.sampling_noise, 4);
+    let beta = significant(problem.constants().beta(), 4);
+    match (evaluation.rounds, evaluation.total_secs) {
+        (Some(rounds), Some(total_secs)) => writeln!(
+            output,
+            "  to target    sampling noise Σ a²/q = {noise} of β = {beta}: {} rounds × {} = {}",
+            significant(rounds, 4),
+            duration(round.mean.mean),
+            duration(total_secs)
+        )?,
+        _ => {
+            writeln!(output, "  to target    never: the sampling noise Σ a²/q = {noise} reaches β = {beta}")?
+        }
+    }
+    Ok(())
+}
+
+/// Why the plan is what it is.
+fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> Result<(), CliError> {
+    let (plan, fleet) = (&planned.plan, problem.fleet());
+    let rule = match plan.scheme() {
+        Scheme::Exact => {
+            "q = a·√(ρ/c) up to the cap: twice the data, twice as often; four times the cost c = t/f + τ, half as often."
+        }
+        Scheme::Paper | Scheme::PaperLinesearch => {
+            "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo."
+        }
+        Scheme::Tight => {
+            "as exact, but a device's compute time counts only where it makes the slowest of the round slower."
+        }
+        Scheme::Sampled => {
+            "as exact, but a device costs what its presence adds to the mean round, all things counted."
+        }
+        Scheme::Full => "everybody in every round: the fewest rounds, the longest ones.",
+        Scheme::Fixed(_) | Scheme::Uniform => "the same q for all, whatever they cost or hold.",
+        Scheme::Weighted => "q is the share of the data, whatever a device costs.",
+    };
+    writeln!(output, "  why          {rule}")?;
+    let at_cap = plan.q().iter().zip(fleet.availability()).filter(|(q, cap)| q >= cap).count();
+    if at_cap > 0 && !plan.scheme().is_baseline() {
+        writeln!(
+            output,
+            "               {at_cap} devices are at their cap: worth having whenever they can be had."
+        )?;
+    }
+    if plan.status() == PlanStatus::Unreachable {
+        let worst = noisiest(fleet, plan.q());
+        writeln!(
+            output,
+            "               {} alone adds {} (a = {}, q = {}): raise q there, or let exact plan it.",
+            fleet.name(worst.0),
+            significant(worst.1, 3),
+            percent(fleet.weights()[worst.0]),
+            significant(plan.q()[worst.0], 3)
+        )?;
+    }
+    // The yardstick that everybody knows: everyone, every round.
+    if plan.scheme() != Scheme::Full
+        && let (Some(rounds), Some(total_secs)) =
+            (problem.rounds(fleet.availability()), planned.evaluation.total_secs)
+        && fleet.availability().iter().all(|&cap| cap >= 1.0)
+        && total_secs > 0.0
+    {
+        let everybody: Vec<usize> = (0..fleet.len()).collect();
+        let round_secs = bandwidth::allocate(fleet, &everybody, problem.band()).round_secs;
+        writeln!(
+            output,
+            "               With everybody in: {} rounds × {} = {}, {} × this plan.",
+            significant(rounds, 4),
+            duration(round_secs),
+            duration(rounds * round_secs),
+            significant(rounds * round_secs / total_secs, 3)
+        )?;
+    }
+    Ok(())
+}
+
+/// The device that adds most to the sampling noise, and how much.
+fn noisiest(fleet: &Fleet, q: &[f64]) -> (usize, f64) {
+    let noise = fleet.weights().iter().zip(q).map(|(a, q)| a * a / q);
+    noise.enumerate().fold((0, 0.0), |worst, (n, noise)| if noise > worst.1 { (n, noise) } else { worst })
+}

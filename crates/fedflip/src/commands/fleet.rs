@@ -1,0 +1,121 @@
+//! `fedflip fleet new | show`.
+
+use std::io::Write;
+
+use fedflip_fleet::profile::{PAPER, Recipe};
+use fedflip_fleet::{Gflop, Mbit, csv_file};
+use serde::Serialize;
+
+use super::groups::{self, Group};
+use super::print_json;
+use crate::args::{FleetNewArgs, FleetShowArgs, Profile};
+use crate::error::CliError;
+use crate::render::{Table, histogram, percent, significant};
+use crate::settings::read_fleet;
+
+pub(super) fn new(args: &FleetNewArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let types = match args.profile {
+        Profile::Paper => &PAPER,
+    };
+    let recipe = Recipe {
+        types,
+        devices: args.devices,
+        payload: Mbit::new(args.payload_mbit).map_err(CliError::flag("--payload-mbit"))?,
+        work: Gflop::new(args.compute_gflop).map_err(CliError::flag("--compute-gflop"))?,
+        samples_total: args.samples_total.unwrap_or((args.devices as u64).saturating_mul(600)),
+        concentration: args.concentration,
+        seed: args.seed,
+    };
+    Ok(csv_file::write(&recipe.build()?, output)?)
+}
+
+#[derive(Serialize)]
+struct Summary {
+    devices: usize,
+    samples: f64,
+    /// Σ a²: the sampling noise of full participation, and what β must exceed at least.
+    noise_of_full_participation: f64,
+    /// 1/Σ a²: as many devices of equal size would be as noisy.
+    effective_devices: f64,
+    compute_secs: Range,
+    comm_secs: Range,
+    availability: Range,
+}
+
+#[derive(Serialize)]
+struct Range {
+    min: f64,
+    mean: f64,
+    max: f64,
+}
+
+impl Range {
+    fn of(values: &[f64]) -> Self {
+        Self {
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+}
+
+pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let fleet = read_fleet(&args.fleet)?;
+    let noise: f64 = fleet.weights().iter().map(|a| a * a).sum();
+    let summary = Summary {
+        devices: fleet.len(),
+        samples: fleet.samples().iter().sum(),
+        noise_of_full_participation: noise,
+        effective_devices: 1.0 / noise,
+        compute_secs: Range::of(fleet.compute_secs()),
+        comm_secs: Range::of(fleet.comm_secs()),
+        availability: Range::of(fleet.availability()),
+    };
+    if args.json {
+        return print_json(output, &summary);
+    }
+
+    writeln!(output, "{}: {} devices, {} samples", args.fleet, summary.devices, summary.samples)?;
+    writeln!(output)?;
+    writeln!(output, "  compute a round           {}", histogram(fleet.compute_secs(), "s"))?;
+    writeln!(output, "  send a round at 1 Mbit/s  {}", histogram(fleet.comm_secs(), "s"))?;
+    writeln!(output, "  samples                   {}", histogram(fleet.samples(), ""))?;
+    if summary.availability.min < 1.0 {
+        writeln!(output, "  availability              {}", histogram(fleet.availability(), ""))?;
+    }
+    writeln!(output)?;
+    if let Some(groups) = groups::by_type(&fleet) {
+        let mut table =
+            Table::new(&["type", "devices", "compute", "send at 1 Mbit/s", "samples", "share of data"]);
+        for group in &groups {
+            table.row(vec![
+                group.name.clone(),
+                group.positions.len().to_string(),
+                range(group, fleet.compute_secs(), " s"),
+                range(group, fleet.comm_secs(), " s"),
+                range(group, fleet.samples(), ""),
+                percent(group.sum(fleet.weights())),
+            ]);
+        }
+        table.write(output)?;
+        writeln!(output)?;
+    }
+    writeln!(
+        output,
+        "  The data is as spread out as over {} equal devices (Σ a² = {}): β must exceed that.",
+        significant(summary.effective_devices, 3),
+        significant(noise, 3)
+    )?;
+    Ok(())
+}
+
+/// One number if all are equal, otherwise from – to.
+fn range(group: &Group, of: &[f64], unit: &str) -> String {
+    let (low, high) = group.range(of);
+    let low_text = significant(low, 3);
+    if high > low {
+        format!("{low_text} – {}{unit}", significant(high, 3))
+    } else {
+        format!("{low_text}{unit}")
+    }
+}

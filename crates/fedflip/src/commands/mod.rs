@@ -1,0 +1,40 @@
+//! One file a command.
+
+mod allocate;
+mod bound;
+mod compare;
+mod explain;
+mod fleet;
+mod groups;
+mod plan;
+mod plan_json;
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::args::{Args, Command, FleetCommand};
+use crate::error::CliError;
+
+/// Runs what was asked for; everything for standard output goes to `output`.
+pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<(), CliError> {
+    match args.command {
+        Command::Fleet(FleetCommand::New(args)) => fleet::new(&args, output),
+        Command::Fleet(FleetCommand::Show(args)) => fleet::show(&args, output),
+        Command::Plan(args) if args.compare => compare::run(&args, output),
+        Command::Plan(args) => plan::run(&args, output),
+        Command::Allocate(args) => allocate::run(&args, output),
+        Command::Bound(args) => bound::run(&args, output),
+    }
+}
+
+/// One JSON value and a newline.
+fn print_json(output: &mut dyn Write, value: &impl Serialize) -> Result<(), CliError> {
+    serde_json::to_writer(&mut *output, value).map_err(|error| CliError::Output(error.into()))?;
+    Ok(writeln!(output)?)
+}
+
+/// Something that a person should know; never on standard output.
+fn warn(text: &str) {
+    eprintln!("warning: {text}");
+}

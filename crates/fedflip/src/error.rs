@@ -1,0 +1,70 @@
+//! What can go wrong, what to do about it, and how the process ends.
+
+use std::process::ExitCode;
+
+use fedflip_fleet::{FleetError, OutOfRange};
+use fedflip_plan::PlanError;
+
+/// How the process ends. Part of the interface: scripts rely on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitStatus {
+    /// The output could not be written.
+    Failed = 1,
+    /// The input is not usable; the message says why and what would be right.
+    BadInput = 2,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CliError {
+    #[error("{path}: cannot be opened: {source}")]
+    Open { path: String, source: std::io::Error },
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error("{flag}: {value} is out of range")]
+    Flag { flag: &'static str, value: f64, wanted: String },
+    #[error("--cohort: {value:?} {problem}")]
+    Cohort { value: String, problem: String, hint: String },
+    #[error("--pilot: {value:?} {problem}")]
+    Pilot { value: String, problem: &'static str },
+    #[error("{problem}")]
+    Usage { problem: &'static str, hint: &'static str },
+    #[error("the output cannot be written: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl CliError {
+    pub(crate) fn flag(flag: &'static str) -> impl FnOnce(OutOfRange) -> Self {
+        move |error| Self::Flag { flag, value: error.value, wanted: error.wanted.to_owned() }
+    }
+
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Open { .. } => Some("name a fleet file, or - for standard input".to_owned()),
+            Self::Fleet(error) => Some(error.hint()),
+            Self::Plan(error) => Some(error.hint()),
+            Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
+            Self::Cohort { hint, .. } => Some(hint.clone()),
+            Self::Pilot { .. } => Some(
+                "write ROUNDS:SCHEME, such as 18:uniform or 11:full; 500+:uniform if it gave up".to_owned(),
+            ),
+            Self::Usage { hint, .. } => Some((*hint).to_owned()),
+            Self::Output(_) => None,
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitStatus {
+        match self {
+            Self::Output(_) => ExitStatus::Failed,
+            _ => ExitStatus::BadInput,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What must hold for any fleet.
+
+mod common;
+
+use common::{Columns, any_columns, assert_close, cohorts, mbps};
+use fedflip_fleet::bandwidth::allocate;
+use fedflip_plan::round_time::theorem2_bound_secs;
+use fedflip_plan::{Constants, PlanError, PlanStatus, Problem, Scheme, Settings, monte_carlo, solve};
+use proptest::prelude::*;
+
+/// β as a multiple of what the fleet needs at least.
+fn constants(columns: &Columns, headroom: f64) -> Constants {
+    let total: f64 = columns.samples.iter().sum();
+    let terms = columns.samples.iter().zip(&columns.availability);
+    let least_noise: f64 = terms.map(|(samples, cap)| (samples / total).powi(2) / cap).sum();
+    Constants::new(30.0, least_noise * headroom).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_mean_round_is_within_both_bounds(
+        columns in any_columns(1..=8), q in prop::collection::vec(0.01..=1.0_f64, 8), f in 0.1..500.0_f64,
+    ) {
+        let (fleet, band, q) = (columns.fleet(), mbps(f), &q[..columns.samples.len()]);
+        let mean: f64 =
+            cohorts(q).map(|(chance, cohort)| chance * allocate(&fleet, &cohort, band).round_secs).sum();
+        let first = theorem2_bound_secs(&fleet, q, band);
+        let second = Problem::new(&fleet, band, Constants::new(1.0, 1e9).unwrap()).unwrap().linear_bound_secs(q);
+        prop_assert!(mean <= first * (1.0 + 1e-12), "{mean} > {first}");
+        prop_assert!(first <= second * (1.0 + 1e-12), "{first} > {second}");
+        let estimate = monte_carlo::round_secs(&fleet, q, band, 5, 400);
+        prop_assert!((estimate.mean - mean).abs() <= 7.0 * estimate.std_error + 0.5 * mean, "{estimate:?} {mean}");
+    }
+
+    /// Σ over all cohorts of P(K) · Σ_K (a/q)·x is Σ a·x: the aggregate is unbiased whatever the plan.
+    #[test]
+    fn aggregation_is_unbiased(
+        columns in any_columns(1..=10), updates in prop::collection::vec(-5.0..5.0_f64, 10),
+        headroom in 1.05..20.0_f64, pick in 0_usize..Scheme::ALL.len(),
+    ) {
+        let fleet = columns.fleet();
+        let problem = Problem::new(&fleet, mbps(20.0), constants(&columns, headroom)).unwrap();
+        let Ok(plan) = solve(&problem, Scheme::ALL[pick], &Settings::default()) else { return Ok(()) };
+        let contribution = |n: usize| plan.aggregation_weights()[n] * updates[n];
+        let mean: f64 = cohorts(plan.q())
+            .map(|(chance, cohort)| chance * cohort.into_iter().map(contribution).sum::<f64>())
+            .sum();
+        let full: f64 = fleet.weights().iter().zip(&updates).map(|(a, x)| a * x).sum();
+        prop_assert!((mean - full).abs() < 1e-10, "{mean} is not {full}");
+    }
+
+    #[test]
+    fn every_plan_is_feasible_and_exact_is_the_best_in_p2(
+        columns in any_columns(1..=12), headroom in 1.02..30.0_f64, f in 0.1..500.0_f64,
+    ) {
+        let fleet = columns.fleet();
+        let problem = Problem::new(&fleet, mbps(f), constants(&columns, headroom)).unwrap();
+        let exact = solve(&problem, Scheme::Exact, &Settings::default()).unwrap();
+        prop_assert_eq!(exact.status(), PlanStatus::Optimal);
+        prop_assert!(exact.kkt_residual().unwrap() < 1e-9, "{:?}", exact.kkt_residual());
+        let best = problem.objective_p2(exact.q()).unwrap();
+        let tight_objective = |q: &[f64]| problem.rounds(q).unwrap() * theorem2_bound_secs(&fleet, q, problem.band());
+        for scheme in Scheme::ALL {
+            // The line search is slow, and pinned to `paper` elsewhere.
+            if scheme == Scheme::PaperLinesearch {
+                continue;
+            }
+            let plan = match solve(&problem, scheme, &Settings::default()) {
+                Ok(plan) => plan,
+                Err(PlanError::SurrogateInfeasible { position, floor, cap, .. }) => {
+                    prop_assert_eq!(scheme, Scheme::Paper);
+                    prop_assert!(floor >= cap && problem.surrogate_floor(position) == floor);
+                    continue;
+                }
+                Err(other) => return Err(TestCaseError::fail(format!("{scheme}: {other}"))),
+            };
+            for (&q, &cap) in plan.q().iter().zip(fleet.availability()) {
+                prop_assert!(q > 0.0 && q <= cap, "{scheme}: {q} of {cap}");
+            }
+            prop_assert_eq!(plan.status() == PlanStatus::Unreachable, problem.headroom(plan.q()).is_none());
+            if let Some(objective) = problem.objective_p2(plan.q()) {
+                prop_assert!(best <= objective * (1.0 + 1e-12), "{scheme}: {objective} beats {best}");
+            }
+            if scheme == Scheme::Tight {
+                prop_assert!(tight_objective(plan.q()) <= tight_objective(exact.q()) * (1.0 + 1e-12));
+            }
+        }
+    }
+
+    /// Neither a unit of α nor a unit of time changes who should take part.
+    #[test]
+    fn q_does_not_depend_on_alpha_or_the_unit_of_time(
+        columns in any_columns(2..=12), headroom in 1.1..10.0_f64, factor in 0.1..10.0_f64,
+    ) {
+        let mut slower = columns.clone();
+        slower.compute_secs.iter_mut().chain(&mut slower.comm_secs).for_each(|secs| *secs *= factor);
+        let base = constants(&columns, headroom);
+        let other = Constants::new(base.alpha() * 7.0, base.beta()).unwrap();
+        let (fleet, slower) = (columns.fleet(), slower.fleet());
+        for scheme in [Scheme::Exact, Scheme::Paper] {
+            let plan = |fleet, constants| {
+                let problem = Problem::new(fleet, mbps(10.0), constants).unwrap();
+                solve(&problem, scheme, &Settings::default())
+            };
+            let (Ok(ours), Ok(theirs)) = (plan(&fleet, base), plan(&slower, other)) else { continue };
+            for (ours, theirs) in ours.q().iter().zip(theirs.q()) {
+                prop_assert!((ours / theirs - 1.0).abs() < 1e-9, "{scheme}: {ours} {theirs}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_clipping_the_optimum_is_the_closed_form() {
+    // Equal data, β large enough that nobody is at the cap: q = 2 S a/(β √c), C = β/2, time 4 α S²/β².
+    let columns = Columns {
+        compute_secs: vec![1.0, 2.0, 3.0, 4.0],
+        comm_secs: vec![10.0; 4],
+        samples: vec![50.0; 4],
+        availability: vec![1.0; 4],
+    };
+    let fleet = columns.fleet();
+    let problem = Problem::new(&fleet, mbps(10.0), Constants::new(30.0, 2.0).unwrap()).unwrap();
+    let plan = solve(&problem, Scheme::Exact, &Settings::default()).unwrap();
+    let s: f64 = [2.0, 3.0, 4.0, 5.0_f64].iter().map(|c| 0.25 * c.sqrt()).sum();
+    for (q, c) in plan.q().iter().zip([2.0, 3.0, 4.0, 5.0_f64]) {
+        assert_close("q", *q, 2.0 * s * 0.25 / (2.0 * c.sqrt()), 1e-14);
+    }
+    assert_close("C", problem.sampling_noise(plan.q()), 1.0, 1e-14);
+    assert_close("time", problem.objective_p2(plan.q()).unwrap(), 4.0 * 30.0 * s * s / 4.0, 1e-14);
+}
+
+#[test]
+fn a_fleet_that_costs_nothing_takes_part_as_often_as_it_can() {
+    let columns = Columns {
+        compute_secs: vec![0.0; 3],
+        comm_secs: vec![0.0; 3],
+        samples: vec![1.0, 2.0, 3.0],
+        availability: vec![1.0, 0.5, 1.0],
+    };
+    let fleet = columns.fleet();
+    let problem = Problem::new(&fleet, mbps(10.0), Constants::new(30.0, 5.0).unwrap()).unwrap();
+    for scheme in [Scheme::Exact, Scheme::Paper, Scheme::PaperLinesearch, Scheme::Tight, Scheme::Sampled] {
+        let plan = solve(&problem, scheme, &Settings::default()).unwrap();
+        assert_eq!(plan.q(), [1.0, 0.5, 1.0], "{scheme}");
+        assert_eq!(problem.objective_p2(plan.q()), Some(0.0), "{scheme}");
+    }
+}
+
+#[test]
+fn one_device_and_identical_devices() {
+    for devices in [1, 7] {
+        let columns = Columns {
+            compute_secs: vec![1.5; devices],
+            comm_secs: vec![3.0; devices],
+            samples: vec![10.0; devices],
+            availability: vec![1.0; devices],
+        };
+        let fleet = columns.fleet();
+        let problem = Problem::new(&fleet, mbps(10.0), constants(&columns, 4.0)).unwrap();
+        for scheme in Scheme::ALL {
+            let plan = solve(&problem, scheme, &Settings::default()).unwrap();
+            if scheme != Scheme::Sampled {
+                let first = plan.q()[0];
+                assert!(plan.q().iter().all(|q| (q / first - 1.0).abs() < 1e-6), "{scheme}: {:?}", plan.q());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused_with_the_numbers() {
+    let columns = Columns {
+        compute_secs: vec![1.0; 4],
+        comm_secs: vec![1.0; 4],
+        samples: vec![97.0, 1.0, 1.0, 1.0],
+        availability: vec![1.0; 4],
+    };
+    let fleet = columns.fleet();
+    let error = Problem::new(&fleet, mbps(1.0), Constants::new(1.0, 0.9).unwrap()).unwrap_err();
+    let PlanError::Unreachable { beta, least_noise } = error else { panic!("{error}") };
+    assert_eq!(beta, 0.9);
+    assert_close("Σ a²", least_noise, 0.9412, 1e-12);
+    assert!(error.to_string().contains("0.0412"), "{error}");
+
+    // a²N/β = 0.94·4/2 > 1 for the first device: P3 is infeasible, P2 is not.
+    let problem = Problem::new(&fleet, mbps(1.0), Constants::new(1.0, 2.0).unwrap()).unwrap();
+    for scheme in [Scheme::Paper, Scheme::PaperLinesearch] {
+        let error = solve(&problem, scheme, &Settings::default()).unwrap_err();
+        assert!(matches!(error, PlanError::SurrogateInfeasible { position: 0, .. }), "{error}");
+        assert!(error.to_string().contains("device-0") && error.hint().contains("exact"));
+    }
+    assert!(solve(&problem, Scheme::Exact, &Settings::default()).is_ok());
+    assert!(Constants::new(f64::NAN, 1.0).is_err() && Constants::new(1.0, -1.0).is_err());
+}
+
+#[test]
+fn sampled_repeats_and_is_never_worse_than_exact_under_its_own_objective() {
+    let columns = Columns {
+        compute_secs: (0..20).map(|n| 0.1 * f64::from(n)).collect(),
+        comm_secs: (0..20).map(|n| 1.0 + f64::from(n % 3)).collect(),
+        samples: (0..20).map(|n| 10.0 + f64::from(n * 7 % 13)).collect(),
+        availability: vec![1.0; 20],
+    };
+    let fleet = columns.fleet();
+    let problem = Problem::new(&fleet, mbps(20.0), constants(&columns, 10.0)).unwrap();
+    let sampled = solve(&problem, Scheme::Sampled, &Settings::default()).unwrap();
+    assert_eq!(sampled, solve(&problem, Scheme::Sampled, &Settings::default()).unwrap());
+    let exact = solve(&problem, Scheme::Exact, &Settings::default()).unwrap();
+    let [ours, theirs] = [&sampled, &exact].map(|plan| {
+        let mean = monte_carlo::round_secs(&fleet, plan.q(), problem.band(), 9, 40_000);
+        problem.rounds(plan.q()).unwrap() * mean.mean
+    });
+    assert!(ours < theirs, "{ours} against {theirs}");
+}
