@@ -35,6 +35,12 @@ impl Repo {
         self.path(".tools")
     }
 
+    /// Where cargo builds.
+    pub(crate) fn target(&self) -> PathBuf {
+        let chosen = env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty());
+        self.root.join(chosen.unwrap_or_else(|| "target".into()))
+    }
+
     /// The `PATH` for children: our pinned tools come before the machine's.
     pub(crate) fn search_path(&self) -> OsString {
         let mut folders = vec![self.tools().join("bin")];

@@ -5,7 +5,7 @@ use fedflip_plan::{Constants, Problem};
 use rand::RngExt;
 
 /// Times over two orders of magnitude, data over two, a tenth of the devices not always reachable.
-pub fn fleet(devices: usize) -> Fleet {
+pub(crate) fn fleet(devices: usize) -> Fleet {
     let mut stream = StreamKey { seed: 1, purpose: Purpose::FleetSamples, round: devices as u64 }.shared();
     let mut log_uniform = |low: f64, high: f64| low * (high / low).powf(stream.random::<f64>());
     let mut builder = Fleet::builder();
@@ -22,8 +22,10 @@ pub fn fleet(devices: usize) -> Fleet {
     builder.build().unwrap()
 }
 
-/// A target that puts some devices at their cap.
-pub fn problem(fleet: &Fleet) -> Problem<'_> {
-    let noise: f64 = fleet.weights().iter().zip(fleet.availability()).map(|(a, cap)| a * a / cap).sum();
-    Problem::new(fleet, Mbps::new(100.0).unwrap(), Constants::new(28.5, 8.0 * noise).unwrap()).unwrap()
+/// A target that P3 can just reach: some devices are at their cap.
+pub(crate) fn problem(fleet: &Fleet) -> Problem<'_> {
+    let devices = fleet.len() as f64;
+    let floors = fleet.weights().iter().zip(fleet.availability()).map(|(a, cap)| a * a * devices / cap);
+    let beta = 1.1 * floors.fold(0.0, f64::max);
+    Problem::new(fleet, Mbps::new(100.0).unwrap(), Constants::new(28.5, beta).unwrap()).unwrap()
 }
