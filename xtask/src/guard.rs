@@ -32,11 +32,7 @@ pub(crate) const STEPS: &[Step] = &[
         guards: "the repository's own rules, and a lock file that is up to date",
         run: check_tidy,
     },
-    Step {
-        name: "format",
-        guards: "one layout for all code",
-        run: |repo| passed(Cmd::words("cargo fmt --all -- --check").run(repo)),
-    },
+    Step { name: "format", guards: "one layout for all code", run: check_format },
     Step {
         name: "clippy",
         guards: "no warning of the compiler or of clippy",
@@ -133,6 +129,12 @@ fn check_tidy(repo: &Repo) -> Result<Outcome, TaskError> {
         Cmd::words("git diff --exit-code -- Cargo.lock").run(repo)?;
     }
     passed(tidy::run(repo))
+}
+
+fn check_format(repo: &Repo) -> Result<Outcome, TaskError> {
+    // Told about colour in its own words: it knows nothing of cargo's setting.
+    let colour = repo.colour().to_string_lossy().into_owned();
+    passed(Cmd::words("cargo fmt --all -- --check --color").arg(colour).run(repo))
 }
 
 fn run_tests(repo: &Repo) -> Result<Outcome, TaskError> {

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 /// A number with about `digits` significant digits, thin enough for a table.
 pub(crate) fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
+    // Counts stay counts.
+    if value.fract() == 0.0 && value.abs() < 1e9 {
+        return format!("{value:.0}");
     }
     if !value.is_finite() {
         return "–".to_owned();
@@ -37,6 +38,12 @@ pub(crate) fn duration(secs: f64) -> String {
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", significant(100.0 * share, 3))
+}
+
+/// One number if both are equal, otherwise from – to.
+pub(crate) fn range((low, high): (f64, f64), unit: &str) -> String {
+    let [low_text, high_text] = [low, high].map(|value| significant(value, 3));
+    if high > low { format!("{low_text} – {high_text}{unit}") } else { format!("{low_text}{unit}") }
 }
 
 /// A table with a left-aligned first column and right-aligned others.
@@ -132,7 +139,7 @@ mod tests {
         }
         assert_eq!(duration(0.000_012_3), "12.3 µs");
         assert_eq!(duration(7200.0), "120 min");
-        assert_eq!(duration(36_000.0), "10.0 h");
+        assert_eq!(duration(36_000.0), "10 h");
         assert_eq!(percent(0.0123), "1.23 %");
     }
 
@@ -145,9 +152,9 @@ mod tests {
 
     #[test]
     fn histograms_show_where_the_values_are() {
-        assert_eq!(histogram(&[2.0, 2.0], "s"), "    all 2.00 s");
+        assert_eq!(histogram(&[2.0, 2.0], "s"), "    all 2 s");
         assert_eq!(histogram(&[0.0, 0.0], "s"), "    all 0 s");
         let bars = histogram(&[1.0, 1.0, 1.0, 100.0, 0.0], "s");
-        assert!(bars.starts_with("   1.00 ▏█") && bars.ends_with("▃▕ 100 s  (1 × 0)"), "{bars}");
+        assert!(bars.starts_with("      1 ▏█") && bars.ends_with("▃▕ 100 s  (1 × 0)"), "{bars}");
     }
 }

@@ -8,7 +8,7 @@ use fedflip_plan::{Interval, PlanStatus, Problem, Scheme};
 use super::groups;
 use super::plan::Planned;
 use crate::error::CliError;
-use crate::render::{Table, duration, percent, significant};
+use crate::render::{Table, duration, percent, range, significant};
 use crate::settings::ConstantsSource;
 
 /// A fleet of up to this many devices is listed device by device.
@@ -25,7 +25,7 @@ pub(super) fn write(
     let (plan, fleet) = (&planned.plan, problem.fleet());
     let certificate = match (plan.kkt_residual(), plan.convex_programs()) {
         (_, programs @ 1..) => format!(", {programs} convex programs"),
-        (Some(residual), _) => format!(", KKT residual {residual:.0e}"),
+        (Some(residual), _) => format!(", KKT residual {}", significant(residual, 1)),
         (None, _) => String::new(),
     };
     writeln!(output, "{file}: {} devices share {} Mbit/s", fleet.len(), problem.band().get())?;
@@ -83,13 +83,12 @@ fn participation(
         let titles = ["type", "devices", "share of data", "cost c", "q", "in a round", "weight a/q"];
         let mut table = Table::new(&titles);
         for group in &groups {
-            let (low, high) = group.range(q);
             table.row(vec![
                 group.name.clone(),
                 group.positions.len().to_string(),
                 percent(group.sum(fleet.weights())),
                 duration(group.mean(problem.cost_secs())),
-                format!("{} – {}", significant(low, 3), significant(high, 3)),
+                range(group.range(q), ""),
                 significant(group.sum(q), 3),
                 format!("up to {}", significant(group.range(weights).1, 3)),
             ]);

@@ -6,11 +6,11 @@ use fedflip_fleet::profile::{PAPER, Recipe};
 use fedflip_fleet::{Gflop, Mbit, csv_file};
 use serde::Serialize;
 
-use super::groups::{self, Group};
+use super::groups;
 use super::print_json;
 use crate::args::{FleetNewArgs, FleetShowArgs, Profile};
 use crate::error::CliError;
-use crate::render::{Table, histogram, percent, significant};
+use crate::render::{Table, histogram, percent, range, significant};
 use crate::settings::read_fleet;
 
 pub(super) fn new(args: &FleetNewArgs, output: &mut dyn Write) -> Result<(), CliError> {
@@ -91,9 +91,9 @@ pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), C
             table.row(vec![
                 group.name.clone(),
                 group.positions.len().to_string(),
-                range(group, fleet.compute_secs(), " s"),
-                range(group, fleet.comm_secs(), " s"),
-                range(group, fleet.samples(), ""),
+                range(group.range(fleet.compute_secs()), " s"),
+                range(group.range(fleet.comm_secs()), " s"),
+                range(group.range(fleet.samples()), ""),
                 percent(group.sum(fleet.weights())),
             ]);
         }
@@ -107,15 +107,4 @@ pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), C
         significant(noise, 3)
     )?;
     Ok(())
-}
-
-/// One number if all are equal, otherwise from – to.
-fn range(group: &Group, of: &[f64], unit: &str) -> String {
-    let (low, high) = group.range(of);
-    let low_text = significant(low, 3);
-    if high > low {
-        format!("{low_text} – {}{unit}", significant(high, 3))
-    } else {
-        format!("{low_text}{unit}")
-    }
 }

@@ -1,0 +1,151 @@
+//! What scripts read.
+
+use serde_json::Value;
+
+use super::Desk;
+
+const PLAN: &str = "plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043";
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
+}
+
+#[test]
+fn a_plan_has_all_its_fields_and_they_agree() {
+    let desk = Desk::new();
+    for scheme in ["exact", "paper", "tight", "sampled", "full", "fixed=0.2", "uniform", "weighted"] {
+        let plan = desk.json(&format!("{PLAN} --scheme {scheme}"));
+        assert_eq!(plan["scheme"], scheme);
+        assert_eq!(plan["bandwidth_mbps"], 100.0);
+        assert_eq!((&plan["alpha"], &plan["beta"]), (&28.474.into(), &2.2043.into()));
+        let q: Vec<f64> = plan["q"].as_array().unwrap().iter().map(number).collect();
+        assert_eq!(q.len(), 100);
+        let close = |field: &str, expected: f64| {
+            let ours = number(&plan[field]);
+            assert!(
+                (ours - expected).abs() <= 1e-9 * expected.abs(),
+                "{scheme}, {field}: {ours} is not {expected}"
+            );
+        };
+        close("expected_participants", q.iter().sum());
+        close("empty_round_probability", q.iter().map(|q| 1.0 - q).product());
+        let rounds = 28.474 / (2.2043 - number(&plan["sampling_noise"]));
+        close("rounds", rounds);
+        let round = &plan["round_secs"];
+        close("objective_p2", rounds * number(&round["linear_bound"]));
+        close("total_secs", rounds * number(&round["mean"]));
+        assert!(
+            number(&round["mean"]) <= number(&round["theorem2_bound"]) + 5.0 * number(&round["std_error"])
+        );
+        assert!(number(&round["theorem2_bound"]) <= number(&round["linear_bound"]));
+        assert!(number(&round["expected_bandwidth"]) > 0.2);
+        assert!(number(&plan["solve_secs"]) > 0.0);
+        let planned = ["exact", "paper", "tight", "sampled"].contains(&scheme);
+        assert_eq!(plan["kkt_residual"].is_null(), !planned);
+        // A q below a²N/β is outside P3's domain.
+        assert_eq!(
+            plan["objective_p3"].is_null(),
+            ["exact", "tight", "sampled", "uniform", "weighted"].contains(&scheme)
+        );
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let desk = Desk::new();
+    let without_time = |line: &str| {
+        let mut plan = desk.json(line);
+        plan["solve_secs"] = Value::Null;
+        plan.to_string()
+    };
+    let line = format!("{PLAN} --scheme sampled --seed 3");
+    assert_eq!(without_time(&line), without_time(&line));
+    assert_ne!(without_time(&line), without_time(&format!("{PLAN} --scheme sampled --seed 4")));
+    assert_eq!(desk.stdout("fleet new --seed 5"), desk.stdout("fleet new --seed 5"));
+}
+
+#[test]
+fn an_unreachable_baseline_is_said_to_be_so() {
+    let plan = Desk::new().json("plan fleet.csv --bandwidth 100 --alpha 28 --beta 1.5 --scheme uniform");
+    assert_eq!(plan["status"], "unreachable");
+    for field in ["rounds", "total_secs", "objective_p2"] {
+        assert!(plan[field].is_null(), "{field}");
+    }
+}
+
+#[test]
+fn a_baseline_above_availability_is_capped_with_a_warning() {
+    let desk = Desk::new();
+    desk.write("capped.csv", "device,compute_secs,comm_secs,samples,availability\na,1,1,1,0.4\nb,1,1,1,1\n");
+    let output = desk.run("plan capped.csv --bandwidth 1 --alpha 1 --beta 9 --scheme full --json");
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plan["q"], serde_json::json!([0.4, 1.0]));
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(warning.contains("capped at their availability"), "{warning}");
+}
+
+#[test]
+fn pilots_stand_for_alpha_and_beta() {
+    let plan = Desk::new().json("plan fleet.csv --bandwidth 100 --pilot 18:uniform --pilot 11:full");
+    let [c1, c2] = [2.021, 0.02021];
+    let beta = number(&plan["beta"]);
+    assert!((beta - (18.0 * c1 - 11.0 * c2) / 7.0).abs() < 0.01, "{beta}");
+    assert!((number(&plan["alpha"]) - 18.0 * 11.0 * (c1 - c2) / 7.0).abs() < 0.1);
+}
+
+#[test]
+fn a_comparison_lists_every_scheme_and_says_which_is_infeasible() {
+    let desk = Desk::new();
+    desk.write("skewed.csv", "device,compute_secs,comm_secs,samples\na,1,1,97\nb,1,1,1\nc,1,1,1\nd,1,1,1\n");
+    let comparison = desk.json("plan skewed.csv --bandwidth 1 --alpha 1 --beta 2 --compare");
+    let schemes = comparison["schemes"].as_array().unwrap();
+    assert_eq!(schemes.len(), 9);
+    for entry in schemes {
+        let infeasible = ["paper", "paper-linesearch"].contains(&entry["scheme"].as_str().unwrap());
+        assert_eq!(entry["status"] == "infeasible", infeasible, "{entry}");
+    }
+}
+
+#[test]
+fn an_allocation_adds_up() {
+    let desk = Desk::new();
+    let round = desk.json("allocate fleet.csv --bandwidth 100 --cohort 3,7,9,88");
+    let shares = round["shares"].as_array().unwrap();
+    assert_eq!(
+        shares.iter().map(|share| share["device"].as_u64().unwrap()).collect::<Vec<_>>(),
+        [3, 7, 9, 88]
+    );
+    let total: f64 = shares.iter().map(|share| number(&share["mbps"])).sum();
+    assert!((total - 100.0).abs() < 1e-9, "{total}");
+    for share in shares {
+        let done = number(&share["compute_secs"]) + number(&share["upload_secs"]);
+        assert!((done / number(&round["round_secs"]) - 1.0).abs() < 1e-12);
+    }
+    let equal = desk.json("allocate fleet.csv --bandwidth 100 --cohort 3,7,9,88 --equal");
+    assert!(equal["shares"].as_array().unwrap().iter().all(|share| share["mbps"] == 25.0));
+    assert!(number(&equal["round_secs"]) > number(&round["round_secs"]));
+    assert_eq!(desk.json("allocate fleet.csv --bandwidth 100 --cohort ''")["round_secs"], 0.0);
+}
+
+#[test]
+fn a_bound_has_its_conditions() {
+    let line = "bound fleet.csv --scheme exact --bandwidth 100 --learning-rate 0.0001 --smoothness 1 \
+                --divergence 0.5 --variance 0.5 --initial-gap 2.3 --threshold 0.5";
+    let bound = Desk::new().json(line);
+    assert_eq!(bound["noise_condition"], true);
+    assert_eq!(bound["learning_rate_condition"], true);
+    let rounds = number(&bound["alpha"]) / (number(&bound["beta"]) - number(&bound["sampling_noise"]));
+    assert!((rounds / number(&bound["rounds_needed"]) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_fleet_comes_from_standard_input_too() {
+    let desk = Desk::new();
+    let fleet = std::fs::read(desk.folder.path().join("fleet.csv")).unwrap();
+    let line = "plan - --bandwidth 100 --alpha 28.474 --beta 2.2043 --json";
+    let output = desk.run_with_input(line, &fleet);
+    let mut piped: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut named = desk.json(PLAN);
+    (piped["solve_secs"], named["solve_secs"]) = (Value::Null, Value::Null);
+    assert_eq!(piped, named);
+}

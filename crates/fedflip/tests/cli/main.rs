@@ -1,0 +1,65 @@
+//! The binary, run as a user would.
+//!
+//! # Layout
+//!
+//! - `snapshots`: what people see.
+//! - `json`: what scripts read.
+//! - `refusals`: bad input, each with its place, its value and what would be right.
+
+mod json;
+mod refusals;
+mod snapshots;
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder with the paper's fleet for the small CNN in `fleet.csv`.
+struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self { folder: TempDir::new().expect("a temporary folder") };
+        let fleet = desk
+            .run("fleet new --devices 100 --profile paper --payload-mbit 0.7 --compute-gflop 0.92 --seed 7");
+        desk.write("fleet.csv", &fleet.stdout);
+        desk
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.folder.path().join(name), content).expect("the file is written");
+    }
+
+    /// Runs `fedflip` with the words of `line` in the folder.
+    fn run(&self, line: &str) -> Output {
+        self.run_with_input(line, b"")
+    }
+
+    fn run_with_input(&self, line: &str, input: &[u8]) -> Output {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fedflip"))
+            .args(line.split_whitespace().map(|word| if word == "''" { "" } else { word }))
+            .current_dir(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("fedflip starts");
+        // A child that refuses its arguments does not read.
+        let _ = child.stdin.take().expect("standard input").write_all(input);
+        child.wait_with_output().expect("fedflip ends")
+    }
+
+    /// Standard output of a run that must succeed.
+    fn stdout(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    fn json(&self, line: &str) -> serde_json::Value {
+        serde_json::from_str(&self.stdout(&format!("{line} --json"))).expect("JSON")
+    }
+}
