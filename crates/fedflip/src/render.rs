@@ -25,7 +25,7 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
 pub(crate) fn duration(secs: f64) -> String {
     let (value, unit) = match secs {
         s if !s.is_finite() => return "–".to_owned(),
-        s if s == 0.0 => (0.0, "s"),
+        0.0 => (0.0, "s"),
         s if s < 1e-3 => (s * 1e6, "µs"),
         s if s < 1.0 => (s * 1e3, "ms"),
         s if s < 300.0 => (s, "s"),

@@ -75,8 +75,8 @@ where
             slope += share * share / job.load_mbit;
         }
         let step = demand * (demand - band_mbps) / (band_mbps * slope);
-        // Written so that NaN (no senders) ends it too.
-        if !(step > tail * 1e-15) {
+        // NaN where nobody sends.
+        if step.is_nan() || step <= tail * 1e-15 {
             break;
         }
         tail += step;

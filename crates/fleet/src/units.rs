@@ -82,7 +82,7 @@ quantity!(
 quantity!(
     /// A probability that may not be zero.
     Probability, "", "a probability above 0 and at most 1",
-    |value| value >= f64::MIN_POSITIVE && value <= 1.0
+    |value| (f64::MIN_POSITIVE..=1.0).contains(&value)
 );
 
 impl Probability {

@@ -1,5 +1,7 @@
 //! Fleet files: what is accepted, and that every refusal names file, line, column and value.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use fedflip_fleet::csv_file::{read, write};
 use fedflip_fleet::{Fleet, FleetError};
 use proptest::prelude::*;

@@ -8,7 +8,9 @@ mod fleets;
 
 use std::hint::black_box;
 
-use criterion::{AxisScale, BenchmarkId, Criterion, PlotConfiguration, Throughput, criterion_group, criterion_main};
+use criterion::{
+    AxisScale, BenchmarkId, Criterion, PlotConfiguration, Throughput, criterion_group, criterion_main,
+};
 use fedflip_plan::{Scheme, Settings, solve};
 
 fn growth(c: &mut Criterion) {

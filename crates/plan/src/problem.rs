@@ -18,8 +18,7 @@ impl<'a> Problem<'a> {
     /// Refuses constants whose target no q can reach.
     pub fn new(fleet: &'a Fleet, band: Mbps, constants: Constants) -> Result<Self, PlanError> {
         let least_noise = sampling_noise(fleet.weights(), fleet.availability());
-        // Written so that an infinite noise is refused too.
-        if !(least_noise < constants.beta()) {
+        if least_noise >= constants.beta() {
             return Err(PlanError::Unreachable { beta: constants.beta(), least_noise });
         }
         let times = fleet.compute_secs().iter().zip(fleet.comm_secs());

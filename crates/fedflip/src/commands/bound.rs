@@ -165,7 +165,7 @@ fn write(output: &mut dyn Write, json: &BoundJson) -> Result<(), CliError> {
     if let (Some(threshold), Some(alpha), Some(beta)) = (json.threshold, json.alpha, json.beta) {
         match json.rounds_needed {
             Some(rounds) => {
-                writeln!(output, "  to reach ξ = {}    {} rounds", number(threshold), number(rounds))?
+                writeln!(output, "  to reach ξ = {}    {} rounds", number(threshold), number(rounds))?;
             }
             None => writeln!(
                 output,

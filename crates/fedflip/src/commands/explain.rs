@@ -147,7 +147,7 @@ fn outcome(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
             duration(total_secs)
         )?,
         _ => {
-            writeln!(output, "  to target    never: the sampling noise Σ a²/q = {noise} reaches β = {beta}")?
+            writeln!(output, "  to target    never: the sampling noise Σ a²/q = {noise} reaches β = {beta}")?;
         }
     }
     Ok(())

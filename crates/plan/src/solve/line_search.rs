@@ -76,7 +76,7 @@ pub fn plan(problem: &Problem<'_>, step_secs: Option<f64>) -> Result<Plan, PlanE
 
 fn first_pass_values(width_secs: f64, step_secs: f64) -> Result<usize, PlanError> {
     let values = (width_secs / step_secs).ceil();
-    if values >= 1.0 && values <= FIRST_PASS_VALUES_MAX {
+    if (1.0..=FIRST_PASS_VALUES_MAX).contains(&values) {
         return Ok(values as usize);
     }
     Err(PlanError::BadNumber {

@@ -24,18 +24,12 @@ use crate::problem::Problem;
 use crate::scheme::Scheme;
 
 /// What the solvers may be told besides the problem; the defaults suit every use so far.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Of the random numbers in `sampled`.
     pub seed: u64,
     /// ε of Algorithm 2, in seconds; by default a two-hundredth of the range of M.
     pub step_secs: Option<f64>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { seed: 0, step_secs: None }
-    }
 }
 
 /// Chooses q by `scheme`.
