@@ -59,13 +59,13 @@ pub(crate) struct FleetNewArgs {
     /// Which device types
     #[arg(long, value_enum, default_value_t = Profile::Paper)]
     pub profile: Profile,
-    /// What a device sends in a round [Mbit]; 21,840 parameters of 32 bit are 0.7
+    /// What a device sends in a round, in Mbit; 21,840 parameters of 32 bit are 0.7
     #[arg(long, value_name = "MBIT", default_value_t = 0.7, allow_negative_numbers = true)]
     pub payload_mbit: f64,
-    /// What a device computes in a round [10⁹ operations]; 10 batches of 32 images are 0.92
+    /// What a device computes in a round, in 10⁹ operations; 10 batches of 32 images are 0.92
     #[arg(long, value_name = "GFLOP", default_value_t = 0.92, allow_negative_numbers = true)]
     pub compute_gflop: f64,
-    /// Samples of all devices together [default: 600 per device]
+    /// Samples of all devices together (by default 600 per device)
     #[arg(long, value_name = "COUNT")]
     pub samples_total: Option<u64>,
     /// Concentration of the Dirichlet distribution that splits the samples: small is skewed
@@ -104,7 +104,7 @@ Examples:
 pub(crate) struct PlanArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
-    /// The band that all participants share [Mbit/s]
+    /// The band that all participants share, in Mbit/s
     #[arg(long, value_name = "MBPS", allow_negative_numbers = true)]
     pub bandwidth: f64,
     #[command(flatten)]
@@ -124,10 +124,10 @@ pub(crate) struct PlanArgs {
     /// Seed of the Monte Carlo estimates
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// Cohorts drawn for the mean round time [default: as many as half a second allows, up to 10000]
+    /// Cohorts drawn for the mean round time (by default as many as half a second allows, up to 10000)
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(2..=100_000_000))]
     pub draws: Option<u64>,
-    /// Step ε of the line search over M [s] [default: a 200th of its range]
+    /// Step ε of the line search over M, in seconds (by default a 200th of its range)
     #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
     pub step: Option<f64>,
 }
@@ -153,7 +153,7 @@ Example:
 pub(crate) struct AllocateArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
-    /// The band that the cohort shares [Mbit/s]
+    /// The band that the cohort shares, in Mbit/s
     #[arg(long, value_name = "MBPS", allow_negative_numbers = true)]
     pub bandwidth: f64,
     /// Who takes part: positions in the fleet, from 0, separated by commas
@@ -201,10 +201,10 @@ pub(crate) struct BoundArgs {
     /// ξ: how many rounds until the bound is at most this
     #[arg(long, value_name = "XI", allow_negative_numbers = true)]
     pub threshold: Option<f64>,
-    /// p of the two conditions [default: N Σ a²/q, the smallest allowed]
+    /// p of the two conditions (by default N Σ a²/q, the smallest allowed)
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub p: Option<f64>,
-    /// The shared band, for a planned scheme [Mbit/s]
+    /// The shared band in Mbit/s, for a planned scheme
     #[arg(long, value_name = "MBPS", allow_negative_numbers = true)]
     pub bandwidth: Option<f64>,
     /// Print one JSON object instead
