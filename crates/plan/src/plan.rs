@@ -10,8 +10,8 @@ pub enum PlanStatus {
     Optimal,
     /// The best point that descent found from several starts.
     LocalOptimum,
-    /// Descent was cut short by its bound on steps; the plan is valid, and may be improvable.
-    StepLimit,
+    /// The best point found; the KKT residual says how far from the conditions of optimality.
+    Approximate,
     /// Not optimised: a baseline.
     Given,
     /// A baseline whose sampling noise reaches β: no number of rounds gets to the target.
@@ -24,7 +24,7 @@ impl PlanStatus {
         match self {
             Self::Optimal => "optimal",
             Self::LocalOptimum => "local-optimum",
-            Self::StepLimit => "step-limit",
+            Self::Approximate => "approximate",
             Self::Given => "given",
             Self::Unreachable => "unreachable",
         }

@@ -8,7 +8,8 @@ use common::{Columns, assert_close, golden, mbps};
 use fedflip_fleet::bandwidth::{allocate, allocate_equal};
 use fedflip_plan::constants::{NoiseAndRounds, fit, from_pilots};
 use fedflip_plan::round_time::{ExpectedMax, expected_bandwidth_secs, theorem2_bound_secs};
-use fedflip_plan::{Constants, Pilot, Plan, Problem, Scheme, Settings, monte_carlo, solve};
+use fedflip_plan::solve::Search;
+use fedflip_plan::{Constants, Pilot, Plan, PlanStatus, Problem, Scheme, Settings, monte_carlo, solve};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -67,12 +68,37 @@ fn paper_is_cvxpys_optimum_of_p3() {
 
 #[test]
 fn algorithm_2_as_printed_agrees_with_the_closed_form() {
-    each_case("paper.json", Scheme::PaperLinesearch, 60, |problem, plan, case| {
-        let closed_form = solve(problem, Scheme::Paper, &Settings::default()).unwrap();
-        let [ours, closed] = [plan, &closed_form].map(|plan| problem.objective_p3(plan.q()).unwrap());
+    each_case("paper.json", Scheme::Paper, 60, |problem, closed_form, case| {
+        // Fewer values than the default's 200 in the first pass: the finer passes make up for it.
+        let line_search = Search::Refined { values: 20 };
+        let settings = Settings { line_search, ..Settings::default() };
+        let plan = solve(problem, Scheme::PaperLinesearch, &settings).unwrap();
+        assert_eq!(plan.status(), PlanStatus::Optimal, "{:?}", plan.kkt_residual());
+        let [ours, closed] = [&plan, closed_form].map(|plan| problem.objective_p3(plan.q()).unwrap());
         assert_close("line search against closed form", ours, closed, 1e-6);
         assert_close("line search against CVXPY", ours, case.objective_p3.unwrap(), 1e-6);
     });
+}
+
+/// With a step of its own it is the printed search: the default finds the same, a coarse step does worse.
+#[test]
+fn algorithm_2_is_as_good_as_its_step() {
+    let case = &golden::<Vec<Case>>("paper.json")[7];
+    let fleet = case.fleet.fleet();
+    let constants = Constants::new(case.alpha, case.beta).unwrap();
+    let problem = Problem::new(&fleet, mbps(case.bandwidth_mbps), constants).unwrap();
+    let floor: f64 = (0..fleet.len()).map(|n| problem.surrogate_floor(n) * problem.cost_secs()[n]).sum();
+    let width_secs = problem.linear_bound_secs(fleet.availability()) - floor;
+    let objective = |line_search| {
+        let settings = Settings { line_search, ..Settings::default() };
+        let plan = solve(&problem, Scheme::PaperLinesearch, &settings).unwrap();
+        problem.objective_p3(plan.q()).unwrap()
+    };
+    let refined = objective(Search::default());
+    assert_close("the default", refined, case.objective_p3.unwrap(), 1e-6);
+    let coarse = objective(Search::AsPrinted { step_secs: width_secs / 3.0 });
+    let fine = objective(Search::AsPrinted { step_secs: width_secs / 300.0 });
+    assert!(coarse > fine * 1.001 && fine >= refined * (1.0 - 1e-9), "{coarse} {fine} {refined}");
 }
 
 #[test]
@@ -92,9 +118,8 @@ fn tight_is_no_worse_than_the_best_that_scipy_found() {
     });
 }
 
-/// `sampled` estimates, SciPy enumerated: ours may be worse by what a few thousand draws cannot tell.
 #[test]
-fn sampled_is_close_to_the_enumerated_optimum() {
+fn sampled_is_no_worse_than_the_best_that_scipy_found() {
     each_case("sampled.json", Scheme::Sampled, 12, |problem, plan, case| {
         let fleet = problem.fleet();
         let enumerated = |q: &[f64]| {
@@ -106,7 +131,7 @@ fn sampled_is_close_to_the_enumerated_optimum() {
         let expected = case.objective_sampled.unwrap();
         assert_close("sampled at SciPy's q", enumerated(&case.q), expected, 1e-9);
         let ours = enumerated(plan.q());
-        assert!(ours <= expected * 1.02, "{ours} against {expected}");
+        assert!(ours <= expected * (1.0 + 1e-6), "{ours} against {expected}");
     });
 }
 

@@ -28,9 +28,10 @@ pub(crate) struct Descent {
     /// Seconds per unit of α.
     pub objective: f64,
     pub kkt_residual: f64,
-    /// Whether it ended because no step helped any more.
-    pub settled: bool,
 }
+
+/// A q that meets the conditions to this relative precision is called a local optimum.
+const LOCAL_OPTIMUM_RESIDUAL: f64 = 1e-2;
 
 /// Bounds on the work of one descent.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,8 @@ pub(crate) struct Effort {
 
 impl Descent {
     pub(crate) fn into_plan(self, problem: &Problem<'_>, scheme: Scheme) -> Plan {
-        let status = if self.settled { PlanStatus::LocalOptimum } else { PlanStatus::StepLimit };
+        let converged = self.kkt_residual <= LOCAL_OPTIMUM_RESIDUAL;
+        let status = if converged { PlanStatus::LocalOptimum } else { PlanStatus::Approximate };
         Plan::new(problem, scheme, status, self.q).with_kkt_residual(self.kkt_residual)
     }
 }
@@ -65,7 +67,7 @@ pub(crate) fn descend(
         let objective = value(problem, &q, round_secs);
         if settled || step == effort.steps_max {
             let kkt_residual = kkt::ratio_residual(problem, &q, round_secs, &gradient);
-            return Descent { q, objective, kkt_residual, settled };
+            return Descent { q, objective, kkt_residual };
         }
         step += 1;
 

@@ -1,14 +1,15 @@
 //! Algorithm 2 as printed: a line search over M = Σ q c, and for each M a convex program.
 //!
 //! Kept as the reference for `paper`, which has the same optimum in closed form. The paper's range of M,
-//! N·min(lo·c) to N·max(c), is not the range of M: that is Σ lo·c to Σ cap·c, and is used here. After the
-//! first pass with the step ε, the search goes on with a finer step around the best M, so that its answer
-//! does not depend on ε: in log M the logarithm of the objective is convex, hence the minimum is unique.
+//! N·min(lo·c) to N·max(c), is not the range of M: that is Σ lo·c to Σ cap·c, and is used here. With a
+//! given step ε the search is the printed one, and as good as its step. By default it goes on with a finer
+//! step around the best M until its answer no longer depends on ε: in log M the logarithm of the objective
+//! is convex, hence the minimum is unique.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
-use super::paper::surrogate_floors;
+use super::paper::{surrogate_floors, surrogate_residual};
 use crate::error::PlanError;
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::Problem;
@@ -16,10 +17,29 @@ use crate::scheme::Scheme;
 
 /// Some 300 convex programs with three variables a device: beyond this they would take many minutes.
 pub const DEVICES_MAX: usize = 2_000;
-/// Values of M in the first pass, unless ε is given.
-const FIRST_PASS_VALUES: usize = 200;
+/// How the values of M are chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Search {
+    /// As printed: every ε seconds, and the best of these.
+    AsPrinted {
+        /// ε.
+        step_secs: f64,
+    },
+    /// This many equally spaced values, then ever finer steps around the best.
+    Refined {
+        /// How many.
+        values: usize,
+    },
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self::Refined { values: 200 }
+    }
+}
+
 /// A smaller ε than this allows would run for hours.
-const FIRST_PASS_VALUES_MAX: f64 = 100_000.0;
+const VALUES_MAX: f64 = 100_000.0;
 /// Values of M in each finer pass.
 const FINER_PASS_VALUES: usize = 12;
 /// The search ends when its step is this share of M: the objective, flat at its minimum, is then off by
@@ -28,8 +48,11 @@ const SETTLED_STEP: f64 = 1e-4;
 /// Each finer pass divides the step by six, so twenty reach any M that is a number at all.
 const FINER_PASSES_MAX: usize = 20;
 
-/// P3 by Algorithm 2, with the step `step_secs` (ε) or a two-hundredth of the range.
-pub fn plan(problem: &Problem<'_>, step_secs: Option<f64>) -> Result<Plan, PlanError> {
+/// A q that meets P3's conditions to this relative precision is called its optimum.
+const OPTIMAL_RESIDUAL: f64 = 1e-2;
+
+/// P3 by Algorithm 2.
+pub fn plan(problem: &Problem<'_>, how: Search) -> Result<Plan, PlanError> {
     let devices = problem.fleet().len();
     if devices > DEVICES_MAX {
         return Err(PlanError::FleetTooLarge {
@@ -41,12 +64,15 @@ pub fn plan(problem: &Problem<'_>, step_secs: Option<f64>) -> Result<Plan, PlanE
     }
     let search = LineSearch::new(problem)?;
     let width_secs = search.budget_max_secs - search.budget_min_secs;
-    let values = match step_secs {
-        None => FIRST_PASS_VALUES,
-        Some(step_secs) => first_pass_values(width_secs, step_secs)?,
+    let (values, finer_passes) = match how {
+        Search::Refined { values } => (values.max(2), FINER_PASSES_MAX),
+        Search::AsPrinted { step_secs } => (as_printed_values(width_secs, step_secs)?, 0),
     };
-    let done = |q, convex_programs| {
-        Plan::new(problem, Scheme::PaperLinesearch, PlanStatus::Optimal, q)
+    let done = |q: Vec<f64>, convex_programs| {
+        let residual = surrogate_residual(problem, &search.floors, &q);
+        let status = if residual <= OPTIMAL_RESIDUAL { PlanStatus::Optimal } else { PlanStatus::Approximate };
+        Plan::new(problem, Scheme::PaperLinesearch, status, q)
+            .with_kkt_residual(residual)
             .with_convex_programs(convex_programs)
     };
     if search.priced.is_empty() {
@@ -56,7 +82,7 @@ pub fn plan(problem: &Problem<'_>, step_secs: Option<f64>) -> Result<Plan, PlanE
 
     let mut solved = values;
     let mut best = search.pass(search.budget_min_secs, search.budget_max_secs, values)?;
-    for _ in 0..FINER_PASSES_MAX {
+    for _ in 0..finer_passes {
         if best.step_secs <= SETTLED_STEP * best.budget_secs {
             break;
         }
@@ -74,13 +100,13 @@ pub fn plan(problem: &Problem<'_>, step_secs: Option<f64>) -> Result<Plan, PlanE
     Ok(done(best.q, solved))
 }
 
-fn first_pass_values(width_secs: f64, step_secs: f64) -> Result<usize, PlanError> {
-    let values = (width_secs / step_secs).ceil();
-    if (1.0..=FIRST_PASS_VALUES_MAX).contains(&values) {
-        return Ok(values as usize);
+fn as_printed_values(width_secs: f64, step_secs: f64) -> Result<usize, PlanError> {
+    let values = width_secs / step_secs;
+    if (1.0..=VALUES_MAX).contains(&values) {
+        return Ok(values.ceil() as usize);
     }
     Err(PlanError::BadNumber {
-        name: "the step of the line search",
+        name: "step",
         value: step_secs,
         wanted: "at most the range of M (Σ lo·c to Σ cap·c), and at least its hundred-thousandth part",
     })

@@ -22,14 +22,15 @@ use crate::error::PlanError;
 use crate::plan::Plan;
 use crate::problem::Problem;
 use crate::scheme::Scheme;
+pub use line_search::Search;
 
 /// What the solvers may be told besides the problem; the defaults suit every use so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Of the random numbers in `sampled`.
     pub seed: u64,
-    /// ε of Algorithm 2, in seconds; by default a two-hundredth of the range of M.
-    pub step_secs: Option<f64>,
+    /// How `paper-linesearch` goes through the values of M.
+    pub line_search: Search,
 }
 
 /// Chooses q by `scheme`.
@@ -37,7 +38,7 @@ pub fn solve(problem: &Problem<'_>, scheme: Scheme, settings: &Settings) -> Resu
     match scheme {
         Scheme::Exact => Ok(exact::plan(problem)),
         Scheme::Paper => paper::plan(problem),
-        Scheme::PaperLinesearch => line_search::plan(problem, settings.step_secs),
+        Scheme::PaperLinesearch => line_search::plan(problem, settings.line_search),
         Scheme::Tight => Ok(tight::plan(problem)),
         Scheme::Sampled => sampled::plan(problem, settings.seed),
         Scheme::Full | Scheme::Fixed(_) | Scheme::Uniform | Scheme::Weighted => {

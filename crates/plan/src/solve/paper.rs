@@ -35,9 +35,7 @@ pub fn plan(problem: &Problem<'_>) -> Result<Plan, PlanError> {
         });
     let q: Vec<f64> = (0..floors.len()).map(|n| clipped(floors[n], caps[n], costs[n], s)).collect();
 
-    let stretch: f64 = q.iter().zip(&floors).map(|(q, floor)| q / (q - floor)).sum();
-    let s_of_q = (problem.linear_bound_secs(&q) / stretch).sqrt();
-    let residual = kkt::residual(&q, |n| clipped(floors[n], caps[n], costs[n], s_of_q));
+    let residual = surrogate_residual(problem, &floors, &q);
     Ok(Plan::new(problem, Scheme::Paper, PlanStatus::Optimal, q).with_kkt_residual(residual))
 }
 
@@ -57,6 +55,14 @@ pub(crate) fn surrogate_floors(problem: &Problem<'_>) -> Result<Vec<f64>, PlanEr
         }),
         _ => Ok(floors),
     }
+}
+
+/// How far `q`, above its floors, is from (q − lo)² = s² lo/c with s² = B/A.
+pub(crate) fn surrogate_residual(problem: &Problem<'_>, floors: &[f64], q: &[f64]) -> f64 {
+    let (caps, costs) = (problem.fleet().availability(), problem.cost_secs());
+    let stretch: f64 = q.iter().zip(floors).map(|(q, floor)| q / (q - floor)).sum();
+    let s = (problem.linear_bound_secs(q) / stretch).sqrt();
+    kkt::residual(q, |n| clipped(floors[n], caps[n], costs[n], s))
 }
 
 /// min(cap, lo + s √(lo/c)), also where c = 0.

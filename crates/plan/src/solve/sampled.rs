@@ -1,26 +1,31 @@
-//! `sampled`: E[T̂(q)] itself, estimated over common random numbers.
+//! `sampled`: E[T̂(q)] itself in place of Σ q c.
 //!
-//! Draw s holds one number u_{s,n} per device; with probabilities q its cohort is {n: u_{s,n} < q_n}. The
-//! same numbers serve every q, so two plans differ by what they do and not by luck. T̂'s mean is linear in
-//! each q_n, with slope E[T̂(K∪{n}) − T̂(K∖{n})].
+//! Up to twelve devices every cohort is enumerated, and nothing is random. Beyond that the mean is taken
+//! over common random numbers: draw s holds one number u_{s,n} per device, and with probabilities q its
+//! cohort is {n: u_{s,n} < q_n}. The same numbers serve every q, so two plans differ by what they do and
+//! not by luck; and only the gap to Theorem 2's first bound, which is known exactly, is drawn.
 
 use fedflip_fleet::bandwidth::{Job, finish_together};
 use fedflip_fleet::{Mbps, Purpose, StreamKey};
 use rand::RngExt;
 
 use super::descent::{Descent, Effort, RoundTime, best_descent, starts, value};
+use super::tight::FirstBound;
 use super::{exact, tight};
 use crate::error::PlanError;
+use crate::monte_carlo::gap_secs;
 use crate::plan::Plan;
 use crate::problem::Problem;
 use crate::scheme::Scheme;
 
 /// One gradient re-solves a round per device and draw: beyond this it would take minutes.
 pub const DEVICES_MAX: usize = 5_000;
-/// Draws while descending, for 100 devices: a gradient takes a few milliseconds.
-const DRAWS_DESCENDING: usize = 400;
-/// Draws for choosing among the ends of the descents, and `exact` and `tight`.
-const DRAWS_CHOOSING: usize = 4_000;
+/// 4,096 cohorts.
+const ENUMERATED_DEVICES_MAX: usize = 12;
+/// Participants visited per gradient: some ten milliseconds.
+const VISITS_DESCENDING: f64 = 2e6;
+/// Participants visited when candidates are judged.
+const VISITS_JUDGING: f64 = 2e6;
 
 /// The best of several descents; never worse than `exact` or `tight` under its own objective.
 pub fn plan(problem: &Problem<'_>, seed: u64) -> Result<Plan, PlanError> {
@@ -33,37 +38,111 @@ pub fn plan(problem: &Problem<'_>, seed: u64) -> Result<Plan, PlanError> {
             hint: "use --scheme tight, whose cost per step grows as N log N, or --scheme exact",
         });
     }
-    let fewer = |draws: usize| (draws * 100 / devices.max(100)).max(16);
     let tight = tight::plan(problem);
     let mut from = starts(problem);
     from.push(tight.q().to_vec());
-    // The estimate is a step function of q: steps too small to flip a coin change nothing.
-    let effort = Effort { steps_max: 30, improvement_min: 1e-5 };
-    let mut descending = CommonNumbers::new(problem, seed, 0, fewer(DRAWS_DESCENDING));
+    if devices <= ENUMERATED_DEVICES_MAX {
+        let effort = Effort { steps_max: 300, improvement_min: 1e-12 };
+        let found = best_descent(problem, &mut Enumerated::new(problem), from, usize::MAX, effort);
+        return Ok(match found {
+            Some(best) => best.into_plan(problem, Scheme::Sampled),
+            None => exact::plan(problem),
+        });
+    }
+
+    let participants: f64 = tight.q().iter().sum();
+    let draws = (VISITS_DESCENDING / (devices as f64 * (1.0 + participants))).clamp(32.0, 2_000.0) as u64;
+    let mut descending = CommonNumbers::new(problem, seed, 0..draws);
+    let effort = Effort { steps_max: 30, improvement_min: 1e-6 };
     let found = best_descent(problem, &mut descending, from, 3, effort);
 
-    // A descent fits the numbers it has seen; fresh ones judge it against what needs no fitting.
-    let mut choosing = CommonNumbers::new(problem, seed, DRAWS_DESCENDING as u64, fewer(DRAWS_CHOOSING));
-    let mut judge = |q: Vec<f64>, settled| {
-        let mut gradient = vec![0.0; devices];
-        let objective = value(problem, &q, choosing.secs(&q));
-        let round_secs = descending.gradient(&q, &mut gradient);
-        let kkt_residual = super::kkt::ratio_residual(problem, &q, round_secs, &gradient);
-        Descent { q, objective, kkt_residual, settled }
-    };
-    let mut best = judge(exact::participation(problem), true);
-    let others = [Some((tight.q().to_vec(), true)), found.map(|found| (found.q, found.settled))];
-    for (q, settled) in others.into_iter().flatten() {
-        let other = judge(q, settled);
-        if other.objective < best.objective {
-            best = other;
+    // A descent fits the numbers it has seen. On fresh ones it has to beat what needs no fitting, and by
+    // more than chance.
+    let judging = (VISITS_JUDGING / (devices as f64 + participants)).clamp(256.0, 20_000.0) as u64;
+    let mut judge = CommonNumbers::new(problem, seed, draws..draws + judging);
+    let mut best = exact::participation(problem);
+    for candidate in [Some(tight.q().to_vec()), found.map(|found| found.q)].into_iter().flatten() {
+        if judge.surely_better(problem, &candidate, &best) {
+            best = candidate;
         }
     }
-    Ok(best.into_plan(problem, Scheme::Sampled))
+    let mut gradient = vec![0.0; devices];
+    let round_secs = descending.gradient(&best, &mut gradient);
+    let kkt_residual = super::kkt::ratio_residual(problem, &best, round_secs, &gradient);
+    let objective = value(problem, &best, round_secs);
+    Ok(Descent { q: best, objective, kkt_residual }.into_plan(problem, Scheme::Sampled))
 }
 
-/// E[T̂] as a mean over fixed draws.
-struct CommonNumbers {
+fn jobs(problem: &Problem<'_>) -> Vec<Job> {
+    let times = problem.fleet().compute_secs().iter().zip(problem.fleet().comm_secs());
+    times.map(|(&compute_secs, &load_mbit)| Job { compute_secs, load_mbit }).collect()
+}
+
+/// E[T̂] over all cohorts of a small fleet.
+struct Enumerated {
+    devices: usize,
+    /// T̂ of each cohort, by the bits of its members.
+    round_secs: Vec<f64>,
+    folded: Vec<f64>,
+}
+
+impl Enumerated {
+    fn new(problem: &Problem<'_>) -> Self {
+        let jobs = jobs(problem);
+        let cohort = |members: usize| {
+            let taking_part = jobs.iter().enumerate().filter(move |(n, _)| members >> n & 1 == 1);
+            taking_part.map(|(_, job)| *job)
+        };
+        let round_secs: Vec<f64> = (0..1_usize << jobs.len())
+            .map(|members| finish_together(cohort(members), problem.band()).round_secs())
+            .collect();
+        Self { devices: jobs.len(), folded: round_secs.clone(), round_secs }
+    }
+
+    /// The mean over all coins but that of `kept`, if any: without it, and with it.
+    fn fold(&mut self, q: &[f64], kept: Option<usize>) -> (f64, f64) {
+        self.folded.copy_from_slice(&self.round_secs);
+        let mut cohorts = self.folded.len();
+        let kept_bit = kept.map_or(0, |n| 1 << n);
+        // From the highest bit down: cohorts with and without device n become one, its coin being averaged.
+        for n in (0..self.devices).rev() {
+            let bit = 1 << n;
+            if bit == kept_bit {
+                continue;
+            }
+            for members in (0..cohorts).filter(|members| members & bit == 0) {
+                self.folded[members] += q[n] * (self.folded[members | bit] - self.folded[members]);
+            }
+            if bit > kept_bit {
+                cohorts = bit;
+            }
+        }
+        (self.folded[0], self.folded[kept_bit])
+    }
+}
+
+impl RoundTime for Enumerated {
+    fn secs(&mut self, q: &[f64]) -> f64 {
+        self.fold(q, None).0
+    }
+
+    fn gradient(&mut self, q: &[f64], gradient: &mut [f64]) -> f64 {
+        for (n, slope) in gradient.iter_mut().enumerate() {
+            let (without_secs, with_secs) = self.fold(q, Some(n));
+            *slope = (with_secs - without_secs).max(0.0);
+        }
+        self.secs(q)
+    }
+}
+
+/// Theorem 2's first bound, less the mean gap over fixed draws.
+struct CommonNumbers<'a> {
+    bound: FirstBound<'a>,
+    gaps: Gaps,
+}
+
+/// The gaps of fixed draws.
+struct Gaps {
     jobs: Vec<Job>,
     band: Mbps,
     /// One row per draw, one number per device.
@@ -72,58 +151,91 @@ struct CommonNumbers {
     cohort: Vec<Job>,
 }
 
-impl CommonNumbers {
-    fn new(problem: &Problem<'_>, seed: u64, first_draw: u64, draws: usize) -> Self {
-        let fleet = problem.fleet();
-        let times = fleet.compute_secs().iter().zip(fleet.comm_secs());
-        let jobs: Vec<Job> =
-            times.map(|(&compute_secs, &load_mbit)| Job { compute_secs, load_mbit }).collect();
-        let mut numbers = Vec::with_capacity(draws * jobs.len());
-        for draw in 0..draws as u64 {
-            let key = StreamKey { seed, purpose: Purpose::CommonNumbers, round: first_draw + draw };
-            let mut stream = key.shared();
+impl<'a> CommonNumbers<'a> {
+    fn new(problem: &Problem<'a>, seed: u64, draws: std::ops::Range<u64>) -> Self {
+        let jobs = jobs(problem);
+        let mut numbers = Vec::new();
+        for round in draws {
+            let mut stream = StreamKey { seed, purpose: Purpose::CommonNumbers, round }.shared();
             numbers.extend((0..jobs.len()).map(|_| stream.random::<f64>()));
         }
-        Self { cohort: Vec::with_capacity(jobs.len()), jobs, band: problem.band(), numbers }
+        let gaps = Gaps { cohort: Vec::with_capacity(jobs.len()), jobs, band: problem.band(), numbers };
+        Self { bound: FirstBound::new(problem), gaps }
     }
 
-    fn draws(&self) -> f64 {
-        (self.numbers.len() / self.jobs.len()) as f64
+    /// Whether `challenger` is better than `holder` by more than two standard errors of the difference.
+    fn surely_better(&mut self, problem: &Problem<'_>, challenger: &[f64], holder: &[f64]) -> bool {
+        let (Some(ours), Some(theirs)) = (problem.rounds(challenger), problem.rounds(holder)) else {
+            return false;
+        };
+        let sure = ours * self.bound.secs(challenger) - theirs * self.bound.secs(holder);
+        let mut ours_gaps = Vec::new();
+        self.gaps.each(challenger, |gap_secs| ours_gaps.push(gap_secs));
+        let (mut sum, mut squares, mut place) = (0.0, 0.0, 0);
+        self.gaps.each(holder, |gap_secs| {
+            let difference = theirs * gap_secs - ours * ours_gaps[place];
+            (sum, squares, place) = (sum + difference, squares + difference * difference, place + 1);
+        });
+        let draws = place as f64;
+        let mean = sum / draws;
+        let std_error = ((squares / draws - mean * mean).max(0.0) / (draws - 1.0)).sqrt();
+        sure + mean + 2.0 * std_error < 0.0
     }
 }
 
-impl RoundTime for CommonNumbers {
-    fn secs(&mut self, q: &[f64]) -> f64 {
-        let mut total = 0.0;
+impl Gaps {
+    /// Hands the gap of each draw's cohort under `q` to `take`.
+    fn each(&mut self, q: &[f64], mut take: impl FnMut(f64)) {
         for numbers in self.numbers.chunks_exact(self.jobs.len()) {
             flip(&self.jobs, numbers, q, &mut self.cohort);
-            total += finish_together(self.cohort.iter().copied(), self.band).round_secs();
+            take(gap_secs(self.cohort.iter().copied(), self.band));
         }
-        total / self.draws()
     }
 
-    fn gradient(&mut self, q: &[f64], gradient: &mut [f64]) -> f64 {
-        let draws = self.draws();
-        gradient.fill(0.0);
-        let mut total = 0.0;
+    fn mean(&mut self, q: &[f64]) -> f64 {
+        let (mut sum, mut draws) = (0.0, 0_u32);
+        self.each(q, |gap_secs| (sum, draws) = (sum + gap_secs, draws + 1));
+        sum / f64::from(draws)
+    }
+
+    /// Subtracts the slope of the mean gap, E[gap(K∪{n}) − gap(K∖{n})], from `gradient`; returns the mean.
+    fn subtract_gradient(&mut self, q: &[f64], gradient: &mut [f64]) -> f64 {
+        let draws = (self.numbers.len() / self.jobs.len()) as f64;
+        let mut sum = 0.0;
         for numbers in self.numbers.chunks_exact(self.jobs.len()) {
             flip(&self.jobs, numbers, q, &mut self.cohort);
             let cohort = self.cohort.iter().copied();
-            let round_secs = finish_together(cohort.clone(), self.band).round_secs();
-            total += round_secs;
+            let gap = gap_secs(cohort.clone(), self.band);
+            sum += gap;
             let mut place = 0;
             for (n, slope) in gradient.iter_mut().enumerate() {
                 let difference_secs = if numbers[n] < q[n] {
                     let others = cohort.clone().take(place).chain(cohort.clone().skip(place + 1));
                     place += 1;
-                    round_secs - finish_together(others, self.band).round_secs()
+                    gap - gap_secs(others, self.band)
+                } else if self.cohort.is_empty() {
+                    0.0
                 } else {
-                    finish_together(cohort.clone().chain([self.jobs[n]]), self.band).round_secs() - round_secs
+                    gap_secs(cohort.clone().chain([self.jobs[n]]), self.band) - gap
                 };
-                *slope += difference_secs.max(0.0) / draws;
+                *slope -= difference_secs / draws;
             }
         }
-        total / draws
+        sum / draws
+    }
+}
+
+impl RoundTime for CommonNumbers<'_> {
+    fn secs(&mut self, q: &[f64]) -> f64 {
+        self.bound.secs(q) - self.gaps.mean(q)
+    }
+
+    fn gradient(&mut self, q: &[f64], gradient: &mut [f64]) -> f64 {
+        let bound_secs = self.bound.gradient(q, gradient);
+        let gap_secs = self.gaps.subtract_gradient(q, gradient);
+        // The exact slope is never negative; an estimate over few draws may be.
+        gradient.iter_mut().for_each(|slope| *slope = slope.max(0.0));
+        bound_secs - gap_secs
     }
 }
 
@@ -142,27 +254,51 @@ mod tests {
     proptest! {
         /// Over the same numbers, the slope is the difference between surely in and surely out.
         #[test]
-        fn gradient_is_the_difference_of_in_and_out(
+        fn the_gaps_gradient_is_the_difference_of_in_and_out(
             devices in prop::collection::vec((0.0..10.0_f64, 0.0..10.0_f64, 0.0..=1.0_f64), 1..8),
             numbers in prop::collection::vec(0.0..1.0_f64, 80),
         ) {
-            let jobs: Vec<Job> =
-                devices.iter().map(|d| Job { compute_secs: d.0, load_mbit: d.1 }).collect();
+            let jobs: Vec<Job> = devices.iter().map(|d| Job { compute_secs: d.0, load_mbit: d.1 }).collect();
             let q: Vec<f64> = devices.iter().map(|device| device.2).collect();
             let numbers = numbers[..10 * jobs.len()].to_vec();
-            let band = Mbps::new(3.0).unwrap();
-            let mut mean = CommonNumbers { jobs, band, numbers, cohort: Vec::new() };
+            let mut gaps = Gaps { jobs, band: Mbps::new(3.0).unwrap(), numbers, cohort: Vec::new() };
             let mut gradient = vec![0.0; q.len()];
-            let value = mean.gradient(&q, &mut gradient);
-            prop_assert!((value - mean.secs(&q)).abs() < 1e-12);
+            let mean = gaps.subtract_gradient(&q, &mut gradient);
+            prop_assert!((mean - gaps.mean(&q)).abs() < 1e-12);
             for n in 0..q.len() {
+                let mut at = |certain: f64| {
+                    let mut moved = q.clone();
+                    moved[n] = certain;
+                    gaps.mean(&moved)
+                };
+                let difference = at(1.0) - at(0.0);
+                prop_assert!((gradient[n] + difference).abs() < 1e-10, "{} {difference}", gradient[n]);
+            }
+        }
+
+        /// The same for the enumerated mean, where it is a derivative as well.
+        #[test]
+        fn the_enumerated_gradient_is_the_difference_of_in_and_out(
+            round_secs in prop::collection::vec(0.0..10.0_f64, 16), q in prop::collection::vec(0.0..=1.0_f64, 4),
+        ) {
+            let mut mean = Enumerated { devices: 4, folded: round_secs.clone(), round_secs };
+            let mut gradient = vec![0.0; 4];
+            let value = mean.gradient(&q, &mut gradient);
+            let by_hand: f64 = (0_usize..16)
+                .map(|members| {
+                    let chance = |n: usize| if members >> n & 1 == 1 { q[n] } else { 1.0 - q[n] };
+                    mean.round_secs[members] * (0..4).map(chance).product::<f64>()
+                })
+                .sum();
+            prop_assert!((value - by_hand).abs() < 1e-12);
+            for n in 0..4 {
                 let mut at = |certain: f64| {
                     let mut moved = q.clone();
                     moved[n] = certain;
                     mean.secs(&moved)
                 };
-                let difference = at(1.0) - at(0.0);
-                prop_assert!((gradient[n] - difference).abs() < 1e-10, "{} {difference}", gradient[n]);
+                let difference: f64 = at(1.0) - at(0.0);
+                prop_assert!((gradient[n] - difference.max(0.0)).abs() < 1e-12);
             }
         }
     }

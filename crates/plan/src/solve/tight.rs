@@ -32,14 +32,14 @@ fn effort(devices: usize) -> (usize, Effort) {
 }
 
 /// Σ q t/f + E[max τ].
-struct FirstBound<'a> {
+pub(super) struct FirstBound<'a> {
     comm_secs: &'a [f64],
     band_mbps: f64,
     expected_max: ExpectedMax,
 }
 
 impl<'a> FirstBound<'a> {
-    fn new(problem: &Problem<'a>) -> Self {
+    pub(super) fn new(problem: &Problem<'a>) -> Self {
         let fleet = problem.fleet();
         Self {
             comm_secs: fleet.comm_secs(),
