@@ -54,25 +54,25 @@ Example: the paper's fleet for the CNN on MNIST, 20 devices of each of 5 types
   fedflip fleet new --devices 100 --profile paper --payload-mbit 0.7 --compute-gflop 0.92 --seed 7 > fleet.csv")]
 pub(crate) struct FleetNewArgs {
     /// How many devices, in equal blocks of each type
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub devices: usize,
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = count, allow_negative_numbers = true)]
+    pub devices: u64,
     /// Which device types
     #[arg(long, value_enum, default_value_t = Profile::Paper)]
     pub profile: Profile,
     /// What a device sends in a round, in Mbit; 21,840 parameters of 32 bit are 0.7
-    #[arg(long, value_name = "MBIT", default_value_t = 0.7, allow_negative_numbers = true)]
+    #[arg(long, value_name = "MBIT", default_value_t = 0.7, value_parser = number, allow_negative_numbers = true)]
     pub payload_mbit: f64,
     /// What a device computes in a round, in 10⁹ operations; 10 batches of 32 images are 0.92
-    #[arg(long, value_name = "GFLOP", default_value_t = 0.92, allow_negative_numbers = true)]
+    #[arg(long, value_name = "GFLOP", default_value_t = 0.92, value_parser = number, allow_negative_numbers = true)]
     pub compute_gflop: f64,
     /// Samples of all devices together (by default 600 per device)
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
     pub samples_total: Option<u64>,
     /// Concentration of the Dirichlet distribution that splits the samples: small is skewed
-    #[arg(long, value_name = "X", default_value_t = 0.8, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", default_value_t = 0.8, value_parser = number, allow_negative_numbers = true)]
     pub concentration: f64,
     /// Seed of the split; the same seed gives the same fleet
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = count, allow_negative_numbers = true)]
     pub seed: u64,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct FleetShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Schemes:
-  exact             the optimum of the paper's P2 (the default)
+  exact             the optimum of the paper's P2, without the floor on q that only P3 needs (the default)
   paper             the optimum of P3, the paper's convex surrogate, in closed form
   paper-linesearch  the same by Algorithm 2 as printed: a line search with a convex program inside
   tight             P2 with Theorem 2's first bound on the round time
@@ -99,13 +99,13 @@ Schemes:
 
 Examples:
   fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
-  fedflip plan fleet.csv --bandwidth 100 --pilot 18:uniform --pilot 11:full --compare
+  fedflip plan fleet.csv --bandwidth 100 --pilot 155:uniform --pilot 13:full --compare
   fedflip plan - --bandwidth 100 --alpha 30 --beta 2.2 --scheme fixed=0.2 --json < fleet.csv")]
 pub(crate) struct PlanArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
     /// The band that all participants share, in Mbit/s
-    #[arg(long, value_name = "MBPS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
     pub bandwidth: f64,
     #[command(flatten)]
     pub constants: ConstantsArgs,
@@ -122,26 +122,26 @@ pub(crate) struct PlanArgs {
     #[arg(long)]
     pub json: bool,
     /// Seed of the Monte Carlo estimates
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = count, allow_negative_numbers = true)]
     pub seed: u64,
     /// Cohorts drawn for the mean round time (by default as many as half a second allows, up to 10000)
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(2..=100_000_000))]
     pub draws: Option<u64>,
-    /// Step ε of the line search over M, in seconds (by default a 200th of its range)
-    #[arg(long, value_name = "SECS", allow_negative_numbers = true)]
+    /// Step ε of the line search over M in seconds: Algorithm 2 exactly as printed (by default a 200th of the range of M, then refined)
+    #[arg(long, value_name = "SECS", value_parser = number, allow_negative_numbers = true)]
     pub step: Option<f64>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConstantsArgs {
     /// α of the round model R(q) = α/(β − Σ a²/q)
-    #[arg(long, allow_negative_numbers = true, requires = "beta")]
+    #[arg(long, value_parser = number, allow_negative_numbers = true, requires = "beta")]
     pub alpha: Option<f64>,
     /// β of the round model
-    #[arg(long, allow_negative_numbers = true, requires = "alpha")]
+    #[arg(long, value_parser = number, allow_negative_numbers = true, requires = "alpha")]
     pub beta: Option<f64>,
-    /// A pilot, in place of α and β: rounds to a loss under a baseline scheme (18:uniform); give two or more
-    #[arg(long, value_name = "ROUNDS:SCHEME", conflicts_with_all = ["alpha", "beta"])]
+    /// A pilot, in place of α and β: rounds to the same loss under a baseline scheme; give two or more. 155:uniform took 155 rounds, 500+:uniform gave up after 500
+    #[arg(long, value_name = "ROUNDS:SCHEME", conflicts_with_all = ["alpha", "beta"], allow_hyphen_values = true)]
     pub pilot: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ pub(crate) struct AllocateArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
     /// The band that the cohort shares, in Mbit/s
-    #[arg(long, value_name = "MBPS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
     pub bandwidth: f64,
     /// Who takes part: positions in the fleet, from 0, separated by commas
     #[arg(long, value_name = "POSITIONS", allow_hyphen_values = true)]
@@ -167,9 +167,20 @@ pub(crate) struct AllocateArgs {
     pub json: bool,
 }
 
+/// A plain number; what is wrong with it is said here, what is out of range by the command.
+fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "write a plain number without a unit, such as 100 or 0.5".to_owned())
+}
+
+/// A whole number.
+fn count(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| "write a whole number from 0 up, digits only, such as 1000".to_owned())
+}
+
 /// Theorem 1: what is left of the gradient after R rounds is at most
 /// 4(F(x₀) − F*)/(ηR) + 4ηLN(ε² + σ²) Σ a²/q, if N Σ a²/q ≤ p and η ≤ 1/(4Lp).
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("question").required(true).multiple(true).args(["rounds", "threshold"]))]
 #[command(after_help = "\
 Example:
   fedflip bound fleet.csv --scheme fixed=0.2 --learning-rate 0.001 --smoothness 1 \\
@@ -181,31 +192,31 @@ pub(crate) struct BoundArgs {
     #[arg(long, default_value = "full")]
     pub scheme: String,
     /// η: learning rate
-    #[arg(long, value_name = "ETA", allow_negative_numbers = true)]
+    #[arg(long, value_name = "ETA", value_parser = number, allow_negative_numbers = true)]
     pub learning_rate: f64,
     /// L: Lipschitz constant of the gradients
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", value_parser = number, allow_negative_numbers = true)]
     pub smoothness: f64,
     /// ε²: squared distance of local gradients from the global one
-    #[arg(long, value_name = "EPS2", allow_negative_numbers = true)]
+    #[arg(long, value_name = "EPS2", value_parser = number, allow_negative_numbers = true)]
     pub divergence: f64,
     /// σ²: variance of the stochastic gradients
-    #[arg(long, value_name = "SIGMA2", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIGMA2", value_parser = number, allow_negative_numbers = true)]
     pub variance: f64,
     /// F(x₀) − F*: how far the loss starts above its minimum
-    #[arg(long, value_name = "GAP", allow_negative_numbers = true)]
+    #[arg(long, value_name = "GAP", value_parser = number, allow_negative_numbers = true)]
     pub initial_gap: f64,
     /// R: rounds to evaluate the bound at
-    #[arg(long, value_name = "R", allow_negative_numbers = true, required_unless_present = "threshold")]
+    #[arg(long, value_name = "R", value_parser = number, allow_negative_numbers = true)]
     pub rounds: Option<f64>,
     /// ξ: how many rounds until the bound is at most this
-    #[arg(long, value_name = "XI", allow_negative_numbers = true)]
+    #[arg(long, value_name = "XI", value_parser = number, allow_negative_numbers = true)]
     pub threshold: Option<f64>,
     /// p of the two conditions (by default N Σ a²/q, the smallest allowed)
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", value_parser = number, allow_negative_numbers = true)]
     pub p: Option<f64>,
     /// The shared band in Mbit/s, for a planned scheme
-    #[arg(long, value_name = "MBPS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
     pub bandwidth: Option<f64>,
     /// Print one JSON object instead
     #[arg(long)]

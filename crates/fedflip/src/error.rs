@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, OutOfRange};
-use fedflip_plan::PlanError;
+use fedflip_plan::{PlanError, Scheme};
 
 /// How the process ends. Part of the interface: scripts rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +26,18 @@ impl From<ExitStatus> for ExitCode {
 pub(crate) enum CliError {
     #[error("{path}: cannot be opened: {source}")]
     Open { path: String, source: std::io::Error },
-    #[error(transparent)]
+    #[error("{}{}", fleet_flag(.0), .0)]
     Fleet(#[from] FleetError),
-    #[error(transparent)]
+    #[error("{}{}", plan_flag(.0), .0)]
     Plan(#[from] PlanError),
-    #[error("{flag}: {value} is out of range")]
+    #[error("{flag}: {} is out of range", plain(*.value))]
     Flag { flag: &'static str, value: f64, wanted: String },
     #[error("--cohort: {value:?} {problem}")]
     Cohort { value: String, problem: String, hint: String },
     #[error("--pilot: {value:?} {problem}")]
     Pilot { value: String, problem: &'static str },
+    #[error("the step of a line search is given, but the scheme is {scheme}")]
+    StepWithoutLineSearch { scheme: Scheme },
     #[error("{problem}")]
     Usage { problem: &'static str, hint: &'static str },
     #[error("the output cannot be written: {0}")]
@@ -57,6 +60,9 @@ impl CliError {
                 "write ROUNDS:SCHEME, such as 18:uniform or 11:full; 500+:uniform if it gave up".to_owned(),
             ),
             Self::Usage { hint, .. } => Some((*hint).to_owned()),
+            Self::StepWithoutLineSearch { .. } => {
+                Some("leave out --step, or plan with --scheme paper-linesearch".to_owned())
+            }
             Self::Output(_) => None,
         }
     }
@@ -67,4 +73,13 @@ impl CliError {
             _ => ExitStatus::BadInput,
         }
     }
+}
+
+/// The libraries name settings; on the command line they have dashes.
+fn fleet_flag(error: &FleetError) -> &'static str {
+    if matches!(error, FleetError::Recipe { .. }) { "--" } else { "" }
+}
+
+fn plan_flag(error: &PlanError) -> &'static str {
+    if matches!(error, PlanError::BadNumber { .. }) { "--" } else { "" }
 }

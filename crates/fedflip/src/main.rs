@@ -4,7 +4,8 @@
 //!
 //! - `args`: what may be typed, with help and examples.
 //! - `settings`: args turned into checked values: files read, units and constants in range.
-//! - `commands`: one file a command; takes settings, returns what to print.
+//! - `commands`: one file a command: settings in, text or JSON out.
+//! - `progress`: a word on what takes long, on a terminal.
 //! - `render`: tables, numbers and histograms for people.
 //! - `error`: refusals with a hint, and exit codes.
 //!
@@ -23,24 +24,39 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::Args;
-use crate::error::CliError;
+use crate::error::{CliError, ExitStatus};
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(answer) => return print_answer(&answer),
+    };
     let mut output = std::io::BufWriter::new(std::io::stdout().lock());
     let result = commands::run(args, &mut output).and_then(|()| output.flush().map_err(CliError::Output));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever reads the output has seen enough: `fedflip plan … | head` is not an error.
-        Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(CliError::Output(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // What was written before the refusal would only confuse.
-            drop(output);
-            eprintln!("error: {error}");
-            if let Some(hint) = error.hint() {
-                eprintln!("  hint: {hint}");
-            }
+            // What was written before the refusal would only confuse: it is dropped, not flushed.
+            let _ = output.into_parts();
+            let hint = error.hint().map_or(String::new(), |hint| format!("\n  hint: {hint}"));
+            // Where standard error is closed too, the exit code is all there is to say.
+            let _ = writeln!(std::io::stderr(), "error: {error}{hint}");
             error.exit_code().into()
         }
     }
+}
+
+/// Help, version, or what is wrong with the arguments.
+fn print_answer(answer: &clap::Error) -> ExitCode {
+    match answer.print() {
+        Err(error) if !is_broken_pipe(&error) => ExitStatus::Failed.into(),
+        _ if answer.use_stderr() => ExitStatus::BadInput.into(),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn is_broken_pipe(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::BrokenPipe
 }

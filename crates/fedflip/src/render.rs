@@ -40,6 +40,35 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", significant(100.0 * share, 3))
 }
 
+/// A count with its digits in groups of three.
+pub(crate) fn count(count: usize) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 device`, `1,000 devices`.
+pub(crate) fn devices(number: usize) -> String {
+    format!("{} {}", count(number), if number == 1 { "device" } else { "devices" })
+}
+
+/// A name from a file, safe for a terminal and short enough for a table.
+pub(crate) fn name(name: &str) -> String {
+    const SHOWN_CHARS: usize = 32;
+    let shown: String = name
+        .chars()
+        .take(SHOWN_CHARS)
+        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .collect();
+    if name.chars().nth(SHOWN_CHARS).is_some() { shown + "…" } else { shown }
+}
+
 /// One number if both are equal, otherwise from – to.
 pub(crate) fn range((low, high): (f64, f64), unit: &str) -> String {
     let [low_text, high_text] = [low, high].map(|value| significant(value, 3));
@@ -141,6 +170,14 @@ mod tests {
         assert_eq!(duration(7200.0), "120 min");
         assert_eq!(duration(36_000.0), "10 h");
         assert_eq!(percent(0.0123), "1.23 %");
+    }
+
+    #[test]
+    fn counts_and_names() {
+        assert_eq!((devices(1), devices(1_234_567)), ("1 device".to_owned(), "1,234,567 devices".to_owned()));
+        assert_eq!(count(100), "100");
+        assert_eq!(name("a\u{1b}[31mb"), "a\\u{1b}[31mb");
+        assert_eq!(name(&"x".repeat(40)), "x".repeat(32) + "…");
     }
 
     #[test]

@@ -1,25 +1,83 @@
-//! Args turned into checked values: after this, a command has nothing left to refuse about its input.
+//! Args turned into checked values: after this, a command has nothing left to refuse about its flags.
 
 use std::fs::File;
 
 use fedflip_fleet::{Fleet, Mbps, csv_file};
-use fedflip_plan::{Constants, Pilot, PilotFit, Scheme, constants};
+use fedflip_plan::solve::Search;
+use fedflip_plan::theorem1::Assumptions;
+use fedflip_plan::{Constants, Interval, Pilot, PilotFit, Problem, Scheme, Settings, constants};
 
-use crate::args::ConstantsArgs;
+use crate::args::{AllocateArgs, BoundArgs, ConstantsArgs, PlanArgs};
 use crate::error::CliError;
+
+/// What a fleet file is called in sentences.
+pub(crate) fn source_name(path: &str) -> &str {
+    if path == "-" { "standard input" } else { path }
+}
 
 /// Reads the fleet at `path`, or from standard input for `-`.
 pub(crate) fn read_fleet(path: &str) -> Result<Fleet, CliError> {
     if path == "-" {
-        return Ok(csv_file::read(std::io::stdin().lock(), "standard input")?);
+        return Ok(csv_file::read(std::io::stdin().lock(), source_name(path))?);
     }
     let file = File::open(path).map_err(|source| CliError::Open { path: path.to_owned(), source })?;
     Ok(csv_file::read(file, path)?)
 }
 
-/// The band of `--bandwidth`.
-pub(crate) fn band(mbps: f64) -> Result<Mbps, CliError> {
+fn band(mbps: f64) -> Result<Mbps, CliError> {
     Mbps::new(mbps).map_err(CliError::flag("--bandwidth"))
+}
+
+fn positive(flag: &'static str, value: Option<f64>) -> Result<Option<f64>, CliError> {
+    match value {
+        Some(value) if !(1e-100..=1e100).contains(&value) => {
+            Err(CliError::Flag { flag, value, wanted: "a number above 0, at most 1e100".to_owned() })
+        }
+        _ => Ok(value),
+    }
+}
+
+/// Of `plan`, with and without `--compare`.
+pub(crate) struct PlanSettings {
+    pub file: String,
+    pub fleet: Fleet,
+    pub band: Mbps,
+    pub constants: ConstantsSource,
+    pub scheme: Scheme,
+    pub solver: Settings,
+    pub draws: Option<u64>,
+    pub list_devices: bool,
+    pub json: bool,
+}
+
+impl PlanSettings {
+    pub(crate) fn resolve(args: PlanArgs) -> Result<Self, CliError> {
+        let scheme: Scheme = args.scheme.parse()?;
+        let line_search = match positive("--step", args.step)? {
+            Some(_) if scheme != Scheme::PaperLinesearch && !args.compare => {
+                return Err(CliError::StepWithoutLineSearch { scheme });
+            }
+            Some(step_secs) => Search::AsPrinted { step_secs },
+            None => Search::default(),
+        };
+        let band = band(args.bandwidth)?;
+        let fleet = read_fleet(&args.fleet)?;
+        Ok(Self {
+            constants: ConstantsSource::resolve(&args.constants, &fleet)?,
+            file: source_name(&args.fleet).to_owned(),
+            fleet,
+            band,
+            scheme,
+            solver: Settings { seed: args.seed, line_search },
+            draws: args.draws,
+            list_devices: args.devices,
+            json: args.json,
+        })
+    }
+
+    pub(crate) fn problem(&self) -> Result<Problem<'_>, CliError> {
+        Ok(Problem::new(&self.fleet, self.band, self.constants.constants())?)
+    }
 }
 
 /// α and β, and where they come from.
@@ -30,14 +88,14 @@ pub(crate) enum ConstantsSource {
 }
 
 impl ConstantsSource {
-    pub(crate) fn resolve(args: &ConstantsArgs, fleet: &Fleet) -> Result<Self, CliError> {
+    fn resolve(args: &ConstantsArgs, fleet: &Fleet) -> Result<Self, CliError> {
         if let (Some(alpha), Some(beta)) = (args.alpha, args.beta) {
             return Ok(Self::Given(Constants::new(alpha, beta)?));
         }
         if args.pilot.is_empty() {
             return Err(CliError::Usage {
                 problem: "α and β of the round model are missing",
-                hint: "give --alpha and --beta, or pilots to estimate them: --pilot 18:uniform --pilot 11:full",
+                hint: "give --alpha and --beta, or pilots to estimate them: --pilot 155:uniform --pilot 13:full",
             });
         }
         let pilots = args.pilot.iter().map(|text| pilot(text)).collect::<Result<Vec<Pilot>, _>>()?;
@@ -50,6 +108,17 @@ impl ConstantsSource {
             Self::Given(constants) => *constants,
             Self::Pilots { fit, .. } => fit.constants,
         }
+    }
+
+    /// What a person should know before trusting them.
+    pub(crate) fn warning(&self) -> Option<&'static str> {
+        let Self::Pilots { fit, .. } = self else { return None };
+        let open = |interval: Option<Interval>| {
+            interval.is_some_and(|interval| !(interval.low.is_finite() && interval.high.is_finite()))
+        };
+        (open(fit.alpha_interval) || open(fit.beta_interval)).then_some(
+            "the pilots leave α and β open (the 95 % interval is unbounded): run more seeds, or longer pilots",
+        )
     }
 }
 
@@ -65,14 +134,29 @@ fn pilot(text: &str) -> Result<Pilot, CliError> {
     Ok(Pilot { rounds, reached, scheme: scheme.trim().parse::<Scheme>()? })
 }
 
+/// Of `allocate`.
+pub(crate) struct AllocateSettings {
+    pub fleet: Fleet,
+    pub band: Mbps,
+    pub cohort: Vec<usize>,
+    pub equal: bool,
+    pub json: bool,
+}
+
+impl AllocateSettings {
+    pub(crate) fn resolve(args: &AllocateArgs) -> Result<Self, CliError> {
+        let band = band(args.bandwidth)?;
+        let fleet = read_fleet(&args.fleet)?;
+        let cohort = cohort(&args.cohort, fleet.len())?;
+        Ok(Self { fleet, band, cohort, equal: args.equal, json: args.json })
+    }
+}
+
 /// `3,7,9` as positions in a fleet of `devices`, each at most once.
-pub(crate) fn cohort(text: &str, devices: usize) -> Result<Vec<usize>, CliError> {
+fn cohort(text: &str, devices: usize) -> Result<Vec<usize>, CliError> {
     let mut seen = vec![false; devices];
     let mut cohort = Vec::new();
     for part in text.split(',').map(str::trim) {
-        if part.is_empty() && text.trim().is_empty() {
-            break;
-        }
         let refuse = |problem: String| CliError::Cohort {
             value: part.to_owned(),
             problem,
@@ -87,4 +171,51 @@ pub(crate) fn cohort(text: &str, devices: usize) -> Result<Vec<usize>, CliError>
         cohort.push(position);
     }
     Ok(cohort)
+}
+
+/// Of `bound`.
+pub(crate) struct BoundSettings {
+    pub fleet: Fleet,
+    pub scheme: Scheme,
+    pub assumptions: Assumptions,
+    pub rounds: Option<f64>,
+    pub threshold: Option<f64>,
+    pub p: Option<f64>,
+    pub band: Option<Mbps>,
+    pub json: bool,
+}
+
+impl BoundSettings {
+    pub(crate) fn resolve(args: &BoundArgs) -> Result<Self, CliError> {
+        let scheme: Scheme = args.scheme.parse()?;
+        let band = args.bandwidth.map(band).transpose()?;
+        let (rounds, threshold) =
+            (positive("--rounds", args.rounds)?, positive("--threshold", args.threshold)?);
+        let p = positive("--p", args.p)?;
+        if !scheme.is_baseline() && (threshold.is_none() || band.is_none()) {
+            return Err(CliError::Usage {
+                problem: "a planned scheme needs a threshold and a band to plan for",
+                hint: "add --threshold and --bandwidth, or use a baseline such as --scheme fixed=0.2",
+            });
+        }
+        let fleet = read_fleet(&args.fleet)?;
+        let assumptions = Assumptions {
+            devices: fleet.len(),
+            learning_rate: args.learning_rate,
+            smoothness: args.smoothness,
+            divergence_sq: args.divergence,
+            variance: args.variance,
+            initial_gap: args.initial_gap,
+        };
+        Ok(Self {
+            assumptions: assumptions.checked()?,
+            fleet,
+            scheme,
+            rounds,
+            threshold,
+            p,
+            band,
+            json: args.json,
+        })
+    }
 }

@@ -3,7 +3,7 @@
 //! Flipping N coins costs N draws even when three devices take part. Devices are therefore put into
 //! classes by the power of two above their q: within a class whose ceiling is p, the distance to the next
 //! candidate is geometric with parameter p, and a candidate stays with probability q/p ≥ ½. The result is
-//! exactly Bernoulli(q_n), independent for each device.
+//! Bernoulli(q_n), to the 53 bits of a random number, and independent for each device.
 
 use rand::{Rng, RngExt};
 
@@ -43,18 +43,20 @@ impl CohortSampler {
         Self { classes }
     }
 
-    /// Replaces `cohort` with the positions of one independent draw, in no particular order.
-    pub fn draw(&self, rng: &mut impl Rng, cohort: &mut Vec<u32>) {
+    /// Replaces `cohort` with the positions of one independent draw, ascending: the order in which updates
+    /// are added up.
+    pub fn draw(&self, rng: &mut impl Rng, cohort: &mut Vec<usize>) {
         cohort.clear();
         for class in &self.classes {
             let mut next = class.skip(rng);
             while let Some(&(position, stays)) = class.members.get(next) {
                 if stays >= 1.0 || rng.random::<f64>() < stays {
-                    cohort.push(position);
+                    cohort.push(position as usize);
                 }
                 next = next.saturating_add(1).saturating_add(class.skip(rng));
             }
         }
+        cohort.sort_unstable();
     }
 }
 
@@ -79,7 +81,7 @@ mod tests {
         let (mut cohort, mut counts, mut together) = (Vec::new(), vec![0_u64; q.len()], 0_u64);
         for round in 0..draws {
             sampler.draw(&mut StreamKey { seed: 1, purpose: Purpose::Cohort, round }.shared(), &mut cohort);
-            cohort.iter().for_each(|&n| counts[n as usize] += 1);
+            cohort.iter().for_each(|&n| counts[n] += 1);
             together += u64::from(cohort.contains(&0) && cohort.contains(&1));
         }
         (counts.iter().map(|&count| count as f64 / draws as f64).collect(), together as f64 / draws as f64)

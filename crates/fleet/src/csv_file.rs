@@ -14,23 +14,17 @@ use crate::units::{OutOfRange, Probability, Samples, Secs};
 pub const COLUMNS: [&str; 5] = ["device", "compute_secs", "comm_secs", "samples", "availability"];
 const AVAILABILITY: usize = 4;
 const HEADER: &str = "device,compute_secs,comm_secs,samples[,availability]";
-/// A name is for people and for tables; a longer one is a file gone wrong.
-const NAME_BYTES_MAX: usize = 256;
-/// Positions are 32 bit wide in cohorts.
-const DEVICES_MAX: usize = u32::MAX as usize;
 
 /// Reads a fleet; `file` is what refusals call it.
 pub fn read(input: impl Read, file: &str) -> Result<Fleet, FleetError> {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let head = input.fill_buf().map_err(|error| unreadable(file, &error))?;
     refuse_what_is_not_text(head, file)?;
-    if head.starts_with(b"\xEF\xBB\xBF") {
-        input.consume(3);
-    }
     let mut lines = Lines::new(input);
     if !advance(&mut lines, file)? {
         return Err(FleetError::File {
             file: file.to_owned(),
+            line: None,
             problem: "the file is empty".to_owned(),
             hint: format!("the first line must be {HEADER}"),
         });
@@ -41,19 +35,13 @@ pub fn read(input: impl Read, file: &str) -> Result<Fleet, FleetError> {
     let mut line_of: Vec<u64> = Vec::new();
     while advance(&mut lines, file)? {
         let row = Row { line: &lines, header: &header, file };
-        if builder.len() == DEVICES_MAX {
-            return Err(row.refuse(
-                0,
-                "is one device too many",
-                format!("a fleet holds at most {DEVICES_MAX}"),
-            ));
-        }
-        builder.push(row.device()?);
+        builder.push(row.device()?).map_err(|error| row.refuse(0, "is not accepted", error.hint()))?;
         line_of.push(lines.number());
     }
     builder.build().map_err(|error| match error {
         FleetError::NoDevices => FleetError::File {
             file: file.to_owned(),
+            line: None,
             problem: "there is a header but no device".to_owned(),
             hint: "add one line per device below the header".to_owned(),
         },
@@ -104,6 +92,19 @@ impl Header {
             hint,
         };
         let mut field_of = [None; COLUMNS.len()];
+        // `phone,1,7,300` is a device, not a header.
+        if titles
+            .iter()
+            .skip(1)
+            .any(|title| std::str::from_utf8(title).is_ok_and(|title| title.parse::<f64>().is_ok()))
+        {
+            return Err(FleetError::File {
+                file: file.to_owned(),
+                line: Some(line),
+                problem: "the header is missing: this line has numbers in it".to_owned(),
+                hint: format!("the first line must be {HEADER}"),
+            });
+        }
         for (field, title) in titles.iter().enumerate() {
             let title = String::from_utf8_lossy(title);
             if titles.len() == 1 && title.contains([';', '\t']) {
@@ -125,7 +126,8 @@ impl Header {
             if field.is_none() {
                 return Err(FleetError::File {
                     file: file.to_owned(),
-                    problem: format!("line {line}: the column {column} is missing"),
+                    line: Some(line),
+                    problem: format!("the column {column} is missing"),
                     hint: format!("the first line must be {HEADER}, in any order"),
                 });
             }
@@ -146,16 +148,8 @@ impl<'a, R: BufRead> Row<'a, R> {
         if self.line.len() != self.header.fields {
             return Err(self.ragged());
         }
-        let name = self.text(0)?;
-        if name.is_empty() || name.len() > NAME_BYTES_MAX {
-            return Err(self.refuse(
-                0,
-                "is not a device name",
-                format!("a name has 1 to {NAME_BYTES_MAX} bytes"),
-            ));
-        }
         Ok(Device {
-            name,
+            name: self.text(0)?,
             compute_secs: self.quantity(1, Secs::new)?,
             comm_secs: self.quantity(2, Secs::new)?,
             samples: self.quantity(3, Samples::new)?,
@@ -227,7 +221,8 @@ fn advance(lines: &mut Lines<impl BufRead>, file: &str) -> Result<bool, FleetErr
     lines.advance().map_err(|error| {
         let refuse = |problem: String, hint: &str| FleetError::File {
             file: file.to_owned(),
-            problem: format!("line {}: {problem}", lines.number()),
+            line: Some(lines.number()),
+            problem,
             hint: hint.to_owned(),
         };
         match error {
@@ -236,8 +231,8 @@ fn advance(lines: &mut Lines<impl BufRead>, file: &str) -> Result<bool, FleetErr
                 format!("longer than {LINE_BYTES_MAX} bytes"),
                 "this is not a fleet file: one short line per device",
             ),
-            LineError::UnclosedQuote => refuse(
-                "a quoted field does not end where its quotes do".to_owned(),
+            LineError::UnclosedQuote { field } => refuse(
+                format!("column {}: the quotes do not end with the field", field + 1),
                 "close the quotes on the same line, before the comma; write a quote inside quotes twice",
             ),
         }
@@ -247,24 +242,26 @@ fn advance(lines: &mut Lines<impl BufRead>, file: &str) -> Result<bool, FleetErr
 fn unreadable(file: &str, error: &dyn std::error::Error) -> FleetError {
     FleetError::File {
         file: file.to_owned(),
+        line: None,
         problem: format!("cannot be read: {error}"),
         hint: "name a CSV file, or - for standard input".to_owned(),
     }
 }
 
 fn refuse_what_is_not_text(head: &[u8], file: &str) -> Result<(), FleetError> {
-    let refuse = |problem: String| FleetError::File {
+    let refuse = |line: Option<u64>, problem: String| FleetError::File {
         file: file.to_owned(),
+        line,
         problem,
         hint: "a fleet is a CSV file in UTF-8".to_owned(),
     };
     if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
-        return Err(refuse("the file is UTF-16, not UTF-8".to_owned()));
+        return Err(refuse(None, "the file is UTF-16, not UTF-8".to_owned()));
     }
     match head.iter().position(|&byte| byte == 0) {
         Some(at) => {
-            let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count();
-            Err(refuse(format!("line {line}: a zero byte (offset {at}): this is a binary file, not text")))
+            let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count() as u64;
+            Err(refuse(Some(line), format!("a zero byte (offset {at}): this is a binary file, not text")))
         }
         None => Ok(()),
     }

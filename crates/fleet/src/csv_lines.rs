@@ -9,12 +9,15 @@ use std::io::{self, BufRead, Read, Write};
 /// No line of a fleet file is near this long; a longer one is not a fleet file.
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 16;
 
+/// Some editors begin a UTF-8 file with it.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Why the next line could not be had.
 #[derive(Debug)]
 pub(crate) enum LineError {
     Io(io::Error),
     TooLong,
-    UnclosedQuote,
+    UnclosedQuote { field: usize },
 }
 
 /// The current line of an input, taken apart.
@@ -47,6 +50,9 @@ impl<R: BufRead> Lines<R> {
             }
             if read > LINE_BYTES_MAX {
                 return Err(LineError::TooLong);
+            }
+            if self.number == 1 && self.text.starts_with(BYTE_ORDER_MARK) {
+                self.text.drain(..BYTE_ORDER_MARK.len());
             }
             let end = self.text.trim_ascii_end().len();
             self.text.truncate(end);
@@ -103,7 +109,7 @@ impl<R: BufRead> Lines<R> {
                 (Some(b'"'), Some(b'"')) => from += 1,
                 (Some(b'"'), _) => break,
                 (Some(_), _) => {}
-                (None, _) => return Err(LineError::UnclosedQuote),
+                (None, _) => return Err(LineError::UnclosedQuote { field: self.fields.len() }),
             }
             self.text[to] = self.text[from];
             (from, to) = (from + 1, to + 1);
@@ -114,7 +120,7 @@ impl<R: BufRead> Lines<R> {
         match rest.get(blanks) {
             None => Ok(self.text.len()),
             Some(b',') => Ok(from + 1 + blanks),
-            Some(_) => Err(LineError::UnclosedQuote),
+            Some(_) => Err(LineError::UnclosedQuote { field: self.fields.len() - 1 }),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! All that can be wrong with a fleet.
 
-use crate::units::OutOfRange;
+use crate::fleet::{DEVICES_MAX, NAME_BYTES_MAX};
 
 /// Why a fleet was refused. The text says what is wrong and where; [`FleetError::hint`] what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -9,6 +9,17 @@ pub enum FleetError {
     /// No device in the list.
     #[error("the fleet has no devices")]
     NoDevices,
+    /// More devices than a fleet holds.
+    #[error("the fleet has more than {DEVICES_MAX} devices")]
+    TooManyDevices,
+    /// Something that is not a name.
+    #[error("device {position}: {} is not a device name", quoted(.name))]
+    BadName {
+        /// As given.
+        name: String,
+        /// Where it would stand.
+        position: usize,
+    },
     /// A name stands twice.
     #[error("the device name {} stands at positions {first} and {second}", quoted(.name))]
     RepeatedName {
@@ -30,10 +41,12 @@ pub enum FleetError {
         hint: String,
     },
     /// A file that is not a fleet.
-    #[error("{file}: {problem}")]
+    #[error("{file}{}: {problem}", .line.map_or(String::new(), |line| format!(", line {line}")))]
     File {
         /// Its name.
         file: String,
+        /// Where, if it is one line that shows it.
+        line: Option<u64>,
         /// What is wrong with it as a whole.
         problem: String,
         /// What would be right.
@@ -62,17 +75,12 @@ impl FleetError {
     pub fn hint(&self) -> String {
         match self {
             Self::NoDevices => "add at least one device".to_owned(),
+            Self::TooManyDevices => "split it into several fleets".to_owned(),
+            Self::BadName { .. } => {
+                format!("a name has 1 to {NAME_BYTES_MAX} bytes and no control characters")
+            }
             Self::RepeatedName { .. } => "give every device a name of its own".to_owned(),
             Self::Recipe { hint, .. } | Self::File { hint, .. } | Self::Cell { hint, .. } => hint.clone(),
-        }
-    }
-
-    /// A setting whose number is out of range.
-    pub(crate) fn recipe(what: &'static str, out_of_range: &OutOfRange) -> Self {
-        Self::Recipe {
-            what,
-            problem: format!("{} is out of range", out_of_range.value),
-            hint: format!("it must be {}", out_of_range.wanted),
         }
     }
 }

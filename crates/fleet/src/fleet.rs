@@ -19,6 +19,12 @@ pub struct Device<'a> {
     pub availability: Probability,
 }
 
+/// The most devices that a fleet holds: some two gigabytes with everything that is computed from it.
+pub const DEVICES_MAX: usize = 20_000_000;
+
+/// The longest name.
+pub const NAME_BYTES_MAX: usize = 256;
+
 /// At least one device, names unique, every number in range, data shares summing to one.
 ///
 /// Columns rather than rows: the planner runs along one quantity of all devices, and a million devices
@@ -80,6 +86,11 @@ impl Fleet {
     }
 }
 
+/// A name is for people and for tables: short, not empty, and without control characters.
+fn is_name(name: &str) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.chars().any(char::is_control)
+}
+
 /// Collects devices and checks what only the whole list can show.
 #[derive(Clone, Debug, Default)]
 pub struct FleetBuilder {
@@ -91,13 +102,20 @@ pub struct FleetBuilder {
 }
 
 impl FleetBuilder {
-    /// Appends a device.
-    pub fn push(&mut self, device: Device<'_>) {
+    /// Appends a device, unless its name is not one or the fleet is full.
+    pub fn push(&mut self, device: Device<'_>) -> Result<(), FleetError> {
+        if !is_name(device.name) {
+            return Err(FleetError::BadName { name: device.name.to_owned(), position: self.len() });
+        }
+        if self.len() == DEVICES_MAX {
+            return Err(FleetError::TooManyDevices);
+        }
         self.names.push(device.name);
         self.compute_secs.push(device.compute_secs.get());
         self.comm_secs.push(device.comm_secs.get());
         self.samples.push(device.samples.get());
         self.availability.push(device.availability.get());
+        Ok(())
     }
 
     /// How many devices there are so far.
@@ -147,8 +165,8 @@ mod tests {
     #[test]
     fn weights_are_shares_of_the_samples() {
         let mut builder = Fleet::builder();
-        builder.push(device("a", 30.0));
-        builder.push(device("b", 10.0));
+        builder.push(device("a", 30.0)).unwrap();
+        builder.push(device("b", 10.0)).unwrap();
         let fleet = builder.build().unwrap();
         assert_eq!(fleet.weights(), [0.75, 0.25]);
         assert_eq!(fleet.name(1), "b");
@@ -158,7 +176,10 @@ mod tests {
     fn empty_and_repeated_are_refused() {
         assert!(matches!(Fleet::builder().build(), Err(FleetError::NoDevices)));
         let mut builder = Fleet::builder();
-        ["a", "b", "a"].iter().for_each(|name| builder.push(device(name, 1.0)));
+        ["a", "b", "a"].iter().for_each(|name| builder.push(device(name, 1.0)).unwrap());
+        for wrong in ["", "a\nb", "\0", "\u{1b}[31m", &"x".repeat(257)] {
+            assert!(matches!(builder.push(device(wrong, 1.0)), Err(FleetError::BadName { .. })), "{wrong:?}");
+        }
         let Err(FleetError::RepeatedName { name, first, second }) = builder.build() else {
             panic!("accepted")
         };

@@ -33,7 +33,7 @@ pub mod units;
 pub use bandwidth::{Allocation, Share};
 pub use cohort::CohortSampler;
 pub use error::FleetError;
-pub use fleet::{Device, Fleet, FleetBuilder};
+pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
 pub use model::ModelVector;
 pub use stream::{Purpose, StreamKey};
 pub use units::{Gflop, GflopPerSec, Mbit, Mbps, OutOfRange, Probability, Samples, Secs};

@@ -6,9 +6,9 @@
 use rand_distr::{Distribution, Gamma};
 
 use crate::error::FleetError;
-use crate::fleet::{Device, Fleet};
+use crate::fleet::{DEVICES_MAX, Device, Fleet};
 use crate::stream::{Purpose, StreamKey};
-use crate::units::{Gflop, GflopPerSec, Mbit, OutOfRange, Probability, Samples, Secs};
+use crate::units::{Gflop, GflopPerSec, Mbit, OutOfRange, Probability, Samples, Secs, plain};
 
 /// A kind of device: how fast it trains and how much of its share of the band carries payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,6 +66,13 @@ impl Recipe<'_> {
         if self.types.is_empty() || self.devices == 0 {
             return Err(FleetError::NoDevices);
         }
+        if self.devices > DEVICES_MAX {
+            return Err(FleetError::Recipe {
+                what: "devices",
+                problem: format!("{} is out of range", self.devices),
+                hint: format!("a fleet holds at most {DEVICES_MAX} devices"),
+            });
+        }
         let samples = split_samples(self.devices, self.samples_total, self.concentration, self.seed)?;
         let width = (self.devices.div_ceil(self.types.len()) - 1).to_string().len().max(2);
         let mut builder = Fleet::builder();
@@ -73,21 +80,29 @@ impl Recipe<'_> {
         for (position, kind) in self.types.iter().enumerate() {
             let count = (self.devices + self.types.len() - 1 - position) / self.types.len();
             let compute_secs =
-                kind.compute_secs(self.work).map_err(|error| FleetError::recipe("compute", &error))?;
+                kind.compute_secs(self.work).map_err(|error| too_much("compute-gflop", kind, &error))?;
             let comm_secs =
-                kind.comm_secs(self.payload).map_err(|error| FleetError::recipe("payload", &error))?;
+                kind.comm_secs(self.payload).map_err(|error| too_much("payload-mbit", kind, &error))?;
             for (number, &samples) in (0..count).zip(&mut samples) {
                 builder.push(Device {
                     name: &format!("{}-{number:0width$}", kind.slug),
                     compute_secs,
                     comm_secs,
                     samples: Samples::new(samples as f64)
-                        .map_err(|error| FleetError::recipe("samples", &error))?,
+                        .map_err(|error| too_much("samples-total", kind, &error))?,
                     availability: Probability::ONE,
-                });
+                })?;
             }
         }
         builder.build()
+    }
+}
+
+fn too_much(what: &'static str, kind: &DeviceType, error: &OutOfRange) -> FleetError {
+    FleetError::Recipe {
+        what,
+        problem: format!("a {} would have {}, which is out of range", kind.slug, plain(error.value)),
+        hint: format!("it must be {}", error.wanted),
     }
 }
 
@@ -107,7 +122,7 @@ fn split_samples(devices: usize, total: u64, concentration: f64, seed: u64) -> R
     }
     let wrong_concentration = || FleetError::Recipe {
         what: "concentration",
-        problem: format!("{concentration} is out of range"),
+        problem: format!("{} is out of range", plain(concentration)),
         hint: "it must be a number from 0.01 (one device holds nearly all) to 1e6 (all hold the same)"
             .to_owned(),
     };

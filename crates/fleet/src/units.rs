@@ -7,12 +7,17 @@ use std::fmt;
 
 /// A number outside what its quantity allows.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{value} is not {wanted}")]
+#[error("{} is not {wanted}", plain(*.value))]
 pub struct OutOfRange {
     /// The number as given.
     pub value: f64,
     /// What would be right, in words.
     pub wanted: &'static str,
+}
+
+/// A number as people write it: with an exponent only where the digits would be mostly zeros.
+pub fn plain(value: f64) -> String {
+    if value == 0.0 || (1e-5..1e15).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }
 
 macro_rules! quantity {

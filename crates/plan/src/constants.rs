@@ -5,7 +5,7 @@
 
 use fedflip_fleet::Fleet;
 
-use crate::error::PlanError;
+use crate::error::{PlanError, short};
 use crate::problem::sampling_noise;
 use crate::scheme::Scheme;
 use crate::solve::baseline;
@@ -81,24 +81,23 @@ pub fn from_pilots(fleet: &Fleet, pilots: &[Pilot]) -> Result<PilotFit, PlanErro
     for pilot in pilots {
         if !(pilot.rounds >= 1.0 && pilot.rounds <= 1e12) {
             return Err(PlanError::BadNumber {
-                name: "a pilot's number of rounds",
+                name: "pilot",
                 value: pilot.rounds,
-                wanted: "a number of at least 1",
+                wanted: "a number of rounds from 1 to 1e12",
             });
         }
-        if !pilot.scheme.is_baseline() {
+        let Some((q, _)) = baseline::participation(fleet, pilot.scheme) else {
             return Err(refuse(
                 format!("a pilot under {} has no q before α and β are known", pilot.scheme),
                 "run pilots under full, uniform, weighted or fixed=Q",
             ));
-        }
+        };
         if !pilot.reached {
             return Err(refuse(
                 format!("the pilot under {} gave up after {} rounds", pilot.scheme, pilot.rounds),
                 "choose a loss F_s that is easier to reach, or let the pilot run longer",
             ));
         }
-        let (q, _) = baseline::participation(fleet, pilot.scheme);
         points.push(NoiseAndRounds { noise: sampling_noise(fleet.weights(), &q), rounds: pilot.rounds });
     }
     if fleet.len() == 1 {
@@ -143,12 +142,12 @@ pub fn fit(points: &[NoiseAndRounds]) -> Result<PilotFit, PlanError> {
     }
     let slope = products / noise_squares;
     if slope >= 0.0 {
-        let (fewer, more) = if first.noise > second.noise { (first, second) } else { (second, first) };
+        let listed: Vec<String> = points
+            .iter()
+            .map(|point| format!("{} rounds at Σ a²/q = {}", point.rounds, short(point.noise)))
+            .collect();
         return Err(refuse(
-            format!(
-                "rounds do not grow with the sampling noise ({} rounds at Σ a²/q = {}, {} rounds at {})",
-                fewer.rounds, fewer.noise, more.rounds, more.noise
-            ),
+            format!("rounds do not grow with the sampling noise ({})", listed.join(", ")),
             "the pilots were too short or too noisy: choose a lower loss F_s, or average over more seeds",
         ));
     }
@@ -163,6 +162,17 @@ pub fn fit(points: &[NoiseAndRounds]) -> Result<PilotFit, PlanError> {
         (-1.0 / slope, mean_noise - mean_speed / slope)
     };
     let constants = Constants::new(alpha, beta)?;
+    if let Some(point) = points.iter().find(|point| point.noise >= beta) {
+        return Err(refuse(
+            format!(
+                "the fitted β = {} says that Σ a²/q = {} never gets to F_s, yet a pilot did in {} rounds",
+                short(beta),
+                short(point.noise),
+                point.rounds
+            ),
+            "the pilots contradict each other: average each over more seeds, or leave out the odd one",
+        ));
+    }
     if points.len() == 2 {
         return Ok(PilotFit { constants, alpha_interval: None, beta_interval: None });
     }

@@ -1,11 +1,13 @@
 //! All that can stand in the way of a plan.
 
+use fedflip_fleet::units::plain;
+
 /// Why there is no plan. The text says what is wrong; [`PlanError::hint`] what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// A number that the mathematics cannot use.
-    #[error("{name} is {value}")]
+    #[error("{name}: {} is out of range", plain(*.value))]
     BadNumber {
         /// What it is called.
         name: &'static str,
@@ -16,14 +18,19 @@ pub enum PlanError {
     },
     /// β ≤ Σ a²/cap: no q reaches the target.
     #[error(
-        "the target cannot be reached at any q: β = {beta} must exceed Σ a²/cap = {}, and falls short by {}",
-        short(*.least_noise), short(.least_noise - .beta)
+        "the target cannot be reached at any q: β = {} must exceed Σ a²/cap = {}, and falls short by {} \
+         (device {worst:?} alone adds {})",
+        plain(*.beta), short(*.least_noise), short(.least_noise - .beta), short(*.worst_noise)
     )]
     Unreachable {
         /// β as given.
         beta: f64,
         /// Σ a²/cap: the noise with everybody in as often as possible.
         least_noise: f64,
+        /// The device that adds most to it.
+        worst: String,
+        /// How much it adds.
+        worst_noise: f64,
     },
     /// P3 asks for more of a device than it can give.
     #[error(
@@ -98,6 +105,6 @@ impl PlanError {
 }
 
 /// Six significant digits: enough to act on, short enough to read.
-fn short(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value)
+pub(crate) fn short(value: f64) -> String {
+    plain(format!("{value:.5e}").parse().unwrap_or(value))
 }

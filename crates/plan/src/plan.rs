@@ -1,5 +1,7 @@
 //! The plan: q and the aggregation weights, inseparable.
 
+use fedflip_fleet::CohortSampler;
+
 use crate::problem::Problem;
 use crate::scheme::Scheme;
 
@@ -88,6 +90,11 @@ impl Plan {
     /// q, in fleet order.
     pub fn q(&self) -> &[f64] {
         &self.q
+    }
+
+    /// Draws cohorts with this q and no other.
+    pub fn sampler(&self) -> CohortSampler {
+        CohortSampler::new(&self.q)
     }
 
     /// a/q, in fleet order: what an update is multiplied by.

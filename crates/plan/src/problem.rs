@@ -19,7 +19,13 @@ impl<'a> Problem<'a> {
     pub fn new(fleet: &'a Fleet, band: Mbps, constants: Constants) -> Result<Self, PlanError> {
         let least_noise = sampling_noise(fleet.weights(), fleet.availability());
         if least_noise >= constants.beta() {
-            return Err(PlanError::Unreachable { beta: constants.beta(), least_noise });
+            let (worst, worst_noise) = noisiest(fleet, fleet.availability());
+            return Err(PlanError::Unreachable {
+                beta: constants.beta(),
+                least_noise,
+                worst: fleet.name(worst).to_owned(),
+                worst_noise,
+            });
         }
         let times = fleet.compute_secs().iter().zip(fleet.comm_secs());
         let cost_secs = times.map(|(tau, t)| t / band.get() + tau).collect();
@@ -91,7 +97,13 @@ impl<'a> Problem<'a> {
     }
 }
 
+/// The device that adds most to Σ a²/q, and how much.
+pub fn noisiest(fleet: &Fleet, q: &[f64]) -> (usize, f64) {
+    let noise = fleet.weights().iter().zip(q).map(|(a, q)| a * a / q);
+    noise.enumerate().fold((0, 0.0), |worst, (n, noise)| if noise > worst.1 { (n, noise) } else { worst })
+}
+
 /// Σ a_n²/q_n.
-pub(crate) fn sampling_noise(weights: &[f64], q: &[f64]) -> f64 {
+pub fn sampling_noise(weights: &[f64], q: &[f64]) -> f64 {
     weights.iter().zip(q).map(|(a, q)| a * a / q).sum()
 }

@@ -35,19 +35,18 @@ impl Assumptions {
     /// Checks the ranges.
     pub fn checked(self) -> Result<Self, PlanError> {
         let positive = [
-            ("the learning rate", self.learning_rate),
-            ("the smoothness L", self.smoothness),
-            ("the initial gap F(x_0) − F*", self.initial_gap),
-            ("ε² + σ²", self.divergence_sq + self.variance),
+            ("learning-rate", self.learning_rate),
+            ("smoothness", self.smoothness),
+            ("initial-gap", self.initial_gap),
         ];
         for (name, value) in positive {
             if !(1e-100..=1e100).contains(&value) {
-                return Err(PlanError::BadNumber { name, value, wanted: "a number above 0" });
+                return Err(PlanError::BadNumber { name, value, wanted: "a number above 0, at most 1e100" });
             }
         }
-        for (name, value) in [("ε²", self.divergence_sq), ("σ²", self.variance)] {
+        for (name, value) in [("divergence", self.divergence_sq), ("variance", self.variance)] {
             if !(0.0..=1e100).contains(&value) {
-                return Err(PlanError::BadNumber { name, value, wanted: "0 or more" });
+                return Err(PlanError::BadNumber { name, value, wanted: "a number from 0 to 1e100" });
             }
         }
         Ok(self)
@@ -59,10 +58,16 @@ impl Assumptions {
         4.0 * self.learning_rate * self.smoothness * self.devices as f64 * spread
     }
 
-    /// α and β of the round model for the threshold ξ.
-    pub fn constants(&self, threshold: f64) -> Result<Constants, PlanError> {
+    /// α and β of the round model for the threshold ξ; none where gradients are exact and all alike, so
+    /// that sampling adds no noise.
+    pub fn constants(&self, threshold: f64) -> Result<Option<Constants>, PlanError> {
+        self.round_model(threshold).map(|(alpha, beta)| Constants::new(alpha, beta)).transpose()
+    }
+
+    /// The same as plain numbers, whatever their size.
+    pub fn round_model(&self, threshold: f64) -> Option<(f64, f64)> {
         let price = self.noise_price();
-        Constants::new(4.0 * self.initial_gap / (self.learning_rate * price), threshold / price)
+        (price > 0.0).then(|| (4.0 * self.initial_gap / (self.learning_rate * price), threshold / price))
     }
 
     /// The theorem for C(q); without `p`, the smallest that the first condition allows.
@@ -71,7 +76,11 @@ impl Assumptions {
         let least = assumptions.devices as f64 * sampling_noise;
         let p = p.unwrap_or(least);
         if !(1e-100..=1e100).contains(&p) {
-            return Err(PlanError::BadNumber { name: "p", value: p, wanted: "a number above 0" });
+            return Err(PlanError::BadNumber {
+                name: "p",
+                value: p,
+                wanted: "a number above 0, at most 1e100",
+            });
         }
         Ok(Theorem1 { assumptions, sampling_noise, p })
     }
@@ -159,7 +168,7 @@ mod tests {
     #[test]
     fn the_round_model_is_the_theorem_solved_for_rounds() {
         let theorem = ASSUMPTIONS.theorem(0.2, None).unwrap();
-        let constants = ASSUMPTIONS.constants(1.0).unwrap();
+        let constants = ASSUMPTIONS.constants(1.0).unwrap().unwrap();
         let rounds = theorem.rounds_to(1.0).unwrap();
         assert!((theorem.bound(rounds) - 1.0).abs() < 1e-12);
         assert!((constants.alpha() / (constants.beta() - 0.2) / rounds - 1.0).abs() < 1e-12);

@@ -182,7 +182,7 @@ fn what_cannot_be_planned_is_refused_with_the_numbers() {
     };
     let fleet = columns.fleet();
     let error = Problem::new(&fleet, mbps(1.0), Constants::new(1.0, 0.9).unwrap()).unwrap_err();
-    let PlanError::Unreachable { beta, least_noise } = error else { panic!("{error}") };
+    let PlanError::Unreachable { beta, least_noise, .. } = error else { panic!("{error}") };
     assert_eq!(beta, 0.9);
     assert_close("Σ a²", least_noise, 0.9412, 1e-12);
     assert!(error.to_string().contains("0.0412"), "{error}");

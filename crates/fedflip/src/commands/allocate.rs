@@ -6,10 +6,9 @@ use fedflip_fleet::bandwidth::{allocate, allocate_equal};
 use serde::Serialize;
 
 use super::print_json;
-use crate::args::AllocateArgs;
 use crate::error::CliError;
-use crate::render::{Table, duration, significant};
-use crate::settings::{band, cohort, read_fleet};
+use crate::render::{Table, duration, name, significant};
+use crate::settings::AllocateSettings;
 
 #[derive(Serialize)]
 struct AllocationJson<'a> {
@@ -26,13 +25,11 @@ struct ShareJson<'a> {
     upload_secs: f64,
 }
 
-pub(super) fn run(args: &AllocateArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let band = band(args.bandwidth)?;
-    let fleet = read_fleet(&args.fleet)?;
-    let cohort = cohort(&args.cohort, fleet.len())?;
-    let adaptive = allocate(&fleet, &cohort, band);
-    let equal = allocate_equal(&fleet, &cohort, band);
-    let (allocation, other) = if args.equal { (equal, adaptive) } else { (adaptive, equal) };
+pub(super) fn run(settings: &AllocateSettings, output: &mut dyn Write) -> Result<(), CliError> {
+    let AllocateSettings { fleet, cohort, band, .. } = settings;
+    let adaptive = allocate(fleet, cohort, *band);
+    let equal = allocate_equal(fleet, cohort, *band);
+    let (allocation, other) = if settings.equal { (equal, adaptive) } else { (adaptive, equal) };
     let shares = allocation.shares.iter().map(|share| ShareJson {
         device: share.device,
         name: fleet.name(share.device),
@@ -41,14 +38,14 @@ pub(super) fn run(args: &AllocateArgs, output: &mut dyn Write) -> Result<(), Cli
         upload_secs: share.upload_secs,
     });
     let json = AllocationJson { round_secs: allocation.round_secs, shares: shares.collect() };
-    if args.json {
+    if settings.json {
         return print_json(output, &json);
     }
 
     let mut table = Table::new(&["device", "position", "compute", "Mbit/s", "upload", "done at"]);
     for share in &json.shares {
         table.row(vec![
-            share.name.to_owned(),
+            name(share.name),
             share.device.to_string(),
             duration(share.compute_secs),
             significant(share.mbps, 4),
@@ -57,8 +54,11 @@ pub(super) fn run(args: &AllocateArgs, output: &mut dyn Write) -> Result<(), Cli
         ]);
     }
     table.write(output)?;
-    let (this, that) =
-        if args.equal { ("equal shares", "adaptive shares") } else { ("adaptive shares", "equal shares") };
+    let (this, that) = if settings.equal {
+        ("equal shares", "adaptive shares")
+    } else {
+        ("adaptive shares", "equal shares")
+    };
     writeln!(
         output,
         "\n  The round takes {} with {this}; with {that} it would take {}.",

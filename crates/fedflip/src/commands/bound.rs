@@ -2,17 +2,15 @@
 
 use std::io::Write;
 
-use fedflip_fleet::Fleet;
+use fedflip_plan::problem::sampling_noise;
 use fedflip_plan::solve::baseline;
-use fedflip_plan::theorem1::{Assumptions, Theorem1};
-use fedflip_plan::{Constants, Problem, Scheme, Settings, solve};
+use fedflip_plan::{Problem, solve};
 use serde::Serialize;
 
-use super::print_json;
-use crate::args::BoundArgs;
+use super::{print_json, warn};
 use crate::error::CliError;
-use crate::render::significant;
-use crate::settings::{band, read_fleet};
+use crate::render::{devices, significant};
+use crate::settings::BoundSettings;
 
 #[derive(Serialize)]
 struct BoundJson {
@@ -32,7 +30,9 @@ struct BoundJson {
     rounds: Option<f64>,
     bound: Option<f64>,
     threshold: Option<f64>,
+    /// Whole rounds; null if the threshold lies at or below the floor.
     rounds_needed: Option<f64>,
+    /// Of the round model; null without a threshold, or where sampling adds no noise.
     alpha: Option<f64>,
     beta: Option<f64>,
     /// ξ > ε² + σ² and η ≤ min(1/(4Lp), 1/(4LN²)): the paper's conditions for P2.
@@ -40,141 +40,105 @@ struct BoundJson {
     p2_learning_rate_condition: Option<bool>,
 }
 
-pub(super) fn run(args: &BoundArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let scheme: Scheme = args.scheme.parse()?;
-    for (flag, value) in [("--rounds", args.rounds), ("--threshold", args.threshold)] {
-        if let Some(value) = value.filter(|value| !(1e-100..=1e100).contains(value)) {
-            return Err(CliError::Flag { flag, value, wanted: "a number above 0".to_owned() });
-        }
-    }
-    let fleet = read_fleet(&args.fleet)?;
-    let assumptions = Assumptions {
-        devices: fleet.len(),
-        learning_rate: args.learning_rate,
-        smoothness: args.smoothness,
-        divergence_sq: args.divergence,
-        variance: args.variance,
-        initial_gap: args.initial_gap,
-    }
-    .checked()?;
-    let constants = args.threshold.map(|threshold| assumptions.constants(threshold)).transpose()?;
-    let q = participation(&fleet, scheme, constants, args)?;
-    let noise: f64 = fleet.weights().iter().zip(&q).map(|(a, q)| a * a / q).sum();
-    let theorem = assumptions.theorem(noise, args.p)?;
-    let json = describe(args, scheme, &theorem, noise, constants, fleet.len());
-    if args.json {
+pub(super) fn run(settings: &BoundSettings, output: &mut dyn Write) -> Result<(), CliError> {
+    let q = participation(settings)?;
+    let json = describe(settings, sampling_noise(settings.fleet.weights(), &q))?;
+    if settings.json {
         return print_json(output, &json);
     }
     write(output, &json)
 }
 
 /// q of a baseline by its rule; q of a planned scheme from the α and β that the theorem gives.
-fn participation(
-    fleet: &Fleet,
-    scheme: Scheme,
-    constants: Option<Constants>,
-    args: &BoundArgs,
-) -> Result<Vec<f64>, CliError> {
-    if scheme.is_baseline() {
-        return Ok(baseline::participation(fleet, scheme).0);
+fn participation(settings: &BoundSettings) -> Result<Vec<f64>, CliError> {
+    let BoundSettings { fleet, scheme, assumptions, threshold, band, .. } = settings;
+    if let Some((q, capped)) = baseline::participation(fleet, *scheme) {
+        if capped > 0 {
+            warn(&format!(
+                "{scheme} asks more of {} than their availability: they are capped there",
+                devices(capped)
+            ));
+        }
+        return Ok(q);
     }
-    let (Some(constants), Some(bandwidth)) = (constants, args.bandwidth) else {
+    let (Some(threshold), Some(band)) = (threshold, band) else {
         return Err(CliError::Usage {
-            problem: "a planned scheme needs a threshold and a band to plan for",
-            hint: "add --threshold and --bandwidth, or use a baseline such as --scheme fixed=0.2",
+            problem: "a planned scheme needs a threshold and a band",
+            hint: "add them",
         });
     };
-    let problem = Problem::new(fleet, band(bandwidth)?, constants)?;
-    Ok(solve(&problem, scheme, &Settings::default())?.q().to_vec())
+    let Some(constants) = assumptions.constants(*threshold)? else {
+        return Err(CliError::Usage {
+            problem: "with ε² + σ² = 0 sampling adds no noise, and there is nothing to plan",
+            hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --variance",
+        });
+    };
+    let problem = Problem::new(fleet, *band, constants)?;
+    Ok(solve(&problem, *scheme, &fedflip_plan::Settings::default())?.q().to_vec())
 }
 
-fn describe(
-    args: &BoundArgs,
-    scheme: Scheme,
-    theorem: &Theorem1,
-    sampling_noise: f64,
-    constants: Option<Constants>,
-    devices: usize,
-) -> BoundJson {
-    let p2 = args.threshold.map(|threshold| theorem.paper_p2_conditions(threshold));
-    BoundJson {
+fn describe(settings: &BoundSettings, sampling_noise: f64) -> Result<BoundJson, CliError> {
+    let BoundSettings { fleet, scheme, assumptions, rounds, threshold, p, .. } = settings;
+    let theorem = assumptions.theorem(sampling_noise, *p)?;
+    let p2 = threshold.map(|threshold| theorem.paper_p2_conditions(threshold));
+    let model = threshold.and_then(|threshold| assumptions.round_model(threshold));
+    Ok(BoundJson {
         scheme: scheme.to_string(),
-        devices,
+        devices: fleet.len(),
         sampling_noise,
         p: theorem.p(),
         scaled_noise: theorem.scaled_noise(),
         noise_condition: theorem.noise_condition_holds(),
-        learning_rate: args.learning_rate,
+        learning_rate: assumptions.learning_rate,
         learning_rate_max: theorem.learning_rate_max(),
         learning_rate_condition: theorem.learning_rate_condition_holds(),
         floor: theorem.floor(),
-        rounds: args.rounds,
-        bound: args.rounds.map(|rounds| theorem.bound(rounds)),
-        threshold: args.threshold,
-        rounds_needed: args.threshold.and_then(|threshold| theorem.rounds_to(threshold)),
-        alpha: constants.map(Constants::alpha),
-        beta: constants.map(Constants::beta),
+        rounds: *rounds,
+        bound: rounds.map(|rounds| theorem.bound(rounds)),
+        threshold: *threshold,
+        rounds_needed: threshold.and_then(|threshold| theorem.rounds_to(threshold)).map(f64::ceil),
+        alpha: model.map(|(alpha, _)| alpha),
+        beta: model.map(|(_, beta)| beta),
         p2_threshold_condition: p2.map(|conditions| conditions.0),
         p2_learning_rate_condition: p2.map(|conditions| conditions.1),
-    }
+    })
 }
 
 fn write(output: &mut dyn Write, json: &BoundJson) -> Result<(), CliError> {
     let number = |value: f64| significant(value, 4);
     let holds = |holds: bool| if holds { "holds" } else { "DOES NOT HOLD" };
-    writeln!(
-        output,
-        "Theorem 1 for {} devices under {}: Σ a²/q = {}\n",
-        json.devices,
-        json.scheme,
-        number(json.sampling_noise)
+    let comparison = |left: f64, right: f64| format!("{} ≤ {}", number(left), number(right));
+    let mut line = |what: &str, text: String| writeln!(output, "  {what:<28}{text}");
+    line(
+        &format!("Theorem 1 under {}", json.scheme),
+        format!("{}, Σ a²/q = {}", devices(json.devices), number(json.sampling_noise)),
     )?;
-    writeln!(
-        output,
-        "  N Σ a²/q ≤ p      {} ≤ {}: {}",
-        number(json.scaled_noise),
-        number(json.p),
-        holds(json.noise_condition)
+    let (noise, rate) = (json.noise_condition, json.learning_rate_condition);
+    line("N Σ a²/q ≤ p", format!("{}: {}", comparison(json.scaled_noise, json.p), holds(noise)))?;
+    line(
+        "η ≤ 1/(4Lp)",
+        format!("{}: {}", comparison(json.learning_rate, json.learning_rate_max), holds(rate)),
     )?;
-    writeln!(
-        output,
-        "  η ≤ 1/(4Lp)       {} ≤ {}: {}",
-        number(json.learning_rate),
-        number(json.learning_rate_max),
-        holds(json.learning_rate_condition)
-    )?;
-    if !(json.noise_condition && json.learning_rate_condition) {
-        writeln!(
-            output,
-            "                    so the theorem promises nothing here; the numbers below are its formula only"
-        )?;
+    if !(noise && rate) {
+        line("", "so the theorem promises nothing; what follows is its formula only".to_owned())?;
     }
     if let (Some(threshold), Some(rate)) = (json.p2_threshold_condition, json.p2_learning_rate_condition) {
-        writeln!(
-            output,
-            "  for P2 the paper also asks   ξ > ε² + σ²: {}; η ≤ min(1/(4Lp), 1/(4LN²)): {}",
-            holds(threshold),
-            holds(rate)
-        )?;
+        line("ξ > ε² + σ² (for P2)", holds(threshold).to_owned())?;
+        line("η ≤ 1/(4LN²) (for P2)", holds(rate).to_owned())?;
     }
-    writeln!(output)?;
     if let (Some(rounds), Some(bound)) = (json.rounds, json.bound) {
-        writeln!(output, "  after {} rounds    mean E‖∇F‖² ≤ {}", number(rounds), number(bound))?;
+        line(&format!("after {} rounds", number(rounds)), format!("mean E‖∇F‖² ≤ {}", number(bound)))?;
     }
-    writeln!(output, "  in the long run    mean E‖∇F‖² ≤ {}", number(json.floor))?;
-    if let (Some(threshold), Some(alpha), Some(beta)) = (json.threshold, json.alpha, json.beta) {
-        match json.rounds_needed {
-            Some(rounds) => {
-                writeln!(output, "  to reach ξ = {}    {} rounds", number(threshold), number(rounds))?;
-            }
-            None => writeln!(
-                output,
-                "  to reach ξ = {}    never: it lies below the floor by {}",
-                number(threshold),
-                number(json.floor - threshold)
-            )?,
-        }
-        writeln!(output, "  round model        α = {}, β = {}", number(alpha), number(beta))?;
+    line("in the long run", format!("mean E‖∇F‖² ≤ {}", number(json.floor)))?;
+    if let Some(threshold) = json.threshold {
+        let rounds = match json.rounds_needed {
+            Some(rounds) => format!("{} rounds", number(rounds)),
+            None => format!("never: it lies below the floor by {}", number(json.floor - threshold)),
+        };
+        line(&format!("to reach ξ = {}", number(threshold)), rounds)?;
+    }
+    if let (Some(alpha), Some(beta)) = (json.alpha, json.beta) {
+        line("round model", format!("α = {}, β = {}", number(alpha), number(beta)))?;
     }
     Ok(())
 }

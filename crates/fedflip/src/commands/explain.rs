@@ -2,25 +2,23 @@
 
 use std::io::Write;
 
-use fedflip_fleet::{Fleet, bandwidth};
-use fedflip_plan::{Interval, PlanStatus, Problem, Scheme};
+use fedflip_fleet::bandwidth;
+use fedflip_plan::{Interval, PlanStatus, Problem, Scheme, problem};
 
 use super::groups;
 use super::plan::Planned;
 use crate::error::CliError;
-use crate::render::{Table, duration, percent, range, significant};
-use crate::settings::ConstantsSource;
+use crate::render::{Table, devices, duration, name, percent, range, significant};
+use crate::settings::{ConstantsSource, PlanSettings};
 
 /// A fleet of up to this many devices is listed device by device.
 const LISTED_DEVICES_MAX: usize = 20;
 
 pub(super) fn write(
     output: &mut dyn Write,
-    file: &str,
+    settings: &PlanSettings,
     problem: &Problem<'_>,
-    source: &ConstantsSource,
     planned: &Planned,
-    list_devices: bool,
 ) -> Result<(), CliError> {
     let (plan, fleet) = (&planned.plan, problem.fleet());
     let certificate = match (plan.kkt_residual(), plan.convex_programs()) {
@@ -28,8 +26,8 @@ pub(super) fn write(
         (Some(residual), _) => format!(", KKT residual {}", significant(residual, 1)),
         (None, _) => String::new(),
     };
-    writeln!(output, "{file}: {} devices share {} Mbit/s", fleet.len(), problem.band().get())?;
-    writeln!(output, "  round model  R(q) = α/(β − Σ a²/q), {}", describe(source))?;
+    writeln!(output, "{}: {} share {}", settings.file, devices(fleet.len()), problem.band())?;
+    writeln!(output, "  round model  R(q) = α/(β − Σ a²/q), {}", describe(&settings.constants))?;
     writeln!(
         output,
         "  scheme       {}: {}{certificate}, solved in {}",
@@ -38,7 +36,7 @@ pub(super) fn write(
         duration(planned.solve_secs)
     )?;
     writeln!(output)?;
-    participation(output, problem, planned, list_devices)?;
+    participation(output, problem, planned, settings.list_devices)?;
     writeln!(output)?;
     outcome(output, problem, planned)?;
     writeln!(output)?;
@@ -48,18 +46,17 @@ pub(super) fn write(
 fn describe(source: &ConstantsSource) -> String {
     let constants = source.constants();
     let (alpha, beta) = (significant(constants.alpha(), 5), significant(constants.beta(), 5));
+    let end = |end: f64| match end {
+        f64::INFINITY => "∞".to_owned(),
+        f64::NEG_INFINITY => "−∞".to_owned(),
+        end => significant(end, 3),
+    };
     let interval = |interval: Option<Interval>| match interval {
-        Some(Interval { low, high }) => {
-            format!(
-                " (95 %: {} to {})",
-                significant(low, 3),
-                if high.is_finite() { significant(high, 3) } else { "∞".to_owned() }
-            )
-        }
+        Some(Interval { low, high }) => format!(" (95 %: {} to {})", end(low), end(high)),
         None => String::new(),
     };
     match source {
-        ConstantsSource::Given(_) => format!("α = {alpha}, β = {beta} as given"),
+        ConstantsSource::Given(given) => format!("α = {}, β = {} as given", given.alpha(), given.beta()),
         ConstantsSource::Pilots { fit, count } => format!(
             "from {count} pilots: α = {alpha}{}, β = {beta}{}",
             interval(fit.alpha_interval),
@@ -87,7 +84,7 @@ fn participation(
                 group.name.clone(),
                 group.positions.len().to_string(),
                 percent(group.sum(fleet.weights())),
-                duration(group.mean(problem.cost_secs())),
+                cost_range(group.range(problem.cost_secs())),
                 range(group.range(q), ""),
                 significant(group.sum(q), 3),
                 format!("up to {}", significant(group.range(weights).1, 3)),
@@ -101,7 +98,7 @@ fn participation(
     let listed = if list_devices { fleet.len() } else { fleet.len().min(LISTED_DEVICES_MAX) };
     for n in 0..listed {
         table.row(vec![
-            fleet.name(n).to_owned(),
+            name(fleet.name(n)),
             duration(fleet.compute_secs()[n]),
             duration(fleet.comm_secs()[n]),
             percent(fleet.weights()[n]),
@@ -112,7 +109,7 @@ fn participation(
     }
     table.write(output)?;
     if listed < fleet.len() {
-        writeln!(output, "  … and {} more devices; --devices lists all", fleet.len() - listed)?;
+        writeln!(output, "  … and {} more; --devices lists all", devices(fleet.len() - listed))?;
     }
     Ok(())
 }
@@ -129,7 +126,7 @@ fn outcome(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
     )?;
     writeln!(
         output,
-        "               {} ± {} (bounds: Theorem 2 {}, Σ q c {}; paper's T(q): {})",
+        "               {} ± {} (one standard error; bounds: Theorem 2 {}, Σ q c {}; paper's T(q): {})",
         duration(round.mean.mean),
         duration(round.mean.std_error),
         duration(round.theorem2_bound),
@@ -169,6 +166,7 @@ fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
         Scheme::Sampled => {
             "as exact, but a device costs what its presence adds to the mean round, all things counted."
         }
+        Scheme::Full if plan.capped() > 0 => "everybody as often as they are available.",
         Scheme::Full => "everybody in every round: the fewest rounds, the longest ones.",
         Scheme::Fixed(_) | Scheme::Uniform => "the same q for all, whatever they cost or hold.",
         Scheme::Weighted => "q is the share of the data, whatever a device costs.",
@@ -176,17 +174,23 @@ fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
     writeln!(output, "  why          {rule}")?;
     let at_cap = plan.q().iter().zip(fleet.availability()).filter(|(q, cap)| q >= cap).count();
     if at_cap > 0 && !plan.scheme().is_baseline() {
+        let who = devices(at_cap);
+        writeln!(output, "               {who} at the cap: worth having whenever they can be had.")?;
+    }
+    let below = (0..fleet.len()).filter(|&n| plan.q()[n] <= problem.surrogate_floor(n)).count();
+    if plan.scheme() == Scheme::Exact && below > 0 {
+        let who = devices(below);
         writeln!(
             output,
-            "               {at_cap} devices are at their cap: worth having whenever they can be had."
+            "               {who} below the floor a²N/β that the paper puts on q: only its surrogate P3 needs it."
         )?;
     }
     if plan.status() == PlanStatus::Unreachable {
-        let worst = noisiest(fleet, plan.q());
+        let worst = problem::noisiest(fleet, plan.q());
         writeln!(
             output,
             "               {} alone adds {} (a = {}, q = {}): raise q there, or let exact plan it.",
-            fleet.name(worst.0),
+            name(fleet.name(worst.0)),
             significant(worst.1, 3),
             percent(fleet.weights()[worst.0]),
             significant(plan.q()[worst.0], 3)
@@ -213,8 +217,7 @@ fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
     Ok(())
 }
 
-/// The device that adds most to the sampling noise, and how much.
-fn noisiest(fleet: &Fleet, q: &[f64]) -> (usize, f64) {
-    let noise = fleet.weights().iter().zip(q).map(|(a, q)| a * a / q);
-    noise.enumerate().fold((0, 0.0), |worst, (n, noise)| if noise > worst.1 { (n, noise) } else { worst })
+/// One duration if all are alike, otherwise from – to.
+fn cost_range((low, high): (f64, f64)) -> String {
+    if high > low { format!("{} – {}", duration(low), duration(high)) } else { duration(low) }
 }

@@ -4,14 +4,15 @@ use std::io::Write;
 
 use fedflip_fleet::profile::{PAPER, Recipe};
 use fedflip_fleet::{Gflop, Mbit, csv_file};
+use fedflip_plan::problem::sampling_noise;
 use serde::Serialize;
 
 use super::groups;
 use super::print_json;
 use crate::args::{FleetNewArgs, FleetShowArgs, Profile};
 use crate::error::CliError;
-use crate::render::{Table, histogram, percent, range, significant};
-use crate::settings::read_fleet;
+use crate::render::{Table, devices, histogram, percent, range, significant};
+use crate::settings::{read_fleet, source_name};
 
 pub(super) fn new(args: &FleetNewArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let types = match args.profile {
@@ -19,10 +20,10 @@ pub(super) fn new(args: &FleetNewArgs, output: &mut dyn Write) -> Result<(), Cli
     };
     let recipe = Recipe {
         types,
-        devices: args.devices,
+        devices: usize::try_from(args.devices).unwrap_or(usize::MAX),
         payload: Mbit::new(args.payload_mbit).map_err(CliError::flag("--payload-mbit"))?,
         work: Gflop::new(args.compute_gflop).map_err(CliError::flag("--compute-gflop"))?,
-        samples_total: args.samples_total.unwrap_or((args.devices as u64).saturating_mul(600)),
+        samples_total: args.samples_total.unwrap_or(args.devices.saturating_mul(600)),
         concentration: args.concentration,
         seed: args.seed,
     };
@@ -33,9 +34,9 @@ pub(super) fn new(args: &FleetNewArgs, output: &mut dyn Write) -> Result<(), Cli
 struct Summary {
     devices: usize,
     samples: f64,
-    /// Σ a²: the sampling noise of full participation, and what β must exceed at least.
-    noise_of_full_participation: f64,
-    /// 1/Σ a²: as many devices of equal size would be as noisy.
+    /// Σ a²/availability: the least sampling noise, which β must exceed.
+    least_noise: f64,
+    /// Its inverse: as many devices of equal size, always there, would be as noisy.
     effective_devices: f64,
     compute_secs: Range,
     comm_secs: Range,
@@ -61,11 +62,11 @@ impl Range {
 
 pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let fleet = read_fleet(&args.fleet)?;
-    let noise: f64 = fleet.weights().iter().map(|a| a * a).sum();
+    let noise = sampling_noise(fleet.weights(), fleet.availability());
     let summary = Summary {
         devices: fleet.len(),
         samples: fleet.samples().iter().sum(),
-        noise_of_full_participation: noise,
+        least_noise: noise,
         effective_devices: 1.0 / noise,
         compute_secs: Range::of(fleet.compute_secs()),
         comm_secs: Range::of(fleet.comm_secs()),
@@ -75,7 +76,12 @@ pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), C
         return print_json(output, &summary);
     }
 
-    writeln!(output, "{}: {} devices, {} samples", args.fleet, summary.devices, summary.samples)?;
+    let (devices, samples) = (devices(summary.devices), significant(summary.samples, 6));
+    writeln!(
+        output,
+        "{}: {devices}, {samples} samples (bars: how many devices, on a logarithmic scale)",
+        source_name(&args.fleet)
+    )?;
     writeln!(output)?;
     writeln!(output, "  compute a round           {}", histogram(fleet.compute_secs(), "s"))?;
     writeln!(output, "  send a round at 1 Mbit/s  {}", histogram(fleet.comm_secs(), "s"))?;
@@ -102,7 +108,7 @@ pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), C
     }
     writeln!(
         output,
-        "  The data is as spread out as over {} equal devices (Σ a² = {}): β must exceed that.",
+        "  Everybody in is as noisy as {} equal devices (Σ a²/availability = {}): β must exceed that.",
         significant(summary.effective_devices, 3),
         significant(noise, 3)
     )?;

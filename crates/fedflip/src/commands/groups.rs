@@ -15,6 +15,9 @@ pub(crate) struct Group {
     pub positions: Vec<usize>,
 }
 
+/// Within a type, times differ by less than this factor; otherwise the name says nothing about the device.
+const ALIKE: f64 = 3.0;
+
 /// Devices grouped by type, in the order in which the types first appear; none if that is no summary.
 pub(crate) fn by_type(fleet: &Fleet) -> Option<Vec<Group>> {
     let mut index: BTreeMap<&str, usize> = BTreeMap::new();
@@ -26,19 +29,20 @@ pub(crate) fn by_type(fleet: &Fleet) -> Option<Vec<Group>> {
             if groups.len() == TYPES_MAX {
                 return None;
             }
-            groups.push(Group { name: name.to_owned(), positions: Vec::new() });
+            groups.push(Group { name: crate::render::name(name), positions: Vec::new() });
         }
         groups[place].positions.push(position);
     }
-    (groups.len() < fleet.len()).then_some(groups)
+    let alike = |group: &Group, of: &[f64]| {
+        let (low, high) = group.range(of);
+        high <= ALIKE * low
+    };
+    let summary =
+        groups.iter().all(|group| alike(group, fleet.compute_secs()) && alike(group, fleet.comm_secs()));
+    (summary && groups.len() < fleet.len()).then_some(groups)
 }
 
 impl Group {
-    /// The mean of a quantity over the group.
-    pub(crate) fn mean(&self, of: &[f64]) -> f64 {
-        self.sum(of) / self.positions.len() as f64
-    }
-
     /// The sum of a quantity over the group.
     pub(crate) fn sum(&self, of: &[f64]) -> f64 {
         self.positions.iter().map(|&n| of[n]).sum()

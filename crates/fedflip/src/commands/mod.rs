@@ -15,16 +15,17 @@ use serde::Serialize;
 
 use crate::args::{Args, Command, FleetCommand};
 use crate::error::CliError;
+use crate::settings::{AllocateSettings, BoundSettings, PlanSettings};
 
 /// Runs what was asked for; everything for standard output goes to `output`.
 pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<(), CliError> {
     match args.command {
         Command::Fleet(FleetCommand::New(args)) => fleet::new(&args, output),
         Command::Fleet(FleetCommand::Show(args)) => fleet::show(&args, output),
-        Command::Plan(args) if args.compare => compare::run(&args, output),
-        Command::Plan(args) => plan::run(&args, output),
-        Command::Allocate(args) => allocate::run(&args, output),
-        Command::Bound(args) => bound::run(&args, output),
+        Command::Plan(args) if args.compare => compare::run(&PlanSettings::resolve(args)?, output),
+        Command::Plan(args) => plan::run(&PlanSettings::resolve(args)?, output),
+        Command::Allocate(args) => allocate::run(&AllocateSettings::resolve(&args)?, output),
+        Command::Bound(args) => bound::run(&BoundSettings::resolve(&args)?, output),
     }
 }
 
@@ -36,5 +37,6 @@ fn print_json(output: &mut dyn Write, value: &impl Serialize) -> Result<(), CliE
 
 /// Something that a person should know; never on standard output.
 fn warn(text: &str) {
-    eprintln!("warning: {text}");
+    // If nobody listens, the work still counts.
+    let _ = writeln!(std::io::stderr(), "warning: {text}");
 }

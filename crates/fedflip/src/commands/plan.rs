@@ -3,31 +3,30 @@
 use std::io::Write;
 use std::time::Instant;
 
-use fedflip_plan::{Evaluation, Plan, PlanError, Problem, Scheme, Settings, solve};
+use fedflip_plan::{Evaluation, Plan, PlanError, Problem, Scheme, solve};
 
 use super::explain;
 use super::plan_json::PlanJson;
 use super::{print_json, warn};
-use crate::args::PlanArgs;
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::settings::{ConstantsSource, band, read_fleet};
+use crate::render::{devices, significant};
+use crate::settings::PlanSettings;
 
-/// A weight a/q above this lets one lucky device move the model ten times as far as a full round would.
+/// A weight a/q above this lets one rare participant move the model ten times as far as it went itself.
 const LARGE_WEIGHT: f64 = 10.0;
+/// More rounds than anybody runs.
+const ROUNDS_MANY: f64 = 1e9;
 
-pub(super) fn run(args: &PlanArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let scheme: Scheme = args.scheme.parse()?;
-    let band = band(args.bandwidth)?;
-    let fleet = read_fleet(&args.fleet)?;
-    let source = ConstantsSource::resolve(&args.constants, &fleet)?;
-    let problem = Problem::new(&fleet, band, source.constants())?;
-    let planned = Planned::new(&problem, scheme, args)?;
+pub(super) fn run(settings: &PlanSettings, output: &mut dyn Write) -> Result<(), CliError> {
+    let problem = settings.problem()?;
+    let planned = Planned::new(&problem, settings.scheme, settings)?;
+    settings.constants.warning().into_iter().for_each(warn);
     planned.warnings.iter().for_each(|warning| warn(warning));
-    if args.json {
-        return print_json(output, &planned.json(&problem, args.seed));
+    if settings.json {
+        return print_json(output, &PlanJson::new(&problem, settings, &planned));
     }
-    explain::write(output, &args.fleet, &problem, &source, &planned, args.devices)
+    explain::write(output, settings, &problem, &planned)
 }
 
 /// A plan, what it leads to, and what it cost to make.
@@ -39,31 +38,44 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    pub(super) fn new(problem: &Problem<'_>, scheme: Scheme, args: &PlanArgs) -> Result<Self, PlanError> {
+    pub(super) fn new(
+        problem: &Problem<'_>,
+        scheme: Scheme,
+        settings: &PlanSettings,
+    ) -> Result<Self, PlanError> {
         let _progress = Progress::start(&format!("planning: {scheme}"));
-        let settings = Settings { seed: args.seed, step_secs: args.step };
-        let (plan, solve_secs) = timed(|| solve(problem, scheme, &settings));
+        let (plan, solve_secs) = timed(|| solve(problem, scheme, &settings.solver));
         let plan = plan?;
-        let evaluation = Evaluation::new(problem, &plan, args.seed, args.draws);
-        let mut warnings = Vec::new();
-        if plan.capped() > 0 {
-            warnings.push(format!(
-                "{scheme} asks more of {} devices than they are available: they are capped at their availability",
-                plan.capped()
-            ));
-        }
-        if evaluation.largest_weight > LARGE_WEIGHT {
-            warnings.push(format!(
-                "the largest weight a/q is {:.1}: when that device takes part, its update counts {:.1} times",
-                evaluation.largest_weight, evaluation.largest_weight
-            ));
-        }
+        let evaluation = Evaluation::new(problem, &plan, settings.solver.seed, settings.draws);
+        let warnings = warnings(&plan, &evaluation);
         Ok(Self { plan, evaluation, solve_secs, warnings })
     }
+}
 
-    pub(super) fn json(&self, problem: &Problem<'_>, seed: u64) -> PlanJson<'_> {
-        PlanJson::new(problem, &self.plan, &self.evaluation, self.solve_secs, seed, &self.warnings)
+/// What a person should know before using the plan.
+fn warnings(plan: &Plan, evaluation: &Evaluation) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if plan.capped() > 0 {
+        warnings.push(format!(
+            "{} asks more of {} than their availability: they are capped there",
+            plan.scheme(),
+            devices(plan.capped())
+        ));
     }
+    if evaluation.largest_weight > LARGE_WEIGHT {
+        let weight = significant(evaluation.largest_weight, 3);
+        warnings.push(format!(
+            "the largest weight a/q is {weight}: a rare participant moves the model by {weight} × its update"
+        ));
+    }
+    if evaluation.rounds.is_some_and(|rounds| rounds < 1.0) {
+        warnings.push("the round model asks for less than one round: check α and β".to_owned());
+    }
+    if evaluation.rounds.is_some_and(|rounds| rounds > ROUNDS_MANY) {
+        warnings
+            .push("the sampling noise is so close to β that the target is all but out of reach".to_owned());
+    }
+    warnings
 }
 
 /// What `work` returns, and how long it took.

@@ -1,7 +1,10 @@
 //! A plan as JSON: one object, the same from `plan` and, per scheme, from `plan --compare`.
 
-use fedflip_plan::{Evaluation, Plan, Problem};
+use fedflip_plan::{Interval, Problem};
 use serde::Serialize;
+
+use super::plan::Planned;
+use crate::settings::{ConstantsSource, PlanSettings};
 
 #[derive(Serialize)]
 pub(super) struct PlanJson<'a> {
@@ -11,6 +14,8 @@ pub(super) struct PlanJson<'a> {
     bandwidth_mbps: f64,
     alpha: f64,
     beta: f64,
+    /// Where α and β come from; null if they were given.
+    pilots: Option<PilotsJson>,
     q: &'a [f64],
     expected_participants: f64,
     empty_round_probability: f64,
@@ -28,6 +33,28 @@ pub(super) struct PlanJson<'a> {
     warnings: &'a [String],
 }
 
+/// 95 % confidence intervals; null with two pilots, which always fit. An open end is null.
+#[derive(Serialize)]
+struct PilotsJson {
+    count: usize,
+    alpha_interval: Option<[Option<f64>; 2]>,
+    beta_interval: Option<[Option<f64>; 2]>,
+}
+
+impl PilotsJson {
+    fn new(source: &ConstantsSource) -> Option<Self> {
+        let ConstantsSource::Pilots { fit, count } = source else { return None };
+        let ends = |interval: Interval| {
+            [interval.low, interval.high].map(|end| Some(end).filter(|end| end.is_finite()))
+        };
+        Some(Self {
+            count: *count,
+            alpha_interval: fit.alpha_interval.map(ends),
+            beta_interval: fit.beta_interval.map(ends),
+        })
+    }
+}
+
 #[derive(Serialize)]
 struct RoundSecsJson {
     linear_bound: f64,
@@ -39,14 +66,8 @@ struct RoundSecsJson {
 }
 
 impl<'a> PlanJson<'a> {
-    pub(super) fn new(
-        problem: &Problem<'_>,
-        plan: &'a Plan,
-        evaluation: &Evaluation,
-        solve_secs: f64,
-        seed: u64,
-        warnings: &'a [String],
-    ) -> Self {
+    pub(super) fn new(problem: &Problem<'_>, settings: &PlanSettings, planned: &'a Planned) -> Self {
+        let Planned { plan, evaluation, solve_secs, warnings } = planned;
         let round = evaluation.round_secs;
         Self {
             scheme: plan.scheme().to_string(),
@@ -55,6 +76,7 @@ impl<'a> PlanJson<'a> {
             bandwidth_mbps: problem.band().get(),
             alpha: problem.constants().alpha(),
             beta: problem.constants().beta(),
+            pilots: PilotsJson::new(&settings.constants),
             q: plan.q(),
             expected_participants: evaluation.expected_participants,
             empty_round_probability: evaluation.empty_round_probability,
@@ -74,8 +96,8 @@ impl<'a> PlanJson<'a> {
             total_secs: evaluation.total_secs,
             kkt_residual: plan.kkt_residual(),
             convex_programs: plan.convex_programs(),
-            solve_secs,
-            seed,
+            solve_secs: *solve_secs,
+            seed: settings.solver.seed,
             warnings,
         }
     }

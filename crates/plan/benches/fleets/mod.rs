@@ -11,13 +11,15 @@ pub(crate) fn fleet(devices: usize) -> Fleet {
     let mut builder = Fleet::builder();
     for n in 0..devices {
         let availability = log_uniform(0.5, 5.0).min(1.0);
-        builder.push(Device {
-            name: &n.to_string(),
-            compute_secs: Secs::new(log_uniform(0.02, 2.0)).unwrap(),
-            comm_secs: Secs::new(log_uniform(0.5, 5.0)).unwrap(),
-            samples: Samples::new(log_uniform(20.0, 2000.0)).unwrap(),
-            availability: Probability::new(availability).unwrap(),
-        });
+        builder
+            .push(Device {
+                name: &n.to_string(),
+                compute_secs: Secs::new(log_uniform(0.02, 2.0)).unwrap(),
+                comm_secs: Secs::new(log_uniform(0.5, 5.0)).unwrap(),
+                samples: Samples::new(log_uniform(20.0, 2000.0)).unwrap(),
+                availability: Probability::new(availability).unwrap(),
+            })
+            .unwrap();
     }
     builder.build().unwrap()
 }

@@ -36,12 +36,12 @@ impl AtLeastTwo {
     }
 
     /// Replaces `cohort` with the positions of a draw, in ascending order. Needs a positive probability.
-    pub(super) fn draw(&self, rng: &mut impl Rng, cohort: &mut Vec<u32>) {
+    pub(super) fn draw(&self, rng: &mut impl Rng, cohort: &mut Vec<usize>) {
         cohort.clear();
         let devices = self.first.len();
         let level = rng.random::<f64>() * self.probability();
         let first = self.first.partition_point(|&chance| chance <= level).min(devices - 1);
-        cohort.push(first as u32);
+        cohort.push(first);
         // The second is the next one, given that there is one: the level lies above that of "nobody".
         let somebody_behind = -(self.log_miss[devices] - self.log_miss[first + 1]).exp_m1();
         let mut level = (-somebody_behind * rng.random::<f64>()).ln_1p();
@@ -52,7 +52,7 @@ impl AtLeastTwo {
             if next >= devices {
                 break;
             }
-            cohort.push(next as u32);
+            cohort.push(next);
             behind = next + 1;
             level = (1.0 - rng.random::<f64>()).ln();
         }

@@ -9,7 +9,7 @@
 mod at_least_two;
 
 use at_least_two::AtLeastTwo;
-use fedflip_fleet::bandwidth::{Job, finish_together};
+use fedflip_fleet::bandwidth::{self, Job, finish_together};
 use fedflip_fleet::{CohortSampler, Fleet, Mbps, Purpose, StreamKey};
 use rand::Rng;
 
@@ -29,7 +29,7 @@ pub struct Estimate {
 /// Draws for about a percent of error in a few milliseconds with 100 devices.
 const DRAWS_MAX: u64 = 10_000;
 /// Even a fleet of millions gets this many: the more take part, the less T̂ varies.
-const DRAWS_MIN: u64 = 64;
+const DRAWS_MIN: u64 = 8;
 /// Participants visited over all draws: half a second of work, whatever the size of the fleet.
 const VISITS_MAX: f64 = 1e7;
 
@@ -62,10 +62,7 @@ pub fn round_secs(fleet: &Fleet, q: &[f64], band: Mbps, seed: u64, draws: u64) -
         let key = StreamKey { seed, purpose: Purpose::RoundTime, round: draw };
         cohorts.draw(&mut key.shared(), &mut cohort);
         jobs.clear();
-        jobs.extend(cohort.iter().map(|&n| Job {
-            compute_secs: fleet.compute_secs()[n as usize],
-            load_mbit: fleet.comm_secs()[n as usize],
-        }));
+        jobs.extend(bandwidth::jobs(fleet, &cohort));
         let gap_secs = gap_secs(jobs.iter().copied(), band);
         let deviation = gap_secs - mean;
         mean += deviation / (draw + 1) as f64;
@@ -82,7 +79,7 @@ pub fn round_secs(fleet: &Fleet, q: &[f64], band: Mbps, seed: u64, draws: u64) -
 /// Where the cohorts come from that decide the gap.
 enum Cohorts {
     /// Everybody, always.
-    Certain(u32),
+    Certain(usize),
     /// Few are expected: only those draws count that have at least two.
     AtLeastTwo(AtLeastTwo),
     /// Many are expected, and some may be certain.
@@ -92,7 +89,7 @@ enum Cohorts {
 impl Cohorts {
     fn new(q: &[f64]) -> Self {
         if q.iter().all(|&q| q >= 1.0) {
-            Self::Certain(q.len() as u32)
+            Self::Certain(q.len())
         } else if q.iter().sum::<f64>() < 3.0 && q.iter().all(|&q| q < 1.0) {
             Self::AtLeastTwo(AtLeastTwo::new(q))
         } else {
@@ -108,7 +105,7 @@ impl Cohorts {
         }
     }
 
-    fn draw(&self, rng: &mut impl Rng, cohort: &mut Vec<u32>) {
+    fn draw(&self, rng: &mut impl Rng, cohort: &mut Vec<usize>) {
         match self {
             Self::Certain(devices) => *cohort = (0..*devices).collect(),
             Self::AtLeastTwo(cohorts) if cohorts.probability() > 0.0 => cohorts.draw(rng, cohort),

@@ -3,7 +3,7 @@
 //! Both P2 and P3 come down to one scalar s: every q_n grows with s until it reaches its cap, at the break
 //! point of device n. Between break points the equation for s is solved by a formula in three sums, two
 //! over the devices at their cap and one over the others. Sorting the break points and walking up them
-//! finds the piece that holds its own root: O(N log N), and no sum ever loses digits to a subtraction.
+//! finds the piece that holds its own root: O(N log N), and no sum is ever undone by a subtraction.
 
 /// One device's part in the equation.
 #[derive(Clone, Copy, Debug)]

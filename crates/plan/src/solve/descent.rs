@@ -65,7 +65,7 @@ pub(crate) fn descend(
     loop {
         let round_secs = round_time.gradient(&q, &mut gradient);
         let objective = value(problem, &q, round_secs);
-        if settled || step == effort.steps_max {
+        if settled || step == effort.steps_max || objective == 0.0 {
             let kkt_residual = kkt::ratio_residual(problem, &q, round_secs, &gradient);
             return Descent { q, objective, kkt_residual };
         }

@@ -3,9 +3,18 @@
 use super::ratio::clipped;
 use crate::problem::Problem;
 
-/// The largest relative distance of a q_n from what the conditions make of it.
+/// The largest relative distance of a q_n from what the conditions make of it; infinite for a q that is
+/// no probability at all, so that nothing wrong can pass for optimal.
 pub(crate) fn residual(q: &[f64], target: impl Fn(usize) -> f64) -> f64 {
-    q.iter().enumerate().fold(0.0, |worst: f64, (n, &q)| worst.max((q - target(n)).abs() / q))
+    let mut worst = 0.0_f64;
+    for (n, &q) in q.iter().enumerate() {
+        let distance = (q - target(n)).abs() / q;
+        if distance.is_nan() || q <= 0.0 || q > 1.0 {
+            return f64::INFINITY;
+        }
+        worst = worst.max(distance);
+    }
+    worst
 }
 
 /// For a round time with value and gradient at q: q_n = min(cap_n, a_n √(ρ/∂_n)), ρ = value/(β − C(q)).
@@ -14,4 +23,18 @@ pub(crate) fn ratio_residual(problem: &Problem<'_>, q: &[f64], round_secs: f64, 
     let fleet = problem.fleet();
     let root_value = (round_secs / headroom).sqrt();
     residual(q, |n| clipped(fleet.weights()[n], fleet.availability()[n], gradient[n], root_value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::residual;
+
+    #[test]
+    fn nothing_wrong_passes_for_optimal() {
+        for wrong in [-0.5, 0.0, 1.5, f64::NAN, f64::INFINITY] {
+            assert_eq!(residual(&[0.5, wrong], |_| 0.5), f64::INFINITY, "{wrong}");
+            assert!(residual(&[0.5], |_| wrong) > 0.5, "{wrong}");
+        }
+        assert_eq!(residual(&[0.5, 0.25], |n| [0.5, 0.375][n]), 0.5);
+    }
 }

@@ -42,14 +42,14 @@ impl Default for Search {
 const VALUES_MAX: f64 = 100_000.0;
 /// Values of M in each finer pass.
 const FINER_PASS_VALUES: usize = 12;
-/// The search ends when its step is this share of M: the objective, flat at its minimum, is then off by
-/// about the square of it.
+/// The search ends when its step is this share of the way to the nearer end of the range: the objective,
+/// flat at its minimum, is then off by about the square of it.
 const SETTLED_STEP: f64 = 1e-4;
 /// Each finer pass divides the step by six, so twenty reach any M that is a number at all.
 const FINER_PASSES_MAX: usize = 20;
 
 /// A q that meets P3's conditions to this relative precision is called its optimum.
-const OPTIMAL_RESIDUAL: f64 = 1e-2;
+const OPTIMAL_RESIDUAL: f64 = 1e-3;
 
 /// P3 by Algorithm 2.
 pub fn plan(problem: &Problem<'_>, how: Search) -> Result<Plan, PlanError> {
@@ -83,7 +83,9 @@ pub fn plan(problem: &Problem<'_>, how: Search) -> Result<Plan, PlanError> {
     let mut solved = values;
     let mut best = search.pass(search.budget_min_secs, search.budget_max_secs, values)?;
     for _ in 0..finer_passes {
-        if best.step_secs <= SETTLED_STEP * best.budget_secs {
+        let to_an_end_secs =
+            (best.budget_secs - search.budget_min_secs).min(search.budget_max_secs - best.budget_secs);
+        if best.step_secs <= SETTLED_STEP * to_an_end_secs {
             break;
         }
         let from_secs = (best.budget_secs - best.step_secs).max(search.budget_min_secs);
@@ -201,7 +203,7 @@ impl<'a> LineSearch<'a> {
             return Ok(caps.to_vec());
         }
         let devices = self.priced.len();
-        // Variables: z, then x. Rows: the budget; z ≤ z_max; then x + z, x − z and 2 in a second-order
+        // Variables: z, then x. Rows: the budget; z/z_max ≤ 1 where it may bind; then x + z, x − z and 2 in a second-order
         // cone for each device, which says 4xz ≥ 4.
         let (mut rows, mut columns, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         let mut enter = |row: usize, column: usize, entry: f64| {
@@ -212,13 +214,19 @@ impl<'a> LineSearch<'a> {
         // Were nothing capped, every z would be equal to this: as their unit it keeps them near one.
         let z_unit = (budget_secs - self.budget_min_secs) / self.budget_unit_secs;
         let mut limits = vec![1.0];
+        let mut capped = 0;
         for (k, &n) in self.priced.iter().enumerate() {
             enter(0, k, self.price[k]);
-            enter(1 + k, k, 1.0);
-            limits.push((caps[n] - self.floors[n]) / (self.unit[k] * z_unit));
+            // A cap that the budget already implies would only put huge numbers into the program.
+            let z_max = (caps[n] - self.floors[n]) / (self.unit[k] * z_unit);
+            if z_max * self.price[k] < 1.0 {
+                capped += 1;
+                enter(capped, k, 1.0 / z_max);
+                limits.push(1.0);
+            }
         }
         for k in 0..devices {
-            let row = 1 + devices + 3 * k;
+            let row = 1 + capped + 3 * k;
             enter(row, k, -1.0);
             enter(row, devices + k, -1.0);
             enter(row + 1, k, 1.0);
@@ -228,7 +236,7 @@ impl<'a> LineSearch<'a> {
         let constraints = CscMatrix::new_from_triplets(limits.len(), 2 * devices, rows, columns, entries);
         let mut objective = vec![0.0; devices];
         objective.extend(&self.price);
-        let mut cones = vec![SupportedConeT::ZeroConeT(1), SupportedConeT::NonnegativeConeT(devices)];
+        let mut cones = vec![SupportedConeT::ZeroConeT(1), SupportedConeT::NonnegativeConeT(capped)];
         cones.resize(2 + devices, SupportedConeT::SecondOrderConeT(3));
         let quadratic = CscMatrix::zeros((2 * devices, 2 * devices));
 

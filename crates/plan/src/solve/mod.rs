@@ -35,14 +35,14 @@ pub struct Settings {
 
 /// Chooses q by `scheme`.
 pub fn solve(problem: &Problem<'_>, scheme: Scheme, settings: &Settings) -> Result<Plan, PlanError> {
+    if let Some(plan) = baseline::plan(problem, scheme) {
+        return Ok(plan);
+    }
     match scheme {
-        Scheme::Exact => Ok(exact::plan(problem)),
         Scheme::Paper => paper::plan(problem),
         Scheme::PaperLinesearch => line_search::plan(problem, settings.line_search),
         Scheme::Tight => Ok(tight::plan(problem)),
         Scheme::Sampled => sampled::plan(problem, settings.seed),
-        Scheme::Full | Scheme::Fixed(_) | Scheme::Uniform | Scheme::Weighted => {
-            Ok(baseline::plan(problem, scheme))
-        }
+        _ => Ok(exact::plan(problem)),
     }
 }

@@ -60,6 +60,9 @@ pub(crate) fn surrogate_floors(problem: &Problem<'_>) -> Result<Vec<f64>, PlanEr
 /// How far `q`, above its floors, is from (q − lo)² = s² lo/c with s² = B/A.
 pub(crate) fn surrogate_residual(problem: &Problem<'_>, floors: &[f64], q: &[f64]) -> f64 {
     let (caps, costs) = (problem.fleet().availability(), problem.cost_secs());
+    if q.iter().zip(floors).any(|(q, floor)| q <= floor) {
+        return f64::INFINITY;
+    }
     let stretch: f64 = q.iter().zip(floors).map(|(q, floor)| q / (q - floor)).sum();
     let s = (problem.linear_bound_secs(q) / stretch).sqrt();
     kkt::residual(q, |n| clipped(floors[n], caps[n], costs[n], s))

@@ -11,6 +11,7 @@
 //! which is a quadratic equation in s with one positive root.
 
 use super::break_points::{self, BreakPoint, Sums};
+use crate::problem::sampling_noise;
 
 /// Solves again and again without allocating.
 #[derive(Debug, Default)]
@@ -30,8 +31,8 @@ pub(crate) struct Ratio<'a> {
 }
 
 impl RatioSolver {
-    /// Writes the optimal q and returns √ρ. Requires β > Σ a²/cap.
-    pub(crate) fn solve(&mut self, problem: Ratio<'_>, q: &mut [f64]) -> f64 {
+    /// Writes the optimal q. Requires β > Σ a²/cap.
+    pub(crate) fn solve(&mut self, problem: Ratio<'_>, q: &mut [f64]) {
         let Ratio { weights, caps, cost_secs, offset_secs, beta } = problem;
         let devices = weights.iter().zip(caps).zip(cost_secs);
         self.points.clear();
@@ -40,13 +41,19 @@ impl RatioSolver {
             BreakPoint { at: cap * root_cost / a, below: a * root_cost, capped: [cap * cost, a * a / cap] }
         }));
         let s = break_points::solve(&mut self.points, |Sums { below, capped: [cost, noise] }| {
+            // β > Σ a²/cap, but another order of summation may round the other way: then only caps will do.
             let headroom = beta - noise;
+            if headroom <= 0.0 {
+                return f64::INFINITY;
+            }
             (below + (below * below + (offset_secs + cost) * headroom).sqrt()) / headroom
         });
         for (n, q) in q.iter_mut().enumerate() {
             *q = clipped(weights[n], caps[n], cost_secs[n], s);
         }
-        s
+        if sampling_noise(weights, q) >= beta {
+            q.copy_from_slice(caps);
+        }
     }
 }
 

@@ -38,18 +38,22 @@ pub fn plan(problem: &Problem<'_>, seed: u64) -> Result<Plan, PlanError> {
             hint: "use --scheme tight, whose cost per step grows as N log N, or --scheme exact",
         });
     }
+    if devices > ENUMERATED_DEVICES_MAX {
+        return Ok(plan_by_draws(problem, seed));
+    }
+    let mut from = starts(problem);
+    from.push(tight::plan(problem).q().to_vec());
+    let effort = Effort { steps_max: 300, improvement_min: 1e-12 };
+    let found = best_descent(problem, &mut Enumerated::new(problem), from, usize::MAX, effort);
+    Ok(found.map_or_else(|| exact::plan(problem), |best| best.into_plan(problem, Scheme::Sampled)))
+}
+
+/// What [`plan`] does for larger fleets: the mean over common random numbers, for any number of devices.
+pub fn plan_by_draws(problem: &Problem<'_>, seed: u64) -> Plan {
+    let devices = problem.fleet().len();
     let tight = tight::plan(problem);
     let mut from = starts(problem);
     from.push(tight.q().to_vec());
-    if devices <= ENUMERATED_DEVICES_MAX {
-        let effort = Effort { steps_max: 300, improvement_min: 1e-12 };
-        let found = best_descent(problem, &mut Enumerated::new(problem), from, usize::MAX, effort);
-        return Ok(match found {
-            Some(best) => best.into_plan(problem, Scheme::Sampled),
-            None => exact::plan(problem),
-        });
-    }
-
     let participants: f64 = tight.q().iter().sum();
     let draws = (VISITS_DESCENDING / (devices as f64 * (1.0 + participants))).clamp(32.0, 2_000.0) as u64;
     let mut descending = CommonNumbers::new(problem, seed, 0..draws);
@@ -70,7 +74,7 @@ pub fn plan(problem: &Problem<'_>, seed: u64) -> Result<Plan, PlanError> {
     let round_secs = descending.gradient(&best, &mut gradient);
     let kkt_residual = super::kkt::ratio_residual(problem, &best, round_secs, &gradient);
     let objective = value(problem, &best, round_secs);
-    Ok(Descent { q: best, objective, kkt_residual }.into_plan(problem, Scheme::Sampled))
+    Descent { q: best, objective, kkt_residual }.into_plan(problem, Scheme::Sampled)
 }
 
 fn jobs(problem: &Problem<'_>) -> Vec<Job> {

@@ -14,20 +14,27 @@ use crate::scheme::Scheme;
 pub fn plan(problem: &Problem<'_>) -> Plan {
     let mut bound = FirstBound::new(problem);
     let (count, effort) = effort(problem.fleet().len());
-    match best_descent(problem, &mut bound, starts(problem), count, effort) {
+    let mut from = starts(problem);
+    if problem.fleet().len() > LARGE_FLEET {
+        from.truncate(3);
+    }
+    match best_descent(problem, &mut bound, from, count, effort) {
         Some(best) => best.into_plan(problem, Scheme::Tight),
         // Every problem has a feasible point, so this is for the type only.
         None => exact::plan(problem),
     }
 }
 
+/// From here on a step takes tens of milliseconds and more.
+const LARGE_FLEET: usize = 20_000;
+
 /// Descents and their bounds for a fleet of this size: all starts and full precision up to a thousand
 /// devices; the most promising one, and fewer digits, for a million, where a step takes half a second.
 fn effort(devices: usize) -> (usize, Effort) {
     match devices {
         0..=1_000 => (usize::MAX, Effort { steps_max: 500, improvement_min: 1e-13 }),
-        1_001..=20_000 => (4, Effort { steps_max: 100, improvement_min: 1e-10 }),
-        _ => (1, Effort { steps_max: 20, improvement_min: 1e-7 }),
+        1_001..=LARGE_FLEET => (4, Effort { steps_max: 100, improvement_min: 1e-10 }),
+        _ => (1, Effort { steps_max: 10, improvement_min: 1e-6 }),
     }
 }
 

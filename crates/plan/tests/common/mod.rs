@@ -19,13 +19,15 @@ impl Columns {
     pub fn fleet(&self) -> Fleet {
         let mut builder = Fleet::builder();
         for n in 0..self.samples.len() {
-            builder.push(Device {
-                name: &format!("device-{n}"),
-                compute_secs: Secs::new(self.compute_secs[n]).unwrap(),
-                comm_secs: Secs::new(self.comm_secs[n]).unwrap(),
-                samples: Samples::new(self.samples[n]).unwrap(),
-                availability: Probability::new(self.availability[n]).unwrap(),
-            });
+            builder
+                .push(Device {
+                    name: &format!("device-{n}"),
+                    compute_secs: Secs::new(self.compute_secs[n]).unwrap(),
+                    comm_secs: Secs::new(self.comm_secs[n]).unwrap(),
+                    samples: Samples::new(self.samples[n]).unwrap(),
+                    availability: Probability::new(self.availability[n]).unwrap(),
+                })
+                .unwrap();
         }
         builder.build().unwrap()
     }

@@ -383,7 +383,7 @@ def tight_cases(rng):
 
 
 def sampled_cases(rng):
-    return optimum_cases(rng, 16, 8, lambda case: Cohorts(case).mean_round, "objective_sampled")
+    return optimum_cases(rng, 52, 8, lambda case: Cohorts(case).mean_round, "objective_sampled")
 
 
 # --- Pilots ----------------------------------------------------------------------------------------------------------
