@@ -13,15 +13,27 @@ use crate::error::TaskError;
 use crate::repo::Repo;
 use crate::shell::Cmd;
 
-const DEVICES: u64 = 1_000_000;
 /// Samples per device on average: those of 60,000 images over a hundred devices.
 const SAMPLES_EACH: u64 = 600;
-/// The promise of the README for `fedflip plan` on a million rows. The margin over what a quiet
-/// machine takes is wide on purpose: this guards the promise, not the last per cent.
-const WALL_SECS_MAX: f64 = 3.0;
-const PEAK_MB_MAX: f64 = 500.0;
 /// Long past any promise: a child still running then is stuck.
 const PATIENCE_SECS: f64 = 120.0;
+/// The best of as many runs counts: a busy machine can only make a run slower.
+const RUNS: usize = 3;
+
+/// What a plan may cost. The margins over what a quiet machine takes are wide on purpose: this guards
+/// the promises, not the last per cent.
+#[derive(Debug, Clone, Copy)]
+struct Promise {
+    devices: u64,
+    wall_secs_max: f64,
+    peak_mb_max: f64,
+    solve_secs_max: f64,
+}
+
+const PROMISES: [Promise; 2] = [
+    Promise { devices: 100, wall_secs_max: 1.0, peak_mb_max: 100.0, solve_secs_max: 100e-6 },
+    Promise { devices: 1_000_000, wall_secs_max: 3.0, peak_mb_max: 500.0, solve_secs_max: 1.0 },
+];
 
 /// What one plan cost.
 #[derive(Debug, Clone, Copy)]
@@ -49,15 +61,23 @@ pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
     let folder = repo.target().join("speed");
     fs::create_dir_all(&folder).map_err(|source| TaskError::File { path: folder.clone(), source })?;
 
-    let small = plan_fleet(repo, &folder, 100)?;
-    println!("   100 devices: {small}");
-    let big = plan_fleet(repo, &folder, DEVICES)?;
-    println!("   {DEVICES} devices: {big}");
-    keep_promise(big)
+    for promise in PROMISES {
+        for scheme in ["exact", "paper"] {
+            let mut cost = plan_fleet(repo, &folder, promise.devices, scheme)?;
+            for _ in 1..RUNS {
+                let again = plan_fleet(repo, &folder, promise.devices, scheme)?;
+                cost.wall_secs = cost.wall_secs.min(again.wall_secs);
+                cost.solve_secs = cost.solve_secs.min(again.solve_secs);
+            }
+            println!("   {scheme}, {} devices: {cost}", promise.devices);
+            promise.keep(scheme, cost)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a fleet file and plans it; returns what the planning cost.
-fn plan_fleet(repo: &Repo, folder: &Path, devices: u64) -> Result<Cost, TaskError> {
+fn plan_fleet(repo: &Repo, folder: &Path, devices: u64, scheme: &str) -> Result<Cost, TaskError> {
     let program = repo.target().join("release").join(format!("fedflip{EXE_SUFFIX}"));
     let program = program.display().to_string();
     let fleet = folder.join(format!("{devices}.csv"));
@@ -74,7 +94,7 @@ fn plan_fleet(repo: &Repo, folder: &Path, devices: u64) -> Result<Cost, TaskErro
         .arg("plan")
         .arg(fleet.display().to_string())
         .args(["--bandwidth", "100", "--alpha", "100", "--beta", "2"])
-        .args(["--scheme", "exact", "--json"]);
+        .args(["--scheme", scheme, "--json"]);
     let (wall_secs, peak_mb) = measure(repo, &planning, &plan)?;
     let json = fs::read_to_string(&plan).map_err(|source| TaskError::File { path: plan.clone(), source })?;
     let solve_secs = number_after(&json, "solve_secs")
@@ -82,20 +102,22 @@ fn plan_fleet(repo: &Repo, folder: &Path, devices: u64) -> Result<Cost, TaskErro
     Ok(Cost { wall_secs, peak_mb, solve_secs })
 }
 
-fn keep_promise(cost: Cost) -> Result<(), TaskError> {
-    if cost.wall_secs >= WALL_SECS_MAX {
-        return Err(TaskError::Promise(format!(
-            "planning a million devices took {:.2} s; the README promises less than \
-             {WALL_SECS_MAX} s",
-            cost.wall_secs
-        )));
-    }
-    match cost.peak_mb {
-        Some(peak_mb) if peak_mb >= PEAK_MB_MAX => Err(TaskError::Promise(format!(
-            "planning a million devices held {peak_mb:.0} MB; the README promises less than \
-             {PEAK_MB_MAX} MB"
-        ))),
-        _ => Ok(()),
+impl Promise {
+    fn keep(&self, scheme: &str, cost: Cost) -> Result<(), TaskError> {
+        let Self { devices, wall_secs_max, peak_mb_max, solve_secs_max } = *self;
+        let measured = [
+            ("seconds in all", Some(cost.wall_secs), wall_secs_max),
+            ("MB", cost.peak_mb, peak_mb_max),
+            ("seconds of solving", Some(cost.solve_secs), solve_secs_max),
+        ];
+        for (what, value, max) in measured {
+            if let Some(value) = value.filter(|value| *value > max) {
+                return Err(TaskError::Promise(format!(
+                    "{scheme} for {devices} devices took {value:.6} {what}; at most {max} are promised"
+                )));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -165,11 +187,15 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_is_broken_by_time_or_by_memory() {
-        let cost = |wall_secs, peak_mb| Cost { wall_secs, peak_mb, solve_secs: 0.1 };
-        assert!(keep_promise(cost(0.9, Some(120.0))).is_ok());
-        assert!(keep_promise(cost(0.9, None)).is_ok());
-        assert!(keep_promise(cost(3.0, Some(120.0))).is_err());
-        assert!(keep_promise(cost(0.9, Some(500.0))).is_err());
+    fn a_promise_is_broken_by_time_by_memory_or_by_solving() {
+        let promise = PROMISES[1];
+        let cost = |wall_secs, peak_mb, solve_secs| {
+            promise.keep("exact", Cost { wall_secs, peak_mb, solve_secs }).is_ok()
+        };
+        assert!(cost(0.9, Some(120.0), 0.1));
+        assert!(cost(0.9, None, 0.1));
+        assert!(!cost(3.1, Some(120.0), 0.1));
+        assert!(!cost(0.9, Some(501.0), 0.1));
+        assert!(!cost(0.9, Some(120.0), 1.1));
     }
 }

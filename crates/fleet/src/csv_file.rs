@@ -35,7 +35,7 @@ pub fn read(input: impl Read, file: &str) -> Result<Fleet, FleetError> {
     let mut line_of: Vec<u64> = Vec::new();
     while advance(&mut lines, file)? {
         let row = Row { line: &lines, header: &header, file };
-        builder.push(row.device()?).map_err(|error| row.refuse(0, "is not accepted", error.hint()))?;
+        builder.push(row.device()?).map_err(|error| row.refuse(0, "is not a device name", error.hint()))?;
         line_of.push(lines.number());
     }
     builder.build().map_err(|error| match error {

@@ -7,6 +7,7 @@ mod common;
 use common::{Columns, any_columns, assert_close, cohorts, mbps};
 use fedflip_fleet::bandwidth::allocate;
 use fedflip_plan::round_time::theorem2_bound_secs;
+use fedflip_plan::solve::Search;
 use fedflip_plan::{Constants, PlanError, PlanStatus, Problem, Scheme, Settings, monte_carlo, solve};
 use proptest::prelude::*;
 
@@ -16,6 +17,11 @@ fn constants(columns: &Columns, headroom: f64) -> Constants {
     let terms = columns.samples.iter().zip(&columns.availability);
     let least_noise: f64 = terms.map(|(samples, cap)| (samples / total).powi(2) / cap).sum();
     Constants::new(30.0, least_noise * headroom).unwrap()
+}
+
+/// A coarse line search: these tests are not about its precision.
+fn quick() -> Settings {
+    Settings { line_search: Search::Refined { values: 4 }, ..Settings::default() }
 }
 
 proptest! {
@@ -33,7 +39,9 @@ proptest! {
         prop_assert!(mean <= first * (1.0 + 1e-12), "{mean} > {first}");
         prop_assert!(first <= second * (1.0 + 1e-12), "{first} > {second}");
         let estimate = monte_carlo::round_secs(&fleet, q, band, 5, 400);
-        prop_assert!((estimate.mean - mean).abs() <= 7.0 * estimate.std_error + 0.5 * mean, "{estimate:?} {mean}");
+        let off = (estimate.mean - mean).abs();
+        prop_assert!(off <= 7.0 * estimate.std_error + 1e-3 * (first - mean) + 1e-12 * mean, "{estimate:?} {mean}");
+        prop_assert!(estimate.mean <= first * (1.0 + 1e-12));
     }
 
     /// Σ over all cohorts of P(K) · Σ_K (a/q)·x is Σ a·x: the aggregate is unbiased whatever the plan.
@@ -44,7 +52,11 @@ proptest! {
     ) {
         let fleet = columns.fleet();
         let problem = Problem::new(&fleet, mbps(20.0), constants(&columns, headroom)).unwrap();
-        let Ok(plan) = solve(&problem, Scheme::ALL[pick], &Settings::default()) else { return Ok(()) };
+        let plan = match solve(&problem, Scheme::ALL[pick], &quick()) {
+            Ok(plan) => plan,
+            Err(PlanError::SurrogateInfeasible { .. }) => return Ok(()),
+            Err(other) => return Err(TestCaseError::fail(other.to_string())),
+        };
         let contribution = |n: usize| plan.aggregation_weights()[n] * updates[n];
         let mean: f64 = cohorts(plan.q())
             .map(|(chance, cohort)| chance * cohort.into_iter().map(contribution).sum::<f64>())
@@ -65,14 +77,10 @@ proptest! {
         let best = problem.objective_p2(exact.q()).unwrap();
         let tight_objective = |q: &[f64]| problem.rounds(q).unwrap() * theorem2_bound_secs(&fleet, q, problem.band());
         for scheme in Scheme::ALL {
-            // The line search is slow, and pinned to `paper` elsewhere.
-            if scheme == Scheme::PaperLinesearch {
-                continue;
-            }
-            let plan = match solve(&problem, scheme, &Settings::default()) {
+            let plan = match solve(&problem, scheme, &quick()) {
                 Ok(plan) => plan,
                 Err(PlanError::SurrogateInfeasible { position, floor, cap, .. }) => {
-                    prop_assert_eq!(scheme, Scheme::Paper);
+                    prop_assert!(matches!(scheme, Scheme::Paper | Scheme::PaperLinesearch));
                     prop_assert!(floor >= cap && problem.surrogate_floor(position) == floor);
                     continue;
                 }
@@ -216,4 +224,49 @@ fn sampled_repeats_and_is_never_worse_than_exact_under_its_own_objective() {
         problem.rounds(plan.q()).unwrap() * mean.mean
     });
     assert!(ours < theirs, "{ours} against {theirs}");
+}
+
+/// Σ a²/cap depends, in its last digit, on the order of summation: β just above it must not fall through.
+#[test]
+fn at_the_very_edge_of_what_can_be_reached_everybody_is_in() {
+    let columns = Columns {
+        compute_secs: vec![3e-9, 4e-9, 3e-9, 4e-9, 3e-9, 3e-9, 1e9],
+        comm_secs: vec![0.0; 7],
+        samples: vec![266.0, 298.0, 702.0, 932.0, 701.0, 822.0, 1e-6],
+        availability: vec![1.0; 7],
+    };
+    let fleet = columns.fleet();
+    let least: f64 = fleet.weights().iter().map(|a| a * a).sum();
+    let mut beta = least;
+    for _ in 0..40 {
+        beta = beta.next_up();
+        let problem = Problem::new(&fleet, mbps(1.0), Constants::new(1.0, beta).unwrap()).unwrap();
+        for scheme in [Scheme::Exact, Scheme::Tight] {
+            let plan = solve(&problem, scheme, &Settings::default()).unwrap();
+            assert!(plan.q().iter().all(|&q| q > 0.0 && q <= 1.0), "{beta}: {:?}", plan.q());
+            assert!(problem.rounds(plan.q()).is_some(), "{beta}");
+        }
+    }
+}
+
+/// A mean of drawn round times would miss a device that takes part once in a billion rounds and then
+/// takes thirty years, and would be 0 where q is tiny.
+#[test]
+fn rare_events_count_in_the_mean() {
+    let mut columns = Columns {
+        compute_secs: vec![1.0; 31],
+        comm_secs: vec![0.5; 31],
+        samples: vec![1000.0; 31],
+        availability: vec![1.0; 31],
+    };
+    columns.compute_secs[30] = 1e9;
+    let fleet = columns.fleet();
+    let mut q = vec![0.03; 31];
+    q[30] = 2e-9;
+    let rare = monte_carlo::round_secs(&fleet, &q, mbps(10.0), 0, 1000);
+    assert!(rare.mean > 2.0 && rare.mean < 3.0 && rare.std_error < 0.1, "{rare:?}");
+
+    let tiny = monte_carlo::round_secs(&fleet, &[1e-12; 31], mbps(10.0), 0, 1000);
+    let expected = 1e-12 * (1e9 + 30.0 + 31.0 * 0.05);
+    assert!((tiny.mean / expected - 1.0).abs() < 1e-9 && tiny.std_error > 0.0, "{tiny:?}");
 }

@@ -96,12 +96,17 @@ fn describe(settings: &BoundSettings, sampling_noise: f64) -> Result<BoundJson, 
         rounds: *rounds,
         bound: rounds.map(|rounds| theorem.bound(rounds)),
         threshold: *threshold,
-        rounds_needed: threshold.and_then(|threshold| theorem.rounds_to(threshold)).map(f64::ceil),
+        rounds_needed: threshold.and_then(|threshold| theorem.rounds_to(threshold)).map(whole_rounds),
         alpha: model.map(|(alpha, _)| alpha),
         beta: model.map(|(_, beta)| beta),
         p2_threshold_condition: p2.map(|conditions| conditions.0),
         p2_learning_rate_condition: p2.map(|conditions| conditions.1),
     })
+}
+
+/// Up to the next whole round, unless it is only rounding that lies above one.
+fn whole_rounds(rounds: f64) -> f64 {
+    (rounds * (1.0 - 1e-12)).ceil()
 }
 
 fn write(output: &mut dyn Write, json: &BoundJson) -> Result<(), CliError> {

@@ -34,7 +34,11 @@ fn files() {
         ("{h}a,1,1,1,1.5\n", &["line 2", "availability", "\"1.5\""]),
         ("{h}a,1,1,1,1\na,1,1,1,1\n", &["line 3", "device", "\"a\"", "line 2"]),
         ("{h}a,1,1\n", &["line 2", "samples", "3 fields"]),
-        ("\x7fELF\0\0\0", &["binary"]),
+        ("\x7fELF\0\0\0", &["line 1", "binary"]),
+        ("phone,1,7,300\n", &["line 1", "header is missing"]),
+        ("{h}a\0b,1,1,1,1\n", &["line 2", "zero byte"]),
+        ("{h}\"a,1,1,1,1\n", &["line 2", "column 1", "quotes"]),
+        ("{h}a\x1b[31m,1,1,1,1\n", &["line 2", "\\u{1b}[31m", "control characters"]),
     ];
     for (text, wanted) in cases {
         let text = text.replace("{h}", header);
@@ -55,9 +59,20 @@ fn numbers_and_names() {
         ("plan fleet.csv --bandwidth 0 --alpha 1 --beta 9", &["--bandwidth", "0", "above 0"]),
         ("plan fleet.csv --bandwidth -3 --alpha 1 --beta 9", &["--bandwidth", "-3"]),
         ("plan fleet.csv --bandwidth NaN --alpha 1 --beta 9", &["--bandwidth", "NaN"]),
-        ("plan fleet.csv --bandwidth x --alpha 1 --beta 9", &["--bandwidth", "'x'"]),
-        ("plan fleet.csv --bandwidth 100 --alpha -1 --beta 9", &["alpha", "-1"]),
-        ("plan fleet.csv --bandwidth 100 --alpha 1 --beta inf", &["beta", "inf"]),
+        (
+            "plan fleet.csv --bandwidth 100Mbps --alpha 1 --beta 9",
+            &["--bandwidth", "'100Mbps'", "without a unit"],
+        ),
+        ("plan fleet.csv --bandwidth 1e300 --alpha 1 --beta 9", &["--bandwidth: 1e300", "1e9"]),
+        ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --step 1", &["exact", "paper-linesearch"]),
+        ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --step -1", &["--step", "-1"]),
+        (
+            "plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --scheme paper-linesearch --step 1e9",
+            &["--step", "1000000000", "range of M"],
+        ),
+        ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --seed -1", &["--seed", "whole number"]),
+        ("plan fleet.csv --bandwidth 100 --alpha -1 --beta 9", &["--alpha", "-1"]),
+        ("plan fleet.csv --bandwidth 100 --alpha 1 --beta inf", &["--beta", "inf"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1", &["--beta"]),
         ("plan fleet.csv --bandwidth 100", &["--alpha", "--pilot"]),
         ("plan fleet.csv --alpha 1 --beta 9", &["--bandwidth"]),
@@ -77,12 +92,12 @@ fn numbers_and_names() {
         ),
         (
             "plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --scheme paper-linesearch --step 0",
-            &["step", "0"],
+            &["--step", "0"],
         ),
         ("plan fleet.csv --bandwidth 100 --pilot 18:uniform", &["two pilots"]),
         (
             "plan fleet.csv --bandwidth 100 --pilot 11:uniform --pilot 18:full",
-            &["11 rounds", "18 rounds", "F_s"],
+            &["11 rounds at Σ a²/q = 2.02", "18 rounds at", "F_s"],
         ),
         ("plan fleet.csv --bandwidth 100 --pilot 18:uniform --pilot 18:full", &["do not grow"]),
         ("plan fleet.csv --bandwidth 100 --pilot 18:full --pilot 11:full", &["same sampling noise"]),
@@ -91,29 +106,38 @@ fn numbers_and_names() {
             &["gave up after 500", "longer"],
         ),
         ("plan fleet.csv --bandwidth 100 --pilot 18:exact --pilot 11:full", &["exact has no q"]),
+        (
+            "plan fleet.csv --bandwidth 100 --pilot 1:full --pilot 100:fixed=0.02 --pilot 100:uniform",
+            &["contradict", "100 rounds"],
+        ),
+        ("plan fleet.csv --bandwidth 100 --pilot -3:uniform --pilot 11:full", &["--pilot", "-3", "from 1"]),
         ("plan fleet.csv --bandwidth 100 --pilot 18 --pilot 11:full", &["\"18\"", "colon", "18:uniform"]),
         (
             "plan fleet.csv --bandwidth 100 --pilot x:full --pilot 11:full",
             &["\"x:full\"", "number of rounds"],
         ),
-        ("plan fleet.csv --bandwidth 100 --pilot 0:full --pilot 11:uniform", &["rounds", "at least 1"]),
+        ("plan fleet.csv --bandwidth 100 --pilot 0:full --pilot 11:uniform", &["--pilot: 0", "from 1"]),
         ("allocate fleet.csv --bandwidth 100 --cohort 3,100", &["\"100\"", "outside", "0 to 99"]),
         ("allocate fleet.csv --bandwidth 100 --cohort 3,7,3", &["\"3\"", "twice"]),
         ("allocate fleet.csv --bandwidth 100 --cohort 3,-1", &["\"-1\"", "not a position"]),
         ("allocate fleet.csv --bandwidth 100 --cohort 3,,4", &["\"\"", "not a position"]),
+        ("allocate fleet.csv --bandwidth 100 --cohort ''", &["\"\"", "not a position"]),
         ("fleet new --devices 0", &["no devices"]),
-        ("fleet new --devices 5 --samples-total 4", &["samples-total", "4"]),
-        ("fleet new --concentration 0", &["concentration", "0"]),
+        ("fleet new --devices 10000000000000", &["--devices", "at most 20000000"]),
+        ("fleet new --devices 1e3", &["--devices", "whole number"]),
+        ("fleet new --compute-gflop 1e-9", &["--compute-gflop", "xiaomi", "out of range"]),
+        ("fleet new --devices 5 --samples-total 4", &["--samples-total", "4"]),
+        ("fleet new --concentration 0", &["--concentration: 0"]),
         ("fleet new --payload-mbit -1", &["--payload-mbit", "-1"]),
         ("fleet new --compute-gflop NaN", &["--compute-gflop", "NaN"]),
         ("fleet new --profile phones", &["phones", "paper"]),
         (
             "bound fleet.csv --learning-rate 0 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9",
-            &["learning rate", "above 0"],
+            &["--learning-rate: 0", "above 0"],
         ),
         (
             "bound fleet.csv --learning-rate 1 --smoothness 1 --divergence -1 --variance 2 --initial-gap 1 --rounds 9",
-            &["ε²", "-1"],
+            &["--divergence", "-1"],
         ),
         (
             "bound fleet.csv --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds -9",
@@ -150,6 +174,25 @@ fn a_fleet_too_large_for_a_scheme_is_told_which_one_to_use() {
     let plan = "plan large.csv --bandwidth 100 --alpha 1 --beta 2 --scheme";
     assert_refused(&desk, &format!("{plan} sampled"), b"", &["5000", "6000", "tight"]);
     assert_refused(&desk, &format!("{plan} paper-linesearch"), b"", &["2000", "6000", "--scheme paper"]);
+}
+
+/// A zero byte far into the file is not in the first look at it.
+#[test]
+fn a_late_zero_byte_is_refused() {
+    let desk = Desk::new();
+    let mut fleet = desk.stdout("fleet new --devices 3000");
+    fleet.push_str("z\0,1,1,1\n");
+    assert_refused(&desk, "fleet show -", fleet.as_bytes(), &["line 3002", "control characters"]);
+}
+
+#[test]
+fn exact_gradients_have_a_bound_but_nothing_to_plan() {
+    let desk = Desk::new();
+    let given =
+        "--learning-rate 0.001 --smoothness 1 --divergence 0 --variance 0 --initial-gap 1 --threshold 0.5";
+    assert!(desk.run(&format!("bound fleet.csv {given}")).status.success());
+    let line = format!("bound fleet.csv {given} --scheme exact --bandwidth 100");
+    assert_refused(&desk, &line, b"", &["nothing to plan"]);
 }
 
 /// `fedflip fleet new … | head -1` ends quietly.
