@@ -51,7 +51,7 @@ pub(crate) struct PlanSettings {
 }
 
 impl PlanSettings {
-    pub(crate) fn resolve(args: PlanArgs) -> Result<Self, CliError> {
+    pub(crate) fn resolve(args: &PlanArgs) -> Result<Self, CliError> {
         let scheme: Scheme = args.scheme.parse()?;
         let line_search = match positive("--step", args.step)? {
             Some(_) if scheme != Scheme::PaperLinesearch && !args.compare => {

@@ -22,8 +22,8 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<(), CliError> {
     match args.command {
         Command::Fleet(FleetCommand::New(args)) => fleet::new(&args, output),
         Command::Fleet(FleetCommand::Show(args)) => fleet::show(&args, output),
-        Command::Plan(args) if args.compare => compare::run(&PlanSettings::resolve(args)?, output),
-        Command::Plan(args) => plan::run(&PlanSettings::resolve(args)?, output),
+        Command::Plan(args) if args.compare => compare::run(&PlanSettings::resolve(&args)?, output),
+        Command::Plan(args) => plan::run(&PlanSettings::resolve(&args)?, output),
         Command::Allocate(args) => allocate::run(&AllocateSettings::resolve(&args)?, output),
         Command::Bound(args) => bound::run(&BoundSettings::resolve(&args)?, output),
     }
