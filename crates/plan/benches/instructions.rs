@@ -26,15 +26,15 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 }
 
 #[library_benchmark]
-#[bench::devices_100(args = (problem(100)), config = at_most(24_200))]
-#[bench::devices_10000(args = (problem(10_000)), config = at_most(4_450_000))]
+#[bench::devices_100(args = (problem(100)), config = at_most(27_600))]
+#[bench::devices_10000(args = (problem(10_000)), config = at_most(4_790_000))]
 fn exact(problem: Problem<'static>) -> Plan {
     solve(black_box(&problem), Scheme::Exact, &Settings::default()).unwrap()
 }
 
 #[library_benchmark]
-#[bench::devices_100(args = (problem(100)), config = at_most(28_100))]
-#[bench::devices_10000(args = (problem(10_000)), config = at_most(4_770_000))]
+#[bench::devices_100(args = (problem(100)), config = at_most(31_300))]
+#[bench::devices_10000(args = (problem(10_000)), config = at_most(5_080_000))]
 fn paper(problem: Problem<'static>) -> Plan {
     solve(black_box(&problem), Scheme::Paper, &Settings::default()).unwrap()
 }

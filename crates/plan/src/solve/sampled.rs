@@ -23,7 +23,7 @@ pub const DEVICES_MAX: usize = 5_000;
 /// 4,096 cohorts.
 const ENUMERATED_DEVICES_MAX: usize = 12;
 /// Participants visited per gradient: some ten milliseconds.
-const VISITS_DESCENDING: f64 = 2e6;
+const VISITS_DESCENDING: f64 = 1e6;
 /// Participants visited when candidates are judged.
 const VISITS_JUDGING: f64 = 2e6;
 
