@@ -19,6 +19,16 @@ pub enum Purpose {
     CommonNumbers = 3,
     /// How many samples each device of a made-up fleet holds.
     FleetSamples = 4,
+    /// How a model starts.
+    ModelInit = 5,
+    /// Which samples a device trains on in a round.
+    Batches = 6,
+    /// How a data set is split over devices.
+    Partition = 7,
+    /// Made-up data.
+    SyntheticData = 8,
+    /// Numbers for tests.
+    Test = 1000,
 }
 
 /// Names a family of streams, one per device.

@@ -1,0 +1,95 @@
+//! What a layer is: a function of parameters and input, and its derivative.
+
+use crate::real::Real;
+
+/// How a parameter starts, before the first round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Init {
+    /// Uniform in ±bound, from the keyed stream of the run.
+    Uniform(f64),
+    /// Normal with mean 0 and this standard deviation.
+    Normal(f64),
+    /// The same number everywhere.
+    Constant(f64),
+}
+
+/// One named array of parameters, in the shape and layout that PyTorch uses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamSpec {
+    /// Within its layer, such as `weight`.
+    pub name: &'static str,
+    /// In row-major order.
+    pub shape: Vec<usize>,
+    /// How it starts.
+    pub init: Init,
+    /// Whether SGD moves it. Otherwise it is a running statistic: the layer's backward pass puts the
+    /// old value less the new one where a gradient would be, and the step size is 1.
+    pub trained: bool,
+}
+
+impl ParamSpec {
+    /// How many numbers it holds.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What a forward pass gets.
+pub struct Forward<'a, T> {
+    /// Samples in the batch.
+    pub batch: usize,
+    /// The layer's parameters, one array after the other in the order of [`Layer::params`].
+    pub params: &'a [T],
+    /// `batch · input_len` numbers.
+    pub input: &'a [T],
+    /// `batch · output_len` numbers, to be written.
+    pub output: &'a mut [T],
+    /// `scratch_len` numbers; what is left here is there in the backward pass.
+    pub scratch: &'a mut [T],
+    /// Whether a backward pass follows.
+    pub training: bool,
+}
+
+/// What a backward pass gets; `input`, `output` and `scratch` are those of the forward pass before it.
+pub struct Backward<'a, T> {
+    /// Samples in the batch.
+    pub batch: usize,
+    /// The layer's parameters.
+    pub params: &'a [T],
+    /// As in the forward pass.
+    pub input: &'a [T],
+    /// As in the forward pass.
+    pub output: &'a [T],
+    /// ∂loss/∂output; may be overwritten.
+    pub output_grad: &'a mut [T],
+    /// ∂loss/∂input, to be written; empty where nobody needs it (the first layer).
+    pub input_grad: &'a mut [T],
+    /// ∂loss/∂parameters, to be written.
+    pub params_grad: &'a mut [T],
+    /// As left by the forward pass; may be overwritten.
+    pub scratch: &'a mut [T],
+}
+
+/// A differentiable step of a network. The order of numbers within a batch is a matter between neighbours:
+/// each layer says in its documentation what it takes and gives.
+pub trait Layer<T: Real>: Send + Sync {
+    /// For parameter names, such as `conv1`; layers without parameters may share one.
+    fn name(&self) -> &str;
+    /// Its parameters.
+    fn params(&self) -> Vec<ParamSpec>;
+    /// Numbers per sample that go in.
+    fn input_len(&self) -> usize;
+    /// Numbers per sample that come out.
+    fn output_len(&self) -> usize;
+    /// Numbers that it wants to keep or to work in.
+    fn scratch_len(&self, batch: usize) -> usize;
+    /// Computes the output.
+    fn forward(&self, pass: Forward<'_, T>);
+    /// Computes the gradients; bounds as in the forward pass.
+    fn backward(&self, pass: Backward<'_, T>);
+}

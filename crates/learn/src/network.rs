@@ -1,0 +1,186 @@
+//! Layers in a row, with every buffer planned once.
+
+use crate::layer::{Backward, Forward, Layer, ParamSpec};
+use crate::real::Real;
+
+/// Layers one after the other; the last one's output is a score per class.
+pub struct Network<T: Real> {
+    layers: Vec<Box<dyn Layer<T>>>,
+    /// Where each layer's parameters start, and where the last one's end.
+    offsets: Vec<usize>,
+}
+
+/// What a pass over a batch needs: activations, gradients, scratch. One per worker, made once.
+pub struct Buffers<T> {
+    batch_max: usize,
+    /// The input of layer i, and at the end the scores.
+    activations: Vec<Vec<T>>,
+    scratch: Vec<Vec<T>>,
+    /// ∂loss/∂activation on its way back: two buffers that take turns.
+    grads: [Vec<T>; 2],
+    /// ∂loss/∂parameters of the last backward pass.
+    pub params_grad: Vec<T>,
+}
+
+/// What a batch came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Score {
+    /// Sum of the cross-entropy losses over the batch.
+    pub loss_sum: f64,
+    /// How many were classified correctly.
+    pub correct: usize,
+}
+
+impl<T: Real> Network<T> {
+    /// # Panics
+    ///
+    /// If neighbours do not fit: a mistake in a model, not in its input.
+    pub fn new(layers: Vec<Box<dyn Layer<T>>>) -> Self {
+        for pair in layers.windows(2) {
+            assert_eq!(
+                pair[0].output_len(),
+                pair[1].input_len(),
+                "{} does not fit {}",
+                pair[0].name(),
+                pair[1].name()
+            );
+        }
+        let mut offsets = vec![0];
+        let mut total = 0;
+        for layer in &layers {
+            total += layer.params().iter().map(ParamSpec::len).sum::<usize>();
+            offsets.push(total);
+        }
+        Self { layers, offsets }
+    }
+
+    /// Numbers per sample that go in.
+    pub fn input_len(&self) -> usize {
+        self.layers.first().map_or(0, |layer| layer.input_len())
+    }
+
+    /// Classes.
+    pub fn classes(&self) -> usize {
+        self.layers.last().map_or(0, |layer| layer.output_len())
+    }
+
+    /// Parameters in all.
+    pub fn params_len(&self) -> usize {
+        self.offsets.last().copied().unwrap_or(0)
+    }
+
+    /// All parameters by their full names (`conv1.weight`), in the order of the flat vector.
+    pub fn params(&self) -> Vec<(String, ParamSpec)> {
+        let named = |layer: &Box<dyn Layer<T>>| {
+            let name = layer.name().to_owned();
+            layer.params().into_iter().map(move |spec| (format!("{name}.{}", spec.name), spec))
+        };
+        self.layers.iter().flat_map(named).collect()
+    }
+
+    /// Buffers for batches of up to `batch_max` samples.
+    pub fn buffers(&self, batch_max: usize) -> Buffers<T> {
+        let mut lens: Vec<usize> = self.layers.iter().map(|layer| layer.input_len()).collect();
+        lens.push(self.classes());
+        let widest = lens.iter().copied().max().unwrap_or(0);
+        let zeros = |len: usize| vec![T::ZERO; len];
+        Buffers {
+            batch_max,
+            activations: lens.iter().map(|len| zeros(len * batch_max)).collect(),
+            scratch: self.layers.iter().map(|layer| zeros(layer.scratch_len(batch_max))).collect(),
+            grads: [zeros(widest * batch_max), zeros(widest * batch_max)],
+            params_grad: zeros(self.params_len()),
+        }
+    }
+
+    /// Scores `labels.len()` samples, which the caller has put into [`Buffers::input`].
+    pub fn evaluate(&self, params: &[T], buffers: &mut Buffers<T>, labels: &[u8]) -> Score {
+        self.forward(params, buffers, labels.len(), false);
+        cross_entropy(&mut buffers.activations[self.layers.len()], labels, self.classes(), None)
+    }
+
+    /// The same, and the gradient of the mean loss in `buffers.params_grad`.
+    pub fn gradient(&self, params: &[T], buffers: &mut Buffers<T>, labels: &[u8]) -> Score {
+        let batch = labels.len();
+        self.forward(params, buffers, batch, true);
+        let Buffers { activations, scratch, grads, params_grad, .. } = buffers;
+        let classes = self.classes();
+        let [mut output_grad, mut input_grad] = grads.each_mut();
+        let score = cross_entropy(
+            &mut activations[self.layers.len()],
+            labels,
+            classes,
+            Some(&mut output_grad[..batch * classes]),
+        );
+        for (i, layer) in self.layers.iter().enumerate().rev() {
+            let params_range = self.offsets[i]..self.offsets[i + 1];
+            // Nobody asks for the gradient of the data.
+            let input_len = if i == 0 { 0 } else { batch * layer.input_len() };
+            layer.backward(Backward {
+                batch,
+                params: &params[params_range.clone()],
+                input: &activations[i][..batch * layer.input_len()],
+                output: &activations[i + 1][..batch * layer.output_len()],
+                output_grad: &mut output_grad[..batch * layer.output_len()],
+                input_grad: &mut input_grad[..input_len],
+                params_grad: &mut params_grad[params_range],
+                scratch: &mut scratch[i],
+            });
+            std::mem::swap(&mut output_grad, &mut input_grad);
+        }
+        score
+    }
+
+    fn forward(&self, params: &[T], buffers: &mut Buffers<T>, batch: usize, training: bool) {
+        assert!(batch <= buffers.batch_max, "a batch of {batch} in buffers for {}", buffers.batch_max);
+        for (i, layer) in self.layers.iter().enumerate() {
+            let (before, after) = buffers.activations.split_at_mut(i + 1);
+            layer.forward(Forward {
+                batch,
+                params: &params[self.offsets[i]..self.offsets[i + 1]],
+                input: &before[i][..batch * layer.input_len()],
+                output: &mut after[0][..batch * layer.output_len()],
+                scratch: &mut buffers.scratch[i],
+                training,
+            });
+        }
+    }
+}
+
+impl<T: Real> Buffers<T> {
+    /// Where the caller puts the samples.
+    pub fn input(&mut self) -> &mut [T] {
+        &mut self.activations[0]
+    }
+}
+
+/// Softmax and cross-entropy over rows of scores; with `grad`, the gradient of the mean loss.
+///
+/// A label outside the classes counts as an infinite loss: it is noticed where losses are checked.
+fn cross_entropy<T: Real>(
+    scores: &mut [T],
+    labels: &[u8],
+    classes: usize,
+    mut grad: Option<&mut [T]>,
+) -> Score {
+    let mut score = Score::default();
+    let scale = T::from_f64(1.0 / labels.len() as f64);
+    for (n, (row, &label)) in scores.chunks_exact(classes).zip(labels).enumerate() {
+        let label = usize::from(label);
+        let (best, max) = row.iter().enumerate().fold((0, T::LOWEST), |(best, max), (class, &score)| {
+            if score > max { (class, score) } else { (best, max) }
+        });
+        let sum: T = row.iter().map(|&score| (score - max).exp()).sum();
+        let log_sum = max + sum.ln();
+        score.loss_sum += row.get(label).map_or(f64::INFINITY, |&own| (log_sum - own).to_f64());
+        score.correct += usize::from(best == label);
+        if let Some(grad) = grad.as_deref_mut() {
+            let grad = &mut grad[n * classes..(n + 1) * classes];
+            for (class, (grad, &score)) in grad.iter_mut().zip(row).enumerate() {
+                let target = if class == label { T::ONE } else { T::ZERO };
+                *grad = ((score - log_sum).exp() - target) * scale;
+            }
+        }
+    }
+    score
+}

@@ -1,0 +1,124 @@
+//! Fully connected: y = x Wᵀ + b, and max(0, ·) of it if asked.
+
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::matmul::{Into, View, matmul};
+use crate::real::Real;
+
+/// Takes and gives one sample after the other. `weight` is [outputs, inputs], as in PyTorch.
+#[derive(Clone, Debug)]
+pub struct Linear {
+    name: String,
+    inputs: usize,
+    outputs: usize,
+    relu: bool,
+}
+
+impl Linear {
+    /// y = x Wᵀ + b.
+    pub fn new(name: &str, inputs: usize, outputs: usize) -> Self {
+        Self { name: name.to_owned(), inputs, outputs, relu: false }
+    }
+
+    /// y = max(0, x Wᵀ + b).
+    pub fn relu(name: &str, inputs: usize, outputs: usize) -> Self {
+        Self { relu: true, ..Self::new(name, inputs, outputs) }
+    }
+
+    fn weight_view(&self) -> View {
+        View::row_major(self.outputs, self.inputs)
+    }
+}
+
+impl<T: Real> Layer<T> for Linear {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn params(&self) -> Vec<ParamSpec> {
+        // PyTorch's default for linear and convolutional layers alike: ±1/√fan_in.
+        let init = Init::Uniform(1.0 / (self.inputs as f64).sqrt());
+        vec![
+            ParamSpec { name: "weight", shape: vec![self.outputs, self.inputs], init, trained: true },
+            ParamSpec { name: "bias", shape: vec![self.outputs], init, trained: true },
+        ]
+    }
+
+    fn input_len(&self) -> usize {
+        self.inputs
+    }
+
+    fn output_len(&self) -> usize {
+        self.outputs
+    }
+
+    fn scratch_len(&self, _batch: usize) -> usize {
+        0
+    }
+
+    fn forward(&self, pass: Forward<'_, T>) {
+        let (weight, bias) = pass.params.split_at(self.inputs * self.outputs);
+        for row in pass.output.chunks_exact_mut(self.outputs) {
+            row.copy_from_slice(bias);
+        }
+        matmul(
+            Into::Add,
+            (pass.output, View::row_major(pass.batch, self.outputs)),
+            (pass.input, View::row_major(pass.batch, self.inputs)),
+            (weight, self.weight_view().transposed()),
+        );
+        if self.relu {
+            pass.output.iter_mut().for_each(|y| *y = y.max(T::ZERO));
+        }
+    }
+
+    fn backward(&self, pass: Backward<'_, T>) {
+        if self.relu {
+            mask(pass.output_grad, pass.output);
+        }
+        let (weight_grad, bias_grad) = pass.params_grad.split_at_mut(self.inputs * self.outputs);
+        let grad_view = View::row_major(pass.batch, self.outputs);
+        matmul(
+            Into::Replace,
+            (weight_grad, self.weight_view()),
+            (pass.output_grad, grad_view.transposed()),
+            (pass.input, View::row_major(pass.batch, self.inputs)),
+        );
+        bias_grad.fill(T::ZERO);
+        for row in pass.output_grad.chunks_exact(self.outputs) {
+            bias_grad.iter_mut().zip(row).for_each(|(sum, &grad)| *sum += grad);
+        }
+        if !pass.input_grad.is_empty() {
+            matmul(
+                Into::Replace,
+                (pass.input_grad, View::row_major(pass.batch, self.inputs)),
+                (pass.output_grad, grad_view),
+                (&pass.params[..self.inputs * self.outputs], self.weight_view()),
+            );
+        }
+    }
+}
+
+/// Where a rectified output is 0, no gradient passes.
+pub(crate) fn mask<T: Real>(grad: &mut [T], output: &[T]) {
+    grad.iter_mut().zip(output).for_each(|(grad, &output)| {
+        if output <= T::ZERO {
+            *grad = T::ZERO;
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::gradient_check::assert_gradients;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+        #[test]
+        fn gradients(inputs in 1_usize..9, outputs in 1_usize..9, batch in 1_usize..5, seed in any::<u64>()) {
+            assert_gradients(&Linear::new("fc", inputs, outputs), batch, seed);
+            assert_gradients(&Linear::relu("fc", inputs, outputs), batch, seed);
+        }
+    }
+}
