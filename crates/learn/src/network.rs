@@ -71,11 +71,11 @@ impl<T: Real> Network<T> {
 
     /// All parameters by their full names (`conv1.weight`), in the order of the flat vector.
     pub fn params(&self) -> Vec<(String, ParamSpec)> {
-        let named = |layer: &Box<dyn Layer<T>>| {
+        let named = |layer: &dyn Layer<T>| {
             let name = layer.name().to_owned();
             layer.params().into_iter().map(move |spec| (format!("{name}.{}", spec.name), spec))
         };
-        self.layers.iter().flat_map(named).collect()
+        self.layers.iter().flat_map(|layer| named(layer.as_ref())).collect()
     }
 
     /// Buffers for batches of up to `batch_max` samples.

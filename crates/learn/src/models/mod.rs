@@ -1,0 +1,3 @@
+//! The paper's models.
+
+pub mod cnn;
