@@ -6,13 +6,23 @@
 //!
 //! # Layout
 //!
+//! - [`learner`]: the seam: model in, update out; [`sgd`]: local SGD behind it.
+//! - [`synthetic`]: data that devices make for themselves.
 //! - [`real`]: f32 and f64 behind one trait; [`matmul`]: matrix products with strides.
 //! - [`layer`]: what a layer is; [`nn`]: the layers, one file each.
+//! - [`error`]: one enum for all that can go wrong, each with a hint.
 //! - [`network`]: layers in a row, their buffers, loss and gradients; [`models`]: the paper's networks.
 
+pub mod error;
 pub mod layer;
+pub mod learner;
 pub mod matmul;
 pub mod models;
 pub mod network;
 pub mod nn;
 pub mod real;
+pub mod sgd;
+pub mod synthetic;
+
+pub use error::LearnError;
+pub use learner::{Learner, Metrics, TrainKey};

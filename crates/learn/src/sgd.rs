@@ -1,0 +1,229 @@
+//! Local SGD with a [`Network`] on [`Samples`]: the learner that all of the paper's tasks use.
+
+use fedflip_fleet::{ModelVector, Purpose, StreamKey};
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use rand_distr::{Distribution, Normal};
+
+use crate::error::LearnError;
+use crate::layer::Init;
+use crate::learner::{Learner, Metrics, TrainKey};
+use crate::network::{Buffers, Network};
+
+/// Numbered samples with labels. Held once, read by all workers.
+pub trait Samples: Sync {
+    /// How many there are.
+    fn len(&self) -> usize;
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Writes the samples at `positions` one after the other, and their labels.
+    fn write_batch(&self, positions: &[u32], features: &mut [f32], labels: &mut [u8]);
+}
+
+/// How devices train.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SgdSettings {
+    /// η.
+    pub learning_rate: f32,
+    /// Samples a step.
+    pub batch: usize,
+    /// Steps a round; a device with fewer samples than that takes goes through them again.
+    pub iterations: usize,
+}
+
+impl SgdSettings {
+    /// Checks the ranges.
+    pub fn checked(self) -> Result<Self, LearnError> {
+        let refuse = |name, value: f64, wanted| Err(LearnError::BadSetting { name, value, wanted });
+        if !(self.learning_rate > 0.0 && self.learning_rate <= 1e6) {
+            return refuse("learning_rate", f64::from(self.learning_rate), "a number above 0, at most 1e6");
+        }
+        if !(1..=65_536).contains(&self.batch) {
+            return refuse("batch", self.batch as f64, "a whole number from 1 to 65536");
+        }
+        if self.iterations > 1_000_000 {
+            return refuse("iterations", self.iterations as f64, "a whole number up to 1000000");
+        }
+        Ok(self)
+    }
+}
+
+/// Local SGD over a partition of training samples.
+pub struct SgdLearner<S> {
+    network: Network<f32>,
+    train: S,
+    test: S,
+    /// Positions in `train` of each device's samples.
+    partition: Vec<Vec<u32>>,
+    settings: SgdSettings,
+    /// Where SGD moves parameters, and where running statistics are replaced: (start, end, trained).
+    ranges: Vec<(usize, usize, bool)>,
+}
+
+/// Buffers of one worker: a resident model and what a step needs.
+pub struct SgdWorker {
+    buffers: Buffers<f32>,
+    params: Vec<f32>,
+    labels: Vec<u8>,
+    positions: Vec<u32>,
+    /// The device's samples in the order of this pass through them.
+    shuffled: Vec<u32>,
+}
+
+impl<S: Samples> SgdLearner<S> {
+    /// `partition` holds, for each device, positions in `train`.
+    pub fn new(
+        network: Network<f32>,
+        (train, test): (S, S),
+        partition: Vec<Vec<u32>>,
+        settings: SgdSettings,
+    ) -> Result<Self, LearnError> {
+        let mut ranges: Vec<(usize, usize, bool)> = Vec::new();
+        let mut at = 0;
+        for (_, spec) in network.params() {
+            match ranges.last_mut() {
+                Some(range) if range.2 == spec.trained => range.1 += spec.len(),
+                _ => ranges.push((at, at + spec.len(), spec.trained)),
+            }
+            at += spec.len();
+        }
+        Ok(Self { network, train, test, partition, settings: settings.checked()?, ranges })
+    }
+
+    /// The network that is trained.
+    pub fn network(&self) -> &Network<f32> {
+        &self.network
+    }
+
+    fn check_len(&self, model: &[f32]) -> Result<(), LearnError> {
+        let want = self.network.params_len();
+        if model.len() == want { Ok(()) } else { Err(LearnError::WrongLength { have: model.len(), want }) }
+    }
+
+    fn step(&self, params: &mut [f32], grad: &[f32]) {
+        for &(start, end, trained) in &self.ranges {
+            let rate = if trained { self.settings.learning_rate } else { 1.0 };
+            params[start..end].iter_mut().zip(&grad[start..end]).for_each(|(x, grad)| *x -= rate * grad);
+        }
+    }
+}
+
+impl<S: Samples> Learner for SgdLearner<S> {
+    type Worker = SgdWorker;
+
+    fn devices(&self) -> usize {
+        self.partition.len()
+    }
+
+    fn samples(&self, device: usize) -> usize {
+        self.partition.get(device).map_or(0, Vec::len)
+    }
+
+    fn params_len(&self) -> usize {
+        self.network.params_len()
+    }
+
+    fn initial_model(&self, seed: u64) -> ModelVector {
+        let mut params = Vec::with_capacity(self.params_len());
+        for (array, (_, spec)) in (0_u64..).zip(self.network.params()) {
+            // A stream per array: adding a layer does not change how the others start.
+            let mut stream = StreamKey { seed, purpose: Purpose::ModelInit, round: 0 }.device(array);
+            let mut draw = || match spec.init {
+                Init::Constant(value) => value,
+                Init::Uniform(bound) => bound * (2.0 * stream.random::<f64>() - 1.0),
+                Init::Normal(std_dev) => {
+                    Normal::new(0.0, std_dev).map_or(0.0, |normal| normal.sample(&mut stream))
+                }
+            };
+            params.extend((0..spec.len()).map(|_| draw() as f32));
+        }
+        ModelVector::new(params)
+    }
+
+    fn worker(&self) -> SgdWorker {
+        let batch = self.settings.batch;
+        let most = self.partition.iter().map(Vec::len).max().unwrap_or(0);
+        SgdWorker {
+            buffers: self.network.buffers(batch),
+            params: vec![0.0; self.params_len()],
+            labels: vec![0; batch],
+            positions: vec![0; batch],
+            shuffled: Vec::with_capacity(most),
+        }
+    }
+
+    fn train(
+        &self,
+        worker: &mut SgdWorker,
+        model: &[f32],
+        key: TrainKey,
+        update: &mut [f32],
+    ) -> Result<f64, LearnError> {
+        self.check_len(model)?;
+        self.check_len(update)?;
+        let TrainKey { seed, round, device } = key;
+        let Some(own) = self.partition.get(device).filter(|own| !own.is_empty()) else {
+            return Err(LearnError::NoSamples { device });
+        };
+        let mut stream = StreamKey { seed, purpose: Purpose::Batches, round }.device(device as u64);
+        let SgdWorker { buffers, params, labels, positions, shuffled } = worker;
+        params.copy_from_slice(model);
+        shuffled.clear();
+        shuffled.extend_from_slice(own);
+        let (mut next, mut loss_sum) = (own.len(), 0.0);
+        for iteration in 1..=self.settings.iterations {
+            // Passes through the device's samples, each in an order of its own, cut into batches.
+            for position in positions.iter_mut() {
+                if next == own.len() {
+                    shuffled.shuffle(&mut stream);
+                    next = 0;
+                }
+                *position = shuffled[next];
+                next += 1;
+            }
+            let features = positions.len() * self.network.input_len();
+            self.train.write_batch(positions, &mut buffers.input()[..features], labels);
+            let loss = self.network.gradient(params, buffers, labels).loss_sum / labels.len() as f64;
+            if !loss.is_finite() {
+                return Err(LearnError::Diverged { device, iteration, what: "the loss", value: loss });
+            }
+            loss_sum += loss;
+            self.step(params, &buffers.params_grad);
+        }
+        let mut finite = true;
+        for ((update, local), global) in update.iter_mut().zip(params.iter()).zip(model) {
+            *update = local - global;
+            finite &= update.is_finite();
+        }
+        if !finite {
+            let iteration = self.settings.iterations;
+            return Err(LearnError::Diverged { device, iteration, what: "the model", value: f64::NAN });
+        }
+        Ok(loss_sum / self.settings.iterations.max(1) as f64)
+    }
+
+    fn evaluate(&self, worker: &mut SgdWorker, model: &[f32]) -> Result<Metrics, LearnError> {
+        self.check_len(model)?;
+        let (mut loss_sum, mut correct) = (0.0, 0);
+        let total = self.test.len();
+        let batch_max = worker.positions.len();
+        for first in (0..total).step_by(batch_max) {
+            let batch = batch_max.min(total - first);
+            let positions = &mut worker.positions[..batch];
+            positions.iter_mut().zip(first as u32..).for_each(|(position, n)| *position = n);
+            let labels = &mut worker.labels[..batch];
+            let features = batch * self.network.input_len();
+            self.test.write_batch(positions, &mut worker.buffers.input()[..features], labels);
+            let score = self.network.evaluate(model, &mut worker.buffers, labels);
+            loss_sum += score.loss_sum;
+            correct += score.correct;
+        }
+        let loss = loss_sum / total.max(1) as f64;
+        if !loss.is_finite() {
+            return Err(LearnError::NotFinite { value: loss });
+        }
+        Ok(Metrics { loss, accuracy: correct as f64 / total.max(1) as f64 })
+    }
+}
