@@ -6,12 +6,27 @@
 //! cache, and made again in the backward pass: writing them out once and reading them back from memory
 //! costs more.
 
+use std::ops::Range;
+
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
 use crate::matmul::{Into, View, matmul};
 use crate::real::Real;
 
 /// Numbers of patches in flight: 64 Ki of f32 are half of a usual second-level cache.
 const PATCH_NUMBERS: usize = 1 << 16;
+
+/// Picks the version of a function for a line length.
+macro_rules! by_line_length {
+    ($out:expr, $function:ident::<T>($($argument:expr),*)) => {
+        match $out {
+            8 => $function::<T, 8>($($argument),*),
+            14 => $function::<T, 14>($($argument),*),
+            24 => $function::<T, 24>($($argument),*),
+            28 => $function::<T, 28>($($argument),*),
+            _ => $function::<T, 0>($($argument),*),
+        }
+    };
+}
 
 /// Square images, square kernels. `weight` is [outputs, inputs, k, k], as in PyTorch.
 #[derive(Clone, Debug)]
@@ -58,72 +73,143 @@ impl Conv {
         (PATCH_NUMBERS / (self.patch_len() * self.positions())).clamp(1, batch.max(1))
     }
 
-    /// For each entry of a patch: where its row of the column matrix comes from.
+    /// The side of an image with its padding.
+    fn padded_side(&self) -> usize {
+        self.side + 2 * self.padding
+    }
+
+    /// For each entry of a patch, in the order of the weight: channel, row and column.
     fn taps(&self) -> impl Iterator<Item = (usize, usize, usize)> {
         let kernel = self.kernel;
         (0..self.inputs)
             .flat_map(move |c| (0..kernel).flat_map(move |ky| (0..kernel).map(move |kx| (c, ky, kx))))
     }
 
-    /// The columns of an output row that a tap reads from inside the image, and the first of them there.
-    fn inside(&self, k: usize) -> (std::ops::Range<usize>, usize) {
-        let from = self.padding.saturating_sub(k).min(self.output_side());
-        let to = (self.side + self.padding).saturating_sub(k).min(self.output_side()).max(from);
-        (from..to, (from + k).saturating_sub(self.padding))
+    /// Copies the images of `samples` into a frame of zeros, so that every tap reads whole lines.
+    fn pad<T: Real>(&self, input: &[T], batch: usize, samples: Range<usize>, padded: &mut [T]) {
+        padded.fill(T::ZERO);
+        for (inside, outside) in self.lines(batch, samples) {
+            padded[outside..][..self.side].copy_from_slice(&input[inside..][..self.side]);
+        }
     }
 
-    /// Lays the patches of `samples` out as columns: row = tap, column = position.
-    fn patches<T: Real>(
+    /// Copies the gradient of framed images back, without the frame.
+    fn crop<T: Real>(&self, padded: &[T], batch: usize, samples: Range<usize>, input_grad: &mut [T]) {
+        for (inside, outside) in self.lines(batch, samples) {
+            input_grad[inside..][..self.side].copy_from_slice(&padded[outside..][..self.side]);
+        }
+    }
+
+    /// Where each line of the images starts: in the batch, and framed.
+    fn lines(&self, batch: usize, samples: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+        let (side, padding, framed, count) = (self.side, self.padding, self.padded_side(), samples.len());
+        (0..self.inputs).flat_map(move |c| {
+            samples.clone().enumerate().flat_map(move |(place, sample)| {
+                (0..side).map(move |y| {
+                    let inside = ((c * batch + sample) * side + y) * side;
+                    let outside = ((c * count + place) * framed + y + padding) * framed + padding;
+                    (inside, outside)
+                })
+            })
+        })
+    }
+}
+
+impl Conv {
+    /// The patches of `samples` as columns; `framed` is where images get their padding.
+    fn columns<T: Real>(
         &self,
         input: &[T],
         batch: usize,
-        samples: std::ops::Range<usize>,
+        samples: Range<usize>,
+        framed: &mut [T],
         columns: &mut [T],
     ) {
-        let (side, out) = (self.side, self.output_side());
-        let row_len = samples.len() * self.positions();
-        for ((c, ky, kx), row) in self.taps().zip(columns.chunks_exact_mut(row_len)) {
-            let (xs, x0) = self.inside(kx);
-            for (sample, plane) in samples.clone().zip(row.chunks_exact_mut(out * out)) {
-                let image = &input[(c * batch + sample) * side * side..][..side * side];
-                for (oy, line) in plane.chunks_exact_mut(out).enumerate() {
-                    let y = (oy + ky).wrapping_sub(self.padding);
-                    if y >= side {
-                        line.fill(T::ZERO);
-                        continue;
-                    }
-                    line[..xs.start].fill(T::ZERO);
-                    line[xs.end..].fill(T::ZERO);
-                    line[xs.clone()].copy_from_slice(&image[y * side + x0..][..xs.len()]);
-                }
-            }
-        }
+        let count = samples.len();
+        let (images, source) = if self.padding == 0 {
+            (Images { batch, first: samples.start, count }, input)
+        } else {
+            let framed = &mut framed[..count * self.inputs * self.padded_side().pow(2)];
+            self.pad(input, batch, samples, framed);
+            (Images { batch: count, first: 0, count }, &*framed)
+        };
+        by_line_length!(self.output_side(), patches::<T>(self, images, source, columns));
     }
 
-    /// Adds columns back to where their patches came from.
-    fn add_patches<T: Real>(
+    /// The other way round: columns of gradients are added up where their patches came from.
+    fn add_columns<T: Real>(
         &self,
         columns: &[T],
         batch: usize,
-        samples: std::ops::Range<usize>,
+        samples: Range<usize>,
+        framed: &mut [T],
         input_grad: &mut [T],
     ) {
-        let (side, out) = (self.side, self.output_side());
-        let row_len = samples.len() * self.positions();
-        for ((c, ky, kx), row) in self.taps().zip(columns.chunks_exact(row_len)) {
-            let (xs, x0) = self.inside(kx);
-            for (sample, plane) in samples.clone().zip(row.chunks_exact(out * out)) {
-                let image = &mut input_grad[(c * batch + sample) * side * side..][..side * side];
-                for (oy, line) in plane.chunks_exact(out).enumerate() {
-                    let y = (oy + ky).wrapping_sub(self.padding);
-                    if y < side {
-                        let target = &mut image[y * side + x0..][..xs.len()];
-                        target.iter_mut().zip(&line[xs.clone()]).for_each(|(sum, &grad)| *sum += grad);
-                    }
-                }
+        let count = samples.len();
+        if self.padding == 0 {
+            let images = Images { batch, first: samples.start, count };
+            by_line_length!(self.output_side(), add_patches::<T>(self, images, columns, input_grad));
+        } else {
+            let framed = &mut framed[..count * self.inputs * self.padded_side().pow(2)];
+            framed.fill(T::ZERO);
+            let images = Images { batch: count, first: 0, count };
+            by_line_length!(self.output_side(), add_patches::<T>(self, images, columns, framed));
+            self.crop(framed, batch, samples, input_grad);
+        }
+    }
+}
+
+/// Framed images, [channel][sample][row][column], of which some samples are looked at.
+#[derive(Clone, Copy)]
+struct Images {
+    /// Samples a channel holds.
+    batch: usize,
+    /// The first one that is looked at, and how many.
+    first: usize,
+    count: usize,
+}
+
+/// Goes through taps, samples and lines: for each line of `out` numbers of the columns, where it is there
+/// and where its patch entries are in the images.
+#[inline(always)]
+fn each_line(conv: &Conv, images: Images, mut line: impl FnMut(usize, usize)) {
+    let (side, out) = (conv.padded_side(), conv.output_side());
+    let mut column = 0;
+    for (c, ky, kx) in conv.taps() {
+        for sample in images.first..images.first + images.count {
+            let corner = ((c * images.batch + sample) * side + ky) * side + kx;
+            for oy in 0..out {
+                line(column, corner + oy * side);
+                column += out;
             }
         }
     }
+}
+
+/// Lays patches out as columns: row = tap, column = position. `N` is the length of a line, or 0 for any:
+/// with a known length a line is a few vector moves instead of a call.
+fn patches<T: Real, const N: usize>(conv: &Conv, images: Images, input: &[T], columns: &mut [T]) {
+    let out = conv.output_side();
+    each_line(conv, images, |column, pixel| {
+        match (columns[column..].first_chunk_mut::<N>(), input[pixel..].first_chunk::<N>()) {
+            (Some(to), Some(from)) if N > 0 => *to = *from,
+            _ => columns[column..][..out].copy_from_slice(&input[pixel..][..out]),
+        }
+    });
+}
+
+/// Adds columns back to where their patches came from.
+fn add_patches<T: Real, const N: usize>(conv: &Conv, images: Images, columns: &[T], input_grad: &mut [T]) {
+    let out = conv.output_side();
+    each_line(conv, images, |column, pixel| {
+        match (input_grad[pixel..].first_chunk_mut::<N>(), columns[column..].first_chunk::<N>()) {
+            (Some(to), Some(from)) if N > 0 => to.iter_mut().zip(from).for_each(|(sum, &grad)| *sum += grad),
+            _ => {
+                let line = &columns[column..][..out];
+                input_grad[pixel..][..out].iter_mut().zip(line).for_each(|(sum, &grad)| *sum += grad);
+            }
+        }
+    });
 }
 
 impl<T: Real> Layer<T> for Conv {
@@ -148,8 +234,11 @@ impl<T: Real> Layer<T> for Conv {
         self.outputs * self.positions()
     }
 
+    /// Columns and their gradient, framed images and theirs.
     fn scratch_len(&self, batch: usize) -> usize {
-        2 * self.samples_at_a_time(batch) * self.positions() * self.patch_len()
+        let samples = self.samples_at_a_time(batch);
+        let framed = if self.padding > 0 { self.inputs * self.padded_side().pow(2) } else { 0 };
+        2 * samples * (self.positions() * self.patch_len() + framed)
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
@@ -160,11 +249,12 @@ impl<T: Real> Layer<T> for Conv {
             channel.fill(bias);
         }
         let at_a_time = self.samples_at_a_time(batch);
+        let (columns, framed) = scratch.split_at_mut(2 * at_a_time * self.positions() * self.patch_len());
         for first in (0..batch).step_by(at_a_time) {
             let samples = first..(first + at_a_time).min(batch);
             let positions = samples.len() * self.positions();
-            let columns = &mut scratch[..positions * self.patch_len()];
-            self.patches(input, batch, samples, columns);
+            let columns = &mut columns[..positions * self.patch_len()];
+            self.columns(input, batch, samples, framed, columns);
             let out_view = View { row_stride: plane, ..View::row_major(self.outputs, positions) };
             matmul(
                 Into::Add,
@@ -186,15 +276,16 @@ impl<T: Real> Layer<T> for Conv {
         weight_grad.fill(T::ZERO);
         input_grad.fill(T::ZERO);
         let at_a_time = self.samples_at_a_time(batch);
-        let half = scratch.len() / 2;
-        let (columns, columns_grad) = scratch.split_at_mut(half);
+        let columns_len = at_a_time * self.positions() * self.patch_len();
+        let (columns, rest) = scratch.split_at_mut(columns_len);
+        let (columns_grad, framed) = rest.split_at_mut(columns_len);
         let weight_view = View::row_major(self.outputs, self.patch_len());
         for first in (0..batch).step_by(at_a_time) {
             let samples = first..(first + at_a_time).min(batch);
             let positions = samples.len() * self.positions();
             let columns_view = View::row_major(self.patch_len(), positions);
             let columns = &mut columns[..positions * self.patch_len()];
-            self.patches(input, batch, samples.clone(), columns);
+            self.columns(input, batch, samples.clone(), framed, columns);
             let grad = &output_grad[first * self.positions()..];
             let grad_view = View { row_stride: plane, ..View::row_major(self.outputs, positions) };
             matmul(
@@ -211,7 +302,7 @@ impl<T: Real> Layer<T> for Conv {
                     (weight, weight_view.transposed()),
                     (grad, grad_view),
                 );
-                self.add_patches(columns_grad, batch, samples, input_grad);
+                self.add_columns(columns_grad, batch, samples, framed, input_grad);
             }
         }
     }
@@ -233,6 +324,15 @@ mod tests {
             prop_assume!(kernel <= side + 2 * padding);
             assert_gradients(&Conv::new("conv", channels, side, kernel, padding), batch, seed);
         }
+    }
+
+    /// Lines of 8, 14, 24 and 28 have versions of their own.
+    #[test]
+    fn gradients_with_the_line_lengths_of_the_models() {
+        for (side, kernel, padding) in [(10, 3, 0), (12, 5, 0), (14, 3, 1), (26, 3, 0), (28, 5, 2)] {
+            assert_gradients(&Conv::new("conv", (1, 1), side, kernel, padding), 1, 4);
+        }
+        assert_gradients(&Conv::new("conv", (2, 3), 8, 5, 2), 3, 4);
     }
 
     /// By the definition, one output at a time.
