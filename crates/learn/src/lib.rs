@@ -8,6 +8,7 @@
 //!
 //! - [`learner`]: the seam: model in, update out; [`sgd`]: local SGD behind it.
 //! - [`synthetic`]: data that devices make for themselves.
+//! - [`model_file`]: a model as safetensors, in the layout of PyTorch.
 //! - [`real`]: f32 and f64 behind one trait; [`matmul`]: matrix products with strides.
 //! - [`layer`]: what a layer is; [`nn`]: the layers, one file each.
 //! - [`error`]: one enum for all that can go wrong, each with a hint.
@@ -17,6 +18,7 @@ pub mod error;
 pub mod layer;
 pub mod learner;
 pub mod matmul;
+pub mod model_file;
 pub mod models;
 pub mod network;
 pub mod nn;
