@@ -102,3 +102,27 @@ macro_rules! real {
 
 real!(f32);
 real!(f64);
+
+/// The sum in sixteen lanes: they vectorise, where a single chain of additions has to wait for each, and
+/// what rounding loses is a sixteenth.
+pub fn sum<T: Real>(values: &[T]) -> T {
+    let (chunks, rest) = values.as_chunks::<16>();
+    let mut lanes = [T::ZERO; 16];
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, &value)| *lane += value);
+    }
+    lanes.iter().chain(rest).copied().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sum;
+
+    #[test]
+    fn nothing_is_left_out_of_a_sum() {
+        for len in [0_u32, 1, 15, 16, 17, 100] {
+            let values: Vec<f64> = (1..=len).map(f64::from).collect();
+            assert_eq!(sum(&values), f64::from(len * (len + 1) / 2));
+        }
+    }
+}

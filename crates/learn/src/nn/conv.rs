@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
 use crate::matmul::{Into, View, matmul};
-use crate::real::Real;
+use crate::real::{Real, sum};
 
 /// Numbers of patches in flight: 64 Ki of f32 are half of a usual second-level cache.
 const PATCH_NUMBERS: usize = 1 << 16;
@@ -271,7 +271,7 @@ impl<T: Real> Layer<T> for Conv {
         let (weight_grad, bias_grad) = params_grad.split_at_mut(weight.len());
         let plane = batch * self.positions();
         for (channel, bias_grad) in output_grad.chunks_exact(plane).zip(bias_grad) {
-            *bias_grad = channel.iter().copied().sum();
+            *bias_grad = sum(channel);
         }
         weight_grad.fill(T::ZERO);
         input_grad.fill(T::ZERO);

@@ -92,8 +92,8 @@ def train(name, model, features, classes, rate, make_input=lambda values: values
 
 def main():
     torch.set_num_threads(1)
-    train("cnn", Cnn(), 784, 10, 0.05)
-    train("wide_cnn", WideCnn(), 784, 10, 0.05)
+    train("cnn", Cnn(), 784, 10, 0.01)
+    train("wide_cnn", WideCnn(), 784, 10, 0.01)
 
 
 if __name__ == "__main__":
