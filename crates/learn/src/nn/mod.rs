@@ -1,9 +1,23 @@
 //! The layers.
 //!
 //! - [`conv`], [`pool`], [`linear`]: what the small convolutional networks are made of.
+//! - [`stem`], [`depthwise`], [`pointwise`]: convolutions, channels last.
+//! - [`group_norm`], [`batch_norm`]: normalisations, with ReLU if asked; `channels`: what both are made of.
+//! - [`global_pool`]: the mean over all pixels.
+//! - `lanes`: groups of numbers that fit vector registers.
 //! - [`gradient_check`]: any layer against finite differences in f64; for tests, ours and yours.
 
+pub mod batch_norm;
+mod channels;
 pub mod conv;
+pub mod depthwise;
+pub mod global_pool;
 pub mod gradient_check;
+pub mod group_norm;
+mod lanes;
 pub mod linear;
+pub mod pointwise;
 pub mod pool;
+#[cfg(test)]
+mod rectified;
+pub mod stem;
