@@ -8,10 +8,11 @@
 //!
 //! - [`real`]: f32 and f64 behind one trait; [`matmul`]: matrix products with strides.
 //! - [`layer`]: what a layer is; [`nn`]: the layers, one file each.
-//! - [`network`]: layers in a row, their buffers, loss and gradients.
+//! - [`network`]: layers in a row, their buffers, loss and gradients; [`models`]: those of the tasks.
 
 pub mod layer;
 pub mod matmul;
+pub mod models;
 pub mod network;
 pub mod nn;
 pub mod real;
