@@ -23,6 +23,9 @@ const DEPTH: usize = 256;
 /// Columns of the widest panel; every narrower one divides it.
 const PANEL_MAX: usize = VECTORS * LANES_MAX;
 
+/// Bytes in a cache line, and more numbers than it takes to get to the start of one.
+const LINE: usize = 64;
+
 /// A matrix to be packed: entry (k, j) at `k·depth_stride + j·column_stride`.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -37,9 +40,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Numbers that the packed matrix takes, on any processor.
+    /// Numbers that the packed matrix takes, on any processor and wherever its slice starts.
     pub fn packed_len(&self) -> usize {
-        self.columns.next_multiple_of(PANEL_MAX) * self.depth
+        self.columns.next_multiple_of(PANEL_MAX) * self.depth + LINE
     }
 
     /// Writes the matrix in the kernel's order: by stretches of the depth, then by panels of columns, then
@@ -50,7 +53,8 @@ impl Shape {
     /// If a slice is too short: a mistake in a layer, not in its input.
     pub fn pack<T: Lanes>(&self, matrix: &[T], packed: &mut [T]) {
         assert!(packed.len() >= self.packed_len());
-        Arch::new().dispatch(Pack { shape: *self, matrix, packed });
+        let start = line_start(packed);
+        Arch::new().dispatch(Pack { shape: *self, matrix, packed: &mut packed[start..] });
     }
 
     /// y += x · matrix, for rows of x and y one after the other.
@@ -61,8 +65,14 @@ impl Shape {
     pub fn add_product<T: Lanes>(&self, packed: &[T], x: &[T], y: &mut [T]) {
         assert!(packed.len() >= self.packed_len());
         assert!(x.len().is_multiple_of(self.depth) && y.len() == x.len() / self.depth * self.columns);
+        let packed = &packed[line_start(packed)..];
         Arch::new().dispatch(Product { shape: *self, packed, x, y });
     }
+}
+
+/// Where the first whole cache line starts: no vector of a panel should lie in two.
+fn line_start<T>(packed: &[T]) -> usize {
+    packed.as_ptr().align_offset(LINE).min(LINE)
 }
 
 struct Pack<'a, T> {
