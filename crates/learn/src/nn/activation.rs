@@ -12,7 +12,7 @@ const EXP_MAX: f32 = 87.0;
 const ROUNDER: f32 = 12_582_912.0 + 127.0;
 
 /// ln 2 in two parts: the first has so few bits that its product with an exponent is exact.
-const LN_2_HIGH: f32 = 0.693_359_375;
+const LN_2_HIGH: f32 = 355.0 / 512.0;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 
 /// Where tanh changes from its polynomial to eˣ.
@@ -57,10 +57,10 @@ pub fn tanh(x: f32) -> f32 {
     let far = 1.0 - 2.0 / (exp(size + size) + 1.0);
     let square = x * x;
     let mut tail = -5.704_988_7e-3;
-    tail = tail * square + 2.063_908_9e-2;
+    tail = tail * square + 2.063_909e-2;
     tail = tail * square - 5.373_971_6e-2;
     tail = tail * square + 1.333_144_2e-1;
-    tail = tail * square - 3.333_328_2e-1;
+    tail = tail * square - 3.333_328e-1;
     let near = tail * square * size + size;
     (if size < TANH_NEAR { near } else { far }).copysign(x)
 }

@@ -275,12 +275,45 @@ mod tests {
         assert!((output[0] - expected).abs() < 1e-15, "{} for {expected}", output[0]);
     }
 
+    /// The gradient of the parameters, for outputs that all count alike.
+    fn params_grad(lstm: &Lstm, input: &[f32], input_grad: &mut [f32], scratch: &mut [f32]) -> Vec<f32> {
+        let layer: &dyn Layer<f32> = lstm;
+        let batch = input.len() / layer.input_len();
+        let len = layer.params().iter().map(ParamSpec::len).sum();
+        let params: Vec<f32> = (0_usize..len).map(|n| (n * 7 % 19) as f32 / 19.0 - 0.5).collect();
+        let mut output = vec![0.0; batch * layer.output_len()];
+        let mut grad = vec![f32::NAN; len];
+        let (params, params_grad) = (&params, &mut grad);
+        layer.forward(Forward { batch, params, input, output: &mut output, scratch, training: true });
+        let (output_grad, output) = (&mut vec![1.0; output.len()], &output);
+        layer.backward(Backward {
+            batch,
+            params,
+            input,
+            output,
+            output_grad,
+            input_grad,
+            params_grad,
+            scratch,
+        });
+        grad
+    }
+
     #[test]
-    fn names_in_the_style_of_pytorch() {
-        let names = |level| -> Vec<&str> {
-            Layer::<f32>::params(&Lstm::new("lstm", level, 1, 1, 1)).iter().map(|spec| spec.name).collect()
-        };
-        assert_eq!(names(0), NAMES[0]);
-        assert_eq!(names(1), NAMES[1]);
+    fn neither_unasked_input_gradients_nor_larger_buffers_matter() {
+        let lstm = Lstm::new("lstm", 0, 3, 2, 5);
+        let input: Vec<f32> = (0..3 * 2 * 3).map(|n| n as f32 / 18.0).collect();
+        let scratch = |batch| vec![f32::NAN; Layer::<f32>::scratch_len(&lstm, batch)];
+        let expected = params_grad(&lstm, &input, &mut vec![0.0; input.len()], &mut scratch(3));
+        assert!(expected.iter().all(|grad| grad.is_finite()));
+        assert_eq!(params_grad(&lstm, &input, &mut [], &mut scratch(3)), expected);
+        assert_eq!(params_grad(&lstm, &input, &mut [], &mut scratch(8)), expected);
+    }
+
+    #[test]
+    fn nan_is_passed_on() {
+        let lstm = Lstm::new("lstm", 0, 2, 1, 3);
+        let mut scratch = vec![0.0; Layer::<f32>::scratch_len(&lstm, 1)];
+        assert!(params_grad(&lstm, &[f32::NAN, 0.0], &mut [], &mut scratch).iter().all(|grad| grad.is_nan()));
     }
 }
