@@ -2,6 +2,8 @@
 //!
 //! - [`cnn`]: the convolutional networks for 28·28 grey images.
 //! - [`mobilenet`]: MobileNet v1 for images of 32×32.
+//! - [`lstm`]: the next character of Shakespeare.
 
 pub mod cnn;
+pub mod lstm;
 pub mod mobilenet;

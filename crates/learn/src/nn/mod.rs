@@ -5,19 +5,28 @@
 //! - [`group_norm`], [`batch_norm`]: normalisations, with ReLU if asked; `channels`: what both are made of.
 //! - [`global_pool`]: the mean over all pixels.
 //! - `lanes`: groups of numbers that fit vector registers.
+//! - [`embedding`], [`lstm`], [`last_step`]: for sequences.
+//! - [`packed`], [`gates`], [`activation`], [`vectors`]: what an LSTM step is made of, down to the vectors.
 //! - [`gradient_check`]: any layer against finite differences in f64; for tests, ours and yours.
 
+pub mod activation;
 pub mod batch_norm;
 mod channels;
 pub mod conv;
 pub mod depthwise;
+pub mod embedding;
+pub mod gates;
 pub mod global_pool;
 pub mod gradient_check;
 pub mod group_norm;
 mod lanes;
+pub mod last_step;
 pub mod linear;
+pub mod lstm;
+pub mod packed;
 pub mod pointwise;
 pub mod pool;
 #[cfg(test)]
 mod rectified;
 pub mod stem;
+pub mod vectors;

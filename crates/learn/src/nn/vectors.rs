@@ -1,0 +1,110 @@
+//! What kernels of our own need of f32 and f64 beyond arithmetic: vectors of whatever width the processor
+//! has, and the two activations of a gate.
+
+use pulp::Simd;
+
+use crate::nn::activation;
+use crate::real::Real;
+
+/// The widest vector that [`Simd`] knows, in numbers: sixteen f32 in 512 bits.
+pub const LANES_MAX: usize = 16;
+
+/// A number that comes in vectors.
+pub trait Lanes: Real {
+    /// As many of them as one instruction takes.
+    type Vector<S: Simd>: Copy;
+
+    /// A slice as vectors, and the rest that fills none.
+    fn vectors<S: Simd>(slice: &[Self]) -> (&[Self::Vector<S>], &[Self]);
+    /// The same for writing.
+    fn vectors_mut<S: Simd>(slice: &mut [Self]) -> (&mut [Self::Vector<S>], &mut [Self]);
+    /// The same number in every lane.
+    fn splat<S: Simd>(self, simd: S) -> Self::Vector<S>;
+    /// a + b.
+    fn add_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// a·b + c, with one rounding where the processor can.
+    fn mul_add_vectors<S: Simd>(
+        simd: S,
+        a: Self::Vector<S>,
+        b: Self::Vector<S>,
+        c: Self::Vector<S>,
+    ) -> Self::Vector<S>;
+    /// 1/(1 + e⁻ˣ). For f32 without a branch or a call, so that a loop over it becomes vector code.
+    fn sigmoid(self) -> Self;
+    /// tanh x, in the same manner.
+    fn tanh_in_loops(self) -> Self;
+
+    /// Numbers in a vector.
+    #[inline(always)]
+    fn lanes<S: Simd>() -> usize {
+        size_of::<Self::Vector<S>>() / size_of::<Self>()
+    }
+}
+
+macro_rules! lanes {
+    ($type:ty, $vector:ident, $as_simd:ident, $as_mut_simd:ident, $splat:ident, $add:ident, $mul_add:ident,
+     $sigmoid:expr, $tanh:expr) => {
+        impl Lanes for $type {
+            type Vector<S: Simd> = S::$vector;
+
+            #[inline(always)]
+            fn vectors<S: Simd>(slice: &[Self]) -> (&[S::$vector], &[Self]) {
+                S::$as_simd(slice)
+            }
+
+            #[inline(always)]
+            fn vectors_mut<S: Simd>(slice: &mut [Self]) -> (&mut [S::$vector], &mut [Self]) {
+                S::$as_mut_simd(slice)
+            }
+
+            #[inline(always)]
+            fn splat<S: Simd>(self, simd: S) -> S::$vector {
+                simd.$splat(self)
+            }
+
+            #[inline(always)]
+            fn add_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
+                simd.$add(a, b)
+            }
+
+            #[inline(always)]
+            fn mul_add_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector, c: S::$vector) -> S::$vector {
+                simd.$mul_add(a, b, c)
+            }
+
+            #[inline(always)]
+            fn sigmoid(self) -> Self {
+                $sigmoid(self)
+            }
+
+            #[inline(always)]
+            fn tanh_in_loops(self) -> Self {
+                $tanh(self)
+            }
+        }
+    };
+}
+
+lanes!(
+    f32,
+    f32s,
+    as_simd_f32s,
+    as_mut_simd_f32s,
+    splat_f32s,
+    add_f32s,
+    mul_add_e_f32s,
+    activation::sigmoid,
+    activation::tanh
+);
+// f64 is there to check gradients: exactness matters, speed does not.
+lanes!(
+    f64,
+    f64s,
+    as_simd_f64s,
+    as_mut_simd_f64s,
+    splat_f64s,
+    add_f64s,
+    mul_add_e_f64s,
+    |x: f64| 1.0 / (1.0 + (-x).exp()),
+    f64::tanh
+);
