@@ -8,10 +8,13 @@
 //!
 //! - [`real`]: f32 and f64 behind one trait; [`matmul`]: matrix products with strides.
 //! - [`layer`]: what a layer is; [`nn`]: the layers, one file each.
+//! - [`data`]: data sets, how to get and read them; [`partition`]: their samples over devices.
 //! - [`network`]: layers in a row, their buffers, loss and gradients.
 
+pub mod data;
 pub mod layer;
 pub mod matmul;
 pub mod network;
 pub mod nn;
+pub mod partition;
 pub mod real;
