@@ -40,7 +40,8 @@ pub(super) fn download(package: &Package, folder: &Path) -> Result<PathBuf, Data
 /// Downloads one file, going on where an earlier attempt stopped.
 pub(super) fn download_url(url: &str, target: &Path) -> Result<(), DataError> {
     let part = target.with_added_extension("part");
-    let part_name = part.display().to_string();
+    // It runs in the folder: a path relative to ours would be wrong there.
+    let part_name = file_name(&part);
     let args = ["-fsSL", "--retry", "3", "-C", "-", "-o", &part_name, "--url", url];
     let folder = target.parent().unwrap_or(Path::new("."));
     if let Err(error) = run("curl", &args, folder) {

@@ -97,8 +97,8 @@ impl Dataset {
         Ok(Self {
             content: Content::Images { bytes, labels, sample_len, tables },
             classes,
-            train: vec![0..first_test],
-            test: vec![first_test..total],
+            train: std::iter::once(0..first_test).collect(),
+            test: std::iter::once(first_test..total).collect(),
             roles: Names::default(),
         })
     }
