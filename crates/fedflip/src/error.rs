@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, OutOfRange};
+use fedflip_learn::data::DataError;
 use fedflip_plan::{PlanError, Scheme};
 
 /// How the process ends. Part of the interface: scripts rely on it.
@@ -30,6 +31,8 @@ pub(crate) enum CliError {
     Fleet(#[from] FleetError),
     #[error("{}{}", plan_flag(.0), .0)]
     Plan(#[from] PlanError),
+    #[error(transparent)]
+    Data(#[from] DataError),
     #[error("{flag}: {} is out of range", plain(*.value))]
     Flag { flag: &'static str, value: f64, wanted: String },
     #[error("--cohort: {value:?} {problem}")]
@@ -54,6 +57,7 @@ impl CliError {
             Self::Open { .. } => Some("name a fleet file, or - for standard input".to_owned()),
             Self::Fleet(error) => Some(error.hint()),
             Self::Plan(error) => Some(error.hint()),
+            Self::Data(error) => Some(error.hint()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
             Self::Cohort { hint, .. } => Some(hint.clone()),
             Self::Pilot { .. } => Some(

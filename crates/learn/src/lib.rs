@@ -11,9 +11,11 @@
 //! - [`model_file`]: a model as safetensors, in the layout of PyTorch.
 //! - [`real`]: f32 and f64 behind one trait; [`matmul`]: matrix products with strides.
 //! - [`layer`]: what a layer is; [`nn`]: the layers, one file each.
-//! - [`error`]: one enum for all that can go wrong, each with a hint.
+//! - [`data`]: data sets, how to get and read them; [`partition`]: their samples over devices.
 //! - [`network`]: layers in a row, their buffers, loss and gradients; [`models`]: the paper's networks.
+//! - [`error`]: one enum for all that can go wrong, each with a hint.
 
+pub mod data;
 pub mod error;
 pub mod layer;
 pub mod learner;
@@ -22,6 +24,7 @@ pub mod model_file;
 pub mod models;
 pub mod network;
 pub mod nn;
+pub mod partition;
 pub mod real;
 pub mod sgd;
 pub mod synthetic;

@@ -3,6 +3,7 @@
 mod allocate;
 mod bound;
 mod compare;
+mod data;
 mod explain;
 mod fleet;
 mod groups;
@@ -13,7 +14,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::args::{Args, Command, FleetCommand};
+use crate::args::{Args, Command, DataCommand, FleetCommand};
 use crate::error::CliError;
 use crate::settings::{AllocateSettings, BoundSettings, PlanSettings};
 
@@ -25,6 +26,9 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<(), CliError> {
         Command::Plan(args) if args.compare => compare::run(&PlanSettings::resolve(&args)?, output),
         Command::Plan(args) => plan::run(&PlanSettings::resolve(&args)?, output),
         Command::Allocate(args) => allocate::run(&AllocateSettings::resolve(&args)?, output),
+        Command::Data(DataCommand::List(args)) => data::list(&args, output),
+        Command::Data(DataCommand::Get(args)) => data::get(&args, output),
+        Command::Data(DataCommand::Check(args)) => data::check(&args, output),
         Command::Bound(args) => bound::run(&BoundSettings::resolve(&args)?, output),
     }
 }

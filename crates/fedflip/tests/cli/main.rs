@@ -2,12 +2,14 @@
 //!
 //! # Layout
 //!
+//! - `data`: data sets, without any network.
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod data;
 mod json;
 mod refusals;
 mod snapshots;

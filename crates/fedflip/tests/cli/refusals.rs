@@ -2,7 +2,7 @@
 
 use super::Desk;
 
-fn assert_refused(desk: &Desk, line: &str, input: &[u8], wanted: &[&str]) {
+pub(super) fn assert_refused(desk: &Desk, line: &str, input: &[u8], wanted: &[&str]) {
     let output = desk.run_with_input(line, input);
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{line}: {error}");

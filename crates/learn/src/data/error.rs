@@ -1,0 +1,136 @@
+//! All that can be wrong with a data set.
+
+use std::path::Path;
+
+use super::catalogue::{FileSpec, Name};
+
+/// Why a data set cannot be had or read. The text names the file; [`DataError::hint`] says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// Not the name of a data set.
+    #[error("there is no data set {given:?}")]
+    UnknownName {
+        /// As given.
+        given: String,
+        /// The known name that looks most like it.
+        nearest: Name,
+    },
+    /// The set is not in the data folder.
+    #[error("{folder}: the data set {name} is not there")]
+    Absent {
+        /// The set.
+        name: Name,
+        /// Where it was looked for.
+        folder: String,
+    },
+    /// A file that should be there is not.
+    #[error("{folder}: no file {file} (nor gzipped, nor in an archive that holds it)")]
+    Missing {
+        /// The file's name.
+        file: String,
+        /// Where it was looked for.
+        folder: String,
+    },
+    /// A file is shorter or longer than it must be.
+    #[error("{file}: {} {expected} bytes expected, {found} found", length_word(*.expected, *.found))]
+    Length {
+        /// The file.
+        file: String,
+        /// How long it must be.
+        expected: u64,
+        /// How long it is (at least, if reading stopped early).
+        found: u64,
+    },
+    /// The bytes are not those of the published file.
+    #[error("{file}: wrong content: the MD5 sum is {found}, not {expected}{}", origin(.found))]
+    Checksum {
+        /// The file.
+        file: String,
+        /// The published sum.
+        expected: String,
+        /// The sum of what is there.
+        found: String,
+    },
+    /// The bytes are not of this format.
+    #[error("{file}: {problem}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The system refused.
+    #[error("{file}: cannot {action}: {source}")]
+    Io {
+        /// The file or folder.
+        file: String,
+        /// What was tried.
+        action: &'static str,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A program that downloads or unpacks did not do it.
+    #[error("`{command}` {problem}")]
+    Client {
+        /// What was run.
+        command: String,
+        /// How it ended, with the last it said.
+        problem: String,
+        /// What would help.
+        hint: String,
+    },
+    /// No address is known for this set.
+    #[error("{name}: its authors publish no files to download")]
+    NoAddress {
+        /// The set.
+        name: Name,
+    },
+}
+
+impl DataError {
+    /// What to change.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::UnknownName { nearest, .. } => {
+                format!("did you mean {nearest}? The sets are {}", Name::list())
+            }
+            Self::Absent { name, .. } => format!("get it first: fedflip data get {name}"),
+            Self::Missing { .. } => {
+                "name the folder that holds the files or the downloaded archive".to_owned()
+            }
+            Self::Length { .. } | Self::Checksum { .. } | Self::Malformed { .. } => {
+                "the file is damaged or not the published one: remove it and get it again".to_owned()
+            }
+            Self::Io { .. } => {
+                "look at the rights and the free space there, or choose another --data-dir".to_owned()
+            }
+            Self::Client { hint, .. } => hint.clone(),
+            Self::NoAddress { name } => {
+                format!("leave out --url to get it by package, or give --url BASE or --from FOLDER ({name})")
+            }
+        }
+    }
+
+    pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        let file = path.display().to_string();
+        move |source| Self::Io { file, action, source }
+    }
+
+    pub(super) fn malformed(file: &str, problem: impl Into<String>) -> Self {
+        Self::Malformed { file: file.to_owned(), problem: problem.into() }
+    }
+}
+
+fn length_word(expected: u64, found: u64) -> &'static str {
+    if found < expected { "truncated:" } else { "too long:" }
+}
+
+/// A swapped file is known by its sum: saying whose content it is saves the search.
+fn origin(found: &str) -> String {
+    let known = Name::ALL
+        .iter()
+        .flat_map(|&name| name.files().iter().map(move |file| (name, file)))
+        .find(|(_, FileSpec { md5, .. })| *md5 == found);
+    known.map_or(String::new(), |(name, file)| format!(" (it is {} of {name})", file.name))
+}
