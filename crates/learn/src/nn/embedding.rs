@@ -3,8 +3,9 @@
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
 use crate::real::Real;
 
-/// Takes [batch][steps] codes of symbols, as numbers, one sample after the other; gives
-/// [steps][batch][width], time first, as [`crate::nn::lstm::Lstm`] wants it. `weight` is [symbols, width].
+/// Takes `[batch][steps]` codes of symbols, as numbers, one sample after the other; gives
+/// `[steps][batch][width]`, time first, as [`crate::nn::lstm::Lstm`] wants it. `weight` is
+/// `[symbols, width]`.
 ///
 /// A code is rounded down; one past the last symbol counts as the last one, a negative one or NaN as
 /// symbol 0: input is somebody's data and no reason to stop. Codes have no gradient: whoever asks gets

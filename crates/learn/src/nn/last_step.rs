@@ -3,7 +3,7 @@
 use crate::layer::{Backward, Forward, Layer, ParamSpec};
 use crate::real::Real;
 
-/// Takes [steps][batch][width] and gives [batch][width]: one sample after the other.
+/// Takes `[steps][batch][width]` and gives `[batch][width]`: one sample after the other.
 #[derive(Clone, Debug)]
 pub struct LastStep {
     steps: usize,

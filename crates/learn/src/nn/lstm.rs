@@ -16,7 +16,7 @@ const NAMES: [[&str; 4]; 2] = [
     ["weight_ih_l1", "weight_hh_l1", "bias_ih_l1", "bias_hh_l1"],
 ];
 
-/// Takes [steps][batch][inputs] and gives [steps][batch][hidden]: time first, so that what belongs to one
+/// Takes `[steps][batch][inputs]` and gives `[steps][batch][hidden]`: time first, so that what belongs to one
 /// step lies together. Starts from zeros. Gates in PyTorch's order: input, forget, cell, output.
 #[derive(Clone, Debug)]
 pub struct Lstm {
@@ -29,13 +29,13 @@ pub struct Lstm {
 
 /// The scratch, cut up.
 struct Parts<'a, T> {
-    /// [steps][batch][4·hidden]: products, then gates, then their gradients.
+    /// `[steps][batch][4·hidden]`: products, then gates, then their gradients.
     gates: &'a mut [T],
-    /// [steps][batch][hidden].
+    /// `[steps][batch][hidden]`.
     cells: &'a mut [T],
-    /// [steps][batch][hidden].
+    /// `[steps][batch][hidden]`.
     cells_tanh: &'a mut [T],
-    /// [batch][hidden].
+    /// `[batch][hidden]`.
     cells_grad: &'a mut [T],
     /// Sum of the two biases.
     bias: &'a mut [T],

@@ -70,9 +70,9 @@ impl Shape {
     }
 }
 
-/// Where the first whole cache line starts: no vector of a panel should lie in two.
-fn line_start<T>(packed: &[T]) -> usize {
-    packed.as_ptr().align_offset(LINE).min(LINE)
+/// Where the first whole cache line of a buffer starts: no vector of a panel should lie in two.
+fn line_start<T>(buffer: &[T]) -> usize {
+    buffer.as_ptr().align_offset(LINE).min(LINE)
 }
 
 struct Pack<'a, T> {
