@@ -2,7 +2,8 @@
 //!
 //! Each layer's share is its best time of all steps, which a busy machine disturbs least.
 //!
-//! `cargo run --release -p fedflip-learn --example mobilenet_step [-- WIDTH [STEPS]]`
+//! `cargo run --release -p fedflip-learn --example mobilenet_step [-- WIDTH [STEPS [batch]]]`, the last
+//! word for batch instead of group normalisation.
 
 #![expect(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 #![expect(clippy::print_stdout, reason = "a measurement prints its result")]
@@ -65,20 +66,19 @@ impl Layer<f32> for Timed {
 }
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<f64>().unwrap_or(1.0));
-    let width = arguments.next().unwrap_or(1.0);
-    let steps = arguments.next().unwrap_or(20.0) as u32;
-    let each = std::env::var_os("EACH").is_some();
+    let mut arguments = std::env::args().skip(1);
+    let width = arguments.next().and_then(|width| width.parse().ok()).unwrap_or(1.0);
+    let steps = arguments.next().and_then(|steps| steps.parse().ok()).unwrap_or(20_u32).max(1);
+    let norm = if arguments.next().as_deref() == Some("batch") { Norm::Batch } else { Norm::Group };
     let clock = Clock::default();
     // Multiplications of the matrix products per sample, once forward and twice back.
     let mut products = 0;
-    let timed = layers::<f32>(width, Norm::Group, 10).into_iter().map(|layer| {
+    let timed = layers::<f32>(width, norm, 10).into_iter().map(|layer| {
         let kind = layer.name().rsplit('.').next().unwrap_or_default().replace("stem_", "");
         if kind == "pointwise" || kind == "stem" {
             let shape = &layer.params()[0].shape;
             products += layer.output_len() * shape[1..].iter().product::<usize>();
         }
-        let kind = if each { format!("{:28}", layer.name()) } else { kind };
         Box::new(Timed { layer, kind, clock: Arc::clone(&clock) }) as Box<dyn Layer<f32>>
     });
     let network = Network::new(timed.collect());
@@ -108,9 +108,12 @@ fn main() {
         params.iter_mut().zip(&buffers.params_grad).for_each(|(param, grad)| *param -= 0.01 * grad);
         if step == 0 {
             // The first one touches the memory.
-            println!("loss {:.6}", score.loss_sum / BATCH as f64);
+            println!("loss {:.6} at first", score.loss_sum / BATCH as f64);
             clock.lock().unwrap_or_else(PoisonError::into_inner).clear();
             continue;
+        }
+        if step == steps {
+            println!("loss {:.6} after {step} steps", score.loss_sum / BATCH as f64);
         }
         best = best.min(start.elapsed());
         total += start.elapsed();
@@ -124,8 +127,8 @@ fn main() {
     println!("every layer at its best: {sum:.1?}");
     let mut gemm = Duration::ZERO;
     for (kind, &time) in &kinds {
-        println!("{kind:38} {time:>9.2?}  {:4.1} %", 100.0 * time.as_secs_f64() / sum.as_secs_f64());
-        if kind.contains("pointwise ") || kind.starts_with("stem ") {
+        println!("{kind:26} {time:>9.2?}  {:4.1} %", 100.0 * time.as_secs_f64() / sum.as_secs_f64());
+        if kind.starts_with("pointwise ") || kind.starts_with("stem ") {
             gemm += time;
         }
     }
