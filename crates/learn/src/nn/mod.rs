@@ -1,7 +1,7 @@
 //! The layers.
 //!
 //! - [`linear`]: fully connected.
-//! - [`stem`], [`depthwise`], [`pointwise`]: convolutions, channels last.
+//! - [`stem`], [`depthwise`], [`pointwise`]: convolutions, channels last; `depthwise_kernels`: its loops.
 //! - [`group_norm`], [`batch_norm`]: normalisations, with ReLU if asked; `channels`: what both are made of.
 //! - [`global_pool`]: the mean over all pixels.
 //! - `lanes`: groups of numbers that fit vector registers.
@@ -10,6 +10,7 @@
 pub mod batch_norm;
 mod channels;
 pub mod depthwise;
+mod depthwise_kernels;
 pub mod global_pool;
 pub mod gradient_check;
 pub mod group_norm;
