@@ -9,7 +9,7 @@
 //! - `render`: tables, numbers and histograms for people.
 //! - `error`: refusals with a hint, and exit codes.
 //!
-//! This crate is the only one that prints, reads files and looks at the clock.
+//! This crate is the only one that prints and looks at the clock.
 
 mod args;
 mod commands;

@@ -3,7 +3,7 @@
 use crate::layer::{Backward, Forward, Layer, ParamSpec};
 use crate::real::Real;
 
-/// Takes [pixels, channels] and gives [channels] per sample.
+/// Takes `[pixels, channels]` and gives `[channels]` per sample.
 #[derive(Clone, Debug)]
 pub struct GlobalPool {
     pixels: usize,

@@ -1,7 +1,7 @@
 //! The layers.
 //!
 //! - [`conv`], [`pool`], [`linear`]: what the small convolutional networks are made of.
-//! - [`stem`], [`depthwise`], [`pointwise`]: convolutions, channels last.
+//! - [`stem`], [`depthwise`], [`pointwise`]: convolutions, channels last; `depthwise_kernels`: its loops.
 //! - [`group_norm`], [`batch_norm`]: normalisations, with ReLU if asked; `channels`: what both are made of.
 //! - [`global_pool`]: the mean over all pixels.
 //! - `lanes`: groups of numbers that fit vector registers.
@@ -14,6 +14,7 @@ pub mod batch_norm;
 mod channels;
 pub mod conv;
 pub mod depthwise;
+mod depthwise_kernels;
 pub mod embedding;
 pub mod gates;
 pub mod global_pool;

@@ -136,8 +136,6 @@ impl<T: Real> Layer<T> for Stem {
         let (weights, rest) = pass.scratch.split_at_mut(self.weights_len());
         let (weights_grad, patches) = rest.split_at_mut(self.weights_len());
         weights_grad.fill(T::ZERO);
-        // The forward pass may have been one of another batch's scratch length: zeros beyond the edges.
-        patches.fill(T::ZERO);
         let weight_view = View::row_major(self.outputs, self.patch());
         let together = self.together();
         let input_len = Layer::<T>::input_len(self);
@@ -153,6 +151,7 @@ impl<T: Real> Layer<T> for Stem {
                 (patches, View::row_major(rows, self.patch())),
             );
         }
+        // Up to here, what the forward pass left beyond the edges was still 0.
         self.each_weight(|torch, own| pass.params_grad[torch] = weights_grad[own]);
         if pass.input_grad.is_empty() {
             return;
