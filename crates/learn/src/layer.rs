@@ -88,6 +88,11 @@ pub trait Layer<T: Real>: Send + Sync {
     fn output_len(&self) -> usize;
     /// Numbers that it wants to keep or to work in.
     fn scratch_len(&self, batch: usize) -> usize;
+    /// Products per sample in a forward pass, where they are most of the work; a backward pass takes as many
+    /// again for the parameters and for the input.
+    fn multiply_adds(&self) -> u64 {
+        0
+    }
     /// Computes the output.
     fn forward(&self, pass: Forward<'_, T>);
     /// Computes the gradients; bounds as in the forward pass.

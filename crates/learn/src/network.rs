@@ -69,6 +69,14 @@ impl<T: Real> Network<T> {
         self.offsets.last().copied().unwrap_or(0)
     }
 
+    /// Floating-point operations of a training step: forward, and backward to parameters and inputs, of which
+    /// the first layer has none to hand on.
+    pub fn step_flop(&self, batch: usize) -> f64 {
+        let products = self.layers.iter().map(|layer| layer.multiply_adds() as f64);
+        let passes = std::iter::once(2.0).chain(std::iter::repeat(3.0));
+        2.0 * batch as f64 * products.zip(passes).map(|(products, passes)| products * passes).sum::<f64>()
+    }
+
     /// All parameters by their full names (`conv1.weight`), in the order of the flat vector.
     pub fn params(&self) -> Vec<(String, ParamSpec)> {
         let named = |layer: &dyn Layer<T>| {

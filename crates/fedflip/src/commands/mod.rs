@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod allocate;
+mod bench;
 mod bound;
 mod compare;
 mod data;
@@ -29,6 +30,7 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<(), CliError> {
         Command::Data(DataCommand::List(args)) => data::list(&args, output),
         Command::Data(DataCommand::Get(args)) => data::get(&args, output),
         Command::Data(DataCommand::Check(args)) => data::check(&args, output),
+        Command::Bench(args) => bench::run(&args, output),
         Command::Bound(args) => bound::run(&BoundSettings::resolve(&args)?, output),
     }
 }

@@ -149,6 +149,23 @@ fn a_bound_has_its_conditions() {
 }
 
 #[test]
+fn a_benchmark_measures_what_it_is_asked_to() {
+    let bench = Desk::new().json("bench --secs 0.05 --threads 2 --model mnist-cnn --model mnist-cnn-wide");
+    assert_eq!(bench["threads"], 2);
+    assert!(number(&bench["gemm_peak_gflops"]) > 0.0);
+    let models = bench["models"].as_array().unwrap();
+    assert_eq!(
+        models.iter().map(|model| model["model"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["mnist-cnn", "mnist-cnn-wide"]
+    );
+    for model in models {
+        assert!(number(&model["client_updates_per_sec"]) > 0.0);
+        assert!((0.0..1.5).contains(&number(&model["share_of_peak"])), "{model}");
+        assert!(cfg!(not(target_os = "linux")) || number(&model["peak_mb"]) > 1.0);
+    }
+}
+
+#[test]
 fn a_fleet_comes_from_standard_input_too() {
     let desk = Desk::new();
     let fleet = std::fs::read(desk.folder.path().join("fleet.csv")).unwrap();

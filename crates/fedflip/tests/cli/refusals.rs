@@ -147,6 +147,8 @@ fn numbers_and_names() {
             "bound fleet.csv --scheme exact --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9",
             &["--threshold", "--bandwidth"],
         ),
+        ("bench --secs 0", &["--secs: 0", "0.01"]),
+        ("bench --model mnist", &["mnist", "mnist-cnn"]),
         ("plam fleet.csv", &["plam", "plan"]),
     ];
     for (line, wanted) in cases {

@@ -1,14 +1,11 @@
 //! The next character of a text: embedding, two LSTM layers, linear on the last step.
 
-use std::any::Any;
-
 use crate::network::Network;
 use crate::nn::embedding::Embedding;
 use crate::nn::last_step::LastStep;
 use crate::nn::linear::Linear;
 use crate::nn::lstm::Lstm;
 use crate::nn::vectors::Lanes;
-use crate::real::Real;
 
 /// Characters that the model sees.
 pub const STEPS: usize = 80;
@@ -27,24 +24,7 @@ const HIDDEN: usize = 256;
 /// self.lstm = torch.nn.LSTM(8, 256, num_layers=2)  # time first
 /// self.linear = torch.nn.Linear(256, 80)           # of the last step
 /// ```
-///
-/// # Panics
-///
-/// If T is neither f32 nor f64, which no product of ours takes either.
-pub fn shakespeare_lstm<T: Real>() -> Network<T> {
-    // The LSTM's kernels ask for more than `Real` promises. Both types that are `Real` have it, but only
-    // here, where each is named, does the compiler know.
-    let mut network = None;
-    if let Some(place) = (&mut network as &mut dyn Any).downcast_mut() {
-        *place = Some(network_of::<f32>());
-    } else if let Some(place) = (&mut network as &mut dyn Any).downcast_mut() {
-        *place = Some(network_of::<f64>());
-    }
-    assert!(network.is_some(), "neither f32 nor f64");
-    network.unwrap_or_else(|| Network::new(Vec::new()))
-}
-
-fn network_of<T: Lanes>() -> Network<T> {
+pub fn shakespeare_lstm<T: Lanes>() -> Network<T> {
     Network::new(vec![
         Box::new(Embedding::new("embedding", STEPS, SYMBOLS, EMBEDDED)),
         Box::new(Lstm::new("lstm", 0, STEPS, EMBEDDED, HIDDEN)),

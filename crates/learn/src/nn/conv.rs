@@ -1,6 +1,6 @@
 //! Convolution with stride 1: patches laid out as columns, then one matrix product.
 //!
-//! Takes and gives [channel][sample][row][column]. With the positions of several samples side by side, the
+//! Takes and gives `[channel][sample][row][column]`. With the positions of several samples side by side, the
 //! product is [outputs, inputs·k·k] × [inputs·k·k, positions]: its long side is contiguous, and the weight
 //! is used as PyTorch stores it. Patches are made for as many samples at a time as fit the second-level
 //! cache, and made again in the backward pass: writing them out once and reading them back from memory
@@ -159,7 +159,7 @@ impl Conv {
     }
 }
 
-/// Framed images, [channel][sample][row][column], of which some samples are looked at.
+/// Framed images, `[channel][sample][row][column]`, of which some samples are looked at.
 #[derive(Clone, Copy)]
 struct Images {
     /// Samples a channel holds.
@@ -232,6 +232,10 @@ impl<T: Real> Layer<T> for Conv {
 
     fn output_len(&self) -> usize {
         self.outputs * self.positions()
+    }
+
+    fn multiply_adds(&self) -> u64 {
+        (self.outputs * self.positions() * self.patch_len()) as u64
     }
 
     /// Columns and their gradient, framed images and theirs.

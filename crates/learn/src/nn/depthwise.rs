@@ -57,6 +57,11 @@ impl<T: Real> Layer<T> for Depthwise {
         self.output_sides().iter().product::<usize>() * self.channels
     }
 
+    fn multiply_adds(&self) -> u64 {
+        let [height, width] = self.output_sides();
+        (height * width * 9 * self.channels) as u64
+    }
+
     /// Weights by tap, a row of zeros, gradients by tap: of a sample and of the batch.
     fn scratch_len(&self, _batch: usize) -> usize {
         (3 * TAPS + self.width) * self.channels

@@ -51,6 +51,10 @@ impl<T: Real> Layer<T> for Linear {
         self.outputs
     }
 
+    fn multiply_adds(&self) -> u64 {
+        (self.inputs * self.outputs) as u64
+    }
+
     fn scratch_len(&self, _batch: usize) -> usize {
         0
     }

@@ -131,6 +131,10 @@ impl<T: Lanes> Layer<T> for Lstm {
         self.steps * self.hidden
     }
 
+    fn multiply_adds(&self) -> u64 {
+        (self.steps * 4 * self.hidden * (self.inputs + self.hidden)) as u64
+    }
+
     fn scratch_len(&self, batch: usize) -> usize {
         self.part_lens(batch).iter().sum()
     }

@@ -43,6 +43,10 @@ impl<T: Real> Layer<T> for Pointwise {
         self.pixels * self.outputs
     }
 
+    fn multiply_adds(&self) -> u64 {
+        (self.pixels * self.inputs * self.outputs) as u64
+    }
+
     fn scratch_len(&self, _batch: usize) -> usize {
         0
     }

@@ -5,7 +5,7 @@ use crate::real::Real;
 
 /// max(0, largest of a 2·2 block), stride 2; an odd last row or column is left out, as in PyTorch.
 ///
-/// Takes and gives planes, one after the other: [channel][sample][row][column]. Rectifying after the pooling
+/// Takes and gives planes, one after the other: `[channel][sample][row][column]`. Rectifying after the pooling
 /// gives what rectifying before it would, at a quarter of the work.
 #[derive(Clone, Debug)]
 pub struct MaxPoolRelu {
@@ -93,7 +93,7 @@ impl<T: Real> Layer<T> for MaxPoolRelu {
     }
 }
 
-/// From [channel][sample][position] to [sample][channel][position]: what a linear layer takes.
+/// From `[channel][sample][position]` to `[sample][channel][position]`: what a linear layer takes.
 #[derive(Clone, Debug)]
 pub struct Flatten {
     channels: usize,

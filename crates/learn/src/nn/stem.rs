@@ -107,6 +107,10 @@ impl<T: Real> Layer<T> for Stem {
         self.pixels() * self.outputs
     }
 
+    fn multiply_adds(&self) -> u64 {
+        (self.height * self.width * 9 * self.inputs * self.outputs) as u64
+    }
+
     /// Weights and their gradients in the order of a patch, then patches.
     fn scratch_len(&self, batch: usize) -> usize {
         2 * self.weights_len() + self.together().min(batch) * self.pixels() * self.patch()

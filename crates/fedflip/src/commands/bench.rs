@@ -1,0 +1,194 @@
+//! `fedflip bench`: how fast this machine trains.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use fedflip_learn::matmul::{Into, View, matmul};
+use fedflip_learn::models::{cnn, lstm, mobilenet};
+use fedflip_learn::network::Network;
+use serde::{Deserialize, Serialize};
+
+use super::print_json;
+use crate::args::{BenchArgs, BenchModel};
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::render::{Table, percent, significant};
+
+const BATCH: usize = 32;
+const ITERATIONS: usize = 10;
+
+#[derive(Serialize, Deserialize)]
+struct BenchJson {
+    threads: usize,
+    /// Of all threads together.
+    gemm_peak_gflops: f64,
+    models: Vec<ModelJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ModelJson {
+    model: String,
+    client_updates_per_sec: f64,
+    /// What the update's floating-point operations come to, against the measured peak.
+    share_of_peak: f64,
+    /// The most memory that the process held; null where the system does not tell.
+    peak_mb: Option<f64>,
+}
+
+pub(super) fn run(args: &BenchArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    if !(0.01..=3600.0).contains(&args.secs) {
+        return Err(CliError::Flag {
+            flag: "--secs",
+            value: args.secs,
+            wanted: "from 0.01 to 3600".to_owned(),
+        });
+    }
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = args.threads.map_or(processors, usize::from);
+    let json = match args.model.as_slice() {
+        [model] => measure(*model, threads, args.secs),
+        [] => in_processes(BenchModel::value_variants(), threads, args.secs)?,
+        models => in_processes(models, threads, args.secs)?,
+    };
+    if args.json {
+        return print_json(output, &json);
+    }
+    writeln!(
+        output,
+        "{threads} clients at a time; matrix products reach {} GFLOP/s\n",
+        significant(json.gemm_peak_gflops, 3)
+    )?;
+    let mut table = Table::new(&["model", "client updates per second", "share of peak", "memory"]);
+    for model in &json.models {
+        table.row(vec![
+            model.model.clone(),
+            significant(model.client_updates_per_sec, 3),
+            percent(model.share_of_peak),
+            model.peak_mb.map_or("–".to_owned(), |mb| format!("{} MB", significant(mb, 3))),
+        ]);
+    }
+    table.write(output)?;
+    writeln!(output, "\n  a client update is {ITERATIONS} steps of SGD on batches of {BATCH}")?;
+    Ok(())
+}
+
+/// Each model by this same program in a process of its own: its memory is then its own.
+fn in_processes(models: &[BenchModel], threads: usize, secs: f64) -> Result<BenchJson, CliError> {
+    let program = std::env::current_exe()?;
+    let mut all = BenchJson { threads, gemm_peak_gflops: 0.0, models: Vec::new() };
+    for model in models {
+        let name = name(*model);
+        let _progress = Progress::start(&format!("measuring: {name}"));
+        let output = Command::new(&program)
+            .args(["bench", "--json", "--model", &name])
+            .args(["--threads", &threads.to_string(), "--secs", &secs.to_string()])
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()?;
+        let one: BenchJson =
+            serde_json::from_slice(&output.stdout).map_err(|error| CliError::Output(error.into()))?;
+        all.gemm_peak_gflops = all.gemm_peak_gflops.max(one.gemm_peak_gflops);
+        all.models.extend(one.models);
+    }
+    Ok(all)
+}
+
+fn measure(model: BenchModel, threads: usize, secs: f64) -> BenchJson {
+    let gemm_peak_gflops = gemm_peak_gflops(threads);
+    let network = network(model);
+    let updates = on_threads(threads, secs, || {
+        let mut client = Client::new(&network);
+        move || client.update()
+    });
+    let gflop_per_update = network.step_flop(BATCH) * ITERATIONS as f64 * 1e-9;
+    let entry = ModelJson {
+        model: name(model),
+        client_updates_per_sec: updates,
+        share_of_peak: updates * gflop_per_update / gemm_peak_gflops,
+        peak_mb: peak_mb(),
+    };
+    BenchJson { threads, gemm_peak_gflops, models: vec![entry] }
+}
+
+fn name(model: BenchModel) -> String {
+    model.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+fn network(model: BenchModel) -> Network<f32> {
+    match model {
+        BenchModel::MnistCnn => cnn::cnn(10),
+        BenchModel::MnistCnnWide => cnn::wide_cnn(10),
+        BenchModel::Cifar10Mobilenet => mobilenet::mobilenet(1.0, mobilenet::Norm::Group, 10),
+        BenchModel::ShakespeareLstm => lstm::shakespeare_lstm(),
+    }
+}
+
+/// A device that trains on the same batch again and again: the work does not depend on the numbers.
+struct Client<'a> {
+    network: &'a Network<f32>,
+    params: Vec<f32>,
+    buffers: fedflip_learn::network::Buffers<f32>,
+    labels: Vec<u8>,
+}
+
+impl<'a> Client<'a> {
+    fn new(network: &'a Network<f32>) -> Self {
+        let mut buffers = network.buffers(BATCH);
+        // Whole numbers below the number of symbols are a text, and an image as good as any.
+        buffers.input().iter_mut().zip(0_u16..).for_each(|(x, n)| *x = f32::from(n % 7));
+        let params = (0..network.params_len()).map(|n| ((n * 37 % 101) as f32 - 50.0) * 1e-3).collect();
+        Self { network, params, buffers, labels: (0..BATCH as u8).map(|n| n % 10).collect() }
+    }
+
+    fn update(&mut self) {
+        for _ in 0..ITERATIONS {
+            self.network.gradient(&self.params, &mut self.buffers, &self.labels);
+            self.params.iter_mut().zip(&self.buffers.params_grad).for_each(|(x, grad)| *x -= 1e-4 * grad);
+        }
+    }
+}
+
+/// How often per second `threads` threads together do what `make` makes, over at least `secs`.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
+fn on_threads<W: FnMut()>(threads: usize, secs: f64, make: impl Fn() -> W + Sync) -> f64 {
+    let rates = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut work = make();
+                    work();
+                    let start = Instant::now();
+                    let mut count = 0_u64;
+                    while count == 0 || start.elapsed().as_secs_f64() < secs {
+                        work();
+                        count += 1;
+                    }
+                    count as f64 / start.elapsed().as_secs_f64()
+                })
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or(0.0)).collect::<Vec<f64>>()
+    });
+    rates.iter().sum()
+}
+
+/// Products of 1024·1024 matrices, for half a second: what the processor gives at best.
+fn gemm_peak_gflops(threads: usize) -> f64 {
+    const SIDE: usize = 1024;
+    let products = on_threads(threads, 0.5, || {
+        let (a, mut c) = (vec![0.5_f32; SIDE * SIDE], vec![0.0; SIDE * SIDE]);
+        let view = View::row_major(SIDE, SIDE);
+        move || matmul(Into::Replace, (&mut c, view), (&a, view), (&a, view))
+    });
+    products * 2.0 * (SIDE as f64).powi(3) * 1e-9
+}
+
+/// The most memory that this process ever held, where the system tells.
+fn peak_mb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024.0 * 1e-6)
+}
