@@ -7,7 +7,7 @@ use fedflip_plan::solve::baseline;
 use fedflip_plan::{Problem, solve};
 use serde::Serialize;
 
-use super::{print_json, warn};
+use super::{capped_warning, print_json, warn};
 use crate::error::CliError;
 use crate::render::{devices, significant};
 use crate::settings::BoundSettings;
@@ -54,10 +54,7 @@ fn participation(settings: &BoundSettings) -> Result<Vec<f64>, CliError> {
     let BoundSettings { fleet, scheme, assumptions, threshold, band, .. } = settings;
     if let Some((q, capped)) = baseline::participation(fleet, *scheme) {
         if capped > 0 {
-            warn(&format!(
-                "{scheme} asks more of {} than their availability: they are capped there",
-                devices(capped)
-            ));
+            warn(&capped_warning(*scheme, capped));
         }
         return Ok(q);
     }

@@ -13,10 +13,12 @@ mod plan_json;
 
 use std::io::Write;
 
+use fedflip_plan::Scheme;
 use serde::Serialize;
 
 use crate::args::{Args, Command, DataCommand, FleetCommand};
 use crate::error::CliError;
+use crate::render::devices;
 use crate::settings::{AllocateSettings, BoundSettings, PlanSettings};
 
 /// Runs what was asked for; everything for standard output goes to `output`.
@@ -45,4 +47,9 @@ fn print_json(output: &mut dyn Write, value: &impl Serialize) -> Result<(), CliE
 fn warn(text: &str) {
     // If nobody listens, the work still counts.
     let _ = writeln!(std::io::stderr(), "warning: {text}");
+}
+
+/// A baseline that asks for more than some devices can give.
+fn capped_warning(scheme: Scheme, capped: usize) -> String {
+    format!("{scheme} asks more of {} than their availability: they are capped there", devices(capped))
 }

@@ -7,10 +7,10 @@ use fedflip_plan::{Evaluation, Plan, PlanError, Problem, Scheme, solve};
 
 use super::explain;
 use super::plan_json::PlanJson;
-use super::{print_json, warn};
+use super::{capped_warning, print_json, warn};
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::render::{devices, significant};
+use crate::render::significant;
 use crate::settings::PlanSettings;
 
 /// A weight a/q above this lets one rare participant move the model ten times as far as it went itself.
@@ -56,11 +56,7 @@ impl Planned {
 fn warnings(plan: &Plan, evaluation: &Evaluation) -> Vec<String> {
     let mut warnings = Vec::new();
     if plan.capped() > 0 {
-        warnings.push(format!(
-            "{} asks more of {} than their availability: they are capped there",
-            plan.scheme(),
-            devices(plan.capped())
-        ));
+        warnings.push(capped_warning(plan.scheme(), plan.capped()));
     }
     if evaluation.largest_weight > LARGE_WEIGHT {
         let weight = significant(evaluation.largest_weight, 3);
