@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, OutOfRange};
+use fedflip_learn::LearnError;
 use fedflip_learn::data::DataError;
 use fedflip_plan::{PlanError, Scheme};
 
@@ -33,6 +34,8 @@ pub(crate) enum CliError {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Data(#[from] DataError),
+    #[error(transparent)]
+    Learn(#[from] LearnError),
     #[error("{flag}: {} is out of range", plain(*.value))]
     Flag { flag: &'static str, value: f64, wanted: String },
     #[error("--cohort: {value:?} {problem}")]
@@ -58,6 +61,7 @@ impl CliError {
             Self::Fleet(error) => Some(error.hint()),
             Self::Plan(error) => Some(error.hint()),
             Self::Data(error) => Some(error.hint()),
+            Self::Learn(error) => Some(error.hint()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
             Self::Cohort { hint, .. } => Some(hint.clone()),
             Self::Pilot { .. } => Some(

@@ -7,7 +7,9 @@
 //! # Layout
 //!
 //! - [`learner`]: the seam: model in, update out; [`sgd`]: local SGD behind it.
-//! - [`synthetic`]: data that devices make for themselves.
+//! - [`task`]: the paper's tasks: data, model and settings as one value.
+//! - [`shards`]: the data of all devices; [`synthetic`]: made by the devices themselves; [`partitioned`]: a
+//!   data set split over them.
 //! - [`model_file`]: a model as safetensors, in the layout of PyTorch.
 //! - [`real`]: f32 and f64 behind one trait; [`matmul`]: matrix products with strides.
 //! - [`layer`]: what a layer is; [`nn`]: the layers, one file each.
@@ -25,9 +27,12 @@ pub mod models;
 pub mod network;
 pub mod nn;
 pub mod partition;
+pub mod partitioned;
 pub mod real;
 pub mod sgd;
+pub mod shards;
 pub mod synthetic;
+pub mod task;
 
 pub use error::LearnError;
 pub use learner::{Learner, Metrics, TrainKey};

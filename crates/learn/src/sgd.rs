@@ -1,26 +1,14 @@
-//! Local SGD with a [`Network`] on [`Samples`]: the learner that all of the paper's tasks use.
+//! Local SGD with a [`Network`] on [`Shards`]: the learner that all of the paper's tasks use.
 
 use fedflip_fleet::{ModelVector, Purpose, StreamKey};
 use rand::RngExt;
-use rand::seq::SliceRandom;
 use rand_distr::{Distribution, Normal};
 
 use crate::error::LearnError;
 use crate::layer::Init;
 use crate::learner::{Learner, Metrics, TrainKey};
 use crate::network::{Buffers, Network};
-
-/// Numbered samples with labels. Held once, read by all workers.
-pub trait Samples: Sync {
-    /// How many there are.
-    fn len(&self) -> usize;
-    /// Whether there is none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    /// Writes the samples at `positions` one after the other, and their labels.
-    fn write_batch(&self, positions: &[u32], features: &mut [f32], labels: &mut [u8]);
-}
+use crate::shards::{SampleBuffer, Shards};
 
 /// How devices train.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,13 +38,10 @@ impl SgdSettings {
     }
 }
 
-/// Local SGD over a partition of training samples.
-pub struct SgdLearner<S> {
+/// Local SGD on every device's own samples.
+pub struct SgdLearner {
     network: Network<f32>,
-    train: S,
-    test: S,
-    /// Positions in `train` of each device's samples.
-    partition: Vec<Vec<u32>>,
+    shards: Box<dyn Shards>,
     settings: SgdSettings,
     /// Where SGD moves parameters, and where running statistics are replaced: (start, end, trained).
     ranges: Vec<(usize, usize, bool)>,
@@ -67,17 +52,19 @@ pub struct SgdWorker {
     buffers: Buffers<f32>,
     params: Vec<f32>,
     labels: Vec<u8>,
-    positions: Vec<u32>,
+    /// The device's samples, where they are made and not just looked up.
+    made: SampleBuffer,
+    /// Which of the device's samples are in the batch.
+    picks: Vec<u32>,
     /// The device's samples in the order of this pass through them.
-    shuffled: Vec<u32>,
+    order: Vec<u32>,
 }
 
-impl<S: Samples> SgdLearner<S> {
-    /// `partition` holds, for each device, positions in `train`.
+impl SgdLearner {
+    /// Trains `network` on `shards`, whose samples must fit it.
     pub fn new(
         network: Network<f32>,
-        (train, test): (S, S),
-        partition: Vec<Vec<u32>>,
+        shards: Box<dyn Shards>,
         settings: SgdSettings,
     ) -> Result<Self, LearnError> {
         let mut ranges: Vec<(usize, usize, bool)> = Vec::new();
@@ -89,7 +76,7 @@ impl<S: Samples> SgdLearner<S> {
             }
             at += spec.len();
         }
-        Ok(Self { network, train, test, partition, settings: settings.checked()?, ranges })
+        Ok(Self { network, shards, settings: settings.checked()?, ranges })
     }
 
     /// The network that is trained.
@@ -110,15 +97,15 @@ impl<S: Samples> SgdLearner<S> {
     }
 }
 
-impl<S: Samples> Learner for SgdLearner<S> {
+impl Learner for SgdLearner {
     type Worker = SgdWorker;
 
     fn devices(&self) -> usize {
-        self.partition.len()
+        self.shards.devices()
     }
 
     fn samples(&self, device: usize) -> usize {
-        self.partition.get(device).map_or(0, Vec::len)
+        self.shards.samples(device)
     }
 
     fn params_len(&self) -> usize {
@@ -144,13 +131,13 @@ impl<S: Samples> Learner for SgdLearner<S> {
 
     fn worker(&self) -> SgdWorker {
         let batch = self.settings.batch;
-        let most = self.partition.iter().map(Vec::len).max().unwrap_or(0);
         SgdWorker {
             buffers: self.network.buffers(batch),
             params: vec![0.0; self.params_len()],
             labels: vec![0; batch],
-            positions: vec![0; batch],
-            shuffled: Vec::with_capacity(most),
+            made: SampleBuffer::default(),
+            picks: vec![0; batch],
+            order: Vec::with_capacity(self.shards.samples_max()),
         }
     }
 
@@ -164,27 +151,28 @@ impl<S: Samples> Learner for SgdLearner<S> {
         self.check_len(model)?;
         self.check_len(update)?;
         let TrainKey { seed, round, device } = key;
-        let Some(own) = self.partition.get(device).filter(|own| !own.is_empty()) else {
+        let samples = self.shards.samples(device);
+        if samples == 0 {
             return Err(LearnError::NoSamples { device });
-        };
+        }
         let mut stream = StreamKey { seed, purpose: Purpose::Batches, round }.device(device as u64);
-        let SgdWorker { buffers, params, labels, positions, shuffled } = worker;
+        let SgdWorker { buffers, params, labels, made, picks, order } = worker;
         params.copy_from_slice(model);
-        shuffled.clear();
-        shuffled.extend_from_slice(own);
-        let (mut next, mut loss_sum) = (own.len(), 0.0);
+        self.shards.open(device, made);
+        order.clear();
+        order.extend(0..samples as u32);
+        let (mut next, mut loss_sum) = (0, 0.0);
         for iteration in 1..=self.settings.iterations {
-            // Passes through the device's samples, each in an order of its own, cut into batches.
-            for position in positions.iter_mut() {
-                if next == own.len() {
-                    shuffled.shuffle(&mut stream);
-                    next = 0;
-                }
-                *position = shuffled[next];
-                next += 1;
+            // Passes through the device's samples, each in an order of its own, cut into batches. The order
+            // is drawn as far as it is used: a step's cost does not grow with the device's data.
+            for pick in picks.iter_mut() {
+                let chosen = stream.random_range(next..samples);
+                order.swap(next, chosen);
+                *pick = order[next];
+                next = (next + 1) % samples;
             }
-            let features = positions.len() * self.network.input_len();
-            self.train.write_batch(positions, &mut buffers.input()[..features], labels);
+            let features = &mut buffers.input()[..picks.len() * self.network.input_len()];
+            self.shards.write_batch(device, made, picks, features, labels);
             let loss = self.network.gradient(params, buffers, labels).loss_sum / labels.len() as f64;
             if !loss.is_finite() {
                 return Err(LearnError::Diverged { device, iteration, what: "the loss", value: loss });
@@ -207,15 +195,13 @@ impl<S: Samples> Learner for SgdLearner<S> {
     fn evaluate(&self, worker: &mut SgdWorker, model: &[f32]) -> Result<Metrics, LearnError> {
         self.check_len(model)?;
         let (mut loss_sum, mut correct) = (0.0, 0);
-        let total = self.test.len();
-        let batch_max = worker.positions.len();
+        let total = self.shards.test_samples();
+        let batch_max = worker.labels.len();
         for first in (0..total).step_by(batch_max) {
             let batch = batch_max.min(total - first);
-            let positions = &mut worker.positions[..batch];
-            positions.iter_mut().zip(first as u32..).for_each(|(position, n)| *position = n);
             let labels = &mut worker.labels[..batch];
-            let features = batch * self.network.input_len();
-            self.test.write_batch(positions, &mut worker.buffers.input()[..features], labels);
+            let features = &mut worker.buffers.input()[..batch * self.network.input_len()];
+            self.shards.write_test_batch(first, features, labels);
             let score = self.network.evaluate(model, &mut worker.buffers, labels);
             loss_sum += score.loss_sum;
             correct += score.correct;

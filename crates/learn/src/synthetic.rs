@@ -2,84 +2,158 @@
 //!
 //! Device n draws u ~ N(0, α) and B ~ N(0, β). Its true model is a softmax regression with weights and
 //! biases ~ N(u, 1); its features are ~ N(v, Σ) with v ~ N(B, 1) and Σ diagonal, Σ_jj = j^−1.2. α makes the
-//! devices' models differ, β their data. Each device has a stream of its own, so one device's data can be
-//! made without the others', also out of a million.
+//! devices' models differ, β their data. It holds 50 samples and a log-normal number (of mean 4 and
+//! standard deviation 2, in logarithms) more, cut at 5,000.
+//!
+//! Each device has streams of its own, so one device's data can be made without the others': nothing is
+//! held but a count per device and the test set, also for a million of them. The test set is drawn from
+//! the devices in proportion to their samples, so that its loss estimates the federation's objective.
 
 use fedflip_fleet::{Purpose, StreamKey};
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::{Distribution, LogNormal, StandardNormal};
 
-use crate::sgd::Samples;
+use crate::error::LearnError;
+use crate::shards::{SampleBuffer, Shards};
 
 /// Numbers per sample.
 pub const FEATURES: usize = 60;
 /// Labels.
 pub const CLASSES: usize = 10;
+/// The fewest and the most samples of a device.
+pub const SAMPLES_RANGE: [u32; 2] = [50, 5_000];
+
+/// Of what a stream is: of the device's true model, its samples, their number.
+#[derive(Clone, Copy)]
+enum Part {
+    Model = 0,
+    Train = 1,
+    Test = 2,
+    Count = 3,
+}
 
 /// How different the devices are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Synthetic {
+pub struct Spread {
     /// α: of the devices' true models.
-    pub model_spread: f64,
+    pub model: f64,
     /// β: of the devices' data.
-    pub data_spread: f64,
-    /// Of everything.
-    pub seed: u64,
+    pub data: f64,
 }
 
-/// Samples in memory.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SyntheticSamples {
-    features: Vec<f32>,
-    labels: Vec<u8>,
+/// The made-up data of a federation.
+#[derive(Clone, Debug)]
+pub struct Synthetic {
+    spread: Spread,
+    seed: u64,
+    /// Samples of each device.
+    counts: Vec<u32>,
+    test: SampleBuffer,
 }
 
 impl Synthetic {
-    /// Appends `count` samples of one device; `part` 0 is for training, 1 for testing: other samples of the
-    /// same true model.
-    pub fn append(&self, device: u64, part: u64, count: usize, to: &mut SyntheticSamples) {
-        let mut model =
-            StreamKey { seed: self.seed, purpose: Purpose::SyntheticData, round: 0 }.device(device);
-        let mut data =
-            StreamKey { seed: self.seed, purpose: Purpose::SyntheticData, round: 1 + part }.device(device);
+    /// Data for so many devices, and test samples drawn from them.
+    pub fn new(spread: Spread, devices: usize, test_samples: usize, seed: u64) -> Result<Self, LearnError> {
+        for (name, value) in [("model_spread", spread.model), ("data_spread", spread.data)] {
+            if !(0.0..=1e6).contains(&value) {
+                return Err(LearnError::BadSetting { name, value, wanted: "a number from 0 to 1e6" });
+            }
+        }
+        let mut synthetic = Self { spread, seed, counts: Vec::new(), test: SampleBuffer::default() };
+        synthetic.counts = (0..devices).map(|device| synthetic.count(device)).collect();
+        synthetic.draw_test(test_samples);
+        Ok(synthetic)
+    }
+
+    fn stream(&self, part: Part, device: usize) -> impl rand::Rng + use<> {
+        StreamKey { seed: self.seed, purpose: Purpose::SyntheticData, round: part as u64 }
+            .device(device as u64)
+    }
+
+    fn count(&self, device: usize) -> u32 {
+        let [least, most] = SAMPLES_RANGE;
+        let more = LogNormal::new(4.0, 2.0)
+            .map_or(0.0, |log_normal| log_normal.sample(&mut self.stream(Part::Count, device)));
+        least + (more as u32).min(most - least)
+    }
+
+    /// Test sample k of K belongs to the device that holds training sample ⌊(k + ½)/K · total⌋.
+    fn draw_test(&mut self, test_samples: usize) {
+        let total: u64 = self.counts.iter().copied().map(u64::from).sum();
+        let mut test = SampleBuffer::default();
+        let (mut drawn, mut before) = (0, 0);
+        for (device, &count) in self.counts.iter().enumerate() {
+            before += u64::from(count);
+            let wanted = (before as f64 / total as f64 * test_samples as f64 + 0.5) as usize;
+            self.append(device, Part::Test, wanted - drawn, &mut test);
+            drawn = wanted;
+        }
+        self.test = test;
+    }
+
+    /// Appends `count` samples of one device.
+    fn append(&self, device: usize, part: Part, count: usize, to: &mut SampleBuffer) {
+        if count == 0 {
+            return;
+        }
+        let (mut model, mut data) = (self.stream(Part::Model, device), self.stream(part, device));
         let mut normal = |mean: f64, std_dev: f64| {
             let z: f64 = StandardNormal.sample(&mut model);
             mean + std_dev * z
         };
-        let model_mean = normal(0.0, self.model_spread.sqrt());
-        let data_mean = normal(0.0, self.data_spread.sqrt());
-        let weights: Vec<f64> = (0..CLASSES * FEATURES).map(|_| normal(model_mean, 1.0)).collect();
-        let biases: Vec<f64> = (0..CLASSES).map(|_| normal(model_mean, 1.0)).collect();
-        let means: Vec<f64> = (0..FEATURES).map(|_| normal(data_mean, 1.0)).collect();
-        let spreads: Vec<f64> = (1..=FEATURES).map(|j| (j as f64).powf(-0.6)).collect();
+        let model_mean = normal(0.0, self.spread.model.sqrt());
+        let data_mean = normal(0.0, self.spread.data.sqrt());
+        let weights: [[f64; FEATURES]; CLASSES] =
+            std::array::from_fn(|_| std::array::from_fn(|_| normal(model_mean, 1.0)));
+        let biases: [f64; CLASSES] = std::array::from_fn(|_| normal(model_mean, 1.0));
+        let means: [f64; FEATURES] = std::array::from_fn(|_| normal(data_mean, 1.0));
+        let spreads: [f64; FEATURES] = std::array::from_fn(|j| ((j + 1) as f64).powf(-0.6));
         for _ in 0..count {
-            let start = to.features.len();
-            for (mean, spread) in means.iter().zip(&spreads) {
+            let sample: [f64; FEATURES] = std::array::from_fn(|j| {
                 let z: f64 = StandardNormal.sample(&mut data);
-                to.features.push((mean + spread * z) as f32);
-            }
-            let sample = &to.features[start..];
-            let score = |class: usize| -> f64 {
-                let row = &weights[class * FEATURES..][..FEATURES];
-                biases[class] + row.iter().zip(sample).map(|(w, &x)| w * f64::from(x)).sum::<f64>()
+                means[j] + spreads[j] * z
+            });
+            to.features.extend(sample.iter().map(|&x| x as f32));
+            let score = |class: usize| {
+                biases[class] + weights[class].iter().zip(&sample).map(|(w, x)| w * x).sum::<f64>()
             };
-            let label = (0..CLASSES).max_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0);
+            let scores: [f64; CLASSES] = std::array::from_fn(score);
+            let label = (0..CLASSES).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0);
             to.labels.push(label as u8);
         }
     }
 }
 
-impl Samples for SyntheticSamples {
-    fn len(&self) -> usize {
-        self.labels.len()
+impl Shards for Synthetic {
+    fn devices(&self) -> usize {
+        self.counts.len()
     }
 
-    fn write_batch(&self, positions: &[u32], features: &mut [f32], labels: &mut [u8]) {
-        for ((&position, row), label) in positions.iter().zip(features.chunks_exact_mut(FEATURES)).zip(labels)
-        {
-            let position = position as usize;
-            row.copy_from_slice(&self.features[position * FEATURES..][..FEATURES]);
-            *label = self.labels[position];
-        }
+    fn samples(&self, device: usize) -> usize {
+        self.counts.get(device).map_or(0, |&count| count as usize)
+    }
+
+    fn open(&self, device: usize, made: &mut SampleBuffer) {
+        made.clear();
+        self.append(device, Part::Train, self.samples(device), made);
+    }
+
+    fn write_batch(
+        &self,
+        _device: usize,
+        made: &SampleBuffer,
+        picks: &[u32],
+        features: &mut [f32],
+        labels: &mut [u8],
+    ) {
+        made.write(picks.iter().map(|&pick| pick as usize), features, labels);
+    }
+
+    fn test_samples(&self) -> usize {
+        self.test.labels.len()
+    }
+
+    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [u8]) {
+        self.test.write(first..first + labels.len(), features, labels);
     }
 }
 
@@ -87,39 +161,48 @@ impl Samples for SyntheticSamples {
 mod tests {
     use super::*;
     use crate::learner::{Learner, TrainKey};
-    use crate::network::Network;
-    use crate::nn::linear::Linear;
+    use crate::models::mlp::mlp;
     use crate::sgd::{SgdLearner, SgdSettings};
 
-    fn learner() -> SgdLearner<SyntheticSamples> {
-        let synthetic = Synthetic { model_spread: 0.0, data_spread: 0.0, seed: 5 };
-        let (mut train, mut test) = (SyntheticSamples::default(), SyntheticSamples::default());
-        let mut partition = Vec::new();
-        for device in 0..4 {
-            let first = train.len() as u32;
-            synthetic.append(device, 0, 7 + 40 * device as usize, &mut train);
-            synthetic.append(device, 1, 50, &mut test);
-            partition.push((first..train.len() as u32).collect());
-        }
-        let network = Network::new(vec![
-            Box::new(Linear::relu("fc1", FEATURES, 32)),
-            Box::new(Linear::new("fc2", 32, CLASSES)),
-        ]);
+    const ALIKE: Spread = Spread { model: 0.0, data: 0.0 };
+
+    fn learner() -> SgdLearner {
+        let data = Synthetic::new(ALIKE, 4, 200, 5).unwrap();
         let settings = SgdSettings { learning_rate: 0.05, batch: 32, iterations: 10 };
-        SgdLearner::new(network, (train, test), partition, settings).unwrap()
+        SgdLearner::new(mlp(FEATURES, 32, CLASSES), Box::new(data), settings).unwrap()
     }
 
     #[test]
     fn a_devices_data_is_its_own_and_repeats() {
-        let synthetic = Synthetic { model_spread: 1.0, data_spread: 1.0, seed: 5 };
+        let synthetic = Synthetic::new(Spread { model: 1.0, data: 1.0 }, 3, 0, 5).unwrap();
         let make = |device, part| {
-            let mut samples = SyntheticSamples::default();
+            let mut samples = SampleBuffer::default();
             synthetic.append(device, part, 20, &mut samples);
             samples
         };
-        assert_eq!(make(999_999, 0), make(999_999, 0));
-        assert_ne!(make(0, 0), make(1, 0));
-        assert_ne!(make(0, 0), make(0, 1));
+        assert_eq!(make(999_999, Part::Train), make(999_999, Part::Train));
+        assert_ne!(make(0, Part::Train), make(1, Part::Train));
+        assert_ne!(make(0, Part::Train), make(0, Part::Test));
+        // What a worker made for another device before does not matter.
+        let mut made = make(1, Part::Train);
+        synthetic.open(0, &mut made);
+        assert_eq!(made.labels.len(), synthetic.samples(0));
+        assert_eq!(made.features[..20 * FEATURES], make(0, Part::Train).features);
+    }
+
+    /// Test samples come from devices in proportion to what they hold, and as many as asked.
+    #[test]
+    fn a_million_devices_cost_a_count_each() {
+        let synthetic = Synthetic::new(ALIKE, 1_000_000, 500, 1).unwrap();
+        assert_eq!((synthetic.devices(), synthetic.test_samples()), (1_000_000, 500));
+        assert_eq!(synthetic.test.features.len(), 500 * FEATURES);
+        let [least, most] = SAMPLES_RANGE.map(|count| count as usize);
+        assert!((0..1_000_000).all(|device| (least..=most).contains(&synthetic.samples(device))));
+        let mean = (0..1_000_000).map(|device| synthetic.samples(device)).sum::<usize>() as f64 / 1e6;
+        // E[min(⌊L⌋, 4950)] + 50 for L log-normal(4, 2), by numerical integration: 351.6.
+        assert!((mean - 351.6).abs() < 3.0, "{mean}");
+        assert_eq!((synthetic.samples(1_000_000), synthetic.samples_max()), (0, most));
+        assert!(Synthetic::new(Spread { model: -1.0, data: 0.0 }, 1, 1, 1).is_err());
     }
 
     /// The update is a function of model, key and nothing else: not of what the worker did before.

@@ -5,9 +5,11 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::ValueEnum;
+use fedflip_learn::LearnError;
 use fedflip_learn::matmul::{Into, View, matmul};
-use fedflip_learn::models::{cnn, lstm, mobilenet};
+use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::network::Network;
+use fedflip_learn::task::Task;
 use serde::{Deserialize, Serialize};
 
 use super::print_json;
@@ -48,7 +50,7 @@ pub(super) fn run(args: &BenchArgs, output: &mut dyn Write) -> Result<(), CliErr
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = args.threads.map_or(processors, usize::from);
     let json = match args.model.as_slice() {
-        [model] => measure(*model, threads, args.secs),
+        [model] => measure(*model, threads, args.secs)?,
         [] => in_processes(BenchModel::value_variants(), threads, args.secs)?,
         models => in_processes(models, threads, args.secs)?,
     };
@@ -95,9 +97,9 @@ fn in_processes(models: &[BenchModel], threads: usize, secs: f64) -> Result<Benc
     Ok(all)
 }
 
-fn measure(model: BenchModel, threads: usize, secs: f64) -> BenchJson {
+fn measure(model: BenchModel, threads: usize, secs: f64) -> Result<BenchJson, LearnError> {
     let gemm_peak_gflops = gemm_peak_gflops(threads);
-    let network = network(model);
+    let network = task(model).network()?;
     let updates = on_threads(threads, secs, || {
         let mut client = Client::new(&network);
         move || client.update()
@@ -109,19 +111,19 @@ fn measure(model: BenchModel, threads: usize, secs: f64) -> BenchJson {
         share_of_peak: updates * gflop_per_update / gemm_peak_gflops,
         peak_mb: peak_mb(),
     };
-    BenchJson { threads, gemm_peak_gflops, models: vec![entry] }
+    Ok(BenchJson { threads, gemm_peak_gflops, models: vec![entry] })
 }
 
 fn name(model: BenchModel) -> String {
     model.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-fn network(model: BenchModel) -> Network<f32> {
+fn task(model: BenchModel) -> Task {
     match model {
-        BenchModel::MnistCnn => cnn::cnn(10),
-        BenchModel::MnistCnnWide => cnn::wide_cnn(10),
-        BenchModel::Cifar10Mobilenet => mobilenet::mobilenet(1.0, mobilenet::Norm::Group, 10),
-        BenchModel::ShakespeareLstm => lstm::shakespeare_lstm(),
+        BenchModel::MnistCnn => Task::MnistCnn { wide: false },
+        BenchModel::MnistCnnWide => Task::MnistCnn { wide: true },
+        BenchModel::Cifar10Mobilenet => Task::Cifar10Mobilenet { width: 1.0, norm: Norm::Group },
+        BenchModel::ShakespeareLstm => Task::ShakespeareLstm,
     }
 }
 

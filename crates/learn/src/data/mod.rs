@@ -7,7 +7,6 @@
 //! - [`load`]: files to a [`Dataset`], every byte checked.
 //! - [`dataset`]: samples held once and handed out as normalised batches.
 //! - [`idx`], [`cifar`], [`plays`], [`alphabet`]: one format each.
-//! - [`view`]: a part of a set as the numbered samples that local SGD takes.
 //! - [`sums`]: MD5; [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod alphabet;
@@ -21,7 +20,6 @@ pub mod idx;
 pub mod load;
 pub mod plays;
 pub mod sums;
-pub mod view;
 
 pub use catalogue::Name;
 pub use dataset::{Dataset, Split};

@@ -1,0 +1,51 @@
+//! Why a task cannot be had.
+
+use crate::data::DataError;
+use crate::error::LearnError;
+use crate::partition::PartitionError;
+use crate::task::Task;
+
+/// Why a task cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TaskError {
+    /// Not one of ours.
+    #[error("there is no task {name:?}")]
+    Unknown {
+        /// As given.
+        name: String,
+    },
+    /// Roles are for texts.
+    #[error("{task} has no roles to deal to devices")]
+    NoRoles {
+        /// Its name.
+        task: &'static str,
+    },
+    /// The data are not there, or not right.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// They cannot be shared as asked.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+    /// A setting out of range.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+}
+
+impl TaskError {
+    /// What to do.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unknown { name } => {
+                let near = Task::NAMES
+                    .into_iter()
+                    .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
+                format!("did you mean {}? The tasks are {}", near.unwrap_or_default(), Task::NAMES.join(", "))
+            }
+            Self::NoRoles { .. } => "share by dirichlet or iid; only shakespeare-lstm has roles".to_owned(),
+            Self::Data(error) => error.hint(),
+            Self::Partition(error) => error.hint(),
+            Self::Learn(error) => error.hint(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! How a task is shared out over devices and trained.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::data::{Dataset, Name, Split, load};
+use crate::partition::{self, Dirichlet, Partition, PartitionError};
+use crate::partitioned::Partitioned;
+use crate::sgd::{SgdLearner, SgdSettings};
+use crate::shards::Shards;
+use crate::synthetic::Synthetic;
+use crate::task::{Source, Task, TaskError};
+
+/// How samples come to devices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sharing {
+    /// Everybody has the same number, at random.
+    Iid,
+    /// Every class by shares of its own.
+    Dirichlet(Dirichlet),
+    /// Whole roles of the plays; for Shakespeare alone.
+    ByRole,
+}
+
+/// All that decides what devices learn from; a function of these and the data's files is all there is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TaskSettings {
+    /// What and by which network.
+    pub task: Task,
+    /// How many devices share the data.
+    pub devices: usize,
+    /// How; synthetic data are each device's own already, and this does not matter.
+    pub sharing: Sharing,
+    /// The most test samples that an evaluation takes.
+    pub test_samples_max: usize,
+    /// Of the made-up data, and of how samples come to devices.
+    pub data_seed: u64,
+    /// How devices train.
+    pub sgd: SgdSettings,
+}
+
+/// How many samples devices ended up with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharingReport {
+    /// Of all devices together.
+    pub samples: usize,
+    /// Of the device that has fewest.
+    pub fewest: usize,
+    /// Of the device that has most.
+    pub most: usize,
+    /// How many samples changed hands so that everybody has the minimum.
+    pub moved: usize,
+}
+
+impl TaskSettings {
+    /// The paper's settings of a task.
+    pub fn paper(task: Task, devices: usize) -> Self {
+        Self {
+            task,
+            devices,
+            sharing: Sharing::Dirichlet(Dirichlet { concentration: 0.8, min_samples: 32 }),
+            test_samples_max: if matches!(task, Task::Synthetic { .. }) { 2_000 } else { 10_000 },
+            data_seed: 1,
+            sgd: SgdSettings { learning_rate: task.learning_rate(), batch: 32, iterations: 10 },
+        }
+    }
+
+    /// Reads the data, shares them, and makes ready to train. `data_dir` is where `fedflip data get` puts
+    /// data sets.
+    pub fn learner(&self, data_dir: &Path) -> Result<(SgdLearner, SharingReport), TaskError> {
+        // What costs nothing to refuse is refused before files are read.
+        let (network, sgd) = (self.task.network()?, self.sgd.checked()?);
+        let (shards, moved): (Box<dyn Shards>, usize) = match self.task.source() {
+            Source::MadeUp(spread) => {
+                if self.devices == 0 {
+                    return Err(PartitionError::NoDevices.into());
+                }
+                let data = Synthetic::new(spread, self.devices, self.test_samples_max, self.data_seed)?;
+                (Box::new(data), 0)
+            }
+            Source::DataSet(name) => {
+                if self.sharing == Sharing::ByRole && name != Name::Shakespeare {
+                    return Err(TaskError::NoRoles { task: self.task.name() });
+                }
+                let dataset = Arc::new(load::load(name, data_dir)?);
+                let partition = self.partition(&dataset)?;
+                let moved = partition.moved();
+                (Box::new(Partitioned::new(dataset, partition, self.test_samples_max)), moved)
+            }
+        };
+        let counts = || (0..shards.devices()).map(|device| shards.samples(device));
+        let report = SharingReport {
+            samples: counts().sum(),
+            fewest: counts().min().unwrap_or(0),
+            most: counts().max().unwrap_or(0),
+            moved,
+        };
+        Ok((SgdLearner::new(network, shards, sgd)?, report))
+    }
+
+    fn partition(&self, dataset: &Dataset) -> Result<Partition, PartitionError> {
+        let (devices, seed) = (self.devices, self.data_seed);
+        match self.sharing {
+            Sharing::Iid => partition::iid(dataset.positions(Split::Train), devices, seed),
+            Sharing::Dirichlet(recipe) => {
+                let labelled = dataset.positions(Split::Train).map(|at| (at, dataset.label(at)));
+                partition::dirichlet(labelled, devices, recipe, seed)
+            }
+            Sharing::ByRole => partition::by_role(dataset.ranges(Split::Train), devices, seed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::Learner;
+
+    fn synthetic(devices: usize) -> TaskSettings {
+        TaskSettings::paper("synthetic".parse().unwrap(), devices)
+    }
+
+    #[test]
+    fn the_papers_settings() {
+        for name in Task::NAMES {
+            let task: Task = name.parse().unwrap();
+            let TaskSettings { sharing, sgd, .. } = TaskSettings::paper(task, 100);
+            let Sharing::Dirichlet(Dirichlet { concentration, .. }) = sharing else { panic!("{sharing:?}") };
+            let rate = if name == "shakespeare-lstm" { 0.8 } else { 0.01 };
+            assert_eq!((concentration, sgd.batch, sgd.iterations, sgd.learning_rate), (0.8, 32, 10, rate));
+        }
+    }
+
+    #[test]
+    fn synthetic_needs_no_files_and_reports_its_sizes() {
+        let (learner, report) = synthetic(30).learner(Path::new("nowhere")).unwrap();
+        let sizes: Vec<usize> = (0..30).map(|device| learner.samples(device)).collect();
+        assert_eq!(learner.devices(), 30);
+        assert_eq!(
+            report,
+            SharingReport {
+                samples: sizes.iter().sum(),
+                fewest: *sizes.iter().min().unwrap(),
+                most: *sizes.iter().max().unwrap(),
+                moved: 0
+            }
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_said_before_files_are_read() {
+        let refused = |settings: TaskSettings| match settings.learner(Path::new("nowhere")) {
+            Ok(_) => panic!("{settings:?} was taken"),
+            Err(error) => error.to_string() + ": " + &error.hint(),
+        };
+        assert!(refused(synthetic(0)).contains("no devices"));
+        let mut settings = TaskSettings::paper("mnist-cnn".parse().unwrap(), 10);
+        assert!(refused(settings).contains("fedflip data get mnist"));
+        settings.sharing = Sharing::ByRole;
+        assert!(refused(settings).contains("mnist-cnn has no roles"));
+        settings.sgd.batch = 0;
+        assert!(refused(settings).contains("batch"));
+    }
+}
