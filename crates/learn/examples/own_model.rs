@@ -3,8 +3,10 @@
 //! Here it is a straight line, y = a·x + b, fitted by gradient descent on points that only their device has.
 //! `cargo run --example own_model`
 
+use std::ops::Range;
+
 use fedflip_fleet::ModelVector;
-use fedflip_learn::{LearnError, Learner, Metrics, TrainKey};
+use fedflip_learn::{LearnError, Learner, Metrics, Score, TrainKey};
 
 /// Points of each device, scattered around y = 3x − 1.
 struct Line {
@@ -67,10 +69,18 @@ impl Learner for Line {
         Ok(self.loss(model, key.device))
     }
 
-    fn evaluate(&self, _: &mut (), model: &[f32]) -> Result<Metrics, LearnError> {
-        let devices = self.devices();
-        let loss = (0..devices).map(|device| self.loss(model, device)).sum::<f64>() / devices as f64;
-        Ok(Metrics { loss, accuracy: if loss < 0.01 { 1.0 } else { 0.0 } })
+    /// All points of a device are one test sample here: losses are summed, and then divided by the devices.
+    fn test_samples(&self) -> usize {
+        self.devices()
+    }
+
+    fn score(&self, _: &mut (), model: &[f32], devices: Range<usize>) -> Result<Score, LearnError> {
+        let mut score = Score::default();
+        for device in devices {
+            let loss = self.loss(model, device);
+            score += Score { loss_sum: loss, correct: usize::from(loss < 0.01) };
+        }
+        Ok(score)
     }
 }
 

@@ -1,8 +1,15 @@
 //! The seam to the rest: what the round engine asks of whoever trains.
 
+use std::ops::Range;
+
 use fedflip_fleet::ModelVector;
 
 use crate::error::LearnError;
+pub use crate::network::Score;
+
+/// Test samples that are scored in one go. An evaluation adds up the scores of such pieces in order, so its
+/// bytes do not depend on who scored which.
+pub const SCORED_TOGETHER: usize = 256;
 
 /// Which local training this is: together with model and device it determines the update to the byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +57,47 @@ pub trait Learner: Sync {
         key: TrainKey,
         update: &mut [f32],
     ) -> Result<f64, LearnError>;
-    /// Scores `model` on the test data.
-    fn evaluate(&self, worker: &mut Self::Worker, model: &[f32]) -> Result<Metrics, LearnError>;
+    /// How many test samples there are.
+    fn test_samples(&self) -> usize;
+    /// Scores `model` on some of the test samples.
+    fn score(
+        &self,
+        worker: &mut Self::Worker,
+        model: &[f32],
+        samples: Range<usize>,
+    ) -> Result<Score, LearnError>;
+    /// Scores `model` on all of them.
+    fn evaluate(&self, worker: &mut Self::Worker, model: &[f32]) -> Result<Metrics, LearnError> {
+        let mut total = Score::default();
+        for piece in pieces(self.test_samples()) {
+            total += self.score(worker, model, piece)?;
+        }
+        total.metrics(self.test_samples())
+    }
+}
+
+/// The pieces of an evaluation, in order.
+pub fn pieces(test_samples: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..test_samples)
+        .step_by(SCORED_TOGETHER)
+        .map(move |first| first..(first + SCORED_TOGETHER).min(test_samples))
+}
+
+impl std::ops::AddAssign for Score {
+    fn add_assign(&mut self, other: Self) {
+        self.loss_sum += other.loss_sum;
+        self.correct += other.correct;
+    }
+}
+
+impl Score {
+    /// Per sample, if the loss is a number.
+    pub fn metrics(self, samples: usize) -> Result<Metrics, LearnError> {
+        let count = samples.max(1) as f64;
+        let loss = self.loss_sum / count;
+        if !loss.is_finite() {
+            return Err(LearnError::NotFinite { value: loss });
+        }
+        Ok(Metrics { loss, accuracy: self.correct as f64 / count })
+    }
 }

@@ -35,4 +35,4 @@ pub mod synthetic;
 pub mod task;
 
 pub use error::LearnError;
-pub use learner::{Learner, Metrics, TrainKey};
+pub use learner::{Learner, Metrics, Score, TrainKey};

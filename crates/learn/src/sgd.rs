@@ -1,12 +1,14 @@
 //! Local SGD with a [`Network`] on [`Shards`]: the learner that all of the paper's tasks use.
 
+use std::ops::Range;
+
 use fedflip_fleet::{ModelVector, Purpose, StreamKey};
 use rand::RngExt;
 use rand_distr::{Distribution, Normal};
 
 use crate::error::LearnError;
 use crate::layer::Init;
-use crate::learner::{Learner, Metrics, TrainKey};
+use crate::learner::{Learner, Score, TrainKey};
 use crate::network::{Buffers, Network};
 use crate::shards::{SampleBuffer, Shards};
 
@@ -155,6 +157,10 @@ impl Learner for SgdLearner {
         if samples == 0 {
             return Err(LearnError::NoSamples { device });
         }
+        if self.settings.iterations == 0 {
+            update.fill(0.0);
+            return Ok(0.0);
+        }
         let mut stream = StreamKey { seed, purpose: Purpose::Batches, round }.device(device as u64);
         let SgdWorker { buffers, params, labels, made, picks, order } = worker;
         params.copy_from_slice(model);
@@ -189,27 +195,29 @@ impl Learner for SgdLearner {
             let iteration = self.settings.iterations;
             return Err(LearnError::Diverged { device, iteration, what: "the model", value: f64::NAN });
         }
-        Ok(loss_sum / self.settings.iterations.max(1) as f64)
+        Ok(loss_sum / self.settings.iterations as f64)
     }
 
-    fn evaluate(&self, worker: &mut SgdWorker, model: &[f32]) -> Result<Metrics, LearnError> {
+    fn test_samples(&self) -> usize {
+        self.shards.test_samples()
+    }
+
+    fn score(
+        &self,
+        worker: &mut SgdWorker,
+        model: &[f32],
+        samples: Range<usize>,
+    ) -> Result<Score, LearnError> {
         self.check_len(model)?;
-        let (mut loss_sum, mut correct) = (0.0, 0);
-        let total = self.shards.test_samples();
+        let mut total = Score::default();
         let batch_max = worker.labels.len();
-        for first in (0..total).step_by(batch_max) {
-            let batch = batch_max.min(total - first);
+        for first in samples.clone().step_by(batch_max) {
+            let batch = batch_max.min(samples.end - first);
             let labels = &mut worker.labels[..batch];
             let features = &mut worker.buffers.input()[..batch * self.network.input_len()];
             self.shards.write_test_batch(first, features, labels);
-            let score = self.network.evaluate(model, &mut worker.buffers, labels);
-            loss_sum += score.loss_sum;
-            correct += score.correct;
+            total += self.network.evaluate(model, &mut worker.buffers, labels);
         }
-        let loss = loss_sum / total.max(1) as f64;
-        if !loss.is_finite() {
-            return Err(LearnError::NotFinite { value: loss });
-        }
-        Ok(Metrics { loss, accuracy: correct as f64 / total.max(1) as f64 })
+        Ok(total)
     }
 }
