@@ -106,39 +106,65 @@ pub struct Allocation {
     pub shares: Vec<Share>,
 }
 
-/// The jobs of a cohort of positions in `fleet`.
-pub fn jobs<'a>(fleet: &'a Fleet, cohort: &'a [usize]) -> impl Iterator<Item = Job> + Clone + 'a {
-    cohort.iter().map(|&n| Job { compute_secs: fleet.compute_secs()[n], load_mbit: fleet.comm_secs()[n] })
+/// A device that takes part, and what it has to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entrant {
+    /// Position in the fleet.
+    pub device: usize,
+    /// As it is in this round.
+    pub job: Job,
 }
 
-/// The adaptive allocation: all finish together, in the shortest possible round.
-pub fn allocate(fleet: &Fleet, cohort: &[usize], band: Mbps) -> Allocation {
-    let finish = finish_together(jobs(fleet, cohort), band);
-    let shares = cohort.iter().zip(jobs(fleet, cohort)).map(|(&device, job)| Share {
-        device,
-        mbps: finish.share_mbps(job),
-        compute_secs: job.compute_secs,
-        upload_secs: if job.load_mbit > 0.0 { finish.upload_secs(job.compute_secs) } else { 0.0 },
-    });
-    Allocation { round_secs: finish.round_secs(), shares: shares.collect() }
+/// How the band is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Division {
+    /// So that all finish together: the shortest possible round.
+    #[default]
+    Adaptive,
+    /// The baseline: everybody gets the same share, and the last one to finish ends the round.
+    Equal,
 }
 
-/// The baseline: everybody gets the same share, and the last one to finish ends the round.
-pub fn allocate_equal(fleet: &Fleet, cohort: &[usize], band: Mbps) -> Allocation {
-    let mbps = band.get() / cohort.len().max(1) as f64;
-    let shares: Vec<Share> = cohort
-        .iter()
-        .zip(jobs(fleet, cohort))
-        .map(|(&device, job)| Share {
-            device,
-            mbps,
-            compute_secs: job.compute_secs,
-            upload_secs: job.load_mbit / mbps,
-        })
-        .collect();
-    let round_secs =
-        shares.iter().fold(0.0_f64, |last, share| last.max(share.compute_secs + share.upload_secs));
-    Allocation { round_secs, shares }
+/// The jobs of a cohort of positions in `fleet`, by the fleet's own numbers.
+pub fn entrants<'a>(fleet: &'a Fleet, cohort: &'a [usize]) -> impl Iterator<Item = Entrant> + Clone + 'a {
+    cohort.iter().map(|&device| {
+        let (compute_secs, load_mbit) = (fleet.compute_secs()[device], fleet.comm_secs()[device]);
+        Entrant { device, job: Job { compute_secs, load_mbit } }
+    })
+}
+
+/// Divides the band among a cohort of positions in `fleet`, by the fleet's own numbers.
+pub fn allocate(fleet: &Fleet, cohort: &[usize], band: Mbps, division: Division) -> Allocation {
+    divide(entrants(fleet, cohort), band, division)
+}
+
+/// Divides the band among those who take part.
+pub fn divide(entrants: impl Iterator<Item = Entrant> + Clone, band: Mbps, division: Division) -> Allocation {
+    match division {
+        Division::Adaptive => {
+            let finish = finish_together(entrants.clone().map(|entrant| entrant.job), band);
+            let shares = entrants.map(|Entrant { device, job }| Share {
+                device,
+                mbps: finish.share_mbps(job),
+                compute_secs: job.compute_secs,
+                upload_secs: if job.load_mbit > 0.0 { finish.upload_secs(job.compute_secs) } else { 0.0 },
+            });
+            Allocation { round_secs: finish.round_secs(), shares: shares.collect() }
+        }
+        Division::Equal => {
+            let mbps = band.get() / entrants.clone().count().max(1) as f64;
+            let shares = entrants.map(|Entrant { device, job }| Share {
+                device,
+                mbps,
+                compute_secs: job.compute_secs,
+                upload_secs: job.load_mbit / mbps,
+            });
+            let shares: Vec<Share> = shares.collect();
+            let round_secs =
+                shares.iter().fold(0.0_f64, |last, share| last.max(share.compute_secs + share.upload_secs));
+            Allocation { round_secs, shares }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Columns, assert_close, golden, mbps};
-use fedflip_fleet::bandwidth::{allocate, allocate_equal};
+use fedflip_fleet::bandwidth::{Division, allocate};
 use fedflip_plan::constants::{NoiseAndRounds, fit, from_pilots};
 use fedflip_plan::round_time::{ExpectedMax, expected_bandwidth_secs, theorem2_bound_secs};
 use fedflip_plan::solve::{Search, sampled};
@@ -124,7 +124,9 @@ fn sampled_is_no_worse_than_the_best_that_scipy_found() {
         let fleet = problem.fleet();
         let enumerated = |q: &[f64]| {
             let mean: f64 = common::cohorts(q)
-                .map(|(chance, cohort)| chance * allocate(fleet, &cohort, problem.band()).round_secs)
+                .map(|(chance, cohort)| {
+                    chance * allocate(fleet, &cohort, problem.band(), Division::Adaptive).round_secs
+                })
                 .sum();
             problem.rounds(q).unwrap() * mean
         };
@@ -175,12 +177,12 @@ fn round_times_are_the_enumerated_ones() {
         let problem = Problem::new(&fleet, band, Constants::new(1.0, 1e9).unwrap()).unwrap();
         assert_close("Σ q c", problem.linear_bound_secs(&case.q), case.linear_bound, 1e-9);
 
-        let round = allocate(&fleet, &case.cohort, band);
+        let round = allocate(&fleet, &case.cohort, band, Division::Adaptive);
         assert_close("T̂", round.round_secs, case.round_secs, 1e-9);
         for (share, &expected) in round.shares.iter().zip(&case.mbps) {
             assert_close("share", share.mbps, expected, 1e-9);
         }
-        let equal = allocate_equal(&fleet, &case.cohort, band);
+        let equal = allocate(&fleet, &case.cohort, band, Division::Equal);
         assert_close("equal split", equal.round_secs, case.equal_round_secs, 1e-9);
 
         let mean = monte_carlo::round_secs(&fleet, &case.q, band, 1, 20_000);

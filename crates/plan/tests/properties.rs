@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Columns, any_columns, assert_close, cohorts, mbps};
-use fedflip_fleet::bandwidth::allocate;
+use fedflip_fleet::bandwidth::{Division, allocate};
 use fedflip_plan::round_time::theorem2_bound_secs;
 use fedflip_plan::solve::Search;
 use fedflip_plan::{Constants, PlanError, PlanStatus, Problem, Scheme, Settings, monte_carlo, solve};
@@ -33,7 +33,7 @@ proptest! {
     ) {
         let (fleet, band, q) = (columns.fleet(), mbps(f), &q[..columns.samples.len()]);
         let mean: f64 =
-            cohorts(q).map(|(chance, cohort)| chance * allocate(&fleet, &cohort, band).round_secs).sum();
+            cohorts(q).map(|(chance, cohort)| chance * allocate(&fleet, &cohort, band, Division::Adaptive).round_secs).sum();
         let first = theorem2_bound_secs(&fleet, q, band);
         let second = Problem::new(&fleet, band, Constants::new(1.0, 1e9).unwrap()).unwrap().linear_bound_secs(q);
         prop_assert!(mean <= first * (1.0 + 1e-12), "{mean} > {first}");

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fedflip_fleet::bandwidth::{allocate, allocate_equal};
+use fedflip_fleet::bandwidth::{Division, allocate};
 use serde::Serialize;
 
 use super::print_json;
@@ -27,8 +27,8 @@ struct ShareJson<'a> {
 
 pub(super) fn run(settings: &AllocateSettings, output: &mut dyn Write) -> Result<(), CliError> {
     let AllocateSettings { fleet, cohort, band, .. } = settings;
-    let adaptive = allocate(fleet, cohort, *band);
-    let equal = allocate_equal(fleet, cohort, *band);
+    let adaptive = allocate(fleet, cohort, *band, Division::Adaptive);
+    let equal = allocate(fleet, cohort, *band, Division::Equal);
     let (allocation, other) = if settings.equal { (equal, adaptive) } else { (adaptive, equal) };
     let shares = allocation.shares.iter().map(|share| ShareJson {
         device: share.device,

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fedflip_fleet::bandwidth;
+use fedflip_fleet::bandwidth::{self, Division};
 use fedflip_plan::{Interval, PlanStatus, Problem, Scheme, problem};
 
 use super::groups;
@@ -204,7 +204,8 @@ fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
         && total_secs > 0.0
     {
         let everybody: Vec<usize> = (0..fleet.len()).collect();
-        let round_secs = bandwidth::allocate(fleet, &everybody, problem.band()).round_secs;
+        let round_secs =
+            bandwidth::allocate(fleet, &everybody, problem.band(), Division::Adaptive).round_secs;
         writeln!(
             output,
             "               With everybody in: {} rounds × {} = {}, {} × this plan.",

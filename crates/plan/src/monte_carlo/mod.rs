@@ -62,7 +62,7 @@ pub fn round_secs(fleet: &Fleet, q: &[f64], band: Mbps, seed: u64, draws: u64) -
         let key = StreamKey { seed, purpose: Purpose::RoundTime, round: draw };
         cohorts.draw(&mut key.shared(), &mut cohort);
         jobs.clear();
-        jobs.extend(bandwidth::jobs(fleet, &cohort));
+        jobs.extend(bandwidth::entrants(fleet, &cohort).map(|entrant| entrant.job));
         let gap_secs = gap_secs(jobs.iter().copied(), band);
         let deviation = gap_secs - mean;
         mean += deviation / (draw + 1) as f64;
