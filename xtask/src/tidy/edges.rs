@@ -13,6 +13,7 @@ use super::tree::Tree;
 const HEIGHTS: &[(&str, u32)] = &[
     ("fedflip-fleet", 0),
     ("fedflip-plan", 1),
+    ("fedflip-record", 1),
     ("fedflip-learn", 2),
     ("fedflip-engine", 3),
     ("fedflip-sim", 4),

@@ -1,0 +1,206 @@
+//! A run's folder: who may write, what is on the disk when, and where to go on.
+//!
+//! | file | |
+//! |---|---|
+//! | `run.toml` | the resolved scenario: all that decides the bytes of the other files |
+//! | `fleet.csv`, `plan.csv` | the fleet with the data's sample counts; q and a/q of each device |
+//! | `records.jsonl` | the records, see [`crate::schema`] |
+//! | `model.safetensors` | the model at the end |
+//! | `checkpoint/` | the last two checkpoints |
+//! | `host.json` | what belongs to the machine and not to the run |
+//! | `.lock` | held by the process that writes |
+//!
+//! A checkpoint is written only when the records before it are on the disk, so the newest whole checkpoint
+//! always has its records; what was recorded after it is cut off and comes again, to the byte. At the end the
+//! order is: checkpoint, model, last line. A run that was killed in between ends again, in the same way.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use crate::atomic;
+use crate::checkpoint::{Checkpoint, Mark};
+use crate::error::RecordError;
+use crate::reader;
+use crate::schema::{End, Header, Line, Round};
+use crate::writer::RecordWriter;
+
+/// The scenario.
+pub const RUN: &str = "run.toml";
+/// The devices.
+pub const FLEET: &str = "fleet.csv";
+/// Their q.
+pub const PLAN: &str = "plan.csv";
+/// The records.
+pub const RECORDS: &str = "records.jsonl";
+/// The model.
+pub const MODEL: &str = "model.safetensors";
+/// What belongs to the machine.
+pub const HOST: &str = "host.json";
+
+const SLOTS: [&str; 2] = ["checkpoint/a", "checkpoint/b"];
+
+/// What a run's folder starts with.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// Of `run.toml`.
+    pub run: String,
+    /// Of `fleet.csv`.
+    pub fleet: Vec<u8>,
+    /// Of `plan.csv`.
+    pub plan: Vec<u8>,
+    /// The first line of the records.
+    pub header: Header,
+}
+
+/// Where a run begins.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    /// At the first round.
+    New,
+    /// After a checkpoint.
+    After(Checkpoint),
+    /// Not at all: it has ended.
+    Ended(End),
+}
+
+/// A folder that this process writes to.
+#[derive(Debug)]
+pub struct RunFolder {
+    folder: PathBuf,
+    writer: RecordWriter,
+    /// Where the next checkpoint goes: the older one's place.
+    next_slot: usize,
+    _lock: File,
+}
+
+impl RunFolder {
+    /// Opens a folder for a run. With `resume` it may hold a run of the same scenario, which goes on.
+    pub fn open(folder: &Path, contents: &Contents, resume: bool) -> Result<(Self, Start), RecordError> {
+        let name = || folder.display().to_string();
+        let checkpoints = folder.join("checkpoint");
+        fs::create_dir_all(&checkpoints).map_err(RecordError::io(&checkpoints, "cannot be made"))?;
+        let lock = lock(folder)?;
+        let run = folder.join(RUN);
+        let known = run.try_exists().map_err(RecordError::io(&run, "cannot be read"))?;
+        if known && !resume {
+            return Err(RecordError::Occupied { folder: name() });
+        }
+        let (writer, next_slot, start) = if known {
+            let before = fs::read_to_string(&run).map_err(RecordError::io(&run, "cannot be read"))?;
+            if let Some(difference) = first_difference(&before, &contents.run) {
+                return Err(RecordError::OtherScenario { folder: name(), difference });
+            }
+            resumed(folder, &contents.header)?
+        } else {
+            atomic::write(&folder.join(FLEET), &contents.fleet)?;
+            atomic::write(&folder.join(PLAN), &contents.plan)?;
+            // The last one: what has a run.toml has the others.
+            atomic::write(&run, contents.run.as_bytes())?;
+            (begun(folder, &contents.header)?, 0, Start::New)
+        };
+        Ok((Self { folder: folder.to_owned(), writer, next_slot, _lock: lock }, start))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Appends a round.
+    pub fn append(&mut self, round: Round) -> Result<(), RecordError> {
+        self.writer.append(&Line::Round(round))
+    }
+
+    /// Lets readers see what was appended.
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        self.writer.flush()
+    }
+
+    /// Brings the records to the disk, and then a checkpoint that knows how far they had come.
+    pub fn checkpoint(&mut self, mut checkpoint: Checkpoint) -> Result<(), RecordError> {
+        checkpoint.records = self.writer.sync()?;
+        atomic::write(&self.folder.join(SLOTS[self.next_slot]), &checkpoint.to_bytes())?;
+        self.next_slot = 1 - self.next_slot;
+        Ok(())
+    }
+
+    /// Ends a run whose last checkpoint has been written.
+    pub fn end(mut self, end: End, model: &[u8]) -> Result<(), RecordError> {
+        atomic::write(&self.folder.join(MODEL), model)?;
+        self.writer.append(&Line::End(end))?;
+        self.writer.sync()?;
+        Ok(())
+    }
+
+    /// Replaces a file beside the records.
+    pub fn write(&self, file: &str, content: &[u8]) -> Result<(), RecordError> {
+        atomic::write(&self.folder.join(file), content)
+    }
+}
+
+fn lock(folder: &Path) -> Result<File, RecordError> {
+    let path = folder.join(".lock");
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(RecordError::io(&path, "cannot be written"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(RecordError::Locked { folder: folder.display().to_string() }),
+        Err(TryLockError::Error(error)) => Err(RecordError::io(&path, "cannot be locked")(error)),
+    }
+}
+
+fn begun(folder: &Path, header: &Header) -> Result<RecordWriter, RecordError> {
+    let mut writer = RecordWriter::create(&folder.join(RECORDS))?;
+    writer.append(&Line::Header(header.clone()))?;
+    writer.flush()?;
+    Ok(writer)
+}
+
+/// Goes on after the newest checkpoint that is whole and has its records, or from the beginning.
+fn resumed(folder: &Path, header: &Header) -> Result<(RecordWriter, usize, Start), RecordError> {
+    let records = folder.join(RECORDS);
+    if let Ok(read) = reader::read(&records)
+        && let Some(end) = read.end
+        && folder.join(MODEL).is_file()
+    {
+        let bytes = fs::read(&records).map_err(RecordError::io(&records, "cannot be read"))?;
+        let mark = Mark { bytes: bytes.len() as u64, crc: crc32fast::hash(&bytes) };
+        if let Some(writer) = RecordWriter::resume(&records, mark)? {
+            return Ok((writer, 0, Start::Ended(end)));
+        }
+    }
+    let mut whole: Vec<(usize, Checkpoint)> = SLOTS
+        .iter()
+        .enumerate()
+        .filter_map(|(slot, name)| {
+            let bytes = fs::read(folder.join(name)).ok()?;
+            Some((slot, Checkpoint::from_bytes(&bytes)?))
+        })
+        .collect();
+    whole.sort_by_key(|(_, checkpoint)| std::cmp::Reverse(checkpoint.round));
+    for (slot, checkpoint) in whole {
+        if let Some(writer) = RecordWriter::resume(&records, checkpoint.records)? {
+            return Ok((writer, 1 - slot, Start::After(checkpoint)));
+        }
+    }
+    Ok((begun(folder, header)?, 0, Start::New))
+}
+
+/// The first line in which two texts differ, as a sentence.
+fn first_difference(before: &str, now: &str) -> Option<String> {
+    if before == now {
+        return None;
+    }
+    let (mut old, mut new) = (before.lines(), now.lines());
+    loop {
+        match (old.next(), new.next()) {
+            (Some(a), Some(b)) if a == b => {}
+            (None, None) => return Some("line ends differ".to_owned()),
+            (a, b) => {
+                let quoted =
+                    |line: Option<&str>| line.map_or("nothing".to_owned(), |line| format!("`{line}`"));
+                return Some(format!("it has {}, where this one has {}", quoted(a), quoted(b)));
+            }
+        }
+    }
+}

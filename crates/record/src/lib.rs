@@ -1,0 +1,29 @@
+//! What a run leaves behind: its records, its checkpoints, and the folder that holds them.
+//!
+//! Records are the truth: reports read nothing else. They hold virtual time only, so that equal scenarios
+//! and seeds give equal bytes; what belongs to the machine goes into `host.json`.
+//!
+//! # Layout
+//!
+//! - [`schema`]: the lines of `records.jsonl` and their version.
+//! - [`writer`]: appending them; [`reader`]: reading them back, also while they are being written.
+//! - [`checkpoint`]: where a run can go on from, as bytes that show any damage.
+//! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
+//! - [`atomic`]: files that are there whole or not at all.
+//! - [`summary`]: a run in a few numbers.
+//! - [`error`]: one enum for all that can be wrong, each with a hint.
+
+pub mod atomic;
+pub mod checkpoint;
+pub mod error;
+pub mod folder;
+pub mod reader;
+pub mod schema;
+pub mod summary;
+pub mod writer;
+
+pub use checkpoint::Checkpoint;
+pub use error::RecordError;
+pub use folder::{RunFolder, Start};
+pub use schema::{End, EndReason, Header, Line, Lost, Round};
+pub use summary::Summary;

@@ -1,0 +1,116 @@
+//! The lines of `records.jsonl`: a header, a line a round, and at last why the run ended.
+
+use serde::{Deserialize, Serialize};
+
+/// Of the format. Readers refuse others than theirs; writers change it with the meaning of any field.
+pub const VERSION: u32 = 1;
+
+/// A line of records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Line {
+    /// The first one.
+    Header(Header),
+    /// One a round.
+    Round(Round),
+    /// The last one of a run that has ended; a run that was interrupted has none.
+    End(End),
+}
+
+/// What the records are of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What wrote them.
+    pub fedflip: String,
+    /// Of the task, such as `mnist-cnn`.
+    pub task: String,
+    /// How q was chosen, such as `exact`.
+    pub scheme: String,
+    /// Of the run.
+    pub seed: u64,
+    /// How many devices there are.
+    pub devices: usize,
+    /// Of the model.
+    pub parameters: usize,
+    /// Of the band, in Mbit/s.
+    pub bandwidth_mbps: f64,
+    /// At which the run ends.
+    pub target_accuracy: Option<f64>,
+    /// What the plan expects of a round: Σ q.
+    pub expected_participants: f64,
+    /// How many rounds the plan expects, where it has constants.
+    pub expected_rounds: Option<f64>,
+    /// What the plan expects of a round, in seconds: E[T̂].
+    pub expected_round_secs: Option<f64>,
+}
+
+/// A round, after it is over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Counted from 1.
+    pub round: u64,
+    /// Virtual time at its start.
+    pub start_secs: f64,
+    /// How long it took.
+    pub round_secs: f64,
+    /// Positions of those who took part, ascending; nobody in an empty round.
+    pub cohort: Vec<usize>,
+    /// Their shares of the band, in Mbit/s.
+    pub mbps: Vec<f32>,
+    /// How long they computed and sent, where that is not what the fleet says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compute_secs: Vec<f32>,
+    /// See `compute_secs`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upload_secs: Vec<f32>,
+    /// Those who took part and did not report: the round's step is biased by them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<Lost>,
+    /// Mean loss of the local training; none in a round without updates.
+    pub train_loss: Option<f64>,
+    /// Of the model after the round, on the test samples, where it was evaluated.
+    pub loss: Option<f64>,
+    /// See `loss`.
+    pub accuracy: Option<f64>,
+}
+
+/// A device that took part and did not report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// Position in the fleet.
+    pub device: usize,
+    /// Such as `vanished` or `deadline`.
+    pub reason: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// Why.
+    pub reason: EndReason,
+    /// Rounds in all.
+    pub rounds: u64,
+    /// Virtual time in all.
+    pub secs: f64,
+    /// More about it, where there is more to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The target accuracy was reached.
+    TargetAccuracy,
+    /// The target loss was reached: a pilot.
+    TargetLoss,
+    /// So many rounds were allowed.
+    RoundsMax,
+    /// So much virtual time was allowed.
+    VirtualTimeMax,
+    /// The model left the numbers.
+    Diverged,
+}

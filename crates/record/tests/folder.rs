@@ -1,0 +1,167 @@
+//! A run's folder through everything that may happen to it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+
+use fedflip_record::checkpoint::Mark;
+use fedflip_record::folder::{Contents, MODEL, RECORDS};
+use fedflip_record::schema::VERSION;
+use fedflip_record::{Checkpoint, End, EndReason, Header, Round, RunFolder, Start, Summary, reader};
+
+fn contents(run: &str) -> Contents {
+    let header = Header {
+        version: VERSION,
+        fedflip: "0".to_owned(),
+        task: "synthetic".to_owned(),
+        scheme: "exact".to_owned(),
+        seed: 1,
+        devices: 3,
+        parameters: 2,
+        bandwidth_mbps: 100.0,
+        target_accuracy: Some(0.5),
+        expected_participants: 1.5,
+        expected_rounds: None,
+        expected_round_secs: None,
+    };
+    Contents { run: run.to_owned(), fleet: b"fleet".to_vec(), plan: b"plan".to_vec(), header }
+}
+
+fn open(folder: &Path, resume: bool) -> Result<(RunFolder, Start), String> {
+    RunFolder::open(folder, &contents("seed = 1\n"), resume).map_err(|error| error.to_string())
+}
+
+fn round(round: u64) -> Round {
+    let cohort = (0..round as usize % 3).collect();
+    Round { round, start_secs: round as f64 / 3.0, round_secs: 1.0 / 3.0, cohort, ..Round::default() }
+}
+
+fn checkpoint(round: u64) -> Checkpoint {
+    let vectors = vec![vec![round as f32; 2]];
+    Checkpoint { round, secs: 0.1 * round as f64, evaluated: None, records: Mark::default(), vectors }
+}
+
+const END: End = End { reason: EndReason::RoundsMax, rounds: 9, secs: 3.0, detail: None };
+
+/// Nine rounds with a checkpoint after each third one, beginning after `from`.
+fn go_on(mut folder: RunFolder, from: u64) {
+    for number in from + 1..=9 {
+        folder.append(round(number)).unwrap();
+        if number % 3 == 0 {
+            folder.checkpoint(checkpoint(number)).unwrap();
+        }
+    }
+    folder.end(END, b"model").unwrap();
+}
+
+#[test]
+fn a_run_from_beginning_to_end() {
+    let desk = tempfile::tempdir().unwrap();
+    let (folder, start) = open(desk.path(), false).unwrap();
+    assert_eq!(start, Start::New);
+    assert!(open(desk.path(), true).unwrap_err().contains("another fedflip"));
+    go_on(folder, 0);
+    let records = reader::read(&desk.path().join(RECORDS)).unwrap();
+    assert_eq!(records.rounds, (1..=9).map(round).collect::<Vec<_>>());
+    assert_eq!(records.end, Some(END));
+    let summary = Summary::of(&records);
+    assert_eq!((summary.rounds, summary.empty_rounds, summary.mean_participants), (9, 3, 1.0));
+    assert_eq!((summary.end, summary.reached()), (Some(EndReason::RoundsMax), false));
+
+    assert!(open(desk.path(), false).unwrap_err().contains("already"));
+    assert_eq!(open(desk.path(), true).unwrap().1, Start::Ended(END));
+    let other = RunFolder::open(desk.path(), &contents("seed = 2\n"), true).unwrap_err().to_string();
+    assert!(other.contains("`seed = 1`, where this one has `seed = 2`"), "{other}");
+}
+
+/// Whatever happened after a checkpoint, and to the newest one, the same bytes come out in the end.
+#[test]
+fn records_go_on_to_the_same_bytes() {
+    let undisturbed = tempfile::tempdir().unwrap();
+    go_on(open(undisturbed.path(), false).unwrap().0, 0);
+    let expected = fs::read(undisturbed.path().join(RECORDS)).unwrap();
+    for stop in 0..=9 {
+        for damage in ["nothing", "a torn line", "the newest checkpoint", "both checkpoints", "lost records"]
+        {
+            let desk = tempfile::tempdir().unwrap();
+            let (mut folder, _) = open(desk.path(), false).unwrap();
+            for number in 1..=stop {
+                folder.append(round(number)).unwrap();
+                if number % 3 == 0 {
+                    folder.checkpoint(checkpoint(number)).unwrap();
+                }
+            }
+            folder.flush().unwrap();
+            drop(folder);
+            let records = desk.path().join(RECORDS);
+            let slots: Vec<_> = ["a", "b"].map(|slot| desk.path().join("checkpoint").join(slot)).into();
+            let cut = |path: &Path| {
+                if let Ok(bytes) = fs::read(path) {
+                    fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+                }
+            };
+            let mut wanted = stop / 3 * 3;
+            match damage {
+                "a torn line" => {
+                    let mut bytes = fs::read(&records).unwrap();
+                    bytes.extend_from_slice(b"{\"type\":\"rou");
+                    fs::write(&records, bytes).unwrap();
+                }
+                "the newest checkpoint" if wanted > 0 => {
+                    cut(&slots[(wanted / 3 - 1) as usize % 2]);
+                    wanted -= 3;
+                }
+                "both checkpoints" => {
+                    slots.iter().for_each(|slot| cut(slot));
+                    wanted = 0;
+                }
+                "lost records" => {
+                    fs::remove_file(&records).unwrap();
+                    wanted = 0;
+                }
+                _ => {}
+            }
+            let (folder, start) = open(desk.path(), true).unwrap();
+            let from = match start {
+                Start::After(found) => {
+                    assert_eq!(found.vectors, checkpoint(found.round).vectors);
+                    found.round
+                }
+                Start::New => 0,
+                Start::Ended(_) => panic!("it has not ended"),
+            };
+            assert_eq!(from, wanted, "{damage} after {stop}");
+            go_on(folder, from);
+            assert_eq!(fs::read(&records).unwrap(), expected, "{damage} after {stop}");
+            assert_eq!(fs::read(desk.path().join(MODEL)).unwrap(), b"model");
+        }
+    }
+}
+
+#[test]
+fn bad_records_are_said_to_be_so() {
+    let desk = tempfile::tempdir().unwrap();
+    let (folder, _) = open(desk.path(), false).unwrap();
+    go_on(folder, 0);
+    let good = fs::read_to_string(desk.path().join(RECORDS)).unwrap();
+    let path = desk.path().join("bad.jsonl");
+    let refused = |text: &str| {
+        fs::write(&path, text).unwrap();
+        reader::read(&path).unwrap_err().to_string()
+    };
+    assert!(refused("").contains("header is missing"));
+    assert!(refused(&good.replacen("\"version\":1", "\"version\":7", 1)).contains("version 7"));
+    assert!(
+        refused(&good.replacen("\"round\":2", "\"round\":4", 1)).contains("line 3: round 4 after round 1")
+    );
+    let lines: Vec<&str> = good.lines().collect();
+    assert!(refused(&format!("{}\n", lines[1])).contains("header is missing"));
+    assert!(refused(&format!("{}\n{}\n", lines[0], lines[0])).contains("second header"));
+    assert!(refused(&format!("{}\nnonsense\n", lines[0])).contains("line 2: not a record"));
+    assert!(refused(&format!("{good}{}\n", lines[1])).contains("after the end"));
+    // The line that is being written is not there yet.
+    fs::write(&path, &good[..good.len() - 5]).unwrap();
+    let records = reader::read(&path).unwrap();
+    assert_eq!((records.rounds.len(), records.end), (9, None));
+}
