@@ -27,6 +27,12 @@ pub enum Purpose {
     Partition = 7,
     /// Made-up data.
     SyntheticData = 8,
+    /// How good a device's link is in a round.
+    Fading = 9,
+    /// How much longer or shorter than usual a device computes in a round.
+    ComputeJitter = 10,
+    /// Who vanishes in a round, and when.
+    Dropout = 11,
     /// Numbers for tests.
     Test = 1000,
 }

@@ -42,6 +42,10 @@ pub trait Learner: Sync {
     fn devices(&self) -> usize;
     /// How many samples a device holds.
     fn samples(&self, device: usize) -> usize;
+    /// How long training on a device takes, in units of its own: the longest is begun first.
+    fn relative_cost(&self, _device: usize) -> u64 {
+        1
+    }
     /// Parameters of the model.
     fn params_len(&self) -> usize;
     /// The model before the first round.

@@ -110,6 +110,10 @@ impl Learner for SgdLearner {
         self.shards.samples(device)
     }
 
+    fn relative_cost(&self, device: usize) -> u64 {
+        self.shards.cost_of_opening(device)
+    }
+
     fn params_len(&self) -> usize {
         self.network.params_len()
     }

@@ -15,6 +15,10 @@ pub trait Shards: Send + Sync {
     }
     /// Makes what the batches of this device are taken from; nothing, where they lie in memory.
     fn open(&self, _device: usize, _made: &mut SampleBuffer) {}
+    /// How much work [`Shards::open`] is, relative to other devices.
+    fn cost_of_opening(&self, _device: usize) -> u64 {
+        1
+    }
     /// Writes some of a device's samples one after the other, and their labels. `made` is as [`Shards::open`]
     /// left it for this device.
     fn write_batch(

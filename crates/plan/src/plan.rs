@@ -1,8 +1,7 @@
 //! The plan: q and the aggregation weights, inseparable.
 
-use fedflip_fleet::CohortSampler;
+use fedflip_fleet::{CohortSampler, Fleet};
 
-use crate::problem::Problem;
 use crate::scheme::Scheme;
 
 /// How good a plan is, as a value: none of these is an error.
@@ -50,8 +49,7 @@ pub struct Plan {
 
 impl Plan {
     /// `q` has one entry per device, in (0, cap].
-    pub(crate) fn new(problem: &Problem<'_>, scheme: Scheme, status: PlanStatus, q: Vec<f64>) -> Self {
-        let fleet = problem.fleet();
+    pub(crate) fn new(fleet: &Fleet, scheme: Scheme, status: PlanStatus, q: Vec<f64>) -> Self {
         debug_assert!(q.len() == fleet.len());
         debug_assert!(q.iter().zip(fleet.availability()).all(|(&q, &cap)| q > 0.0 && q <= cap));
         Self {

@@ -31,5 +31,11 @@ pub fn plan(problem: &Problem<'_>, scheme: Scheme) -> Option<Plan> {
     let (q, capped) = participation(problem.fleet(), scheme)?;
     let reachable = problem.headroom(&q).is_some();
     let status = if reachable { PlanStatus::Given } else { PlanStatus::Unreachable };
-    Some(Plan::new(problem, scheme, status, q).with_capped(capped))
+    Some(Plan::new(problem.fleet(), scheme, status, q).with_capped(capped))
+}
+
+/// The plan of a baseline while nobody knows what it takes to reach the target: that of a pilot. None as above.
+pub fn unjudged(fleet: &Fleet, scheme: Scheme) -> Option<Plan> {
+    let (q, capped) = participation(fleet, scheme)?;
+    Some(Plan::new(fleet, scheme, PlanStatus::Given, q).with_capped(capped))
 }

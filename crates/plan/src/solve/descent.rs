@@ -45,7 +45,7 @@ impl Descent {
     pub(crate) fn into_plan(self, problem: &Problem<'_>, scheme: Scheme) -> Plan {
         let converged = self.kkt_residual <= LOCAL_OPTIMUM_RESIDUAL;
         let status = if converged { PlanStatus::LocalOptimum } else { PlanStatus::Approximate };
-        Plan::new(problem, scheme, status, self.q).with_kkt_residual(self.kkt_residual)
+        Plan::new(problem.fleet(), scheme, status, self.q).with_kkt_residual(self.kkt_residual)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::scheme::Scheme;
 pub fn plan(problem: &Problem<'_>) -> Plan {
     let q = participation(problem);
     let residual = kkt::ratio_residual(problem, &q, problem.linear_bound_secs(&q), problem.cost_secs());
-    Plan::new(problem, Scheme::Exact, PlanStatus::Optimal, q).with_kkt_residual(residual)
+    Plan::new(problem.fleet(), Scheme::Exact, PlanStatus::Optimal, q).with_kkt_residual(residual)
 }
 
 /// Only its q.

@@ -72,7 +72,7 @@ pub fn plan(problem: &Problem<'_>, how: Search) -> Result<Plan, PlanError> {
     let done = |q: Vec<f64>, convex_programs| {
         let residual = surrogate_residual(problem, &search.floors, &q);
         let status = if residual <= OPTIMAL_RESIDUAL { PlanStatus::Optimal } else { PlanStatus::Approximate };
-        Plan::new(problem, Scheme::PaperLinesearch, status, q)
+        Plan::new(problem.fleet(), Scheme::PaperLinesearch, status, q)
             .with_kkt_residual(residual)
             .with_convex_programs(convex_programs)
     };

@@ -36,7 +36,7 @@ pub fn plan(problem: &Problem<'_>) -> Result<Plan, PlanError> {
     let q: Vec<f64> = (0..floors.len()).map(|n| clipped(floors[n], caps[n], costs[n], s)).collect();
 
     let residual = surrogate_residual(problem, &floors, &q);
-    Ok(Plan::new(problem, Scheme::Paper, PlanStatus::Optimal, q).with_kkt_residual(residual))
+    Ok(Plan::new(problem.fleet(), Scheme::Paper, PlanStatus::Optimal, q).with_kkt_residual(residual))
 }
 
 /// lo_n for every device, if P3 has a feasible point.

@@ -1,0 +1,221 @@
+//! A round, its steps numbered as in the paper's Algorithm 1.
+
+use std::sync::Arc;
+
+use fedflip_fleet::ModelVector;
+use fedflip_fleet::bandwidth::{self, Allocation, Entrant};
+use fedflip_learn::LearnError;
+use fedflip_record::{Lost, Round};
+
+use crate::aggregate::Aggregator;
+use crate::error::EngineError;
+use crate::run::Engine;
+use crate::state::State;
+use crate::world::{Event, Order, Update, World};
+
+/// Memory that rounds use again.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    entrants: Vec<Entrant>,
+    aggregator: Aggregator,
+    /// Of the places of the cohort.
+    reports: Vec<Report>,
+    spare: Spare,
+}
+
+/// The memory of the model before last: models take turns, so that the last good one is never overwritten.
+#[derive(Debug, Default)]
+struct Spare(Option<Arc<ModelVector>>);
+
+impl Spare {
+    /// model + step, in memory of its own.
+    fn sum(&mut self, model: &ModelVector, step: &[f32]) -> Arc<ModelVector> {
+        let mut next = self.0.take().unwrap_or_else(|| Arc::new(model.clone()));
+        // A copy only if somebody still looks at it.
+        let numbers = Arc::make_mut(&mut next).as_mut_slice();
+        for ((next, x), step) in numbers.iter_mut().zip(model.as_slice()).zip(step) {
+            *next = x + step;
+        }
+        next
+    }
+
+    fn keep(&mut self, model: Arc<ModelVector>) {
+        self.0 = Some(model);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Report {
+    Awaited,
+    Arrived { train_loss: f64 },
+    Lost(&'static str),
+}
+
+/// How a round went.
+#[derive(Debug)]
+pub(crate) enum Went {
+    /// The state is that of the next one.
+    Well(Round),
+    /// A device, or the model, left the numbers; the state is as before the round.
+    Diverged(LearnError),
+}
+
+impl Engine<'_> {
+    /// One round of Algorithm 1: from x_r to x_{r+1}.
+    pub(crate) fn round<W: World>(
+        &self,
+        world: &mut W,
+        state: &mut State,
+        desk: &mut Desk,
+    ) -> Result<Went, EngineError> {
+        let round = state.round + 1;
+        let start_secs = world.now_secs();
+
+        // Lines 2–3, sampling: every device flips its own coin; whoever takes part says so.
+        world.open(round, &mut desk.entrants)?;
+        let mut allocation = bandwidth::divide(desk.entrants.iter().copied(), self.band, self.division);
+
+        // Line 4, computation, and line 5, communication: all at once, each with its share of the band.
+        let deadline_secs = self.deadline_secs;
+        world.dispatch(Order { round, model: &state.model, allocation: &allocation, deadline_secs })?;
+        if let Some(error) = self.collect(world, &mut allocation, state, desk)? {
+            return Ok(Went::Diverged(error));
+        }
+        let secs = world.now_secs();
+
+        // Line 7, aggregation: x_{r+1} = x_r + Σ (a_n/q_n) Δ_n, over those who took part and reported.
+        let moved = desk.aggregator.step().map(|step| desk.spare.sum(&state.model, step));
+
+        // Line 8, synchronisation, is the model of the next order. What remains is to look at it.
+        let evaluated = if !round.is_multiple_of(self.evaluate_every.max(1)) {
+            None
+        } else if moved.is_none() && state.evaluated.is_some() {
+            // Nothing has changed since.
+            state.evaluated
+        } else {
+            match world.evaluate(moved.as_ref().unwrap_or(&state.model)) {
+                Ok(metrics) => Some(metrics),
+                Err(error @ LearnError::NotFinite { .. }) => return Ok(Went::Diverged(error)),
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let record = self.record(round, [start_secs, secs], &allocation, desk);
+        let (loss, accuracy) = evaluated.map(|metrics| (metrics.loss, metrics.accuracy)).unzip();
+        if let Some(model) = moved {
+            desk.spare.keep(std::mem::replace(&mut state.model, model));
+        }
+        (state.round, state.secs) = (round, secs);
+        state.evaluated = evaluated.or(state.evaluated);
+        Ok(Went::Well(Round { loss, accuracy, ..record }))
+    }
+
+    /// Waits until everybody who takes part is accounted for, adding up updates in device order. Gives the
+    /// first device's reason, in that order, if any could not train.
+    fn collect<W: World>(
+        &self,
+        world: &mut W,
+        allocation: &mut Allocation,
+        state: &State,
+        desk: &mut Desk,
+    ) -> Result<Option<LearnError>, EngineError> {
+        let Desk { aggregator, reports, .. } = desk;
+        let shares = &mut allocation.shares;
+        reports.clear();
+        reports.resize(shares.len(), Report::Awaited);
+        aggregator.begin(state.model.as_slice().len());
+        let mut failed: Option<(usize, LearnError)> = None;
+        let weights = self.plan.aggregation_weights();
+        while aggregator.settled() < shares.len() {
+            let event = world.next_event()?;
+            let Some(device) = event.device() else {
+                // The deadline: whoever is awaited still will not be.
+                let late = reports.iter_mut().enumerate().filter(|(_, report)| **report == Report::Awaited);
+                for (place, report) in late {
+                    *report = Report::Lost("deadline");
+                    let weight = |place: usize| weights[shares[place].device] as f32;
+                    aggregator.take(place, None, weight, |delta| world.recycle(delta));
+                }
+                continue;
+            };
+            // Whoever is not awaited (no longer, or never was) is not heard.
+            let Ok(place) = shares.binary_search_by_key(&device, |share| share.device) else { continue };
+            if reports[place] != Report::Awaited {
+                continue;
+            }
+            let delta = match event {
+                Event::Update(Update { delta, train_loss, took_secs, .. }) => {
+                    [shares[place].compute_secs, shares[place].upload_secs] = took_secs;
+                    reports[place] = Report::Arrived { train_loss };
+                    Some(delta)
+                }
+                Event::Failed { error, .. } => {
+                    reports[place] = Report::Lost("failed");
+                    if failed.as_ref().is_none_or(|(other, _)| device < *other) {
+                        failed = Some((device, error));
+                    }
+                    None
+                }
+                Event::Lost { reason, .. } => {
+                    reports[place] = Report::Lost(reason);
+                    None
+                }
+                Event::Deadline => None,
+            };
+            let weight = |place: usize| weights[shares[place].device] as f32;
+            aggregator.take(place, delta, weight, |delta| world.recycle(delta));
+        }
+        Ok(failed.map(|(_, error)| error))
+    }
+
+    fn record(
+        &self,
+        round: u64,
+        [start_secs, end_secs]: [f64; 2],
+        allocation: &Allocation,
+        desk: &Desk,
+    ) -> Round {
+        let shares = &allocation.shares;
+        let losses = || {
+            desk.reports.iter().filter_map(|report| match report {
+                Report::Arrived { train_loss } => Some(*train_loss),
+                _ => None,
+            })
+        };
+        let reported = losses().count();
+        let lost = shares.iter().zip(&desk.reports).filter_map(|(share, report)| match report {
+            Report::Lost(reason) => Some(Lost { device: share.device, reason: (*reason).to_owned() }),
+            _ => None,
+        });
+        // What the fleet and the shares say already needs no second place.
+        let usual = shares.iter().zip(&desk.entrants).all(|(share, entrant)| {
+            let nominal = bandwidth::entrants(self.fleet, &[share.device]).next();
+            nominal == Some(*entrant) && share.compute_secs.to_bits() == entrant.job.compute_secs.to_bits()
+        });
+        let unusual = |secs: fn(&bandwidth::Share) -> f64| {
+            if usual { Vec::new() } else { shares.iter().map(|share| secs(share) as f32).collect() }
+        };
+        Round {
+            round,
+            start_secs,
+            round_secs: end_secs - start_secs,
+            cohort: shares.iter().map(|share| share.device).collect(),
+            mbps: shares.iter().map(|share| share.mbps as f32).collect(),
+            compute_secs: unusual(|share| share.compute_secs),
+            upload_secs: unusual(|share| share.upload_secs),
+            lost: lost.collect(),
+            train_loss: (reported > 0).then(|| losses().sum::<f64>() / reported as f64),
+            loss: None,
+            accuracy: None,
+        }
+    }
+}
+
+impl Event {
+    fn device(&self) -> Option<usize> {
+        match self {
+            Self::Update(update) => Some(update.device),
+            Self::Lost { device, .. } | Self::Failed { device, .. } => Some(*device),
+            Self::Deadline => None,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The workers, and the work they share.
+//!
+//! The calling thread is one of them: with one worker there is no other thread, and while the round loop
+//! waits for an update it trains one. A worker holds one model and its buffers; the memory of updates goes
+//! round, so there is as much of it as there are workers and updates that wait for their turn.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use fedflip_fleet::ModelVector;
+use fedflip_learn::learner::pieces;
+use fedflip_learn::{LearnError, Learner, Metrics, Score, TrainKey};
+
+/// Workers for a learner, for as long as `body` runs.
+pub fn with_crew<L: Learner, R>(learner: &L, threads: usize, body: impl FnOnce(&mut Crew<'_, L>) -> R) -> R {
+    let shared = Shared::default();
+    let (sender, results) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            let (shared, sender) = (&shared, sender.clone());
+            scope.spawn(move || work(learner, shared, &sender));
+        }
+        drop(sender);
+        let _dismissal = Dismissal(&shared);
+        body(&mut Crew { learner, shared: &shared, results, own: learner.worker(), outstanding: 0 })
+    })
+}
+
+/// Workers that train and score.
+pub struct Crew<'a, L: Learner> {
+    learner: &'a L,
+    shared: &'a Shared,
+    results: Receiver<Done>,
+    own: L::Worker,
+    /// Tasks that were begun and whose result nobody has seen.
+    outstanding: usize,
+}
+
+/// What a worker is asked to do.
+enum Task {
+    Train { model: Arc<ModelVector>, key: TrainKey },
+    Score { model: Arc<ModelVector>, piece: usize, samples: Range<usize> },
+}
+
+/// What came of it.
+enum Done {
+    Trained(Trained),
+    Scored { piece: usize, score: Result<Score, LearnError> },
+}
+
+/// What came of a device's training.
+pub(crate) struct Trained {
+    pub device: usize,
+    pub delta: Vec<f32>,
+    pub train_loss: Result<f64, LearnError>,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    ready: Condvar,
+    /// Memory for updates.
+    spare: Mutex<Vec<Vec<f32>>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    tasks: VecDeque<Task>,
+    dismissed: bool,
+}
+
+impl<L: Learner> Crew<'_, L> {
+    /// Who is trained.
+    pub fn learner(&self) -> &L {
+        self.learner
+    }
+
+    /// Begins training on some devices, the first one first.
+    pub(crate) fn train(&mut self, model: &Arc<ModelVector>, keys: impl Iterator<Item = TrainKey>) {
+        self.begin(keys.map(|key| Task::Train { model: Arc::clone(model), key }));
+    }
+
+    /// Waits for one of them, and trains meanwhile. None if there is nothing to wait for.
+    pub(crate) fn next_trained(&mut self) -> Option<Trained> {
+        loop {
+            if let Done::Trained(trained) = self.next()? {
+                return Some(trained);
+            }
+        }
+    }
+
+    /// Takes memory back.
+    pub(crate) fn recycle(&self, delta: Vec<f32>) {
+        locked(&self.shared.spare).push(delta);
+    }
+
+    /// Scores a model on all test samples.
+    pub(crate) fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
+        let total = self.learner.test_samples();
+        let task = |(piece, samples)| Task::Score { model: Arc::clone(model), piece, samples };
+        self.begin(pieces(total).enumerate().map(task));
+        let mut scores = vec![None; pieces(total).count()];
+        for _ in 0..scores.len() {
+            if let Some(Done::Scored { piece, score }) = self.next() {
+                scores[piece] = Some(score);
+            }
+        }
+        // In the order of the pieces, whoever scored them.
+        let mut sum = Score::default();
+        for score in scores.into_iter().flatten() {
+            sum += score?;
+        }
+        sum.metrics(total)
+    }
+
+    fn begin(&mut self, tasks: impl Iterator<Item = Task>) {
+        let mut queue = locked(&self.shared.queue);
+        let before = queue.tasks.len();
+        queue.tasks.extend(tasks);
+        self.outstanding += queue.tasks.len() - before;
+        drop(queue);
+        self.shared.ready.notify_all();
+    }
+
+    /// What is ready, or what the calling thread makes ready, or what it has to wait for. None if nothing is
+    /// outstanding, or if those who were at it are gone.
+    fn next(&mut self) -> Option<Done> {
+        self.outstanding = self.outstanding.checked_sub(1)?;
+        if let Ok(done) = self.results.try_recv() {
+            return Some(done);
+        }
+        let task = locked(&self.shared.queue).tasks.pop_front();
+        match task {
+            Some(task) => Some(perform(self.learner, self.shared, &mut self.own, task)),
+            // Others are at the rest.
+            None => self.results.recv().ok(),
+        }
+    }
+}
+
+fn work<L: Learner>(learner: &L, shared: &Shared, results: &Sender<Done>) {
+    let mut worker = learner.worker();
+    loop {
+        let mut queue = locked(&shared.queue);
+        let task = loop {
+            if queue.dismissed {
+                return;
+            }
+            match queue.tasks.pop_front() {
+                Some(task) => break task,
+                None => queue = shared.ready.wait(queue).unwrap_or_else(PoisonError::into_inner),
+            }
+        };
+        drop(queue);
+        if results.send(perform(learner, shared, &mut worker, task)).is_err() {
+            return;
+        }
+    }
+}
+
+fn perform<L: Learner>(learner: &L, shared: &Shared, worker: &mut L::Worker, task: Task) -> Done {
+    match task {
+        Task::Train { model, key } => {
+            let mut delta = locked(&shared.spare).pop().unwrap_or_default();
+            delta.resize(learner.params_len(), 0.0);
+            let train_loss = learner.train(worker, model.as_slice(), key, &mut delta);
+            Done::Trained(Trained { device: key.device, delta, train_loss })
+        }
+        Task::Score { model, piece, samples } => {
+            Done::Scored { piece, score: learner.score(worker, model.as_slice(), samples) }
+        }
+    }
+}
+
+/// Sends the workers home, also if the body panics.
+struct Dismissal<'a>(&'a Shared);
+
+impl Drop for Dismissal<'_> {
+    fn drop(&mut self) {
+        locked(&self.0.queue).dismissed = true;
+        self.0.ready.notify_all();
+    }
+}
+
+/// A worker that panicked has left the queue as good as it was.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,134 @@
+//! The simulated world: the virtual clock, the coins, and what becomes of a round.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use fedflip_engine::{EngineError, Event, Order, Update, World};
+use fedflip_fleet::bandwidth::{self, Entrant};
+use fedflip_fleet::{CohortSampler, Fleet, ModelVector, Purpose, StreamKey};
+use fedflip_learn::{LearnError, Learner, Metrics, TrainKey};
+
+use crate::conditions::Conditions;
+use crate::crew::{Crew, Trained};
+
+/// A world whose devices are trained by a crew and timed by a fleet.
+///
+/// The fate of every device in a round follows from the seed, so it is settled when the round is dispatched,
+/// and the clock moves then: nobody trains for nothing. Updates come as they are ready, not in the order of
+/// virtual time; the engine adds them up in device order anyway.
+pub struct SimWorld<'w, 'c, L: Learner> {
+    crew: &'w mut Crew<'c, L>,
+    fleet: &'w Fleet,
+    sampler: CohortSampler,
+    conditions: Conditions,
+    seed: u64,
+    secs: f64,
+    cohort: Vec<usize>,
+    /// Of the devices that are trained in this round, in device order: how long they take.
+    took_secs: Vec<(usize, [f64; 2])>,
+    /// Losses, and at last the deadline, if it was needed.
+    settled: VecDeque<Event>,
+}
+
+impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
+    /// `secs` is the time at which the run begins, or goes on.
+    pub fn new(
+        crew: &'w mut Crew<'c, L>,
+        fleet: &'w Fleet,
+        sampler: CohortSampler,
+        conditions: Conditions,
+        (seed, secs): (u64, f64),
+    ) -> Self {
+        let (cohort, took_secs, settled) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self { crew, fleet, sampler, conditions, seed, secs, cohort, took_secs, settled }
+    }
+}
+
+impl<L: Learner> World for SimWorld<'_, '_, L> {
+    fn now_secs(&self) -> f64 {
+        self.secs
+    }
+
+    fn open(&mut self, round: u64, entrants: &mut Vec<Entrant>) -> Result<(), EngineError> {
+        let coins = StreamKey { seed: self.seed, purpose: Purpose::Cohort, round };
+        self.sampler.draw(&mut coins.shared(), &mut self.cohort);
+        entrants.clear();
+        entrants.extend(bandwidth::entrants(self.fleet, &self.cohort));
+        for Entrant { device, job } in entrants {
+            job.load_mbit *= self.conditions.fade(self.seed, round, *device);
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
+        let Order { round, model, allocation, deadline_secs } = order;
+        let (conditions, seed) = (self.conditions, self.seed);
+        self.took_secs.clear();
+        self.settled.clear();
+        let (mut last_secs, mut late) = (0.0_f64, false);
+        for share in &allocation.shares {
+            let compute_secs = share.compute_secs * conditions.jitter(seed, round, share.device);
+            let finish_secs = compute_secs + share.upload_secs;
+            match conditions.vanishes_after(seed, round, share.device) {
+                Some(part) => {
+                    last_secs = last_secs.max(part * finish_secs);
+                    self.settled.push_back(Event::Lost { device: share.device, reason: "vanished" });
+                }
+                None if deadline_secs.is_some_and(|deadline| finish_secs > deadline) => late = true,
+                None => {
+                    last_secs = last_secs.max(finish_secs);
+                    self.took_secs.push((share.device, [compute_secs, share.upload_secs]));
+                }
+            }
+        }
+        let as_planned = conditions.compute_jitter <= 0.0 && self.took_secs.len() == allocation.shares.len();
+        let round_secs = match deadline_secs {
+            Some(deadline_secs) if late => {
+                self.settled.push_back(Event::Deadline);
+                deadline_secs
+            }
+            // The formula's own bits, which the sum of two parts may miss by one.
+            _ if as_planned => allocation.round_secs,
+            _ => last_secs,
+        };
+        self.secs += round_secs + conditions.overhead_secs;
+
+        // The longest one first, so that none is left when the others are done; equals in device order.
+        let mut devices: Vec<usize> = self.took_secs.iter().map(|&(device, _)| device).collect();
+        devices.sort_by_key(|&device| std::cmp::Reverse(self.crew.learner().relative_cost(device)));
+        self.crew.train(model, devices.into_iter().map(|device| TrainKey { seed, round, device }));
+        Ok(())
+    }
+
+    fn next_event(&mut self) -> Result<Event, EngineError> {
+        // The deadline comes after everybody who makes it.
+        if matches!(self.settled.front(), Some(Event::Lost { .. }))
+            && let Some(event) = self.settled.pop_front()
+        {
+            return Ok(event);
+        }
+        match self.crew.next_trained() {
+            Some(Trained { device, delta, train_loss: Ok(train_loss) }) => {
+                let found = self.took_secs.binary_search_by_key(&device, |&(device, _)| device);
+                let took_secs = found.map_or([0.0; 2], |at| self.took_secs[at].1);
+                Ok(Event::Update(Update { device, delta, train_loss, took_secs }))
+            }
+            Some(Trained { device, delta, train_loss: Err(error) }) => {
+                self.crew.recycle(delta);
+                Ok(Event::Failed { device, error })
+            }
+            None => self
+                .settled
+                .pop_front()
+                .ok_or_else(|| EngineError::World { problem: "a worker has died".to_owned() }),
+        }
+    }
+
+    fn recycle(&mut self, delta: Vec<f32>) {
+        self.crew.recycle(delta);
+    }
+
+    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
+        self.crew.evaluate(model)
+    }
+}

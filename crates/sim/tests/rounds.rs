@@ -1,0 +1,240 @@
+//! Whole runs in the simulated world: repeatable to the byte, and with the statistics that theory gives.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use fedflip_engine::{Control, Engine, Outcome, Sink, State, Stop};
+use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
+use fedflip_learn::task::TaskSettings;
+use fedflip_learn::{Learner, sgd::SgdLearner};
+use fedflip_plan::{Plan, Scheme, monte_carlo, solve::baseline};
+use fedflip_record::{EndReason, RecordError, Round};
+use fedflip_sim::{Conditions, SimWorld, with_crew};
+
+const DEVICES: usize = 12;
+
+fn learner(iterations: usize) -> SgdLearner {
+    let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
+    settings.sgd.iterations = iterations;
+    settings.sgd.learning_rate = 0.05;
+    settings.test_samples_max = 300;
+    settings.learner(Path::new("")).unwrap().0
+}
+
+fn fleet(learner: &SgdLearner) -> Fleet {
+    let mut fleet = Fleet::builder();
+    for n in 0..DEVICES {
+        fleet
+            .push(Device {
+                name: &format!("d{n}"),
+                compute_secs: Secs::new(0.5 + 0.25 * n as f64).unwrap(),
+                comm_secs: Secs::new(40.0 - n as f64).unwrap(),
+                samples: Samples::new(learner.samples(n) as f64).unwrap(),
+                availability: Probability::ONE,
+            })
+            .unwrap();
+    }
+    fleet.build().unwrap()
+}
+
+fn plan(fleet: &Fleet, scheme: &str) -> Plan {
+    baseline::unjudged(fleet, scheme.parse::<Scheme>().unwrap()).unwrap()
+}
+
+/// Keeps all rounds in memory.
+#[derive(Default)]
+struct Kept(Vec<Round>);
+
+impl Sink for Kept {
+    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
+        self.0.push(record);
+        Ok(Control::GoOn)
+    }
+}
+
+struct Case<'a> {
+    learner: &'a SgdLearner,
+    fleet: &'a Fleet,
+    plan: &'a Plan,
+    conditions: Conditions,
+    deadline_secs: Option<f64>,
+    evaluate_every: u64,
+    threads: usize,
+}
+
+impl Case<'_> {
+    fn run(&self, state: &mut State, rounds_max: u64) -> (Vec<Round>, Outcome) {
+        let engine = Engine {
+            fleet: self.fleet,
+            plan: self.plan,
+            band: band(),
+            division: Division::Adaptive,
+            deadline_secs: self.deadline_secs,
+            evaluate_every: self.evaluate_every,
+            stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },
+        };
+        let mut kept = Kept::default();
+        let outcome = with_crew(self.learner, self.threads, |crew| {
+            let sampler = self.plan.sampler();
+            let mut world = SimWorld::new(crew, self.fleet, sampler, self.conditions, (9, state.secs));
+            engine.run(&mut world, state, &mut kept).unwrap()
+        });
+        (kept.0, outcome)
+    }
+}
+
+fn band() -> Mbps {
+    Mbps::new(20.0).unwrap()
+}
+
+#[test]
+fn the_number_of_workers_does_not_change_a_byte() {
+    let learner = learner(3);
+    let fleet = fleet(&learner);
+    let plan = plan(&fleet, "fixed=0.4");
+    let conditions = Conditions { compute_jitter: 0.2, fading_db: 3.0, dropout: 0.1, overhead_secs: 0.5 };
+    let run = |threads| {
+        let deadline_secs = Some(25.0);
+        let case = Case {
+            learner: &learner,
+            fleet: &fleet,
+            plan: &plan,
+            conditions,
+            deadline_secs,
+            evaluate_every: 3,
+            threads,
+        };
+        let mut state = State::new(learner.initial_model(9));
+        let (rounds, outcome) = case.run(&mut state, 40);
+        // In two parts it is the same.
+        let mut again = State::new(learner.initial_model(9));
+        let (mut first, _) = case.run(&mut again, 17);
+        let mut again = State::resumed(again.checkpoint(), learner.params_len()).unwrap();
+        first.extend(case.run(&mut again, 40).0);
+        assert_eq!((&first, &again), (&rounds, &state));
+        (rounds, outcome, state)
+    };
+    let one = run(1);
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(5));
+    let Outcome::Ended(end) = &one.1 else { panic!("{:?}", one.1) };
+    assert_eq!((end.reason, end.rounds), (EndReason::RoundsMax, 40));
+    // All that may happen has happened.
+    let lost = |reason: &str| one.0.iter().flat_map(|round| &round.lost).any(|lost| lost.reason == reason);
+    assert!(lost("vanished") && lost("deadline"));
+    assert!(one.0.iter().all(|round| round.round_secs <= 25.5 + 1e-9));
+    assert_eq!(one.0.iter().filter(|round| round.loss.is_some()).count(), 13);
+}
+
+/// Coins, round times and the aggregate, against what theory says, over many rounds.
+#[test]
+fn participation_and_round_times_are_those_of_the_plan() {
+    const ROUNDS: u64 = 4_000;
+    let learner = learner(0);
+    let fleet = fleet(&learner);
+    let plan = plan(&fleet, "fixed=0.3");
+    let case = Case {
+        learner: &learner,
+        fleet: &fleet,
+        plan: &plan,
+        conditions: Conditions::default(),
+        deadline_secs: None,
+        evaluate_every: u64::MAX,
+        threads: 1,
+    };
+    let (rounds, _) = case.run(&mut State::new(learner.initial_model(1)), ROUNDS);
+    let count = ROUNDS as f64;
+    for device in 0..DEVICES {
+        let took_part = rounds.iter().filter(|round| round.cohort.contains(&device)).count() as f64;
+        assert!((took_part / count - 0.3).abs() < 4.5 * (0.21 / count).sqrt(), "{device}: {took_part}");
+    }
+    let expected = monte_carlo::round_secs(&fleet, plan.q(), band(), 3, 200_000);
+    let mean = rounds.iter().map(|round| round.round_secs).sum::<f64>() / count;
+    let variance = rounds.iter().map(|round| (round.round_secs - mean).powi(2)).sum::<f64>() / count;
+    let error = (variance / count).sqrt().hypot(expected.std_error);
+    assert!((mean - expected.mean).abs() < 4.5 * error, "{mean} for {expected:?} ± {error}");
+    // An empty round takes no time; times add up.
+    assert!(rounds.iter().filter(|round| round.cohort.is_empty()).all(|round| round.round_secs == 0.0));
+    let last = rounds.last().unwrap();
+    assert!((last.start_secs + last.round_secs - mean * count).abs() < 1e-6 * mean * count);
+}
+
+/// E[x + Σ (a/q) Δ] over the coins is the step of full participation.
+#[test]
+fn aggregation_is_unbiased() {
+    const DRAWS: u64 = 300;
+    let learner = learner(2);
+    let fleet = fleet(&learner);
+    let start = learner.initial_model(9);
+    let step_after = |plan: &Plan, round: u64| -> Vec<f64> {
+        let mut state = State { round, ..State::new(start.clone()) };
+        let conditions = Conditions::default();
+        let case = Case {
+            learner: &learner,
+            fleet: &fleet,
+            plan,
+            conditions,
+            deadline_secs: None,
+            evaluate_every: u64::MAX,
+            threads: 1,
+        };
+        case.run(&mut state, round + 1);
+        let pairs = state.model.as_slice().iter().zip(start.as_slice());
+        pairs.map(|(after, before)| f64::from(after - before)).collect()
+    };
+    // The batches differ from round to round, so both sides are means over rounds.
+    let (some, all) = (plan(&fleet, "fixed=0.5"), plan(&fleet, "full"));
+    let parameters = learner.params_len();
+    let (mut mean, mut square, mut full) =
+        (vec![0.0; parameters], vec![0.0; parameters], vec![0.0; parameters]);
+    for round in 0..DRAWS {
+        let (part, whole) = (step_after(&some, round), step_after(&all, round));
+        for k in 0..parameters {
+            mean[k] += part[k] / DRAWS as f64;
+            square[k] += (part[k] - whole[k]).powi(2) / DRAWS as f64;
+            full[k] += whole[k] / DRAWS as f64;
+        }
+    }
+    let mut worst = 0.0_f64;
+    for k in 0..parameters {
+        let error = (square[k] / DRAWS as f64).sqrt().max(1e-9);
+        worst = worst.max((mean[k] - full[k]).abs() / error);
+    }
+    // 610 parameters: five standard errors happen once in three thousand such tests.
+    assert!(worst < 5.0, "{worst} standard errors");
+}
+
+#[test]
+fn divergence_ends_the_run_with_the_last_good_model() {
+    let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
+    settings.sgd.learning_rate = 1e6;
+    settings.task = fedflip_learn::task::Task::Synthetic {
+        spread: fedflip_learn::synthetic::Spread { model: 1.0, data: 1.0 },
+        hidden: 16,
+    };
+    let (learner, _) = settings.learner(Path::new("")).unwrap();
+    let fleet = fleet(&learner);
+    let plan = plan(&fleet, "full");
+    let run = |threads| {
+        let case = Case {
+            learner: &learner,
+            fleet: &fleet,
+            plan: &plan,
+            conditions: Conditions::default(),
+            deadline_secs: None,
+            evaluate_every: 1,
+            threads,
+        };
+        let mut state = State::new(learner.initial_model(1));
+        let (rounds, outcome) = case.run(&mut state, 100);
+        assert_eq!(rounds.len() as u64, state.round);
+        assert!(state.model.as_slice().iter().all(|x| x.is_finite()));
+        outcome
+    };
+    let Outcome::Ended(end) = run(1) else { panic!("it must end") };
+    assert_eq!(end.reason, EndReason::Diverged);
+    assert!(end.detail.as_ref().unwrap().contains("device"), "{end:?}");
+    assert_eq!(Outcome::Ended(end), run(3));
+}
