@@ -11,11 +11,13 @@
 //! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
 //! - [`atomic`]: files that are there whole or not at all.
 //! - [`summary`]: a run in a few numbers.
+//! - [`export`]: records as CSV and Parquet.
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod atomic;
 pub mod checkpoint;
 pub mod error;
+pub mod export;
 pub mod folder;
 pub mod reader;
 pub mod schema;

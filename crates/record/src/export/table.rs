@@ -1,0 +1,92 @@
+//! The two tables of a run: a row a round, and a row for each device that took part in one.
+
+use crate::reader::Records;
+use crate::schema::Round;
+
+/// Named columns of one length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Of what.
+    pub name: &'static str,
+    /// Name and values.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Whole numbers.
+    Whole(Vec<i64>),
+    /// Numbers.
+    Number(Vec<f64>),
+    /// Numbers that may be missing.
+    Optional(Vec<Option<f64>>),
+}
+
+impl Column {
+    /// How many values it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Whole(values) => values.len(),
+            Self::Number(values) => values.len(),
+            Self::Optional(values) => values.len(),
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Table {
+    /// A row a round.
+    pub fn rounds(records: &Records) -> Self {
+        let whole = |of: &dyn Fn(&Round) -> u64| {
+            Column::Whole(records.rounds.iter().map(|round| of(round) as i64).collect())
+        };
+        let number = |of: fn(&Round) -> f64| Column::Number(records.rounds.iter().map(of).collect());
+        let optional =
+            |of: fn(&Round) -> Option<f64>| Column::Optional(records.rounds.iter().map(of).collect());
+        Self {
+            name: "rounds",
+            columns: vec![
+                ("round", whole(&|round| round.round)),
+                ("start_secs", number(|round| round.start_secs)),
+                ("round_secs", number(|round| round.round_secs)),
+                ("participants", whole(&|round| round.cohort.len() as u64)),
+                ("lost", whole(&|round| round.lost.len() as u64)),
+                ("train_loss", optional(|round| round.train_loss)),
+                ("loss", optional(|round| round.loss)),
+                ("accuracy", optional(|round| round.accuracy)),
+            ],
+        }
+    }
+
+    /// A row for each device in each round that it took part in.
+    pub fn participants(records: &Records) -> Self {
+        let (mut rounds, mut devices, mut mbps, mut reported) = (vec![], vec![], vec![], vec![]);
+        for round in &records.rounds {
+            for (&device, &share) in round.cohort.iter().zip(&round.mbps) {
+                rounds.push(round.round as i64);
+                devices.push(device as i64);
+                mbps.push(f64::from(share));
+                reported.push(i64::from(round.lost.iter().all(|lost| lost.device != device)));
+            }
+        }
+        Self {
+            name: "participants",
+            columns: vec![
+                ("round", Column::Whole(rounds)),
+                ("device", Column::Whole(devices)),
+                ("mbps", Column::Number(mbps)),
+                ("reported", Column::Whole(reported)),
+            ],
+        }
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+}

@@ -1,0 +1,87 @@
+//! Records as tables, read back by another reader than ours.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use fedflip_record::export::{Table, csv, parquet};
+use fedflip_record::reader::Records;
+use fedflip_record::schema::VERSION;
+use fedflip_record::{Header, Lost, Round};
+
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+
+fn records() -> Records {
+    let header = Header {
+        version: VERSION,
+        fedflip: "0".to_owned(),
+        task: "synthetic".to_owned(),
+        scheme: "exact".to_owned(),
+        seed: 1,
+        devices: 3,
+        parameters: 2,
+        bandwidth_mbps: 100.0,
+        target_accuracy: None,
+        expected_participants: 1.5,
+        expected_rounds: None,
+        expected_round_secs: None,
+    };
+    let empty = Round { round: 1, round_secs: 0.25, ..Round::default() };
+    let full = Round {
+        round: 2,
+        start_secs: 0.25,
+        round_secs: 1.5,
+        cohort: vec![0, 2],
+        mbps: vec![60.0, 40.0],
+        lost: vec![Lost { device: 2, reason: "vanished".to_owned() }],
+        train_loss: Some(2.5),
+        loss: Some(1.25),
+        accuracy: Some(0.5),
+        ..Round::default()
+    };
+    Records { header, rounds: vec![empty, full], end: None }
+}
+
+fn as_csv(table: &Table) -> String {
+    let mut bytes = Vec::new();
+    csv::write(table, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn csv_has_a_line_a_row() {
+    assert_eq!(
+        as_csv(&Table::rounds(&records())),
+        "round,start_secs,round_secs,participants,lost,train_loss,loss,accuracy\n\
+         1,0,0.25,0,0,,,\n\
+         2,0.25,1.5,2,1,2.5,1.25,0.5\n"
+    );
+    assert_eq!(as_csv(&Table::participants(&records())), "round,device,mbps,reported\n2,0,60,1\n2,2,40,0\n");
+}
+
+#[test]
+fn parquet_reads_back() {
+    let table = Table::rounds(&records());
+    let mut bytes = Vec::new();
+    parquet::write(&table, &mut bytes).unwrap();
+    let mut again = Vec::new();
+    parquet::write(&table, &mut again).unwrap();
+    assert_eq!(bytes, again);
+    let desk = tempfile::tempdir().unwrap();
+    let path = desk.path().join("rounds.parquet");
+    std::fs::write(&path, &bytes).unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let rows: Vec<String> = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
+    assert_eq!(
+        rows,
+        [
+            "{round: 1, start_secs: 0E0, round_secs: 0.25, participants: 0, lost: 0, train_loss: null, \
+             loss: null, accuracy: null}",
+            "{round: 2, start_secs: 0.25, round_secs: 1.5, participants: 2, lost: 1, train_loss: 2.5, \
+             loss: 1.25, accuracy: 0.5}",
+        ]
+    );
+    // A run that has only begun has tables too.
+    let none = Records { rounds: Vec::new(), ..records() };
+    let mut bytes = Vec::new();
+    parquet::write(&Table::participants(&none), &mut bytes).unwrap();
+    assert!(!bytes.is_empty());
+}
