@@ -44,6 +44,9 @@ const SLOTS: [&str; 2] = ["checkpoint/a", "checkpoint/b"];
 pub struct Contents {
     /// Of `run.toml`.
     pub run: String,
+    /// Keys of it that may differ when a run goes on: they say when to stop and how often to save, by the
+    /// clock on the wall, and do not change what the run records.
+    pub free_keys: &'static [&'static str],
     /// Of `fleet.csv`.
     pub fleet: Vec<u8>,
     /// Of `plan.csv`.
@@ -87,7 +90,7 @@ impl RunFolder {
         }
         let (writer, next_slot, start) = if known {
             let before = fs::read_to_string(&run).map_err(RecordError::io(&run, "cannot be read"))?;
-            if let Some(difference) = first_difference(&before, &contents.run) {
+            if let Some(difference) = first_difference(&before, &contents.run, contents.free_keys) {
                 return Err(RecordError::OtherScenario { folder: name(), difference });
             }
             resumed(folder, &contents.header)?
@@ -186,16 +189,17 @@ fn resumed(folder: &Path, header: &Header) -> Result<(RecordWriter, usize, Start
     Ok((begun(folder, header)?, 0, Start::New))
 }
 
-/// The first line in which two texts differ, as a sentence.
-fn first_difference(before: &str, now: &str) -> Option<String> {
-    if before == now {
-        return None;
-    }
-    let (mut old, mut new) = (before.lines(), now.lines());
+/// The first line in which two texts differ, as a sentence; lines of free keys do not count.
+fn first_difference(before: &str, now: &str, free_keys: &[&str]) -> Option<String> {
+    let is_free = |line: &&str| {
+        line.split_once('=').is_some_and(|(key, _)| free_keys.contains(&key.trim_start_matches('#').trim()))
+    };
+    let (mut old, mut new) =
+        (before.lines().filter(|line| !is_free(line)), now.lines().filter(|line| !is_free(line)));
     loop {
         match (old.next(), new.next()) {
+            (None, None) => return None,
             (Some(a), Some(b)) if a == b => {}
-            (None, None) => return Some("line ends differ".to_owned()),
             (a, b) => {
                 let quoted =
                     |line: Option<&str>| line.map_or("nothing".to_owned(), |line| format!("`{line}`"));

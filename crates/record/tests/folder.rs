@@ -25,7 +25,13 @@ fn contents(run: &str) -> Contents {
         expected_rounds: None,
         expected_round_secs: None,
     };
-    Contents { run: run.to_owned(), fleet: b"fleet".to_vec(), plan: b"plan".to_vec(), header }
+    Contents {
+        run: run.to_owned(),
+        free_keys: &["real_hours_max"],
+        fleet: b"fleet".to_vec(),
+        plan: b"plan".to_vec(),
+        header,
+    }
 }
 
 fn open(folder: &Path, resume: bool) -> Result<(RunFolder, Start), String> {
@@ -72,6 +78,8 @@ fn a_run_from_beginning_to_end() {
     assert!(open(desk.path(), false).unwrap_err().contains("already"));
     assert_eq!(open(desk.path(), true).unwrap().1, Start::Ended(END));
     let other = RunFolder::open(desk.path(), &contents("seed = 2\n"), true).unwrap_err().to_string();
+    let longer = contents("seed = 1\nreal_hours_max = 3\n");
+    assert_eq!(RunFolder::open(desk.path(), &longer, true).unwrap().1, Start::Ended(END));
     assert!(other.contains("`seed = 1`, where this one has `seed = 2`"), "{other}");
 }
 
