@@ -6,7 +6,10 @@ use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, OutOfRange};
 use fedflip_learn::LearnError;
 use fedflip_learn::data::DataError;
+use fedflip_learn::task::TaskError;
 use fedflip_plan::{PlanError, Scheme};
+
+use crate::scenario::ScenarioError;
 
 /// How the process ends. Part of the interface: scripts rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,10 @@ pub(crate) enum CliError {
     Data(#[from] DataError),
     #[error(transparent)]
     Learn(#[from] LearnError),
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
     #[error("{flag}: {} is out of range", plain(*.value))]
     Flag { flag: &'static str, value: f64, wanted: String },
     #[error("--cohort: {value:?} {problem}")]
@@ -62,6 +69,8 @@ impl CliError {
             Self::Plan(error) => Some(error.hint()),
             Self::Data(error) => Some(error.hint()),
             Self::Learn(error) => Some(error.hint()),
+            Self::Task(error) => Some(error.hint()),
+            Self::Scenario(error) => Some(error.hint.clone()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
             Self::Cohort { hint, .. } => Some(hint.clone()),
             Self::Pilot { .. } => Some(

@@ -4,6 +4,7 @@
 //!
 //! - `args`: what may be typed, with help and examples.
 //! - `settings`: args turned into checked values: files read, units and constants in range.
+//! - `scenario`: all that decides a run, as a TOML file and as one checked value.
 //! - `commands`: one file a command: settings in, text or JSON out.
 //! - `progress`: a word on what takes long, on a terminal.
 //! - `render`: tables, numbers and histograms for people.
@@ -16,6 +17,7 @@ mod commands;
 mod error;
 mod progress;
 mod render;
+mod scenario;
 mod settings;
 
 use std::io::Write;

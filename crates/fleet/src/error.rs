@@ -30,6 +30,14 @@ pub enum FleetError {
         /// Where it stands again.
         second: usize,
     },
+    /// Samples of another number of devices.
+    #[error("the fleet has {devices} devices, and there are sample counts of {given}")]
+    SampleCounts {
+        /// How many counts there are.
+        given: usize,
+        /// How many there should be.
+        devices: usize,
+    },
     /// A fleet cannot be made as asked.
     #[error("{what}: {problem}")]
     Recipe {
@@ -80,6 +88,7 @@ impl FleetError {
                 format!("a name has 1 to {NAME_BYTES_MAX} bytes and no control characters")
             }
             Self::RepeatedName { .. } => "give every device a name of its own".to_owned(),
+            Self::SampleCounts { .. } => "share the data over as many devices as the fleet has".to_owned(),
             Self::Recipe { hint, .. } | Self::File { hint, .. } | Self::Cell { hint, .. } => hint.clone(),
         }
     }

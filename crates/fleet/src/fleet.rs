@@ -80,10 +80,26 @@ impl Fleet {
         &self.availability
     }
 
+    /// The same devices with other samples: device n holds `samples[n]`, and as many are given as there are
+    /// devices.
+    pub fn with_samples(&self, samples: &[Samples]) -> Result<Self, FleetError> {
+        if samples.len() != self.len() {
+            return Err(FleetError::SampleCounts { given: samples.len(), devices: self.len() });
+        }
+        let samples: Vec<f64> = samples.iter().map(|samples| samples.get()).collect();
+        Ok(Self { weights: shares(&samples), samples, ..self.clone() })
+    }
+
     /// The name of the device at `position`.
     pub fn name(&self, position: usize) -> &str {
         self.names.get(position)
     }
+}
+
+/// Each one's part of the sum.
+fn shares(samples: &[f64]) -> Vec<f64> {
+    let total: f64 = samples.iter().sum();
+    samples.iter().map(|samples| samples / total).collect()
 }
 
 /// A name is for people and for tables: short, not empty, and without control characters.
@@ -136,9 +152,8 @@ impl FleetBuilder {
         if let Some((first, second)) = self.names.first_duplicate() {
             return Err(FleetError::RepeatedName { name: self.names.get(second).to_owned(), first, second });
         }
-        let total: f64 = self.samples.iter().sum();
         Ok(Fleet {
-            weights: self.samples.iter().map(|samples| samples / total).collect(),
+            weights: shares(&self.samples),
             names: self.names,
             compute_secs: self.compute_secs,
             comm_secs: self.comm_secs,
@@ -170,6 +185,19 @@ mod tests {
         let fleet = builder.build().unwrap();
         assert_eq!(fleet.weights(), [0.75, 0.25]);
         assert_eq!(fleet.name(1), "b");
+    }
+
+    #[test]
+    fn samples_can_be_replaced_and_nothing_else_changes() {
+        let mut builder = Fleet::builder();
+        builder.push(device("a", 30.0)).unwrap();
+        builder.push(device("b", 10.0)).unwrap();
+        let fleet = builder.build().unwrap();
+        let counts = [Samples::new(1.0).unwrap(), Samples::new(3.0).unwrap()];
+        let other = fleet.with_samples(&counts).unwrap();
+        assert_eq!((other.samples(), other.weights()), (&[1.0, 3.0][..], &[0.25, 0.75][..]));
+        assert_eq!((other.name(0), other.compute_secs()), (fleet.name(0), fleet.compute_secs()));
+        assert_eq!(fleet.with_samples(&counts[..1]), Err(FleetError::SampleCounts { given: 1, devices: 2 }));
     }
 
     #[test]

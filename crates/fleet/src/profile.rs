@@ -41,7 +41,63 @@ impl DeviceType {
     }
 }
 
-/// What a fleet is made from.
+/// Device types and what a round asks of each: all of a fleet but its samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hardware<'a> {
+    /// The types, in blocks of equal size (the first ones take the remainder).
+    pub types: &'a [DeviceType],
+    /// What a device sends in a round.
+    pub payload: Mbit,
+    /// What a device computes in a round.
+    pub work: Gflop,
+}
+
+impl Hardware<'_> {
+    /// The fleet whose device n holds `samples[n]`.
+    pub fn fleet(&self, samples: &[u64]) -> Result<Fleet, FleetError> {
+        let devices = samples.len();
+        if self.types.is_empty() || devices == 0 {
+            return Err(FleetError::NoDevices);
+        }
+        if devices > DEVICES_MAX {
+            return Err(FleetError::TooManyDevices);
+        }
+        let width = (devices.div_ceil(self.types.len()) - 1).to_string().len().max(2);
+        let mut builder = Fleet::builder();
+        let mut samples = samples.iter();
+        for (position, kind) in self.types.iter().enumerate() {
+            let count = (devices + self.types.len() - 1 - position) / self.types.len();
+            let (compute_secs, comm_secs) = self.times(kind)?;
+            for (number, &samples) in (0..count).zip(&mut samples) {
+                builder.push(Device {
+                    name: &format!("{}-{number:0width$}", kind.slug),
+                    compute_secs,
+                    comm_secs,
+                    samples: Samples::new(samples as f64)
+                        .map_err(|error| too_much("samples-total", kind, &error))?,
+                    availability: Probability::ONE,
+                })?;
+            }
+        }
+        builder.build()
+    }
+
+    /// Refuses what would take a device longer than a time can be.
+    pub fn checked(self) -> Result<Self, FleetError> {
+        self.types.iter().try_for_each(|kind| self.times(kind).map(|_| ()))?;
+        Ok(self)
+    }
+
+    fn times(&self, kind: &DeviceType) -> Result<(Secs, Secs), FleetError> {
+        let compute_secs =
+            kind.compute_secs(self.work).map_err(|error| too_much("compute-gflop", kind, &error))?;
+        let comm_secs =
+            kind.comm_secs(self.payload).map_err(|error| too_much("payload-mbit", kind, &error))?;
+        Ok((compute_secs, comm_secs))
+    }
+}
+
+/// What a fleet is made from, with samples that nobody has counted yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe<'a> {
     /// The types, in blocks of equal size (the first ones take the remainder).
@@ -74,27 +130,7 @@ impl Recipe<'_> {
             });
         }
         let samples = split_samples(self.devices, self.samples_total, self.concentration, self.seed)?;
-        let width = (self.devices.div_ceil(self.types.len()) - 1).to_string().len().max(2);
-        let mut builder = Fleet::builder();
-        let mut samples = samples.iter();
-        for (position, kind) in self.types.iter().enumerate() {
-            let count = (self.devices + self.types.len() - 1 - position) / self.types.len();
-            let compute_secs =
-                kind.compute_secs(self.work).map_err(|error| too_much("compute-gflop", kind, &error))?;
-            let comm_secs =
-                kind.comm_secs(self.payload).map_err(|error| too_much("payload-mbit", kind, &error))?;
-            for (number, &samples) in (0..count).zip(&mut samples) {
-                builder.push(Device {
-                    name: &format!("{}-{number:0width$}", kind.slug),
-                    compute_secs,
-                    comm_secs,
-                    samples: Samples::new(samples as f64)
-                        .map_err(|error| too_much("samples-total", kind, &error))?,
-                    availability: Probability::ONE,
-                })?;
-            }
-        }
-        builder.build()
+        Hardware { types: self.types, payload: self.payload, work: self.work }.fleet(&samples)
     }
 }
 
@@ -196,6 +232,21 @@ mod tests {
         for devices in [1, 2, 4, 5, 6, 7, 99, 1003] {
             assert_eq!(recipe(devices).build().unwrap().len(), devices);
         }
+    }
+
+    #[test]
+    fn given_samples_stay_where_they_are() {
+        let Recipe { types, payload, work, .. } = recipe(7);
+        let counts = [5, 1, 900, 33, 4, 2, 8];
+        let fleet = Hardware { types, payload, work }.fleet(&counts).unwrap();
+        assert_eq!(fleet.samples(), counts.map(|count| count as f64));
+        assert_eq!(fleet.name(2), "honor-play-6t-00");
+        assert_eq!(fleet.compute_secs(), recipe(7).build().unwrap().compute_secs());
+        assert!(Hardware { types, payload, work }.fleet(&[5, 0]).is_err(), "a device without samples");
+        let slow = Hardware { types, payload, work: Gflop::new(1e9).unwrap() };
+        assert!(slow.checked().is_ok(), "the slowest needs 2e8 s");
+        let snail = [DeviceType { sustained_gflops: 0.5, ..PAPER[0] }];
+        assert!(Hardware { types: &snail, ..slow }.checked().is_err());
     }
 
     #[test]

@@ -10,13 +10,14 @@ mod fleet;
 mod groups;
 mod plan;
 mod plan_json;
+mod scenario;
 
 use std::io::Write;
 
 use fedflip_plan::Scheme;
 use serde::Serialize;
 
-use crate::args::{Args, Command, DataCommand, FleetCommand};
+use crate::args::{Args, Command, DataCommand, FleetCommand, ScenarioCommand};
 use crate::error::CliError;
 use crate::render::devices;
 use crate::settings::{AllocateSettings, BoundSettings, PlanSettings};
@@ -32,6 +33,8 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<(), CliError> {
         Command::Data(DataCommand::List(args)) => data::list(&args, output),
         Command::Data(DataCommand::Get(args)) => data::get(&args, output),
         Command::Data(DataCommand::Check(args)) => data::check(&args, output),
+        Command::Scenario(ScenarioCommand::New(args)) => scenario::new(&args, output),
+        Command::Scenario(ScenarioCommand::Check(args)) => scenario::check(&args, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Bound(args) => bound::run(&BoundSettings::resolve(&args)?, output),
     }

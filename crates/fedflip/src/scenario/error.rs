@@ -1,0 +1,56 @@
+//! Why a scenario was refused: where, what, and what would be right.
+
+use std::fmt;
+
+/// Where a value was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In a file; without a line if it is the file as a whole.
+    File { file: String, line: Option<usize> },
+    /// On the command line.
+    Set,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { file, line: Some(line) } => write!(f, "{file}, line {line}"),
+            Self::File { file, line: None } => f.write_str(file),
+            Self::Set => f.write_str("--set"),
+        }
+    }
+}
+
+/// A scenario that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub(crate) struct ScenarioError {
+    pub place: Place,
+    pub problem: String,
+    pub hint: String,
+}
+
+/// What is wrong with a value, before it is known where it stands: "0 is out of range".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub problem: String,
+    pub hint: String,
+}
+
+impl Refusal {
+    /// As an error of the key at `place`.
+    pub(crate) fn at(self, place: Place, key: &str) -> ScenarioError {
+        ScenarioError { place, problem: format!("{key}: {}", self.problem), hint: self.hint }
+    }
+}
+
+/// The most similar of some names, if any is similar enough to be meant.
+pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    names
+        .into_iter()
+        .map(|known| (strsim::jaro_winkler(&name, known), known))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .map(|(_, known)| known)
+}

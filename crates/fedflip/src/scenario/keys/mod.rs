@@ -1,0 +1,114 @@
+//! Every key of a scenario: what it is called, what it means, how it gets in and out.
+//!
+//! The commented file that `fedflip scenario new` prints, what is stored with a run, the checks of what is
+//! read, and the table in `docs/scenario.md` all come from here. Defaults are those of [`Scenario::paper`].
+
+//!
+//! # Layout
+//!
+//! - here: sections, what a key is, and all of them in a row.
+//! - `task`, `data`, `fleet`: the keys of these sections; `run`: those of the others.
+
+mod data;
+mod fleet;
+mod run;
+mod task;
+
+use fedflip_learn::task::Task;
+
+use super::Scenario;
+use super::error::Refusal;
+use super::value::{Given, Value};
+pub(super) use task::task_of;
+
+/// The sections in their order, and what each is about.
+pub(super) const SECTIONS: [(&str, &str); 11] = [
+    ("", "Of everything that chance decides, but for the data"),
+    ("task", "What is learnt, and by which network"),
+    ("data", "What devices learn from"),
+    ("fleet", "Devices and their times, and the band they share"),
+    ("train", "What a device does in a round"),
+    ("plan", "How often each device takes part"),
+    ("pilot", "How α and β are measured: rounds to the loss F_s with q = 1/N and with q = 1"),
+    ("round", "What a round is like, whoever takes part"),
+    ("world", "How the simulated world departs from the fleet's numbers"),
+    ("stop", "When a run ends: whatever comes first"),
+    ("record", "What is kept on the way"),
+];
+
+type Get = fn(&Scenario) -> Option<Value>;
+type Set = fn(&mut Scenario, &Given<'_>) -> Result<(), Refusal>;
+
+/// A key.
+pub(super) struct Key {
+    pub section: &'static str,
+    pub name: &'static str,
+    pub about: &'static str,
+    /// The tasks that have it; all, if none is named.
+    pub tasks: &'static [&'static str],
+    pub shown: Shown,
+    /// None if it is not set, or does not matter beside others.
+    pub get: Get,
+    pub set: Set,
+}
+
+/// How a key stands in a new scenario.
+pub(super) enum Shown {
+    /// With its default.
+    Set,
+    /// Commented out with its default, which follows from others: written down, it would stay behind them.
+    Follows,
+    /// Commented out with an example: there is no default.
+    Example(&'static str),
+}
+
+const fn key(section: &'static str, name: &'static str, about: &'static str, get: Get, set: Set) -> Key {
+    Key { section, name, about, tasks: &[], shown: Shown::Set, get, set }
+}
+
+impl Key {
+    const fn only(self, tasks: &'static [&'static str]) -> Self {
+        Self { tasks, ..self }
+    }
+
+    const fn shown(self, shown: Shown) -> Self {
+        Self { shown, ..self }
+    }
+
+    /// `train.batch`, and `seed` for what stands above all sections.
+    pub(super) fn path(&self) -> String {
+        if self.section.is_empty() { self.name.to_owned() } else { format!("{}.{}", self.section, self.name) }
+    }
+
+    pub(super) fn is(&self, section: &str, name: &str) -> bool {
+        self.section == section && self.name == name
+    }
+
+    pub(super) fn is_of(&self, task: Task) -> bool {
+        self.tasks.is_empty() || self.tasks.contains(&task.name())
+    }
+
+    /// Where it belongs.
+    pub(super) fn whereabouts(&self) -> String {
+        if self.section.is_empty() {
+            "above all sections".to_owned()
+        } else {
+            format!("in [{}]", self.section)
+        }
+    }
+}
+
+/// All keys, section by section.
+pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
+    [run::SEED, task::KEYS, data::KEYS, fleet::KEYS, run::KEYS].into_iter().flatten()
+}
+
+/// The keys of a section that a task has.
+pub(super) fn of(section: &str, task: Task) -> impl Iterator<Item = &'static Key> + Clone {
+    all().filter(move |key| key.section == section && key.is_of(task))
+}
+
+/// What a choice is called.
+fn name_of<T: PartialEq>(choices: &[(&'static str, T)], choice: &T) -> Option<Value> {
+    choices.iter().find(|(_, known)| known == choice).map(|(name, _)| Value::text(*name))
+}

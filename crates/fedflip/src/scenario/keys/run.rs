@@ -1,0 +1,214 @@
+//! The keys of the sections that say how a run goes.
+
+use fedflip_fleet::Secs;
+use fedflip_fleet::bandwidth::Division;
+use fedflip_plan::{Constants, Scheme};
+
+use super::{Key, Shown, key, name_of};
+use crate::scenario::Scenario;
+use crate::scenario::error::Refusal;
+use crate::scenario::value::{Given, Value};
+
+const DIVISIONS: [(&str, Division); 2] = [("adaptive", Division::Adaptive), ("equal", Division::Equal)];
+
+const ROUNDS_MAX: u64 = 1_000_000_000;
+
+/// Stands above all sections.
+pub(super) static SEED: &[Key] = &[key(
+    "",
+    "seed",
+    "of the first model, batches, coins and the world: same seed, same bytes",
+    |s| Some(Value::seed(s.seed)),
+    |s, v| v.seed().map(|seed| s.seed = seed),
+)];
+
+pub(super) static KEYS: &[Key] = &[
+    key(
+        "train",
+        "learning_rate",
+        "η of local SGD",
+        |s| Some(Value::Number(s.train.learning_rate)),
+        |s, v| {
+            let rate = v.number(1e-30..=1e6, "a number above 0 (from 1e-30 to 1e6)")?;
+            s.train.learning_rate = rate;
+            Ok(())
+        },
+    ),
+    key(
+        "train",
+        "batch",
+        "samples a step",
+        |s| Some(Value::count(s.train.batch)),
+        |s, v| v.count(1..=65_536).map(|count| s.train.batch = count),
+    ),
+    key(
+        "train",
+        "iterations",
+        "steps a round",
+        |s| Some(Value::count(s.train.iterations)),
+        |s, v| v.count(0..=1_000_000).map(|count| s.train.iterations = count),
+    ),
+    key(
+        "plan",
+        "scheme",
+        "how q is chosen; `fedflip plan --help` lists the schemes",
+        |s| Some(Value::text(s.plan.scheme.to_string())),
+        set_scheme,
+    ),
+    key(
+        "plan",
+        "alpha",
+        "α of the round model R(q) = α/(β − Σ a²/q); `fedflip pilot` measures it",
+        |s| Some(Value::Number(s.plan.constants.alpha())),
+        |s, v| set_constants(s, v, |constants, alpha| Constants::new(alpha, constants.beta())),
+    ),
+    key(
+        "plan",
+        "beta",
+        "β of the round model",
+        |s| Some(Value::Number(s.plan.constants.beta())),
+        |s, v| set_constants(s, v, |constants, beta| Constants::new(constants.alpha(), beta)),
+    ),
+    key(
+        "pilot",
+        "loss",
+        "F_s: the test loss at which a pilot is done",
+        |s| Some(Value::Number(s.pilot.loss)),
+        |s, v| v.number(1e-9..=1e6, "a number above 0 (from 1e-9 to 1e6)").map(|loss| s.pilot.loss = loss),
+    ),
+    key(
+        "pilot",
+        "seeds",
+        "pilots of each kind, whose rounds are averaged",
+        |s| Some(Value::Whole(s.pilot.seeds.into())),
+        |s, v| v.whole(1..=1_000).map(|count| s.pilot.seeds = count),
+    ),
+    key(
+        "pilot",
+        "rounds_max",
+        "where a pilot gives up",
+        |s| Some(Value::Whole(s.pilot.rounds_max.into())),
+        |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.pilot.rounds_max = rounds),
+    ),
+    key(
+        "round",
+        "allocation",
+        "of the band: \"adaptive\" (all finish together) or \"equal\" shares",
+        |s| name_of(&DIVISIONS, &s.round.allocation),
+        |s, v| v.choice(&DIVISIONS).map(|division| s.round.allocation = division),
+    ),
+    key(
+        "round",
+        "overhead_secs",
+        "added to every round, an empty one too",
+        |s| Some(Value::Number(s.round.overhead.get())),
+        |s, v| v.quantity(Secs::new, Secs::WANTED).map(|secs| s.round.overhead = secs),
+    ),
+    key(
+        "round",
+        "deadline_secs",
+        "who has not reported by then is lost to the round; without it, nobody",
+        |s| s.round.deadline.map(|secs| Value::Number(secs.get())),
+        |s, v| {
+            s.round.deadline = v.unless_none(|v| {
+                v.number(1e-9..=1e9, "a time above 0 (from 1e-9 to 1e9 seconds)")?;
+                v.quantity(Secs::new, Secs::WANTED)
+            })?;
+            Ok(())
+        },
+    )
+    .shown(Shown::Example("60")),
+    key(
+        "world",
+        "compute_jitter",
+        "coefficient of variation of a device's compute time",
+        |s| Some(Value::Number(s.world.compute_jitter)),
+        |s, v| v.number(0.0..=10.0, "a number from 0 to 10").map(|jitter| s.world.compute_jitter = jitter),
+    ),
+    key(
+        "world",
+        "fading_db",
+        "standard deviation of a link's fading in dB, drawn anew every round",
+        |s| Some(Value::Number(s.world.fading_db)),
+        |s, v| v.number(0.0..=40.0, "a number from 0 to 40").map(|fading| s.world.fading_db = fading),
+    ),
+    key(
+        "world",
+        "dropout",
+        "probability that a device that takes part vanishes mid-round",
+        |s| Some(Value::Number(s.world.dropout)),
+        |s, v| v.number(0.0..=1.0, "a probability from 0 to 1").map(|dropout| s.world.dropout = dropout),
+    ),
+    key(
+        "stop",
+        "target_accuracy",
+        "share of test samples that the model gets right",
+        |s| Some(Value::Number(s.stop.target_accuracy)),
+        |s, v| {
+            let accuracy = v.number(1e-9..=1.0, "a share above 0 (from 1e-9 to 1)")?;
+            s.stop.target_accuracy = accuracy;
+            Ok(())
+        },
+    ),
+    key(
+        "stop",
+        "rounds_max",
+        "rounds, empty ones too",
+        |s| Some(Value::Whole(s.stop.rounds_max.into())),
+        |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.stop.rounds_max = rounds),
+    ),
+    key(
+        "stop",
+        "virtual_hours_max",
+        "hours on the virtual clock",
+        |s| s.stop.virtual_hours_max.map(Value::Number),
+        |s, v| v.unless_none(hours).map(|hours| s.stop.virtual_hours_max = hours),
+    )
+    .shown(Shown::Example("24")),
+    key(
+        "stop",
+        "real_hours_max",
+        "hours on the clock on the wall",
+        |s| s.stop.real_hours_max.map(Value::Number),
+        |s, v| v.unless_none(hours).map(|hours| s.stop.real_hours_max = hours),
+    )
+    .shown(Shown::Example("2")),
+    key(
+        "record",
+        "evaluate_every",
+        "rounds from one evaluation to the next",
+        |s| Some(Value::Whole(s.record.evaluate_every.into())),
+        |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.record.evaluate_every = rounds),
+    ),
+    key(
+        "record",
+        "checkpoint_secs",
+        "real seconds from one checkpoint to the next; 0 is after every round",
+        |s| Some(Value::Number(s.record.checkpoint.get())),
+        |s, v| v.quantity(Secs::new, Secs::WANTED).map(|secs| s.record.checkpoint = secs),
+    ),
+];
+
+fn hours(v: &Given<'_>) -> Result<f64, Refusal> {
+    v.number(1e-9..=1e9, "a number of hours above 0 (from 1e-9 to 1e9)")
+}
+
+fn set_scheme(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
+    let names = Scheme::ALL.map(|scheme| scheme.to_string());
+    let text = v.text(&format!("one of {}", names.join(", ")))?;
+    let scheme = text.parse::<Scheme>();
+    s.plan.scheme = scheme.map_err(|error| Refusal { problem: error.to_string(), hint: error.hint() })?;
+    Ok(())
+}
+
+/// α and β are one value; either key changes its half.
+fn set_constants(
+    s: &mut Scenario,
+    v: &Given<'_>,
+    change: fn(Constants, f64) -> Result<Constants, fedflip_plan::PlanError>,
+) -> Result<(), Refusal> {
+    let wanted = "a number above 0 (from 1e-12 to 1e15)";
+    let given = v.number(1e-12..=1e15, wanted)?;
+    s.plan.constants = change(s.plan.constants, given).map_err(|_| v.refuse("is out of range", wanted))?;
+    Ok(())
+}

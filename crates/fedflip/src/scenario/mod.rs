@@ -1,0 +1,174 @@
+//! A scenario: all that decides a run, as a TOML file and as one checked value.
+//!
+//! Equal scenarios print to equal bytes, and what is printed reads back as an equal scenario: a run folder
+//! keeps its scenario and is compared by it.
+//!
+//! # Layout
+//!
+//! - here: the value, and how it is read; `for_run`: what a run takes from it.
+//! - `defaults`: the paper's settings of each task, ours where it has none.
+//! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
+//! - `value`: values, their types and ranges.
+//! - `entries`: a file and `--set` as a list of keys, values and places.
+//! - `resolve`: from that list to a scenario, or to a refusal.
+//! - `print`: as TOML, with or without comments, and as JSON.
+//! - `error`: refusals with their place.
+
+mod defaults;
+mod entries;
+mod error;
+#[cfg_attr(not(test), expect(dead_code, reason = "for the commands that run scenarios, which come next"))]
+mod for_run;
+mod keys;
+mod print;
+mod resolve;
+mod value;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::profile::{DeviceType, Hardware};
+use fedflip_fleet::{Fleet, Gflop, Mbit, Mbps, Secs};
+use fedflip_learn::task::{Sharing, Task};
+use fedflip_plan::{Constants, Scheme};
+
+pub(crate) use self::error::ScenarioError;
+use crate::error::CliError;
+
+/// All that decides a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Scenario {
+    /// Of everything that chance decides, but for the data.
+    pub seed: u64,
+    pub task: Task,
+    pub data: Data,
+    pub fleet: FleetSource,
+    /// f_tot: what those who take part share.
+    pub band: Mbps,
+    pub train: Train,
+    pub plan: Planning,
+    pub pilot: Pilots,
+    pub round: Round,
+    pub world: World,
+    pub stop: Stop,
+    pub record: Record,
+}
+
+/// What devices learn from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Data {
+    pub seed: u64,
+    /// Does not matter for made-up data, and is then the default.
+    pub sharing: Sharing,
+    pub test_samples_max: usize,
+}
+
+/// Where the devices and their times come from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum FleetSource {
+    MadeUp(MadeUp),
+    /// `name` is as the scenario has it. Held behind an `Arc`: a fleet may have millions of devices.
+    File {
+        name: String,
+        fleet: Arc<Fleet>,
+    },
+}
+
+/// A fleet made from device types.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MadeUp {
+    pub devices: usize,
+    pub types: Vec<DeviceType>,
+    pub payload: Mbit,
+    pub work: Gflop,
+}
+
+/// How devices train.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Train {
+    /// As written; training itself is in f32.
+    pub learning_rate: f64,
+    pub batch: usize,
+    pub iterations: usize,
+}
+
+/// How q is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Planning {
+    pub scheme: Scheme,
+    pub constants: Constants,
+}
+
+/// How α and β are measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pilots {
+    /// F_s.
+    pub loss: f64,
+    pub seeds: u64,
+    pub rounds_max: u64,
+}
+
+/// What a round is like, whoever takes part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Round {
+    pub allocation: Division,
+    pub overhead: Secs,
+    pub deadline: Option<Secs>,
+}
+
+/// How the simulated world departs from the fleet's numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct World {
+    /// Coefficient of variation of a device's compute time.
+    pub compute_jitter: f64,
+    /// Standard deviation of a link's block fading.
+    pub fading_db: f64,
+    /// Probability that a device that takes part vanishes mid-round.
+    pub dropout: f64,
+}
+
+/// When a run ends; whatever comes first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stop {
+    pub target_accuracy: f64,
+    pub rounds_max: u64,
+    pub virtual_hours_max: Option<f64>,
+    pub real_hours_max: Option<f64>,
+}
+
+/// What is kept on the way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Record {
+    pub evaluate_every: u64,
+    pub checkpoint: Secs,
+}
+
+impl Scenario {
+    /// The scenario in the file at `path` (`-` is standard input), with what `--set` says instead.
+    pub(crate) fn read(path: &Path, overrides: &[String]) -> Result<Self, CliError> {
+        let (text, file) = entries::read(path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::parse(&text, &file, folder, overrides)
+    }
+
+    /// The same from text that is called `file` in refusals; its relative paths start in `folder`.
+    pub(crate) fn parse(
+        text: &str,
+        file: &str,
+        folder: &Path,
+        overrides: &[String],
+    ) -> Result<Self, CliError> {
+        let mut given = entries::from_toml(text, file)?;
+        for text in overrides {
+            given.push(entries::from_override(text)?);
+        }
+        resolve::resolve(given, file, folder)
+    }
+}
+
+impl MadeUp {
+    fn hardware(&self) -> Hardware<'_> {
+        Hardware { types: &self.types, payload: self.payload, work: self.work }
+    }
+}

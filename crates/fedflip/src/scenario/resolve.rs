@@ -1,0 +1,160 @@
+//! From keys, values and places to a scenario, or to a refusal that says where and what would be right.
+
+use std::path::Path;
+
+use fedflip_fleet::FleetError;
+use fedflip_learn::task::Task;
+
+use super::defaults;
+use super::entries::{Entry, HEADING};
+use super::error::{Place, Refusal, ScenarioError, nearest};
+use super::keys::{self, Key, SECTIONS};
+use super::value::Given;
+use super::{FleetSource, Scenario};
+use crate::error::CliError;
+
+/// What a fleet file takes the place of.
+const MADE_UP: [&str; 4] = ["devices", "types", "payload_mbit", "work_gflop"];
+
+/// Of several values for one key the last counts: `--set` comes after the file.
+pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Result<Scenario, CliError> {
+    let whole_file = Place::File { file: file.to_owned(), line: None };
+    given.iter().try_for_each(check_section)?;
+    let task = task(&given, &whole_file)?;
+    for entry in &given {
+        check_key(entry, task)?;
+    }
+    one_fleet(&mut given)?;
+
+    let mut scenario = Scenario::paper(task)?;
+    let entry_of = |key: &Key| given.iter().rev().find(|entry| key.is(&entry.section, &entry.key));
+    for key in keys::all() {
+        let Some(entry) = entry_of(key) else { continue };
+        let value = Given { value: &entry.value, folder };
+        (key.set)(&mut scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
+    }
+
+    let is_given = |name: &str| given.iter().any(|entry| entry.section == "fleet" && entry.key == name);
+    let (task, train) = (scenario.task, scenario.train);
+    if let FleetSource::MadeUp(made_up) = &mut scenario.fleet {
+        if !is_given("payload_mbit") {
+            made_up.payload = defaults::payload(task)?;
+        }
+        if !is_given("work_gflop") {
+            made_up.work = defaults::work(task, train)?;
+        }
+        made_up.hardware().checked().map_err(|error| times_out_of_range(&error, &given, whole_file))?;
+    }
+    Ok(scenario)
+}
+
+fn refuse(entry: &Entry, problem: String, hint: String) -> ScenarioError {
+    ScenarioError { place: entry.place.clone(), problem, hint }
+}
+
+fn task(given: &[Entry], whole_file: &Place) -> Result<Task, ScenarioError> {
+    match given.iter().rev().find(|entry| entry.section == "task" && entry.key == "name") {
+        Some(entry) => {
+            let value = Given { value: &entry.value, folder: Path::new("") };
+            keys::task_of(&value).map_err(|refusal| refusal.at(entry.place.clone(), "task.name"))
+        }
+        None => Err(ScenarioError {
+            place: whole_file.clone(),
+            problem: "the task is missing".to_owned(),
+            hint: format!(
+                "write a heading [task] and below it name = NAME; the tasks are {}",
+                Task::NAMES.join(", ")
+            ),
+        }),
+    }
+}
+
+/// The section exists, or the key stands above all of them.
+fn check_section(entry: &Entry) -> Result<(), ScenarioError> {
+    if SECTIONS.iter().any(|(name, _)| *name == entry.section) {
+        return Ok(());
+    }
+    let names = || SECTIONS.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
+    let all = names().map(|name| format!("[{name}]")).collect::<Vec<_>>().join(", ");
+    let hint = match nearest(&entry.section, names()) {
+        Some(name) => format!("did you mean [{name}]? The sections are {all}"),
+        None => format!("the sections are {all}"),
+    };
+    Err(refuse(entry, format!("there is no section [{}]", entry.section.escape_debug()), hint))
+}
+
+/// The key exists in its section, and this task has it.
+fn check_key(entry: &Entry, task: Task) -> Result<(), ScenarioError> {
+    let Entry { section, key: name, .. } = entry;
+    if entry.value == HEADING {
+        return Ok(());
+    }
+    if let Some(key) = keys::all().find(|key| key.is(section, name)) {
+        if key.is_of(task) {
+            return Ok(());
+        }
+        let hint = format!("leave it out: the task is {}", task.name());
+        return Err(refuse(entry, format!("{} is for {}", key.path(), key.tasks.join(" and ")), hint));
+    }
+    let shown =
+        if section.is_empty() { format!("key {name:?}") } else { format!("key {name:?} in [{section}]") };
+    let problem = format!("there is no {shown}");
+    // Most wrong keys are right ones, misspelt or in the wrong place.
+    if section.is_empty() && SECTIONS.iter().any(|(known, _)| known == name) {
+        return Err(refuse(
+            entry,
+            format!("{name} is a section"),
+            format!("write a heading [{name}] and its keys below"),
+        ));
+    }
+    if let Some(key) = keys::all().find(|key| key.name == name && key.is_of(task)) {
+        return Err(refuse(entry, problem, format!("it belongs {}", key.whereabouts())));
+    }
+    let own = || keys::of(section, task).map(|key| key.name);
+    let all = own().collect::<Vec<_>>().join(", ");
+    let hint = match nearest(name, own()) {
+        Some(near) => format!("did you mean {near}? The keys here are {all}"),
+        None => {
+            let near = nearest(name, keys::all().filter(|key| key.is_of(task)).map(|key| key.name));
+            match near.and_then(|near| keys::all().find(|key| key.name == near)) {
+                Some(key) => format!("did you mean {}? It belongs {}", key.name, key.whereabouts()),
+                None => format!("the keys here are {all}"),
+            }
+        }
+    };
+    Err(refuse(entry, problem, hint))
+}
+
+/// A fleet is read or made up. `--set` of the one takes back what the file says of the other.
+fn one_fleet(given: &mut Vec<Entry>) -> Result<(), ScenarioError> {
+    let is_file = |entry: &Entry| entry.section == "fleet" && entry.key == "file";
+    let is_made_up = |entry: &Entry| entry.section == "fleet" && MADE_UP.contains(&entry.key.as_str());
+    let is_set = |entry: &Entry| entry.place == Place::Set;
+    let file_set = given.iter().any(|entry| is_set(entry) && is_file(entry));
+    let made_up_set = given.iter().any(|entry| is_set(entry) && is_made_up(entry));
+    given.retain(|entry| is_set(entry) || !(file_set && is_made_up(entry) || made_up_set && is_file(entry)));
+    if !given.iter().any(is_file) {
+        return Ok(());
+    }
+    match given.iter().find(|entry| is_made_up(entry)) {
+        Some(entry) => Err(refuse(
+            entry,
+            format!("fleet.{} stands beside fleet.file", entry.key),
+            "leave out one of the two: a fleet file brings its own devices and their times".to_owned(),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// What the fleet's recipe says, in the words of a scenario.
+fn times_out_of_range(error: &FleetError, given: &[Entry], whole_file: Place) -> CliError {
+    let FleetError::Recipe { what, problem, .. } = error else { return error.clone().into() };
+    let name = if *what == "payload-mbit" { "payload_mbit" } else { "work_gflop" };
+    let entry = given.iter().rev().find(|entry| entry.section == "fleet" && entry.key == name);
+    let refusal = Refusal {
+        problem: format!("as a time, {problem}"),
+        hint: "a device computes and sends for 0 to 1e9 seconds in a round (and, if not 0, at least 1e-9)"
+            .to_owned(),
+    };
+    refusal.at(entry.map_or(whole_file, |entry| entry.place.clone()), &format!("fleet.{name}")).into()
+}
