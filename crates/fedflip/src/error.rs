@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use fedflip_engine::EngineError;
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, OutOfRange};
 use fedflip_learn::LearnError;
@@ -9,15 +10,23 @@ use fedflip_learn::data::DataError;
 use fedflip_learn::task::TaskError;
 use fedflip_plan::{PlanError, Scheme};
 
+use fedflip_record::RecordError;
+
 use crate::scenario::ScenarioError;
 
 /// How the process ends. Part of the interface: scripts rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// The output could not be written.
+    /// What was asked for is done.
+    Done = 0,
+    /// The output could not be written, or the system failed otherwise.
     Failed = 1,
     /// The input is not usable; the message says why and what would be right.
     BadInput = 2,
+    /// The model diverged; the last good one is kept.
+    Diverged = 3,
+    /// Stopped before its end; it can go on.
+    Stopped = 4,
 }
 
 impl From<ExitStatus> for ExitCode {
@@ -39,6 +48,10 @@ pub(crate) enum CliError {
     Data(#[from] DataError),
     #[error(transparent)]
     Learn(#[from] LearnError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     #[error(transparent)]
     Task(#[from] TaskError),
     #[error(transparent)]
@@ -69,6 +82,8 @@ impl CliError {
             Self::Plan(error) => Some(error.hint()),
             Self::Data(error) => Some(error.hint()),
             Self::Learn(error) => Some(error.hint()),
+            Self::Record(error) => Some(error.hint()),
+            Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
             Self::Scenario(error) => Some(error.hint.clone()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
@@ -86,7 +101,11 @@ impl CliError {
 
     pub(crate) fn exit_code(&self) -> ExitStatus {
         match self {
-            Self::Output(_) => ExitStatus::Failed,
+            Self::Output(_)
+            | Self::Record(RecordError::Io { .. })
+            | Self::Engine(EngineError::Record(RecordError::Io { .. }) | EngineError::World { .. }) => {
+                ExitStatus::Failed
+            }
             _ => ExitStatus::BadInput,
         }
     }

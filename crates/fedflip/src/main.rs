@@ -5,6 +5,7 @@
 //! - `args`: what may be typed, with help and examples.
 //! - `settings`: args turned into checked values: files read, units and constants in range.
 //! - `scenario`: all that decides a run, as a TOML file and as one checked value.
+//! - `training`: running scenarios: what `run`, `pilot` and `compare` share.
 //! - `commands`: one file a command: settings in, text or JSON out.
 //! - `progress`: a word on what takes long, on a terminal.
 //! - `render`: tables, numbers and histograms for people.
@@ -19,6 +20,7 @@ mod progress;
 mod render;
 mod scenario;
 mod settings;
+mod training;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -34,9 +36,10 @@ fn main() -> ExitCode {
         Err(answer) => return print_answer(&answer),
     };
     let mut output = std::io::BufWriter::new(std::io::stdout().lock());
-    let result = commands::run(args, &mut output).and_then(|()| output.flush().map_err(CliError::Output));
+    let result = commands::run(args, &mut output)
+        .and_then(|status| output.flush().map(|()| status).map_err(CliError::Output));
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status.into(),
         // Whoever reads the output has seen enough: `fedflip plan … | head` is not an error.
         Err(CliError::Output(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

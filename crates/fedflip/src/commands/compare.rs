@@ -1,141 +1,190 @@
-//! `fedflip plan --compare`: every scheme side by side.
+//! `fedflip compare`: the paper's Table I.
 
 use std::io::Write;
 
-use fedflip_plan::{PlanError, Problem, Scheme};
+use fedflip_plan::Scheme;
+use fedflip_record::atomic;
+use fedflip_sim::with_crew;
 use serde::Serialize;
 
-use super::plan::Planned;
-use super::plan_json::PlanJson;
-use super::{print_json, warn};
-use crate::error::CliError;
-use crate::render::{Table, devices, duration, percent, significant};
-use crate::settings::PlanSettings;
+use super::data::data_dir;
+use super::print_json;
+use crate::args::CompareArgs;
+use crate::error::{CliError, ExitStatus};
+use crate::render::{Table, duration, percent, significant};
+use crate::scenario::Scenario;
+use crate::training::comparison::{Comparison, Entry, Spread, best_hours};
+use crate::training::pilots::Pilots;
+use crate::training::setup::Setup;
+use crate::training::{overrides, threads, watch};
 
 #[derive(Serialize)]
-struct ComparisonJson<'a> {
-    bandwidth_mbps: f64,
+struct ComparisonJson {
+    task: &'static str,
+    target_accuracy: f64,
+    pilot: PilotJson,
+    schemes: Vec<SchemeJson>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct PilotJson {
     alpha: f64,
     beta: f64,
-    schemes: Vec<EntryJson<'a>>,
+    /// None without pilots.
+    hours: Option<f64>,
 }
 
 #[derive(Serialize)]
-#[serde(untagged)]
-enum EntryJson<'a> {
-    Planned(Box<PlanJson<'a>>),
-    Refused { scheme: String, status: &'static str, error: String, hint: String },
+struct SchemeJson {
+    scheme: String,
+    /// None where there is no plan.
+    hours: Option<SpreadJson>,
+    hours_with_pilot: Option<f64>,
+    rounds: Option<f64>,
+    mean_participants: Option<f64>,
+    ratio_to_best: Option<f64>,
+    /// Seeds that reached the target.
+    reached: usize,
+    seeds: u64,
+    /// Some seed did not reach it: it takes longer than this.
+    lower_bound: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
-/// A scheme and its plan, or why it has none.
-type Entry = (Scheme, Result<Planned, PlanError>);
+#[derive(Serialize)]
+struct SpreadJson {
+    mean: f64,
+    std: f64,
+}
 
-/// Algorithm 2 as printed is there to be compared with, not to be waited for.
-const LINE_SEARCH_DEVICES_MAX: usize = 300;
-
-pub(super) fn run(settings: &PlanSettings, output: &mut dyn Write) -> Result<(), CliError> {
-    let problem = settings.problem()?;
-    settings.constants.warning().into_iter().for_each(warn);
-    let entries: Vec<Entry> =
-        Scheme::ALL.into_iter().map(|scheme| (scheme, plan(&problem, scheme, settings))).collect();
-    if !settings.json {
-        return write_table(output, settings, &problem, &entries);
-    }
-    let schemes = entries.iter().map(|(scheme, entry)| match entry {
-        Ok(planned) => EntryJson::Planned(Box::new(PlanJson::new(&problem, settings, planned))),
-        Err(error) => EntryJson::Refused {
-            scheme: scheme.to_string(),
-            status: refusal(error),
-            error: error.to_string(),
-            hint: error.hint(),
-        },
-    });
-    let comparison = ComparisonJson {
-        bandwidth_mbps: problem.band().get(),
-        alpha: problem.constants().alpha(),
-        beta: problem.constants().beta(),
-        schemes: schemes.collect(),
+pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
+    let schemes = args.schemes.iter().map(|name| name.parse()).collect::<Result<Vec<Scheme>, _>>()?;
+    let overrides = overrides(&args.training, None);
+    let scenario = match &args.scenario {
+        Some(path) => Scenario::read(path, &overrides)?,
+        None => Scenario::embedded(&overrides)?,
     };
-    print_json(output, &comparison)
-}
-
-fn plan(problem: &Problem<'_>, scheme: Scheme, settings: &PlanSettings) -> Result<Planned, PlanError> {
-    let devices = problem.fleet().len();
-    if scheme == Scheme::PaperLinesearch && devices > LINE_SEARCH_DEVICES_MAX {
-        return Err(PlanError::FleetTooLarge {
-            scheme: "a comparison with paper-linesearch",
-            devices,
-            devices_max: LINE_SEARCH_DEVICES_MAX,
-            hint: "plan with --scheme paper-linesearch by itself",
-        });
+    watch::catch_interrupts(args.training.quiet);
+    let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
+    let (threads, resume) = (threads(&args.training), args.resume);
+    let found = with_crew(&setup.learner, threads, |crew| {
+        let mut pilot = PilotJson {
+            alpha: scenario.plan.constants.alpha(),
+            beta: scenario.plan.constants.beta(),
+            hours: None,
+        };
+        let mut constants = scenario.plan.constants;
+        if !args.no_pilot {
+            let out = args.out.as_ref().map(|out| out.join("pilots"));
+            let pilots = Pilots { setup: &setup, scenario: &scenario, out: out.as_deref(), resume, threads };
+            let Some(piloted) = pilots.run(crew)? else { return Ok(None) };
+            let hours = Some(piloted.hours());
+            constants = piloted.fit?.constants;
+            pilot = PilotJson { alpha: constants.alpha(), beta: constants.beta(), hours };
+        }
+        let out = args.out.as_ref().map(|out| out.join("runs"));
+        let comparison = Comparison {
+            setup: &setup,
+            scenario: &scenario,
+            constants,
+            schemes: &schemes,
+            seeds: args.seeds,
+            give_up: args.give_up,
+            out: out.as_deref(),
+            resume,
+            threads,
+        };
+        let entries = comparison.run(crew)?;
+        Ok::<_, CliError>(entries.map(|entries| (pilot, entries)))
+    })?;
+    let Some((pilot, entries)) = found else { return Ok(ExitStatus::Stopped) };
+    let json = to_json(&scenario, pilot, &entries, args.seeds);
+    if let Some(out) = &args.out {
+        let mut bytes = serde_json::to_vec_pretty(&json).map_err(std::io::Error::from)?;
+        bytes.push(b'\n');
+        atomic::write(&out.join("compare.json"), &bytes)?;
     }
-    Planned::new(problem, scheme, settings)
+    if args.training.json {
+        print_json(output, &json)?;
+    } else {
+        write_table(output, &json, &entries)?;
+    }
+    Ok(ExitStatus::Done)
 }
 
-/// Why there is no plan, in one word.
-fn refusal(error: &PlanError) -> &'static str {
-    match error {
-        PlanError::SurrogateInfeasible { .. } => "infeasible",
-        PlanError::FleetTooLarge { .. } => "skipped",
-        _ => "failed",
+fn to_json(scenario: &Scenario, pilot: PilotJson, entries: &[Entry], seeds: u64) -> ComparisonJson {
+    let best = best_hours(entries);
+    let mean = |spread: Option<Spread>| spread.map(|spread| spread.mean);
+    let schemes = entries.iter().map(|entry| {
+        let hours = entry.hours();
+        // A baseline needs no pilots.
+        let pilots = if entry.scheme.is_baseline() { 0.0 } else { pilot.hours.unwrap_or(0.0) };
+        SchemeJson {
+            scheme: entry.scheme.to_string(),
+            hours: hours.map(|Spread { mean, std }| SpreadJson { mean, std }),
+            hours_with_pilot: mean(hours).map(|hours| hours + pilots),
+            rounds: mean(entry.rounds()),
+            mean_participants: mean(entry.participants()),
+            ratio_to_best: mean(hours).zip(best).map(|(hours, best)| hours / best),
+            reached: entry.reached(),
+            seeds,
+            lower_bound: entry.is_lower_bound(),
+            error: entry.runs.as_ref().err().map(ToString::to_string),
+        }
+    });
+    ComparisonJson {
+        task: scenario.task.name(),
+        target_accuracy: scenario.stop.target_accuracy,
+        pilot,
+        schemes: schemes.collect(),
     }
 }
 
-fn write_table(
-    output: &mut dyn Write,
-    settings: &PlanSettings,
-    problem: &Problem<'_>,
-    entries: &[Entry],
-) -> Result<(), CliError> {
-    let constants = problem.constants();
-    writeln!(
-        output,
-        "{}: {} share {}; α = {}, β = {}\n",
-        settings.file,
-        devices(problem.fleet().len()),
-        problem.band(),
-        significant(constants.alpha(), 5),
-        significant(constants.beta(), 5)
-    )?;
-    let totals = entries.iter().filter_map(|(_, entry)| entry.as_ref().ok()?.evaluation.total_secs);
-    let best_secs = totals.fold(f64::INFINITY, f64::min);
-    let titles = "scheme|status|in a round|rounds|a round|total|±|× best|P2 objective|solved in";
-    let mut table = Table::new(&titles.split('|').collect::<Vec<_>>());
-    for (scheme, entry) in entries {
-        table.row(match entry {
-            Ok(planned) => row(*scheme, planned, best_secs),
-            Err(error) => vec![scheme.to_string(), refusal(error).to_owned()],
-        });
+fn write_table(output: &mut dyn Write, json: &ComparisonJson, entries: &[Entry]) -> Result<(), CliError> {
+    let PilotJson { alpha, beta, hours } = json.pilot;
+    writeln!(output, "{} to {}", json.task, percent(json.target_accuracy))?;
+    let cost = hours.map_or("given".to_owned(), |hours| {
+        format!("from pilots that take {} of virtual time", duration(3600.0 * hours))
+    });
+    writeln!(output, "alpha {}, beta {}, {cost}\n", significant(alpha, 4), significant(beta, 4))?;
+    let mut table = Table::new(&[
+        "scheme",
+        "time to target",
+        "± (seeds)",
+        "ratio",
+        "with pilots",
+        "rounds",
+        "participants",
+        "reached",
+    ]);
+    for scheme in &json.schemes {
+        // A lower bound is shown as one.
+        let least = if scheme.lower_bound { "> " } else { "" };
+        let time = |hours: Option<f64>| {
+            hours.map_or("–".to_owned(), |hours| format!("{least}{}", duration(3600.0 * hours)))
+        };
+        let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| significant(value, 3));
+        let SchemeJson { hours, ratio_to_best, .. } = scheme;
+        table.row(vec![
+            scheme.scheme.clone(),
+            time(hours.as_ref().map(|hours| hours.mean)),
+            hours.as_ref().map_or("–".to_owned(), |hours| duration(3600.0 * hours.std)),
+            ratio_to_best.map_or("–".to_owned(), |ratio| format!("{least}{}×", significant(ratio, 3))),
+            time(scheme.hours_with_pilot),
+            number(scheme.rounds),
+            number(scheme.mean_participants),
+            format!("{} of {}", scheme.reached, scheme.seeds),
+        ]);
     }
     table.write(output)?;
-    writeln!(output, "\n  total = rounds × mean round, ± one standard error of it")?;
-    writeln!(output, "  P2 objective = rounds × Σ q c, the paper's upper bound of the total")?;
-    for (scheme, entry) in entries {
-        let remarks = match entry {
-            Ok(planned) => planned.warnings.clone(),
-            Err(error) => vec![error.to_string()],
-        };
-        for remark in remarks {
-            writeln!(output, "  {scheme}: {remark}")?;
+    for entry in entries {
+        if let Err(error) = &entry.runs {
+            writeln!(output, "\n  {}: {error}\n    hint: {}", entry.scheme, error.hint())?;
         }
     }
+    if json.schemes.iter().any(|scheme| scheme.lower_bound) {
+        writeln!(output, "\n  > a lower bound: some run was stopped before it reached the target")?;
+    }
     Ok(())
-}
-
-fn row(scheme: Scheme, planned: &Planned, best_secs: f64) -> Vec<String> {
-    let evaluation = &planned.evaluation;
-    let round = evaluation.round_secs.mean;
-    let or_never = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or("–".to_owned(), show);
-    vec![
-        scheme.to_string(),
-        planned.plan.status().name().to_owned(),
-        significant(evaluation.expected_participants, 3),
-        or_never(evaluation.rounds, &|rounds| significant(rounds, 4)),
-        duration(round.mean),
-        or_never(evaluation.total_secs, &duration),
-        or_never(evaluation.total_secs, &|_| percent(round.std_error / round.mean)),
-        or_never(evaluation.total_secs, &|secs| format!("{:.2}", secs / best_secs)),
-        or_never(evaluation.objective_p2, &duration),
-        duration(planned.solve_secs),
-    ]
 }

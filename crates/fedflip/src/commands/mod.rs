@@ -6,10 +6,14 @@ mod bound;
 mod compare;
 mod data;
 mod explain;
+mod export;
 mod fleet;
 mod groups;
+mod pilot;
 mod plan;
+mod plan_compare;
 mod plan_json;
+mod run;
 mod scenario;
 
 use std::io::Write;
@@ -18,16 +22,19 @@ use fedflip_plan::Scheme;
 use serde::Serialize;
 
 use crate::args::{Args, Command, DataCommand, FleetCommand, ScenarioCommand};
-use crate::error::CliError;
+use crate::error::{CliError, ExitStatus};
 use crate::render::devices;
 use crate::settings::{AllocateSettings, BoundSettings, PlanSettings};
 
 /// Runs what was asked for; everything for standard output goes to `output`.
-pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<(), CliError> {
+pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     match args.command {
+        Command::Run(args) => return run::run(&args, output),
+        Command::Pilot(args) => return pilot::run(&args, output),
+        Command::Compare(args) => return compare::run(&args, output),
         Command::Fleet(FleetCommand::New(args)) => fleet::new(&args, output),
         Command::Fleet(FleetCommand::Show(args)) => fleet::show(&args, output),
-        Command::Plan(args) if args.compare => compare::run(&PlanSettings::resolve(&args)?, output),
+        Command::Plan(args) if args.compare => plan_compare::run(&PlanSettings::resolve(&args)?, output),
         Command::Plan(args) => plan::run(&PlanSettings::resolve(&args)?, output),
         Command::Allocate(args) => allocate::run(&AllocateSettings::resolve(&args)?, output),
         Command::Data(DataCommand::List(args)) => data::list(&args, output),
@@ -35,9 +42,11 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<(), CliError> {
         Command::Data(DataCommand::Check(args)) => data::check(&args, output),
         Command::Scenario(ScenarioCommand::New(args)) => scenario::new(&args, output),
         Command::Scenario(ScenarioCommand::Check(args)) => scenario::check(&args, output),
+        Command::Export(args) => export::run(&args, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Bound(args) => bound::run(&BoundSettings::resolve(&args)?, output),
-    }
+    }?;
+    Ok(ExitStatus::Done)
 }
 
 /// One JSON value and a newline.

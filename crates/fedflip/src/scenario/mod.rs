@@ -17,7 +17,6 @@
 mod defaults;
 mod entries;
 mod error;
-#[cfg_attr(not(test), expect(dead_code, reason = "for the commands that run scenarios, which come next"))]
 mod for_run;
 mod keys;
 mod print;
@@ -150,6 +149,11 @@ impl Scenario {
         let (text, file) = entries::read(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&text, &file, folder, overrides)
+    }
+
+    /// What `compare` takes without a file: made-up data and the paper's fleet.
+    pub(crate) fn embedded(overrides: &[String]) -> Result<Self, CliError> {
+        Self::parse("[task]\nname = \"synthetic\"\n", "the embedded scenario", Path::new(""), overrides)
     }
 
     /// The same from text that is called `file` in refusals; its relative paths start in `folder`.

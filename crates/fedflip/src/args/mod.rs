@@ -1,15 +1,23 @@
 //! What may be typed.
 
+mod training;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+
+pub(crate) use training::{
+    CompareArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, TrainingArgs,
+};
 
 const AFTER_HELP: &str = "\
 Start here:
   fedflip fleet new --seed 7 > fleet.csv
   fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
+  fedflip compare
 
-Exit codes: 0 done, 1 the output could not be written, 2 the input is not usable (the message says why).";
+Exit codes: 0 done, 1 the output could not be written, 2 the input is not usable (the message says why);
+3 the model diverged, 4 stopped before its end.";
 
 /// Federated learning in which every device flips its own coin.
 #[derive(Debug, Parser)]
@@ -36,6 +44,14 @@ pub(crate) enum Command {
     /// Write down all that decides a run, or check what is written
     #[command(subcommand)]
     Scenario(ScenarioCommand),
+    /// Train in virtual time until the target accuracy
+    Run(RunArgs),
+    /// Measure α and β by short runs
+    Pilot(PilotArgs),
+    /// Run every scheme to the target and say how long each takes
+    Compare(CompareArgs),
+    /// Write a run's records as a table
+    Export(ExportArgs),
     /// Measure how fast this machine trains
     Bench(BenchArgs),
 }

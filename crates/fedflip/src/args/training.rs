@@ -1,0 +1,160 @@
+//! What may be typed after `run`, `pilot`, `compare` and `export`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+/// What all commands that train have in common.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrainingArgs {
+    /// A value to take instead of the scenario's; may be given more than once
+    #[arg(long, value_name = "SECTION.KEY=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// Seed of everything that chance decides but for the data (by default the scenario's)
+    #[arg(long, value_name = "SEED")]
+    pub seed: Option<u64>,
+    /// Devices that train at the same time (by default one per processor); does not change any result
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
+    #[arg(long, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// Print one JSON object with the result instead
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing on the way
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Train in virtual time until the target accuracy, a cap, or Ctrl-C.
+///
+/// What was recorded is kept: a run that was stopped or killed goes on with --resume, to the same bytes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip scenario new mnist-cnn > s.toml
+  fedflip run s.toml --out runs/exact
+  fedflip run s.toml --out runs/exact --resume
+  fedflip run s.toml --scheme full --set train.learning_rate=0.05
+
+Exit codes: 0 ended, at its target or at a cap; 1 the system failed it; 2 bad input; 3 the model diverged;
+4 stopped before its end, and can go on with --resume")]
+pub(crate) struct RunArgs {
+    /// Scenario file (TOML), or - for standard input
+    pub scenario: PathBuf,
+    /// How q is chosen (by default as the scenario says)
+    #[arg(long, value_name = "SCHEME")]
+    pub scheme: Option<String>,
+    /// Folder for records, checkpoints and the model; without it nothing is kept
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Go on with the run in --out, if there is one
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    #[command(flatten)]
+    pub training: TrainingArgs,
+}
+
+/// Measure α and β: short runs under uniform and full sampling, over several seeds.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip pilot s.toml
+  fedflip pilot s.toml --set pilot.loss=0.8 --set pilot.seeds=5 --json")]
+pub(crate) struct PilotArgs {
+    /// Scenario file (TOML), or - for standard input
+    pub scenario: PathBuf,
+    /// Folder for the pilots' records; without it nothing is kept
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Go on with the pilots in --out, if there are any
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    #[command(flatten)]
+    pub training: TrainingArgs,
+}
+
+/// Run every scheme to the target and say how long each takes: the paper's Table I.
+///
+/// First the pilots, then every scheme with every seed. Without a scenario: made-up data and the paper's
+/// fleet, in less than a minute.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip compare
+  fedflip compare s.toml --seeds 5 --out comparison
+  fedflip compare s.toml --schemes exact,paper,fixed=0.1 --resume --out comparison")]
+pub(crate) struct CompareArgs {
+    /// Scenario file (TOML), or - for standard input; without it the embedded default
+    pub scenario: Option<PathBuf>,
+    /// Which schemes, separated by commas
+    #[arg(
+        long,
+        value_name = "SCHEMES",
+        value_delimiter = ',',
+        default_value = "exact,paper,tight,sampled,weighted,uniform,fixed=0.2,full"
+    )]
+    pub schemes: Vec<String>,
+    /// Runs of each scheme, with the scenario's seed and those after it
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub seeds: u64,
+    /// Stop a run that has taken so many times the hours of the best scheme before it
+    #[arg(long, value_name = "FACTOR", default_value = "10x", value_parser = factor)]
+    pub give_up: f64,
+    /// Plan with the scenario's α and β, without pilots
+    #[arg(long)]
+    pub no_pilot: bool,
+    /// Folder for all runs; without it nothing is kept
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Go on with the comparison in --out, if there is one
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    #[command(flatten)]
+    pub training: TrainingArgs,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix(['x', '×']).unwrap_or(text).parse::<f64>();
+    number
+        .ok()
+        .filter(|factor| (1.0..=1e6).contains(factor))
+        .ok_or_else(|| "a number from 1 to 1e6, such as 10x".to_owned())
+}
+
+/// Write a run's records as a table.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip export runs/exact > rounds.csv
+  fedflip export runs/exact --table participants --format parquet --out participants.parquet")]
+pub(crate) struct ExportArgs {
+    /// Folder of a run
+    pub run: PathBuf,
+    /// Which table
+    #[arg(long, value_enum, default_value_t = ExportTable::Rounds)]
+    pub table: ExportTable,
+    /// As what
+    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
+    pub format: ExportFormat,
+    /// File to write (by default standard output)
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportTable {
+    /// A row a round
+    Rounds,
+    /// A row for each device in each round that it took part in
+    Participants,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Text, for anything
+    Csv,
+    /// For pandas, Polars and DuckDB
+    Parquet,
+}

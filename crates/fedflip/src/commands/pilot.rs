@@ -1,0 +1,91 @@
+//! `fedflip pilot`: α and β from short runs.
+
+use std::io::Write;
+
+use fedflip_plan::Interval;
+use fedflip_record::Summary;
+use fedflip_sim::with_crew;
+use serde::Serialize;
+
+use super::data::data_dir;
+use super::print_json;
+use crate::args::PilotArgs;
+use crate::error::{CliError, ExitStatus};
+use crate::render::{Table, duration, significant};
+use crate::scenario::Scenario;
+use crate::training::pilots::Pilots;
+use crate::training::setup::Setup;
+use crate::training::{overrides, threads, watch};
+
+#[derive(Serialize)]
+struct PilotJson<'a> {
+    alpha: f64,
+    beta: f64,
+    alpha_interval: Option<[f64; 2]>,
+    beta_interval: Option<[f64; 2]>,
+    /// What Algorithm 2 takes: both pilots, averaged over the seeds.
+    hours: f64,
+    loss: f64,
+    runs: &'a [Summary],
+}
+
+pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
+    let scenario = Scenario::read(&args.scenario, &overrides(&args.training, None))?;
+    watch::catch_interrupts(args.training.quiet);
+    let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
+    let threads = threads(&args.training);
+    let pilots =
+        Pilots { setup: &setup, scenario: &scenario, out: args.out.as_deref(), resume: args.resume, threads };
+    let Some(piloted) = with_crew(&setup.learner, threads, |crew| pilots.run(crew))? else {
+        return Ok(ExitStatus::Stopped);
+    };
+    if !args.training.json {
+        writeln!(output, "pilots to a loss of {}\n", scenario.pilot.loss)?;
+        let mut table = Table::new(&["scheme", "seed", "rounds", "virtual time", "participants"]);
+        for run in &piloted.runs {
+            let gave_up = if run.reached() { "" } else { "+" };
+            table.row(vec![
+                run.scheme.clone(),
+                run.seed.to_string(),
+                format!("{}{gave_up}", run.rounds),
+                duration(3600.0 * run.hours),
+                significant(run.mean_participants, 3),
+            ]);
+        }
+        table.write(output)?;
+        writeln!(output)?;
+    }
+    let fit = match &piloted.fit {
+        Ok(fit) => fit,
+        // The table says what the refusal is about, so it is not dropped.
+        Err(error) => {
+            output.flush()?;
+            return Err(error.clone().into());
+        }
+    };
+    let (alpha, beta) = (fit.constants.alpha(), fit.constants.beta());
+    if args.training.json {
+        let ends = |interval: Option<Interval>| interval.map(|interval| [interval.low, interval.high]);
+        let json = PilotJson {
+            alpha,
+            beta,
+            alpha_interval: ends(fit.alpha_interval),
+            beta_interval: ends(fit.beta_interval),
+            hours: piloted.hours(),
+            loss: scenario.pilot.loss,
+            runs: &piloted.runs,
+        };
+        print_json(output, &json)?;
+        return Ok(ExitStatus::Done);
+    }
+    let spread = |interval: Option<Interval>| {
+        interval.map_or(String::new(), |Interval { low, high }| {
+            format!("   95 %: {} to {}", significant(low, 4), significant(high, 4))
+        })
+    };
+    writeln!(output, "  alpha   {}{}", significant(alpha, 5), spread(fit.alpha_interval))?;
+    writeln!(output, "  beta    {}{}", significant(beta, 5), spread(fit.beta_interval))?;
+    writeln!(output, "  both pilots take {} of virtual time", duration(3600.0 * piloted.hours()))?;
+    writeln!(output, "\nfor a scenario:\n\n[plan]\nalpha = {alpha}\nbeta = {beta}")?;
+    Ok(ExitStatus::Done)
+}

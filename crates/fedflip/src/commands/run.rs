@@ -1,0 +1,136 @@
+//! `fedflip run`: one run to its end.
+
+use std::io::Write;
+use std::path::Path;
+
+use fedflip_record::{EndReason, Summary};
+use fedflip_sim::with_crew;
+use serde::Serialize;
+
+use super::data::data_dir;
+use super::print_json;
+use crate::args::RunArgs;
+use crate::error::{CliError, ExitStatus};
+use crate::render::{count, duration, percent, significant};
+use crate::scenario::Scenario;
+use crate::training::setup::Setup;
+use crate::training::single::{Done, Single};
+use crate::training::{overrides, threads, watch};
+
+#[derive(Serialize)]
+struct RunJson<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// `stopped` if it can go on.
+    status: &'static str,
+    detail: Option<&'a str>,
+    out: Option<String>,
+}
+
+pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
+    let overrides = overrides(&args.training, args.scheme.as_deref());
+    let scenario = Scenario::read(&args.scenario, &overrides)?;
+    watch::catch_interrupts(args.training.quiet);
+    let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
+    let planned = setup.plan(&scenario, scenario.plan.scheme, scenario.plan.constants)?;
+    let threads = threads(&args.training);
+    let single = Single {
+        setup: &setup,
+        scenario: &scenario,
+        planned: &planned,
+        target_loss: None,
+        out: args.out.as_deref(),
+        resume: args.resume,
+        threads,
+        title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
+    };
+    let done = with_crew(&setup.learner, threads, |crew| single.run(crew))?;
+    if args.training.json {
+        let out = args.out.as_ref().map(|out| out.display().to_string());
+        let Done { summary, detail, .. } = &done;
+        print_json(
+            output,
+            &RunJson { summary, status: status(summary.end), detail: detail.as_deref(), out },
+        )?;
+    } else {
+        write_text(output, &scenario, &setup, &done, args.out.as_deref())?;
+    }
+    Ok(exit_status(&done.summary))
+}
+
+fn exit_status(summary: &Summary) -> ExitStatus {
+    match summary.end {
+        None => ExitStatus::Stopped,
+        Some(EndReason::Diverged) => ExitStatus::Diverged,
+        Some(_) => ExitStatus::Done,
+    }
+}
+
+fn status(end: Option<EndReason>) -> &'static str {
+    match end {
+        None => "stopped",
+        Some(EndReason::TargetAccuracy | EndReason::TargetLoss) => "reached",
+        Some(EndReason::RoundsMax | EndReason::VirtualTimeMax) => "cap",
+        Some(EndReason::Diverged) => "diverged",
+    }
+}
+
+fn write_text(
+    output: &mut dyn Write,
+    scenario: &Scenario,
+    setup: &Setup,
+    done: &Done,
+    out: Option<&Path>,
+) -> Result<(), CliError> {
+    let Done { summary, detail, was_over } = done;
+    let target = percent(scenario.stop.target_accuracy);
+    let over = if *was_over { "was over already: " } else { "" };
+    let how = match summary.end {
+        Some(EndReason::TargetAccuracy) => format!("{over}reached {target}"),
+        Some(EndReason::TargetLoss) => format!("{over}reached its loss"),
+        Some(EndReason::RoundsMax) => format!("{over}ended at its cap on rounds, short of {target}"),
+        Some(EndReason::VirtualTimeMax) => {
+            format!("{over}ended at its cap on virtual time, short of {target}")
+        }
+        Some(EndReason::Diverged) => format!("{over}diverged"),
+        None => "stopped; it can go on with --resume".to_owned(),
+    };
+    writeln!(output, "{} under {} {how}", scenario.task.name(), summary.scheme)?;
+    if let Some(detail) = detail {
+        writeln!(output, "  {detail}")?;
+    }
+    let rounds = count(summary.rounds as usize);
+    let empty =
+        if summary.empty_rounds > 0 { format!(", {} empty", summary.empty_rounds) } else { String::new() };
+    let biased = if summary.biased_rounds > 0 {
+        format!(", {} biased by devices that did not report", summary.biased_rounds)
+    } else {
+        String::new()
+    };
+    writeln!(output, "  virtual time      {}", duration(3600.0 * summary.hours))?;
+    writeln!(output, "  rounds            {rounds}{empty}{biased}")?;
+    writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
+    if let (Some(accuracy), Some(loss)) = (summary.accuracy, summary.loss) {
+        writeln!(output, "  accuracy          {}", percent(accuracy))?;
+        writeln!(output, "  loss              {}", significant(loss, 3))?;
+    }
+    let sharing = setup.sharing;
+    writeln!(
+        output,
+        "  data              {} samples, {} to {} a device",
+        count(sharing.samples),
+        count(sharing.fewest),
+        count(sharing.most)
+    )?;
+    if sharing.moved > 0 {
+        writeln!(
+            output,
+            "                    {} moved to give every device the minimum",
+            count(sharing.moved)
+        )?;
+    }
+    if let Some(out) = out {
+        writeln!(output, "  kept in           {}", out.display())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! A scenario's data, learner and fleet, made once for many runs; plans for them.
+
+use std::io::Write;
+use std::path::Path;
+
+use fedflip_fleet::Fleet;
+use fedflip_learn::Learner;
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::task::SharingReport;
+use fedflip_plan::solve::{self, baseline};
+use fedflip_plan::{Constants, Evaluation, Plan, Problem, Scheme, Settings};
+use fedflip_record::Header;
+use fedflip_record::schema::VERSION;
+
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::scenario::Scenario;
+
+/// What all runs of a scenario share, whatever their scheme and seed.
+pub(crate) struct Setup {
+    pub learner: SgdLearner,
+    pub sharing: SharingReport,
+    /// With the sample counts that the data have.
+    pub fleet: Fleet,
+}
+
+/// A plan, and what it expects of the run.
+pub(crate) struct Planned {
+    pub plan: Plan,
+    /// None where nobody knows α and β: a pilot, or a baseline that these rule out.
+    pub expected: Option<Evaluation>,
+}
+
+impl Setup {
+    pub(crate) fn new(scenario: &Scenario, data_dir: &Path) -> Result<Self, CliError> {
+        let _progress = Progress::start(&format!("reading the data of {}", scenario.task.name()));
+        let (learner, sharing) = scenario.task_settings().learner(data_dir)?;
+        let samples: Vec<usize> = (0..learner.devices()).map(|device| learner.samples(device)).collect();
+        Ok(Self { learner, sharing, fleet: scenario.fleet(&samples)? })
+    }
+
+    /// q under a scheme. A baseline needs no constants: where they rule it out it is run all the same.
+    pub(crate) fn plan(
+        &self,
+        scenario: &Scenario,
+        scheme: Scheme,
+        constants: Constants,
+    ) -> Result<Planned, CliError> {
+        let problem = match Problem::new(&self.fleet, scenario.band, constants) {
+            Ok(problem) => problem,
+            Err(error) => return self.unjudged(scheme).ok_or(error.into()),
+        };
+        let settings = Settings { seed: scenario.seed, ..Settings::default() };
+        let plan = solve::solve(&problem, scheme, &settings)?;
+        let expected = Evaluation::new(&problem, &plan, scenario.seed, Some(2_000));
+        Ok(Planned { plan, expected: Some(expected) })
+    }
+
+    /// q of a baseline before α and β are known.
+    pub(crate) fn unjudged(&self, scheme: Scheme) -> Option<Planned> {
+        Some(Planned { plan: baseline::unjudged(&self.fleet, scheme)?, expected: None })
+    }
+
+    /// The first line of a run's records.
+    pub(crate) fn header(&self, scenario: &Scenario, planned: &Planned) -> Header {
+        let expected = planned.expected.as_ref();
+        Header {
+            version: VERSION,
+            fedflip: env!("CARGO_PKG_VERSION").to_owned(),
+            task: scenario.task.name().to_owned(),
+            scheme: planned.plan.scheme().to_string(),
+            seed: scenario.seed,
+            devices: self.fleet.len(),
+            parameters: self.learner.params_len(),
+            bandwidth_mbps: scenario.band.get(),
+            target_accuracy: Some(scenario.stop.target_accuracy),
+            expected_participants: planned.plan.q().iter().sum(),
+            expected_rounds: expected.and_then(|expected| expected.rounds),
+            expected_round_secs: expected.map(|expected| expected.round_secs.mean.mean),
+        }
+    }
+
+    /// `plan.csv`: q and a/q of each device.
+    pub(crate) fn plan_csv(&self, plan: &Plan) -> Vec<u8> {
+        let mut csv = b"device,q,weight\n".to_vec();
+        for (n, (q, weight)) in plan.q().iter().zip(plan.aggregation_weights()).enumerate() {
+            // Memory takes whatever is written to it.
+            let _ = writeln!(csv, "{},{q},{weight}", quoted(self.fleet.name(n)));
+        }
+        csv
+    }
+}
+
+/// A name as a field of CSV.
+fn quoted(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
+    }
+}

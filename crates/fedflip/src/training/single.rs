@@ -1,0 +1,137 @@
+//! One run, in a folder or in memory.
+
+use std::path::Path;
+
+use fedflip_engine::{Engine, Outcome, State, Stop};
+use fedflip_fleet::csv_file;
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::{Learner, model_file};
+use fedflip_record::folder::{Contents, RECORDS};
+use fedflip_record::reader::{self, Records};
+use fedflip_record::{Header, RunFolder, Start, Summary};
+use fedflip_sim::{Conditions, Crew, SimWorld};
+
+use super::host;
+use super::setup::{Planned, Setup};
+use super::watch::{Keep, Watch};
+use crate::error::CliError;
+use crate::scenario::Scenario;
+
+/// What may differ when a run goes on.
+const FREE_KEYS: &[&str] = &["real_hours_max", "checkpoint_secs"];
+
+/// One run to do.
+pub(crate) struct Single<'a> {
+    pub setup: &'a Setup,
+    /// Whose seed, caps and target are those of this run.
+    pub scenario: &'a Scenario,
+    pub planned: &'a Planned,
+    /// Ends the run, besides the target accuracy and the caps; for pilots.
+    pub target_loss: Option<f64>,
+    pub out: Option<&'a Path>,
+    pub resume: bool,
+    pub threads: usize,
+    /// For the bar.
+    pub title: &'a str,
+}
+
+/// What came of it.
+pub(crate) struct Done {
+    pub summary: Summary,
+    /// More about how it ended, where there is more to say.
+    pub detail: Option<String>,
+    /// It was over before it was begun again.
+    pub was_over: bool,
+}
+
+impl Single<'_> {
+    pub(crate) fn run(&self, crew: &mut Crew<'_, SgdLearner>) -> Result<Done, CliError> {
+        let Self { setup, scenario, planned, .. } = *self;
+        let header = setup.header(scenario, planned);
+        let (keep, start) = match self.out {
+            Some(folder) => {
+                let (folder, start) = RunFolder::open(folder, &self.contents(&header), self.resume)?;
+                (Keep::Folder(folder), start)
+            }
+            None => (Keep::Memory(Vec::new()), Start::New),
+        };
+        let state = match (start, &keep) {
+            (Start::Ended(end), Keep::Folder(folder)) => {
+                let summary = Summary::of(&reader::read(&folder.path().join(RECORDS))?);
+                return Ok(Done { summary, detail: end.detail, was_over: true });
+            }
+            (Start::After(checkpoint), _) => State::resumed(checkpoint, header.parameters),
+            _ => None,
+        };
+        let mut state = state.unwrap_or_else(|| State::new(setup.learner.initial_model(scenario.seed)));
+
+        let engine = Engine {
+            fleet: &setup.fleet,
+            plan: &planned.plan,
+            band: scenario.band,
+            division: scenario.round.allocation,
+            deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
+            evaluate_every: scenario.record.evaluate_every,
+            stop: self.stop(),
+        };
+        let conditions = Conditions {
+            compute_jitter: scenario.world.compute_jitter,
+            fading_db: scenario.world.fading_db,
+            dropout: scenario.world.dropout,
+            overhead_secs: scenario.round.overhead.get(),
+        };
+        let from = state.round;
+        let clock = (scenario.seed, state.secs);
+        let mut world = SimWorld::new(crew, &setup.fleet, planned.plan.sampler(), conditions, clock);
+        let mut watch = Watch::new(keep, self.title, &state)
+            .with_target(scenario.stop.target_accuracy)
+            .with_checkpoints(scenario.record.checkpoint.get())
+            .with_real_hours_max(scenario.stop.real_hours_max);
+        let outcome = engine.run(&mut world, &mut state, &mut watch)?;
+
+        let end = match outcome {
+            Outcome::Ended(end) => Some(end),
+            Outcome::Stopped => None,
+        };
+        let detail = end.as_ref().and_then(|end| end.detail.clone());
+        let real = watch.real();
+        let summary = match watch.into_keep() {
+            Keep::Folder(mut folder) => {
+                let path = folder.path().to_owned();
+                folder.checkpoint(state.checkpoint())?;
+                host::add_session(&path, self.threads, real, [from, state.round])?;
+                if let Some(end) = end {
+                    let model = model_file::write(&setup.learner.network().params(), state.model.as_slice())?;
+                    folder.end(end, &model)?;
+                }
+                Summary::of(&reader::read(&path.join(RECORDS))?)
+            }
+            Keep::Memory(rounds) => Summary::of(&Records { header, rounds, end }),
+        };
+        Ok(Done { summary, detail, was_over: false })
+    }
+
+    /// What the run's folder starts with.
+    fn contents(&self, header: &Header) -> Contents {
+        let mut fleet = Vec::new();
+        // Memory takes whatever is written to it.
+        let _ = csv_file::write(&self.setup.fleet, &mut fleet);
+        Contents {
+            run: self.scenario.stored().toml,
+            free_keys: FREE_KEYS,
+            fleet,
+            plan: self.setup.plan_csv(&self.planned.plan),
+            header: header.clone(),
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        let stop = self.scenario.stop;
+        Stop {
+            accuracy: self.target_loss.is_none().then_some(stop.target_accuracy),
+            loss: self.target_loss,
+            rounds_max: stop.rounds_max,
+            secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Whoever watches a run: records, checkpoints, the bar, Ctrl-C, the clock on the wall.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use fedflip_engine::{Control, Sink, State};
+use fedflip_record::{RecordError, Round, RunFolder};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::eta::Eta;
+use crate::render::{duration, percent};
+
+/// Set by Ctrl-C and SIGTERM: the run stops after its round and can go on later.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Set by `--quiet`: no bar.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// How often the bar changes, and how often records reach those who read along.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// From now on Ctrl-C asks the run to stop; a second one ends the process at once, which loses nothing but
+/// the rounds since the last checkpoint.
+pub(crate) fn catch_interrupts(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+    let caught = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    // Without a handler Ctrl-C ends the process, as ever.
+    drop(caught);
+}
+
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the bar, checkpoints and real-time caps go by the wall")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// Where the records go.
+pub(crate) enum Keep {
+    Folder(RunFolder),
+    Memory(Vec<Round>),
+}
+
+/// Watches one run.
+pub(crate) struct Watch {
+    keep: Keep,
+    bar: ProgressBar,
+    eta: Eta,
+    target_accuracy: Option<f64>,
+    checkpoint_every: Duration,
+    started: Instant,
+    started_round: u64,
+    /// When the run has to stop, by the wall.
+    real_end: Option<Instant>,
+    looked: Instant,
+    checkpointed: Instant,
+}
+
+impl Watch {
+    pub(crate) fn new(keep: Keep, title: &str, state: &State) -> Self {
+        let quiet = QUIET.load(Ordering::Relaxed);
+        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}  {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(title.to_owned());
+        let started = now();
+        Self {
+            keep,
+            bar,
+            eta: Eta::default(),
+            target_accuracy: None,
+            checkpoint_every: Duration::from_secs(10),
+            started,
+            started_round: state.round,
+            real_end: None,
+            looked: started,
+            checkpointed: started,
+        }
+    }
+
+    pub(crate) fn with_target(self, target_accuracy: f64) -> Self {
+        Self { target_accuracy: Some(target_accuracy), ..self }
+    }
+
+    pub(crate) fn with_checkpoints(self, secs: f64) -> Self {
+        Self { checkpoint_every: Duration::try_from_secs_f64(secs).unwrap_or(Duration::MAX), ..self }
+    }
+
+    pub(crate) fn with_real_hours_max(self, hours: Option<f64>) -> Self {
+        let real_end = hours
+            .and_then(|hours| Duration::try_from_secs_f64(3600.0 * hours).ok())
+            .and_then(|most| self.started.checked_add(most));
+        Self { real_end, ..self }
+    }
+
+    /// How long it has been watching.
+    pub(crate) fn real(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// What was kept.
+    pub(crate) fn into_keep(self) -> Keep {
+        self.bar.finish_and_clear();
+        self.keep
+    }
+
+    fn show(&self, state: &State) {
+        let mut message = format!("round {}  {} virtual", state.round, duration(state.secs));
+        if let Some(metrics) = state.evaluated {
+            message += &format!("  accuracy {}  loss {:.3}", percent(metrics.accuracy), metrics.loss);
+        }
+        let rounds = state.round.saturating_sub(self.started_round);
+        if let Some(left) = self.target_accuracy.and_then(|target| self.eta.rounds_left(target))
+            && rounds > 0
+        {
+            let secs = left * self.started.elapsed().as_secs_f64() / rounds as f64;
+            message += &format!("  about {} to go", duration(secs));
+        }
+        self.bar.set_message(message);
+        self.bar.tick();
+    }
+}
+
+impl Sink for Watch {
+    fn round(&mut self, record: Round, state: &State) -> Result<Control, RecordError> {
+        if let Some(accuracy) = record.accuracy {
+            self.eta.evaluated(record.round, accuracy);
+        }
+        match &mut self.keep {
+            Keep::Folder(folder) => folder.append(record)?,
+            Keep::Memory(rounds) => rounds.push(record),
+        }
+        // A look at the clock costs less than a round; everything else only now and then.
+        let now = now();
+        if now - self.looked >= LOOK {
+            self.looked = now;
+            self.show(state);
+            if let Keep::Folder(folder) = &mut self.keep {
+                folder.flush()?;
+            }
+        }
+        if now - self.checkpointed >= self.checkpoint_every {
+            self.checkpointed = now;
+            if let Keep::Folder(folder) = &mut self.keep {
+                folder.checkpoint(state.checkpoint())?;
+            }
+        }
+        let late = self.real_end.is_some_and(|end| now >= end);
+        Ok(if late || interrupted() { Control::Stop } else { Control::GoOn })
+    }
+}
