@@ -5,9 +5,10 @@
 //! devices' models differ, β their data. It holds 50 samples and a log-normal number (of mean 4 and
 //! standard deviation 2, in logarithms) more, cut at 5,000.
 //!
-//! Each device has streams of its own, so one device's data can be made without the others': nothing is
-//! held but a count per device and the test set, also for a million of them. The test set is drawn from
-//! the devices in proportion to their samples, so that its loss estimates the federation's objective.
+//! Each device has streams of its own, so one device's data can be made without the others'. Those of a small
+//! federation are made once and held; of a large one nothing is held but a count per device, and a device's
+//! samples are made when its turn comes. The test set is drawn from the devices in proportion to their
+//! samples, so that its loss estimates the federation's objective.
 
 use fedflip_fleet::{Purpose, StreamKey};
 use rand_distr::{Distribution, LogNormal, StandardNormal};
@@ -21,6 +22,9 @@ pub const FEATURES: usize = 60;
 pub const CLASSES: usize = 10;
 /// The fewest and the most samples of a device.
 pub const SAMPLES_RANGE: [u32; 2] = [50, 5_000];
+
+/// Samples that are held in memory, all devices together: 48 MB.
+const HELD_MAX: usize = 200_000;
 
 /// Of what a stream is: of the device's true model, its samples, their number.
 #[derive(Clone, Copy)]
@@ -48,6 +52,9 @@ pub struct Synthetic {
     /// Samples of each device.
     counts: Vec<u32>,
     test: SampleBuffer,
+    /// The samples of all devices, one device after the other, and where each one's start; none if they are
+    /// too many.
+    held: Option<(SampleBuffer, Vec<usize>)>,
 }
 
 impl Synthetic {
@@ -58,9 +65,13 @@ impl Synthetic {
                 return Err(LearnError::BadSetting { name, value, wanted: "a number from 0 to 1e6" });
             }
         }
-        let mut synthetic = Self { spread, seed, counts: Vec::new(), test: SampleBuffer::default() };
+        let (counts, test, held) = (Vec::new(), SampleBuffer::default(), None);
+        let mut synthetic = Self { spread, seed, counts, test, held };
         synthetic.counts = (0..devices).map(|device| synthetic.count(device)).collect();
         synthetic.draw_test(test_samples);
+        if synthetic.counts.iter().map(|&count| count as usize).sum::<usize>() <= HELD_MAX {
+            synthetic.hold();
+        }
         Ok(synthetic)
     }
 
@@ -74,6 +85,15 @@ impl Synthetic {
         let more = LogNormal::new(4.0, 2.0)
             .map_or(0.0, |log_normal| log_normal.sample(&mut self.stream(Part::Count, device)));
         least + (more as u32).min(most - least)
+    }
+
+    fn hold(&mut self) {
+        let (mut samples, mut starts) = (SampleBuffer::default(), Vec::with_capacity(self.counts.len()));
+        for device in 0..self.counts.len() {
+            starts.push(samples.labels.len());
+            self.append(device, Part::Train, self.samples(device), &mut samples);
+        }
+        self.held = Some((samples, starts));
     }
 
     /// Test sample k of K belongs to the device that holds training sample ⌊(k + ½)/K · total⌋.
@@ -133,23 +153,29 @@ impl Shards for Synthetic {
     }
 
     fn open(&self, device: usize, made: &mut SampleBuffer) {
-        made.clear();
-        self.append(device, Part::Train, self.samples(device), made);
+        if self.held.is_none() {
+            made.clear();
+            self.append(device, Part::Train, self.samples(device), made);
+        }
     }
 
     fn cost_of_opening(&self, device: usize) -> u64 {
-        self.samples(device) as u64
+        if self.held.is_some() { 1 } else { self.samples(device) as u64 }
     }
 
     fn write_batch(
         &self,
-        _device: usize,
+        device: usize,
         made: &SampleBuffer,
         picks: &[u32],
         features: &mut [f32],
         labels: &mut [u8],
     ) {
-        made.write(picks.iter().map(|&pick| pick as usize), features, labels);
+        let (samples, first) = match &self.held {
+            Some((held, starts)) => (held, starts[device]),
+            None => (made, 0),
+        };
+        samples.write(picks.iter().map(|&pick| first + pick as usize), features, labels);
     }
 
     fn test_samples(&self) -> usize {
@@ -187,11 +213,20 @@ mod tests {
         assert_eq!(make(999_999, Part::Train), make(999_999, Part::Train));
         assert_ne!(make(0, Part::Train), make(1, Part::Train));
         assert_ne!(make(0, Part::Train), make(0, Part::Test));
-        // What a worker made for another device before does not matter.
-        let mut made = make(1, Part::Train);
-        synthetic.open(0, &mut made);
-        assert_eq!(made.labels.len(), synthetic.samples(0));
-        assert_eq!(made.features[..20 * FEATURES], make(0, Part::Train).features);
+        // Held or made when its turn comes, and whatever a worker made before: the same batch.
+        let unheld = Synthetic { held: None, ..synthetic.clone() };
+        let batch = |data: &Synthetic, device, mut made| {
+            let (mut features, mut labels) = (vec![0.0; 4 * FEATURES], vec![0; 4]);
+            data.open(device, &mut made);
+            data.write_batch(device, &made, &[7, 0, 19, 7], &mut features, &mut labels);
+            (features, labels)
+        };
+        assert!(synthetic.held.is_some());
+        for device in 0..3 {
+            let expected = batch(&synthetic, device, SampleBuffer::default());
+            assert_eq!(batch(&unheld, device, make(1, Part::Train)), expected);
+            assert_eq!(expected.0[FEATURES..2 * FEATURES], make(device, Part::Train).features[..FEATURES]);
+        }
     }
 
     /// Test samples come from devices in proportion to what they hold, and as many as asked.
@@ -199,7 +234,7 @@ mod tests {
     fn a_million_devices_cost_a_count_each() {
         let synthetic = Synthetic::new(ALIKE, 1_000_000, 500, 1).unwrap();
         assert_eq!((synthetic.devices(), synthetic.test_samples()), (1_000_000, 500));
-        assert_eq!(synthetic.test.features.len(), 500 * FEATURES);
+        assert_eq!((synthetic.test.features.len(), synthetic.held.is_none()), (500 * FEATURES, true));
         let [least, most] = SAMPLES_RANGE.map(|count| count as usize);
         assert!((0..1_000_000).all(|device| (least..=most).contains(&synthetic.samples(device))));
         let mean = (0..1_000_000).map(|device| synthetic.samples(device)).sum::<usize>() as f64 / 1e6;
