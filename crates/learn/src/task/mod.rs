@@ -2,7 +2,7 @@
 //!
 //! | name | data | model | learning rate | target |
 //! |---|---|---|---|---|
-//! | `synthetic` | Synthetic(α, β), made up | softmax regression, or one hidden layer | 0.01 | 75 % |
+//! | `synthetic` | Synthetic(α, β), made up | softmax regression, or one hidden layer | 0.01 | 70 % |
 //! | `mnist-cnn` | MNIST | CNN of 21,840 parameters, `wide`: 1.66 M | 0.01 | 95 % |
 //! | `fashion-cnn` | Fashion-MNIST | the same | 0.01 | 80 % |
 //! | `cifar10-mobilenet` | CIFAR-10 | MobileNet v1, `width` 0.25 to 1, group or batch norm | 0.01 | 60 % |
@@ -106,7 +106,7 @@ impl Task {
     /// The accuracy at which training is done: the paper's, or ours where it has none.
     pub fn target_accuracy(&self) -> f64 {
         match self {
-            Self::Synthetic { .. } => 0.75,
+            Self::Synthetic { .. } => 0.70,
             Self::MnistCnn { .. } => 0.95,
             Self::FashionCnn { .. } => 0.80,
             Self::Cifar10Mobilenet { .. } => 0.60,
@@ -139,7 +139,7 @@ impl FromStr for Task {
 
     fn from_str(name: &str) -> Result<Self, TaskError> {
         match name {
-            "synthetic" => Ok(Self::Synthetic { spread: Spread { model: 1.0, data: 1.0 }, hidden: 0 }),
+            "synthetic" => Ok(Self::Synthetic { spread: Spread { model: 0.5, data: 0.5 }, hidden: 0 }),
             "mnist-cnn" => Ok(Self::MnistCnn { wide: false }),
             "fashion-cnn" => Ok(Self::FashionCnn { wide: false }),
             "cifar10-mobilenet" => Ok(Self::Cifar10Mobilenet { width: 1.0, norm: Norm::Group }),
