@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Place, ScenarioError};
+use super::error::{Place, ScenarioError, short};
 use super::value::Value;
 
 /// The longest file: many times what a scenario can need.
@@ -72,14 +73,15 @@ pub(super) fn read(path: &Path) -> Result<(String, String), ScenarioError> {
 
 /// All keys of a TOML text, in the order in which they stand there.
 pub(super) fn from_toml(text: &str, file: &str) -> Result<Vec<Entry>, ScenarioError> {
+    let line_ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let place = |offset: usize| {
-        let line = 1 + text.as_bytes().iter().take(offset).filter(|&&byte| byte == b'\n').count();
+        let line = 1 + line_ends.partition_point(|&end| end < offset);
         Place::File { file: file.to_owned(), line: Some(line) }
     };
-    let root = DeTable::parse(text).map_err(|error| ScenarioError {
-        place: place(error.span().map_or(0, |span| span.start)),
-        problem: error.message().to_owned(),
-        hint: format!("a scenario is TOML: lines of `key = value` under headings like [train]; {EXAMPLE}"),
+    let root = DeTable::parse(text).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        let (problem, hint) = not_toml(text, span.clone(), error.message());
+        ScenarioError { place: place(span.start), problem, hint }
     })?;
     let mut found: Vec<(usize, Entry)> = Vec::new();
     let mut push = |offset: usize, section: &str, key: &str, value: Value| {
@@ -103,12 +105,27 @@ pub(super) fn from_toml(text: &str, file: &str) -> Result<Vec<Entry>, ScenarioEr
     Ok(found.into_iter().map(|(_, entry)| entry).collect())
 }
 
+/// What the parser says, with what it is about.
+fn not_toml(text: &str, span: Range<usize>, message: &str) -> (String, String) {
+    if message == "duplicate key" {
+        let key = text.get(span).unwrap_or_default();
+        return (format!("{} stands there twice", short(key)), "keep one of the two".to_owned());
+    }
+    let before = text.get(..span.start).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    (
+        format!("{} is not TOML: {message}", short(line.trim())),
+        format!("write `key = value`, text in quotes, below headings like [train]; {EXAMPLE}"),
+    )
+}
+
 /// `train.batch=32`; what is not a TOML value is text, so that names need no quotes.
 pub(super) fn from_override(text: &str) -> Result<Entry, ScenarioError> {
     let Some((path, value)) = text.split_once('=') else {
         return Err(ScenarioError {
             place: Place::Set,
-            problem: format!("{text:?} has no equals sign"),
+            problem: format!("{} has no equals sign", short(text)),
             hint: "write SECTION.KEY=VALUE, such as --set train.learning_rate=0.05".to_owned(),
         });
     };
@@ -123,8 +140,7 @@ fn of_toml(value: &DeValue<'_>) -> Value {
         DeValue::String(text) => Value::text(text.as_ref()),
         DeValue::Integer(whole) => match i128::from_str_radix(whole.as_str(), whole.radix()) {
             Ok(whole) => Value::Whole(whole),
-            // Larger than anything that a key takes.
-            Err(_) => Value::Number(f64::INFINITY),
+            Err(_) => Value::Foreign("a number of more than 38 digits"),
         },
         // TOML's floats are a subset of Rust's.
         DeValue::Float(number) => Value::Number(number.as_str().parse().unwrap_or(f64::NAN)),

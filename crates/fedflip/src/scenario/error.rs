@@ -44,6 +44,15 @@ impl Refusal {
     }
 }
 
+/// A name as shown to people: in quotes, control characters escaped, no longer than a line.
+pub(crate) fn short(name: &str) -> String {
+    const SHOWN_CHARS: usize = 40;
+    match name.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{:?}…", &name[..end]),
+        None => format!("{name:?}"),
+    }
+}
+
 /// The most similar of some names, if any is similar enough to be meant.
 pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();

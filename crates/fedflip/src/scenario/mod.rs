@@ -15,12 +15,16 @@
 //! - `error`: refusals with their place.
 
 mod defaults;
+#[cfg(test)]
+mod docs;
 mod entries;
 mod error;
 mod for_run;
 mod keys;
 mod print;
 mod resolve;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use std::path::Path;

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use fedflip_fleet::FleetError;
+use fedflip_fleet::units::plain;
 use fedflip_learn::task::Task;
 
 use super::defaults;
 use super::entries::{Entry, HEADING};
-use super::error::{Place, Refusal, ScenarioError, nearest};
+use super::error::{Place, Refusal, ScenarioError, nearest, short};
 use super::keys::{self, Key, SECTIONS};
 use super::value::Given;
 use super::{FleetSource, Scenario};
@@ -38,10 +39,10 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
     let (task, train) = (scenario.task, scenario.train);
     if let FleetSource::MadeUp(made_up) = &mut scenario.fleet {
         if !is_given("payload_mbit") {
-            made_up.payload = defaults::payload(task)?;
+            made_up.payload = defaults::payload(task).map_err(|error| follows(error, &whole_file))?;
         }
         if !is_given("work_gflop") {
-            made_up.work = defaults::work(task, train)?;
+            made_up.work = defaults::work(task, train).map_err(|error| follows(error, &whole_file))?;
         }
         made_up.hardware().checked().map_err(|error| times_out_of_range(&error, &given, whole_file))?;
     }
@@ -69,9 +70,14 @@ fn task(given: &[Entry], whole_file: &Place) -> Result<Task, ScenarioError> {
     }
 }
 
-/// The section exists, or the key stands above all of them.
+/// The section exists, and is not itself given a value.
 fn check_section(entry: &Entry) -> Result<(), ScenarioError> {
-    if SECTIONS.iter().any(|(name, _)| *name == entry.section) {
+    let is_section = |name: &str| SECTIONS.iter().any(|(known, _)| *known == name);
+    if entry.section.is_empty() && !entry.key.is_empty() && is_section(&entry.key) {
+        let hint = format!("write a heading [{}] and its keys below", entry.key);
+        return Err(refuse(entry, format!("{} is a section", entry.key), hint));
+    }
+    if is_section(&entry.section) {
         return Ok(());
     }
     let names = || SECTIONS.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
@@ -80,7 +86,7 @@ fn check_section(entry: &Entry) -> Result<(), ScenarioError> {
         Some(name) => format!("did you mean [{name}]? The sections are {all}"),
         None => format!("the sections are {all}"),
     };
-    Err(refuse(entry, format!("there is no section [{}]", entry.section.escape_debug()), hint))
+    Err(refuse(entry, format!("there is no section {}", short(&entry.section)), hint))
 }
 
 /// The key exists in its section, and this task has it.
@@ -96,17 +102,9 @@ fn check_key(entry: &Entry, task: Task) -> Result<(), ScenarioError> {
         let hint = format!("leave it out: the task is {}", task.name());
         return Err(refuse(entry, format!("{} is for {}", key.path(), key.tasks.join(" and ")), hint));
     }
-    let shown =
-        if section.is_empty() { format!("key {name:?}") } else { format!("key {name:?} in [{section}]") };
-    let problem = format!("there is no {shown}");
-    // Most wrong keys are right ones, misspelt or in the wrong place.
-    if section.is_empty() && SECTIONS.iter().any(|(known, _)| known == name) {
-        return Err(refuse(
-            entry,
-            format!("{name} is a section"),
-            format!("write a heading [{name}] and its keys below"),
-        ));
-    }
+    let place = if section.is_empty() { "above the sections".to_owned() } else { format!("in [{section}]") };
+    let problem = format!("there is no key {} {place}", short(name));
+    // Most wrong keys are right ones in the wrong place, or misspelt.
     if let Some(key) = keys::all().find(|key| key.name == name && key.is_of(task)) {
         return Err(refuse(entry, problem, format!("it belongs {}", key.whereabouts())));
     }
@@ -144,6 +142,16 @@ fn one_fleet(given: &mut Vec<Entry>) -> Result<(), ScenarioError> {
         )),
         None => Ok(()),
     }
+}
+
+/// A default that follows from other values and cannot be.
+fn follows(error: CliError, whole_file: &Place) -> CliError {
+    let CliError::Flag { flag, value, wanted } = error else { return error };
+    let refusal = Refusal {
+        problem: format!("{}, which follows from [task] and [train], is out of range", plain(value)),
+        hint: format!("it must be {wanted}: set it, or lower train.batch or train.iterations"),
+    };
+    refusal.at(whole_file.clone(), flag).into()
 }
 
 /// What the fleet's recipe says, in the words of a scenario.

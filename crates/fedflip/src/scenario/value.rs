@@ -215,7 +215,7 @@ impl<'a> Given<'a> {
     }
 
     fn unknown_name<'n>(&self, text: &str, names: impl Iterator<Item = &'n str>, wanted: &str) -> Refusal {
-        let refusal = self.refuse("is none of them", wanted);
+        let refusal = self.refuse("is not known", wanted);
         match nearest(text, names) {
             Some(name) => {
                 Refusal { hint: format!("did you mean {}? It must be {wanted}", quoted(name)), ..refusal }

@@ -6,12 +6,14 @@
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
+//! - `scenario`: scenarios: what is printed, and what is refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod data;
 mod json;
 mod refusals;
+mod scenario;
 mod snapshots;
 
 use std::io::Write;

@@ -79,11 +79,14 @@ fn dirichlet(scenario: &Scenario) -> Option<Dirichlet> {
 fn set_sharing(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     let dirichlet = TaskSettings::paper(s.task, 1).sharing;
     let choices = [("dirichlet", dirichlet), ("iid", Sharing::Iid), ("by-role", Sharing::ByRole)];
-    let sharing = v.choice(&choices)?;
-    if sharing == Sharing::ByRole && s.task != Task::ShakespeareLstm {
+    if s.task == Task::ShakespeareLstm {
+        s.data.sharing = v.choice(&choices)?;
+        return Ok(());
+    }
+    if matches!(v.value, Value::Text(text) if text == "by-role") {
         let problem = format!("is for shakespeare-lstm: {} has no roles", s.task.name());
         return Err(v.refuse(&problem, "\"dirichlet\" or \"iid\""));
     }
-    s.data.sharing = sharing;
+    s.data.sharing = v.choice(&choices[..2])?;
     Ok(())
 }

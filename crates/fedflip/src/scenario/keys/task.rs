@@ -19,7 +19,7 @@ pub(super) static KEYS: &[Key] = &[
         "name",
         "synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet or shakespeare-lstm",
         |s| Some(Value::text(s.task.name())),
-        |s, v| Ok(s.task = task_of(v)?),
+        |s, v| task_of(v).map(|task| s.task = task),
     ),
     key(
         "task",

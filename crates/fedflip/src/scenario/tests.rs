@@ -1,0 +1,306 @@
+//! The scenario as a value: it prints and reads back, whatever is in it.
+
+use std::path::Path;
+
+use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::profile::PAPER;
+use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs};
+use fedflip_learn::models::mobilenet::Norm;
+use fedflip_learn::partition::Dirichlet;
+use fedflip_learn::synthetic::Spread;
+use fedflip_learn::task::{Sharing, Task, TaskSettings};
+use fedflip_plan::{Constants, Scheme};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::{Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Stop, Train, World};
+
+fn parse(text: &str, overrides: &[&str]) -> Result<Scenario, String> {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    Scenario::parse(text, "s.toml", Path::new(""), &overrides)
+        .map_err(|error| format!("{error}; {}", error.hint().unwrap_or_default()))
+}
+
+fn of(task: &str, overrides: &[&str]) -> Scenario {
+    parse(&format!("task.name = {task:?}"), overrides).unwrap()
+}
+
+#[test]
+fn a_name_alone_is_the_papers_scenario() {
+    for name in Task::NAMES {
+        let task: Task = name.parse().unwrap();
+        let paper = Scenario::paper(task).unwrap();
+        assert_eq!(of(name, &[]), paper);
+        assert_eq!(paper.task_settings(), TaskSettings::paper(task, 100), "the learner's defaults are ours");
+        assert_eq!(parse(&Scenario::template(task).unwrap(), &[]).unwrap(), paper, "what `new` prints");
+    }
+}
+
+/// What is commented out in a new scenario is right, too, once the comment sign is gone.
+#[test]
+fn commented_lines_are_ready_to_use() {
+    let template = Scenario::template("mnist-cnn".parse().unwrap()).unwrap();
+    let mut commented = 0;
+    for line in template.lines().filter_map(|line| line.strip_prefix("# ")) {
+        let (key, _) = line.split_once(" = ").unwrap_or_default();
+        if !key.is_empty() && !key.contains(' ') && key != "file" {
+            commented += 1;
+            parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
+        }
+    }
+    assert_eq!(commented, 5);
+}
+
+#[test]
+fn what_follows_from_other_values_follows_them() {
+    let made_up = |scenario: Scenario| match scenario.fleet {
+        FleetSource::MadeUp(made_up) => (made_up.payload.get(), made_up.work.get()),
+        FleetSource::File { .. } => panic!("no file was named"),
+    };
+    let (payload, work) = made_up(of("mnist-cnn", &[]));
+    assert_eq!(payload, 32.0 * 21_840.0 / 1e6);
+    let (wide, _) = made_up(of("mnist-cnn", &["task.wide=true"]));
+    assert_eq!(wide, 32.0 * 1_663_370.0 / 1e6);
+    let (_, twice) = made_up(of("mnist-cnn", &["train.iterations=20"]));
+    assert_eq!(twice, 2.0 * work);
+    let given = of("mnist-cnn", &["task.wide=true", "fleet.payload_mbit=3", "fleet.work_gflop=0"]);
+    assert_eq!(made_up(given), (3.0, 0.0));
+}
+
+#[test]
+fn overrides_read_like_the_file() {
+    let file = parse("task.name = 'mnist-cnn'\n[plan]\nscheme = 'fixed=0.3'\n[train]\nbatch = 16\n", &[]);
+    let set = of("mnist-cnn", &["train.batch=8", "plan.scheme=fixed=0.3", " train.batch = 16 "]);
+    assert_eq!(file.unwrap(), set, "the last one counts");
+    assert_eq!(of("mnist-cnn", &["plan.scheme='tight'"]), of("mnist-cnn", &["plan.scheme=tight"]));
+    let deadline = "task.name = 'synthetic'\nround.deadline_secs = 3";
+    assert_eq!(parse(deadline, &["round.deadline_secs=none"]).unwrap(), of("synthetic", &[]));
+    assert_eq!(of("fashion-cnn", &["task.name=mnist-cnn"]), of("mnist-cnn", &[]));
+}
+
+/// The keys of dirichlet may stay in a file that shares in another way, and change nothing.
+#[test]
+fn keys_that_do_not_matter_leave_no_trace() {
+    let template = Scenario::template("mnist-cnn".parse().unwrap()).unwrap();
+    let iid = parse(&template, &["data.sharing=iid"]).unwrap();
+    assert_eq!(iid, of("mnist-cnn", &["data.sharing=iid"]));
+    assert!(!iid.to_toml().contains("concentration"));
+    assert!(parse(&template, &["data.sharing=iid", "data.concentration=-1"]).is_err());
+}
+
+/// A scenario in a folder with a fleet of three.
+fn with_fleet_file() -> (TempDir, Scenario) {
+    let folder = TempDir::new().unwrap();
+    let csv =
+        "device,compute_secs,comm_secs,samples,availability\na,1,2,30,1\nb,2,2,10,0.5\n\"c,d\",3,1,5,1\n";
+    std::fs::create_dir(folder.path().join("fleets")).unwrap();
+    std::fs::write(folder.path().join("fleets/three \"3\".csv"), csv).unwrap();
+    let text = "task.name = 'synthetic'\nfleet.file = 'fleets/three \"3\".csv'\n";
+    std::fs::write(folder.path().join("s.toml"), text).unwrap();
+    let scenario = Scenario::read(&folder.path().join("s.toml"), &[]).unwrap();
+    (folder, scenario)
+}
+
+#[test]
+fn a_fleet_file_brings_its_devices_and_the_data_their_samples() {
+    let (_folder, scenario) = with_fleet_file();
+    assert_eq!((scenario.devices(), scenario.task_settings().devices), (3, 3));
+    let fleet = scenario.fleet(&[1, 2, 5]).unwrap();
+    assert_eq!((fleet.samples(), fleet.weights()), (&[1.0, 2.0, 5.0][..], &[0.125, 0.25, 0.625][..]));
+    assert_eq!((fleet.compute_secs(), fleet.availability()), (&[1.0, 2.0, 3.0][..], &[1.0, 0.5, 1.0][..]));
+    assert!(scenario.fleet(&[1, 2]).unwrap_err().to_string().contains("3 devices"));
+    assert!(scenario.fleet(&[1, 0, 2]).unwrap_err().to_string().contains("device 1 holds no samples"));
+}
+
+#[test]
+fn made_up_fleets_hold_the_datas_samples() {
+    let scenario = of("synthetic", &["fleet.devices=7", "fleet.types=['honor-70', 'teclast-m40']"]);
+    let counts = [50, 60, 70, 80, 90, 100, 110];
+    let fleet = scenario.fleet(&counts).unwrap();
+    assert_eq!(fleet.samples(), counts.map(|count| count as f64));
+    assert_eq!((fleet.name(3), fleet.name(4)), ("honor-70-03", "teclast-m40-00"));
+    assert!(scenario.fleet(&counts[..6]).is_err());
+}
+
+#[test]
+fn a_stored_scenario_is_whole_wherever_its_folder_is() {
+    let (folder, scenario) = with_fleet_file();
+    let beside = Scenario::parse(&scenario.to_toml(), "s.toml", folder.path(), &[]).unwrap();
+    assert_eq!(beside, scenario, "quotes in a name are escaped");
+    let (run, stored) = (TempDir::new().unwrap(), scenario.stored());
+    std::fs::write(run.path().join("run.toml"), &stored.toml).unwrap();
+    std::fs::write(run.path().join(super::for_run::FLEET_FILE), stored.fleet_csv.as_ref().unwrap()).unwrap();
+    let read = Scenario::read(&run.path().join("run.toml"), &[]).unwrap();
+    assert_eq!(read.stored(), stored);
+    assert_eq!(read.fleet(&[1, 2, 3]).unwrap(), scenario.fleet(&[1, 2, 3]).unwrap());
+
+    let made_up = of("synthetic", &[]);
+    assert_eq!(made_up.stored().toml, made_up.to_toml());
+    assert_eq!(made_up.stored().fleet_csv, None);
+}
+
+#[test]
+fn a_file_and_what_it_replaces_do_not_stand_together() {
+    let (folder, scenario) = with_fleet_file();
+    let read = |text: &str, set: &str| {
+        Scenario::parse(text, "s.toml", folder.path(), &[set.to_owned()]).map_err(|error| error.to_string())
+    };
+    let file = "fleet.file='fleets/three \"3\".csv'";
+    let made_up = "task.name = 'synthetic'\nfleet.devices = 9\nfleet.work_gflop = 2\n";
+    assert_eq!(read(made_up, file).unwrap(), scenario, "--set takes back what it replaces");
+    let back = read(&scenario.to_toml(), "fleet.devices=100").unwrap();
+    assert_eq!(back, of("synthetic", &[]));
+    let both = read(&format!("{made_up}{file}"), "seed=1").unwrap_err();
+    assert_eq!(both, "s.toml, line 2: fleet.devices stands beside fleet.file");
+    let cut = read("task.name = 'synthetic'\nfleet.file = 's.toml'", "seed=1").unwrap_err();
+    assert!(cut.starts_with("s.toml, line 2: fleet.file: "), "{cut}");
+}
+
+/// The ranges here and those of the libraries are the same.
+#[test]
+fn what_is_taken_is_what_the_libraries_take() {
+    let checked = |overrides: &[&str]| {
+        let scenario = parse("task.name = 'mnist-cnn'", overrides)?;
+        let settings = scenario.task_settings();
+        settings.sgd.checked().map_err(|error| error.to_string())?;
+        settings.task.network().map(|_| ()).map_err(|error| error.to_string())
+    };
+    for good in
+        ["train.learning_rate=1e6", "train.learning_rate=1e-30", "train.batch=65536", "train.iterations=0"]
+    {
+        checked(&[good]).unwrap();
+    }
+    checked(&["train.iterations=1000000"]).unwrap();
+    for (key, beyond) in [("batch", 65_537), ("iterations", 1_000_001)] {
+        assert!(checked(&[&format!("train.{key}={beyond}")]).unwrap_err().contains("out of range"));
+    }
+    checked(&["task.name=synthetic", "task.hidden=4096"]).unwrap();
+    checked(&["task.name=cifar10-mobilenet", "task.width=0.25"]).unwrap();
+    for scheme in Scheme::ALL {
+        assert_eq!(of("synthetic", &[&format!("plan.scheme={scheme}")]).plan.scheme, scheme);
+    }
+}
+
+fn tasks() -> impl Strategy<Value = Task> {
+    let spread = 0.0..1e6_f64;
+    prop_oneof![
+        (spread.clone(), spread, 0..=4096_usize)
+            .prop_map(|(model, data, hidden)| Task::Synthetic { spread: Spread { model, data }, hidden }),
+        any::<bool>().prop_map(|wide| Task::MnistCnn { wide }),
+        any::<bool>().prop_map(|wide| Task::FashionCnn { wide }),
+        (0.25..1.0_f64, prop_oneof![Just(Norm::Group), Just(Norm::Batch)])
+            .prop_map(|(width, norm)| Task::Cifar10Mobilenet { width, norm }),
+        Just(Task::ShakespeareLstm),
+    ]
+}
+
+/// Numbers of every size between two powers of ten.
+fn sizes(from: i32, to: i32) -> impl Strategy<Value = f64> + Clone {
+    (f64::from(from)..f64::from(to)).prop_map(|exponent| 10_f64.powf(exponent))
+}
+
+fn sharings() -> impl Strategy<Value = Sharing> {
+    let dirichlet = (sizes(-3, 6), 1..1_000_000_usize).prop_map(|(concentration, min_samples)| {
+        Sharing::Dirichlet(Dirichlet { concentration, min_samples })
+    });
+    prop_oneof![dirichlet, Just(Sharing::Iid), Just(Sharing::ByRole)]
+}
+
+fn fleets() -> impl Strategy<Value = MadeUp> {
+    let types = prop::sample::subsequence(PAPER.to_vec(), 1..=5);
+    (1..20_000_000_usize, types, sizes(-5, 8), sizes(-5, 8)).prop_map(|(devices, types, payload, work)| {
+        MadeUp { devices, types, payload: Mbit::new(payload).unwrap(), work: Gflop::new(work).unwrap() }
+    })
+}
+
+fn scenarios() -> impl Strategy<Value = Scenario> {
+    let seeds = || 0..i64::MAX as u64;
+    let secs = || sizes(-9, 9).prop_map(|secs| Secs::new(secs).unwrap());
+    let schemes = prop_oneof![
+        prop::sample::select(Scheme::ALL.to_vec()),
+        sizes(-300, 0).prop_map(|q| Scheme::Fixed(Probability::new(q).unwrap()))
+    ];
+    let divisions = prop_oneof![Just(Division::Adaptive), Just(Division::Equal)];
+    let rounds = || 1..=1_000_000_000_u64;
+    let hours = || prop::option::of(sizes(-9, 9));
+    (
+        (seeds(), tasks(), seeds(), sharings(), 1..=1_000_000_usize, fleets(), sizes(-9, 9)),
+        (sizes(-30, 6), 1..=65_536_usize, 0..=1_000_000_usize, schemes, sizes(-12, 15), sizes(-12, 15)),
+        (sizes(-9, 6), 1..=1000_u64, rounds(), divisions, secs(), prop::option::of(secs())),
+        (
+            0.0..10.0_f64,
+            0.0..40.0_f64,
+            0.0..1.0_f64,
+            sizes(-9, 0),
+            rounds(),
+            hours(),
+            hours(),
+            rounds(),
+            secs(),
+        ),
+    )
+        .prop_map(|(what, how, when, world)| {
+            let (seed, task, data_seed, mut sharing, test_samples_max, made_up, band) = what;
+            let (learning_rate, batch, iterations, scheme, alpha, beta) = how;
+            let (loss, seeds, pilot_rounds, allocation, overhead, deadline) = when;
+            let (compute_jitter, fading_db, dropout, target_accuracy, rounds_max, virtual_max, real_max, ..) =
+                world;
+            let (.., evaluate_every, checkpoint) = world;
+            // A task without roles, or with nothing to share, has the default.
+            let default = TaskSettings::paper(task, 1).sharing;
+            let has_roles = task == Task::ShakespeareLstm;
+            if matches!(task, Task::Synthetic { .. }) || sharing == Sharing::ByRole && !has_roles {
+                sharing = default;
+            }
+            Scenario {
+                seed,
+                task,
+                data: Data { seed: data_seed, sharing, test_samples_max },
+                fleet: FleetSource::MadeUp(made_up),
+                band: Mbps::new(band).unwrap(),
+                train: Train { learning_rate, batch, iterations },
+                plan: Planning { scheme, constants: Constants::new(alpha, beta).unwrap() },
+                pilot: Pilots { loss, seeds, rounds_max: pilot_rounds },
+                round: Round { allocation, overhead, deadline },
+                world: World { compute_jitter, fading_db, dropout },
+                stop: Stop {
+                    target_accuracy,
+                    rounds_max,
+                    virtual_hours_max: virtual_max,
+                    real_hours_max: real_max,
+                },
+                record: Record { evaluate_every, checkpoint },
+            }
+        })
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_reads_back(scenario in scenarios()) {
+        let text = scenario.to_toml();
+        let read = parse(&text, &[]);
+        prop_assert_eq!(read.as_ref(), Ok(&scenario));
+        prop_assert_eq!(read.unwrap().to_toml(), text);
+    }
+
+    /// As a file and as an override: refused or taken, but never a panic.
+    #[test]
+    fn no_text_makes_it_panic(text in "(\\PC|\n|=|\\[|\\]|\"|task|train|name){0,60}", path in "[a-z_.]{0,20}") {
+        let _ = parse(&text, &[]);
+        let _ = parse("task.name = 'synthetic'", &[&format!("{path}={text}")]);
+        let _ = parse("task.name = 'synthetic'", &[&text]);
+    }
+
+    /// Every key with every kind of value.
+    #[test]
+    fn no_value_makes_it_panic(
+        key in prop::sample::select(super::keys::all().map(super::keys::Key::path).collect::<Vec<_>>()),
+        value in "(-?[0-9]{1,30}(\\.[0-9]{1,5})?(e-?[0-9]{1,4})?)|nan|inf|true|\\[\\]|\\['a'\\]|\\{a=1\\}|'[a-z]{0,9}'|1979-05-27",
+    ) {
+        for task in Task::NAMES {
+            if let Ok(scenario) = parse(&format!("task.name = {task:?}"), &[&format!("{key}={value}")]) {
+                prop_assert_eq!(parse(&scenario.to_toml(), &[]), Ok(scenario));
+            }
+        }
+    }
+}
