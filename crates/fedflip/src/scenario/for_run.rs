@@ -2,24 +2,13 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::{Fleet, FleetError, Samples, csv_file};
+use fedflip_fleet::{Fleet, FleetError, Samples};
 use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::TaskSettings;
 
 use super::{FleetSource, Scenario};
 use crate::error::CliError;
-
-/// What a run folder calls the fleet that its scenario names.
-pub(crate) const FLEET_FILE: &str = "fleet.csv";
-
-/// As a run folder keeps it, whole wherever the folder is moved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stored {
-    pub toml: String,
-    /// The file [`FLEET_FILE`] beside it, which the TOML then names.
-    pub fleet_csv: Option<Vec<u8>>,
-}
 
 impl Scenario {
     /// How many devices there are.
@@ -69,15 +58,14 @@ impl Scenario {
         }
     }
 
-    /// For a run folder.
-    pub(crate) fn stored(&self) -> Stored {
-        let FleetSource::File { fleet, .. } = &self.fleet else {
-            return Stored { toml: self.to_toml(), fleet_csv: None };
+    /// As a run's folder keeps it: a fleet file is the copy beside it, so that the folder is whole wherever it
+    /// is moved.
+    pub(crate) fn stored(&self) -> String {
+        let fleet = match &self.fleet {
+            FleetSource::MadeUp(_) => return self.to_toml(),
+            FleetSource::File { fleet, .. } => Arc::clone(fleet),
         };
-        let source = FleetSource::File { name: FLEET_FILE.to_owned(), fleet: Arc::clone(fleet) };
-        let mut csv = Vec::new();
-        // Memory takes whatever is written to it.
-        let _ = csv_file::write(fleet, &mut csv);
-        Stored { toml: Self { fleet: source, ..self.clone() }.to_toml(), fleet_csv: Some(csv) }
+        let beside = FleetSource::File { name: fedflip_record::folder::FLEET.to_owned(), fleet };
+        Self { fleet: beside, ..self.clone() }.to_toml()
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
-use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs};
+use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::synthetic::Spread;
@@ -127,16 +127,18 @@ fn a_stored_scenario_is_whole_wherever_its_folder_is() {
     let (folder, scenario) = with_fleet_file();
     let beside = Scenario::parse(&scenario.to_toml(), "s.toml", folder.path(), &[]).unwrap();
     assert_eq!(beside, scenario, "quotes in a name are escaped");
-    let (run, stored) = (TempDir::new().unwrap(), scenario.stored());
-    std::fs::write(run.path().join("run.toml"), &stored.toml).unwrap();
-    std::fs::write(run.path().join(super::for_run::FLEET_FILE), stored.fleet_csv.as_ref().unwrap()).unwrap();
+    let run = TempDir::new().unwrap();
+    std::fs::write(run.path().join("run.toml"), scenario.stored()).unwrap();
+    // A run's copy has the samples of the data.
+    let mut csv = Vec::new();
+    csv_file::write(&scenario.fleet(&[1, 2, 3]).unwrap(), &mut csv).unwrap();
+    std::fs::write(run.path().join(fedflip_record::folder::FLEET), csv).unwrap();
     let read = Scenario::read(&run.path().join("run.toml"), &[]).unwrap();
-    assert_eq!(read.stored(), stored);
+    assert_eq!(read.stored(), scenario.stored());
     assert_eq!(read.fleet(&[1, 2, 3]).unwrap(), scenario.fleet(&[1, 2, 3]).unwrap());
 
     let made_up = of("synthetic", &[]);
-    assert_eq!(made_up.stored().toml, made_up.to_toml());
-    assert_eq!(made_up.stored().fleet_csv, None);
+    assert_eq!(made_up.stored(), made_up.to_toml());
 }
 
 #[test]

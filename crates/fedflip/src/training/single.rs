@@ -117,7 +117,7 @@ impl Single<'_> {
         // Memory takes whatever is written to it.
         let _ = csv_file::write(&self.setup.fleet, &mut fleet);
         Contents {
-            run: self.scenario.stored().toml,
+            run: self.scenario.stored(),
             free_keys: FREE_KEYS,
             fleet,
             plan: self.setup.plan_csv(&self.planned.plan),
