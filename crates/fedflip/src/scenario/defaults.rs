@@ -22,7 +22,7 @@ struct Measured {
 /// same network on MNIST.
 fn measured(task: Task) -> Measured {
     match task {
-        Task::Synthetic { .. } => Measured { alpha: 30.0, beta: 3.0, pilot_loss: 1.2 },
+        Task::Synthetic { .. } => Measured { alpha: 457.0, beta: 2.475, pilot_loss: 1.1 },
         Task::MnistCnn { .. } => Measured { alpha: 28.474, beta: 2.2043, pilot_loss: 0.6 },
         Task::FashionCnn { .. } => Measured { alpha: 28.474, beta: 2.2043, pilot_loss: 0.9 },
         Task::Cifar10Mobilenet { .. } => Measured { alpha: 126.92, beta: 2.2412, pilot_loss: 1.7 },
@@ -76,15 +76,21 @@ impl Scenario {
     }
 }
 
+/// Whose costs a task has. Made-up data stand in for the paper's CNN: a softmax regression computes and sends
+/// next to nothing, so that there would be nothing to plan.
+fn costed_as(task: Task) -> Task {
+    if matches!(task, Task::Synthetic { .. }) { Task::MnistCnn { wide: false } } else { task }
+}
+
 /// What a device sends in a round: every parameter as a number of 32 bit.
 pub(super) fn payload(task: Task) -> Result<Mbit, CliError> {
-    let params = task.network()?.params_len();
+    let params = costed_as(task).network()?.params_len();
     Mbit::new(32.0 * params as f64 / 1e6).map_err(CliError::flag("fleet.payload_mbit"))
 }
 
 /// What a device computes in a round: its steps of SGD.
 pub(super) fn work(task: Task, train: Train) -> Result<Gflop, CliError> {
-    let step_flop = task.network()?.step_flop(train.batch);
+    let step_flop = costed_as(task).network()?.step_flop(train.batch);
     Gflop::new(step_flop * train.iterations as f64 / 1e9).map_err(CliError::flag("fleet.work_gflop"))
 }
 
