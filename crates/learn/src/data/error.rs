@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::catalogue::{FileSpec, Name};
+use super::catalogue::Name;
 
-/// Why a data set cannot be had or read. The text names the file; [`DataError::hint`] says what to do.
+/// Why a data set cannot be had or read. The text names the file and what is wrong with it;
+/// [`DataError::hint`] says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -20,12 +21,12 @@ pub enum DataError {
     #[error("{folder}: the data set {name} is not there")]
     Absent {
         /// The set.
-        name: Name,
+        name: &'static str,
         /// Where it was looked for.
         folder: String,
     },
     /// A file that should be there is not.
-    #[error("{folder}: no file {file} (nor gzipped, nor in an archive that holds it)")]
+    #[error("{folder}: no file {file} (nor packed, nor in an archive that holds it)")]
     Missing {
         /// The file's name.
         file: String,
@@ -43,7 +44,7 @@ pub enum DataError {
         found: u64,
     },
     /// The bytes are not those of the published file.
-    #[error("{file}: wrong content: the MD5 sum is {found}, not {expected}{}", origin(.found))]
+    #[error("{file}: wrong content: the MD5 sum is {found}, not {expected}")]
     Checksum {
         /// The file.
         file: String,
@@ -51,6 +52,14 @@ pub enum DataError {
         expected: String,
         /// The sum of what is there.
         found: String,
+    },
+    /// A file that belongs to another name.
+    #[error("{file}: this is {is} under another name")]
+    Swapped {
+        /// The file.
+        file: String,
+        /// What it really is.
+        is: String,
     },
     /// The bytes are not of this format.
     #[error("{file}: {problem}")]
@@ -70,6 +79,12 @@ pub enum DataError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A program that downloads or unpacks is not there.
+    #[error("{program} is not installed")]
+    NoProgram {
+        /// Its name.
+        program: &'static str,
+    },
     /// A program that downloads or unpacks did not do it.
     #[error("`{command}` {problem}")]
     Client {
@@ -77,14 +92,22 @@ pub enum DataError {
         command: String,
         /// How it ended, with the last it said.
         problem: String,
-        /// What would help.
-        hint: String,
+        /// Its exit code, if it had one.
+        code: Option<i32>,
     },
     /// No address is known for this set.
     #[error("{name}: its authors publish no files to download")]
     NoAddress {
         /// The set.
-        name: Name,
+        name: &'static str,
+    },
+    /// Everything was tried.
+    #[error("{name}: no source has it{}", .tried.iter().map(|line| format!("\n  {line}")).collect::<String>())]
+    NoSource {
+        /// The set.
+        name: &'static str,
+        /// Each source in the order tried, and why it failed.
+        tried: Vec<String>,
     },
 }
 
@@ -102,13 +125,22 @@ impl DataError {
             Self::Length { .. } | Self::Checksum { .. } | Self::Malformed { .. } => {
                 "the file is damaged or not the published one: remove it and get it again".to_owned()
             }
+            Self::Swapped { .. } => "give the files their own names, or get them again".to_owned(),
             Self::Io { .. } => {
                 "look at the rights and the free space there, or choose another --data-dir".to_owned()
             }
-            Self::Client { hint, .. } => hint.clone(),
+            Self::NoProgram { program } => {
+                format!("install {program}, or get the files elsewhere and use --from FOLDER")
+            }
+            Self::Client { .. } => {
+                "look at the network, or get the files elsewhere and use --from FOLDER".to_owned()
+            }
             Self::NoAddress { name } => {
                 format!("leave out --url to get it by package, or give --url BASE or --from FOLDER ({name})")
             }
+            Self::NoSource { .. } => "look at the network, install a program that is missing, or get the \
+                                      files elsewhere and use --from FOLDER"
+                .to_owned(),
         }
     }
 
@@ -124,13 +156,4 @@ impl DataError {
 
 fn length_word(expected: u64, found: u64) -> &'static str {
     if found < expected { "truncated:" } else { "too long:" }
-}
-
-/// A swapped file is known by its sum: saying whose content it is saves the search.
-fn origin(found: &str) -> String {
-    let known = Name::ALL
-        .iter()
-        .flat_map(|&name| name.files().iter().map(move |file| (name, file)))
-        .find(|(_, FileSpec { md5, .. })| *md5 == found);
-    known.map_or(String::new(), |(name, file)| format!(" (it is {} of {name})", file.name))
 }

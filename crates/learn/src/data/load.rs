@@ -1,11 +1,12 @@
 //! From the files of a set to a [`Dataset`], and checking them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::catalogue::{FileSpec, Name};
+use super::catalogue::{FileSpec, Name, SetSpec};
 use super::cifar;
 use super::dataset::{Channel, Dataset, Images};
 use super::error::DataError;
+use super::progress::{Listener, Progress};
 use super::{idx, plays, sums};
 
 const MNIST: [Channel; 1] = [Channel { mean: 0.1307, std: 0.3081 }];
@@ -17,31 +18,37 @@ const CIFAR10: [Channel; 3] = [
 ];
 
 /// Whether the set is in the data folder (all its files, whatever is in them).
-pub fn is_present(name: Name, data_dir: &Path) -> bool {
-    let folder = data_dir.join(name.as_str());
-    name.files().iter().all(|file| folder.join(file.name).is_file())
+pub fn is_present(set: &SetSpec, data_dir: &Path) -> bool {
+    let folder = data_dir.join(set.name);
+    set.files.iter().all(|file| folder.join(file.name).is_file())
 }
 
 /// Checks every file of a set against its length and sum, and reports each before it is read.
-pub fn check(name: Name, data_dir: &Path, progress: &mut dyn FnMut(&str)) -> Result<(), DataError> {
-    let folder = folder_of(name, data_dir)?;
-    for file in name.files() {
-        progress(&format!("checking {}/{}", name, file.name));
-        read_checked(&folder.join(file.name), file)?;
+pub fn check(set: &SetSpec, data_dir: &Path, tell: Listener<'_>) -> Result<(), DataError> {
+    let folder = folder_of(set, data_dir)?;
+    for file in set.files {
+        tell(Progress::Step(&format!("checking {}/{}", set.name, file.name)));
+        sums::verify_file(&stored(&folder, file)?, file, set)?;
     }
     Ok(())
 }
 
 /// Reads a set from the data folder. Sums are checked: a damaged file must not become a strange result.
 pub fn load(name: Name, data_dir: &Path) -> Result<Dataset, DataError> {
-    let folder = folder_of(name, data_dir)?;
-    let read = |file: &FileSpec| read_checked(&folder.join(file.name), file);
+    let set = name.spec();
+    let folder = folder_of(set, data_dir)?;
+    let read = |file: &FileSpec| {
+        let path = stored(&folder, file)?;
+        let bytes = sums::read_bounded(&path, file.bytes, set)?;
+        sums::verify(&bytes, file, set, &path.display().to_string())?;
+        Ok(bytes)
+    };
     let label = folder.display().to_string();
     match name {
         Name::Mnist | Name::FashionMnist => {
             let channel = if name == Name::Mnist { &MNIST } else { &FASHION_MNIST };
             let mut images = Images { bytes: Vec::new(), labels: Vec::new(), train: 0, classes: 10 };
-            for (part, pair) in name.files().chunks_exact(2).enumerate() {
+            for (part, pair) in set.files.chunks_exact(2).enumerate() {
                 let (pixels, labels) = (read(&pair[0])?, read(&pair[1])?);
                 images.bytes.extend_from_slice(idx::parse(&pixels, 3, pair[0].name)?.data);
                 images.labels.extend_from_slice(idx::parse(&labels, 1, pair[1].name)?.data);
@@ -53,7 +60,7 @@ pub fn load(name: Name, data_dir: &Path) -> Result<Dataset, DataError> {
         }
         Name::Cifar10 => {
             let mut images = Images { bytes: Vec::new(), labels: Vec::new(), train: 0, classes: 10 };
-            for file in name.files() {
+            for file in set.files {
                 images.train = images.labels.len();
                 cifar::parse_records(&read(file)?, file.name, &mut images.bytes, &mut images.labels)?;
             }
@@ -61,7 +68,7 @@ pub fn load(name: Name, data_dir: &Path) -> Result<Dataset, DataError> {
         }
         Name::Shakespeare => {
             let mut roles = Vec::new();
-            for file in name.files() {
+            for file in set.files {
                 let play = file.name.trim_end_matches("_gut.txt");
                 let spoken = plays::roles(&read(file)?).into_iter();
                 roles.extend(spoken.map(|role| (format!("{play}/{}", role.name), role.text)));
@@ -71,25 +78,19 @@ pub fn load(name: Name, data_dir: &Path) -> Result<Dataset, DataError> {
     }
 }
 
-fn folder_of(name: Name, data_dir: &Path) -> Result<std::path::PathBuf, DataError> {
-    let folder = data_dir.join(name.as_str());
+fn folder_of(set: &SetSpec, data_dir: &Path) -> Result<PathBuf, DataError> {
+    let folder = data_dir.join(set.name);
     if !folder.is_dir() {
-        return Err(DataError::Absent { name, folder: data_dir.display().to_string() });
+        return Err(DataError::Absent { name: set.name, folder: data_dir.display().to_string() });
     }
     Ok(folder)
 }
 
-fn read_checked(path: &Path, spec: &FileSpec) -> Result<Vec<u8>, DataError> {
-    let bytes = read_bounded(path, spec.bytes)?;
-    sums::verify(&bytes, spec, &path.display().to_string())?;
-    Ok(bytes)
-}
-
-/// Reads a whole file of at most `bytes_max`: a longer one is refused unread.
-pub(super) fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, DataError> {
-    let found = std::fs::metadata(path).map_err(DataError::io(path, "read it"))?.len();
-    if found > bytes_max {
-        return Err(DataError::Length { file: path.display().to_string(), expected: bytes_max, found });
+fn stored(folder: &Path, file: &FileSpec) -> Result<PathBuf, DataError> {
+    let path = folder.join(file.name);
+    if !path.exists() {
+        let (file, folder) = (file.name.to_owned(), folder.display().to_string());
+        return Err(DataError::Missing { file, folder });
     }
-    std::fs::read(path).map_err(DataError::io(path, "read it"))
+    Ok(path)
 }

