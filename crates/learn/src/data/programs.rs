@@ -43,6 +43,8 @@ impl Programs {
 pub(super) struct Job<'a> {
     pub program: &'static str,
     pub args: &'a [&'a str],
+    /// What it is asked for, in a word that a refusal can repeat.
+    pub about: &'a str,
     /// Where it runs.
     pub folder: &'a Path,
     /// Variables that it gets.
@@ -64,7 +66,7 @@ impl Runner<'_> {
     pub(super) fn run(&self, job: &Job<'_>, tick: &mut dyn FnMut()) -> Result<String, DataError> {
         let path = self.programs.find(job.program).ok_or(DataError::NoProgram { program: job.program })?;
         let failed = |problem: String, code| DataError::Client {
-            command: format!("{} {}", job.program, job.args.join(" ")),
+            command: format!("{} {}", job.program, job.about),
             problem,
             code,
         };
@@ -84,10 +86,7 @@ impl Runner<'_> {
         if status.success() {
             return Ok(printed);
         }
-        let mut last: Vec<&str> =
-            said.lines().map(str::trim).filter(|line| !line.is_empty()).rev().take(3).collect();
-        last.reverse();
-        Err(failed(format!("ended with {status}: {}", last.join(" / ")), status.code()))
+        Err(failed(format!("ended with {status}: {}", gist(&said)), status.code()))
     }
 }
 
@@ -109,6 +108,25 @@ fn listen(child: &mut Child, tick: &mut dyn FnMut()) -> (String, String) {
         let printed = stdout.and_then(|reader| reader.join().ok()).unwrap_or_default();
         (printed, stderr.join().unwrap_or_default())
     })
+}
+
+/// The first lines that speak of an error, or else the last: clients also tell where their logs are, which
+/// version they would rather be, and much more.
+fn gist(said: &str) -> String {
+    const LINES: usize = 2;
+    const CHARS_MAX: usize = 200;
+    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut chosen: Vec<&str> =
+        lines().filter(|line| line.to_ascii_lowercase().contains("error")).take(LINES).collect();
+    if chosen.is_empty() {
+        chosen = lines().rev().take(LINES).collect();
+        chosen.reverse();
+    }
+    let short = |line: &str| match line.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    };
+    chosen.into_iter().map(short).collect::<Vec<_>>().join(" / ")
 }
 
 /// The end of what comes through a pipe: a program that never stops talking costs no memory.
@@ -141,7 +159,13 @@ mod tests {
     fn sh(script: &str, tick: &mut dyn FnMut()) -> Result<String, String> {
         let lock = tempfile::tempfile().unwrap();
         let programs = Programs::on("/nowhere:/bin:/usr/bin");
-        let job = Job { program: "sh", args: &["-c", script], folder: Path::new("/"), variables: &[] };
+        let job = Job {
+            program: "sh",
+            args: &["-c", script],
+            about: script,
+            folder: Path::new("/"),
+            variables: &[],
+        };
         Runner { programs: &programs, lock: &lock }.run(&job, tick).map_err(|error| error.to_string())
     }
 
@@ -149,12 +173,12 @@ mod tests {
     fn a_program_that_is_not_there_or_fails_is_named() {
         let lock = tempfile::tempfile().unwrap();
         let runner = Runner { programs: &Programs::on("/nowhere"), lock: &lock };
-        let job = Job { program: "sh", args: &[], folder: Path::new("/"), variables: &[] };
+        let job = Job { program: "sh", args: &[], about: "", folder: Path::new("/"), variables: &[] };
         let missing = runner.run(&job, &mut || {}).unwrap_err();
         assert_eq!(missing.to_string(), "sh is not installed");
         assert!(missing.hint().contains("install sh"));
         let failed = sh("echo lost >&2; exit 3", &mut || {}).unwrap_err();
-        assert!(failed.starts_with("`sh -c ") && failed.ends_with("3: lost"), "{failed}");
+        assert!(failed.starts_with("`sh echo lost") && failed.ends_with("3: lost"), "{failed}");
     }
 
     #[test]
@@ -170,6 +194,19 @@ mod tests {
         let script = "i=0; while [ $i -lt 20000 ]; do echo out$i; echo err$i >&2; i=$((i+1)); done";
         let printed = sh(script, &mut || {}).unwrap();
         assert!(printed.len() <= SAID_BYTES_MAX && printed.ends_with("out19999\n"));
+    }
+
+    #[test]
+    fn of_much_talk_the_error_is_told() {
+        let talk =
+            format!("warn: old\nnpm error code ENOTFOUND\nnpm error {}\nA log is there", "x".repeat(500));
+        let gist = gist(&talk);
+        assert!(
+            gist.starts_with("npm error code ENOTFOUND / npm error xx") && gist.ends_with("x…"),
+            "{gist}"
+        );
+        assert!(gist.chars().count() < 250);
+        assert_eq!(super::gist("a\n\nb\nc\n"), "b / c");
     }
 
     /// A folder of that name, or a file that nobody may run, is no program.

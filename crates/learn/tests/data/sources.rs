@@ -105,7 +105,8 @@ fn when_nothing_works_every_source_is_named_with_its_reason() {
         "{error}"
     );
     assert!(
-        lines[2].starts_with("pip digits==1.0: `pip download") && lines[2].ends_with("7: no network today"),
+        lines[2].starts_with("pip digits==1.0: `pip download digits==1.0` ended")
+            && lines[2].ends_with("7: no network today"),
         "{error}"
     );
     assert_eq!(lines[3], "http://127.0.0.1:9/none: curl is not installed");
@@ -320,6 +321,23 @@ fn a_damaged_set_is_got_again() {
     assert_eq!(desk.get(&set, &Source::Any).result, Ok(Outcome::Present));
 }
 
+/// The clients keep what has not arrived in our folder, however that was named: another may be too small.
+#[test]
+fn clients_write_nowhere_else() {
+    let (set, _, pip) = digits_by_package();
+    let desk = Desk::new();
+    desk.client("pip", &pip);
+    let noted = desk.path("noted");
+    program(
+        &desk.path("bin"),
+        "npm",
+        &format!("[ -d $TMPDIR ] && echo $TMPDIR > {}; exit 1", noted.display()),
+    );
+    assert_eq!(desk.get(&set, &Source::Any).result, Ok(Outcome::Landed));
+    let tmpdir = fs::read_to_string(noted).unwrap();
+    assert!(Path::new(&tmpdir).starts_with(desk.path("data/.landing-digits")), "{tmpdir}");
+}
+
 /// If our own folder refuses, other sources are not blamed for it.
 #[test]
 fn a_folder_that_cannot_be_written_ends_it_at_once() {
@@ -332,5 +350,8 @@ fn a_folder_that_cannot_be_written_ends_it_at_once() {
     assert!(error.contains(".downloads/digits: cannot make the folder"), "{error}");
     fs::remove_file(desk.path("data/.downloads")).unwrap();
     assert_eq!(left(&desk.path("data")), Vec::<String>::new());
-    assert!(!Path::new("data").exists());
+
+    program(&desk.path("bin"), "curl", "exit 23");
+    let error = desk.get(&set, &Source::Any).result.unwrap_err();
+    assert!(error.contains("digits-1.0.0.tgz.part: cannot write it"), "{error}");
 }
