@@ -174,8 +174,15 @@ impl Partition {
 pub struct Dirichlet {
     /// Small is skewed; the paper has 0.8.
     pub concentration: f64,
-    /// Every device gets at least so many samples.
+    /// Every device gets at least so many samples; with 0, some may get none.
     pub min_samples: usize,
+}
+
+impl Default for Dirichlet {
+    /// The paper's concentration, and the minimum that LEAF asks of a client.
+    fn default() -> Self {
+        Self { concentration: 0.8, min_samples: 10 }
+    }
 }
 
 /// Everybody gets the same number of samples, at random.
@@ -219,7 +226,8 @@ pub fn dirichlet(
         classes[label].push(position);
     }
     let total: usize = classes.iter().map(Vec::len).sum();
-    enough(total, devices, min_samples)?;
+    // However low the minimum, somebody would be left with nothing.
+    enough(total, devices, min_samples.max(1))?;
 
     let mut parts: Vec<Vec<u32>> = vec![Vec::new(); devices];
     let labels = classes.len() as u64;
@@ -332,7 +340,7 @@ mod tests {
         ) {
             let recipe = Dirichlet { concentration: 10_f64.powf(log_concentration), min_samples: min };
             let split = dirichlet(samples(count), devices, recipe, seed);
-            if devices * min > count as usize {
+            if devices * min.max(1) > count as usize {
                 prop_assert!(split.is_err());
                 return Ok(());
             }

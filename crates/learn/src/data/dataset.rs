@@ -43,10 +43,11 @@ enum Content {
         bytes: Vec<u8>,
         labels: Vec<u8>,
         sample_len: usize,
-        /// A byte b becomes (b − offset) · scale. Spelled out for every feature of a sample, not for every
-        /// channel, so that the loop over them is one of vectors.
-        offsets: Vec<f32>,
-        scales: Vec<f32>,
+        /// A byte b becomes (b/255 − mean)/std in f32, which is what PyTorch's transforms compute, to the
+        /// last bit. Spelled out for every feature of a sample, not for every channel, so that the loop over
+        /// them is one of vectors.
+        means: Vec<f32>,
+        stds: Vec<f32>,
     },
     Text {
         symbols: Vec<u8>,
@@ -96,10 +97,10 @@ impl Dataset {
             return refuse("more images than can be numbered".to_owned());
         };
         let per_feature = || channels.iter().cycle().take(sample_len);
-        let offsets = per_feature().map(|channel| 255.0 * channel.mean).collect();
-        let scales = per_feature().map(|channel| 1.0 / (255.0 * channel.std)).collect();
+        let means = per_feature().map(|channel| channel.mean).collect();
+        let stds = per_feature().map(|channel| channel.std).collect();
         Ok(Self {
-            content: Content::Images { bytes, labels, sample_len, offsets, scales },
+            content: Content::Images { bytes, labels, sample_len, means, stds },
             classes,
             train: std::iter::once(0..first_test).collect(),
             test: std::iter::once(first_test..total).collect(),
@@ -210,9 +211,9 @@ impl Dataset {
             *label = self.label(position);
             let start = position as usize;
             match &self.content {
-                Content::Images { bytes, offsets, scales, .. } => {
+                Content::Images { bytes, means, stds, .. } => {
                     let pixels = &bytes[start * sample_len..][..sample_len];
-                    normalise(pixels, offsets, scales, row);
+                    normalise(pixels, means, stds, row);
                 }
                 Content::Text { symbols } => {
                     for (feature, &symbol) in row.iter_mut().zip(&symbols[start..start + WINDOW]) {
@@ -224,9 +225,9 @@ impl Dataset {
     }
 }
 
-fn normalise(pixels: &[u8], offsets: &[f32], scales: &[f32], row: &mut [f32]) {
-    for (((feature, &byte), offset), scale) in row.iter_mut().zip(pixels).zip(offsets).zip(scales) {
-        *feature = (f32::from(byte) - offset) * scale;
+fn normalise(pixels: &[u8], means: &[f32], stds: &[f32], row: &mut [f32]) {
+    for (((feature, &byte), mean), std) in row.iter_mut().zip(pixels).zip(means).zip(stds) {
+        *feature = (f32::from(byte) / 255.0 - mean) / std;
     }
 }
 

@@ -17,6 +17,16 @@ const CIFAR10: [Channel; 3] = [
     Channel { mean: 0.4465, std: 0.2616 },
 ];
 
+/// How the pixels of a set are normalised; nothing for a text.
+pub fn channels(name: Name) -> &'static [Channel] {
+    match name {
+        Name::Mnist => &MNIST,
+        Name::FashionMnist => &FASHION_MNIST,
+        Name::Cifar10 => &CIFAR10,
+        Name::Shakespeare => &[],
+    }
+}
+
 /// Whether the set is in the data folder (all its files, whatever is in them).
 pub fn is_present(set: &SetSpec, data_dir: &Path) -> bool {
     let folder = data_dir.join(set.name);
@@ -46,7 +56,6 @@ pub fn load(name: Name, data_dir: &Path) -> Result<Dataset, DataError> {
     let label = folder.display().to_string();
     match name {
         Name::Mnist | Name::FashionMnist => {
-            let channel = if name == Name::Mnist { &MNIST } else { &FASHION_MNIST };
             let mut images = Images { bytes: Vec::new(), labels: Vec::new(), train: 0, classes: 10 };
             for (part, pair) in set.files.chunks_exact(2).enumerate() {
                 let (pixels, labels) = (read(&pair[0])?, read(&pair[1])?);
@@ -56,7 +65,7 @@ pub fn load(name: Name, data_dir: &Path) -> Result<Dataset, DataError> {
                     images.train = images.labels.len();
                 }
             }
-            Dataset::images(images, channel, &label)
+            Dataset::images(images, channels(name), &label)
         }
         Name::Cifar10 => {
             let mut images = Images { bytes: Vec::new(), labels: Vec::new(), train: 0, classes: 10 };
@@ -64,7 +73,7 @@ pub fn load(name: Name, data_dir: &Path) -> Result<Dataset, DataError> {
                 images.train = images.labels.len();
                 cifar::parse_records(&read(file)?, file.name, &mut images.bytes, &mut images.labels)?;
             }
-            Dataset::images(images, &CIFAR10, &label)
+            Dataset::images(images, channels(name), &label)
         }
         Name::Shakespeare => {
             let mut roles = Vec::new();

@@ -84,7 +84,7 @@ impl TaskSettings {
                 }
                 let dataset = Arc::new(load::load(name, data_dir)?);
                 let partition = self.partition(&dataset)?;
-                let moved = partition.moved();
+                let moved = partition.minimum().moved;
                 (Box::new(Partitioned::new(dataset, partition, self.test_samples_max)), moved)
             }
         };
@@ -106,7 +106,7 @@ impl TaskSettings {
                 let labelled = dataset.positions(Split::Train).map(|at| (at, dataset.label(at)));
                 partition::dirichlet(labelled, devices, recipe, seed)
             }
-            Sharing::ByRole => partition::by_role(dataset.ranges(Split::Train), devices, seed),
+            Sharing::ByRole => partition::by_role(dataset.ranges(Split::Train), devices, 1, seed),
         }
     }
 }

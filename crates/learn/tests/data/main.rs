@@ -6,12 +6,14 @@
 //!   for the authors' address and the package clients.
 //! - `sources`: where a set comes from, in which order, broken downloads, locks.
 //! - `damage`: files that are damaged, swapped or not what they claim.
+//! - `pixels`: what becomes of a byte, against PyTorch.
 //! - `real`: the real files, where `FEDFLIP_DATA` names a folder that holds them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod damage;
 mod made_up;
+mod pixels;
 mod real;
 mod server;
 mod sources;

@@ -136,7 +136,7 @@ def main():
         parts = iid(samples, devices, seed)
         cases.append({"kind": "iid", "samples": samples, "devices": devices, "seed": seed, "parts": parts})
     for samples, devices, concentration, minimum, seed in [
-        (40, 5, 0.8, 2, 7), (300, 10, 0.1, 5, 1), (300, 30, 0.01, 8, 2**63 + 5), (200, 7, 100.0, 0, 3), (90, 100, 0.8, 0, 4),
+        (40, 5, 0.8, 2, 7), (300, 10, 0.1, 5, 1), (300, 30, 0.01, 8, 2**63 + 5), (200, 7, 100.0, 0, 3), (90, 80, 0.8, 0, 4),
     ]:
         labels = [n * n % 7 for n in range(samples)]
         parts, moved = dirichlet(labels, devices, concentration, minimum, seed)
