@@ -22,7 +22,9 @@ fn main() -> Result<(), Problem> {
     let flags = Flags::read(args)?;
     let data_dir = match flags.given("--data-dir") {
         Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(std::env::var_os("FEDFLIP_DATA").ok_or("name a folder: --data-dir, FEDFLIP_DATA")?),
+        None => {
+            PathBuf::from(std::env::var_os("FEDFLIP_DATA").ok_or("name a folder: --data-dir, FEDFLIP_DATA")?)
+        }
     };
     if let Task::Cifar10Mobilenet { width, .. } = &mut task {
         *width = flags.or("--width", 0.25)?;

@@ -178,13 +178,6 @@ pub struct Dirichlet {
     pub min_samples: usize,
 }
 
-impl Default for Dirichlet {
-    /// The paper's concentration, and the minimum that LEAF asks of a client.
-    fn default() -> Self {
-        Self { concentration: 0.8, min_samples: 10 }
-    }
-}
-
 /// Everybody gets the same number of samples, at random.
 pub fn iid(
     positions: impl IntoIterator<Item = u32>,
@@ -444,7 +437,7 @@ mod tests {
         assert_eq!(dirichlet(samples(9), 0, recipe(1.0), 0), Err(PartitionError::NoDevices));
         assert_eq!(iid(0..3, 0, 0), Err(PartitionError::NoDevices));
         assert!(dirichlet(samples(9), usize::MAX, recipe(1.0), 0).is_err());
-        assert_eq!(by_role(&[0..3], 0, 0, 0), Err(PartitionError::NoDevices));
+        assert_eq!(by_role(&[0..3, 3..5], 0, 0, 0), Err(PartitionError::NoDevices));
         let few = by_role(&[0..3, 5..5], 2, 0, 0).unwrap_err();
         assert_eq!(few, PartitionError::TooFewRoles { roles: 1, devices: 2, min: 1 });
         let many = iid(0..3, 4, 0).unwrap_err();
