@@ -29,6 +29,8 @@ pub trait Lanes: Real {
         b: Self::Vector<S>,
         c: Self::Vector<S>,
     ) -> Self::Vector<S>;
+    /// The sum over the lanes.
+    fn sum_vector<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
     /// 1/(1 + e⁻ˣ). For f32 without a branch or a call, so that a loop over it becomes vector code.
     fn sigmoid(self) -> Self;
     /// tanh x, in the same manner.
@@ -43,7 +45,7 @@ pub trait Lanes: Real {
 
 macro_rules! lanes {
     ($type:ty, $vector:ident, $as_simd:ident, $as_mut_simd:ident, $splat:ident, $add:ident, $mul_add:ident,
-     $sigmoid:expr, $tanh:expr) => {
+     $sum:ident, $sigmoid:expr, $tanh:expr) => {
         impl Lanes for $type {
             type Vector<S: Simd> = S::$vector;
 
@@ -73,6 +75,11 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
+            fn sum_vector<S: Simd>(simd: S, a: S::$vector) -> Self {
+                simd.$sum(a)
+            }
+
+            #[inline(always)]
             fn sigmoid(self) -> Self {
                 $sigmoid(self)
             }
@@ -93,6 +100,7 @@ lanes!(
     splat_f32s,
     add_f32s,
     mul_add_e_f32s,
+    reduce_sum_f32s,
     activation::sigmoid,
     activation::tanh
 );
@@ -105,6 +113,7 @@ lanes!(
     splat_f64s,
     add_f64s,
     mul_add_e_f64s,
+    reduce_sum_f64s,
     |x: f64| 1.0 / (1.0 + (-x).exp()),
     f64::tanh
 );
