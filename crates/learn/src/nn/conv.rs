@@ -8,8 +8,9 @@ use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
 use crate::nn::dot_products::DotProducts;
 use crate::nn::frame::Frame;
 use crate::nn::runs::{Lines, Taps};
+use crate::nn::transpose::transpose;
 use crate::nn::vectors::Lanes;
-use crate::nn::weighted_sums::{WeightedSums, pack};
+use crate::nn::weighted_sums::{Start, WeightedSums};
 use crate::nn::winograd::Winograd;
 use crate::real::sum;
 
@@ -102,21 +103,21 @@ impl Conv {
         params: (&[T], &[T]),
         input: &[T],
         output: &mut [T],
-        packed: &mut [T],
+        by_tap: &mut [T],
     ) {
         let (weight, bias) = params;
         let (side, out) = (self.frame().framed_side(), self.output_side());
-        pack(weight, [self.outputs, self.patch_len()], [self.patch_len(), 1], packed);
+        transpose(weight, self.patch_len(), by_tap);
         WeightedSums {
             input,
             taps: Taps::of_kernel(self.inputs, self.kernel, side, batch),
-            weights: packed,
-            start: bias,
+            weights: by_tap,
+            start: Start::Rows(bias),
             output,
             rows: self.outputs,
             row_stride: out * out * batch,
             run: out * batch,
-            lines: Lines { count: out, strides: [side * batch, out * batch] },
+            lines: Lines { count: out, strides: [side * batch, out * batch, 0] },
         }
         .compute();
     }
@@ -158,7 +159,7 @@ impl Conv {
             right: input,
             right_taps: Taps::of_kernel(self.inputs, self.kernel, side, batch),
             run: out * batch,
-            lines: Lines { count: out, strides: [out * batch, side * batch] },
+            lines: Lines { count: out, strides: [out * batch, side * batch, 0] },
             sums: weight_grad,
         }
         .add();
@@ -174,30 +175,28 @@ impl Conv {
         scratch: &mut [T],
     ) {
         let (frame, area) = (self.output_frame(), self.kernel * self.kernel);
-        let (framed, packed) = scratch.split_at_mut(frame.len(batch));
+        let (framed, rest) = scratch.split_at_mut(frame.len(batch));
+        let flipped = &mut rest[..weight.len()];
         frame.put(output_grad, batch, framed);
-        // [outputs, inputs, k, k] to [inputs, outputs, k, k] with every kernel read backwards.
-        let (flipped, packed) = packed.split_at_mut(weight.len());
-        for (o, kernels) in weight.chunks_exact(self.patch_len()).enumerate() {
+        // [outputs, inputs, k, k] to [outputs, k, k, inputs] with every kernel read backwards.
+        let by_output = flipped.chunks_exact_mut(self.patch_len());
+        for (kernels, flipped) in weight.chunks_exact(self.patch_len()).zip(by_output) {
             for (c, kernel) in kernels.chunks_exact(area).enumerate() {
-                let to = &mut flipped[(c * self.outputs + o) * area..][..area];
-                to.iter_mut().zip(kernel.iter().rev()).for_each(|(to, &entry)| *to = entry);
+                let to = flipped[c..].iter_mut().step_by(self.inputs);
+                to.zip(kernel.iter().rev()).for_each(|(to, &entry)| *to = entry);
             }
         }
-        let terms = self.outputs * area;
-        let packed = &mut packed[..weight.len()];
-        pack(flipped, [self.inputs, terms], [terms, 1], packed);
         let (side, out) = (frame.framed_side(), self.frame().framed_side());
         WeightedSums {
             input: framed,
             taps: Taps::of_kernel(self.outputs, self.kernel, side, batch),
-            weights: packed,
-            start: &[],
+            weights: flipped,
+            start: Start::Zero,
             output: input_grad,
             rows: self.inputs,
             row_stride: out * out * batch,
             run: out * batch,
-            lines: Lines { count: out, strides: [side * batch, out * batch] },
+            lines: Lines { count: out, strides: [side * batch, out * batch, 0] },
         }
         .compute();
     }
@@ -233,7 +232,7 @@ impl<T: Lanes> Layer<T> for Conv {
     fn scratch_len(&self, batch: usize) -> usize {
         let kernels = match self.winograd() {
             Some(winograd) => winograd.scratch_len(batch),
-            None => 2 * self.outputs * self.patch_len() + self.output_frame().len(batch),
+            None => self.outputs * self.patch_len() + self.output_frame().len(batch),
         };
         2 * self.framed_len(batch) + kernels
     }

@@ -25,7 +25,7 @@ pub(crate) struct DotProducts<'a, T> {
     pub(crate) right_taps: Taps,
     /// The length of a run.
     pub(crate) run: usize,
-    /// How often that happens, and by how much left and right move on each time.
+    /// How often that happens, and by how much left and right move on each time; the sums stay.
     pub(crate) lines: Lines,
     /// One row per first factor.
     pub(crate) sums: &'a mut [T],
@@ -113,7 +113,7 @@ mod tests {
         let left = numbers(left_count * run + 2, 5);
         let right = numbers(run + 40, 7);
         let mut sums = numbers(left_count * right_count, 3);
-        let lines = Lines { count: 2, strides: [2, 3] };
+        let lines = Lines { count: 2, strides: [2, 3, 0] };
         DotProducts {
             left: &left,
             left_stride: run,

@@ -33,6 +33,7 @@ pub mod pool;
 mod rectified;
 mod runs;
 pub mod stem;
+mod transpose;
 pub mod vectors;
 mod weighted_sums;
 mod winograd;

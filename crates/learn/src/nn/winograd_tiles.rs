@@ -5,9 +5,11 @@
 //! 100. With p = 3/4 and q = 3/2 all constants are exact in binary, and rounding errors come out about as large
 //! as those of the plain sum; the textbook's 1 and 2 lose twice as much.
 
-use pulp::NullaryFnOnce;
+use std::marker::PhantomData;
 
-use crate::nn::lanes::{LANES, load, run, store};
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::nn::vectors::Lanes;
 use crate::real::Real;
 
 /// Points of a row or column: the side of a tile.
@@ -35,9 +37,9 @@ pub(crate) fn weight_factors<T: Real>() -> [[T; KERNEL]; POINTS] {
     [row(0.0, P2 * Q2), row(P, at_p), row(-P, at_p), row(Q, at_q), row(-Q, at_q), infinity]
 }
 
-/// A linear map of `I` numbers to `O`, for groups of `N` neighbours at once.
+/// A linear map of `I` vectors to `O`.
 pub(crate) trait Map<const I: usize, const O: usize> {
-    fn apply<T: Real, const N: usize>(x: &[[T; N]; I]) -> [[T; N]; O];
+    fn apply<T: Lanes, S: Simd>(simd: S, x: &[T::Vector<S>; I]) -> [T::Vector<S>; O];
 }
 
 /// Inputs to frequencies.
@@ -49,224 +51,275 @@ pub(crate) struct Outputs;
 /// Its transpose: gradients of outputs to gradients of frequencies.
 pub(crate) struct OutputsTransposed;
 
+/// a + b, a − b and a·x + b of vectors, with less to write.
+#[derive(Clone, Copy)]
+struct Arithmetic<T, S>(S, PhantomData<T>);
+
+impl<T: Lanes, S: Simd> Arithmetic<T, S> {
+    #[inline(always)]
+    fn add(self, a: T::Vector<S>, b: T::Vector<S>) -> T::Vector<S> {
+        T::add_vectors(self.0, a, b)
+    }
+
+    #[inline(always)]
+    fn sub(self, a: T::Vector<S>, b: T::Vector<S>) -> T::Vector<S> {
+        T::sub_vectors(self.0, a, b)
+    }
+
+    #[inline(always)]
+    fn scale(self, a: f64, x: T::Vector<S>) -> T::Vector<S> {
+        T::mul_vectors(self.0, T::from_f64(a).splat(self.0), x)
+    }
+
+    #[inline(always)]
+    fn add_scaled(self, a: f64, x: T::Vector<S>, b: T::Vector<S>) -> T::Vector<S> {
+        T::mul_add_vectors(self.0, T::from_f64(a).splat(self.0), x, b)
+    }
+}
+
 impl Map<6, 6> for Inputs {
     #[inline(always)]
-    fn apply<T: Real, const N: usize>(x: &[[T; N]; 6]) -> [[T; N]; 6] {
-        let [p, q, p2, q2] = [P, Q, P2, Q2].map(T::from_f64);
-        let mut y = [[T::ZERO; N]; 6];
-        for n in 0..N {
-            let [even_p, odd_p] = [x[4][n] - q2 * x[2][n], p * (x[3][n] - q2 * x[1][n])];
-            let [even_q, odd_q] = [x[4][n] - p2 * x[2][n], q * (x[3][n] - p2 * x[1][n])];
-            y[0][n] = p2 * q2 * x[0][n] - (p2 + q2) * x[2][n] + x[4][n];
-            y[1][n] = even_p + odd_p;
-            y[2][n] = even_p - odd_p;
-            y[3][n] = even_q + odd_q;
-            y[4][n] = even_q - odd_q;
-            y[5][n] = p2 * q2 * x[1][n] - (p2 + q2) * x[3][n] + x[5][n];
-        }
-        y
+    fn apply<T: Lanes, S: Simd>(simd: S, x: &[T::Vector<S>; 6]) -> [T::Vector<S>; 6] {
+        let v = Arithmetic::<T, S>(simd, PhantomData);
+        let (even_p, odd_p) = (v.add_scaled(-Q2, x[2], x[4]), v.add_scaled(-Q2, x[1], x[3]));
+        let (even_q, odd_q) = (v.add_scaled(-P2, x[2], x[4]), v.add_scaled(-P2, x[1], x[3]));
+        [
+            v.add_scaled(P2 * Q2, x[0], v.add_scaled(-(P2 + Q2), x[2], x[4])),
+            v.add_scaled(P, odd_p, even_p),
+            v.add_scaled(-P, odd_p, even_p),
+            v.add_scaled(Q, odd_q, even_q),
+            v.add_scaled(-Q, odd_q, even_q),
+            v.add_scaled(P2 * Q2, x[1], v.add_scaled(-(P2 + Q2), x[3], x[5])),
+        ]
     }
 }
 
 impl Map<6, 6> for InputsTransposed {
     #[inline(always)]
-    fn apply<T: Real, const N: usize>(y: &[[T; N]; 6]) -> [[T; N]; 6] {
-        let [p, q, p2, q2] = [P, Q, P2, Q2].map(T::from_f64);
-        let mut x = [[T::ZERO; N]; 6];
-        for n in 0..N {
-            let [even_p, odd_p] = [y[1][n] + y[2][n], p * (y[1][n] - y[2][n])];
-            let [even_q, odd_q] = [y[3][n] + y[4][n], q * (y[3][n] - y[4][n])];
-            x[0][n] = p2 * q2 * y[0][n];
-            x[1][n] = p2 * q2 * y[5][n] - q2 * odd_p - p2 * odd_q;
-            x[2][n] = -(p2 + q2) * y[0][n] - q2 * even_p - p2 * even_q;
-            x[3][n] = odd_p + odd_q - (p2 + q2) * y[5][n];
-            x[4][n] = y[0][n] + even_p + even_q;
-            x[5][n] = y[5][n];
-        }
-        x
+    fn apply<T: Lanes, S: Simd>(simd: S, y: &[T::Vector<S>; 6]) -> [T::Vector<S>; 6] {
+        let v = Arithmetic::<T, S>(simd, PhantomData);
+        let (even_p, odd_p) = (v.add(y[1], y[2]), v.scale(P, v.sub(y[1], y[2])));
+        let (even_q, odd_q) = (v.add(y[3], y[4]), v.scale(Q, v.sub(y[3], y[4])));
+        [
+            v.scale(P2 * Q2, y[0]),
+            v.add_scaled(-Q2, odd_p, v.add_scaled(-P2, odd_q, v.scale(P2 * Q2, y[5]))),
+            v.add_scaled(-Q2, even_p, v.add_scaled(-P2, even_q, v.scale(-(P2 + Q2), y[0]))),
+            v.add_scaled(-(P2 + Q2), y[5], v.add(odd_p, odd_q)),
+            v.add(y[0], v.add(even_p, even_q)),
+            y[5],
+        ]
     }
 }
 
 impl Map<6, 2> for Outputs {
     #[inline(always)]
-    fn apply<T: Real, const N: usize>(x: &[[T; N]; 6]) -> [[T; N]; 2] {
-        let [p, q] = [P, Q].map(T::from_f64);
-        let mut y = [[T::ZERO; N]; 2];
-        for n in 0..N {
-            y[0][n] = x[0][n] + (x[1][n] + x[2][n]) + (x[3][n] + x[4][n]);
-            y[1][n] = p * (x[1][n] - x[2][n]) + q * (x[3][n] - x[4][n]) + x[5][n];
-        }
-        y
+    fn apply<T: Lanes, S: Simd>(simd: S, x: &[T::Vector<S>; 6]) -> [T::Vector<S>; 2] {
+        let v = Arithmetic::<T, S>(simd, PhantomData);
+        [
+            v.add(x[0], v.add(v.add(x[1], x[2]), v.add(x[3], x[4]))),
+            v.add_scaled(P, v.sub(x[1], x[2]), v.add_scaled(Q, v.sub(x[3], x[4]), x[5])),
+        ]
     }
 }
 
 impl Map<2, 6> for OutputsTransposed {
     #[inline(always)]
-    fn apply<T: Real, const N: usize>(y: &[[T; N]; 2]) -> [[T; N]; 6] {
-        let [p, q] = [P, Q].map(T::from_f64);
-        let mut x = [[T::ZERO; N]; 6];
-        for n in 0..N {
-            let [at_p, at_q] = [p * y[1][n], q * y[1][n]];
-            x[0][n] = y[0][n];
-            x[1][n] = y[0][n] + at_p;
-            x[2][n] = y[0][n] - at_p;
-            x[3][n] = y[0][n] + at_q;
-            x[4][n] = y[0][n] - at_q;
-            x[5][n] = y[1][n];
-        }
-        x
+    fn apply<T: Lanes, S: Simd>(simd: S, y: &[T::Vector<S>; 2]) -> [T::Vector<S>; 6] {
+        let v = Arithmetic::<T, S>(simd, PhantomData);
+        [
+            y[0],
+            v.add_scaled(P, y[1], y[0]),
+            v.add_scaled(-P, y[1], y[0]),
+            v.add_scaled(Q, y[1], y[0]),
+            v.add_scaled(-Q, y[1], y[0]),
+            y[1],
+        ]
     }
 }
 
-/// The map on the columns of a square, then on its rows.
-#[inline(always)]
-fn both_ways<T: Real, M: Map<I, O>, const N: usize, const I: usize, const O: usize>(
-    square: &[[[T; N]; I]; I],
-) -> [[[T; N]; O]; O] {
-    let mut half = [[[T::ZERO; N]; I]; O];
-    for j in 0..I {
-        let column: [[T; N]; I] = std::array::from_fn(|i| square[i][j]);
-        for (half, mapped) in half.iter_mut().zip(M::apply(&column)) {
-            half[j] = mapped;
-        }
-    }
-    half.each_ref().map(M::apply)
-}
-
-/// A row of tiles in images `[channel][row][column][sample]`, of which some samples are looked at, and where
-/// its frequencies are: `[frequency][channel][tile][sample]`, with those samples only.
+/// The tile at one place of some images: squares of pixels, `outer` times `inner` of them, side by side.
+///
+/// The inner ones are neighbours in memory, and become lanes of vectors: samples of one channel, or channels of
+/// one sample.
 #[derive(Clone, Copy)]
-pub(crate) struct TileRow {
-    pub(crate) channels: usize,
-    /// The side of the images.
-    pub(crate) side: usize,
-    /// Tiles in a row, and which row it is.
-    pub(crate) tiles: usize,
-    pub(crate) row: usize,
-    /// Samples in the images; the first one that is looked at, and how many.
-    pub(crate) batch: usize,
-    pub(crate) first: usize,
-    pub(crate) count: usize,
+pub(crate) struct Tile {
+    pub(crate) outer: usize,
+    pub(crate) inner: usize,
+    /// Where the first pixel is.
+    pub(crate) corner: usize,
+    /// To the pixel below, to the one on the right, and to the next of the outer ones.
+    pub(crate) strides: [usize; 3],
 }
 
-impl TileRow {
-    /// Numbers of one frequency of one channel.
-    pub(crate) fn columns(&self) -> usize {
-        self.tiles * self.count
+impl Tile {
+    /// From one frequency to the next; one cache line more than needed, because 36 writes that are a multiple of
+    /// 4 kB apart would push each other out of the cache.
+    pub(crate) fn frequency_stride(self) -> usize {
+        self.outer * self.inner + 16
     }
 
-    /// Maps pixels to frequencies.
-    pub(crate) fn to_frequencies<T: Real, M: Map<I, POINTS>, const I: usize>(
+    /// Pixels to `[frequency][outer][inner]`.
+    pub(crate) fn to_frequencies<T: Lanes, M: Map<I, POINTS>, const I: usize>(
         self,
         pixels: &[T],
         frequencies: &mut [T],
     ) {
-        run(ToFrequencies::<T, M, I> { row: self, pixels, frequencies, map: std::marker::PhantomData });
+        Arch::new().dispatch(ToFrequencies::<T, M, I> { tile: self, pixels, frequencies, map: PhantomData });
     }
 
-    /// Maps frequencies to pixels: added to what is there, or in its place with a start value per channel.
-    pub(crate) fn to_pixels<T: Real, M: Map<POINTS, O>, const O: usize>(
+    /// Frequencies to pixels: added to what is there, or in its place with a start value per outer one.
+    pub(crate) fn to_pixels<T: Lanes, M: Map<POINTS, O>, const O: usize>(
         self,
         frequencies: &[T],
         start: Option<&[T]>,
         pixels: &mut [T],
     ) {
-        run(ToPixels::<T, M, O> { row: self, frequencies, start, pixels, map: std::marker::PhantomData });
+        Arch::new().dispatch(ToPixels::<T, M, O> {
+            tile: self,
+            frequencies,
+            start,
+            pixels,
+            map: PhantomData,
+        });
     }
+}
 
-    /// Where the pixel (0, 0) of a tile is.
-    #[inline(always)]
-    fn corner(&self, channel: usize, tile: usize) -> usize {
-        ((channel * self.side + OUTPUTS * self.row) * self.side + OUTPUTS * tile) * self.batch + self.first
+#[inline(always)]
+fn load<T: Lanes, S: Simd, const SHORT: bool>(simd: S, from: &[T], at: usize, len: usize) -> T::Vector<S> {
+    if SHORT {
+        T::load_short(simd, &from[at..at + len])
+    } else {
+        T::vectors::<S>(&from[at..at + T::lanes::<S>()]).0[0]
+    }
+}
+
+#[inline(always)]
+fn store<T: Lanes, S: Simd, const SHORT: bool>(
+    simd: S,
+    to: &mut [T],
+    at: usize,
+    len: usize,
+    vector: T::Vector<S>,
+) {
+    if SHORT {
+        T::store_short(simd, &mut to[at..at + len], vector);
+    } else {
+        T::vectors_mut::<S>(&mut to[at..at + T::lanes::<S>()]).0[0] = vector;
     }
 }
 
 struct ToFrequencies<'a, T, M, const I: usize> {
-    row: TileRow,
+    tile: Tile,
     pixels: &'a [T],
     frequencies: &'a mut [T],
-    map: std::marker::PhantomData<M>,
+    map: PhantomData<M>,
 }
 
-impl<T: Real, M: Map<I, POINTS>, const I: usize> NullaryFnOnce for ToFrequencies<'_, T, M, I> {
+impl<T: Lanes, M: Map<I, POINTS>, const I: usize> WithSimd for ToFrequencies<'_, T, M, I> {
     type Output = ();
 
     #[inline(always)]
-    fn call(mut self) {
-        let wide = self.row.count / LANES * LANES;
-        for channel in 0..self.row.channels {
-            for tile in 0..self.row.tiles {
-                (0..wide).step_by(LANES).for_each(|sample| self.tile::<LANES>(channel, tile, sample));
-                (wide..self.row.count).for_each(|sample| self.tile::<1>(channel, tile, sample));
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let lanes = T::lanes::<S>();
+        for outer in 0..self.tile.outer {
+            let mut inner = 0;
+            while inner + lanes <= self.tile.inner {
+                self.vectors::<S, false>(simd, outer, inner);
+                inner += lanes;
+            }
+            if inner < self.tile.inner {
+                self.vectors::<S, true>(simd, outer, inner);
             }
         }
     }
 }
 
-impl<T: Real, M: Map<I, POINTS>, const I: usize> ToFrequencies<'_, T, M, I> {
+impl<T: Lanes, M: Map<I, POINTS>, const I: usize> ToFrequencies<'_, T, M, I> {
     #[inline(always)]
-    fn tile<const N: usize>(&mut self, channel: usize, tile: usize, sample: usize) {
-        let row = self.row;
-        let corner = row.corner(channel, tile) + sample;
-        let mut square = [[[T::ZERO; N]; I]; I];
-        for (i, line) in square.iter_mut().enumerate() {
-            for (j, pixel) in line.iter_mut().enumerate() {
-                *pixel = load(self.pixels, corner + (i * row.side + j) * row.batch);
+    fn vectors<S: Simd, const SHORT: bool>(&mut self, simd: S, outer: usize, inner: usize) {
+        let tile = self.tile;
+        let [below, right, next] = tile.strides;
+        let len = tile.inner - inner;
+        let corner = tile.corner + outer * next + inner;
+        // No array of zeros: the compiler would call `memset` for it, each time.
+        let first = load::<T, S, SHORT>(simd, self.pixels, corner, len);
+        let mut half = [[first; I]; POINTS];
+        for j in 0..I {
+            let mut column = [first; I];
+            for i in 0..I {
+                column[i] = load::<T, S, SHORT>(simd, self.pixels, corner + i * below + j * right, len);
+            }
+            let mapped = M::apply::<T, S>(simd, &column);
+            for i in 0..POINTS {
+                half[i][j] = mapped[i];
             }
         }
-        let mapped = both_ways::<T, M, N, I, POINTS>(&square);
-        let mut place = (channel * row.tiles + tile) * row.count + sample;
-        for frequency in mapped.as_flattened() {
-            store(self.frequencies, place, *frequency);
-            place += row.channels * row.columns();
+        let mut at = outer * tile.inner + inner;
+        for line in &half {
+            for vector in M::apply::<T, S>(simd, line) {
+                store::<T, S, SHORT>(simd, self.frequencies, at, len, vector);
+                at += tile.frequency_stride();
+            }
         }
     }
 }
 
 struct ToPixels<'a, T, M, const O: usize> {
-    row: TileRow,
+    tile: Tile,
     frequencies: &'a [T],
     start: Option<&'a [T]>,
     pixels: &'a mut [T],
-    map: std::marker::PhantomData<M>,
+    map: PhantomData<M>,
 }
 
-impl<T: Real, M: Map<POINTS, O>, const O: usize> NullaryFnOnce for ToPixels<'_, T, M, O> {
+impl<T: Lanes, M: Map<POINTS, O>, const O: usize> WithSimd for ToPixels<'_, T, M, O> {
     type Output = ();
 
     #[inline(always)]
-    fn call(mut self) {
-        let wide = self.row.count / LANES * LANES;
-        for channel in 0..self.row.channels {
-            for tile in 0..self.row.tiles {
-                (0..wide).step_by(LANES).for_each(|sample| self.tile::<LANES>(channel, tile, sample));
-                (wide..self.row.count).for_each(|sample| self.tile::<1>(channel, tile, sample));
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let lanes = T::lanes::<S>();
+        for outer in 0..self.tile.outer {
+            let mut inner = 0;
+            while inner + lanes <= self.tile.inner {
+                self.vectors::<S, false>(simd, outer, inner);
+                inner += lanes;
+            }
+            if inner < self.tile.inner {
+                self.vectors::<S, true>(simd, outer, inner);
             }
         }
     }
 }
 
-impl<T: Real, M: Map<POINTS, O>, const O: usize> ToPixels<'_, T, M, O> {
+impl<T: Lanes, M: Map<POINTS, O>, const O: usize> ToPixels<'_, T, M, O> {
     #[inline(always)]
-    fn tile<const N: usize>(&mut self, channel: usize, tile: usize, sample: usize) {
-        let row = self.row;
-        let mut place = (channel * row.tiles + tile) * row.count + sample;
-        let mut square = [[[T::ZERO; N]; POINTS]; POINTS];
-        for frequency in square.as_flattened_mut() {
-            *frequency = load(self.frequencies, place);
-            place += row.channels * row.columns();
+    fn vectors<S: Simd, const SHORT: bool>(&mut self, simd: S, outer: usize, inner: usize) {
+        let tile = self.tile;
+        let [below, right, next] = tile.strides;
+        let len = tile.inner - inner;
+        let at = outer * tile.inner + inner;
+        let first = load::<T, S, SHORT>(simd, self.frequencies, at, len);
+        let mut half = [[first; POINTS]; O];
+        for j in 0..POINTS {
+            let mut column = [first; POINTS];
+            for i in 0..POINTS {
+                let at = at + (i * POINTS + j) * tile.frequency_stride();
+                column[i] = load::<T, S, SHORT>(simd, self.frequencies, at, len);
+            }
+            let mapped = M::apply::<T, S>(simd, &column);
+            for i in 0..O {
+                half[i][j] = mapped[i];
+            }
         }
-        let mapped = both_ways::<T, M, N, POINTS, O>(&square);
-        let corner = row.corner(channel, tile) + sample;
-        for (i, line) in mapped.iter().enumerate() {
-            for (j, values) in line.iter().enumerate() {
-                let at = corner + (i * row.side + j) * row.batch;
-                let mut sums = match self.start {
-                    Some(start) => [start[channel]; N],
-                    None => load(self.pixels, at),
+        let corner = tile.corner + outer * next + inner;
+        for (i, line) in half.iter().enumerate() {
+            for (j, &values) in M::apply::<T, S>(simd, line).iter().enumerate() {
+                let at = corner + i * below + j * right;
+                let before = match self.start {
+                    Some(start) => start[outer].splat(simd),
+                    None => load::<T, S, SHORT>(simd, self.pixels, at, len),
                 };
-                crate::nn::lanes::add(&mut sums, *values);
-                store(self.pixels, at, sums);
+                store::<T, S, SHORT>(simd, self.pixels, at, len, T::add_vectors(simd, before, values));
             }
         }
     }
