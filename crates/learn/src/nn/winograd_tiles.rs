@@ -5,6 +5,8 @@
 //! 100. With p = 3/4 and q = 3/2 all constants are exact in binary, and rounding errors come out about as large
 //! as those of the plain sum; the textbook's 1 and 2 lose twice as much.
 
+#![allow(clippy::needless_range_loop, reason = "rows of one array are columns of another")]
+
 use std::marker::PhantomData;
 
 use pulp::{Arch, Simd, WithSimd};
@@ -184,6 +186,7 @@ impl Tile {
     }
 }
 
+/// A vector, or one of which only `len` numbers are there.
 #[inline(always)]
 fn load<T: Lanes, S: Simd, const SHORT: bool>(simd: S, from: &[T], at: usize, len: usize) -> T::Vector<S> {
     if SHORT {
@@ -193,6 +196,7 @@ fn load<T: Lanes, S: Simd, const SHORT: bool>(simd: S, from: &[T], at: usize, le
     }
 }
 
+/// The other way round.
 #[inline(always)]
 fn store<T: Lanes, S: Simd, const SHORT: bool>(
     simd: S,
