@@ -4,12 +4,12 @@ use crate::network::Network;
 use crate::nn::conv::Conv;
 use crate::nn::linear::Linear;
 use crate::nn::pool::{Flatten, MaxPoolRelu};
-use crate::real::Real;
+use crate::nn::vectors::Lanes;
 
 /// The paper's CNN: two 5·5 convolutions with 10 and 20 channels, two linear layers; 21,840 parameters.
-pub fn cnn<T: Real>(classes: usize) -> Network<T> {
+pub fn cnn<T: Lanes>(classes: usize) -> Network<T> {
     Network::new(vec![
-        Box::new(Conv::new("conv1", (1, 10), 28, 5, 0)),
+        Box::new(Conv::new("conv1", (1, 10), 28, 5, 0).samples_first()),
         Box::new(MaxPoolRelu::new(10, 24)),
         Box::new(Conv::new("conv2", (10, 20), 12, 5, 0)),
         Box::new(MaxPoolRelu::new(20, 8)),
@@ -20,9 +20,9 @@ pub fn cnn<T: Real>(classes: usize) -> Network<T> {
 }
 
 /// The wide one of the federated learning literature: 32 and 64 channels, padded; 1,663,370 parameters.
-pub fn wide_cnn<T: Real>(classes: usize) -> Network<T> {
+pub fn wide_cnn<T: Lanes>(classes: usize) -> Network<T> {
     Network::new(vec![
-        Box::new(Conv::new("conv1", (1, 32), 28, 5, 2)),
+        Box::new(Conv::new("conv1", (1, 32), 28, 5, 2).samples_first()),
         Box::new(MaxPoolRelu::new(32, 28)),
         Box::new(Conv::new("conv2", (32, 64), 14, 5, 2)),
         Box::new(MaxPoolRelu::new(64, 14)),

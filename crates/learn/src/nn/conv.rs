@@ -1,32 +1,18 @@
-//! Convolution with stride 1: patches laid out as columns, then one matrix product.
+//! Convolution with stride 1.
 //!
-//! Takes and gives `[channel][sample][row][column]`. With the positions of several samples side by side, the
-//! product is [outputs, inputs·k·k] × [inputs·k·k, positions]: its long side is contiguous, and the weight
-//! is used as PyTorch stores it. Patches are made for as many samples at a time as fit the second-level
-//! cache, and made again in the backward pass: writing them out once and reading them back from memory
-//! costs more.
-
-use std::ops::Range;
+//! Takes and gives `[channel][row][column][sample]`: with samples innermost, lines of an image are long runs of
+//! numbers, and every entry of the kernel reads them at its own offset, so that nothing is laid out anew but the
+//! frame of zeros around padded images. 5·5 kernels over several channels go by Winograd's algorithm.
 
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
-use crate::matmul::{Into, View, matmul};
-use crate::real::{Real, sum};
-
-/// Numbers of patches in flight: 64 Ki of f32 are half of a usual second-level cache.
-const PATCH_NUMBERS: usize = 1 << 16;
-
-/// Picks the version of a function for a line length.
-macro_rules! by_line_length {
-    ($out:expr, $function:ident::<T>($($argument:expr),*)) => {
-        match $out {
-            8 => $function::<T, 8>($($argument),*),
-            14 => $function::<T, 14>($($argument),*),
-            24 => $function::<T, 24>($($argument),*),
-            28 => $function::<T, 28>($($argument),*),
-            _ => $function::<T, 0>($($argument),*),
-        }
-    };
-}
+use crate::nn::dot_products::DotProducts;
+use crate::nn::frame::Frame;
+use crate::nn::runs::{Lines, Taps};
+use crate::nn::transpose::transpose;
+use crate::nn::vectors::Lanes;
+use crate::nn::weighted_sums::{Start, WeightedSums};
+use crate::nn::winograd::Winograd;
+use crate::real::sum;
 
 /// Square images, square kernels. `weight` is [outputs, inputs, k, k], as in PyTorch.
 #[derive(Clone, Debug)]
@@ -37,6 +23,7 @@ pub struct Conv {
     kernel: usize,
     padding: usize,
     side: usize,
+    samples_first: bool,
 }
 
 impl Conv {
@@ -50,7 +37,14 @@ impl Conv {
             kernel >= 1 && kernel <= side + 2 * padding,
             "{name}: a kernel of {kernel} in {side} + 2·{padding}"
         );
-        Self { name: name.to_owned(), inputs: channels.0, outputs: channels.1, kernel, padding, side }
+        let (inputs, outputs) = channels;
+        Self { name: name.to_owned(), inputs, outputs, kernel, padding, side, samples_first: false }
+    }
+
+    /// For the first layer: takes `[sample][channel][row][column]`, the order in which samples come.
+    #[must_use]
+    pub fn samples_first(self) -> Self {
+        Self { samples_first: true, ..self }
     }
 
     /// The side of the images that come out.
@@ -68,151 +62,147 @@ impl Conv {
         self.output_side() * self.output_side()
     }
 
-    /// How many samples' patches are made at a time.
-    fn samples_at_a_time(&self, batch: usize) -> usize {
-        (PATCH_NUMBERS / (self.patch_len() * self.positions())).clamp(1, batch.max(1))
-    }
-
-    /// The side of an image with its padding.
-    fn padded_side(&self) -> usize {
-        self.side + 2 * self.padding
-    }
-
-    /// For each entry of a patch, in the order of the weight: channel, row and column.
-    fn taps(&self) -> impl Iterator<Item = (usize, usize, usize)> {
-        let kernel = self.kernel;
-        (0..self.inputs)
-            .flat_map(move |c| (0..kernel).flat_map(move |ky| (0..kernel).map(move |kx| (c, ky, kx))))
-    }
-
-    /// Copies the images of `samples` into a frame of zeros, so that every tap reads whole lines.
-    fn pad<T: Real>(&self, input: &[T], batch: usize, samples: Range<usize>, padded: &mut [T]) {
-        padded.fill(T::ZERO);
-        for (inside, outside) in self.lines(batch, samples) {
-            padded[outside..][..self.side].copy_from_slice(&input[inside..][..self.side]);
+    /// How inputs get their padding, and samples innermost.
+    fn frame(&self) -> Frame {
+        Frame {
+            channels: self.inputs,
+            side: self.side,
+            margin: self.padding,
+            samples_first: self.samples_first,
         }
     }
 
-    /// Copies the gradient of framed images back, without the frame.
-    fn crop<T: Real>(&self, padded: &[T], batch: usize, samples: Range<usize>, input_grad: &mut [T]) {
-        for (inside, outside) in self.lines(batch, samples) {
-            input_grad[inside..][..self.side].copy_from_slice(&padded[outside..][..self.side]);
-        }
+    /// Whether inputs have to be copied before they can be used.
+    fn is_framed(&self) -> bool {
+        self.padding > 0 || self.samples_first
     }
 
-    /// Where each line of the images starts: in the batch, and framed.
-    fn lines(&self, batch: usize, samples: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
-        let (side, padding, framed, count) = (self.side, self.padding, self.padded_side(), samples.len());
-        (0..self.inputs).flat_map(move |c| {
-            samples.clone().enumerate().flat_map(move |(place, sample)| {
-                (0..side).map(move |y| {
-                    let inside = ((c * batch + sample) * side + y) * side;
-                    let outside = ((c * count + place) * framed + y + padding) * framed + padding;
-                    (inside, outside)
-                })
-            })
+    /// Zeros around gradients of outputs, so many that the flipped kernel gives gradients of framed inputs.
+    fn output_frame(&self) -> Frame {
+        let margin = self.kernel - 1;
+        Frame { channels: self.outputs, side: self.output_side(), margin, samples_first: false }
+    }
+
+    fn winograd(&self) -> Option<Winograd> {
+        Winograd::suits(self.inputs, self.outputs, self.kernel, self.output_side()).then(|| Winograd {
+            inputs: self.inputs,
+            outputs: self.outputs,
+            side: self.frame().framed_side(),
         })
     }
-}
 
-impl Conv {
-    /// The patches of `samples` as columns; `framed` is where images get their padding.
-    fn columns<T: Real>(
+    /// Numbers of a framed batch, or none if inputs are used as they are.
+    fn framed_len(&self, batch: usize) -> usize {
+        if self.is_framed() { self.frame().len(batch) } else { 0 }
+    }
+
+    /// Output channels as weighted sums of shifted lines.
+    fn direct<T: Lanes>(
         &self,
+        batch: usize,
+        params: (&[T], &[T]),
         input: &[T],
-        batch: usize,
-        samples: Range<usize>,
-        framed: &mut [T],
-        columns: &mut [T],
+        output: &mut [T],
+        by_tap: &mut [T],
     ) {
-        let count = samples.len();
-        let (images, source) = if self.padding == 0 {
-            (Images { batch, first: samples.start, count }, input)
-        } else {
-            let framed = &mut framed[..count * self.inputs * self.padded_side().pow(2)];
-            self.pad(input, batch, samples, framed);
-            (Images { batch: count, first: 0, count }, &*framed)
-        };
-        by_line_length!(self.output_side(), patches::<T>(self, images, source, columns));
+        let (weight, bias) = params;
+        let (side, out) = (self.frame().framed_side(), self.output_side());
+        transpose(weight, self.patch_len(), by_tap);
+        WeightedSums {
+            input,
+            taps: Taps::of_kernel(self.inputs, self.kernel, side, batch),
+            weights: by_tap,
+            start: Start::Rows(bias),
+            output,
+            rows: self.outputs,
+            row_stride: out * out * batch,
+            run: out * batch,
+            lines: Lines { count: out, strides: [side * batch, out * batch, 0] },
+        }
+        .compute();
     }
 
-    /// The other way round: columns of gradients are added up where their patches came from.
-    fn add_columns<T: Real>(
+    /// The gradients of the weight and, unless it is empty, of the framed input.
+    fn gradients<T: Lanes>(
         &self,
-        columns: &[T],
         batch: usize,
-        samples: Range<usize>,
-        framed: &mut [T],
-        input_grad: &mut [T],
+        weight: &[T],
+        (input, output_grad): (&[T], &[T]),
+        (weight_grad, input_grad): (&mut [T], &mut [T]),
+        scratch: &mut [T],
     ) {
-        let count = samples.len();
-        if self.padding == 0 {
-            let images = Images { batch, first: samples.start, count };
-            by_line_length!(self.output_side(), add_patches::<T>(self, images, columns, input_grad));
+        if let Some(winograd) = self.winograd() {
+            input_grad.fill(T::ZERO);
+            winograd.backward(batch, input, output_grad, (weight_grad, input_grad), scratch);
         } else {
-            let framed = &mut framed[..count * self.inputs * self.padded_side().pow(2)];
-            framed.fill(T::ZERO);
-            let images = Images { batch: count, first: 0, count };
-            by_line_length!(self.output_side(), add_patches::<T>(self, images, columns, framed));
-            self.crop(framed, batch, samples, input_grad);
-        }
-    }
-}
-
-/// Framed images, `[channel][sample][row][column]`, of which some samples are looked at.
-#[derive(Clone, Copy)]
-struct Images {
-    /// Samples a channel holds.
-    batch: usize,
-    /// The first one that is looked at, and how many.
-    first: usize,
-    count: usize,
-}
-
-/// Goes through taps, samples and lines: for each line of `out` numbers of the columns, where it is there
-/// and where its patch entries are in the images.
-#[inline(always)]
-fn each_line(conv: &Conv, images: Images, mut line: impl FnMut(usize, usize)) {
-    let (side, out) = (conv.padded_side(), conv.output_side());
-    let mut column = 0;
-    for (c, ky, kx) in conv.taps() {
-        for sample in images.first..images.first + images.count {
-            let corner = ((c * images.batch + sample) * side + ky) * side + kx;
-            for oy in 0..out {
-                line(column, corner + oy * side);
-                column += out;
+            self.direct_weight_grad(batch, input, output_grad, weight_grad);
+            if !input_grad.is_empty() {
+                self.direct_input_grad(batch, weight, output_grad, input_grad, scratch);
             }
         }
     }
-}
 
-/// Lays patches out as columns: row = tap, column = position. `N` is the length of a line, or 0 for any:
-/// with a known length a line is a few vector moves instead of a call.
-fn patches<T: Real, const N: usize>(conv: &Conv, images: Images, input: &[T], columns: &mut [T]) {
-    let out = conv.output_side();
-    each_line(conv, images, |column, pixel| {
-        match (columns[column..].first_chunk_mut::<N>(), input[pixel..].first_chunk::<N>()) {
-            (Some(to), Some(from)) if N > 0 => *to = *from,
-            _ => columns[column..][..out].copy_from_slice(&input[pixel..][..out]),
+    /// The gradient of the weight: dot products of lines.
+    fn direct_weight_grad<T: Lanes>(
+        &self,
+        batch: usize,
+        input: &[T],
+        output_grad: &[T],
+        weight_grad: &mut [T],
+    ) {
+        let (side, out) = (self.frame().framed_side(), self.output_side());
+        weight_grad.fill(T::ZERO);
+        DotProducts {
+            left: output_grad,
+            left_stride: out * out * batch,
+            left_count: self.outputs,
+            right: input,
+            right_taps: Taps::of_kernel(self.inputs, self.kernel, side, batch),
+            run: out * batch,
+            lines: Lines { count: out, strides: [out * batch, side * batch, 0] },
+            sums: weight_grad,
         }
-    });
-}
+        .add();
+    }
 
-/// Adds columns back to where their patches came from.
-fn add_patches<T: Real, const N: usize>(conv: &Conv, images: Images, columns: &[T], input_grad: &mut [T]) {
-    let out = conv.output_side();
-    each_line(conv, images, |column, pixel| {
-        match (input_grad[pixel..].first_chunk_mut::<N>(), columns[column..].first_chunk::<N>()) {
-            (Some(to), Some(from)) if N > 0 => to.iter_mut().zip(from).for_each(|(sum, &grad)| *sum += grad),
-            _ => {
-                let line = &columns[column..][..out];
-                input_grad[pixel..][..out].iter_mut().zip(line).for_each(|(sum, &grad)| *sum += grad);
+    /// The gradient of framed inputs: a convolution of framed gradients with the flipped kernel.
+    fn direct_input_grad<T: Lanes>(
+        &self,
+        batch: usize,
+        weight: &[T],
+        output_grad: &[T],
+        input_grad: &mut [T],
+        scratch: &mut [T],
+    ) {
+        let (frame, area) = (self.output_frame(), self.kernel * self.kernel);
+        let (framed, rest) = scratch.split_at_mut(frame.len(batch));
+        let flipped = &mut rest[..weight.len()];
+        frame.put(output_grad, batch, framed);
+        // [outputs, inputs, k, k] to [outputs, k, k, inputs] with every kernel read backwards.
+        let by_output = flipped.chunks_exact_mut(self.patch_len());
+        for (kernels, flipped) in weight.chunks_exact(self.patch_len()).zip(by_output) {
+            for (c, kernel) in kernels.chunks_exact(area).enumerate() {
+                let to = flipped[c..].iter_mut().step_by(self.inputs);
+                to.zip(kernel.iter().rev()).for_each(|(to, &entry)| *to = entry);
             }
         }
-    });
+        let (side, out) = (frame.framed_side(), self.frame().framed_side());
+        WeightedSums {
+            input: framed,
+            taps: Taps::of_kernel(self.outputs, self.kernel, side, batch),
+            weights: flipped,
+            start: Start::Zero,
+            output: input_grad,
+            rows: self.inputs,
+            row_stride: out * out * batch,
+            run: out * batch,
+            lines: Lines { count: out, strides: [side * batch, out * batch, 0] },
+        }
+        .compute();
+    }
 }
 
-impl<T: Real> Layer<T> for Conv {
+impl<T: Lanes> Layer<T> for Conv {
     fn name(&self) -> &str {
         &self.name
     }
@@ -238,34 +228,29 @@ impl<T: Real> Layer<T> for Conv {
         (self.outputs * self.positions() * self.patch_len()) as u64
     }
 
-    /// Columns and their gradient, framed images and theirs.
+    /// Framed inputs, kept for the backward pass, and their gradient; then what the kernels work in.
     fn scratch_len(&self, batch: usize) -> usize {
-        let samples = self.samples_at_a_time(batch);
-        let framed = if self.padding > 0 { self.inputs * self.padded_side().pow(2) } else { 0 };
-        2 * samples * (self.positions() * self.patch_len() + framed)
+        let kernels = match self.winograd() {
+            Some(winograd) => winograd.scratch_len(batch),
+            None => self.outputs * self.patch_len() + self.output_frame().len(batch),
+        };
+        2 * self.framed_len(batch) + kernels
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
         let Forward { batch, params, input, output, scratch, .. } = pass;
-        let (weight, bias) = params.split_at(self.outputs * self.patch_len());
-        let plane = batch * self.positions();
-        for (channel, &bias) in output.chunks_exact_mut(plane).zip(bias) {
-            channel.fill(bias);
-        }
-        let at_a_time = self.samples_at_a_time(batch);
-        let (columns, framed) = scratch.split_at_mut(2 * at_a_time * self.positions() * self.patch_len());
-        for first in (0..batch).step_by(at_a_time) {
-            let samples = first..(first + at_a_time).min(batch);
-            let positions = samples.len() * self.positions();
-            let columns = &mut columns[..positions * self.patch_len()];
-            self.columns(input, batch, samples, framed, columns);
-            let out_view = View { row_stride: plane, ..View::row_major(self.outputs, positions) };
-            matmul(
-                Into::Add,
-                (&mut output[first * self.positions()..], out_view),
-                (weight, View::row_major(self.outputs, self.patch_len())),
-                (columns, View::row_major(self.patch_len(), positions)),
-            );
+        let params = params.split_at(self.outputs * self.patch_len());
+        let (framed, scratch) = scratch.split_at_mut(self.framed_len(batch));
+        let scratch = &mut scratch[framed.len()..];
+        let input = if self.is_framed() {
+            self.frame().put(input, batch, framed);
+            framed
+        } else {
+            input
+        };
+        match self.winograd() {
+            Some(winograd) => winograd.forward(batch, params, input, output, scratch),
+            None => self.direct(batch, params, input, output, &mut scratch[..params.0.len()]),
         }
     }
 
@@ -273,41 +258,18 @@ impl<T: Real> Layer<T> for Conv {
         let Backward { batch, params, input, output_grad, input_grad, params_grad, scratch, .. } = pass;
         let weight = &params[..self.outputs * self.patch_len()];
         let (weight_grad, bias_grad) = params_grad.split_at_mut(weight.len());
-        let plane = batch * self.positions();
-        for (channel, bias_grad) in output_grad.chunks_exact(plane).zip(bias_grad) {
+        for (channel, bias_grad) in output_grad.chunks_exact(batch * self.positions()).zip(bias_grad) {
             *bias_grad = sum(channel);
         }
-        weight_grad.fill(T::ZERO);
-        input_grad.fill(T::ZERO);
-        let at_a_time = self.samples_at_a_time(batch);
-        let columns_len = at_a_time * self.positions() * self.patch_len();
-        let (columns, rest) = scratch.split_at_mut(columns_len);
-        let (columns_grad, framed) = rest.split_at_mut(columns_len);
-        let weight_view = View::row_major(self.outputs, self.patch_len());
-        for first in (0..batch).step_by(at_a_time) {
-            let samples = first..(first + at_a_time).min(batch);
-            let positions = samples.len() * self.positions();
-            let columns_view = View::row_major(self.patch_len(), positions);
-            let columns = &mut columns[..positions * self.patch_len()];
-            self.columns(input, batch, samples.clone(), framed, columns);
-            let grad = &output_grad[first * self.positions()..];
-            let grad_view = View { row_stride: plane, ..View::row_major(self.outputs, positions) };
-            matmul(
-                Into::Add,
-                (weight_grad, weight_view),
-                (grad, grad_view),
-                (columns, columns_view.transposed()),
-            );
-            if !input_grad.is_empty() {
-                let columns_grad = &mut columns_grad[..positions * self.patch_len()];
-                matmul(
-                    Into::Replace,
-                    (columns_grad, columns_view),
-                    (weight, weight_view.transposed()),
-                    (grad, grad_view),
-                );
-                self.add_columns(columns_grad, batch, samples, framed, input_grad);
-            }
+        let (framed, scratch) = scratch.split_at_mut(self.framed_len(batch));
+        let (framed_grad, scratch) = scratch.split_at_mut(framed.len());
+        if !self.is_framed() {
+            self.gradients(batch, weight, (input, output_grad), (weight_grad, input_grad), scratch);
+        } else if input_grad.is_empty() {
+            self.gradients(batch, weight, (framed, output_grad), (weight_grad, input_grad), scratch);
+        } else {
+            self.gradients(batch, weight, (framed, output_grad), (weight_grad, framed_grad), scratch);
+            self.frame().take(framed_grad, batch, input_grad);
         }
     }
 }
@@ -323,31 +285,33 @@ mod tests {
         #[test]
         fn gradients(
             channels in (1_usize..4, 1_usize..4), side in 1_usize..7, kernel in 1_usize..6, padding in 0_usize..4,
-            batch in 1_usize..4, seed in any::<u64>(),
+            batch in 1_usize..4, samples_first in any::<bool>(), seed in any::<u64>(),
         ) {
             prop_assume!(kernel <= side + 2 * padding);
-            assert_gradients(&Conv::new("conv", channels, side, kernel, padding), batch, seed);
+            let conv = Conv::new("conv", channels, side, kernel, padding);
+            assert_gradients(&if samples_first { conv.samples_first() } else { conv }, batch, seed);
         }
     }
 
-    /// Lines of 8, 14, 24 and 28 have versions of their own.
+    /// Even outputs of 5·5 kernels over at least four channels go by Winograd's algorithm.
     #[test]
-    fn gradients_with_the_line_lengths_of_the_models() {
-        for (side, kernel, padding) in [(10, 3, 0), (12, 5, 0), (14, 3, 1), (26, 3, 0), (28, 5, 2)] {
-            assert_gradients(&Conv::new("conv", (1, 1), side, kernel, padding), 1, 4);
+    fn gradients_by_winograd() {
+        for (channels, side, padding, batch) in [((4, 5), 6, 0, 9), ((5, 4), 4, 2, 33), ((4, 4), 8, 1, 1)] {
+            let conv = Conv::new("conv", channels, side, 5, padding);
+            assert!(conv.winograd().is_some());
+            assert_gradients(&conv, batch, 4);
         }
-        assert_gradients(&Conv::new("conv", (2, 3), 8, 5, 2), 3, 4);
     }
 
     /// By the definition, one output at a time.
-    #[test]
-    fn forward_is_the_definition() {
-        let (side, batch) = (4_usize, 2_usize);
-        let conv = Conv::new("conv", (2, 1), side, 3, 1);
-        let params: Vec<f64> = (0..19).map(|n| f64::from(n) - 9.0).collect();
-        let input: Vec<f64> = (0..2 * batch * side * side).map(|n| (n * 7 % 11) as f64).collect();
-        let mut output = vec![0.0; batch * side * side];
-        let mut scratch = vec![0.0; Layer::<f64>::scratch_len(&conv, batch)];
+    fn check_definition(conv: &Conv, batch: usize) {
+        let Conv { inputs, outputs, kernel, padding, side, .. } = *conv;
+        let number = |n: usize, by: usize| (n * by % 23) as f64 / 11.0 - 1.0;
+        let params: Vec<f64> = (0..outputs * (conv.patch_len() + 1)).map(|n| number(n, 5)).collect();
+        let input: Vec<f64> = (0..inputs * side * side * batch).map(|n| number(n, 7)).collect();
+        let mut output = vec![f64::NAN; batch * Layer::<f64>::output_len(conv)];
+        // Nothing in the scratch must matter.
+        let mut scratch = vec![f64::NAN; Layer::<f64>::scratch_len(conv, batch)];
         let pass = Forward {
             batch,
             params: &params,
@@ -357,18 +321,50 @@ mod tests {
             training: false,
         };
         conv.forward(pass);
-        for (b, y, x) in
-            (0..batch).flat_map(|b| (0..side).flat_map(move |y| (0..side).map(move |x| (b, y, x))))
-        {
-            let mut expected = params[18];
-            for (c, ky, kx) in conv.taps() {
-                let (iy, ix) = ((y + ky).wrapping_sub(1), (x + kx).wrapping_sub(1));
+        let out = conv.output_side();
+        for (place, output) in output.iter().enumerate() {
+            let (sample, x, y) = (place % batch, place / batch % out, place / batch / out % out);
+            let o = place / batch / out / out;
+            let mut expected = params[outputs * conv.patch_len() + o];
+            for tap in 0..conv.patch_len() {
+                let (c, ky, kx) = (tap / kernel / kernel, tap / kernel % kernel, tap % kernel);
+                let (iy, ix) = ((y + ky).wrapping_sub(padding), (x + kx).wrapping_sub(padding));
                 if iy < side && ix < side {
-                    expected +=
-                        params[c * 9 + ky * 3 + kx] * input[((c * batch + b) * side + iy) * side + ix];
+                    let pixel = (c * side + iy) * side + ix;
+                    let place = if conv.samples_first {
+                        sample * inputs * side * side + pixel
+                    } else {
+                        pixel * batch + sample
+                    };
+                    expected += params[o * conv.patch_len() + tap] * input[place];
                 }
             }
-            assert_eq!(output[(b * side + y) * side + x], expected, "{b} {y} {x}");
+            assert!((output - expected).abs() < 1e-11, "{output} for {expected} at {place}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+        #[test]
+        fn forward_is_the_definition(
+            channels in (1_usize..7, 1_usize..9), side in 1_usize..9, kernel in 1_usize..6, padding in 0_usize..4,
+            batch in 1_usize..40, samples_first in any::<bool>(),
+        ) {
+            prop_assume!(kernel <= side + 2 * padding);
+            let conv = Conv::new("conv", channels, side, kernel, padding);
+            check_definition(&if samples_first { conv.samples_first() } else { conv }, batch);
+        }
+
+        /// The same where Winograd's algorithm is used.
+        #[test]
+        fn forward_by_winograd_is_the_definition(
+            channels in (4_usize..7, 4_usize..9), tiles in 1_usize..4, padding in 0_usize..3, batch in 1_usize..40,
+        ) {
+            let side = 2 * tiles + 4 - 2 * padding;
+            prop_assume!(side >= 1);
+            let conv = Conv::new("conv", channels, side, 5, padding);
+            prop_assert!(conv.winograd().is_some());
+            check_definition(&conv, batch);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The layers.
 //!
 //! - [`conv`], [`pool`], [`linear`]: what the small convolutional networks are made of.
+//! - `weighted_sums`, `dot_products`: the kernels of [`conv`], over the places that `runs` names; `winograd`,
+//!   `winograd_tiles`: fewer multiplications for 5·5; `frame`: zeros around images; `transpose`.
 //! - [`stem`], [`depthwise`], [`pointwise`]: convolutions, channels last; `depthwise_kernels`: its loops.
 //! - [`group_norm`], [`batch_norm`]: normalisations, with ReLU if asked; `channels`: what both are made of.
 //! - [`global_pool`]: the mean over all pixels.
@@ -15,7 +17,9 @@ mod channels;
 pub mod conv;
 pub mod depthwise;
 mod depthwise_kernels;
+mod dot_products;
 pub mod embedding;
+mod frame;
 pub mod gates;
 pub mod global_pool;
 pub mod gradient_check;
@@ -29,5 +33,10 @@ pub mod pointwise;
 pub mod pool;
 #[cfg(test)]
 mod rectified;
+mod runs;
 pub mod stem;
+mod transpose;
 pub mod vectors;
+mod weighted_sums;
+mod winograd;
+mod winograd_tiles;

@@ -1,11 +1,15 @@
 //! The largest of each 2·2 block, rectified; and from channels to samples.
 
+use pulp::NullaryFnOnce;
+
 use crate::layer::{Backward, Forward, Layer, ParamSpec};
+use crate::nn::lanes::run;
+use crate::nn::transpose::transpose;
 use crate::real::Real;
 
 /// max(0, largest of a 2·2 block), stride 2; an odd last row or column is left out, as in PyTorch.
 ///
-/// Takes and gives planes, one after the other: `[channel][sample][row][column]`. Rectifying after the pooling
+/// Takes and gives `[channel][row][column][sample]`. Rectifying after the pooling
 /// gives what rectifying before it would, at a quarter of the work.
 #[derive(Clone, Debug)]
 pub struct MaxPoolRelu {
@@ -21,6 +25,18 @@ impl MaxPoolRelu {
 
     fn output_side(&self) -> usize {
         self.side / 2
+    }
+
+    /// Where the upper and the lower line of each block start.
+    #[inline(always)]
+    fn blocks(&self, batch: usize) -> impl Iterator<Item = [usize; 2]> {
+        let (side, out) = (self.side, self.output_side());
+        (0..self.channels).flat_map(move |channel| {
+            (0..out).flat_map(move |y| {
+                let line = (channel * side + 2 * y) * side * batch;
+                (0..out).map(move |x| [line + 2 * x * batch, line + (side + 2 * x) * batch])
+            })
+        })
     }
 }
 
@@ -46,16 +62,7 @@ impl<T: Real> Layer<T> for MaxPoolRelu {
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
-        let (side, out) = (self.side, self.output_side());
-        let planes = pass.input.chunks_exact(side * side).zip(pass.output.chunks_exact_mut(out * out));
-        for (plane, pooled) in planes {
-            for (rows, line) in plane.chunks_exact(2 * side).zip(pooled.chunks_exact_mut(out)) {
-                let (upper, lower) = rows.split_at(side);
-                for ((y, u), l) in line.iter_mut().zip(upper.chunks_exact(2)).zip(lower.chunks_exact(2)) {
-                    *y = u[0].max(u[1]).max(l[0]).max(l[1]).max(T::ZERO);
-                }
-            }
-        }
+        run(Pool { pool: self, batch: pass.batch, input: pass.input, output: pass.output });
     }
 
     /// The gradient goes to the first of the largest, in reading order.
@@ -63,37 +70,84 @@ impl<T: Real> Layer<T> for MaxPoolRelu {
         if pass.input_grad.is_empty() {
             return;
         }
-        let (side, out) = (self.side, self.output_side());
-        if side % 2 == 1 {
+        if self.side % 2 == 1 {
             pass.input_grad.fill(T::ZERO);
         }
-        let inputs = pass.input.chunks_exact(side * side).zip(pass.input_grad.chunks_exact_mut(side * side));
-        let outputs = pass.output.chunks_exact(out * out).zip(pass.output_grad.chunks_exact(out * out));
-        for ((plane, plane_grad), (pooled, pooled_grad)) in inputs.zip(outputs) {
-            let rows = plane.chunks_exact(2 * side).zip(plane_grad.chunks_exact_mut(2 * side));
-            let lines = pooled.chunks_exact(out).zip(pooled_grad.chunks_exact(out));
-            for ((rows, rows_grad), (line, line_grad)) in rows.zip(lines) {
-                let (upper, lower) = rows.split_at(side);
-                let (upper_grad, lower_grad) = rows_grad.split_at_mut(side);
-                let blocks = upper.chunks_exact(2).zip(lower.chunks_exact(2));
-                let grads = upper_grad.chunks_exact_mut(2).zip(lower_grad.chunks_exact_mut(2));
-                for (((u, l), (ug, lg)), (&max, &grad)) in blocks.zip(grads).zip(line.iter().zip(line_grad)) {
-                    // No branches: selections vectorise, and a random maximum cannot be predicted.
-                    let mut left = if max > T::ZERO { grad } else { T::ZERO };
-                    let mut take = |value: T| {
-                        let here = if value == max { left } else { T::ZERO };
-                        left -= here;
-                        here
-                    };
-                    (ug[0], ug[1]) = (take(u[0]), take(u[1]));
-                    (lg[0], lg[1]) = (take(l[0]), take(l[1]));
-                }
+        run(PoolBackward {
+            pool: self,
+            batch: pass.batch,
+            input: pass.input,
+            output: pass.output,
+            output_grad: pass.output_grad,
+            input_grad: pass.input_grad,
+        });
+    }
+}
+
+struct Pool<'a, T> {
+    pool: &'a MaxPoolRelu,
+    batch: usize,
+    input: &'a [T],
+    output: &'a mut [T],
+}
+
+impl<T: Real> NullaryFnOnce for Pool<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { pool, batch, input, output } = self;
+        for ([upper, lower], block) in pool.blocks(batch).zip(output.chunks_exact_mut(batch)) {
+            let (u0, u1) = input[upper..][..2 * batch].split_at(batch);
+            let (l0, l1) = input[lower..][..2 * batch].split_at(batch);
+            let (upper, lower) = (u0.iter().zip(u1), l0.iter().zip(l1));
+            for (y, ((u0, &u1), (&l0, &l1))) in block.iter_mut().zip(upper.zip(lower)) {
+                *y = u0.max(u1).max(l0.max(l1)).max(T::ZERO);
             }
         }
     }
 }
 
-/// From `[channel][sample][position]` to `[sample][channel][position]`: what a linear layer takes.
+struct PoolBackward<'a, T> {
+    pool: &'a MaxPoolRelu,
+    batch: usize,
+    input: &'a [T],
+    output: &'a [T],
+    output_grad: &'a [T],
+    input_grad: &'a mut [T],
+}
+
+impl<T: Real> NullaryFnOnce for PoolBackward<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { pool, batch, input, output, output_grad, input_grad } = self;
+        let blocks = output.chunks_exact(batch).zip(output_grad.chunks_exact(batch));
+        for ([upper, lower], (max, grad)) in pool.blocks(batch).zip(blocks) {
+            let (u0, u1) = input[upper..][..2 * batch].split_at(batch);
+            let (l0, l1) = input[lower..][..2 * batch].split_at(batch);
+            let (to_upper, to_lower) = input_grad[upper..].split_at_mut(lower - upper);
+            let (u0_grad, u1_grad) = to_upper[..2 * batch].split_at_mut(batch);
+            let (l0_grad, l1_grad) = to_lower[..2 * batch].split_at_mut(batch);
+            for n in 0..batch {
+                // No branches: selections vectorise, and a random maximum cannot be predicted.
+                let mut left = if max[n] > T::ZERO { grad[n] } else { T::ZERO };
+                let mut take = |value: T| {
+                    let here = if value == max[n] { left } else { T::ZERO };
+                    left = if value == max[n] { T::ZERO } else { left };
+                    here
+                };
+                u0_grad[n] = take(u0[n]);
+                u1_grad[n] = take(u1[n]);
+                l0_grad[n] = take(l0[n]);
+                l1_grad[n] = take(l1[n]);
+            }
+        }
+    }
+}
+
+/// From `[channel][position][sample]` to `[sample][channel][position]`: what a linear layer takes.
 #[derive(Clone, Debug)]
 pub struct Flatten {
     channels: usize,
@@ -104,16 +158,6 @@ impl Flatten {
     /// For `channels` planes of `positions` numbers.
     pub fn new(channels: usize, positions: usize) -> Self {
         Self { channels, positions }
-    }
-
-    /// Copies between the two orders: `(channels, sample, run of positions)` of both sides.
-    fn runs(&self, batch: usize) -> impl Iterator<Item = (usize, usize)> {
-        let (channels, positions) = (self.channels, self.positions);
-        (0..channels).flat_map(move |channel| {
-            (0..batch).map(move |sample| {
-                ((channel * batch + sample) * positions, (sample * channels + channel) * positions)
-            })
-        })
     }
 }
 
@@ -139,18 +183,12 @@ impl<T: Real> Layer<T> for Flatten {
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
-        for (from, to) in self.runs(pass.batch) {
-            pass.output[to..][..self.positions].copy_from_slice(&pass.input[from..][..self.positions]);
-        }
+        transpose(pass.input, pass.batch, pass.output);
     }
 
     fn backward(&self, pass: Backward<'_, T>) {
-        if pass.input_grad.is_empty() {
-            return;
-        }
-        for (from, to) in self.runs(pass.batch) {
-            pass.input_grad[from..][..self.positions]
-                .copy_from_slice(&pass.output_grad[to..][..self.positions]);
+        if !pass.input_grad.is_empty() {
+            transpose(pass.output_grad, self.channels * self.positions, pass.input_grad);
         }
     }
 }

@@ -29,6 +29,16 @@ pub trait Lanes: Real {
         b: Self::Vector<S>,
         c: Self::Vector<S>,
     ) -> Self::Vector<S>;
+    /// a − b.
+    fn sub_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// a·b.
+    fn mul_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// A slice shorter than a vector, filled up with zeros.
+    fn load_short<S: Simd>(simd: S, slice: &[Self]) -> Self::Vector<S>;
+    /// As many lanes as fit into a slice shorter than a vector.
+    fn store_short<S: Simd>(simd: S, slice: &mut [Self], a: Self::Vector<S>);
+    /// The sum over the lanes.
+    fn sum_vector<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
     /// 1/(1 + e⁻ˣ). For f32 without a branch or a call, so that a loop over it becomes vector code.
     fn sigmoid(self) -> Self;
     /// tanh x, in the same manner.
@@ -43,7 +53,7 @@ pub trait Lanes: Real {
 
 macro_rules! lanes {
     ($type:ty, $vector:ident, $as_simd:ident, $as_mut_simd:ident, $splat:ident, $add:ident, $mul_add:ident,
-     $sigmoid:expr, $tanh:expr) => {
+     $sub:ident, $mul:ident, $load:ident, $store:ident, $sum:ident, $sigmoid:expr, $tanh:expr) => {
         impl Lanes for $type {
             type Vector<S: Simd> = S::$vector;
 
@@ -73,6 +83,31 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
+            fn sub_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
+                simd.$sub(a, b)
+            }
+
+            #[inline(always)]
+            fn mul_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
+                simd.$mul(a, b)
+            }
+
+            #[inline(always)]
+            fn load_short<S: Simd>(simd: S, slice: &[Self]) -> S::$vector {
+                simd.$load(slice)
+            }
+
+            #[inline(always)]
+            fn store_short<S: Simd>(simd: S, slice: &mut [Self], a: S::$vector) {
+                simd.$store(slice, a);
+            }
+
+            #[inline(always)]
+            fn sum_vector<S: Simd>(simd: S, a: S::$vector) -> Self {
+                simd.$sum(a)
+            }
+
+            #[inline(always)]
             fn sigmoid(self) -> Self {
                 $sigmoid(self)
             }
@@ -93,6 +128,11 @@ lanes!(
     splat_f32s,
     add_f32s,
     mul_add_e_f32s,
+    sub_f32s,
+    mul_f32s,
+    partial_load_f32s,
+    partial_store_f32s,
+    reduce_sum_f32s,
     activation::sigmoid,
     activation::tanh
 );
@@ -105,6 +145,11 @@ lanes!(
     splat_f64s,
     add_f64s,
     mul_add_e_f64s,
+    sub_f64s,
+    mul_f64s,
+    partial_load_f64s,
+    partial_store_f64s,
+    reduce_sum_f64s,
     |x: f64| 1.0 / (1.0 + (-x).exp()),
     f64::tanh
 );
