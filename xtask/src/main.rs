@@ -51,7 +51,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if task != "test" && !rest.is_empty() {
+    if !["test", "golden"].contains(&task) && !rest.is_empty() {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")
@@ -62,7 +62,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "tidy" => tidy::run(&repo),
         "bench" => bench::run(&repo),
         "speed" => speed::run(&repo),
-        "golden" => golden::run(&repo),
+        "golden" => golden::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
             print!("{}", help());
@@ -82,7 +82,7 @@ fn help() -> String {
   tidy            the repository's own rules: layers, dead files, sizes, words
   bench           the solvers timed over N = 10^2 ... 10^6, then counted in instructions
   speed           the speed and memory that the README promises, on the release binary
-  golden          make the expected values of the planner's tests anew, with CVXPY
+  golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   install         only fetch the tools that the others need
   help            this text
 
@@ -121,6 +121,11 @@ mod tests {
     #[test]
     fn an_unknown_step_is_refused_before_anything_runs() {
         assert!(usage_of(&["test", "tidy", "clipy"]).contains("`clipy`"));
+    }
+
+    #[test]
+    fn an_unknown_suite_of_golden_values_is_refused() {
+        assert!(usage_of(&["golden", "lern"]).contains("`lern`"));
     }
 
     #[test]
