@@ -7,8 +7,8 @@
 //!
 //! - [`guard`]: `test`, the ordered list of steps that guard the project.
 //! - [`tidy`]: `tidy`, the rules that no compiler checks, one file a rule.
-//! - [`mod@bench`], [`speed`], [`golden`]: the benchmarks, the promises of the README measured on the
-//!   real binary, the expected values made anew by Python.
+//! - [`mod@bench`], [`pin`], [`speed`], [`golden`]: the benchmarks, their limits written anew, the promises
+//!   of the README measured on the real binary, the expected values made anew by Python.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`shell`], [`repo`], [`clock`]: running a program, knowing where things are, reading the time.
 //! - [`error`]: what can go wrong, as one enum.
@@ -18,6 +18,7 @@ mod clock;
 mod error;
 mod golden;
 mod guard;
+mod pin;
 mod repo;
 mod shell;
 mod speed;
@@ -62,6 +63,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "tidy" => tidy::run(&repo),
         "bench" => bench::run(&repo),
         "speed" => speed::run(&repo),
+        "pin" => pin::run(&repo),
         "golden" => golden::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
@@ -80,7 +82,8 @@ fn help() -> String {
 
   test [STEP...]  everything that guards the project, or only the named steps
   tidy            the repository's own rules: layers, dead files, sizes, words
-  bench           the solvers timed over N = 10^2 ... 10^6, then counted in instructions
+  bench           the solvers timed over N = 10^2 ... 10^6; solvers and layers in instructions
+  pin             count the instructions of the layers and write their limits anew
   speed           the speed and memory that the README promises, on the release binary
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   install         only fetch the tools that the others need
