@@ -16,7 +16,7 @@ fn numbers(len: usize) -> Vec<f32> {
 }
 
 /// A layer with its buffers.
-pub struct Pass {
+pub(crate) struct Pass {
     layer: Box<dyn Layer<f32>>,
     params: Vec<f32>,
     input: Vec<f32>,
@@ -28,7 +28,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    pub fn new(layer: Box<dyn Layer<f32>>, inner: bool) -> Self {
+    pub(crate) fn new(layer: Box<dyn Layer<f32>>, inner: bool) -> Self {
         let params = numbers(layer.params().iter().map(ParamSpec::len).sum());
         let input = numbers(BATCH * layer.input_len());
         let mut pass = Self {
@@ -46,7 +46,7 @@ impl Pass {
     }
 
     /// Forward and backward.
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         self.layer.forward(Forward {
             batch: BATCH,
             params: &self.params,
@@ -69,7 +69,7 @@ impl Pass {
 }
 
 /// One linear layer of one input, and the loss of its scores.
-pub struct Scores {
+pub(crate) struct Scores {
     network: Network<f32>,
     params: Vec<f32>,
     buffers: Buffers<f32>,
@@ -77,7 +77,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    pub fn new(batch: usize, classes: usize) -> Self {
+    pub(crate) fn new(batch: usize, classes: usize) -> Self {
         let network = Network::new(vec![Box::new(Linear::new("linear", 1, classes))]);
         let mut buffers = network.buffers(batch);
         buffers.input().copy_from_slice(&numbers(batch));
@@ -87,13 +87,13 @@ impl Scores {
         scores
     }
 
-    pub fn gradient(&mut self) {
+    pub(crate) fn gradient(&mut self) {
         self.network.gradient(&self.params, &mut self.buffers, &self.labels);
     }
 }
 
 /// A device of five samples that trains a linear layer of 78,500 parameters for ten steps of one sample.
-pub struct LocalUpdate {
+pub(crate) struct LocalUpdate {
     learner: SgdLearner<Grey>,
     worker: SgdWorker,
     model: Vec<f32>,
@@ -115,7 +115,7 @@ impl Samples for Grey {
 }
 
 impl LocalUpdate {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let network = Network::new(vec![Box::new(Linear::new("linear", 784, 100))]);
         let settings = SgdSettings { learning_rate: 0.01, batch: 1, iterations: 10 };
         let learner = SgdLearner::new(network, (Grey, Grey), vec![(0..5).collect()], settings).unwrap();
@@ -125,7 +125,7 @@ impl LocalUpdate {
         update
     }
 
-    pub fn train(&mut self) {
+    pub(crate) fn train(&mut self) {
         let key = TrainKey { seed: 1, round: 0, device: 0 };
         self.learner.train(&mut self.worker, &self.model, key, &mut self.update).unwrap();
     }
