@@ -65,7 +65,11 @@ pub(crate) const STEPS: &[Step] = &[
         guards: "benchmarks that still run, once around each",
         run: |repo| passed(bench::timings(repo, &["--test"])),
     },
-    Step { name: "instructions", guards: "the solvers' pinned instruction counts", run: count_instructions },
+    Step {
+        name: "instructions",
+        guards: "the pinned instruction counts of solvers and layers",
+        run: count_instructions,
+    },
     Step {
         name: "speed",
         guards: "a million devices planned within the time and memory of the README",

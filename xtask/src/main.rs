@@ -7,10 +7,12 @@
 //!
 //! - [`guard`]: `test`, the ordered list of steps that guard the project.
 //! - [`tidy`]: `tidy`, the rules that no compiler checks, one file a rule.
-//! - [`mod@bench`], [`speed`], [`golden`]: the benchmarks, the promises of the README measured on the
-//!   real binary, the expected values made anew by Python.
+//! - [`mod@bench`], [`pin`], [`peers`]: the benchmarks, their limits written anew, PyTorch on the same work.
+//! - [`speed`], [`golden`]: the promises of the README measured on the real binary, the expected values made
+//!   anew by Python.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
-//! - [`shell`], [`repo`], [`clock`]: running a program, knowing where things are, reading the time.
+//! - [`shell`], [`repo`], [`clock`], [`json`]: running a program, knowing where things are, reading the time
+//!   and an answer.
 //! - [`error`]: what can go wrong, as one enum.
 
 mod bench;
@@ -18,6 +20,9 @@ mod clock;
 mod error;
 mod golden;
 mod guard;
+mod json;
+mod peers;
+mod pin;
 mod repo;
 mod shell;
 mod speed;
@@ -51,7 +56,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if task != "test" && !rest.is_empty() {
+    if !["test", "golden", "bench-peers"].contains(&task) && !rest.is_empty() {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")
@@ -62,7 +67,9 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "tidy" => tidy::run(&repo),
         "bench" => bench::run(&repo),
         "speed" => speed::run(&repo),
-        "golden" => golden::run(&repo),
+        "bench-peers" => peers::run(&repo, rest),
+        "pin" => pin::run(&repo),
+        "golden" => golden::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
             print!("{}", help());
@@ -80,9 +87,11 @@ fn help() -> String {
 
   test [STEP...]  everything that guards the project, or only the named steps
   tidy            the repository's own rules: layers, dead files, sizes, words
-  bench           the solvers timed over N = 10^2 ... 10^6, then counted in instructions
+  bench           the solvers timed over N = 10^2 ... 10^6; solvers and layers in instructions
+  bench-peers     client updates per second, fedflip and PyTorch timed in turn
+  pin             count the instructions of the layers and write their limits anew
   speed           the speed and memory that the README promises, on the release binary
-  golden          make the expected values of the planner's tests anew, with CVXPY
+  golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   install         only fetch the tools that the others need
   help            this text
 
@@ -121,6 +130,11 @@ mod tests {
     #[test]
     fn an_unknown_step_is_refused_before_anything_runs() {
         assert!(usage_of(&["test", "tidy", "clipy"]).contains("`clipy`"));
+    }
+
+    #[test]
+    fn an_unknown_suite_of_golden_values_is_refused() {
+        assert!(usage_of(&["golden", "lern"]).contains("`lern`"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Running a program: said before it starts, never by way of a shell, checked when it ends.
 
 use std::fmt;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::error::TaskError;
 use crate::repo::Repo;
@@ -61,15 +61,21 @@ impl Cmd {
         self.check(ended)
     }
 
-    /// Runs it in silence and returns what it printed.
+    /// Runs it in silence, and returns what it printed if it succeeded.
     pub(crate) fn output(&self, repo: &Repo) -> Result<String, TaskError> {
-        let output = self
-            .prepare(repo)
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|source| self.cannot_start(source))?;
+        let output = self.collect(repo)?;
         self.check(output.status)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Says the command, runs it, and returns what it printed, however it ended.
+    pub(crate) fn printed(&self, repo: &Repo) -> Result<String, TaskError> {
+        println!("   $ {self}");
+        Ok(String::from_utf8_lossy(&self.collect(repo)?.stdout).into_owned())
+    }
+
+    fn collect(&self, repo: &Repo) -> Result<Output, TaskError> {
+        self.prepare(repo).stderr(Stdio::inherit()).output().map_err(|source| self.cannot_start(source))
     }
 
     pub(crate) fn check(&self, ended: std::process::ExitStatus) -> Result<(), TaskError> {

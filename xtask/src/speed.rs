@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::clock::{self, Stopwatch};
 use crate::error::TaskError;
+use crate::json::number_after;
 use crate::repo::Repo;
 use crate::shell::Cmd;
 
@@ -159,15 +160,6 @@ fn peak_mb_in(status: &str) -> Option<f64> {
     Some(kibibytes * 1024.0 / 1e6)
 }
 
-/// The number that stands behind the last such key. Enough for a file of our own making, and a
-/// million-entry array need not be parsed for it.
-fn number_after(json: &str, key: &str) -> Option<f64> {
-    let (_, rest) = json.rsplit_once(&format!("\"{key}\""))?;
-    let value = rest.trim_start().strip_prefix(':')?.trim_start();
-    let end = value.find([',', '}', '\n']).unwrap_or(value.len());
-    value[..end].trim().parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,13 +169,6 @@ mod tests {
         let status = "Name:\tfedflip\nVmPeak:\t  999999 kB\nVmHWM:\t  250000 kB\nVmRSS:\t 1 kB\n";
         assert_eq!(peak_mb_in(status), Some(256.0));
         assert_eq!(peak_mb_in("Name:\tzombie\n"), None);
-    }
-
-    #[test]
-    fn a_number_is_found_in_compact_and_in_pretty_json() {
-        assert_eq!(number_after(r#"{"q":[0.5],"solve_secs":1.5e-5}"#, "solve_secs"), Some(1.5e-5));
-        assert_eq!(number_after("{\n  \"solve_secs\": 0.25\n}\n", "solve_secs"), Some(0.25));
-        assert_eq!(number_after(r#"{"solve_secs":null}"#, "solve_secs"), None);
     }
 
     #[test]

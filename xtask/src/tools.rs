@@ -3,6 +3,7 @@
 //! A tool already on the path in a fitting version is used as it is; else the pinned version is
 //! built into `.tools`, so that only the first run pays.
 
+use std::env;
 use std::fmt;
 
 use crate::clock::Stopwatch;
@@ -43,6 +44,14 @@ pub(crate) const DENY: Tool =
 /// Drives valgrind for the instruction counts.
 pub(crate) const GUNGRAUN: Tool =
     Tool { package: "gungraun-runner", pin: Pin::Locked("gungraun"), options: &[] };
+
+/// The environment variable that names a Python in which PyTorch can be imported.
+pub(crate) const TORCH_PYTHON: &str = "FEDFLIP_TORCH_PYTHON";
+
+/// The value of an environment variable, if it is set to something.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
 
 /// Installs whatever any task may need.
 pub(crate) fn ensure_all(repo: &Repo) -> Result<(), TaskError> {

@@ -121,7 +121,7 @@ mod tests {
             let batch = mobilenet::<f32>(width, Norm::Batch, 10).params_len();
             assert_eq!(batch, convolutions + 4 * normalised + classifier);
         }
-        // As PyTorch counts (tests/mobilenet_torch.py, at width 1).
+        // As PyTorch counts (tests/golden/torch_models.py, at width 1).
         assert_eq!(mobilenet::<f32>(1.0, Norm::Group, 10).params_len(), 3_217_226);
     }
 
