@@ -14,7 +14,8 @@ use std::cell::{Cell, RefCell};
 use fedflip_learn::models::mobilenet::{Norm, mobilenet};
 use fedflip_learn::models::{cnn, lstm};
 use fedflip_learn::network::Network;
-use fedflip_learn::sgd::{Samples, SgdLearner, SgdSettings};
+use fedflip_learn::sgd::{SgdLearner, SgdSettings};
+use fedflip_learn::shards::{SampleBuffer, Shards};
 use fedflip_learn::{Learner, TrainKey};
 
 thread_local! {
@@ -55,28 +56,52 @@ fn allocations(work: impl FnOnce()) -> Vec<String> {
     STACKS.take()
 }
 
-/// Samples made from their positions; whole numbers, so that they are texts too.
+/// Two devices, of 17 and 3 samples made from their positions; whole numbers, so that they are texts too.
 struct Numbers;
 
-impl Samples for Numbers {
-    fn len(&self) -> usize {
+impl Numbers {
+    fn write(positions: impl Iterator<Item = u16>, features: &mut [f32], labels: &mut [u8]) {
+        let each = features.len() / labels.len();
+        for ((sample, label), position) in features.chunks_exact_mut(each).zip(labels).zip(positions) {
+            sample.iter_mut().zip(0_u16..).for_each(|(x, j)| *x = f32::from((j + position) % 7));
+            *label = (position % 10) as u8;
+        }
+    }
+}
+
+impl Shards for Numbers {
+    fn devices(&self) -> usize {
+        2
+    }
+
+    fn samples(&self, device: usize) -> usize {
+        [17, 3][device]
+    }
+
+    fn write_batch(
+        &self,
+        device: usize,
+        _made: &SampleBuffer,
+        picks: &[u32],
+        features: &mut [f32],
+        labels: &mut [u8],
+    ) {
+        Self::write(picks.iter().map(|&pick| (17 * device) as u16 + pick as u16), features, labels);
+    }
+
+    fn test_samples(&self) -> usize {
         20
     }
 
-    fn write_batch(&self, positions: &[u32], features: &mut [f32], labels: &mut [u8]) {
-        let each = features.len() / positions.len();
-        for ((sample, label), &position) in features.chunks_exact_mut(each).zip(labels).zip(positions) {
-            sample.iter_mut().zip(0_u16..).for_each(|(x, j)| *x = f32::from((j + position as u16) % 7));
-            *label = (position % 10) as u8;
-        }
+    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [u8]) {
+        Self::write(first as u16.., features, labels);
     }
 }
 
 /// Trains and evaluates once to warm up, then watched. The second device holds less than a batch.
 fn assert_none_of_ours(network: Network<f32>) {
     let settings = SgdSettings { learning_rate: 1e-3, batch: 8, iterations: 2 };
-    let partition = vec![(0..17).collect(), (17..20).collect()];
-    let learner = SgdLearner::new(network, (Numbers, Numbers), partition, settings).unwrap();
+    let learner = SgdLearner::new(network, Box::new(Numbers), settings).unwrap();
     let model = learner.initial_model(1);
     let mut worker = learner.worker();
     let mut update = vec![0.0; learner.params_len()];

@@ -4,7 +4,8 @@
 use fedflip_learn::layer::{Backward, Forward, Layer, ParamSpec};
 use fedflip_learn::network::{Buffers, Network};
 use fedflip_learn::nn::linear::Linear;
-use fedflip_learn::sgd::{Samples, SgdLearner, SgdSettings, SgdWorker};
+use fedflip_learn::sgd::{SgdLearner, SgdSettings, SgdWorker};
+use fedflip_learn::shards::{SampleBuffer, Shards};
 use fedflip_learn::{Learner, TrainKey};
 
 /// Few, because callgrind takes fifty times as long.
@@ -94,7 +95,7 @@ impl Scores {
 
 /// A device of five samples that trains a linear layer of 78,500 parameters for ten steps of one sample.
 pub(crate) struct LocalUpdate {
-    learner: SgdLearner<Grey>,
+    learner: SgdLearner,
     worker: SgdWorker,
     model: Vec<f32>,
     update: Vec<f32>,
@@ -103,22 +104,39 @@ pub(crate) struct LocalUpdate {
 /// The same image for every sample.
 struct Grey;
 
-impl Samples for Grey {
-    fn len(&self) -> usize {
+impl Shards for Grey {
+    fn devices(&self) -> usize {
+        1
+    }
+
+    fn samples(&self, _device: usize) -> usize {
         5
     }
 
-    fn write_batch(&self, _positions: &[u32], features: &mut [f32], labels: &mut [u8]) {
+    fn write_batch(
+        &self,
+        _device: usize,
+        _made: &SampleBuffer,
+        _picks: &[u32],
+        features: &mut [f32],
+        labels: &mut [u8],
+    ) {
         features.fill(0.5);
         labels.fill(3);
     }
+
+    fn test_samples(&self) -> usize {
+        0
+    }
+
+    fn write_test_batch(&self, _first: usize, _features: &mut [f32], _labels: &mut [u8]) {}
 }
 
 impl LocalUpdate {
     pub(crate) fn new() -> Self {
         let network = Network::new(vec![Box::new(Linear::new("linear", 784, 100))]);
         let settings = SgdSettings { learning_rate: 0.01, batch: 1, iterations: 10 };
-        let learner = SgdLearner::new(network, (Grey, Grey), vec![(0..5).collect()], settings).unwrap();
+        let learner = SgdLearner::new(network, Box::new(Grey), settings).unwrap();
         let model = numbers(learner.params_len());
         let mut update = Self { worker: learner.worker(), update: model.clone(), model, learner };
         update.train();
