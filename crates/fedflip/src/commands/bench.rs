@@ -12,6 +12,7 @@ use fedflip_learn::network::Network;
 use fedflip_learn::task::Task;
 use serde::{Deserialize, Serialize};
 
+use super::bench_engine::{self, EngineJson};
 use super::print_json;
 use crate::args::{BenchArgs, BenchModel};
 use crate::error::CliError;
@@ -27,6 +28,9 @@ struct BenchJson {
     /// Of all threads together.
     gemm_peak_gflops: f64,
     models: Vec<ModelJson>,
+    /// Of rounds without training; measured where no model is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    engine: Option<EngineJson>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -49,11 +53,15 @@ pub(super) fn run(args: &BenchArgs, output: &mut dyn Write) -> Result<(), CliErr
     }
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = args.threads.map_or(processors, usize::from);
-    let json = match args.model.as_slice() {
+    let mut json = match args.model.as_slice() {
         [model] => measure(*model, threads, args.secs)?,
         [] => in_processes(BenchModel::value_variants(), threads, args.secs)?,
         models => in_processes(models, threads, args.secs)?,
     };
+    if args.model.is_empty() {
+        let _progress = Progress::start("measuring: rounds without training");
+        json.engine = Some(bench_engine::measure(threads, args.secs)?);
+    }
     if args.json {
         return print_json(output, &json);
     }
@@ -73,13 +81,34 @@ pub(super) fn run(args: &BenchArgs, output: &mut dyn Write) -> Result<(), CliErr
     }
     table.write(output)?;
     writeln!(output, "\n  a client update is {ITERATIONS} steps of SGD on batches of {BATCH}")?;
+    if let Some(engine) = json.engine {
+        let EngineJson { rounds_per_sec, million_devices_round_ms, .. } = engine;
+        let [sums, copies] = [engine.aggregation_gb_per_sec, engine.memcpy_gb_per_sec];
+        writeln!(output, "\nwithout training")?;
+        writeln!(
+            output,
+            "  {} rounds a second: ten of a hundred devices, recorded",
+            significant(rounds_per_sec, 3)
+        )?;
+        writeln!(
+            output,
+            "  {} ms a round: ten of a million devices",
+            significant(million_devices_round_ms, 3)
+        )?;
+        writeln!(
+            output,
+            "  {} GB/s while updates are added up; memory is copied at {} GB/s",
+            significant(sums, 3),
+            significant(copies, 3)
+        )?;
+    }
     Ok(())
 }
 
 /// Each model by this same program in a process of its own: its memory is then its own.
 fn in_processes(models: &[BenchModel], threads: usize, secs: f64) -> Result<BenchJson, CliError> {
     let program = std::env::current_exe()?;
-    let mut all = BenchJson { threads, gemm_peak_gflops: 0.0, models: Vec::new() };
+    let mut all = BenchJson { threads, gemm_peak_gflops: 0.0, models: Vec::new(), engine: None };
     for model in models {
         let name = name(*model);
         let _progress = Progress::start(&format!("measuring: {name}"));
@@ -111,7 +140,7 @@ fn measure(model: BenchModel, threads: usize, secs: f64) -> Result<BenchJson, Le
         share_of_peak: updates * gflop_per_update / gemm_peak_gflops,
         peak_mb: peak_mb(),
     };
-    Ok(BenchJson { threads, gemm_peak_gflops, models: vec![entry] })
+    Ok(BenchJson { threads, gemm_peak_gflops, models: vec![entry], engine: None })
 }
 
 fn name(model: BenchModel) -> String {
@@ -154,7 +183,7 @@ impl<'a> Client<'a> {
 
 /// How often per second `threads` threads together do what `make` makes, over at least `secs`.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
-fn on_threads<W: FnMut()>(threads: usize, secs: f64, make: impl Fn() -> W + Sync) -> f64 {
+pub(super) fn on_threads<W: FnMut()>(threads: usize, secs: f64, make: impl Fn() -> W + Sync) -> f64 {
     let rates = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| {

@@ -69,7 +69,7 @@ impl Scenario {
                 real_hours_max: None,
             },
             record: Record {
-                evaluate_every: 1,
+                evaluate_every: task.evaluate_every(),
                 checkpoint: Secs::new(CHECKPOINT_SECS).map_err(CliError::flag("record.checkpoint_secs"))?,
             },
         })

@@ -7,6 +7,7 @@
 //! - `json`: what scripts read.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
 //! - `scenario`: scenarios: what is printed, and what is refused.
+//! - `training`: run, pilot, compare and export, also killed and on a full disk.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -15,6 +16,7 @@ mod json;
 mod refusals;
 mod scenario;
 mod snapshots;
+mod training;
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -114,6 +114,23 @@ impl Task {
         }
     }
 
+    /// How many test samples an evaluation takes: as many as cost a few of the task's client updates.
+    pub fn test_samples_max(&self) -> usize {
+        match self {
+            Self::MnistCnn { .. } | Self::FashionCnn { .. } => 10_000,
+            Self::Synthetic { .. } | Self::Cifar10Mobilenet { .. } | Self::ShakespeareLstm => 2_000,
+        }
+    }
+
+    /// Rounds from one evaluation to the next, so that evaluations do not take longer than training.
+    pub fn evaluate_every(&self) -> u64 {
+        match self {
+            Self::Synthetic { .. } => 1,
+            Self::MnistCnn { .. } | Self::FashionCnn { .. } => 5,
+            Self::Cifar10Mobilenet { .. } | Self::ShakespeareLstm => 10,
+        }
+    }
+
     /// The network, untrained.
     pub fn network(&self) -> Result<Network<f32>, LearnError> {
         let refuse = |name, value, wanted| Err(LearnError::BadSetting { name, value, wanted });

@@ -59,7 +59,7 @@ impl TaskSettings {
             task,
             devices,
             sharing: Sharing::Dirichlet(Dirichlet { concentration: 0.8, min_samples: 32 }),
-            test_samples_max: if matches!(task, Task::Synthetic { .. }) { 2_000 } else { 10_000 },
+            test_samples_max: task.test_samples_max(),
             data_seed: 1,
             sgd: SgdSettings { learning_rate: task.learning_rate(), batch: 32, iterations: 10 },
         }

@@ -1,0 +1,184 @@
+//! What a round costs besides training: coins, bandwidth, clock, aggregation, records.
+
+use std::hint::black_box;
+
+use fedflip_engine::aggregate::Aggregator;
+use fedflip_engine::{Control, Engine, Sink, State, Stop};
+use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
+use fedflip_learn::Learner;
+use fedflip_learn::sgd::{SgdLearner, SgdSettings};
+use fedflip_learn::shards::{SampleBuffer, Shards};
+use fedflip_learn::task::Task;
+use fedflip_plan::solve::baseline;
+use fedflip_plan::{Plan, Scheme};
+use fedflip_record::folder::Contents;
+use fedflip_record::schema::VERSION;
+use fedflip_record::{Header, RecordError, Round, RunFolder};
+use fedflip_sim::{Conditions, SimWorld, with_crew};
+use serde::{Deserialize, Serialize};
+
+use super::bench::on_threads;
+use crate::error::CliError;
+use crate::training::watch::now;
+
+/// Of the rounds that are measured, on average.
+const COHORT: f64 = 10.0;
+/// Numbers of the vectors that are added up: those of the wide CNN, more than fit a cache.
+const NUMBERS: usize = 1_663_370;
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct EngineJson {
+    /// With no local iterations, the 21,840-parameter model, ten of a hundred devices a round, and records.
+    pub rounds_per_sec: f64,
+    /// The same for ten of a million devices.
+    pub million_devices_round_ms: f64,
+    /// Bytes read and written per second while updates are added up.
+    pub aggregation_gb_per_sec: f64,
+    /// Bytes read and written per second while memory is copied.
+    pub memcpy_gb_per_sec: f64,
+}
+
+pub(super) fn measure(threads: usize, secs: f64) -> Result<EngineJson, CliError> {
+    Ok(EngineJson {
+        rounds_per_sec: rounds_per_sec(100, threads, secs, true)?,
+        million_devices_round_ms: 1e3 / rounds_per_sec(1_000_000, threads, secs, false)?,
+        aggregation_gb_per_sec: aggregation_gb_per_sec(secs),
+        memcpy_gb_per_sec: memcpy_gb_per_sec(secs),
+    })
+}
+
+/// Devices with a sample each, of which nobody ever sees anything: there are no iterations.
+struct Blank {
+    devices: usize,
+}
+
+impl Shards for Blank {
+    fn devices(&self) -> usize {
+        self.devices
+    }
+
+    fn samples(&self, _device: usize) -> usize {
+        1
+    }
+
+    fn samples_max(&self) -> usize {
+        1
+    }
+
+    fn write_batch(&self, _: usize, _: &SampleBuffer, _: &[u32], _: &mut [f32], _: &mut [u8]) {}
+
+    fn test_samples(&self) -> usize {
+        0
+    }
+
+    fn write_test_batch(&self, _first: usize, _features: &mut [f32], _labels: &mut [u8]) {}
+}
+
+/// Keeps records, if there is a folder, until the time is up.
+struct Clocked {
+    folder: Option<RunFolder>,
+    end: std::time::Instant,
+}
+
+impl Sink for Clocked {
+    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
+        if let Some(folder) = &mut self.folder {
+            folder.append(record)?;
+        }
+        Ok(if now() < self.end { Control::GoOn } else { Control::Stop })
+    }
+}
+
+fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> Result<f64, CliError> {
+    let settings = SgdSettings { learning_rate: 0.01, batch: 1, iterations: 0 };
+    let network = Task::MnistCnn { wide: false }.network()?;
+    let learner = SgdLearner::new(network, Box::new(Blank { devices }), settings)?;
+    let fleet = fleet(devices)?;
+    let q = Probability::new(COHORT / devices as f64).map_err(CliError::flag("q"))?;
+    let Some(plan) = baseline::unjudged(&fleet, Scheme::Fixed(q)) else { return Ok(0.0) };
+    let engine = Engine {
+        fleet: &fleet,
+        plan: &plan,
+        band: Mbps::new(100.0).map_err(CliError::flag("band"))?,
+        division: Division::Adaptive,
+        deadline_secs: None,
+        evaluate_every: u64::MAX,
+        stop: Stop { accuracy: None, loss: None, rounds_max: u64::MAX, secs_max: None },
+    };
+    let path = std::env::temp_dir().join(format!("fedflip-bench-{}", std::process::id()));
+    let mut state = State::new(learner.initial_model(1));
+    let outcome = with_crew(&learner, threads, |crew| -> Result<f64, CliError> {
+        let folder = if records { Some(RunFolder::open(&path, &contents(&plan), false)?.0) } else { None };
+        let conditions = Conditions::default();
+        let mut world = SimWorld::new(crew, &fleet, plan.sampler(), conditions, (1, 0.0));
+        let start = now();
+        let mut sink = Clocked { folder, end: start + std::time::Duration::from_secs_f64(secs) };
+        engine.run(&mut world, &mut state, &mut sink)?;
+        Ok(state.round as f64 / start.elapsed().as_secs_f64())
+    });
+    // Whatever came of it, nothing stays.
+    let _ = std::fs::remove_dir_all(&path);
+    outcome
+}
+
+fn fleet(devices: usize) -> Result<Fleet, CliError> {
+    let mut fleet = Fleet::builder();
+    for n in 0..devices {
+        let secs = |value: f64| Secs::new(value).map_err(CliError::flag("secs"));
+        fleet.push(Device {
+            name: &format!("d{n}"),
+            compute_secs: secs(0.1 + (n % 7) as f64 * 0.01)?,
+            comm_secs: secs(0.7 + (n % 5) as f64 * 0.1)?,
+            samples: Samples::new(1.0).map_err(CliError::flag("samples"))?,
+            availability: Probability::ONE,
+        })?;
+    }
+    Ok(fleet.build()?)
+}
+
+fn contents(plan: &Plan) -> Contents {
+    let header = Header {
+        version: VERSION,
+        fedflip: env!("CARGO_PKG_VERSION").to_owned(),
+        task: "mnist-cnn".to_owned(),
+        scheme: plan.scheme().to_string(),
+        seed: 1,
+        devices: plan.q().len(),
+        parameters: 21_840,
+        bandwidth_mbps: 100.0,
+        target_accuracy: None,
+        expected_participants: COHORT,
+        expected_rounds: None,
+        expected_round_secs: None,
+    };
+    Contents { run: String::new(), free_keys: &[], fleet: Vec::new(), plan: Vec::new(), header }
+}
+
+fn aggregation_gb_per_sec(secs: f64) -> f64 {
+    let updates = on_threads(1, secs, || {
+        let mut aggregator = Aggregator::default();
+        let mut delta = vec![0.5_f32; NUMBERS];
+        aggregator.begin(NUMBERS);
+        let mut place = 0;
+        move || {
+            let mut used = Vec::new();
+            aggregator.take(place, Some(std::mem::take(&mut delta)), |_| 0.25, |back| used = back);
+            delta = used;
+            place += 1;
+        }
+    });
+    // The sum is read and written, the update is read.
+    updates * 12.0 * NUMBERS as f64 * 1e-9
+}
+
+fn memcpy_gb_per_sec(secs: f64) -> f64 {
+    let copies = on_threads(1, secs, || {
+        let (from, mut to) = (vec![0.5_f32; NUMBERS], vec![0.0_f32; NUMBERS]);
+        move || {
+            to.copy_from_slice(black_box(&from));
+            black_box(&mut to);
+        }
+    });
+    copies * 8.0 * NUMBERS as f64 * 1e-9
+}

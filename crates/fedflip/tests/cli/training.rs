@@ -1,0 +1,249 @@
+//! Training in virtual time: repeatable, resumable, and clear about what goes wrong.
+
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Desk;
+
+/// A run of some hundred rounds that takes well under a second.
+const QUICK: &str = "--set task.hidden=8 --set fleet.devices=20 --set data.test_samples_max=200 \
+                     --set stop.target_accuracy=0.999 --set stop.rounds_max=120 --seed 5 --quiet \
+                     --set world.compute_jitter=0.1 --set world.dropout=0.05 --scheme fixed=0.3";
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let scenario = desk.stdout("scenario new synthetic");
+    desk.write("s.toml", scenario);
+    desk
+}
+
+fn file(desk: &Desk, name: &str) -> Vec<u8> {
+    fs::read(desk.folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// What must not depend on anything but scenario and seed.
+fn results(desk: &Desk, run: &str) -> [Vec<u8>; 4] {
+    ["records.jsonl", "model.safetensors", "run.toml", "plan.csv"]
+        .map(|name| file(desk, &format!("{run}/{name}")))
+}
+
+fn start(desk: &Desk, line: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_fedflip"))
+        .args(line.split_whitespace())
+        .current_dir(desk.folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Exit code and what was said on standard error.
+fn refusal(output: &Output) -> (Option<i32>, String) {
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn threads_do_not_change_a_byte() {
+    let desk = desk();
+    for threads in [1, 3] {
+        desk.stdout(&format!("run s.toml {QUICK} --out t{threads} --threads {threads}"));
+    }
+    assert_eq!(results(&desk, "t1"), results(&desk, "t3"));
+    // In memory it comes to the same.
+    let kept = desk.json(&format!("run s.toml {QUICK} --out t1 --resume"));
+    let mut unkept = desk.json(&format!("run s.toml {QUICK}"));
+    unkept["out"] = kept["out"].clone();
+    assert_eq!(kept, unkept);
+    assert_eq!((&kept["status"], &kept["rounds"]), (&Value::from("cap"), &Value::from(120)));
+    assert!(kept["biased_rounds"].as_u64().unwrap() > 0);
+}
+
+/// `kill -9` again and again, then an undisturbed end.
+#[test]
+fn killed_at_any_moment_it_goes_on_to_the_same_bytes() {
+    let desk = desk();
+    // A checkpoint after every round: as many places to be killed in as there can be.
+    let line = format!("run s.toml {QUICK} --set record.checkpoint_secs=0");
+    desk.stdout(&format!("{line} --out whole"));
+    let mut kills = 0;
+    for millis in (0..).map(|n| 3 + 17 * n % 101) {
+        let mut child = start(&desk, &format!("{line} --out killed --resume"));
+        #[expect(clippy::disallowed_methods, reason = "a process is killed after some real time")]
+        std::thread::sleep(Duration::from_millis(millis));
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        // SIGKILL: nothing can be done about it any more.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        if kills == 40 {
+            break;
+        }
+    }
+    desk.stdout(&format!("{line} --out killed --resume"));
+    assert!(kills > 3, "{kills} kills");
+    assert_eq!(results(&desk, "killed"), results(&desk, "whole"));
+}
+
+/// Files that may not grow are a full disk that needs no privileges to make.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_loses_nothing() {
+    let desk = desk();
+    let line = format!("run s.toml {QUICK} --set record.checkpoint_secs=0");
+    desk.stdout(&format!("{line} --out whole"));
+    for blocks in [4, 9, 14] {
+        let limited = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec {} {line} --out full{blocks} --resume",
+            env!("CARGO_BIN_EXE_fedflip")
+        );
+        let output =
+            Command::new("sh").args(["-c", &limited]).current_dir(desk.folder.path()).output().unwrap();
+        let (code, error) = refusal(&output);
+        assert_eq!(code, Some(1), "{error}");
+        assert!(error.contains(&format!("full{blocks}")) && error.contains("cannot be written"), "{error}");
+        desk.stdout(&format!("{line} --out full{blocks} --resume"));
+        assert_eq!(results(&desk, &format!("full{blocks}")), results(&desk, "whole"));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_a_run_that_goes_on() {
+    let desk = desk();
+    let line = format!("run s.toml {QUICK} --set stop.rounds_max=1000000 --out stopped");
+    let mut child = start(&desk, &line);
+    let records = desk.folder.path().join("stopped/records.jsonl");
+    while fs::metadata(&records).map_or(0, |records| records.len()) < 20_000 {
+        assert_eq!(child.try_wait().unwrap(), None, "it must not end by itself");
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let text = fs::read_to_string(&records).unwrap();
+    let rounds = text.lines().count() - 1;
+    assert!(!text.contains("\"type\":\"end\""));
+    // Stopped by the clock on the wall, which is not part of the scenario, right where it was.
+    let again = desk.run(&format!("{line} --resume --set stop.real_hours_max=0.0000001 --json"));
+    assert_eq!(again.status.code(), Some(4));
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!((&again["status"], &again["rounds"]), (&Value::from("stopped"), &Value::from(rounds + 1)));
+}
+
+#[test]
+fn what_goes_wrong_is_said() {
+    let desk = desk();
+    let refused = |line: &str, code: i32, words: &[&str]| {
+        let output = desk.run(line);
+        let (found, error) = refusal(&output);
+        assert_eq!(found, Some(code), "{line}: {error}");
+        assert!(words.iter().all(|word| error.contains(word)), "{line}: {error}");
+    };
+    desk.stdout(&format!("run s.toml {QUICK} --out run"));
+    refused(&format!("run s.toml {QUICK} --out run"), 2, &["run: there is a run in it already", "--resume"]);
+    refused(&format!("run s.toml {QUICK} --out run --resume --seed 6"), 2, &["seed = 5", "seed = 6"]);
+    refused("run s.toml --resume", 2, &["--out"]);
+    refused("run nowhere.toml", 2, &["nowhere.toml"]);
+    refused("run s.toml --scheme exat", 2, &["exat", "exact"]);
+    refused("run s.toml --set stop.rounds=3", 2, &["stop.rounds", "rounds_max"]);
+    refused("compare --schemes exact,uniforn", 2, &["uniforn", "uniform"]);
+    refused("compare --give-up 0.5", 2, &["0.5", "10x"]);
+    refused("export nowhere", 2, &["nowhere: holds no run"]);
+    desk.write("plain", "");
+    refused(&format!("run s.toml {QUICK} --out plain/run"), 1, &["plain/run"]);
+    // No data: the command that gets them.
+    let mnist = desk.stdout("scenario new mnist-cnn");
+    desk.write("m.toml", mnist);
+    refused("run m.toml --data-dir empty", 2, &["fedflip data get mnist"]);
+    // A target that the constants rule out.
+    refused("run s.toml --scheme exact --set plan.beta=0.001", 2, &["0.001"]);
+    // Pilots that never get there.
+    refused(
+        "pilot s.toml --quiet --set pilot.rounds_max=2 --set pilot.loss=0.001 --set fleet.devices=5",
+        2,
+        &["gave up after 2 rounds", "F_s"],
+    );
+}
+
+#[test]
+fn a_diverged_model_ends_the_run_and_the_last_good_one_is_kept() {
+    let desk = desk();
+    let line = format!("run s.toml {QUICK} --set train.learning_rate=1000000 --scheme full --out run");
+    let output = desk.run(&line);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("diverged"));
+    let records = String::from_utf8(file(&desk, "run/records.jsonl")).unwrap();
+    assert!(records.lines().last().unwrap().contains("\"reason\":\"diverged\""));
+    assert!(!file(&desk, "run/model.safetensors").is_empty());
+    // It stays so.
+    assert_eq!(desk.run(&format!("{line} --resume")).status.code(), Some(3));
+}
+
+#[test]
+fn pilots_give_constants_with_their_spread() {
+    let desk = desk();
+    let line =
+        "pilot s.toml --quiet --set fleet.devices=20 --set pilot.loss=1.5 --set data.test_samples_max=500";
+    let pilot = desk.json(line);
+    let interval = |name: &str| -> Vec<f64> {
+        pilot[name].as_array().unwrap().iter().map(|end| end.as_f64().unwrap()).collect()
+    };
+    for (name, value) in [("alpha_interval", &pilot["alpha"]), ("beta_interval", &pilot["beta"])] {
+        let (ends, value) = (interval(name), value.as_f64().unwrap());
+        assert!(ends[0] <= value && value <= ends[1], "{pilot}");
+    }
+    assert_eq!(pilot["runs"].as_array().unwrap().len(), 6);
+    assert!(pilot["hours"].as_f64().unwrap() > 0.0);
+    assert!(desk.stdout(line).contains("alpha = "));
+}
+
+/// Table I as an object: the keys that scripts rely on, and the same again after a resume.
+#[test]
+fn a_comparison_has_its_keys_and_goes_on() {
+    let desk = desk();
+    let line = "compare s.toml --quiet --set fleet.devices=20 --set pilot.loss=1.5 --set stop.target_accuracy=0.5 \
+                --set data.test_samples_max=500 --seeds 2 --schemes exact,full,fixed=0.01 --give-up 2x --out c";
+    let compared = desk.json(line);
+    assert_eq!(compared["target_accuracy"], 0.5);
+    for key in ["alpha", "beta", "hours"] {
+        assert!(compared["pilot"][key].as_f64().unwrap() > 0.0, "{compared}");
+    }
+    let schemes = compared["schemes"].as_array().unwrap();
+    assert_eq!(
+        schemes.iter().map(|scheme| scheme["scheme"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["exact", "full", "fixed=0.01"]
+    );
+    for scheme in schemes {
+        assert!(
+            scheme["hours"]["mean"].as_f64().unwrap() > 0.0 && scheme["hours"]["std"].is_f64(),
+            "{scheme}"
+        );
+        for key in ["hours_with_pilot", "rounds", "mean_participants", "ratio_to_best"] {
+            assert!(scheme[key].as_f64().unwrap() > 0.0, "{key}: {scheme}");
+        }
+        assert_eq!(scheme["seeds"], 2);
+        assert_eq!(scheme["lower_bound"].as_bool().unwrap(), scheme["reached"].as_u64().unwrap() < 2);
+    }
+    let hours = |n: usize, key: &str| schemes[n][key].as_f64().unwrap();
+    assert!(hours(0, "hours_with_pilot") > schemes[0]["hours"]["mean"].as_f64().unwrap());
+    assert_eq!(schemes[1]["hours_with_pilot"], schemes[1]["hours"]["mean"], "a baseline needs no pilots");
+    assert_eq!(desk.json(&format!("{line} --resume")), compared);
+    let stored: Value = serde_json::from_slice(&file(&desk, "c/compare.json")).unwrap();
+    assert_eq!(stored, compared);
+    // Every run can be looked at, and run again, by itself.
+    let table = desk.stdout("export c/runs/exact-seed1");
+    assert!(
+        table.starts_with("round,start_secs,round_secs,participants,lost,train_loss,loss,accuracy\n1,0,")
+    );
+    desk.stdout("run c/runs/exact-seed1/run.toml --quiet --out again");
+    assert_eq!(results(&desk, "again"), results(&desk, "c/runs/exact-seed1"));
+    assert!(
+        desk.run("export c/runs/exact-seed1 --format parquet --table participants")
+            .stdout
+            .starts_with(b"PAR1")
+    );
+}
