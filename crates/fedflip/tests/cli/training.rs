@@ -10,8 +10,8 @@ use super::Desk;
 
 /// A run of some hundred rounds that takes well under a second.
 const QUICK: &str = "--set task.hidden=8 --set fleet.devices=20 --set data.test_samples_max=200 \
-                     --set stop.target_accuracy=0.999 --set stop.rounds_max=120 --seed 5 --quiet \
-                     --set world.compute_jitter=0.1 --set world.dropout=0.05 --scheme fixed=0.3";
+                     --set stop.target_accuracy=0.999 --set stop.rounds_max=120 --set seed=5 --quiet \
+                     --set world.compute_jitter=0.1 --set world.dropout=0.05 --set plan.scheme=fixed=0.3";
 
 fn desk() -> Desk {
     let desk = Desk::new();
