@@ -149,7 +149,7 @@ fn what_goes_wrong_is_said() {
     refused("run s.toml --resume", 2, &["--out"]);
     refused("run nowhere.toml", 2, &["nowhere.toml"]);
     refused("run s.toml --scheme exat", 2, &["exat", "exact"]);
-    refused("run s.toml --set stop.rounds=3", 2, &["stop.rounds", "rounds_max"]);
+    refused("run s.toml --set stop.rounds=3", 2, &["\"rounds\" in [stop]", "rounds_max"]);
     refused("compare --schemes exact,uniforn", 2, &["uniforn", "uniform"]);
     refused("compare --give-up 0.5", 2, &["0.5", "10x"]);
     refused("export nowhere", 2, &["nowhere: holds no run"]);
