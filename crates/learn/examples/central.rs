@@ -36,7 +36,7 @@ fn main() -> Result<(), Problem> {
 
     let steps: usize = flags.or("--steps", 1875)?;
     // What lies between two lines is a "round" of the one device that has everything.
-    let every: usize = flags.or("--every", steps.div_ceil(10))?;
+    let every: usize = flags.or("--every", steps.div_ceil(10))?.max(1);
     settings.sgd.iterations = every;
 
     let (learner, report) = settings.learner(&data_dir)?;
