@@ -6,7 +6,7 @@
 
 use pulp::NullaryFnOnce;
 
-use crate::nn::lanes::{LANES, add, add_product, load, run, store};
+use crate::nn::groups::{LANES, add, add_product, load, run, store};
 use crate::real::Real;
 
 /// Rows that are summed in registers before the sums go back to memory; few enough that the rows of the

@@ -2,7 +2,7 @@
 
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
 use crate::nn::depthwise_kernels::{Convolve, Scatter, Shape, TAPS, WeightGrad};
-use crate::nn::lanes::run;
+use crate::nn::groups::run;
 use crate::real::Real;
 
 /// Takes and gives [height, width, channels] per sample; stride 1 or 2, padding 1, no bias. `weight` is

@@ -6,7 +6,7 @@
 
 use pulp::NullaryFnOnce;
 
-use crate::nn::lanes::{LANES, add, add_product};
+use crate::nn::groups::{LANES, add, add_product};
 use crate::real::Real;
 
 /// Weights per channel.

@@ -6,9 +6,10 @@
 //! - [`stem`], [`depthwise`], [`pointwise`]: convolutions, channels last; `depthwise_kernels`: its loops.
 //! - [`group_norm`], [`batch_norm`]: normalisations, with ReLU if asked; `channels`: what both are made of.
 //! - [`global_pool`]: the mean over all pixels.
-//! - `lanes`: groups of numbers that fit vector registers.
+//! - `groups`: arrays that the compiler turns into vectors, for kernels that run channels innermost.
 //! - [`embedding`], [`lstm`], [`last_step`]: for sequences.
-//! - [`packed`], [`gates`], [`activation`], [`vectors`]: what an LSTM step is made of, down to the vectors.
+//! - [`vectors`]: vectors by name, for the kernels of [`conv`] and for [`packed`], [`gates`], [`activation`]: what an
+//!   LSTM step is made of.
 //! - [`gradient_check`]: any layer against finite differences in f64; for tests, ours and yours.
 
 pub mod activation;
@@ -24,7 +25,7 @@ pub mod gates;
 pub mod global_pool;
 pub mod gradient_check;
 pub mod group_norm;
-mod lanes;
+mod groups;
 pub mod last_step;
 pub mod linear;
 pub mod lstm;

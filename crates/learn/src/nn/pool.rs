@@ -3,7 +3,7 @@
 use pulp::NullaryFnOnce;
 
 use crate::layer::{Backward, Forward, Layer, ParamSpec};
-use crate::nn::lanes::run;
+use crate::nn::groups::run;
 use crate::nn::transpose::transpose;
 use crate::real::Real;
 

@@ -2,7 +2,7 @@
 
 use pulp::NullaryFnOnce;
 
-use crate::nn::lanes::run;
+use crate::nn::groups::run;
 use crate::real::Real;
 
 /// How many rows and columns are moved at a time: whole cache lines of either side.

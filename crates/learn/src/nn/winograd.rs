@@ -8,7 +8,7 @@
 
 use pulp::NullaryFnOnce;
 
-use crate::nn::lanes::{LANES, add_product, load, run, store};
+use crate::nn::groups::{LANES, add_product, load, run, store};
 use crate::nn::runs::{Lines, Taps};
 use crate::nn::transpose::transpose;
 use crate::nn::vectors::Lanes;

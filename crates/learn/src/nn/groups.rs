@@ -1,4 +1,6 @@
-//! Groups of neighbouring numbers that fit vector registers, for kernels that run channels innermost.
+//! Groups of neighbouring numbers that fit vector registers, for kernels that run channels innermost: plain
+//! arrays, which the compiler turns into vectors. Where it matters which instructions there are and how many
+//! registers, [`crate::nn::vectors`] has them by name.
 //!
 //! Kernels are structs that implement [`pulp::NullaryFnOnce`] with everything below them
 //! `#[inline(always)]`: [`run`] compiles each of them once per instruction set and picks the best one that
