@@ -122,12 +122,8 @@ fn write_text(
         count(sharing.fewest),
         count(sharing.most)
     )?;
-    if sharing.moved > 0 {
-        writeln!(
-            output,
-            "                    {} moved to give every device the minimum",
-            count(sharing.moved)
-        )?;
+    if let Some(minimum) = sharing.minimum {
+        writeln!(output, "                    {minimum}")?;
     }
     if let Some(out) = out {
         writeln!(output, "  kept in           {}", out.display())?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::{Dataset, Name, Split, load};
-use crate::partition::{self, Dirichlet, Partition, PartitionError};
+use crate::partition::{self, Dirichlet, Minimum, Partition, PartitionError};
 use crate::partitioned::Partitioned;
 use crate::sgd::{SgdLearner, SgdSettings};
 use crate::shards::Shards;
@@ -48,8 +48,8 @@ pub struct SharingReport {
     pub fewest: usize,
     /// Of the device that has most.
     pub most: usize,
-    /// How many samples changed hands so that everybody has the minimum.
-    pub moved: usize,
+    /// What it took to give everybody the minimum; made-up data have none.
+    pub minimum: Option<Minimum>,
 }
 
 impl TaskSettings {
@@ -70,13 +70,13 @@ impl TaskSettings {
     pub fn learner(&self, data_dir: &Path) -> Result<(SgdLearner, SharingReport), TaskError> {
         // What costs nothing to refuse is refused before files are read.
         let (network, sgd) = (self.task.network()?, self.sgd.checked()?);
-        let (shards, moved): (Box<dyn Shards>, usize) = match self.task.source() {
+        let (shards, minimum): (Box<dyn Shards>, Option<Minimum>) = match self.task.source() {
             Source::MadeUp(spread) => {
                 if self.devices == 0 {
                     return Err(PartitionError::NoDevices.into());
                 }
                 let data = Synthetic::new(spread, self.devices, self.test_samples_max, self.data_seed)?;
-                (Box::new(data), 0)
+                (Box::new(data), None)
             }
             Source::DataSet(name) => {
                 if self.sharing == Sharing::ByRole && name != Name::Shakespeare {
@@ -84,8 +84,8 @@ impl TaskSettings {
                 }
                 let dataset = Arc::new(load::load(name, data_dir)?);
                 let partition = self.partition(&dataset)?;
-                let moved = partition.minimum().moved;
-                (Box::new(Partitioned::new(dataset, partition, self.test_samples_max)), moved)
+                let minimum = partition.minimum();
+                (Box::new(Partitioned::new(dataset, partition, self.test_samples_max)), Some(minimum))
             }
         };
         let counts = || (0..shards.devices()).map(|device| shards.samples(device));
@@ -93,7 +93,7 @@ impl TaskSettings {
             samples: counts().sum(),
             fewest: counts().min().unwrap_or(0),
             most: counts().max().unwrap_or(0),
-            moved,
+            minimum,
         };
         Ok((SgdLearner::new(network, shards, sgd)?, report))
     }
@@ -142,7 +142,7 @@ mod tests {
                 samples: sizes.iter().sum(),
                 fewest: *sizes.iter().min().unwrap(),
                 most: *sizes.iter().max().unwrap(),
-                moved: 0
+                minimum: None
             }
         );
     }
