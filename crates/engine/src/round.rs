@@ -28,15 +28,17 @@ pub(crate) struct Desk {
 struct Spare(Option<Arc<ModelVector>>);
 
 impl Spare {
-    /// model + step, in memory of its own.
-    fn sum(&mut self, model: &ModelVector, step: &[f32]) -> Arc<ModelVector> {
+    /// model + step, in memory of its own, and whether all of it are finite numbers.
+    fn sum(&mut self, model: &ModelVector, step: &[f32]) -> (Arc<ModelVector>, bool) {
         let mut next = self.0.take().unwrap_or_else(|| Arc::new(model.clone()));
         // A copy only if somebody still looks at it.
         let numbers = Arc::make_mut(&mut next).as_mut_slice();
+        let mut finite = true;
         for ((next, x), step) in numbers.iter_mut().zip(model.as_slice()).zip(step) {
             *next = x + step;
+            finite &= next.is_finite();
         }
-        next
+        (next, finite)
     }
 
     fn keep(&mut self, model: Arc<ModelVector>) {
@@ -84,7 +86,13 @@ impl Engine<'_> {
         let secs = world.now_secs();
 
         // Line 7, aggregation: x_{r+1} = x_r + Σ (a_n/q_n) Δ_n, over those who took part and reported.
-        let moved = desk.aggregator.step().map(|step| desk.spare.sum(&state.model, step));
+        let moved = match desk.aggregator.step().map(|step| desk.spare.sum(&state.model, step)) {
+            Some((_, false)) => {
+                return Ok(Went::Diverged(LearnError::NotFinite { what: "model", value: f64::NAN }));
+            }
+            Some((model, true)) => Some(model),
+            None => None,
+        };
 
         // Line 8, synchronisation, is the model of the next order. What remains is to look at it.
         let evaluated = if !round.is_multiple_of(self.evaluate_every.max(1)) {
@@ -95,16 +103,20 @@ impl Engine<'_> {
         } else {
             match world.evaluate(moved.as_ref().unwrap_or(&state.model)) {
                 Ok(metrics) => Some(metrics),
-                Err(error @ LearnError::NotFinite { .. }) => return Ok(Went::Diverged(error)),
-                Err(error) => return Err(error.into()),
+                Err(EngineError::Learn(error @ LearnError::NotFinite { .. })) => {
+                    return Ok(Went::Diverged(error));
+                }
+                Err(error) => return Err(error),
             }
         };
         let record = self.record(round, [start_secs, secs], &allocation, desk);
         let (loss, accuracy) = evaluated.map(|metrics| (metrics.loss, metrics.accuracy)).unzip();
+        (state.round, state.secs) = (round, secs);
         if let Some(model) = moved {
             desk.spare.keep(std::mem::replace(&mut state.model, model));
+            // An evaluation is of one model: that of the last one says nothing about this one.
+            state.evaluated = None;
         }
-        (state.round, state.secs) = (round, secs);
         state.evaluated = evaluated.or(state.evaluated);
         Ok(Went::Well(Round { loss, accuracy, ..record }))
     }

@@ -2,7 +2,7 @@
 
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Fleet, Mbps};
-use fedflip_learn::LearnError;
+use fedflip_learn::{LearnError, Metrics};
 use fedflip_plan::Plan;
 use fedflip_record::{End, EndReason, RecordError, Round};
 
@@ -84,7 +84,7 @@ impl Engine<'_> {
         loop {
             // Before the round and not after it: a resumed run ends where the first one did.
             if let Some(reason) = self.stop.reason(state) {
-                return Ok(Outcome::Ended(ended(reason, state, None)));
+                return self.end(reason, world, state);
             }
             match self.round(world, state, &mut desk)? {
                 Went::Well(record) => {
@@ -94,6 +94,23 @@ impl Engine<'_> {
                 }
                 Went::Diverged(error) => return diverged(error, state),
             }
+        }
+    }
+}
+
+impl Engine<'_> {
+    /// Ends a run; a last model that nobody has looked at is evaluated.
+    fn end<W: World>(&self, reason: EndReason, world: &mut W, state: &State) -> Result<Outcome, EngineError> {
+        if state.evaluated.is_some() || state.round == 0 {
+            return Ok(Outcome::Ended(ended(reason, state, None)));
+        }
+        match world.evaluate(&state.model) {
+            Ok(Metrics { loss, accuracy }) => {
+                let end = ended(reason, state, None);
+                Ok(Outcome::Ended(End { loss: Some(loss), accuracy: Some(accuracy), ..end }))
+            }
+            Err(EngineError::Learn(error)) => diverged(error, state),
+            Err(error) => Err(error),
         }
     }
 }
@@ -116,7 +133,7 @@ impl Stop {
 }
 
 fn ended(reason: EndReason, state: &State, detail: Option<String>) -> End {
-    End { reason, rounds: state.round, secs: state.secs, detail }
+    End { reason, rounds: state.round, secs: state.secs, loss: None, accuracy: None, detail }
 }
 
 /// A model that left the numbers ends the run; anything else that keeps a device from training is a mistake.

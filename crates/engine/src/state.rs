@@ -16,7 +16,7 @@ pub struct State {
     pub secs: f64,
     /// x_r.
     pub model: Arc<ModelVector>,
-    /// Of the last evaluation.
+    /// Of this model, if it was evaluated.
     pub evaluated: Option<Metrics>,
 }
 

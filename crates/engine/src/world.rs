@@ -30,7 +30,7 @@ pub trait World {
     fn recycle(&mut self, _delta: Vec<f32>) {}
 
     /// Scores a model on the test samples.
-    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError>;
+    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, EngineError>;
 }
 
 /// The work of a round.

@@ -17,8 +17,10 @@ pub enum LearnError {
         value: f64,
     },
     /// An evaluation that has no number.
-    #[error("the model's loss is {value}")]
+    #[error("the {what} is {value}")]
     NotFinite {
+        /// What is not a number, or infinite.
+        what: &'static str,
         /// As it is.
         value: f64,
     },

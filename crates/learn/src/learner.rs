@@ -100,7 +100,7 @@ impl Score {
         let count = samples.max(1) as f64;
         let loss = self.loss_sum / count;
         if !loss.is_finite() {
-            return Err(LearnError::NotFinite { value: loss });
+            return Err(LearnError::NotFinite { what: "model's loss", value: loss });
         }
         Ok(Metrics { loss, accuracy: self.correct as f64 / count })
     }

@@ -24,7 +24,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
 }
 
 /// Brings the folder's entry of a file to the disk.
-fn sync_folder(path: &Path) -> Result<(), RecordError> {
+pub(crate) fn sync_folder(path: &Path) -> Result<(), RecordError> {
     let Some(folder) = path.parent().filter(|folder| cfg!(unix) && !folder.as_os_str().is_empty()) else {
         return Ok(());
     };

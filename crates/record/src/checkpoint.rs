@@ -65,6 +65,11 @@ impl Checkpoint {
         bytes
     }
 
+    /// Whether all it holds are vectors of a model of so many parameters.
+    pub fn fits(&self, parameters: usize) -> bool {
+        !self.vectors.is_empty() && self.vectors.iter().all(|vector| vector.len() == parameters)
+    }
+
     /// The checkpoint of a file, or nothing if it is damaged, cut short or of another version.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (content, crc) = bytes.split_last_chunk::<CRC_LEN>()?;

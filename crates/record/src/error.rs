@@ -42,6 +42,18 @@ pub enum RecordError {
         /// Which folder.
         folder: String,
     },
+    /// Something else than an interruption has happened to it.
+    #[error("{folder}: neither of its checkpoints fits its records: something has damaged it")]
+    Damaged {
+        /// Which folder.
+        folder: String,
+    },
+    /// Records of somebody else.
+    #[error("{folder}: there are records in it, but no run.toml")]
+    NotOurs {
+        /// Which folder.
+        folder: String,
+    },
     /// The folder is of something else.
     #[error("{folder}: holds a run of another scenario: {difference}")]
     OtherScenario {
@@ -64,6 +76,11 @@ pub enum RecordError {
     },
 }
 
+fn no_room(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
+}
+
 impl RecordError {
     /// For `map_err`, with the file and what was tried.
     pub fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
@@ -74,16 +91,22 @@ impl RecordError {
     /// What to do.
     pub fn hint(&self) -> String {
         match self {
-            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+            Self::Io { source, .. } if no_room(source.kind()) => {
                 "make room on the disk, and go on with --resume: what was recorded is kept".to_owned()
             }
             Self::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 "name a folder that you may write to".to_owned()
             }
             Self::Io { .. } => "see that the folder is there and can be read and written".to_owned(),
-            Self::BadLine { .. } => "go on with --resume from the last checkpoint, or run again".to_owned(),
+            Self::BadLine { .. } => {
+                "restore the file from a copy, or run again with another --out".to_owned()
+            }
             Self::Version { .. } => "read it with the fedflip that wrote it".to_owned(),
             Self::Occupied { .. } => "go on with --resume, or name another --out".to_owned(),
+            Self::Damaged { .. } => {
+                "restore it from a copy, or run anew with another --out: nothing in it was changed".to_owned()
+            }
+            Self::NotOurs { .. } => "name another --out".to_owned(),
             Self::OtherScenario { .. } => {
                 "name another --out, or the scenario it was started with".to_owned()
             }

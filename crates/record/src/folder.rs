@@ -11,14 +11,15 @@
 //! | `.lock` | held by the process that writes |
 //!
 //! A checkpoint is written only when the records before it are on the disk, so the newest whole checkpoint
-//! always has its records; what was recorded after it is cut off and comes again, to the byte. At the end the
+//! always has its records; what was recorded after it is cut off and comes again, to the byte. Where that does
+//! not hold, the folder was damaged by something else, and is refused rather than overwritten. At the end the
 //! order is: checkpoint, model, last line. A run that was killed in between ends again, in the same way.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::atomic;
-use crate::checkpoint::{Checkpoint, Mark};
+use crate::checkpoint::Checkpoint;
 use crate::error::RecordError;
 use crate::reader;
 use crate::schema::{End, Header, Line, Round};
@@ -44,8 +45,8 @@ const SLOTS: [&str; 2] = ["checkpoint/a", "checkpoint/b"];
 pub struct Contents {
     /// Of `run.toml`.
     pub run: String,
-    /// Keys of it that may differ when a run goes on: they say when to stop and how often to save, by the
-    /// clock on the wall, and do not change what the run records.
+    /// Keys of it that may differ when a run goes on: they say when to stop and how often to save, and do not
+    /// change what the rounds record. A run that ended at a cap goes on if the cap has changed.
     pub free_keys: &'static [&'static str],
     /// Of `fleet.csv`.
     pub fleet: Vec<u8>,
@@ -85,15 +86,23 @@ impl RunFolder {
         let lock = lock(folder)?;
         let run = folder.join(RUN);
         let known = run.try_exists().map_err(RecordError::io(&run, "cannot be read"))?;
+        if !known && folder.join(RECORDS).exists() {
+            return Err(RecordError::NotOurs { folder: name() });
+        }
         if known && !resume {
             return Err(RecordError::Occupied { folder: name() });
         }
         let (writer, next_slot, start) = if known {
             let before = fs::read_to_string(&run).map_err(RecordError::io(&run, "cannot be read"))?;
-            if let Some(difference) = first_difference(&before, &contents.run, contents.free_keys) {
+            if let Some(difference) = difference(folder, &before, contents)? {
                 return Err(RecordError::OtherScenario { folder: name(), difference });
             }
-            resumed(folder, &contents.header)?
+            let same_caps = before == contents.run;
+            let resumed = resumed(folder, &contents.header, same_caps)?;
+            if !same_caps {
+                atomic::write(&run, contents.run.as_bytes())?;
+            }
+            resumed
         } else {
             atomic::write(&folder.join(FLEET), &contents.fleet)?;
             atomic::write(&folder.join(PLAN), &contents.plan)?;
@@ -153,38 +162,73 @@ fn lock(folder: &Path) -> Result<File, RecordError> {
 }
 
 fn begun(folder: &Path, header: &Header) -> Result<RecordWriter, RecordError> {
-    let mut writer = RecordWriter::create(&folder.join(RECORDS))?;
+    let records = folder.join(RECORDS);
+    let mut writer = RecordWriter::create(&records)?;
     writer.append(&Line::Header(header.clone()))?;
-    writer.flush()?;
+    writer.sync()?;
+    atomic::sync_folder(&records)?;
     Ok(writer)
 }
 
-/// Goes on after the newest checkpoint that is whole and has its records, or from the beginning.
-fn resumed(folder: &Path, header: &Header) -> Result<(RecordWriter, usize, Start), RecordError> {
-    let records = folder.join(RECORDS);
-    if let Ok(read) = reader::read(&records)
-        && let Some(end) = read.end
-        && folder.join(MODEL).is_file()
-    {
-        let bytes = fs::read(&records).map_err(RecordError::io(&records, "cannot be read"))?;
-        let mark = Mark { bytes: bytes.len() as u64, crc: crc32fast::hash(&bytes) };
-        if let Some(writer) = RecordWriter::resume(&records, mark)? {
-            return Ok((writer, 0, Start::Ended(end)));
+/// What keeps the run in the folder from being the one that is wanted.
+fn difference(folder: &Path, run: &str, contents: &Contents) -> Result<Option<String>, RecordError> {
+    let lines = first_difference(run, &contents.run, contents.free_keys);
+    if lines.is_some() {
+        return Ok(lines);
+    }
+    for (name, wanted) in [(FLEET, &contents.fleet), (PLAN, &contents.plan)] {
+        let path = folder.join(name);
+        let found = fs::read(&path).map_err(RecordError::io(&path, "cannot be read"))?;
+        if found != *wanted {
+            return Ok(Some(format!("its {name} is not what the scenario gives now")));
         }
     }
-    let mut whole: Vec<(usize, Checkpoint)> = SLOTS
-        .iter()
-        .enumerate()
-        .filter_map(|(slot, name)| {
-            let bytes = fs::read(folder.join(name)).ok()?;
-            Some((slot, Checkpoint::from_bytes(&bytes)?))
-        })
-        .collect();
+    Ok(None)
+}
+
+/// Goes on after the newest checkpoint that is whole, fits the model and has its records, or from the beginning.
+fn resumed(
+    folder: &Path,
+    header: &Header,
+    same_caps: bool,
+) -> Result<(RecordWriter, usize, Start), RecordError> {
+    let records = folder.join(RECORDS);
+    // Another version's records are not ours to cut.
+    if let Err(error @ RecordError::Version { .. }) = reader::header(&records) {
+        return Err(error);
+    }
+    if let Some(end) = reader::end(&records)
+        && (same_caps || !end.reason.is_cap())
+        && folder.join(MODEL).is_file()
+    {
+        return Ok((RecordWriter::at_end(&records)?, 0, Start::Ended(end)));
+    }
+    let (mut whole, mut slots) = (Vec::new(), 0);
+    for (slot, name) in SLOTS.iter().enumerate() {
+        let path = folder.join(name);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(RecordError::io(&path, "cannot be read")(error)),
+        };
+        slots += 1;
+        // One that is damaged, or of another model, is none.
+        whole.extend(
+            Checkpoint::from_bytes(&bytes)
+                .filter(|found| found.fits(header.parameters))
+                .map(|found| (slot, found)),
+        );
+    }
     whole.sort_by_key(|(_, checkpoint)| std::cmp::Reverse(checkpoint.round));
     for (slot, checkpoint) in whole {
         if let Some(writer) = RecordWriter::resume(&records, checkpoint.records)? {
             return Ok((writer, 1 - slot, Start::After(checkpoint)));
         }
+    }
+    // Without a checkpoint there was nothing yet to go on from. But where there is one, something else than an
+    // interruption has happened, and what is left is not ours to overwrite.
+    if slots > 0 {
+        return Err(RecordError::Damaged { folder: folder.display().to_string() });
     }
     Ok((begun(folder, header)?, 0, Start::New))
 }

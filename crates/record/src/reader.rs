@@ -6,9 +6,10 @@ use std::path::Path;
 
 use crate::error::RecordError;
 use crate::schema::{End, Header, Line, Round, VERSION};
+use crate::summary::Summary;
 
 /// The longest line that is read: a round of a million participants takes some 20 MB.
-const LINE_BYTES_MAX: u64 = 256 << 20;
+const LINE_BYTES_MAX: u64 = 1 << 30;
 
 /// All records of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,35 +25,76 @@ pub struct Records {
 /// Reads all of a file. A last line without its end is still being written, and left out.
 pub fn read(path: &Path) -> Result<Records, RecordError> {
     let (mut header, mut rounds, mut end) = (None, Vec::new(), None);
-    each_line(path, |number, line| {
-        let refuse = |problem: &str| {
-            Err(RecordError::BadLine {
-                path: path.display().to_string(),
-                line: number,
-                problem: problem.into(),
-            })
-        };
-        match line {
-            Line::Header(_) if number > 1 => return refuse("a second header"),
-            Line::Header(found) => header = Some(found),
-            _ if header.is_none() => return refuse("the header is missing"),
-            _ if end.is_some() => return refuse("a line after the end"),
-            Line::Round(round) if round.round != rounds.len() as u64 + 1 => {
-                return refuse(&format!("round {} after round {}", round.round, rounds.len()));
-            }
-            Line::Round(round) => rounds.push(round),
-            Line::End(found) => end = Some(found),
-        }
-        Ok(())
+    each(path, |line| match line {
+        Line::Header(found) => header = Some(found),
+        Line::Round(round) => rounds.push(round),
+        Line::End(found) => end = Some(found),
     })?;
-    match header {
-        Some(header) => Ok(Records { header, rounds, end }),
-        None => Err(RecordError::BadLine {
-            path: path.display().to_string(),
-            line: 1,
-            problem: "the header is missing".to_owned(),
-        }),
+    let header = header.ok_or_else(|| no_header(path))?;
+    Ok(Records { header, rounds, end })
+}
+
+/// What the run came to, without holding its rounds.
+pub fn summary(path: &Path) -> Result<Summary, RecordError> {
+    let mut summary = None;
+    each(path, |line| match (line, &mut summary) {
+        (Line::Header(header), _) => summary = Some(Summary::new(&header)),
+        (Line::Round(round), Some(summary)) => summary.add(&round),
+        (Line::End(end), Some(summary)) => summary.end(&end),
+        (_, None) => {}
+    })?;
+    summary.ok_or_else(|| no_header(path))
+}
+
+/// How the run ended, if it has and all its lines are whole.
+pub(crate) fn end(path: &Path) -> Option<End> {
+    let mut end = None;
+    let whole = each(path, |line| {
+        if let Line::End(found) = line {
+            end = Some(found);
+        }
+    });
+    whole.ok().and(end)
+}
+
+/// The first line.
+pub(crate) fn header(path: &Path) -> Result<Header, RecordError> {
+    let file = File::open(path).map_err(RecordError::io(path, "cannot be opened"))?;
+    let mut text = Vec::new();
+    let mut first = std::io::Read::take(BufReader::new(file), LINE_BYTES_MAX);
+    first.read_until(b'\n', &mut text).map_err(RecordError::io(path, "cannot be read"))?;
+    match parse(path, 1, &text)? {
+        Line::Header(header) => Ok(header),
+        _ => Err(no_header(path)),
     }
+}
+
+fn no_header(path: &Path) -> RecordError {
+    let problem = "the header is missing".to_owned();
+    RecordError::BadLine { path: path.display().to_string(), line: 1, problem }
+}
+
+/// All lines, in an order that makes sense.
+fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> {
+    let (mut rounds, mut ended) = (0, false);
+    each_line(path, |number, line| {
+        let refuse = |problem: String| {
+            Err(RecordError::BadLine { path: path.display().to_string(), line: number, problem })
+        };
+        match &line {
+            Line::Header(_) if number > 1 => return refuse("a second header".to_owned()),
+            Line::Round(_) | Line::End(_) if number == 1 => return Err(no_header(path)),
+            _ if ended => return refuse("a line after the end".to_owned()),
+            Line::Round(round) if round.round != rounds + 1 => {
+                return refuse(format!("round {} after round {rounds}", round.round));
+            }
+            Line::Header(_) => {}
+            Line::Round(round) => rounds = round.round,
+            Line::End(_) => ended = true,
+        }
+        take(line);
+        Ok(())
+    })
 }
 
 fn each_line(

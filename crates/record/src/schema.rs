@@ -38,6 +38,9 @@ pub struct Header {
     pub bandwidth_mbps: f64,
     /// At which the run ends.
     pub target_accuracy: Option<f64>,
+    /// At which the run ends instead, if it is a pilot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_loss: Option<f64>,
     /// What the plan expects of a round: Σ q.
     pub expected_participants: f64,
     /// How many rounds the plan expects, where it has constants.
@@ -94,9 +97,22 @@ pub struct End {
     pub rounds: u64,
     /// Virtual time in all.
     pub secs: f64,
+    /// Of the model at the end, where its last round was not evaluated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+    /// See `loss`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
     /// More about it, where there is more to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+}
+
+impl EndReason {
+    /// Whether more was not allowed, rather than not wanted or not possible.
+    pub fn is_cap(self) -> bool {
+        matches!(self, Self::RoundsMax | Self::VirtualTimeMax)
+    }
 }
 
 /// Why a run ended.

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::reader::Records;
-use crate::schema::EndReason;
+use crate::schema::{End, EndReason, Header, Round};
 
 /// What a run came to so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,32 +23,52 @@ pub struct Summary {
     pub hours: f64,
     /// Per round, on average.
     pub mean_participants: f64,
-    /// Of the last evaluation.
+    /// Of the last evaluation, and after which round that was.
     pub loss: Option<f64>,
-    /// Of the last evaluation.
+    /// See `loss`.
     pub accuracy: Option<f64>,
+    /// See `loss`.
+    pub evaluated_round: Option<u64>,
 }
 
 impl Summary {
-    /// Of these records.
-    pub fn of(records: &Records) -> Self {
-        let rounds = &records.rounds;
-        let count = |which: &dyn Fn(&crate::schema::Round) -> bool| {
-            rounds.iter().filter(|&round| which(round)).count() as u64
-        };
-        let participants: usize = rounds.iter().map(|round| round.cohort.len()).sum();
-        let secs = rounds.last().map_or(0.0, |round| round.start_secs + round.round_secs);
+    /// Before the first round.
+    pub fn new(header: &Header) -> Self {
         Self {
-            scheme: records.header.scheme.clone(),
-            seed: records.header.seed,
-            end: records.end.as_ref().map(|end| end.reason),
-            rounds: rounds.len() as u64,
-            empty_rounds: count(&|round| round.cohort.is_empty()),
-            biased_rounds: count(&|round| !round.lost.is_empty()),
-            hours: records.end.as_ref().map_or(secs, |end| end.secs) / 3600.0,
-            mean_participants: participants as f64 / rounds.len().max(1) as f64,
-            loss: rounds.iter().rev().find_map(|round| round.loss),
-            accuracy: rounds.iter().rev().find_map(|round| round.accuracy),
+            scheme: header.scheme.clone(),
+            seed: header.seed,
+            end: None,
+            rounds: 0,
+            empty_rounds: 0,
+            biased_rounds: 0,
+            hours: 0.0,
+            mean_participants: 0.0,
+            loss: None,
+            accuracy: None,
+            evaluated_round: None,
+        }
+    }
+
+    /// After one more.
+    pub fn add(&mut self, round: &Round) {
+        self.rounds += 1;
+        self.empty_rounds += u64::from(round.cohort.is_empty());
+        self.biased_rounds += u64::from(!round.lost.is_empty());
+        self.hours = (round.start_secs + round.round_secs) / 3600.0;
+        self.mean_participants += (round.cohort.len() as f64 - self.mean_participants) / self.rounds as f64;
+        self.evaluated(round.loss, round.accuracy, round.round);
+    }
+
+    /// At the end.
+    pub fn end(&mut self, end: &End) {
+        self.end = Some(end.reason);
+        self.hours = end.secs / 3600.0;
+        self.evaluated(end.loss, end.accuracy, end.rounds);
+    }
+
+    fn evaluated(&mut self, loss: Option<f64>, accuracy: Option<f64>, round: u64) {
+        if loss.is_some() {
+            (self.loss, self.accuracy, self.evaluated_round) = (loss, accuracy, Some(round));
         }
     }
 

@@ -54,6 +54,14 @@ impl RecordWriter {
         Ok(Some(Self::at(path, file, mark)))
     }
 
+    /// After all that is there, for a run that has ended.
+    pub(crate) fn at_end(path: &Path) -> Result<Self, RecordError> {
+        let refuse = |action| RecordError::io(path, action);
+        let mut file = File::options().write(true).open(path).map_err(refuse("cannot be opened"))?;
+        let bytes = file.seek(SeekFrom::End(0)).map_err(refuse("cannot be read"))?;
+        Ok(Self::at(path, file, Mark { bytes, crc: 0 }))
+    }
+
     fn at(path: &Path, file: File, mark: Mark) -> Self {
         Self {
             path: path.to_owned(),

@@ -20,6 +20,7 @@ fn records() -> Records {
         parameters: 2,
         bandwidth_mbps: 100.0,
         target_accuracy: None,
+        target_loss: None,
         expected_participants: 1.5,
         expected_rounds: None,
         expected_round_secs: None,

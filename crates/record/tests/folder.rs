@@ -8,7 +8,7 @@ use std::path::Path;
 use fedflip_record::checkpoint::Mark;
 use fedflip_record::folder::{Contents, MODEL, RECORDS};
 use fedflip_record::schema::VERSION;
-use fedflip_record::{Checkpoint, End, EndReason, Header, Round, RunFolder, Start, Summary, reader};
+use fedflip_record::{Checkpoint, End, EndReason, Header, Round, RunFolder, Start, reader};
 
 fn contents(run: &str) -> Contents {
     let header = Header {
@@ -21,6 +21,7 @@ fn contents(run: &str) -> Contents {
         parameters: 2,
         bandwidth_mbps: 100.0,
         target_accuracy: Some(0.5),
+        target_loss: None,
         expected_participants: 1.5,
         expected_rounds: None,
         expected_round_secs: None,
@@ -48,7 +49,8 @@ fn checkpoint(round: u64) -> Checkpoint {
     Checkpoint { round, secs: 0.1 * round as f64, evaluated: None, records: Mark::default(), vectors }
 }
 
-const END: End = End { reason: EndReason::RoundsMax, rounds: 9, secs: 3.0, detail: None };
+const END: End =
+    End { reason: EndReason::TargetAccuracy, rounds: 9, secs: 3.0, loss: None, accuracy: None, detail: None };
 
 /// Nine rounds with a checkpoint after each third one, beginning after `from`.
 fn go_on(mut folder: RunFolder, from: u64) {
@@ -71,9 +73,9 @@ fn a_run_from_beginning_to_end() {
     let records = reader::read(&desk.path().join(RECORDS)).unwrap();
     assert_eq!(records.rounds, (1..=9).map(round).collect::<Vec<_>>());
     assert_eq!(records.end, Some(END));
-    let summary = Summary::of(&records);
+    let summary = reader::summary(&desk.path().join(RECORDS)).unwrap();
     assert_eq!((summary.rounds, summary.empty_rounds, summary.mean_participants), (9, 3, 1.0));
-    assert_eq!((summary.end, summary.reached()), (Some(EndReason::RoundsMax), false));
+    assert_eq!((summary.end, summary.reached()), (Some(EndReason::TargetAccuracy), true));
 
     assert!(open(desk.path(), false).unwrap_err().contains("already"));
     assert_eq!(open(desk.path(), true).unwrap().1, Start::Ended(END));
@@ -120,15 +122,22 @@ fn records_go_on_to_the_same_bytes() {
                     cut(&slots[(wanted / 3 - 1) as usize % 2]);
                     wanted -= 3;
                 }
-                "both checkpoints" => {
-                    slots.iter().for_each(|slot| cut(slot));
-                    wanted = 0;
-                }
-                "lost records" => {
-                    fs::remove_file(&records).unwrap();
-                    wanted = 0;
-                }
+                "both checkpoints" => slots.iter().for_each(|slot| cut(slot)),
+                "lost records" => fs::remove_file(&records).unwrap(),
                 _ => {}
+            }
+            // What no interruption leaves behind is refused, and stays as it is.
+            let hopeless = match damage {
+                "the newest checkpoint" => stop / 3 == 1,
+                "both checkpoints" | "lost records" => stop >= 3,
+                _ => false,
+            };
+            if hopeless {
+                let before = fs::read(&records).ok();
+                let error = open(desk.path(), true).unwrap_err();
+                assert!(error.contains("damaged"), "{damage} after {stop}: {error}");
+                assert_eq!(fs::read(&records).ok(), before);
+                continue;
             }
             let (folder, start) = open(desk.path(), true).unwrap();
             let from = match start {
@@ -145,6 +154,41 @@ fn records_go_on_to_the_same_bytes() {
             assert_eq!(fs::read(desk.path().join(MODEL)).unwrap(), b"model");
         }
     }
+}
+
+/// A run that ended at a cap goes on when the cap is raised, and only then.
+#[test]
+fn a_raised_cap_lets_a_run_go_on() {
+    let capped =
+        |cap: u32| Contents { free_keys: &["rounds_max"], ..contents(&format!("rounds_max = {cap}\n")) };
+    let end = End { reason: EndReason::RoundsMax, ..END };
+    let desk = tempfile::tempdir().unwrap();
+    let (mut folder, _) = RunFolder::open(desk.path(), &capped(9), false).unwrap();
+    folder.append(round(1)).unwrap();
+    folder.checkpoint(checkpoint(1)).unwrap();
+    folder.end(end.clone(), b"model").unwrap();
+    assert_eq!(RunFolder::open(desk.path(), &capped(9), true).unwrap().1, Start::Ended(end));
+    let (_, start) = RunFolder::open(desk.path(), &capped(20), true).unwrap();
+    assert!(matches!(start, Start::After(Checkpoint { round: 1, .. })), "{start:?}");
+    assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), "rounds_max = 20\n");
+}
+
+#[test]
+fn another_fleet_plan_or_version_is_refused() {
+    let desk = tempfile::tempdir().unwrap();
+    drop(open(desk.path(), false).unwrap());
+    let refused = |contents: &Contents| RunFolder::open(desk.path(), contents, true).unwrap_err().to_string();
+    let same = contents("seed = 1\n");
+    assert!(refused(&Contents { fleet: b"other".to_vec(), ..same.clone() }).contains("fleet.csv"));
+    assert!(refused(&Contents { plan: b"other".to_vec(), ..same.clone() }).contains("plan.csv"));
+    let records = desk.path().join(RECORDS);
+    let newer = fs::read_to_string(&records).unwrap().replace("\"version\":1", "\"version\":9");
+    fs::write(&records, &newer).unwrap();
+    assert!(refused(&same).contains("version 9"));
+    assert_eq!(fs::read_to_string(&records).unwrap(), newer);
+    // Records without a scenario are somebody else's.
+    fs::remove_file(desk.path().join("run.toml")).unwrap();
+    assert!(refused(&same).contains("no run.toml"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use fedflip_engine::EngineError;
 use fedflip_fleet::ModelVector;
 use fedflip_learn::learner::pieces;
 use fedflip_learn::{LearnError, Learner, Metrics, Score, TrainKey};
@@ -18,12 +19,18 @@ pub fn with_crew<L: Learner, R>(learner: &L, threads: usize, body: impl FnOnce(&
     let shared = Shared::default();
     let (sender, results) = mpsc::channel();
     std::thread::scope(|scope| {
+        // Whatever happens from here on, the workers go home.
+        let _dismissal = Dismissal(&shared);
         for _ in 1..threads {
             let (shared, sender) = (&shared, sender.clone());
-            scope.spawn(move || work(learner, shared, &sender));
+            let spawned =
+                std::thread::Builder::new().spawn_scoped(scope, move || work(learner, shared, sender));
+            if spawned.is_err() {
+                // The system allows no more: those who are there do the work.
+                break;
+            }
         }
         drop(sender);
-        let _dismissal = Dismissal(&shared);
         body(&mut Crew { learner, shared: &shared, results, own: learner.worker(), outstanding: 0 })
     })
 }
@@ -47,7 +54,12 @@ enum Task {
 /// What came of it.
 enum Done {
     Trained(Trained),
-    Scored { piece: usize, score: Result<Score, LearnError> },
+    Scored {
+        piece: usize,
+        score: Result<Score, LearnError>,
+    },
+    /// The worker is gone, and its task with it.
+    Died,
 }
 
 /// What came of a device's training.
@@ -85,8 +97,10 @@ impl<L: Learner> Crew<'_, L> {
     /// Waits for one of them, and trains meanwhile. None if there is nothing to wait for.
     pub(crate) fn next_trained(&mut self) -> Option<Trained> {
         loop {
-            if let Done::Trained(trained) = self.next()? {
-                return Some(trained);
+            match self.next()? {
+                Done::Trained(trained) => return Some(trained),
+                Done::Scored { .. } => {}
+                Done::Died => return None,
             }
         }
     }
@@ -97,22 +111,23 @@ impl<L: Learner> Crew<'_, L> {
     }
 
     /// Scores a model on all test samples.
-    pub(crate) fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
+    pub(crate) fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, EngineError> {
         let total = self.learner.test_samples();
         let task = |(piece, samples)| Task::Score { model: Arc::clone(model), piece, samples };
         self.begin(pieces(total).enumerate().map(task));
         let mut scores = vec![None; pieces(total).count()];
         for _ in 0..scores.len() {
-            if let Some(Done::Scored { piece, score }) = self.next() {
-                scores[piece] = Some(score);
+            match self.next() {
+                Some(Done::Scored { piece, score }) => scores[piece] = Some(score),
+                _ => return Err(worker_died()),
             }
         }
         // In the order of the pieces, whoever scored them.
         let mut sum = Score::default();
-        for score in scores.into_iter().flatten() {
-            sum += score?;
+        for score in scores {
+            sum += score.ok_or_else(worker_died)??;
         }
-        sum.metrics(total)
+        Ok(sum.metrics(total)?)
     }
 
     fn begin(&mut self, tasks: impl Iterator<Item = Task>) {
@@ -140,7 +155,8 @@ impl<L: Learner> Crew<'_, L> {
     }
 }
 
-fn work<L: Learner>(learner: &L, shared: &Shared, results: &Sender<Done>) {
+fn work<L: Learner>(learner: &L, shared: &Shared, results: Sender<Done>) {
+    let results = Obituary(results);
     let mut worker = learner.worker();
     loop {
         let mut queue = locked(&shared.queue);
@@ -154,7 +170,7 @@ fn work<L: Learner>(learner: &L, shared: &Shared, results: &Sender<Done>) {
             }
         };
         drop(queue);
-        if results.send(perform(learner, shared, &mut worker, task)).is_err() {
+        if results.0.send(perform(learner, shared, &mut worker, task)).is_err() {
             return;
         }
     }
@@ -172,6 +188,23 @@ fn perform<L: Learner>(learner: &L, shared: &Shared, worker: &mut L::Worker, tas
             Done::Scored { piece, score: learner.score(worker, model.as_slice(), samples) }
         }
     }
+}
+
+/// Says so when its worker panics: whoever waits for the result must not wait for ever.
+struct Obituary(Sender<Done>);
+
+impl Drop for Obituary {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // If nobody listens, nobody waits.
+            let _ = self.0.send(Done::Died);
+        }
+    }
+}
+
+/// What to say when a result will not come.
+pub(crate) fn worker_died() -> EngineError {
+    EngineError::World { problem: "a worker has died".to_owned() }
 }
 
 /// Sends the workers home, also if the body panics.

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use fedflip_engine::{EngineError, Event, Order, Update, World};
 use fedflip_fleet::bandwidth::{self, Entrant};
 use fedflip_fleet::{CohortSampler, Fleet, ModelVector, Purpose, StreamKey};
-use fedflip_learn::{LearnError, Learner, Metrics, TrainKey};
+use fedflip_learn::{Learner, Metrics, TrainKey};
 
 use crate::conditions::Conditions;
-use crate::crew::{Crew, Trained};
+use crate::crew::{Crew, Trained, worker_died};
+
+/// Devices among which the longest is trained first.
+const NEIGHBOURS: usize = 64;
 
 /// A world whose devices are trained by a crew and timed by a fleet.
 ///
@@ -70,10 +73,11 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
             let compute_secs = share.compute_secs * conditions.jitter(seed, round, share.device);
             let finish_secs = compute_secs + share.upload_secs;
             match conditions.vanishes_after(seed, round, share.device) {
-                Some(part) => {
+                Some(part) if deadline_secs.is_none_or(|deadline| part * finish_secs <= deadline) => {
                     last_secs = last_secs.max(part * finish_secs);
                     self.settled.push_back(Event::Lost { device: share.device, reason: "vanished" });
                 }
+                Some(_) => late = true,
                 None if deadline_secs.is_some_and(|deadline| finish_secs > deadline) => late = true,
                 None => {
                     last_secs = last_secs.max(finish_secs);
@@ -87,15 +91,17 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
                 self.settled.push_back(Event::Deadline);
                 deadline_secs
             }
-            // The formula's own bits, which the sum of two parts may miss by one.
             _ if as_planned => allocation.round_secs,
             _ => last_secs,
         };
         self.secs += round_secs + conditions.overhead_secs;
 
-        // The longest one first, so that none is left when the others are done; equals in device order.
+        // The longest one first, so that none is left when the others are done; equals in device order. Only
+        // among neighbours: an update waits in memory for those before it.
         let mut devices: Vec<usize> = self.took_secs.iter().map(|&(device, _)| device).collect();
-        devices.sort_by_key(|&device| std::cmp::Reverse(self.crew.learner().relative_cost(device)));
+        for neighbours in devices.chunks_mut(NEIGHBOURS) {
+            neighbours.sort_by_key(|&device| std::cmp::Reverse(self.crew.learner().relative_cost(device)));
+        }
         self.crew.train(model, devices.into_iter().map(|device| TrainKey { seed, round, device }));
         Ok(())
     }
@@ -117,10 +123,7 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
                 self.crew.recycle(delta);
                 Ok(Event::Failed { device, error })
             }
-            None => self
-                .settled
-                .pop_front()
-                .ok_or_else(|| EngineError::World { problem: "a worker has died".to_owned() }),
+            None => self.settled.pop_front().ok_or_else(worker_died),
         }
     }
 
@@ -128,7 +131,7 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         self.crew.recycle(delta);
     }
 
-    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
+    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, EngineError> {
         self.crew.evaluate(model)
     }
 }
