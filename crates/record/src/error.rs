@@ -111,7 +111,9 @@ impl RecordError {
                 "name another --out, or the scenario it was started with".to_owned()
             }
             Self::Locked { .. } => "wait for it to end, or name another --out".to_owned(),
-            Self::NoRun { .. } => "name a folder that `fedflip run` or `fedflip compare` wrote".to_owned(),
+            Self::NoRun { .. } => {
+                "name the folder of one run, such as comparison/runs/exact-seed1".to_owned()
+            }
         }
     }
 }

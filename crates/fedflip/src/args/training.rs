@@ -11,7 +11,7 @@ pub(crate) struct TrainingArgs {
     #[arg(long, value_name = "SECTION.KEY=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
     /// Seed of everything that chance decides but for the data (by default the scenario's)
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64), allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Devices that train at the same time (by default one per processor); does not change any result
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -84,7 +84,8 @@ pub(crate) struct PilotArgs {
 Examples:
   fedflip compare
   fedflip compare s.toml --seeds 5 --out comparison
-  fedflip compare s.toml --schemes exact,paper,fixed=0.1 --resume --out comparison")]
+  fedflip compare s.toml --seeds 5 --out comparison --resume
+  fedflip compare s.toml --schemes exact,paper,fixed=0.1")]
 pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or - for standard input; without it the embedded default
     pub scenario: Option<PathBuf>,
@@ -100,7 +101,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
     /// Stop a run that has taken so many times the hours of the best scheme before it
-    #[arg(long, value_name = "FACTOR", default_value = "10x", value_parser = factor)]
+    #[arg(long, value_name = "FACTOR", default_value = "10x", value_parser = factor, allow_negative_numbers = true)]
     pub give_up: f64,
     /// Plan with the scenario's α and β, without pilots
     #[arg(long)]
@@ -135,9 +136,9 @@ pub(crate) struct ExportArgs {
     /// Which table
     #[arg(long, value_enum, default_value_t = ExportTable::Rounds)]
     pub table: ExportTable,
-    /// As what
-    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
-    pub format: ExportFormat,
+    /// As what (by default as --out is named, or CSV)
+    #[arg(long, value_enum)]
+    pub format: Option<ExportFormat>,
     /// File to write (by default standard output)
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -106,7 +106,11 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
         evaluate_every: u64::MAX,
         stop: Stop { accuracy: None, loss: None, rounds_max: u64::MAX, secs_max: None },
     };
-    let path = std::env::temp_dir().join(format!("fedflip-bench-{}", std::process::id()));
+    let path = std::env::temp_dir().join(format!("fedflip-bench-{}-{devices}", std::process::id()));
+    // One of its own: what is there already is somebody else's.
+    if records {
+        std::fs::create_dir(&path)?;
+    }
     let mut state = State::new(learner.initial_model(1));
     let outcome = with_crew(&learner, threads, |crew| -> Result<f64, CliError> {
         let folder = if records { Some(RunFolder::open(&path, &contents(&plan), false)?.0) } else { None };
@@ -117,8 +121,10 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
         engine.run(&mut world, &mut state, &mut sink)?;
         Ok(state.round as f64 / start.elapsed().as_secs_f64())
     });
-    // Whatever came of it, nothing stays.
-    let _ = std::fs::remove_dir_all(&path);
+    if records {
+        // Whatever came of it, nothing stays.
+        let _ = std::fs::remove_dir_all(&path);
+    }
     outcome
 }
 
@@ -148,6 +154,7 @@ fn contents(plan: &Plan) -> Contents {
         parameters: 21_840,
         bandwidth_mbps: 100.0,
         target_accuracy: None,
+        target_loss: None,
         expected_participants: COHORT,
         expected_rounds: None,
         expected_round_secs: None,

@@ -48,6 +48,8 @@ struct SchemeJson {
     seeds: u64,
     /// Some seed did not reach it: it takes longer than this.
     lower_bound: bool,
+    /// Seeds whose model left the numbers; there are no hours then.
+    diverged: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -55,7 +57,8 @@ struct SchemeJson {
 #[derive(Serialize)]
 struct SpreadJson {
     mean: f64,
-    std: f64,
+    /// None with a single seed.
+    std: Option<f64>,
 }
 
 pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
@@ -75,7 +78,8 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
             hours: None,
         };
         let mut constants = scenario.plan.constants;
-        if !args.no_pilot {
+        // Baselines need none.
+        if !args.no_pilot && !schemes.iter().all(|scheme| scheme.is_baseline()) {
             let out = args.out.as_ref().map(|out| out.join("pilots"));
             let pilots = Pilots { setup: &setup, scenario: &scenario, out: out.as_deref(), resume, threads };
             let Some(piloted) = pilots.run(crew)? else { return Ok(None) };
@@ -98,7 +102,10 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         let entries = comparison.run(crew)?;
         Ok::<_, CliError>(entries.map(|entries| (pilot, entries)))
     })?;
-    let Some((pilot, entries)) = found else { return Ok(ExitStatus::Stopped) };
+    let Some((pilot, entries)) = found else {
+        super::stopped(args.out.is_some());
+        return Ok(ExitStatus::Stopped);
+    };
     let json = to_json(&scenario, pilot, &entries, args.seeds);
     if let Some(out) = &args.out {
         let mut bytes = serde_json::to_vec_pretty(&json).map_err(std::io::Error::from)?;
@@ -129,7 +136,8 @@ fn to_json(scenario: &Scenario, pilot: PilotJson, entries: &[Entry], seeds: u64)
             ratio_to_best: mean(hours).zip(best).map(|(hours, best)| hours / best),
             reached: entry.reached(),
             seeds,
-            lower_bound: entry.is_lower_bound(),
+            lower_bound: entry.is_lower_bound() && entry.diverged() == 0,
+            diverged: entry.diverged(),
             error: entry.runs.as_ref().err().map(ToString::to_string),
         }
     });
@@ -148,16 +156,8 @@ fn write_table(output: &mut dyn Write, json: &ComparisonJson, entries: &[Entry])
         format!("from pilots that take {} of virtual time", duration(3600.0 * hours))
     });
     writeln!(output, "alpha {}, beta {}, {cost}\n", significant(alpha, 4), significant(beta, 4))?;
-    let mut table = Table::new(&[
-        "scheme",
-        "time to target",
-        "± (seeds)",
-        "ratio",
-        "with pilots",
-        "rounds",
-        "participants",
-        "reached",
-    ]);
+    let mut table =
+        Table::new(&["scheme", "time", "±", "ratio", "with pilots", "rounds", "devices", "reached"]);
     for scheme in &json.schemes {
         // A lower bound is shown as one.
         let least = if scheme.lower_bound { "> " } else { "" };
@@ -168,8 +168,12 @@ fn write_table(output: &mut dyn Write, json: &ComparisonJson, entries: &[Entry])
         let SchemeJson { hours, ratio_to_best, .. } = scheme;
         table.row(vec![
             scheme.scheme.clone(),
-            time(hours.as_ref().map(|hours| hours.mean)),
-            hours.as_ref().map_or("–".to_owned(), |hours| duration(3600.0 * hours.std)),
+            if scheme.diverged > 0 {
+                "diverged".to_owned()
+            } else {
+                time(hours.as_ref().map(|hours| hours.mean))
+            },
+            hours.as_ref().and_then(|hours| hours.std).map_or("–".to_owned(), |std| duration(3600.0 * std)),
             ratio_to_best.map_or("–".to_owned(), |ratio| format!("{least}{}×", significant(ratio, 3))),
             time(scheme.hours_with_pilot),
             number(scheme.rounds),
@@ -183,8 +187,12 @@ fn write_table(output: &mut dyn Write, json: &ComparisonJson, entries: &[Entry])
             writeln!(output, "\n  {}: {error}\n    hint: {}", entry.scheme, error.hint())?;
         }
     }
+    writeln!(
+        output,
+        "\n  time to the target and ratio to the best are without the pilots; devices and rounds are means"
+    )?;
     if json.schemes.iter().any(|scheme| scheme.lower_bound) {
-        writeln!(output, "\n  > a lower bound: some run was stopped before it reached the target")?;
+        writeln!(output, "  > a lower bound: some run was stopped before it reached the target")?;
     }
     Ok(())
 }

@@ -62,6 +62,13 @@ fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "warning: {text}");
 }
 
+/// Why there is no result.
+fn stopped(kept: bool) {
+    let hint = if kept { "go on with --resume" } else { "nothing of it is kept: there was no --out" };
+    // If nobody listens, the exit code says it.
+    let _ = writeln!(std::io::stderr(), "stopped; {hint}");
+}
+
 /// A baseline that asks for more than some devices can give.
 fn capped_warning(scheme: Scheme, capped: usize) -> String {
     format!("{scheme} asks more of {} than their availability: they are capped there", devices(capped))

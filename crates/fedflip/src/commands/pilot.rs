@@ -37,6 +37,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     let pilots =
         Pilots { setup: &setup, scenario: &scenario, out: args.out.as_deref(), resume: args.resume, threads };
     let Some(piloted) = with_crew(&setup.learner, threads, |crew| pilots.run(crew))? else {
+        super::stopped(args.out.is_some());
         return Ok(ExitStatus::Stopped);
     };
     if !args.training.json {
@@ -85,7 +86,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     };
     writeln!(output, "  alpha   {}{}", significant(alpha, 5), spread(fit.alpha_interval))?;
     writeln!(output, "  beta    {}{}", significant(beta, 5), spread(fit.beta_interval))?;
-    writeln!(output, "  both pilots take {} of virtual time", duration(3600.0 * piloted.hours()))?;
+    writeln!(output, "  a pair of pilots takes {} of virtual time", duration(3600.0 * piloted.hours()))?;
     writeln!(output, "\nfor a scenario:\n\n[plan]\nalpha = {alpha}\nbeta = {beta}")?;
     Ok(ExitStatus::Done)
 }

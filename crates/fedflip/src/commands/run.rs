@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use fedflip_plan::Scheme;
 use fedflip_record::{EndReason, Summary};
 use fedflip_sim::with_crew;
 use serde::Serialize;
@@ -28,6 +29,8 @@ struct RunJson<'a> {
 }
 
 pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
+    // Before the scenario is read, so that the refusal names the flag and not the key.
+    args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
     let overrides = overrides(&args.training, args.scheme.as_deref());
     let scenario = Scenario::read(&args.scenario, &overrides)?;
     watch::catch_interrupts(args.training.quiet);
@@ -38,7 +41,6 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
         setup: &setup,
         scenario: &scenario,
         planned: &planned,
-        target_loss: None,
         out: args.out.as_deref(),
         resume: args.resume,
         threads,
@@ -93,6 +95,7 @@ fn write_text(
             format!("{over}ended at its cap on virtual time, short of {target}")
         }
         Some(EndReason::Diverged) => format!("{over}diverged"),
+        None if out.is_none() => "stopped, and nothing of it is kept: there was no --out".to_owned(),
         None => "stopped; it can go on with --resume".to_owned(),
     };
     writeln!(output, "{} under {} {how}", scenario.task.name(), summary.scheme)?;
@@ -100,10 +103,13 @@ fn write_text(
         writeln!(output, "  {detail}")?;
     }
     let rounds = count(summary.rounds as usize);
-    let empty =
-        if summary.empty_rounds > 0 { format!(", {} empty", summary.empty_rounds) } else { String::new() };
+    let empty = if summary.empty_rounds > 0 {
+        format!(", {} empty", count(summary.empty_rounds as usize))
+    } else {
+        String::new()
+    };
     let biased = if summary.biased_rounds > 0 {
-        format!(", {} biased by devices that did not report", summary.biased_rounds)
+        format!(", {} biased by devices that did not report", count(summary.biased_rounds as usize))
     } else {
         String::new()
     };
@@ -111,7 +117,11 @@ fn write_text(
     writeln!(output, "  rounds            {rounds}{empty}{biased}")?;
     writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
     if let (Some(accuracy), Some(loss)) = (summary.accuracy, summary.loss) {
-        writeln!(output, "  accuracy          {}", percent(accuracy))?;
+        let when = match summary.evaluated_round {
+            Some(round) if round < summary.rounds => format!(" after round {}", count(round as usize)),
+            _ => String::new(),
+        };
+        writeln!(output, "  accuracy          {}{when}", percent(accuracy))?;
         writeln!(output, "  loss              {}", significant(loss, 3))?;
     }
     let sharing = setup.sharing;

@@ -64,6 +64,7 @@ impl Scenario {
             world: World { compute_jitter: 0.0, fading_db: 0.0, dropout: 0.0 },
             stop: Stop {
                 target_accuracy: task.target_accuracy(),
+                target_loss: None,
                 rounds_max: 20_000,
                 virtual_hours_max: None,
                 real_hours_max: None,

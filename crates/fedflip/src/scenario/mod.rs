@@ -135,6 +135,8 @@ pub(crate) struct World {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stop {
     pub target_accuracy: f64,
+    /// Of a pilot: counts instead of the accuracy.
+    pub target_loss: Option<f64>,
     pub rounds_max: u64,
     pub virtual_hours_max: Option<f64>,
     pub real_hours_max: Option<f64>,

@@ -267,6 +267,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 world: World { compute_jitter, fading_db, dropout },
                 stop: Stop {
                     target_accuracy,
+                    target_loss: virtual_max,
                     rounds_max,
                     virtual_hours_max: virtual_max,
                     real_hours_max: real_max,

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_plan::{Constants, PlanError, Scheme};
-use fedflip_record::Summary;
+use fedflip_record::{EndReason, Summary};
 use fedflip_sim::Crew;
 
+use super::seed_after;
 use super::setup::Setup;
 use super::single::Single;
 use crate::error::CliError;
@@ -37,7 +38,8 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub mean: f64,
-    pub std: f64,
+    /// None for a single one.
+    pub std: Option<f64>,
 }
 
 impl Spread {
@@ -45,7 +47,7 @@ impl Spread {
         let count = values.clone().count() as f64;
         let mean = values.clone().sum::<f64>() / count.max(1.0);
         let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
-        Self { mean, std: if count > 1.0 { (squares / (count - 1.0)).sqrt() } else { 0.0 } }
+        Self { mean, std: (count > 1.0).then(|| (squares / (count - 1.0)).sqrt()) }
     }
 }
 
@@ -59,14 +61,19 @@ impl Entry {
         self.runs().iter().filter(|run| run.reached()).count()
     }
 
+    /// Seeds whose model left the numbers: their hours say nothing.
+    pub(crate) fn diverged(&self) -> usize {
+        self.runs().iter().filter(|run| run.end == Some(EndReason::Diverged)).count()
+    }
+
     /// Whether some run did not get there, so that its hours are fewer than it needs.
     pub(crate) fn is_lower_bound(&self) -> bool {
         self.reached() < self.runs().len()
     }
 
-    /// Virtual hours of a run; none if there are no runs.
+    /// Virtual hours of a run; none if there are no runs, or if some diverged.
     pub(crate) fn hours(&self) -> Option<Spread> {
-        self.over_runs(|run| run.hours)
+        if self.diverged() > 0 { None } else { self.over_runs(|run| run.hours) }
     }
 
     pub(crate) fn rounds(&self) -> Option<Spread> {
@@ -106,7 +113,7 @@ impl Comparison<'_> {
             let mut runs = Vec::new();
             for number in 0..self.seeds {
                 let mut scenario = self.scenario.clone();
-                scenario.seed = self.scenario.seed.wrapping_add(number);
+                scenario.seed = seed_after(self.scenario.seed, number);
                 scenario.plan.scheme = scheme;
                 scenario.plan.constants = self.constants;
                 let caps = [cap_hours, scenario.stop.virtual_hours_max];
@@ -119,7 +126,6 @@ impl Comparison<'_> {
                     setup: self.setup,
                     scenario: &scenario,
                     planned: &planned,
-                    target_loss: None,
                     out: out.as_deref(),
                     resume: self.resume,
                     threads: self.threads,
@@ -140,7 +146,6 @@ impl Comparison<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fedflip_record::EndReason;
 
     fn run(hours: f64, end: EndReason) -> Summary {
         Summary {
@@ -154,6 +159,7 @@ mod tests {
             mean_participants: 2.0,
             loss: None,
             accuracy: None,
+            evaluated_round: None,
         }
     }
 
@@ -164,7 +170,7 @@ mod tests {
             runs: Ok(runs.iter().map(|&(hours, end)| run(hours, end)).collect()),
         };
         let good = entry(&[(1.0, EndReason::TargetAccuracy), (3.0, EndReason::TargetAccuracy)]);
-        assert_eq!(good.hours(), Some(Spread { mean: 2.0, std: 2.0_f64.sqrt() }));
+        assert_eq!(good.hours(), Some(Spread { mean: 2.0, std: Some(2.0_f64.sqrt()) }));
         let short = entry(&[(0.5, EndReason::TargetAccuracy), (0.5, EndReason::VirtualTimeMax)]);
         assert!(short.is_lower_bound() && !good.is_lower_bound());
         assert_eq!((short.reached(), good.reached()), (1, 2));

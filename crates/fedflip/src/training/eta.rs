@@ -12,6 +12,8 @@ pub(crate) struct Eta {
 
 /// The weight of the newest accuracy in the smoothed one.
 const NEWEST: f64 = 0.2;
+/// Evaluations before an estimate is worth showing.
+const SAYS_NOTHING: usize = 20;
 /// Of the errors kept, at most: every other one is dropped when there are more.
 const KEPT_MAX: usize = 1024;
 
@@ -31,7 +33,8 @@ impl Eta {
 
     /// Rounds that are still needed to reach an accuracy.
     pub(crate) fn rounds_left(&self, target_accuracy: f64) -> Option<f64> {
-        let &(round, error) = self.errors.last()?;
+        // The first few say nothing about the many.
+        let &(round, error) = self.errors.last().filter(|_| self.errors.len() >= SAYS_NOTHING)?;
         let &(earlier, earlier_error) = self.errors.iter().rev().find(|&&(at, _)| 2 * at <= round)?;
         let slope = (earlier_error / error).ln() / (round as f64 / earlier as f64).ln();
         let target_error = (1.0 - target_accuracy).max(1e-6);
@@ -39,7 +42,7 @@ impl Eta {
             return Some(0.0);
         }
         let factor = (error / target_error).powf(1.0 / slope);
-        (slope > 0.05 && factor.is_finite()).then_some(round as f64 * (factor - 1.0))
+        (slope > 0.1 && factor.is_finite()).then_some(round as f64 * (factor - 1.0))
     }
 }
 

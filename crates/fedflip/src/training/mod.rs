@@ -28,6 +28,11 @@ pub(crate) fn overrides(args: &TrainingArgs, scheme: Option<&str>) -> Vec<String
     overrides
 }
 
+/// The seed so many after another one, within what a scenario can say.
+pub(crate) fn seed_after(seed: u64, number: u64) -> u64 {
+    seed.wrapping_add(number) & (u64::MAX >> 1)
+}
+
 /// How many devices train at the same time.
 pub(crate) fn threads(args: &TrainingArgs) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

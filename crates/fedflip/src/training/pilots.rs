@@ -7,6 +7,7 @@ use fedflip_plan::{Pilot, PilotFit, PlanError, Scheme, constants};
 use fedflip_record::Summary;
 use fedflip_sim::Crew;
 
+use super::seed_after;
 use super::setup::Setup;
 use super::single::Single;
 use super::watch::interrupted;
@@ -59,7 +60,6 @@ impl Pilots<'_> {
                     setup: self.setup,
                     scenario: &scenario,
                     planned: &planned,
-                    target_loss: Some(scenario.pilot.loss),
                     out: out.as_deref(),
                     resume: self.resume,
                     threads: self.threads,
@@ -80,9 +80,10 @@ impl Pilots<'_> {
 
     fn pilot_scenario(&self, scheme: Scheme, number: u64) -> Scenario {
         let mut scenario = self.scenario.clone();
-        scenario.seed = self.scenario.seed.wrapping_add(SEED_OFFSET + number);
+        scenario.seed = seed_after(self.scenario.seed, SEED_OFFSET + number);
         scenario.plan.scheme = scheme;
         scenario.stop = Stop {
+            target_loss: Some(self.scenario.pilot.loss),
             rounds_max: self.scenario.pilot.rounds_max,
             virtual_hours_max: None,
             ..self.scenario.stop

@@ -46,6 +46,12 @@ impl Setup {
         scheme: Scheme,
         constants: Constants,
     ) -> Result<Planned, CliError> {
+        // A pilot is there to find the constants: it does not expect anything of them.
+        if scenario.stop.target_loss.is_some()
+            && let Some(unjudged) = self.unjudged(scheme)
+        {
+            return Ok(unjudged);
+        }
         let problem = match Problem::new(&self.fleet, scenario.band, constants) {
             Ok(problem) => problem,
             Err(error) => return self.unjudged(scheme).ok_or(error.into()),
@@ -73,7 +79,8 @@ impl Setup {
             devices: self.fleet.len(),
             parameters: self.learner.params_len(),
             bandwidth_mbps: scenario.band.get(),
-            target_accuracy: Some(scenario.stop.target_accuracy),
+            target_accuracy: scenario.stop.target_loss.is_none().then_some(scenario.stop.target_accuracy),
+            target_loss: scenario.stop.target_loss,
             expected_participants: planned.plan.q().iter().sum(),
             expected_rounds: expected.and_then(|expected| expected.rounds),
             expected_round_secs: expected.map(|expected| expected.round_secs.mean.mean),

@@ -7,7 +7,7 @@ use fedflip_fleet::csv_file;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Learner, model_file};
 use fedflip_record::folder::{Contents, RECORDS};
-use fedflip_record::reader::{self, Records};
+use fedflip_record::reader;
 use fedflip_record::{Header, RunFolder, Start, Summary};
 use fedflip_sim::{Conditions, Crew, SimWorld};
 
@@ -18,7 +18,7 @@ use crate::error::CliError;
 use crate::scenario::Scenario;
 
 /// What may differ when a run goes on.
-const FREE_KEYS: &[&str] = &["real_hours_max", "checkpoint_secs"];
+const FREE_KEYS: &[&str] = &["rounds_max", "virtual_hours_max", "real_hours_max", "checkpoint_secs"];
 
 /// One run to do.
 pub(crate) struct Single<'a> {
@@ -26,8 +26,6 @@ pub(crate) struct Single<'a> {
     /// Whose seed, caps and target are those of this run.
     pub scenario: &'a Scenario,
     pub planned: &'a Planned,
-    /// Ends the run, besides the target accuracy and the caps; for pilots.
-    pub target_loss: Option<f64>,
     pub out: Option<&'a Path>,
     pub resume: bool,
     pub threads: usize,
@@ -53,11 +51,11 @@ impl Single<'_> {
                 let (folder, start) = RunFolder::open(folder, &self.contents(&header), self.resume)?;
                 (Keep::Folder(folder), start)
             }
-            None => (Keep::Memory(Vec::new()), Start::New),
+            None => (Keep::Memory(Summary::new(&header)), Start::New),
         };
         let state = match (start, &keep) {
             (Start::Ended(end), Keep::Folder(folder)) => {
-                let summary = Summary::of(&reader::read(&folder.path().join(RECORDS))?);
+                let summary = reader::summary(&folder.path().join(RECORDS))?;
                 return Ok(Done { summary, detail: end.detail, was_over: true });
             }
             (Start::After(checkpoint), _) => State::resumed(checkpoint, header.parameters),
@@ -83,8 +81,12 @@ impl Single<'_> {
         let from = state.round;
         let clock = (scenario.seed, state.secs);
         let mut world = SimWorld::new(crew, &setup.fleet, planned.plan.sampler(), conditions, clock);
+        let session = match &keep {
+            Keep::Folder(folder) => Some(host::Session::begin(folder.path(), self.threads, from)?),
+            Keep::Memory(_) => None,
+        };
         let mut watch = Watch::new(keep, self.title, &state)
-            .with_target(scenario.stop.target_accuracy)
+            .with_target(header.target_accuracy)
             .with_checkpoints(scenario.record.checkpoint.get())
             .with_real_hours_max(scenario.stop.real_hours_max);
         let outcome = engine.run(&mut world, &mut state, &mut watch)?;
@@ -99,14 +101,19 @@ impl Single<'_> {
             Keep::Folder(mut folder) => {
                 let path = folder.path().to_owned();
                 folder.checkpoint(state.checkpoint())?;
-                host::add_session(&path, self.threads, real, [from, state.round])?;
+                if let Some(session) = session {
+                    session.end(real, state.round)?;
+                }
                 if let Some(end) = end {
                     let model = model_file::write(&setup.learner.network().params(), state.model.as_slice())?;
                     folder.end(end, &model)?;
                 }
-                Summary::of(&reader::read(&path.join(RECORDS))?)
+                reader::summary(&path.join(RECORDS))?
             }
-            Keep::Memory(rounds) => Summary::of(&Records { header, rounds, end }),
+            Keep::Memory(mut summary) => {
+                end.iter().for_each(|end| summary.end(end));
+                summary
+            }
         };
         Ok(Done { summary, detail, was_over: false })
     }
@@ -128,8 +135,8 @@ impl Single<'_> {
     fn stop(&self) -> Stop {
         let stop = self.scenario.stop;
         Stop {
-            accuracy: self.target_loss.is_none().then_some(stop.target_accuracy),
-            loss: self.target_loss,
+            accuracy: stop.target_loss.is_none().then_some(stop.target_accuracy),
+            loss: stop.target_loss,
             rounds_max: stop.rounds_max,
             secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
         }

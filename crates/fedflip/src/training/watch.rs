@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fedflip_engine::{Control, Sink, State};
-use fedflip_record::{RecordError, Round, RunFolder};
+use fedflip_learn::Metrics;
+use fedflip_record::{RecordError, Round, RunFolder, Summary};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::eta::Eta;
@@ -44,13 +45,16 @@ pub(crate) fn now() -> Instant {
 /// Where the records go.
 pub(crate) enum Keep {
     Folder(RunFolder),
-    Memory(Vec<Round>),
+    Memory(Summary),
 }
 
 /// Watches one run.
 pub(crate) struct Watch {
     keep: Keep,
     bar: ProgressBar,
+    title: String,
+    /// The last evaluation.
+    evaluated: Option<Metrics>,
     eta: Eta,
     target_accuracy: Option<f64>,
     checkpoint_every: Duration,
@@ -66,14 +70,16 @@ impl Watch {
     pub(crate) fn new(keep: Keep, title: &str, state: &State) -> Self {
         let quiet = QUIET.load(Ordering::Relaxed);
         let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}  {msg}") {
+        // A wide message is cut at the terminal's edge.
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
         }
-        bar.set_prefix(title.to_owned());
         let started = now();
         Self {
             keep,
             bar,
+            title: title.to_owned(),
+            evaluated: state.evaluated,
             eta: Eta::default(),
             target_accuracy: None,
             checkpoint_every: Duration::from_secs(10),
@@ -85,8 +91,8 @@ impl Watch {
         }
     }
 
-    pub(crate) fn with_target(self, target_accuracy: f64) -> Self {
-        Self { target_accuracy: Some(target_accuracy), ..self }
+    pub(crate) fn with_target(self, target_accuracy: Option<f64>) -> Self {
+        Self { target_accuracy, ..self }
     }
 
     pub(crate) fn with_checkpoints(self, secs: f64) -> Self {
@@ -112,16 +118,16 @@ impl Watch {
     }
 
     fn show(&self, state: &State) {
-        let mut message = format!("round {}  {} virtual", state.round, duration(state.secs));
-        if let Some(metrics) = state.evaluated {
-            message += &format!("  accuracy {}  loss {:.3}", percent(metrics.accuracy), metrics.loss);
+        let mut message = format!("{}: round {}, {}", self.title, state.round, duration(state.secs));
+        if let Some(metrics) = self.evaluated {
+            message += &format!(", accuracy {}, loss {:.3}", percent(metrics.accuracy), metrics.loss);
         }
         let rounds = state.round.saturating_sub(self.started_round);
         if let Some(left) = self.target_accuracy.and_then(|target| self.eta.rounds_left(target))
             && rounds > 0
         {
             let secs = left * self.started.elapsed().as_secs_f64() / rounds as f64;
-            message += &format!("  about {} to go", duration(secs));
+            message += &format!(", about {} to go", duration(secs));
         }
         self.bar.set_message(message);
         self.bar.tick();
@@ -130,12 +136,13 @@ impl Watch {
 
 impl Sink for Watch {
     fn round(&mut self, record: Round, state: &State) -> Result<Control, RecordError> {
-        if let Some(accuracy) = record.accuracy {
+        if let (Some(loss), Some(accuracy)) = (record.loss, record.accuracy) {
             self.eta.evaluated(record.round, accuracy);
+            self.evaluated = Some(Metrics { loss, accuracy });
         }
         match &mut self.keep {
             Keep::Folder(folder) => folder.append(record)?,
-            Keep::Memory(rounds) => rounds.push(record),
+            Keep::Memory(summary) => summary.add(&record),
         }
         // A look at the clock costs less than a round; everything else only now and then.
         let now = now();

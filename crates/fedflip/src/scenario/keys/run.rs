@@ -74,7 +74,7 @@ pub(super) static KEYS: &[Key] = &[
         "loss",
         "F_s: the test loss at which a pilot is done",
         |s| Some(Value::Number(s.pilot.loss)),
-        |s, v| v.number(1e-9..=1e6, "a number above 0 (from 1e-9 to 1e6)").map(|loss| s.pilot.loss = loss),
+        |s, v| loss(v).map(|loss| s.pilot.loss = loss),
     ),
     key(
         "pilot",
@@ -152,6 +152,14 @@ pub(super) static KEYS: &[Key] = &[
     ),
     key(
         "stop",
+        "target_loss",
+        "test loss to reach instead, as pilots do; the accuracy is then not looked at",
+        |s| s.stop.target_loss.map(Value::Number),
+        |s, v| v.unless_none(loss).map(|loss| s.stop.target_loss = loss),
+    )
+    .shown(Shown::Example("0.5")),
+    key(
+        "stop",
         "rounds_max",
         "rounds, empty ones too",
         |s| Some(Value::Whole(s.stop.rounds_max.into())),
@@ -188,6 +196,10 @@ pub(super) static KEYS: &[Key] = &[
         |s, v| v.quantity(Secs::new, Secs::WANTED).map(|secs| s.record.checkpoint = secs),
     ),
 ];
+
+fn loss(v: &Given<'_>) -> Result<f64, Refusal> {
+    v.number(1e-9..=1e6, "a number above 0 (from 1e-9 to 1e6)")
+}
 
 fn hours(v: &Given<'_>) -> Result<f64, Refusal> {
     v.number(1e-9..=1e9, "a number of hours above 0 (from 1e-9 to 1e9)")
