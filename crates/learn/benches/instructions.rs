@@ -32,21 +32,21 @@ use passes::{LocalUpdate, Pass, Scores};
 
 /// The most instructions of each benchmark, by its name.
 const LIMITS: &[(&str, u64)] = &[
-    ("cnn_conv1", 674_000),
-    ("cnn_conv2", 2_630_000),
-    ("wide_conv1", 2_940_000),
-    ("wide_conv2", 54_700_000),
-    ("pool", 235_000),
-    ("linear", 116_000),
-    ("stem", 4_250_000),
-    ("depthwise", 2_150_000),
-    ("depthwise_stride_2", 1_720_000),
-    ("pointwise", 17_200_000),
-    ("group_norm", 970_000),
-    ("batch_norm", 875_000),
-    ("embedding", 57_800),
-    ("lstm", 25_100_000),
-    ("cross_entropy", 244_000),
+    ("cnn_conv1", 1_660_000),
+    ("cnn_conv2", 6_460_000),
+    ("wide_conv1", 6_540_000),
+    ("wide_conv2", 84_500_000),
+    ("pool", 691_000),
+    ("linear", 261_000),
+    ("stem", 8_220_000),
+    ("depthwise", 4_230_000),
+    ("depthwise_stride_2", 3_410_000),
+    ("pointwise", 34_000_000),
+    ("group_norm", 1_940_000),
+    ("batch_norm", 1_750_000),
+    ("embedding", 112_000),
+    ("lstm", 41_500_000),
+    ("cross_entropy", 243_000),
     ("local_update", 3_370_000),
 ];
 
@@ -69,9 +69,15 @@ fn first(layer: impl Layer<f32> + 'static) -> Pass {
 }
 
 #[library_benchmark]
-#[bench::cnn_conv1(args = (first(Conv::new("conv", (1, 10), 28, 5, 0))), config = limit("cnn_conv1"))]
+#[bench::cnn_conv1(
+    args = (first(Conv::new("conv", (1, 10), 28, 5, 0).samples_first())),
+    config = limit("cnn_conv1"),
+)]
 #[bench::cnn_conv2(args = (inner(Conv::new("conv", (10, 20), 12, 5, 0))), config = limit("cnn_conv2"))]
-#[bench::wide_conv1(args = (first(Conv::new("conv", (1, 32), 28, 5, 2))), config = limit("wide_conv1"))]
+#[bench::wide_conv1(
+    args = (first(Conv::new("conv", (1, 32), 28, 5, 2).samples_first())),
+    config = limit("wide_conv1"),
+)]
 #[bench::wide_conv2(args = (inner(Conv::new("conv", (32, 64), 14, 5, 2))), config = limit("wide_conv2"))]
 #[bench::pool(args = (inner(MaxPoolRelu::new(10, 24))), config = limit("pool"))]
 #[bench::linear(args = (inner(Linear::relu("linear", 320, 50))), config = limit("linear"))]
