@@ -7,8 +7,9 @@ use std::path::Path;
 use fedflip_engine::{Control, Engine, Outcome, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
+use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{Learner, sgd::SgdLearner};
+use fedflip_learn::{LearnError, Learner, Score, TrainKey};
 use fedflip_plan::{Plan, Scheme, monte_carlo, solve::baseline};
 use fedflip_record::{EndReason, RecordError, Round};
 use fedflip_sim::{Conditions, SimWorld, with_crew};
@@ -204,6 +205,120 @@ fn aggregation_is_unbiased() {
     }
     // 610 parameters: five standard errors happen once in three thousand such tests.
     assert!(worst < 5.0, "{worst} standard errors");
+}
+
+/// What is recorded of a model is of that model, also when nobody takes part in the round that looks at it.
+#[test]
+fn evaluations_are_of_the_model_that_is_there() {
+    let learner = learner(2);
+    let fleet = fleet(&learner);
+    let plan = plan(&fleet, "fixed=0.05");
+    let case = Case {
+        learner: &learner,
+        fleet: &fleet,
+        plan: &plan,
+        conditions: Conditions::default(),
+        deadline_secs: None,
+        evaluate_every: 3,
+        threads: 1,
+    };
+    let mut state = State::new(learner.initial_model(9));
+    let mut worker = learner.worker();
+    let (mut moved, mut covered) = (false, 0);
+    for round in 1..=60 {
+        let (rounds, outcome) = case.run(&mut state, round);
+        let expected = learner.evaluate(&mut worker, state.model.as_slice()).unwrap();
+        let Outcome::Ended(end) = outcome else { panic!("{outcome:?}") };
+        // In the round, or at the end of a run whose last round was not looked at.
+        let found = rounds[0].loss.or(end.loss).or(state.evaluated.map(|metrics| metrics.loss));
+        assert_eq!(found, Some(expected.loss), "round {round}");
+        assert_eq!(rounds[0].loss.is_some(), round % 3 == 0);
+        covered += u64::from(round % 3 == 0 && moved && rounds[0].cohort.is_empty());
+        moved = if round % 3 == 0 { false } else { moved || !rounds[0].cohort.is_empty() };
+    }
+    assert!(covered > 0, "an empty round that looks at a model that has moved");
+}
+
+/// A device that vanishes late does not hold the round up past its deadline.
+#[test]
+fn no_round_outlasts_its_deadline() {
+    let learner = learner(0);
+    let fleet = fleet(&learner);
+    let plan = plan(&fleet, "full");
+    let case = Case {
+        learner: &learner,
+        fleet: &fleet,
+        plan: &plan,
+        conditions: Conditions { dropout: 0.9, ..Conditions::default() },
+        deadline_secs: Some(10.0),
+        evaluate_every: u64::MAX,
+        threads: 1,
+    };
+    let (rounds, _) = case.run(&mut State::new(learner.initial_model(1)), 200);
+    assert!(rounds.iter().all(|round| round.round_secs <= 10.0 + 1e-9));
+    let reasons =
+        |reason: &str| rounds.iter().flat_map(|round| &round.lost).any(|lost| lost.reason == reason);
+    assert!(reasons("vanished") && reasons("deadline"));
+}
+
+/// A learner of somebody else's that panics on one device.
+struct Fragile;
+
+impl Learner for Fragile {
+    type Worker = ();
+
+    fn devices(&self) -> usize {
+        DEVICES
+    }
+    fn samples(&self, _device: usize) -> usize {
+        1
+    }
+    fn params_len(&self) -> usize {
+        1
+    }
+    fn initial_model(&self, _seed: u64) -> fedflip_fleet::ModelVector {
+        fedflip_fleet::ModelVector::new(vec![0.0])
+    }
+    fn worker(&self) {}
+    fn train(&self, (): &mut (), _: &[f32], key: TrainKey, _: &mut [f32]) -> Result<f64, LearnError> {
+        // Not on the calling thread, which would only end the test.
+        assert!(std::thread::current().name().is_some(), "device {} broke its worker", key.device);
+        #[expect(clippy::disallowed_methods, reason = "so that the other workers get their turn")]
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        Ok(0.0)
+    }
+    fn test_samples(&self) -> usize {
+        0
+    }
+    fn score(&self, (): &mut (), _: &[f32], _: std::ops::Range<usize>) -> Result<Score, LearnError> {
+        Ok(Score::default())
+    }
+}
+
+#[test]
+fn a_worker_that_dies_is_an_error_and_no_hang() {
+    let fleet = fleet(&learner(0));
+    let plan = plan(&fleet, "full");
+    let engine = Engine {
+        fleet: &fleet,
+        plan: &plan,
+        band: band(),
+        division: Division::Equal,
+        deadline_secs: None,
+        evaluate_every: 1,
+        stop: Stop { accuracy: None, loss: None, rounds_max: 5, secs_max: None },
+    };
+    let mut state = State::new(Fragile.initial_model(1));
+    // The scope passes the panic on when all is over; the error comes first.
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        with_crew(&Fragile, 4, |crew| {
+            let conditions = Conditions::default();
+            let mut world = SimWorld::new(crew, &fleet, plan.sampler(), conditions, (1, 0.0));
+            let error = engine.run(&mut world, &mut state, &mut Kept::default()).unwrap_err();
+            assert!(error.to_string().contains("worker has died"), "{error}");
+        });
+    }));
+    assert!(ended.is_err(), "a panic is not swallowed");
 }
 
 #[test]

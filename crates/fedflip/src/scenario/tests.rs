@@ -48,7 +48,7 @@ fn commented_lines_are_ready_to_use() {
             parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 5);
+    assert_eq!(commented, 6);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 world: World { compute_jitter, fading_db, dropout },
                 stop: Stop {
                     target_accuracy,
-                    target_loss: virtual_max,
+                    target_loss: virtual_max.map(|hours| hours.min(1e6)),
                     rounds_max,
                     virtual_hours_max: virtual_max,
                     real_hours_max: real_max,

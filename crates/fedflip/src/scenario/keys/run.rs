@@ -153,7 +153,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "stop",
         "target_loss",
-        "test loss to reach instead, as pilots do; the accuracy is then not looked at",
+        "test loss to reach instead of the accuracy, as pilots do",
         |s| s.stop.target_loss.map(Value::Number),
         |s, v| v.unless_none(loss).map(|loss| s.stop.target_loss = loss),
     )
