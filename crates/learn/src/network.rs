@@ -86,6 +86,14 @@ impl<T: Real> Network<T> {
         self.layers.iter().flat_map(|layer| named(layer.as_ref())).collect()
     }
 
+    /// Bytes that [`Network::buffers`] takes.
+    pub fn buffer_bytes(&self, batch_max: usize) -> u64 {
+        let lens = || self.layers.iter().map(|layer| layer.input_len() as u64).chain([self.classes() as u64]);
+        let activations = (lens().sum::<u64>() + 2 * lens().max().unwrap_or(0)) * batch_max as u64;
+        let scratch: u64 = self.layers.iter().map(|layer| layer.scratch_len(batch_max) as u64).sum();
+        (activations + scratch + self.params_len() as u64) * size_of::<T>() as u64
+    }
+
     /// Buffers for batches of up to `batch_max` samples.
     pub fn buffers(&self, batch_max: usize) -> Buffers<T> {
         let mut lens: Vec<usize> = self.layers.iter().map(|layer| layer.input_len()).collect();

@@ -4,12 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::{Dataset, Name, Split, load};
+use crate::error::LearnError;
 use crate::partition::{self, Dirichlet, Minimum, Partition, PartitionError};
 use crate::partitioned::Partitioned;
 use crate::sgd::{SgdLearner, SgdSettings};
 use crate::shards::Shards;
 use crate::synthetic::Synthetic;
 use crate::task::{Source, Task, TaskError};
+
+/// The most memory that one worker's buffers may take.
+const BUFFER_BYTES_MAX: u64 = 16_000_000_000;
 
 /// How samples come to devices.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,6 +74,10 @@ impl TaskSettings {
     pub fn learner(&self, data_dir: &Path) -> Result<(SgdLearner, SharingReport), TaskError> {
         // What costs nothing to refuse is refused before files are read.
         let (network, sgd) = (self.task.network()?, self.sgd.checked()?);
+        if network.buffer_bytes(sgd.batch) > BUFFER_BYTES_MAX {
+            let wanted = "small enough for a worker's buffers to take at most 16 GB";
+            return Err(LearnError::BadSetting { name: "batch", value: sgd.batch as f64, wanted }.into());
+        }
         let (shards, minimum): (Box<dyn Shards>, Option<Minimum>) = match self.task.source() {
             Source::MadeUp(spread) => {
                 if self.devices == 0 {
@@ -160,5 +168,8 @@ mod tests {
         assert!(refused(settings).contains("mnist-cnn has no roles"));
         settings.sgd.batch = 0;
         assert!(refused(settings).contains("batch"));
+        let mut wide = TaskSettings::paper("cifar10-mobilenet".parse().unwrap(), 10);
+        wide.sgd.batch = 65_536;
+        assert!(refused(wide).contains("16 GB"));
     }
 }
