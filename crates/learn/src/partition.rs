@@ -109,10 +109,13 @@ impl PartitionError {
         match self {
             Self::NoDevices => "name at least one device".to_owned(),
             Self::TooFewSamples { samples, min, .. } => {
-                format!("lower the minimum, or take at most {} devices", samples / min.max(&1))
+                format!(
+                    "lower the minimum (data.min_samples), or take at most {} devices",
+                    samples / min.max(&1)
+                )
             }
             Self::TooFewRoles { roles, .. } => {
-                format!("take at most {roles} devices, lower the minimum, or split by Dirichlet")
+                format!("take at most {roles} devices, or split by Dirichlet")
             }
             Self::Concentration(_) => "it must be a number from 1e-3 to 1e6; small is skewed".to_owned(),
         }
@@ -442,7 +445,7 @@ mod tests {
         assert_eq!(few, PartitionError::TooFewRoles { roles: 1, devices: 2, min: 1 });
         let many = iid(0..3, 4, 0).unwrap_err();
         assert_eq!(many.to_string(), "3 samples cannot give 4 devices at least 1 each");
-        assert_eq!(many.hint(), "lower the minimum, or take at most 3 devices");
+        assert_eq!(many.hint(), "lower the minimum (data.min_samples), or take at most 3 devices");
         assert!(by_role(&[0..3, 5..7], 2, 3, 0).unwrap_err().hint().contains("at most 1 devices"));
     }
 }

@@ -95,7 +95,7 @@ pub fn from_pilots(fleet: &Fleet, pilots: &[Pilot]) -> Result<PilotFit, PlanErro
         if !pilot.reached {
             return Err(refuse(
                 format!("the pilot under {} gave up after {} rounds", pilot.scheme, pilot.rounds),
-                "choose a loss F_s that is easier to reach, or let the pilot run longer",
+                "choose a loss F_s that is easier to reach (pilot.loss), or let the pilot run longer (pilot.rounds_max)",
             ));
         }
         points.push(NoiseAndRounds { noise: sampling_noise(fleet.weights(), &q), rounds: pilot.rounds });

@@ -57,12 +57,18 @@ struct SchemeJson {
 #[derive(Serialize)]
 struct SpreadJson {
     mean: f64,
-    /// None with a single seed.
-    std: Option<f64>,
+    /// Over the seeds; 0 with a single one.
+    std: f64,
 }
 
 pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
-    let schemes = args.schemes.iter().map(|name| name.parse()).collect::<Result<Vec<Scheme>, _>>()?;
+    let mut schemes: Vec<Scheme> = Vec::new();
+    for name in &args.schemes {
+        let scheme = name.trim().parse()?;
+        if !schemes.contains(&scheme) {
+            schemes.push(scheme);
+        }
+    }
     let overrides = overrides(&args.training, None);
     let scenario = match &args.scenario {
         Some(path) => Scenario::read(path, &overrides)?,
@@ -129,7 +135,7 @@ fn to_json(scenario: &Scenario, pilot: PilotJson, entries: &[Entry], seeds: u64)
         let pilots = if entry.scheme.is_baseline() { 0.0 } else { pilot.hours.unwrap_or(0.0) };
         SchemeJson {
             scheme: entry.scheme.to_string(),
-            hours: hours.map(|Spread { mean, std }| SpreadJson { mean, std }),
+            hours: hours.map(|Spread { mean, std }| SpreadJson { mean, std: std.unwrap_or(0.0) }),
             hours_with_pilot: mean(hours).map(|hours| hours + pilots),
             rounds: mean(entry.rounds()),
             mean_participants: mean(entry.participants()),
@@ -173,7 +179,10 @@ fn write_table(output: &mut dyn Write, json: &ComparisonJson, entries: &[Entry])
             } else {
                 time(hours.as_ref().map(|hours| hours.mean))
             },
-            hours.as_ref().and_then(|hours| hours.std).map_or("–".to_owned(), |std| duration(3600.0 * std)),
+            hours
+                .as_ref()
+                .filter(|_| scheme.seeds > 1)
+                .map_or("–".to_owned(), |hours| duration(3600.0 * hours.std)),
             ratio_to_best.map_or("–".to_owned(), |ratio| format!("{least}{}×", significant(ratio, 3))),
             time(scheme.hours_with_pilot),
             number(scheme.rounds),
