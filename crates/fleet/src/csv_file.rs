@@ -5,9 +5,11 @@
 
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 
-use crate::csv_lines::{LINE_BYTES_MAX, LineError, Lines, write_text};
+pub use crate::csv_lines::write_text;
+use crate::csv_lines::{LINE_BYTES_MAX, LineError, Lines};
 use crate::error::FleetError;
 use crate::fleet::{Device, Fleet};
+use crate::nearest::nearest;
 use crate::units::{OutOfRange, Probability, Samples, Secs};
 
 /// The columns, in the order in which they are written.
@@ -268,13 +270,8 @@ fn refuse_what_is_not_text(head: &[u8], file: &str) -> Result<(), FleetError> {
 }
 
 fn nearest_column(title: &str) -> String {
-    let nearest = COLUMNS
-        .iter()
-        .map(|column| (strsim::jaro_winkler(&title.to_lowercase(), column), column))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(likeness, _)| *likeness > 0.7);
-    match nearest {
-        Some((_, column)) => format!("did you mean {column}? The columns are {HEADER}"),
+    match nearest(title, COLUMNS) {
+        Some(column) => format!("did you mean {column}? The columns are {HEADER}"),
         None => format!("the columns are {HEADER}"),
     }
 }

@@ -126,7 +126,7 @@ impl<R: BufRead> Lines<R> {
 }
 
 /// Writes a text field, in quotes where it would otherwise not read back the same.
-pub(crate) fn write_text(output: &mut impl Write, text: &str) -> io::Result<()> {
+pub fn write_text(output: &mut impl Write, text: &str) -> io::Result<()> {
     if text.contains([',', '"']) || text.trim() != text {
         write!(output, "\"{}\"", text.replace('"', "\"\""))
     } else {

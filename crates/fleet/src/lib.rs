@@ -9,6 +9,7 @@
 //! - [`units`]: seconds, Mbit, Mbit/s, GFLOP and probabilities as types that check their range.
 //! - [`fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one.
 //! - [`names`]: a million device names in one string.
+//! - [`nearest`]: the name that somebody may have meant.
 //! - [`csv_file`]: fleets as CSV, with refusals that name file, line, column and value.
 //! - `csv_lines`: lines of fields, with the right line number and bounded memory.
 //! - [`profile`]: the paper's five device types and how a fleet is made from them.
@@ -26,6 +27,7 @@ pub mod error;
 pub mod fleet;
 pub mod model;
 pub mod names;
+pub mod nearest;
 pub mod profile;
 pub mod stream;
 pub mod units;
@@ -35,5 +37,6 @@ pub use cohort::CohortSampler;
 pub use error::FleetError;
 pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
 pub use model::ModelVector;
+pub use nearest::nearest;
 pub use stream::{Purpose, StreamKey};
 pub use units::{Gflop, GflopPerSec, Mbit, Mbps, OutOfRange, Probability, Samples, Secs};

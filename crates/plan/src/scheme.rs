@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fedflip_fleet::Probability;
+use fedflip_fleet::{Probability, nearest};
 
 use crate::error::PlanError;
 
@@ -79,16 +79,15 @@ impl FromStr for Scheme {
             });
         }
         let named = Self::ALL.into_iter().find(|scheme| scheme.to_string() == text);
-        named.ok_or_else(|| PlanError::UnknownScheme { text: text.to_owned(), hint: nearest(text) })
+        named.ok_or_else(|| PlanError::UnknownScheme { text: text.to_owned(), hint: hint(text) })
     }
 }
 
-fn nearest(text: &str) -> String {
-    let likeness = |scheme: &Scheme| strsim::jaro_winkler(text, &scheme.to_string());
-    let best = Scheme::ALL.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    match best.filter(|scheme| likeness(scheme) > 0.75) {
-        Some(scheme) => format!("did you mean {scheme}?"),
-        None => format!("the schemes are {}", Scheme::ALL.map(|scheme| scheme.to_string()).join(", ")),
+fn hint(text: &str) -> String {
+    let names = Scheme::ALL.map(|scheme| scheme.to_string());
+    match nearest(text, &names) {
+        Some(name) => format!("did you mean {name}?"),
+        None => format!("the schemes are {}", names.join(", ")),
     }
 }
 

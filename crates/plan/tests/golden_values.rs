@@ -4,13 +4,25 @@
 
 mod common;
 
-use common::{Columns, assert_close, golden, mbps};
+use common::{Columns, assert_close, mbps};
 use fedflip_fleet::bandwidth::{Division, allocate};
 use fedflip_plan::constants::{NoiseAndRounds, fit, from_pilots};
 use fedflip_plan::round_time::{ExpectedMax, expected_bandwidth_secs, theorem2_bound_secs};
 use fedflip_plan::solve::{Search, sampled};
 use fedflip_plan::{Constants, Pilot, Plan, PlanStatus, Problem, Scheme, Settings, monte_carlo, solve};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// The cases of a golden file; `tests/golden/README.md` says where they come from.
+fn golden<T: DeserializeOwned>(file: &str) -> T {
+    #[derive(Deserialize)]
+    struct Golden<T> {
+        cases: T,
+    }
+    let path = format!("{}/tests/golden/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    serde_json::from_str::<Golden<T>>(&text).unwrap_or_else(|error| panic!("{path}: {error}")).cases
+}
 
 #[derive(Deserialize)]
 struct Case {

@@ -4,12 +4,29 @@
 
 mod common;
 
-use common::{Columns, any_columns, assert_close, cohorts, mbps};
+use common::{Columns, assert_close, cohorts, mbps};
 use fedflip_fleet::bandwidth::{Division, allocate};
 use fedflip_plan::round_time::theorem2_bound_secs;
 use fedflip_plan::solve::Search;
 use fedflip_plan::{Constants, PlanError, PlanStatus, Problem, Scheme, Settings, monte_carlo, solve};
 use proptest::prelude::*;
+
+/// Times over seven orders of magnitude, zeros among them; skewed data; some devices rarely reachable.
+fn any_columns(devices: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Columns> {
+    let log = |low: f64, high: f64| (low.ln()..high.ln()).prop_map(f64::exp);
+    let device = (
+        prop_oneof![1 => Just(0.0), 9 => log(1e-3, 1e3)],
+        prop_oneof![1 => Just(0.0), 9 => log(1e-3, 1e3)],
+        log(1.0, 1e4),
+        prop_oneof![1 => Just(1.0), 1 => 0.05..=1.0_f64],
+    );
+    prop::collection::vec(device, devices).prop_map(|rows| Columns {
+        compute_secs: rows.iter().map(|row| row.0).collect(),
+        comm_secs: rows.iter().map(|row| row.1).collect(),
+        samples: rows.iter().map(|row| row.2.round()).collect(),
+        availability: rows.iter().map(|row| row.3).collect(),
+    })
+}
 
 /// β as a multiple of what the fleet needs at least.
 fn constants(columns: &Columns, headroom: f64) -> Constants {

@@ -55,6 +55,7 @@ impl Sink for Kept {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Case<'a> {
     learner: &'a SgdLearner,
     fleet: &'a Fleet,
@@ -65,7 +66,13 @@ struct Case<'a> {
     threads: usize,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    /// As the fleet says, one worker, nobody looks at the model.
+    fn new(learner: &'a SgdLearner, fleet: &'a Fleet, plan: &'a Plan) -> Self {
+        let conditions = Conditions::default();
+        Self { learner, fleet, plan, conditions, deadline_secs: None, evaluate_every: u64::MAX, threads: 1 }
+    }
+
     fn run(&self, state: &mut State, rounds_max: u64) -> (Vec<Round>, Outcome) {
         let engine = Engine {
             fleet: self.fleet,
@@ -99,13 +106,11 @@ fn the_number_of_workers_does_not_change_a_byte() {
     let run = |threads| {
         let deadline_secs = Some(25.0);
         let case = Case {
-            learner: &learner,
-            fleet: &fleet,
-            plan: &plan,
             conditions,
             deadline_secs,
             evaluate_every: 3,
             threads,
+            ..Case::new(&learner, &fleet, &plan)
         };
         let mut state = State::new(learner.initial_model(9));
         let (rounds, outcome) = case.run(&mut state, 40);
@@ -136,15 +141,7 @@ fn participation_and_round_times_are_those_of_the_plan() {
     let learner = learner(0);
     let fleet = fleet(&learner);
     let plan = plan(&fleet, "fixed=0.3");
-    let case = Case {
-        learner: &learner,
-        fleet: &fleet,
-        plan: &plan,
-        conditions: Conditions::default(),
-        deadline_secs: None,
-        evaluate_every: u64::MAX,
-        threads: 1,
-    };
+    let case = Case::new(&learner, &fleet, &plan);
     let (rounds, _) = case.run(&mut State::new(learner.initial_model(1)), ROUNDS);
     let count = ROUNDS as f64;
     for device in 0..DEVICES {
@@ -171,16 +168,7 @@ fn aggregation_is_unbiased() {
     let start = learner.initial_model(9);
     let step_after = |plan: &Plan, round: u64| -> Vec<f64> {
         let mut state = State { round, ..State::new(start.clone()) };
-        let conditions = Conditions::default();
-        let case = Case {
-            learner: &learner,
-            fleet: &fleet,
-            plan,
-            conditions,
-            deadline_secs: None,
-            evaluate_every: u64::MAX,
-            threads: 1,
-        };
+        let case = Case::new(&learner, &fleet, plan);
         case.run(&mut state, round + 1);
         let pairs = state.model.as_slice().iter().zip(start.as_slice());
         pairs.map(|(after, before)| f64::from(after - before)).collect()
@@ -213,15 +201,7 @@ fn evaluations_are_of_the_model_that_is_there() {
     let learner = learner(2);
     let fleet = fleet(&learner);
     let plan = plan(&fleet, "fixed=0.05");
-    let case = Case {
-        learner: &learner,
-        fleet: &fleet,
-        plan: &plan,
-        conditions: Conditions::default(),
-        deadline_secs: None,
-        evaluate_every: 3,
-        threads: 1,
-    };
+    let case = Case { evaluate_every: 3, ..Case::new(&learner, &fleet, &plan) };
     let mut state = State::new(learner.initial_model(9));
     let mut worker = learner.worker();
     let (mut moved, mut covered) = (false, 0);
@@ -246,13 +226,9 @@ fn no_round_outlasts_its_deadline() {
     let fleet = fleet(&learner);
     let plan = plan(&fleet, "full");
     let case = Case {
-        learner: &learner,
-        fleet: &fleet,
-        plan: &plan,
         conditions: Conditions { dropout: 0.9, ..Conditions::default() },
         deadline_secs: Some(10.0),
-        evaluate_every: u64::MAX,
-        threads: 1,
+        ..Case::new(&learner, &fleet, &plan)
     };
     let (rounds, _) = case.run(&mut State::new(learner.initial_model(1)), 200);
     assert!(rounds.iter().all(|round| round.round_secs <= 10.0 + 1e-9));
@@ -333,15 +309,7 @@ fn divergence_ends_the_run_with_the_last_good_model() {
     let fleet = fleet(&learner);
     let plan = plan(&fleet, "full");
     let run = |threads| {
-        let case = Case {
-            learner: &learner,
-            fleet: &fleet,
-            plan: &plan,
-            conditions: Conditions::default(),
-            deadline_secs: None,
-            evaluate_every: 1,
-            threads,
-        };
+        let case = Case { evaluate_every: 1, threads, ..Case::new(&learner, &fleet, &plan) };
         let mut state = State::new(learner.initial_model(1));
         let (rounds, outcome) = case.run(&mut state, 100);
         assert_eq!(rounds.len() as u64, state.round);

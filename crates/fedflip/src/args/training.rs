@@ -7,6 +7,12 @@ use clap::ValueEnum;
 /// What all commands that train have in common.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrainingArgs {
+    /// Folder for records, checkpoints and models; without it nothing is kept
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Go on with what is in --out, if there is anything
+    #[arg(long, requires = "out")]
+    pub resume: bool,
     /// A value to take instead of the scenario's; may be given more than once
     #[arg(long, value_name = "SECTION.KEY=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
@@ -46,12 +52,6 @@ pub(crate) struct RunArgs {
     /// How q is chosen (by default as the scenario says)
     #[arg(long, value_name = "SCHEME")]
     pub scheme: Option<String>,
-    /// Folder for records, checkpoints and the model; without it nothing is kept
-    #[arg(long, value_name = "FOLDER")]
-    pub out: Option<PathBuf>,
-    /// Go on with the run in --out, if there is one
-    #[arg(long, requires = "out")]
-    pub resume: bool,
     #[command(flatten)]
     pub training: TrainingArgs,
 }
@@ -65,12 +65,6 @@ Examples:
 pub(crate) struct PilotArgs {
     /// Scenario file (TOML), or - for standard input
     pub scenario: PathBuf,
-    /// Folder for the pilots' records; without it nothing is kept
-    #[arg(long, value_name = "FOLDER")]
-    pub out: Option<PathBuf>,
-    /// Go on with the pilots in --out, if there are any
-    #[arg(long, requires = "out")]
-    pub resume: bool,
     #[command(flatten)]
     pub training: TrainingArgs,
 }
@@ -106,12 +100,6 @@ pub(crate) struct CompareArgs {
     /// Plan with the scenario's α and β, without pilots
     #[arg(long)]
     pub no_pilot: bool,
-    /// Folder for all runs; without it nothing is kept
-    #[arg(long, value_name = "FOLDER")]
-    pub out: Option<PathBuf>,
-    /// Go on with the comparison in --out, if there is one
-    #[arg(long, requires = "out")]
-    pub resume: bool,
     #[command(flatten)]
     pub training: TrainingArgs,
 }

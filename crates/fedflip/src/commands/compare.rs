@@ -76,7 +76,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     };
     watch::catch_interrupts(args.training.quiet);
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
-    let (threads, resume) = (threads(&args.training), args.resume);
+    let (threads, resume) = (threads(&args.training), args.training.resume);
     let found = with_crew(&setup.learner, threads, |crew| {
         let mut pilot = PilotJson {
             alpha: scenario.plan.constants.alpha(),
@@ -86,14 +86,14 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         let mut constants = scenario.plan.constants;
         // Baselines need none.
         if !args.no_pilot && !schemes.iter().all(|scheme| scheme.is_baseline()) {
-            let out = args.out.as_ref().map(|out| out.join("pilots"));
+            let out = args.training.out.as_ref().map(|out| out.join("pilots"));
             let pilots = Pilots { setup: &setup, scenario: &scenario, out: out.as_deref(), resume, threads };
             let Some(piloted) = pilots.run(crew)? else { return Ok(None) };
             let hours = Some(piloted.hours());
             constants = piloted.fit?.constants;
             pilot = PilotJson { alpha: constants.alpha(), beta: constants.beta(), hours };
         }
-        let out = args.out.as_ref().map(|out| out.join("runs"));
+        let out = args.training.out.as_ref().map(|out| out.join("runs"));
         let comparison = Comparison {
             setup: &setup,
             scenario: &scenario,
@@ -109,11 +109,11 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         Ok::<_, CliError>(entries.map(|entries| (pilot, entries)))
     })?;
     let Some((pilot, entries)) = found else {
-        super::stopped(args.out.is_some());
+        super::stopped(args.training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };
     let json = to_json(&scenario, pilot, &entries, args.seeds);
-    if let Some(out) = &args.out {
+    if let Some(out) = &args.training.out {
         let mut bytes = serde_json::to_vec_pretty(&json).map_err(std::io::Error::from)?;
         bytes.push(b'\n');
         atomic::write(&out.join("compare.json"), &bytes)?;

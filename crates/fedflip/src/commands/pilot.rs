@@ -34,10 +34,15 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     watch::catch_interrupts(args.training.quiet);
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let threads = threads(&args.training);
-    let pilots =
-        Pilots { setup: &setup, scenario: &scenario, out: args.out.as_deref(), resume: args.resume, threads };
+    let pilots = Pilots {
+        setup: &setup,
+        scenario: &scenario,
+        out: args.training.out.as_deref(),
+        resume: args.training.resume,
+        threads,
+    };
     let Some(piloted) = with_crew(&setup.learner, threads, |crew| pilots.run(crew))? else {
-        super::stopped(args.out.is_some());
+        super::stopped(args.training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };
     if !args.training.json {

@@ -41,21 +41,21 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
         setup: &setup,
         scenario: &scenario,
         planned: &planned,
-        out: args.out.as_deref(),
-        resume: args.resume,
+        out: args.training.out.as_deref(),
+        resume: args.training.resume,
         threads,
         title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
     };
     let done = with_crew(&setup.learner, threads, |crew| single.run(crew))?;
     if args.training.json {
-        let out = args.out.as_ref().map(|out| out.display().to_string());
+        let out = args.training.out.as_ref().map(|out| out.display().to_string());
         let Done { summary, detail, .. } = &done;
         print_json(
             output,
             &RunJson { summary, status: status(summary.end), detail: detail.as_deref(), out },
         )?;
     } else {
-        write_text(output, &scenario, &setup, &done, args.out.as_deref())?;
+        write_text(output, &scenario, &setup, &done, args.training.out.as_deref())?;
     }
     Ok(exit_status(&done.summary))
 }

@@ -52,14 +52,3 @@ pub(crate) fn short(name: &str) -> String {
         None => format!("{name:?}"),
     }
 }
-
-/// The most similar of some names, if any is similar enough to be meant.
-pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name = name.to_lowercase();
-    names
-        .into_iter()
-        .map(|known| (strsim::jaro_winkler(&name, known), known))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .map(|(_, known)| known)
-}

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
+use fedflip_fleet::{FleetError, nearest};
 use fedflip_learn::task::Task;
 
 use super::defaults;
 use super::entries::{Entry, HEADING};
-use super::error::{Place, Refusal, ScenarioError, nearest, short};
+use super::error::{Place, Refusal, ScenarioError, short};
 use super::keys::{self, Key, SECTIONS};
 use super::value::Given;
 use super::{FleetSource, Scenario};

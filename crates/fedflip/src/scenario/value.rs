@@ -4,11 +4,11 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use fedflip_fleet::OutOfRange;
 use fedflip_fleet::units::plain;
+use fedflip_fleet::{OutOfRange, nearest};
 use serde::{Serialize, Serializer};
 
-use super::error::{Refusal, nearest};
+use super::error::Refusal;
 
 /// What stands behind a key. Prints as TOML, floats with as few digits as read back to the same number.
 #[derive(Clone, Debug, PartialEq)]

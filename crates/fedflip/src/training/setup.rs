@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use fedflip_fleet::Fleet;
+use fedflip_fleet::{Fleet, csv_file};
 use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::SharingReport;
@@ -92,17 +92,9 @@ impl Setup {
         let mut csv = b"device,q,weight\n".to_vec();
         for (n, (q, weight)) in plan.q().iter().zip(plan.aggregation_weights()).enumerate() {
             // Memory takes whatever is written to it.
-            let _ = writeln!(csv, "{},{q},{weight}", quoted(self.fleet.name(n)));
+            let _ = csv_file::write_text(&mut csv, self.fleet.name(n));
+            let _ = writeln!(csv, ",{q},{weight}");
         }
         csv
-    }
-}
-
-/// A name as a field of CSV.
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.to_owned()
     }
 }

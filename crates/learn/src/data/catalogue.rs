@@ -212,9 +212,7 @@ impl FromStr for Name {
         if let Some(name) = Self::ALL.into_iter().find(|name| name.as_str() == text) {
             return Ok(name);
         }
-        let likeness = |name: &Self| strsim::jaro_winkler(name.as_str(), &text.to_lowercase());
-        let nearest = Self::ALL.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        Err(DataError::UnknownName { given: text.to_owned(), nearest: nearest.unwrap_or(Self::Mnist) })
+        Err(DataError::UnknownName { given: text.to_owned() })
     }
 }
 

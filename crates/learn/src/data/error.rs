@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use fedflip_fleet::nearest;
+
 use super::catalogue::Name;
 
 /// Why a data set cannot be had or read. The text names the file and what is wrong with it;
@@ -14,8 +16,6 @@ pub enum DataError {
     UnknownName {
         /// As given.
         given: String,
-        /// The known name that looks most like it.
-        nearest: Name,
     },
     /// The set is not in the data folder.
     #[error("{folder}: the data set {name} is not there")]
@@ -115,8 +115,10 @@ impl DataError {
     /// What to change.
     pub fn hint(&self) -> String {
         match self {
-            Self::UnknownName { nearest, .. } => {
-                format!("did you mean {nearest}? The sets are {}", Name::list())
+            Self::UnknownName { given } => {
+                let near = nearest(given, Name::ALL.map(Name::as_str));
+                let meant = near.map_or(String::new(), |near| format!("did you mean {near}? "));
+                format!("{meant}The sets are {}", Name::list())
             }
             Self::Absent { name, .. } => format!("get it first: fedflip data get {name}"),
             Self::Missing { .. } => {

@@ -1,5 +1,7 @@
 //! Why a task cannot be had.
 
+use fedflip_fleet::nearest;
+
 use crate::data::DataError;
 use crate::error::LearnError;
 use crate::partition::PartitionError;
@@ -37,10 +39,9 @@ impl TaskError {
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { name } => {
-                let near = Task::NAMES
-                    .into_iter()
-                    .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
-                format!("did you mean {}? The tasks are {}", near.unwrap_or_default(), Task::NAMES.join(", "))
+                let near = nearest(name, Task::NAMES);
+                let meant = near.map_or(String::new(), |near| format!("did you mean {near}? "));
+                format!("{meant}The tasks are {}", Task::NAMES.join(", "))
             }
             Self::NoRoles { .. } => "share by dirichlet or iid; only shakespeare-lstm has roles".to_owned(),
             Self::Data(error) => error.hint(),
