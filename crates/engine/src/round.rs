@@ -49,7 +49,7 @@ impl Spare {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Report {
     Awaited,
-    Arrived { train_loss: f64 },
+    Arrived { train_loss: f64, took_secs: [f64; 2] },
     Lost(&'static str),
 }
 
@@ -131,50 +131,47 @@ impl Engine<'_> {
         desk: &mut Desk,
     ) -> Result<Option<LearnError>, EngineError> {
         let Desk { aggregator, reports, .. } = desk;
-        let shares = &mut allocation.shares;
+        let shares = &allocation.shares;
         reports.clear();
         reports.resize(shares.len(), Report::Awaited);
         aggregator.begin(state.model.as_slice().len());
         let mut failed: Option<(usize, LearnError)> = None;
         let weights = self.plan.aggregation_weights();
+        let weight = |place: usize| weights[shares[place].device] as f32;
         while aggregator.settled() < shares.len() {
-            let event = world.next_event()?;
-            let Some(device) = event.device() else {
-                // The deadline: whoever is awaited still will not be.
-                let late = reports.iter_mut().enumerate().filter(|(_, report)| **report == Report::Awaited);
-                for (place, report) in late {
-                    *report = Report::Lost("deadline");
-                    let weight = |place: usize| weights[shares[place].device] as f32;
-                    aggregator.take(place, None, weight, |delta| world.recycle(delta));
+            let (device, report, delta) = match world.next_event()? {
+                Event::Update(Update { device, delta, train_loss, took_secs }) => {
+                    (device, Report::Arrived { train_loss, took_secs }, Some(delta))
                 }
-                continue;
-            };
-            // Whoever is not awaited (no longer, or never was) is not heard.
-            let Ok(place) = shares.binary_search_by_key(&device, |share| share.device) else { continue };
-            if reports[place] != Report::Awaited {
-                continue;
-            }
-            let delta = match event {
-                Event::Update(Update { delta, train_loss, took_secs, .. }) => {
-                    [shares[place].compute_secs, shares[place].upload_secs] = took_secs;
-                    reports[place] = Report::Arrived { train_loss };
-                    Some(delta)
-                }
-                Event::Failed { error, .. } => {
-                    reports[place] = Report::Lost("failed");
+                Event::Lost { device, reason } => (device, Report::Lost(reason), None),
+                Event::Failed { device, error } => {
                     if failed.as_ref().is_none_or(|(other, _)| device < *other) {
                         failed = Some((device, error));
                     }
-                    None
+                    (device, Report::Lost("failed"), None)
                 }
-                Event::Lost { reason, .. } => {
-                    reports[place] = Report::Lost(reason);
-                    None
+                Event::Deadline => {
+                    // Whoever is awaited still will not be heard.
+                    let late =
+                        reports.iter_mut().enumerate().filter(|(_, report)| **report == Report::Awaited);
+                    for (place, report) in late {
+                        *report = Report::Lost("deadline");
+                        aggregator.take(place, None, weight, |delta| world.recycle(delta));
+                    }
+                    continue;
                 }
-                Event::Deadline => None,
             };
-            let weight = |place: usize| weights[shares[place].device] as f32;
-            aggregator.take(place, delta, weight, |delta| world.recycle(delta));
+            // Whoever is not awaited (no longer, or never was) is not heard.
+            let Ok(place) = shares.binary_search_by_key(&device, |share| share.device) else { continue };
+            if reports[place] == Report::Awaited {
+                reports[place] = report;
+                aggregator.take(place, delta, weight, |delta| world.recycle(delta));
+            }
+        }
+        for (share, report) in allocation.shares.iter_mut().zip(reports) {
+            if let Report::Arrived { took_secs, .. } = report {
+                [share.compute_secs, share.upload_secs] = *took_secs;
+            }
         }
         Ok(failed.map(|(_, error)| error))
     }
@@ -189,7 +186,7 @@ impl Engine<'_> {
         let shares = &allocation.shares;
         let losses = || {
             desk.reports.iter().filter_map(|report| match report {
-                Report::Arrived { train_loss } => Some(*train_loss),
+                Report::Arrived { train_loss, .. } => Some(*train_loss),
                 _ => None,
             })
         };
@@ -218,16 +215,6 @@ impl Engine<'_> {
             train_loss: (reported > 0).then(|| losses().sum::<f64>() / reported as f64),
             loss: None,
             accuracy: None,
-        }
-    }
-}
-
-impl Event {
-    fn device(&self) -> Option<usize> {
-        match self {
-            Self::Update(update) => Some(update.device),
-            Self::Lost { device, .. } | Self::Failed { device, .. } => Some(*device),
-            Self::Deadline => None,
         }
     }
 }

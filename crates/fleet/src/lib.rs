@@ -9,7 +9,7 @@
 //! - [`units`]: seconds, Mbit, Mbit/s, GFLOP and probabilities as types that check their range.
 //! - [`fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one.
 //! - [`names`]: a million device names in one string.
-//! - [`nearest`]: the name that somebody may have meant.
+//! - [`mod@nearest`]: the name that somebody may have meant.
 //! - [`csv_file`]: fleets as CSV, with refusals that name file, line, column and value.
 //! - `csv_lines`: lines of fields, with the right line number and bounded memory.
 //! - [`profile`]: the paper's five device types and how a fleet is made from them.

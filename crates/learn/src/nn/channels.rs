@@ -6,7 +6,7 @@
 
 use pulp::NullaryFnOnce;
 
-use crate::nn::groups::{LANES, add, add_product, load, run, store};
+use crate::nn::groups::{LANES, add, add_product, each_group, load, run, store};
 use crate::real::Real;
 
 /// Rows that are summed in registers before the sums go back to memory; few enough that the rows of the
@@ -114,14 +114,8 @@ impl<T: Real> NullaryFnOnce for Sums<'_, T> {
     #[inline(always)]
     fn call(mut self) {
         let channels = self.sum.len();
-        let whole = channels - channels % LANES;
         for rows in self.x.chunks(ROWS * channels) {
-            for at in (0..whole).step_by(LANES) {
-                self.group::<LANES>(rows, at);
-            }
-            for at in whole..channels {
-                self.group::<1>(rows, at);
-            }
+            each_group!(channels, |at, N| self.group::<N>(rows, at));
         }
     }
 }
@@ -153,14 +147,8 @@ impl<T: Real, const RELU: bool> NullaryFnOnce for Apply<'_, T, RELU> {
     #[inline(always)]
     fn call(self) {
         let channels = self.affine.scale.len();
-        let whole = channels - channels % LANES;
         for (x, y) in self.x.chunks_exact(channels).zip(self.y.chunks_exact_mut(channels)) {
-            for at in (0..whole).step_by(LANES) {
-                Self::group::<LANES>(self.affine, x, y, at);
-            }
-            for at in whole..channels {
-                Self::group::<1>(self.affine, x, y, at);
-            }
+            each_group!(channels, |at, N| Self::group::<N>(self.affine, x, y, at));
         }
     }
 }
@@ -197,14 +185,8 @@ impl<T: Real, const RELU: bool> NullaryFnOnce for GradSums<'_, T, RELU> {
     #[inline(always)]
     fn call(mut self) {
         let channels = self.sum.len();
-        let whole = channels - channels % LANES;
         for (rows, grads) in self.x.chunks(ROWS * channels).zip(self.grad.chunks(ROWS * channels)) {
-            for at in (0..whole).step_by(LANES) {
-                self.group::<LANES>(rows, grads, at);
-            }
-            for at in whole..channels {
-                self.group::<1>(rows, grads, at);
-            }
+            each_group!(channels, |at, N| self.group::<N>(rows, grads, at));
         }
     }
 }
@@ -237,14 +219,8 @@ impl<T: Real, const RELU: bool> NullaryFnOnce for ApplyGrad<'_, T, RELU> {
     #[inline(always)]
     fn call(mut self) {
         let channels = self.affine.scale.len();
-        let whole = channels - channels % LANES;
         for row in (0..self.x.len()).step_by(channels) {
-            for at in (0..whole).step_by(LANES) {
-                self.group::<LANES>(row, at);
-            }
-            for at in whole..channels {
-                self.group::<1>(row, at);
-            }
+            each_group!(channels, |at, N| self.group::<N>(row, at));
         }
     }
 }

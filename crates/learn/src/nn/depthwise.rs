@@ -2,7 +2,7 @@
 
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
 use crate::nn::depthwise_kernels::{Convolve, Scatter, Shape, TAPS, WeightGrad};
-use crate::nn::groups::run;
+use crate::nn::groups::run_in_groups;
 use crate::real::Real;
 
 /// Takes and gives [height, width, channels] per sample; stride 1 or 2, padding 1, no bias. `weight` is
@@ -80,7 +80,7 @@ impl<T: Real> Layer<T> for Depthwise {
         let inputs = pass.input.chunks_exact(Layer::<T>::input_len(self));
         let outputs = pass.output.chunks_exact_mut(Layer::<T>::output_len(self));
         for (input, output) in inputs.zip(outputs) {
-            run(Convolve { shape, weights, flipped, zeros, input, output });
+            run_in_groups(Convolve { shape, weights, flipped, zeros, input, output });
         }
     }
 
@@ -97,7 +97,7 @@ impl<T: Real> Layer<T> for Depthwise {
             let output_grad = &pass.output_grad[sample * output_len..][..output_len];
             // Sample by sample, because a single sum of tens of thousands of terms would lose digits.
             sample_grad.fill(T::ZERO);
-            run(WeightGrad { shape, zeros, input, output_grad, weights_grad: sample_grad });
+            run_in_groups(WeightGrad { shape, zeros, input, output_grad, weights_grad: sample_grad });
             weights_grad.iter_mut().zip(&*sample_grad).for_each(|(sum, &grad)| *sum += grad);
             if pass.input_grad.is_empty() {
                 continue;
@@ -105,10 +105,10 @@ impl<T: Real> Layer<T> for Depthwise {
             let input_grad = &mut pass.input_grad[sample * input_len..][..input_len];
             if self.stride == 1 {
                 let (input, output) = (output_grad, input_grad);
-                run(Convolve { shape, weights, flipped: true, zeros, input, output });
+                run_in_groups(Convolve { shape, weights, flipped: true, zeros, input, output });
             } else {
                 input_grad.fill(T::ZERO);
-                run(Scatter { shape, weights, output_grad, input_grad });
+                run_in_groups(Scatter { shape, weights, output_grad, input_grad });
             }
         }
         for (channel, own) in pass.params_grad.chunks_exact_mut(TAPS).enumerate() {

@@ -4,9 +4,7 @@
 //! (or, for their gradient, nine sums) in registers. Rows beyond the edge are a row of zeros, pixels
 //! beyond the edge are left out. Channels that do not come in whole groups go one by one: right, but slow.
 
-use pulp::NullaryFnOnce;
-
-use crate::nn::groups::{LANES, add, add_product};
+use crate::nn::groups::{InGroups, add, add_product};
 use crate::real::Real;
 
 /// Weights per channel.
@@ -74,7 +72,11 @@ fn around<T: Real, const N: usize>(
     sum
 }
 
-impl<T: Real> Convolve<'_, T> {
+impl<T: Real> InGroups for Convolve<'_, T> {
+    fn channels(&self) -> usize {
+        self.shape.channels
+    }
+
     #[inline(always)]
     fn groups_of<const N: usize>(self) {
         let Self { shape, weights, flipped, zeros, input, output } = self;
@@ -100,19 +102,6 @@ impl<T: Real> Convolve<'_, T> {
                     };
                 }
             }
-        }
-    }
-}
-
-impl<T: Real> NullaryFnOnce for Convolve<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        if self.shape.channels.is_multiple_of(LANES) {
-            self.groups_of::<LANES>();
-        } else {
-            self.groups_of::<1>();
         }
     }
 }
@@ -146,7 +135,11 @@ fn add_around<T: Real, const N: usize>(
     }
 }
 
-impl<T: Real> WeightGrad<'_, T> {
+impl<T: Real> InGroups for WeightGrad<'_, T> {
+    fn channels(&self) -> usize {
+        self.shape.channels
+    }
+
     #[inline(always)]
     fn groups_of<const N: usize>(self) {
         let Self { shape, zeros, input, output_grad, weights_grad } = self;
@@ -175,19 +168,6 @@ impl<T: Real> WeightGrad<'_, T> {
     }
 }
 
-impl<T: Real> NullaryFnOnce for WeightGrad<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        if self.shape.channels.is_multiple_of(LANES) {
-            self.groups_of::<LANES>();
-        } else {
-            self.groups_of::<1>();
-        }
-    }
-}
-
 /// One sample, stride 2: adds ∂loss/∂input, pixel by pixel of the output.
 pub(crate) struct Scatter<'a, T> {
     pub(crate) shape: Shape,
@@ -196,7 +176,11 @@ pub(crate) struct Scatter<'a, T> {
     pub(crate) input_grad: &'a mut [T],
 }
 
-impl<T: Real> Scatter<'_, T> {
+impl<T: Real> InGroups for Scatter<'_, T> {
+    fn channels(&self) -> usize {
+        self.shape.channels
+    }
+
     #[inline(always)]
     fn groups_of<const N: usize>(self) {
         let Self { shape, weights, output_grad, input_grad } = self;
@@ -219,19 +203,6 @@ impl<T: Real> Scatter<'_, T> {
                     }
                 }
             }
-        }
-    }
-}
-
-impl<T: Real> NullaryFnOnce for Scatter<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        if self.shape.channels.is_multiple_of(LANES) {
-            self.groups_of::<LANES>();
-        } else {
-            self.groups_of::<1>();
         }
     }
 }

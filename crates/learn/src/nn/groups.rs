@@ -20,6 +20,55 @@ pub(crate) fn run<K: NullaryFnOnce>(kernel: K) -> K::Output {
     Arch::new().dispatch(kernel)
 }
 
+/// A kernel over channels that lie next to each other, all in groups of one size.
+pub(crate) trait InGroups: Sized {
+    /// How many channels there are.
+    fn channels(&self) -> usize;
+    /// The kernel with `N` channels in a group, which divides their number. To be inlined, as everything.
+    fn groups_of<const N: usize>(self);
+}
+
+/// Runs such a kernel: groups that fill a register where the channels allow it, single ones otherwise.
+pub(crate) fn run_in_groups<K: InGroups>(kernel: K) {
+    run(Whole(kernel));
+}
+
+struct Whole<K>(K);
+
+impl<K: InGroups> NullaryFnOnce for Whole<K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        if self.0.channels().is_multiple_of(LANES) {
+            self.0.groups_of::<LANES>();
+        } else {
+            self.0.groups_of::<1>();
+        }
+    }
+}
+
+/// Calls `group` for places 0 to `count`: `LANES` at a time, and the last ones by themselves.
+macro_rules! each_group {
+    ($count:expr, |$at:ident, $n:ident| $group:expr) => {{
+        let count = $count;
+        let whole = count - count % LANES;
+        {
+            const $n: usize = LANES;
+            for $at in (0..whole).step_by(LANES) {
+                $group;
+            }
+        }
+        {
+            const $n: usize = 1;
+            for $at in whole..count {
+                $group;
+            }
+        }
+    }};
+}
+pub(crate) use each_group;
+
 /// `from[at..at + N]`.
 #[inline(always)]
 pub(crate) fn load<T: Real, const N: usize>(from: &[T], at: usize) -> [T; N] {

@@ -8,7 +8,7 @@
 
 use pulp::NullaryFnOnce;
 
-use crate::nn::groups::{LANES, add_product, load, run, store};
+use crate::nn::groups::{LANES, add_product, each_group, load, run, store};
 use crate::nn::runs::{Lines, Taps};
 use crate::nn::transpose::transpose;
 use crate::nn::vectors::Lanes;
@@ -244,13 +244,7 @@ impl<T: Real> NullaryFnOnce for WeightToFrequencies<'_, T> {
 
     #[inline(always)]
     fn call(mut self) {
-        let groups = self.pairs / LANES;
-        for group in 0..groups {
-            self.pairs_from::<LANES>(group * LANES);
-        }
-        for pair in groups * LANES..self.pairs {
-            self.pairs_from::<1>(pair);
-        }
+        each_group!(self.pairs, |pair, N| self.pairs_from::<N>(pair));
     }
 }
 
@@ -295,13 +289,7 @@ impl<T: Real> NullaryFnOnce for WeightFromFrequencies<'_, T> {
 
     #[inline(always)]
     fn call(mut self) {
-        let groups = self.pairs / LANES;
-        for group in 0..groups {
-            self.pairs_from::<LANES>(group * LANES);
-        }
-        for pair in groups * LANES..self.pairs {
-            self.pairs_from::<1>(pair);
-        }
+        each_group!(self.pairs, |pair, N| self.pairs_from::<N>(pair));
     }
 }
 

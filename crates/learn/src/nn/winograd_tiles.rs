@@ -212,6 +212,28 @@ fn store<T: Lanes, S: Simd, const SHORT: bool>(
     }
 }
 
+/// What is done to a tile, some of its samples (or channels) at a time.
+trait Transform<T: Lanes> {
+    /// One vector of them, or the rest that fills none. To be inlined, as everything here.
+    fn vectors<S: Simd, const SHORT: bool>(&mut self, simd: S, outer: usize, inner: usize);
+}
+
+/// Goes through all of a tile.
+#[inline(always)]
+fn walk<T: Lanes, S: Simd>(tile: Tile, simd: S, transform: &mut impl Transform<T>) {
+    let lanes = T::lanes::<S>();
+    for outer in 0..tile.outer {
+        let mut inner = 0;
+        while inner + lanes <= tile.inner {
+            transform.vectors::<S, false>(simd, outer, inner);
+            inner += lanes;
+        }
+        if inner < tile.inner {
+            transform.vectors::<S, true>(simd, outer, inner);
+        }
+    }
+}
+
 struct ToFrequencies<'a, T, M, const I: usize> {
     tile: Tile,
     pixels: &'a [T],
@@ -224,21 +246,11 @@ impl<T: Lanes, M: Map<I, POINTS>, const I: usize> WithSimd for ToFrequencies<'_,
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let lanes = T::lanes::<S>();
-        for outer in 0..self.tile.outer {
-            let mut inner = 0;
-            while inner + lanes <= self.tile.inner {
-                self.vectors::<S, false>(simd, outer, inner);
-                inner += lanes;
-            }
-            if inner < self.tile.inner {
-                self.vectors::<S, true>(simd, outer, inner);
-            }
-        }
+        walk(self.tile, simd, &mut self);
     }
 }
 
-impl<T: Lanes, M: Map<I, POINTS>, const I: usize> ToFrequencies<'_, T, M, I> {
+impl<T: Lanes, M: Map<I, POINTS>, const I: usize> Transform<T> for ToFrequencies<'_, T, M, I> {
     #[inline(always)]
     fn vectors<S: Simd, const SHORT: bool>(&mut self, simd: S, outer: usize, inner: usize) {
         let tile = self.tile;
@@ -281,21 +293,11 @@ impl<T: Lanes, M: Map<POINTS, O>, const O: usize> WithSimd for ToPixels<'_, T, M
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let lanes = T::lanes::<S>();
-        for outer in 0..self.tile.outer {
-            let mut inner = 0;
-            while inner + lanes <= self.tile.inner {
-                self.vectors::<S, false>(simd, outer, inner);
-                inner += lanes;
-            }
-            if inner < self.tile.inner {
-                self.vectors::<S, true>(simd, outer, inner);
-            }
-        }
+        walk(self.tile, simd, &mut self);
     }
 }
 
-impl<T: Lanes, M: Map<POINTS, O>, const O: usize> ToPixels<'_, T, M, O> {
+impl<T: Lanes, M: Map<POINTS, O>, const O: usize> Transform<T> for ToPixels<'_, T, M, O> {
     #[inline(always)]
     fn vectors<S: Simd, const SHORT: bool>(&mut self, simd: S, outer: usize, inner: usize) {
         let tile = self.tile;
