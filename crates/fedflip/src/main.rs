@@ -8,7 +8,7 @@
 //! - `training`: running scenarios: what `run`, `pilot` and `compare` share.
 //! - `commands`: one file a command: settings in, text or JSON out.
 //! - `progress`: a word on what takes long, on a terminal.
-//! - `render`: tables, numbers and histograms for people.
+//! - `render`: tables and histograms for people.
 //! - `error`: refusals with a hint, and exit codes.
 //!
 //! This crate is the only one that prints and looks at the clock.

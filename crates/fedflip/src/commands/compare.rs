@@ -14,6 +14,7 @@ use crate::error::{CliError, ExitStatus};
 use crate::render::{Table, duration, percent, significant};
 use crate::scenario::Scenario;
 use crate::training::comparison::{Comparison, Entry, Spread, best_hours};
+use crate::training::follow::Followers;
 use crate::training::pilots::Pilots;
 use crate::training::setup::Setup;
 use crate::training::{overrides, threads, watch};
@@ -75,6 +76,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         None => Scenario::embedded(&overrides)?,
     };
     watch::catch_interrupts(args.training.quiet);
+    let mut followers = Followers::default();
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let (threads, resume) = (threads(&args.training), args.training.resume);
     let found = with_crew(&setup.learner, threads, |crew| {
@@ -88,7 +90,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         if !args.no_pilot && !schemes.iter().all(|scheme| scheme.is_baseline()) {
             let out = args.training.out.as_ref().map(|out| out.join("pilots"));
             let pilots = Pilots { setup: &setup, scenario: &scenario, out: out.as_deref(), resume, threads };
-            let Some(piloted) = pilots.run(crew)? else { return Ok(None) };
+            let Some(piloted) = pilots.run(crew, &mut followers)? else { return Ok(None) };
             let hours = Some(piloted.hours());
             constants = piloted.fit?.constants;
             pilot = PilotJson { alpha: constants.alpha(), beta: constants.beta(), hours };
@@ -105,7 +107,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
             resume,
             threads,
         };
-        let entries = comparison.run(crew)?;
+        let entries = comparison.run(crew, &mut followers)?;
         Ok::<_, CliError>(entries.map(|entries| (pilot, entries)))
     })?;
     let Some((pilot, entries)) = found else {

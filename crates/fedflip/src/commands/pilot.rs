@@ -13,6 +13,7 @@ use crate::args::PilotArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{Table, duration, significant};
 use crate::scenario::Scenario;
+use crate::training::follow::Followers;
 use crate::training::pilots::Pilots;
 use crate::training::setup::Setup;
 use crate::training::{overrides, threads, watch};
@@ -32,6 +33,7 @@ struct PilotJson<'a> {
 pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let scenario = Scenario::read(&args.scenario, &overrides(&args.training, None))?;
     watch::catch_interrupts(args.training.quiet);
+    let mut followers = Followers::default();
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let threads = threads(&args.training);
     let pilots = Pilots {
@@ -41,7 +43,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         resume: args.training.resume,
         threads,
     };
-    let Some(piloted) = with_crew(&setup.learner, threads, |crew| pilots.run(crew))? else {
+    let Some(piloted) = with_crew(&setup.learner, threads, |crew| pilots.run(crew, &mut followers))? else {
         super::stopped(args.training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };

@@ -14,6 +14,7 @@ use crate::args::RunArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{count, duration, percent, significant};
 use crate::scenario::Scenario;
+use crate::training::follow::Followers;
 use crate::training::setup::Setup;
 use crate::training::single::{Done, Single};
 use crate::training::{overrides, threads, watch};
@@ -34,6 +35,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let overrides = overrides(&args.training, args.scheme.as_deref());
     let scenario = Scenario::read(&args.scenario, &overrides)?;
     watch::catch_interrupts(args.training.quiet);
+    let mut followers = Followers::default();
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let planned = setup.plan(&scenario, scenario.plan.scheme, scenario.plan.constants)?;
     let threads = threads(&args.training);
@@ -46,7 +48,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
         threads,
         title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
     };
-    let done = with_crew(&setup.learner, threads, |crew| single.run(crew))?;
+    let done = with_crew(&setup.learner, threads, |crew| single.run(crew, &mut followers))?;
     if args.training.json {
         let out = args.training.out.as_ref().map(|out| out.display().to_string());
         let Done { summary, detail, .. } = &done;

@@ -7,6 +7,7 @@ use fedflip_plan::{Constants, PlanError, Scheme};
 use fedflip_record::{EndReason, Summary};
 use fedflip_sim::Crew;
 
+use super::follow::Followers;
 use super::seed_after;
 use super::setup::Setup;
 use super::single::Single;
@@ -98,7 +99,11 @@ pub(crate) fn best_hours(entries: &[Entry]) -> Option<f64> {
 impl Comparison<'_> {
     /// Runs everything, scheme after scheme; none if it was interrupted. What a run may take depends on the
     /// schemes before it alone, so a comparison that goes on comes out the same.
-    pub(crate) fn run(&self, crew: &mut Crew<'_, SgdLearner>) -> Result<Option<Vec<Entry>>, CliError> {
+    pub(crate) fn run(
+        &self,
+        crew: &mut Crew<'_, SgdLearner>,
+        followers: &mut Followers,
+    ) -> Result<Option<Vec<Entry>>, CliError> {
         let mut entries = Vec::new();
         for (place, &scheme) in self.schemes.iter().enumerate() {
             let planned = match self.setup.plan(self.scenario, scheme, self.constants) {
@@ -131,7 +136,7 @@ impl Comparison<'_> {
                     threads: self.threads,
                     title: &format!("{done}/{all} {name}"),
                 };
-                let summary = single.run(crew)?.summary;
+                let summary = single.run(crew, followers)?.summary;
                 if summary.end.is_none() {
                     return Ok(None);
                 }

@@ -5,6 +5,7 @@
 //! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them.
 //! - [`single`]: one run, in a folder or in memory.
 //! - [`watch`]: whoever watches it: records, checkpoints, the bar, Ctrl-C, the clock on the wall.
+//! - [`follow`]: those who follow runs beside that.
 //! - [`eta`]: how long it may still take.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed.
@@ -12,6 +13,7 @@
 
 pub(crate) mod comparison;
 pub(crate) mod eta;
+pub(crate) mod follow;
 pub(crate) mod host;
 pub(crate) mod pilots;
 pub(crate) mod setup;

@@ -7,6 +7,7 @@ use fedflip_plan::{Pilot, PilotFit, PlanError, Scheme, constants};
 use fedflip_record::Summary;
 use fedflip_sim::Crew;
 
+use super::follow::Followers;
 use super::seed_after;
 use super::setup::Setup;
 use super::single::Single;
@@ -48,7 +49,11 @@ impl Piloted {
 
 impl Pilots<'_> {
     /// Runs them all; none if it was interrupted.
-    pub(crate) fn run(&self, crew: &mut Crew<'_, SgdLearner>) -> Result<Option<Piloted>, CliError> {
+    pub(crate) fn run(
+        &self,
+        crew: &mut Crew<'_, SgdLearner>,
+        followers: &mut Followers,
+    ) -> Result<Option<Piloted>, CliError> {
         let (mut runs, mut points) = (Vec::new(), Vec::new());
         for number in 0..self.scenario.pilot.seeds {
             for scheme in SCHEMES {
@@ -65,7 +70,7 @@ impl Pilots<'_> {
                     threads: self.threads,
                     title: &format!("pilot {name}"),
                 };
-                let done = single.run(crew)?;
+                let done = single.run(crew, followers)?;
                 if done.summary.end.is_none() || interrupted() {
                     return Ok(None);
                 }

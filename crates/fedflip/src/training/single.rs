@@ -11,6 +11,7 @@ use fedflip_record::reader;
 use fedflip_record::{Header, RunFolder, Start, Summary};
 use fedflip_sim::{Conditions, Crew, SimWorld};
 
+use super::follow::{Began, Followers};
 use super::host;
 use super::setup::{Planned, Setup};
 use super::watch::{Keep, Watch};
@@ -43,7 +44,11 @@ pub(crate) struct Done {
 }
 
 impl Single<'_> {
-    pub(crate) fn run(&self, crew: &mut Crew<'_, SgdLearner>) -> Result<Done, CliError> {
+    pub(crate) fn run(
+        &self,
+        crew: &mut Crew<'_, SgdLearner>,
+        followers: &mut Followers,
+    ) -> Result<Done, CliError> {
         let Self { setup, scenario, planned, .. } = *self;
         let header = setup.header(scenario, planned);
         let (keep, start) = match self.out {
@@ -85,7 +90,8 @@ impl Single<'_> {
             Keep::Folder(folder) => Some(host::Session::begin(folder.path(), self.threads, from)?),
             Keep::Memory(_) => None,
         };
-        let mut watch = Watch::new(keep, self.title, &state)
+        self.begin(followers, &header, from)?;
+        let mut watch = Watch::new(keep, followers, self.title, &state)
             .with_target(header.target_accuracy)
             .with_checkpoints(scenario.record.checkpoint.get())
             .with_real_hours_max(scenario.stop.real_hours_max);
@@ -97,7 +103,9 @@ impl Single<'_> {
         };
         let detail = end.as_ref().and_then(|end| end.detail.clone());
         let real = watch.real();
-        let summary = match watch.into_keep() {
+        let keep = watch.into_keep();
+        followers.end(end.as_ref())?;
+        let summary = match keep {
             Keep::Folder(mut folder) => {
                 let path = folder.path().to_owned();
                 folder.checkpoint(state.checkpoint())?;
@@ -116,6 +124,24 @@ impl Single<'_> {
             }
         };
         Ok(Done { summary, detail, was_over: false })
+    }
+
+    fn begin(&self, followers: &mut Followers, header: &Header, rounds: u64) -> Result<(), CliError> {
+        let past = match self.out {
+            Some(folder) if rounds > 0 && !followers.is_empty() => {
+                reader::read(&folder.join(RECORDS))?.rounds
+            }
+            _ => Vec::new(),
+        };
+        followers.begin(&Began {
+            title: self.title,
+            header,
+            fleet: &self.setup.fleet,
+            plan: &self.planned.plan,
+            folder: self.out,
+            past: &past,
+        })?;
+        Ok(())
     }
 
     /// What the run's folder starts with.

@@ -9,6 +9,7 @@ use fedflip_record::{RecordError, Round, RunFolder, Summary};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::eta::Eta;
+use super::follow::Followers;
 use crate::render::{duration, percent};
 
 /// Set by Ctrl-C and SIGTERM: the run stops after its round and can go on later.
@@ -49,8 +50,9 @@ pub(crate) enum Keep {
 }
 
 /// Watches one run.
-pub(crate) struct Watch {
+pub(crate) struct Watch<'a> {
     keep: Keep,
+    followers: &'a mut Followers,
     bar: ProgressBar,
     title: String,
     /// The last evaluation.
@@ -66,8 +68,8 @@ pub(crate) struct Watch {
     checkpointed: Instant,
 }
 
-impl Watch {
-    pub(crate) fn new(keep: Keep, title: &str, state: &State) -> Self {
+impl<'a> Watch<'a> {
+    pub(crate) fn new(keep: Keep, followers: &'a mut Followers, title: &str, state: &State) -> Self {
         let quiet = QUIET.load(Ordering::Relaxed);
         let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
         // A wide message is cut at the terminal's edge.
@@ -77,6 +79,7 @@ impl Watch {
         let started = now();
         Self {
             keep,
+            followers,
             bar,
             title: title.to_owned(),
             evaluated: state.evaluated,
@@ -134,12 +137,13 @@ impl Watch {
     }
 }
 
-impl Sink for Watch {
+impl Sink for Watch<'_> {
     fn round(&mut self, record: Round, state: &State) -> Result<Control, RecordError> {
         if let (Some(loss), Some(accuracy)) = (record.loss, record.accuracy) {
             self.eta.evaluated(record.round, accuracy);
             self.evaluated = Some(Metrics { loss, accuracy });
         }
+        self.followers.round(&record)?;
         match &mut self.keep {
             Keep::Folder(folder) => folder.append(record)?,
             Keep::Memory(summary) => summary.add(&record),

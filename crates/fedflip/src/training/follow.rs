@@ -1,0 +1,54 @@
+//! Those who follow runs as they go, beside the records and the bar: a dashboard, TensorBoard.
+
+use std::path::Path;
+
+use fedflip_fleet::Fleet;
+use fedflip_plan::Plan;
+use fedflip_record::{End, Header, RecordError, Round};
+
+/// A run that begins, or goes on.
+pub(crate) struct Began<'a> {
+    /// Such as `3/24 exact-seed1`.
+    pub title: &'a str,
+    pub header: &'a Header,
+    pub fleet: &'a Fleet,
+    pub plan: &'a Plan,
+    /// The run's folder, if it is kept.
+    pub folder: Option<&'a Path>,
+    /// Rounds that an earlier session recorded.
+    pub past: &'a [Round],
+}
+
+/// Follows one run after another.
+pub(crate) trait Follower {
+    /// A run begins; the one before it is over.
+    fn begin(&mut self, run: &Began<'_>) -> Result<(), RecordError>;
+
+    /// One more round. Called thousands of times a second where nothing is trained: it must not wait.
+    fn round(&mut self, round: &Round) -> Result<(), RecordError>;
+
+    /// The run is over; none if it was interrupted and can go on.
+    fn end(&mut self, end: Option<&End>) -> Result<(), RecordError>;
+}
+
+/// All who follow.
+#[derive(Default)]
+pub(crate) struct Followers(Vec<Box<dyn Follower>>);
+
+impl Followers {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn begin(&mut self, run: &Began<'_>) -> Result<(), RecordError> {
+        self.0.iter_mut().try_for_each(|follower| follower.begin(run))
+    }
+
+    pub(crate) fn round(&mut self, round: &Round) -> Result<(), RecordError> {
+        self.0.iter_mut().try_for_each(|follower| follower.round(round))
+    }
+
+    pub(crate) fn end(&mut self, end: Option<&End>) -> Result<(), RecordError> {
+        self.0.iter_mut().try_for_each(|follower| follower.end(end))
+    }
+}

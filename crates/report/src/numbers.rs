@@ -1,0 +1,102 @@
+//! Numbers for people: as few digits as say it, with units.
+
+/// A number with about `digits` significant digits, thin enough for a table.
+pub fn significant(value: f64, digits: usize) -> String {
+    // Counts stay counts.
+    if value.fract() == 0.0 && value.abs() < 1e9 {
+        return format!("{value:.0}");
+    }
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    // Of the rounded value: 0.9999 to three digits is 1.00, not 1.000.
+    let rounded: f64 = format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value);
+    let magnitude = rounded.abs().log10().floor() as i32;
+    if !(-4..=9).contains(&magnitude) {
+        return format!("{value:.*e}", digits.saturating_sub(1));
+    }
+    let decimals = (digits as i32 - 1 - magnitude).max(0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// Seconds in a unit that a person would choose.
+pub fn duration(secs: f64) -> String {
+    let (value, unit) = match secs {
+        s if !s.is_finite() => return "–".to_owned(),
+        0.0 => (0.0, "s"),
+        s if s < 1e-3 => (s * 1e6, "µs"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s if s < 300.0 => (s, "s"),
+        s if s < 3.0 * 3600.0 => (s / 60.0, "min"),
+        s => (s / 3600.0, "h"),
+    };
+    format!("{} {unit}", significant(value, 3))
+}
+
+/// A share as a percentage.
+pub fn percent(share: f64) -> String {
+    format!("{} %", significant(100.0 * share, 3))
+}
+
+/// A count with its digits in groups of three.
+pub fn count(count: usize) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 device`, `1,000 devices`.
+pub fn devices(number: usize) -> String {
+    format!("{} {}", count(number), if number == 1 { "device" } else { "devices" })
+}
+
+/// A device's type: its name without the number at the end.
+pub fn type_of(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let stem = stem.trim_end_matches(['-', '_', ' ', '.', '#']);
+    if stem.is_empty() { name } else { stem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let cases = [
+            (0.0, "0"),
+            (1234.5678, "1235"),
+            (0.012345, "0.0123"),
+            (0.999_99, "1.00"),
+            (1e-9, "1.00e-9"),
+            (3e12, "3.00e12"),
+            (f64::INFINITY, "–"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(significant(value, 3), expected);
+        }
+        assert_eq!(duration(0.000_012_3), "12.3 µs");
+        assert_eq!(duration(7200.0), "120 min");
+        assert_eq!(duration(36_000.0), "10 h");
+        assert_eq!(percent(0.0123), "1.23 %");
+    }
+
+    #[test]
+    fn counts_have_groups() {
+        assert_eq!((devices(1), devices(1_234_567)), ("1 device".to_owned(), "1,234,567 devices".to_owned()));
+        assert_eq!(count(100), "100");
+    }
+
+    #[test]
+    fn types_are_names_without_numbers() {
+        assert_eq!(type_of("xiaomi-12s-07"), "xiaomi-12s");
+        assert_eq!(type_of("phone"), "phone");
+        assert_eq!(type_of("42"), "42");
+    }
+}
