@@ -74,8 +74,9 @@ fn no_header(path: &Path) -> RecordError {
     RecordError::BadLine { path: path.display().to_string(), line: 1, problem }
 }
 
-/// All lines, in an order that makes sense.
-fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> {
+/// Hands over all lines, in an order that makes sense, up to the first one that does not: what was handed over
+/// before a refusal is good.
+pub fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> {
     let (mut rounds, mut ended) = (0, false);
     each_line(path, |number, line| {
         let refuse = |problem: String| {

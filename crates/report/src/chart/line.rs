@@ -1,0 +1,133 @@
+//! Curves with bands over time, and a line at the target.
+
+use super::canvas::{Anchor, Canvas, Shape};
+use super::figure::Figure;
+use super::frame::Frame;
+use super::legend::{self, Entry, Sign};
+use super::palette::Look;
+use super::scale::time_unit;
+use crate::curve::CurvePoint;
+
+/// A curve.
+pub(crate) struct Curve<'a> {
+    pub scheme: &'a str,
+    pub points: Vec<CurvePoint>,
+    /// Whether every seed got to where it was to go.
+    pub reached: bool,
+}
+
+/// A chart of curves over virtual time.
+pub(crate) struct LineChart<'a> {
+    pub name: &'a str,
+    pub title: &'a str,
+    pub caption: &'a str,
+    pub y_title: &'a str,
+    /// What values are multiplied by, such as 100 for per cent.
+    pub y_factor: f64,
+    pub y_range: (f64, f64),
+    pub target: Option<f64>,
+    pub curves: Vec<Curve<'a>>,
+}
+
+const SIZE: (f64, f64) = (760.0, 430.0);
+
+/// A figure may end before the longest curve if most curves are shorter than this part of it.
+const CUT: f64 = 0.25;
+
+impl LineChart<'_> {
+    pub(crate) fn draw(&self) -> Figure {
+        let end = self.end_secs();
+        let (unit, unit_secs) = time_unit(end);
+        let entries: Vec<Entry> = self
+            .curves
+            .iter()
+            .map(|curve| Entry {
+                text: curve.scheme.to_owned(),
+                sign: Sign::Line(Look::of_scheme(curve.scheme).line_class()),
+            })
+            .collect();
+        let legend_px = legend::height_px(&entries, SIZE.0 - 72.0);
+        let frame = Frame::new(SIZE, legend_px + 14.0, (0.0, end / unit_secs), self.y_range);
+        let mut canvas = Canvas::default();
+        legend::draw(&mut canvas, &entries, (frame.left(), 2.0), SIZE.0 - 72.0);
+        frame.draw(&mut canvas, &format!("virtual time ({unit})"), self.y_title, None);
+        let at = |secs: f64, value: f64| frame.at(secs / unit_secs, value * self.y_factor);
+        if let Some(target) = self.target {
+            let (from, to) = (at(0.0, target), at(end, target));
+            canvas.line("rule", from, to);
+            // On the left: curves get there on the right.
+            canvas.text("small", (from.0 + 6.0, from.1 - 5.0), Anchor::Start, "target");
+        }
+        let caption = self.caption_with_cuts(end);
+        frame.inside(&mut canvas, &format!("{}-area", self.name), |canvas| {
+            for curve in &self.curves {
+                let look = Look::of_scheme(curve.scheme);
+                let up = curve.points.iter().map(|point| at(point.secs, point.high));
+                let down = curve.points.iter().rev().map(|point| at(point.secs, point.low));
+                canvas.area(&look.band_class(), up.chain(down));
+            }
+            for curve in &self.curves {
+                let look = Look::of_scheme(curve.scheme);
+                canvas.curve(&look.line_class(), curve.points.iter().map(|point| at(point.secs, point.mean)));
+                if let Some(last) = curve.points.last() {
+                    let class = if curve.reached {
+                        format!("dot f{}", look.colour)
+                    } else {
+                        format!("hollow c{}", look.colour)
+                    };
+                    canvas.mark(&class, Shape::Circle, at(last.secs, last.mean), 3.6, "");
+                }
+            }
+        });
+        let mut figure = Figure::new(self.name, self.title, &caption, SIZE, canvas);
+        figure.hover = Some(self.hover(&frame, unit, unit_secs));
+        figure
+    }
+
+    /// Where the figure ends: with the longest curve, unless that would squeeze the others.
+    fn end_secs(&self) -> f64 {
+        let mut ends: Vec<f64> =
+            self.curves.iter().filter_map(|curve| curve.points.last()).map(|point| point.secs).collect();
+        ends.sort_unstable_by(f64::total_cmp);
+        let (Some(&middle), Some(&last)) = (ends.get(ends.len().saturating_sub(1) / 2), ends.last()) else {
+            return 1.0;
+        };
+        if middle < CUT * last { middle / CUT } else { last }
+    }
+
+    fn caption_with_cuts(&self, end: f64) -> String {
+        let beyond: Vec<String> = self
+            .curves
+            .iter()
+            .filter_map(|curve| Some((curve, curve.points.last().filter(|point| point.secs > end)?)))
+            .map(|(curve, last)| {
+                format!("{} goes on to {}", curve.scheme, crate::numbers::duration(last.secs))
+            })
+            .collect();
+        let cut = if beyond.is_empty() {
+            String::new()
+        } else {
+            format!(" Beyond the figure: {}.", beyond.join(", "))
+        };
+        format!("{}{cut}", self.caption)
+    }
+
+    /// What a page needs to say the values under a pointer.
+    fn hover(&self, frame: &Frame, unit: &str, unit_secs: f64) -> String {
+        let short = |value: f64| (value * 1e4).round() / 1e4;
+        let curves: Vec<serde_json::Value> = self
+            .curves
+            .iter()
+            .map(|curve| {
+                let x: Vec<f64> = curve.points.iter().map(|point| short(point.secs / unit_secs)).collect();
+                let y: Vec<f64> = curve.points.iter().map(|point| short(point.mean * self.y_factor)).collect();
+                serde_json::json!({ "name": curve.scheme, "colour": Look::of_scheme(curve.scheme).colour, "x": x, "y": y })
+            })
+            .collect();
+        let hover = serde_json::json!({
+            "left": frame.left(), "right": frame.right(), "top": frame.top(), "bottom": frame.bottom(),
+            "low": frame.x.low(), "high": frame.x.high(), "unit": unit, "y": self.y_title, "curves": curves,
+        });
+        hover.to_string()
+    }
+}

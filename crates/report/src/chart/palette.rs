@@ -1,0 +1,62 @@
+//! Which colour and which dashes a scheme or a device type has, the same in all figures.
+//!
+//! Eight colours that people with any kind of colour vision tell apart, after Okabe and Ito, darkened or
+//! lightened until they stand out from a white or a black page. Baselines are dashed as well.
+
+/// Colours there are.
+pub(crate) const COLOURS: usize = 8;
+
+/// The known schemes in the order of the colours.
+const SCHEMES: [&str; COLOURS] =
+    ["exact", "paper", "tight", "sampled", "weighted", "uniform", "fixed", "full"];
+
+/// The first of the baselines in [`SCHEMES`].
+const FIRST_BASELINE: usize = 4;
+
+/// How a scheme is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Class `c0` to `c7`.
+    pub colour: usize,
+    /// Class `d0` (solid) to `d4`.
+    pub dashes: usize,
+}
+
+impl Look {
+    /// Of a scheme. One that nobody knows gets a colour by its name, the same each time.
+    pub(crate) fn of_scheme(scheme: &str) -> Self {
+        let name = scheme.split(['=', '-']).next().unwrap_or(scheme);
+        match SCHEMES.iter().position(|known| *known == name) {
+            Some(place) if place >= FIRST_BASELINE => {
+                Self { colour: place, dashes: place - FIRST_BASELINE + 1 }
+            }
+            Some(place) => Self { colour: place, dashes: 0 },
+            None => Self { colour: name.bytes().map(usize::from).sum::<usize>() % COLOURS, dashes: 2 },
+        }
+    }
+
+    /// For a curve.
+    pub(crate) fn line_class(self) -> String {
+        format!("line c{} d{}", self.colour, self.dashes)
+    }
+
+    /// For the area between seeds.
+    pub(crate) fn band_class(self) -> String {
+        format!("band f{}", self.colour)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_look_different_from_each_other() {
+        let looks: Vec<Look> = SCHEMES.iter().map(|scheme| Look::of_scheme(scheme)).collect();
+        for (place, look) in looks.iter().enumerate() {
+            assert_eq!(look.colour, place);
+        }
+        assert_eq!(Look::of_scheme("fixed=0.2"), looks[6]);
+        assert_eq!(Look::of_scheme("new"), Look::of_scheme("new"));
+    }
+}

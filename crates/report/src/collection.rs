@@ -1,0 +1,222 @@
+//! All runs of a report: those that can be compared in one group, each scheme with its seeds.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fedflip_record::EndReason;
+
+use crate::config::Config;
+use crate::devices::Devices;
+use crate::error::ReportError;
+use crate::find::run_folders;
+use crate::problem::Problem;
+use crate::run_view::RunView;
+use crate::standing::Standing;
+
+/// A scheme's runs, a seed each.
+#[derive(Debug)]
+pub struct SchemeRuns {
+    /// Such as `exact`.
+    pub scheme: String,
+    /// By seed.
+    pub runs: Vec<RunView>,
+    /// Over the seeds.
+    pub standing: Standing,
+    /// Of the first run; none if they cannot be read.
+    pub devices: Option<Devices>,
+}
+
+/// Runs that differ in scheme and seed alone.
+#[derive(Debug)]
+pub struct Group {
+    /// What sets it apart from the other groups: keys and values.
+    pub label: Vec<(String, String)>,
+    /// What its runs share.
+    pub setting: Config,
+    /// The best first, then those that took longer, then those that did not get there.
+    pub schemes: Vec<SchemeRuns>,
+    /// What α and β were measured with.
+    pub pilots: Vec<RunView>,
+}
+
+impl Group {
+    /// Of the header that all its runs share.
+    pub fn task(&self) -> &str {
+        self.runs().next().map_or("", |run| &run.header.task)
+    }
+
+    /// Where runs were to go.
+    pub fn target_accuracy(&self) -> Option<f64> {
+        self.runs().find_map(|run| run.header.target_accuracy)
+    }
+
+    /// All runs but pilots.
+    pub fn runs(&self) -> impl Iterator<Item = &RunView> {
+        self.schemes.iter().flat_map(|scheme| &scheme.runs)
+    }
+
+    /// Such as `fleet.bandwidth_mbps = 200`; empty if there is only one group.
+    pub fn title(&self) -> String {
+        let parts: Vec<String> = self.label.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        parts.join(", ")
+    }
+}
+
+/// What a report shows.
+#[derive(Debug)]
+pub struct Collection {
+    /// In the order of what sets them apart.
+    pub groups: Vec<Group>,
+    /// What is missing, and why.
+    pub problems: Vec<Problem>,
+}
+
+impl Collection {
+    /// Reads all runs in and below folders; `chosen` is a round that somebody wants to see.
+    pub fn read(folders: &[PathBuf], chosen: Option<u64>) -> Result<Self, ReportError> {
+        let mut problems = Vec::new();
+        let found = run_folders(folders, &mut problems);
+        let mut runs = Vec::new();
+        for (run, of_run) in read_all(&found, chosen) {
+            problems.extend(of_run);
+            runs.extend(run);
+        }
+        let (pilots, runs): (Vec<RunView>, Vec<RunView>) = runs.into_iter().partition(RunView::is_pilot);
+        if runs.is_empty() && pilots.is_empty() {
+            let named: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+            let problems = problems.iter().map(ToString::to_string).collect();
+            return Err(ReportError::NoRuns { folders: named.join(", "), problems });
+        }
+        let groups = group(runs, pilots, &mut problems);
+        Ok(Self { groups, problems })
+    }
+
+    /// The versions of fedflip that wrote the runs, each once.
+    pub fn versions(&self) -> Vec<&str> {
+        let runs = self.groups.iter().flat_map(|group| group.runs().chain(&group.pilots));
+        let mut versions: Vec<&str> = runs.map(|run| run.header.fedflip.as_str()).collect();
+        versions.sort_unstable();
+        versions.dedup();
+        versions
+    }
+}
+
+/// Reads runs on all processors; in the order of the folders.
+fn read_all(folders: &[PathBuf], chosen: Option<u64>) -> Vec<(Option<RunView>, Vec<Problem>)> {
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(folders.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((place, folder)) = take(&next, folders) {
+            let mut problems = Vec::new();
+            let run = RunView::read(folder, chosen, &mut problems);
+            done.push((place, (run, problems)));
+        }
+        done
+    };
+    let mut all: Vec<_> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        done.extend(others.into_iter().filter_map(|other| other.join().ok()).flatten());
+        done
+    });
+    all.sort_unstable_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, read)| read).collect()
+}
+
+fn take<'a>(next: &AtomicUsize, folders: &'a [PathBuf]) -> Option<(usize, &'a Path)> {
+    let place = next.fetch_add(1, Ordering::Relaxed);
+    folders.get(place).map(|folder| (place, folder.as_path()))
+}
+
+/// A group as it grows: what its runs share, and the runs.
+type Growing = (String, Config, Vec<RunView>);
+
+fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<Group> {
+    let mut growing: Vec<Growing> = Vec::new();
+    for run in runs {
+        // A run without its scenario still has a task.
+        let key = (run.header.task.clone(), run.config.setting());
+        match growing.iter_mut().find(|(task, setting, _)| (task, setting) == (&key.0, &key.1)) {
+            Some((_, _, runs)) => runs.push(run),
+            None => growing.push((key.0, key.1, vec![run])),
+        }
+    }
+    // Pilots alone are worth a look too.
+    if growing.is_empty()
+        && let Some(pilot) = pilots.first()
+    {
+        growing.push((pilot.header.task.clone(), pilot.config.setting(), Vec::new()));
+    }
+    let keys = Config::differences(&growing.iter().map(|(_, setting, _)| setting).collect::<Vec<_>>());
+    let mut groups: Vec<Group> = growing
+        .into_iter()
+        .map(|(_, setting, runs)| {
+            let value = |key: &String| (key.clone(), setting.get(key).unwrap_or("not set").to_owned());
+            let label = keys.iter().map(value).collect();
+            let schemes = by_scheme(runs, problems);
+            Group { label, setting, schemes, pilots: Vec::new() }
+        })
+        .collect();
+    let numbers = |group: &Group| -> Vec<f64> {
+        group.label.iter().map(|(_, value)| value.parse().unwrap_or(f64::INFINITY)).collect()
+    };
+    groups.sort_by(|a, b| {
+        numbers(a).partial_cmp(&numbers(b)).unwrap_or(std::cmp::Ordering::Equal).then(a.label.cmp(&b.label))
+    });
+    for pilot in pilots {
+        let setting = pilot.config.pilot_setting();
+        let home = groups.iter_mut().find(|group| group.setting.pilot_setting() == setting);
+        match home {
+            Some(group) => group.pilots.push(pilot),
+            None => problems.push(Problem::new(&pilot.folder, "a pilot of a scenario that has no runs here")),
+        }
+    }
+    groups
+}
+
+fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns> {
+    let mut schemes: Vec<(String, Vec<RunView>)> = Vec::new();
+    for run in runs {
+        let name = run.header.scheme.clone();
+        match schemes.iter_mut().find(|(scheme, _)| *scheme == name) {
+            Some((_, runs)) => runs.push(run),
+            None => schemes.push((name, vec![run])),
+        }
+    }
+    let mut schemes: Vec<SchemeRuns> = schemes
+        .into_iter()
+        .map(|(scheme, mut runs)| {
+            // Of two with the same seed, the one that went on for longer.
+            runs.sort_by_key(|run| (run.header.seed, std::cmp::Reverse(run.summary.rounds)));
+            runs.dedup_by(|again, first| {
+                let same = again.header.seed == first.header.seed;
+                if same {
+                    let what = format!("left out: the same run as {}", first.folder.display());
+                    problems.push(Problem::new(&again.folder, &what));
+                }
+                same
+            });
+            let standing = Standing::of(&runs.iter().map(|run| &run.summary).collect::<Vec<_>>());
+            let read = runs.first().map(|run| Devices::read(&run.folder));
+            let devices = match read {
+                Some(Ok(devices)) => Some(devices),
+                Some(Err(problem)) => {
+                    problems.push(problem);
+                    None
+                }
+                None => None,
+            };
+            SchemeRuns { scheme, runs, standing, devices }
+        })
+        .collect();
+    schemes.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal));
+    schemes
+}
+
+/// Whole results first, then lower bounds, then diverged ones; each by hours.
+fn rank(scheme: &SchemeRuns) -> (u8, f64) {
+    let hours = scheme.standing.hours.map_or(f64::INFINITY, |hours| hours.mean);
+    let diverged = scheme.runs.iter().any(|run| run.summary.end == Some(EndReason::Diverged));
+    (if diverged { 2 } else { u8::from(scheme.standing.is_lower_bound()) }, hours)
+}

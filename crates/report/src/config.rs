@@ -1,0 +1,140 @@
+//! A run's scenario as a list of keys and values, and which of them make two runs comparable.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::problem::Problem;
+
+/// Keys by section, such as `fleet.devices`, with their values as TOML.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    keys: BTreeMap<String, String>,
+}
+
+/// In what runs of one comparison may differ: seed, scheme, constants, and where they stop or save.
+const FREE: &[&str] = &[
+    "seed",
+    "plan.scheme",
+    "plan.alpha",
+    "plan.beta",
+    "stop.rounds_max",
+    "stop.virtual_hours_max",
+    "stop.real_hours_max",
+    "record.checkpoint_secs",
+];
+
+/// In what a pilot differs from the run that it is for, beyond [`FREE`].
+const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "stop.target_accuracy", "record.evaluate_every"];
+
+impl Config {
+    pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Problem::new(path, &format!("the scenario cannot be read: {error}")))?;
+        Self::parse(&text).map_err(|error| Problem::new(path, &format!("is no scenario: {error}")))
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let mut keys = BTreeMap::new();
+        for (section, value) in table {
+            match value {
+                toml::Value::Table(table) => {
+                    keys.extend(
+                        table.into_iter().map(|(key, value)| (format!("{section}.{key}"), show(&value))),
+                    );
+                }
+                value => {
+                    keys.insert(section, show(&value));
+                }
+            }
+        }
+        Ok(Self { keys })
+    }
+
+    /// All keys with their values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.keys.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.keys.get(key).map(String::as_str)
+    }
+
+    /// A key's value as a number.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        self.get(key)?.parse().ok()
+    }
+
+    /// What runs have to share to be compared.
+    pub(crate) fn setting(&self) -> Self {
+        self.without(FREE)
+    }
+
+    /// What a pilot shares with its runs.
+    pub(crate) fn pilot_setting(&self) -> Self {
+        self.without(FREE).without(FREE_FOR_PILOTS)
+    }
+
+    fn without(&self, free: &[&str]) -> Self {
+        let keys = self.keys.iter().filter(|(key, _)| !free.contains(&key.as_str()));
+        Self { keys: keys.map(|(key, value)| (key.clone(), value.clone())).collect() }
+    }
+
+    /// The keys in which any two differ, in order.
+    pub(crate) fn differences(configs: &[&Self]) -> Vec<String> {
+        let mut names: Vec<&String> = configs.iter().flat_map(|config| config.keys.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let differs = |name: &&String| {
+            let mut values = configs.iter().map(|config| config.get(name));
+            let first = values.next();
+            values.any(|value| Some(value) != first)
+        };
+        names.into_iter().filter(differs).cloned().collect()
+    }
+}
+
+/// As TOML has it, but for text, which stands alone.
+fn show(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(values) => values.iter().map(show).collect::<Vec<_>>().join(", "),
+        toml::Value::Float(number) => number.to_string(),
+        toml::Value::Integer(number) => number.to_string(),
+        toml::Value::Boolean(yes) => yes.to_string(),
+        // A scenario has neither dates nor tables within sections.
+        toml::Value::Datetime(_) | toml::Value::Table(_) => "…".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config::parse(text).unwrap()
+    }
+
+    #[test]
+    fn settings_leave_out_what_may_differ() {
+        let one = config(
+            "seed = 1\n[plan]\nscheme = \"exact\"\n[fleet]\nbandwidth_mbps = 100\ntypes = [\"a\", \"b\"]",
+        );
+        let other = config(
+            "seed = 2\n[plan]\nscheme = \"full\"\n[fleet]\nbandwidth_mbps = 200.5\ntypes = [\"a\", \"b\"]",
+        );
+        assert_eq!(one.get("fleet.types"), Some("a, b"));
+        assert_eq!(other.number("fleet.bandwidth_mbps"), Some(200.5));
+        let settings = [one.setting(), other.setting()];
+        assert_eq!(Config::differences(&settings.each_ref()), ["fleet.bandwidth_mbps"]);
+        let pilot = config("[stop]\ntarget_loss = 0.6\n[record]\nevaluate_every = 1");
+        assert_eq!(pilot.pilot_setting(), config("").pilot_setting());
+        assert_ne!(pilot.setting(), config("").setting());
+    }
+
+    #[test]
+    fn what_is_no_scenario_is_refused() {
+        assert!(Config::parse("seed = ").is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! One run, folded into what a report shows of it. Rounds are not held: a run may have any number.
+
+use std::path::{Path, PathBuf};
+
+use fedflip_record::folder::{RECORDS, RUN};
+use fedflip_record::{End, Header, Line, Round, Summary, reader};
+
+use crate::config::Config;
+use crate::problem::Problem;
+use crate::rounds::{KeptRounds, RoundTimes};
+
+/// The model after a round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evaluated {
+    /// Virtual time.
+    pub secs: f64,
+    /// On the test samples.
+    pub loss: f64,
+    /// See `loss`.
+    pub accuracy: f64,
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct RunView {
+    /// Where it is.
+    pub folder: PathBuf,
+    /// Its first record.
+    pub header: Header,
+    /// In a few numbers.
+    pub summary: Summary,
+    /// More about its end, where there is more to say.
+    pub detail: Option<String>,
+    /// Every evaluation, in order.
+    pub evaluated: Vec<Evaluated>,
+    /// How long its rounds took.
+    pub times: RoundTimes,
+    /// Rounds worth looking at.
+    pub kept: KeptRounds,
+    /// How often each device took part.
+    pub participations: Vec<u64>,
+    /// How often each device took part and did not report.
+    pub lost: Vec<u64>,
+    /// Its scenario; empty if that is missing.
+    pub config: Config,
+}
+
+impl RunView {
+    /// Reads a run's folder; `chosen` is a round that somebody wants to see. What is wrong is added to
+    /// `problems`; none if not even the header can be read.
+    pub(crate) fn read(folder: &Path, chosen: Option<u64>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let records = folder.join(RECORDS);
+        let mut view: Option<Self> = None;
+        let read = reader::each(&records, |line| match (line, &mut view) {
+            (Line::Header(header), _) => view = Some(Self::new(folder, header, chosen)),
+            (Line::Round(round), Some(view)) => view.add(round),
+            (Line::End(end), Some(view)) => view.end(&end),
+            (_, None) => {}
+        });
+        match (&view, read) {
+            (None, Ok(())) => {
+                problems.push(Problem::new(&records, "is empty, or holds no whole line yet"));
+                return None;
+            }
+            (None, Err(error)) => problems.push(Problem::of(&error)),
+            (Some(view), Err(error)) => {
+                let rounds = view.summary.rounds;
+                problems
+                    .push(Problem::of(&error).and(&format!(" (the {rounds} rounds before it are shown)")));
+            }
+            (Some(_), Ok(())) => {}
+        }
+        let mut view = view?;
+        match Config::read(&folder.join(RUN)) {
+            Ok(config) => view.config = config,
+            Err(problem) => problems.push(problem),
+        }
+        Some(view)
+    }
+
+    fn new(folder: &Path, header: Header, chosen: Option<u64>) -> Self {
+        // A header may say anything: counts grow with what the rounds name.
+        Self {
+            folder: folder.to_owned(),
+            summary: Summary::new(&header),
+            header,
+            detail: None,
+            evaluated: Vec::new(),
+            times: RoundTimes::default(),
+            kept: KeptRounds::new(chosen),
+            participations: Vec::new(),
+            lost: Vec::new(),
+            config: Config::default(),
+        }
+    }
+
+    fn add(&mut self, round: Round) {
+        self.summary.add(&round);
+        self.times.add(&round);
+        for &device in &round.cohort {
+            count(&mut self.participations, device, self.header.devices);
+        }
+        for lost in &round.lost {
+            count(&mut self.lost, lost.device, self.header.devices);
+        }
+        let secs = round.start_secs + round.round_secs;
+        self.evaluate(secs, round.loss, round.accuracy);
+        self.kept.offer(round);
+    }
+
+    fn end(&mut self, end: &End) {
+        self.summary.end(end);
+        self.evaluate(end.secs, end.loss, end.accuracy);
+        self.detail.clone_from(&end.detail);
+    }
+
+    fn evaluate(&mut self, secs: f64, loss: Option<f64>, accuracy: Option<f64>) {
+        if let (Some(loss), Some(accuracy)) = (loss, accuracy) {
+            self.evaluated.push(Evaluated { secs, loss, accuracy });
+        }
+    }
+
+    /// A pilot ends at a loss.
+    pub fn is_pilot(&self) -> bool {
+        self.header.target_loss.is_some()
+    }
+
+    /// How often a device took part, of all rounds.
+    pub fn frequency(&self, device: usize) -> f64 {
+        let times = self.participations.get(device).copied().unwrap_or(0);
+        times as f64 / (self.summary.rounds as f64).max(1.0)
+    }
+}
+
+fn count(counts: &mut Vec<u64>, device: usize, devices: usize) {
+    if device >= devices {
+        return;
+    }
+    if device >= counts.len() {
+        counts.resize(device + 1, 0);
+    }
+    counts[device] += 1;
+}

@@ -1,0 +1,116 @@
+//! How a scheme did over its seeds: what a row of Table I is made from.
+
+use fedflip_record::{EndReason, Summary};
+use serde::Serialize;
+
+/// Mean and standard deviation over seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// Over all seeds.
+    pub mean: f64,
+    /// None for a single one.
+    pub std: Option<f64>,
+}
+
+impl Spread {
+    /// None if there are no values.
+    pub fn of(values: impl Iterator<Item = f64> + Clone) -> Option<Self> {
+        let count = values.clone().count() as f64;
+        let mean = values.clone().sum::<f64>() / count;
+        let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
+        let std = (count > 1.0).then(|| (squares / (count - 1.0)).sqrt());
+        (count > 0.0).then_some(Self { mean, std })
+    }
+}
+
+/// How a scheme did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    /// Seeds that were run.
+    pub seeds: usize,
+    /// Seeds that reached the target.
+    pub reached: usize,
+    /// Seeds whose model left the numbers: their hours say nothing.
+    pub diverged: usize,
+    /// Seeds that have not ended.
+    pub going_on: usize,
+    /// Virtual hours of a run; none if there are no runs, or if some diverged.
+    pub hours: Option<Spread>,
+    /// Rounds of a run.
+    pub rounds: Option<Spread>,
+    /// Devices in a round.
+    pub participants: Option<Spread>,
+}
+
+impl Standing {
+    /// Of the runs of one scheme.
+    pub fn of(runs: &[&Summary]) -> Self {
+        let number = |holds: fn(&Summary) -> bool| runs.iter().filter(|run| holds(run)).count();
+        let diverged = number(|run| run.end == Some(EndReason::Diverged));
+        let spread = |value: fn(&Summary) -> f64| Spread::of(runs.iter().map(|run| value(run)));
+        Self {
+            seeds: runs.len(),
+            reached: number(Summary::reached),
+            diverged,
+            going_on: number(|run| run.end.is_none()),
+            hours: spread(|run| run.hours).filter(|_| diverged == 0),
+            rounds: spread(|run| run.rounds as f64),
+            participants: spread(|run| run.mean_participants),
+        }
+    }
+
+    /// Whether some run did not get there, so that its hours are fewer than it needs.
+    pub fn is_lower_bound(&self) -> bool {
+        self.reached < self.seeds
+    }
+}
+
+/// The fewest hours of the schemes that reached the target with every seed.
+pub fn best_hours<'a>(standings: impl Iterator<Item = &'a Standing>) -> Option<f64> {
+    let whole = standings.filter(|standing| !standing.is_lower_bound());
+    whole.filter_map(|standing| Some(standing.hours?.mean)).min_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(hours: f64, end: EndReason) -> Summary {
+        Summary {
+            scheme: "exact".to_owned(),
+            seed: 1,
+            end: Some(end),
+            rounds: 10,
+            empty_rounds: 0,
+            biased_rounds: 0,
+            hours,
+            mean_participants: 2.0,
+            loss: None,
+            accuracy: None,
+            evaluated_round: None,
+        }
+    }
+
+    fn standing(runs: &[(f64, EndReason)]) -> Standing {
+        let runs: Vec<Summary> = runs.iter().map(|&(hours, end)| run(hours, end)).collect();
+        Standing::of(&runs.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_scheme_that_gave_up_is_never_the_best() {
+        let good = standing(&[(1.0, EndReason::TargetAccuracy), (3.0, EndReason::TargetAccuracy)]);
+        assert_eq!(good.hours, Some(Spread { mean: 2.0, std: Some(2.0_f64.sqrt()) }));
+        let short = standing(&[(0.5, EndReason::TargetAccuracy), (0.5, EndReason::VirtualTimeMax)]);
+        assert!(short.is_lower_bound() && !good.is_lower_bound());
+        assert_eq!((short.reached, good.reached), (1, 2));
+        assert_eq!(best_hours([&short, &good].into_iter()), Some(2.0));
+        assert_eq!(best_hours([].into_iter()), None);
+    }
+
+    #[test]
+    fn hours_of_a_diverged_scheme_say_nothing() {
+        let diverged = standing(&[(0.1, EndReason::Diverged), (3.0, EndReason::TargetAccuracy)]);
+        assert_eq!((diverged.hours, diverged.diverged), (None, 1));
+        assert_eq!(standing(&[(1.0, EndReason::TargetAccuracy)]).hours.unwrap().std, None);
+    }
+}
