@@ -12,6 +12,8 @@ use fedflip_plan::{PlanError, Scheme};
 
 use fedflip_record::RecordError;
 
+use fedflip_report::ReportError;
+
 use crate::scenario::ScenarioError;
 
 /// How the process ends. Part of the interface: scripts rely on it.
@@ -51,6 +53,8 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error(transparent)]
+    Report(#[from] ReportError),
+    #[error(transparent)]
     Engine(#[from] EngineError),
     #[error(transparent)]
     Task(#[from] TaskError),
@@ -83,6 +87,7 @@ impl CliError {
             Self::Data(error) => Some(error.hint()),
             Self::Learn(error) => Some(error.hint()),
             Self::Record(error) => Some(error.hint()),
+            Self::Report(error) => Some(error.hint()),
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
             Self::Scenario(error) => Some(error.hint.clone()),
@@ -103,6 +108,7 @@ impl CliError {
         match self {
             Self::Output(_)
             | Self::Record(RecordError::Io { .. })
+            | Self::Report(ReportError::Io { .. } | ReportError::Draw { .. })
             | Self::Engine(EngineError::Record(RecordError::Io { .. }) | EngineError::World { .. }) => {
                 ExitStatus::Failed
             }

@@ -1,11 +1,13 @@
 //! What may be typed.
 
+mod report;
 mod training;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use training::{
     CompareArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, TrainingArgs,
 };
@@ -51,6 +53,7 @@ pub(crate) enum Command {
     /// Run every scheme to the target and say how long each takes
     Compare(CompareArgs),
     /// Write a run's records as a table
+    Report(ReportArgs),
     Export(ExportArgs),
     /// Measure how fast this machine trains
     Bench(BenchArgs),

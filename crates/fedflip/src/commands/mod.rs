@@ -14,6 +14,7 @@ mod pilot;
 mod plan;
 mod plan_compare;
 mod plan_json;
+mod report;
 mod run;
 mod scenario;
 
@@ -43,6 +44,7 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Data(DataCommand::Check(args)) => data::check(&args, output),
         Command::Scenario(ScenarioCommand::New(args)) => scenario::new(&args, output),
         Command::Scenario(ScenarioCommand::Check(args)) => scenario::check(&args, output),
+        Command::Report(args) => report::run(&args, output),
         Command::Export(args) => export::run(&args, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Bound(args) => bound::run(&BoundSettings::resolve(&args)?, output),

@@ -30,7 +30,7 @@ pub struct Figure {
 impl Figure {
     pub(crate) fn new(name: &str, title: &str, caption: &str, size: (f64, f64), canvas: Canvas) -> Self {
         Self {
-            name: name.to_owned(),
+            name: file_name(name),
             title: title.to_owned(),
             caption: caption.to_owned(),
             width: size.0,
@@ -40,14 +40,15 @@ impl Figure {
         }
     }
 
-    /// For a page, which brings the style. `prefix` keeps names apart where a page has several reports.
-    pub(crate) fn inline(&self) -> String {
+    /// For a page, which brings the style; `prefix` keeps apart what has the same name in other groups.
+    pub(crate) fn inline(&self, prefix: &str) -> String {
         let hover =
             self.hover.as_ref().map_or(String::new(), |json| format!(" data-hover=\"{}\"", escaped(json)));
         let (width, height, title) = (self.width, self.height, escaped(&self.title));
+        let area = area_id(&self.name);
+        let body = self.body.replace(&area, &format!("{prefix}{area}"));
         format!(
-            r#"<svg class="figure" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="{title}"{hover}>{}</svg>"#,
-            self.body
+            r#"<svg class="figure" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="{title}"{hover}>{body}</svg>"#
         )
     }
 
@@ -56,12 +57,23 @@ impl Figure {
         let (width, height) = (self.width, self.height);
         let (title, caption) = (escaped(&self.title), escaped(&self.caption));
         format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"><title>{title}</title><desc>{caption}</desc><style>{}</style><rect width="{width}" height="{height}" fill="#fff"/>{}</svg>
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"><title>{title}</title><desc>{caption}</desc><style>{}</style><rect width="{width}" height="{height}" fill="white"/>{}</svg>
         "#,
             standalone_style(),
             self.body
         )
     }
+}
+
+/// What a figure's plot area is called in SVG.
+pub(crate) fn area_id(name: &str) -> String {
+    format!("{name}-area")
+}
+
+/// Letters, digits and a few signs of a text: safe as a file's name, whatever a record holds.
+pub(crate) fn file_name(text: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_=.".contains(c) { c } else { '-' };
+    text.chars().take(80).map(safe).collect::<String>().trim_start_matches('.').to_owned()
 }
 
 /// Name, light and dark of every colour.
@@ -95,6 +107,12 @@ pub(crate) fn page_colours() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_from_a_record_stays_in_its_folder() {
+        assert_eq!(file_name("timeline-fixed=0.2-round-3"), "timeline-fixed=0.2-round-3");
+        assert_eq!(file_name("../../etc/x y"), "-..-etc-x-y");
+    }
 
     #[test]
     fn a_file_of_its_own_needs_no_variables() {

@@ -1,7 +1,7 @@
 //! Curves with bands over time, and a line at the target.
 
 use super::canvas::{Anchor, Canvas, Shape};
-use super::figure::Figure;
+use super::figure::{Figure, area_id, file_name};
 use super::frame::Frame;
 use super::legend::{self, Entry, Sign};
 use super::palette::Look;
@@ -59,7 +59,7 @@ impl LineChart<'_> {
             canvas.text("small", (from.0 + 6.0, from.1 - 5.0), Anchor::Start, "target");
         }
         let caption = self.caption_with_cuts(end);
-        frame.inside(&mut canvas, &format!("{}-area", self.name), |canvas| {
+        frame.inside(&mut canvas, &area_id(&file_name(self.name)), |canvas| {
             for curve in &self.curves {
                 let look = Look::of_scheme(curve.scheme);
                 let up = curve.points.iter().map(|point| at(point.secs, point.high));

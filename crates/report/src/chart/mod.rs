@@ -9,4 +9,5 @@ pub(crate) mod line;
 pub(crate) mod palette;
 pub(crate) mod scale;
 pub(crate) mod scatter;
+pub(crate) mod speed_up;
 pub(crate) mod timeline;

@@ -1,7 +1,7 @@
 //! Planned against realised, a point a device.
 
 use super::canvas::{Anchor, Canvas, Shape};
-use super::figure::Figure;
+use super::figure::{Figure, area_id, file_name};
 use super::frame::Frame;
 use super::legend::{self, Entry, Sign};
 use super::palette::COLOURS;
@@ -49,7 +49,7 @@ impl Scatter<'_> {
         let mut canvas = Canvas::default();
         legend::draw(&mut canvas, &entries, (frame.left(), 2.0), SIZE.0 - 72.0);
         frame.draw(&mut canvas, "planned q (share of rounds)", "realised (share of rounds)", None);
-        frame.inside(&mut canvas, &format!("{}-area", self.name), |canvas| {
+        frame.inside(&mut canvas, &area_id(&file_name(self.name)), |canvas| {
             let edge = |sign: f64| {
                 (0..=EDGE_POINTS).map(move |step| {
                     let q = (most * f64::from(step) / f64::from(EDGE_POINTS)).min(1.0);

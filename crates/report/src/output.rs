@@ -1,0 +1,178 @@
+//! A report as files: one page, or the single figures and tables.
+
+use crate::chart::figure::file_name;
+use crate::collection::{Collection, Group};
+use crate::curve::Measure;
+use crate::error::ReportError;
+use crate::explain::{Explained, measured};
+use crate::png::Painter;
+use crate::sweep::Sweep;
+use crate::table::Table;
+use crate::{Figure, data, figures, page, tables};
+
+/// What a report is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One page.
+    Html,
+    /// A file a figure.
+    Svg,
+    /// A file a figure.
+    Png,
+    /// One text with all tables.
+    Markdown,
+    /// A file a table, with the numbers behind the figures.
+    Csv,
+    /// One object with all tables.
+    Json,
+}
+
+impl Format {
+    /// Whether it is one file rather than a folder of files.
+    pub fn is_one_file(self) -> bool {
+        matches!(self, Self::Html | Self::Markdown | Self::Json)
+    }
+}
+
+/// A file to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputFile {
+    /// From the folder that is written to; empty for the one file that a format makes.
+    pub path: String,
+    /// All of it.
+    pub bytes: Vec<u8>,
+}
+
+/// Renders a collection.
+pub fn files(
+    collection: &Collection,
+    format: Format,
+    title: Option<&str>,
+) -> Result<Vec<OutputFile>, ReportError> {
+    let one = |text: String| Ok(vec![OutputFile { path: String::new(), bytes: text.into_bytes() }]);
+    match format {
+        Format::Html => one(page::render(collection, title)),
+        Format::Markdown => one(markdown(collection)),
+        Format::Json => one(format!("{:#}\n", json(collection))),
+        Format::Csv => Ok(all_tables(collection, true)
+            .into_iter()
+            .map(|(folder, table)| OutputFile {
+                path: format!("{folder}{}.csv", table.name),
+                bytes: table.csv().into_bytes(),
+            })
+            .collect()),
+        Format::Svg => Ok(all_figures(collection)
+            .into_iter()
+            .map(|(folder, figure)| OutputFile {
+                path: format!("{folder}{}.svg", figure.name),
+                bytes: figure.standalone().into_bytes(),
+            })
+            .collect()),
+        Format::Png => {
+            let painter = Painter::new();
+            let paint = |(folder, figure): (String, Figure)| {
+                Ok(OutputFile {
+                    path: format!("{folder}{}.png", figure.name),
+                    bytes: painter.paint(&figure)?,
+                })
+            };
+            all_figures(collection).into_iter().map(paint).collect()
+        }
+    }
+}
+
+/// Where a group's files go: a folder of their own where there are several groups.
+fn folder_of(collection: &Collection, group: &Group) -> String {
+    if collection.groups.len() == 1 {
+        return String::new();
+    }
+    let parts: Vec<String> = group.label.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!("{}/", file_name(&parts.join("_")))
+}
+
+/// Every figure with the folder it belongs to.
+fn all_figures(collection: &Collection) -> Vec<(String, Figure)> {
+    let mut all: Vec<(String, Figure)> = Vec::new();
+    all.extend(Sweep::of(collection).map(|sweep| (String::new(), figures::sweep(&sweep))));
+    for group in collection.groups.iter().filter(|group| !group.schemes.is_empty()) {
+        let mut of_group =
+            vec![figures::curves(group, Measure::Accuracy), figures::curves(group, Measure::Loss)];
+        for scheme in &group.schemes {
+            of_group.extend(figures::participation(scheme));
+            of_group.extend(Explained::of(scheme).map(|explained| figures::round_times(scheme, &explained)));
+            // The one that is shown first: the chosen one, or the one with most participants.
+            of_group.extend(figures::timelines(scheme).into_iter().next().map(|(_, figure)| figure));
+        }
+        let folder = folder_of(collection, group);
+        all.extend(of_group.into_iter().map(|figure| (folder.clone(), figure)));
+    }
+    all
+}
+
+/// Every table with the folder it belongs to; `with_data` also the numbers behind the figures.
+fn all_tables(collection: &Collection, with_data: bool) -> Vec<(String, Table)> {
+    let mut all: Vec<(String, Table)> = Vec::new();
+    all.extend(Sweep::of(collection).map(|sweep| (String::new(), tables::sweep_table(&sweep))));
+    for group in &collection.groups {
+        let explained: Vec<Explained> = group.schemes.iter().filter_map(Explained::of).collect();
+        let mut of_group =
+            vec![tables::table_one(group), tables::plan_table(&explained), tables::pilot_table(group)];
+        if with_data {
+            of_group.extend([data::curves(group), data::participation(group)]);
+        }
+        of_group.push(tables::config_table(group));
+        let folder = folder_of(collection, group);
+        let filled = of_group.into_iter().filter(|table| !table.rows.is_empty());
+        all.extend(filled.map(|table| (folder.clone(), table)));
+    }
+    all.push((String::new(), tables::runs_table(collection)));
+    all
+}
+
+fn markdown(collection: &Collection) -> String {
+    let mut text = String::new();
+    for (folder, table) in all_tables(collection, false) {
+        let of = folder.strip_suffix('/').map_or(String::new(), |group| format!(" ({group})"));
+        text += &format!("## {}{of}\n\n{}\n", table.title, table.markdown());
+        if !table.note.is_empty() {
+            text += &format!("{}\n\n", table.note);
+        }
+    }
+    for problem in &collection.problems {
+        text += &format!("- not read: {problem}\n");
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+fn json(collection: &Collection) -> serde_json::Value {
+    let group = |group: &Group| {
+        let explained: Vec<Explained> = group.schemes.iter().filter_map(Explained::of).collect();
+        let label: serde_json::Map<String, serde_json::Value> =
+            group.label.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
+        let constants = measured(group).map(|measured| {
+            let ends = |ends: Option<fedflip_plan::Interval>| ends.map(|ends| [ends.low, ends.high]);
+            serde_json::json!({
+                "alpha": measured.constants.alpha(),
+                "beta": measured.constants.beta(),
+                "alpha_interval": ends(measured.fit.and_then(|fit| fit.alpha_interval)),
+                "beta_interval": ends(measured.fit.and_then(|fit| fit.beta_interval)),
+            })
+        });
+        serde_json::json!({
+            "label": label,
+            "task": group.task(),
+            "target_accuracy": group.target_accuracy(),
+            "constants": constants,
+            "table1": tables::table_one(group).json(),
+            "plan": tables::plan_table(&explained).json(),
+            "pilots": tables::pilot_table(group).json(),
+        })
+    };
+    let problems: Vec<String> = collection.problems.iter().map(ToString::to_string).collect();
+    serde_json::json!({
+        "sweep": Sweep::of(collection),
+        "groups": collection.groups.iter().map(group).collect::<Vec<_>>(),
+        "runs": tables::runs_table(collection).json(),
+        "problems": problems,
+    })
+}

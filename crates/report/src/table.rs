@@ -1,0 +1,144 @@
+//! A table, before it becomes HTML, Markdown, CSV or JSON.
+
+/// A cell: what people read, and the number behind it, which scripts read and sorting goes by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// For people, with unit.
+    pub text: String,
+    /// For programs; none for text, and for what is not known.
+    pub value: Option<f64>,
+}
+
+impl Cell {
+    /// Words.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), value: None }
+    }
+
+    /// A number as `show` writes it; a dash if there is none.
+    pub(crate) fn number(value: Option<f64>, show: impl FnOnce(f64) -> String) -> Self {
+        Self { text: value.map_or("–".to_owned(), show), value }
+    }
+}
+
+/// A column's heads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// For people.
+    pub title: &'static str,
+    /// For programs, unit last.
+    pub key: &'static str,
+    /// Aligned to the right, and sorted by value.
+    pub numeric: bool,
+}
+
+impl Column {
+    pub(crate) const fn words(title: &'static str, key: &'static str) -> Self {
+        Self { title, key, numeric: false }
+    }
+
+    pub(crate) const fn number(title: &'static str, key: &'static str) -> Self {
+        Self { title, key, numeric: true }
+    }
+}
+
+/// Rows under columns.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// For a file, such as `table1`.
+    pub name: String,
+    /// In a few words.
+    pub title: String,
+    /// How to read it.
+    pub note: String,
+    /// As many as each row has cells.
+    pub columns: Vec<Column>,
+    /// From top to bottom.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// GitHub's Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut text = line(self.columns.iter().map(|column| column.title.to_owned()).collect());
+        text += &line(
+            self.columns
+                .iter()
+                .map(|column| if column.numeric { "---:" } else { "---" }.to_owned())
+                .collect(),
+        );
+        let safe =
+            |cell: &Cell| cell.text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ");
+        for row in &self.rows {
+            text += &line(row.iter().map(safe).collect());
+        }
+        text
+    }
+
+    /// Values where there are any, without units.
+    pub fn csv(&self) -> String {
+        let heads: Vec<String> = self.columns.iter().map(|column| column.key.to_owned()).collect();
+        let mut text = heads.join(",") + "\n";
+        for row in &self.rows {
+            let cells: Vec<String> =
+                row.iter().zip(&self.columns).map(|(cell, column)| csv_cell(cell, *column)).collect();
+            text += &(cells.join(",") + "\n");
+        }
+        text
+    }
+
+    /// An object a row.
+    pub fn json(&self) -> serde_json::Value {
+        let object = |row: &Vec<Cell>| {
+            let entries = row.iter().zip(&self.columns).map(|(cell, column)| {
+                let value = match cell.value {
+                    Some(value) => serde_json::json!(value),
+                    None if column.numeric => serde_json::Value::Null,
+                    None => serde_json::json!(cell.text),
+                };
+                (column.key.to_owned(), value)
+            });
+            serde_json::Value::Object(entries.collect())
+        };
+        self.rows.iter().map(object).collect()
+    }
+}
+
+fn csv_cell(cell: &Cell, column: Column) -> String {
+    match cell.value {
+        Some(value) => value.to_string(),
+        None if column.numeric => String::new(),
+        None => {
+            let mut bytes = Vec::new();
+            // Memory takes whatever is written to it.
+            let _ = fedflip_fleet::csv_file::write_text(&mut bytes, &cell.text);
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_and_programs_read_the_same_table() {
+        let table = Table {
+            name: "t".to_owned(),
+            title: String::new(),
+            note: String::new(),
+            columns: vec![Column::words("scheme", "scheme"), Column::number("time", "hours")],
+            rows: vec![
+                vec![Cell::text("a|b,c"), Cell::number(Some(0.5), |hours| format!("{hours} h"))],
+                vec![Cell::text("none"), Cell::number(None, |hours| hours.to_string())],
+            ],
+        };
+        assert_eq!(
+            table.markdown(),
+            "| scheme | time |\n| --- | ---: |\n| a\\|b,c | 0.5 h |\n| none | – |\n"
+        );
+        assert_eq!(table.csv(), "scheme,hours\n\"a|b,c\",0.5\nnone,\n");
+        assert_eq!(table.json()[1], serde_json::json!({ "scheme": "none", "hours": null }));
+    }
+}
