@@ -117,7 +117,7 @@ pub fn participation(scheme: &SchemeRuns) -> Option<Figure> {
         name: &format!("participation-{}", scheme.scheme),
         title: &format!("Participation under {}", scheme.scheme),
         caption: &format!(
-            "A point a device, over {} rounds of all seeds. Devices on the dashed line took part as often as planned.{some}",
+            "A point a device, over {} rounds of all seeds. Devices on the dashed line took part as often as planned; chance alone keeps 95 % of them within the grey area.{some}",
             count(rounds as usize)
         ),
         kinds: &kinds,

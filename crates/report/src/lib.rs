@@ -1,8 +1,21 @@
-//! Runs made visible, from their records alone.
+//! Runs made visible, from their records alone: a deployed run renders like a simulated one.
+//!
+//! Folders are read into a [`Collection`]; everything else is a view of it. The same records give the same
+//! bytes, whatever the machine and the date.
 //!
 //! # Layout
 //!
-//! - [`numbers`]: numbers for people.
+//! - `find`, [`run_view`], [`rounds`], [`config`], [`devices`]: which folders hold runs; a run's records folded
+//!   into what is shown; its scenario; its fleet and plan.
+//! - [`collection`]: runs that can be compared in one group, each scheme with its seeds.
+//! - [`standing`], [`curve`], [`explain`], [`sweep`]: what groups say: hours to the target, curves with bands,
+//!   the plan against what came of it, speed-up over the values of a key.
+//! - [`table`], [`tables`], [`data`]: tables for people and programs; those of a report; the numbers behind
+//!   the figures.
+//! - `chart`, [`figures`], [`png`]: SVG of our own; the figures of a report; their pixels.
+//! - [`page`]: the HTML page. [`output`]: all formats as files.
+//! - [`numbers`]: numbers for people, also on a terminal.
+//! - [`problem`], [`error`]: what could not be read and is said; what keeps a report from being made.
 
 mod chart;
 pub mod collection;

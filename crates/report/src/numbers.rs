@@ -38,6 +38,11 @@ pub fn percent(share: f64) -> String {
     format!("{} %", significant(100.0 * share, 3))
 }
 
+/// How many times as much: `1.27×`.
+pub fn times(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.2}×") } else { format!("{}×", significant(ratio, 3)) }
+}
+
 /// A count with its digits in groups of three.
 pub fn count(count: usize) -> String {
     let digits = count.to_string();
@@ -85,6 +90,7 @@ mod tests {
         assert_eq!(duration(7200.0), "120 min");
         assert_eq!(duration(36_000.0), "10 h");
         assert_eq!(percent(0.0123), "1.23 %");
+        assert_eq!([times(1.0), times(11.26)], ["1.00×", "11.3×"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::collection::{Collection, Group};
 use crate::explain::{Explained, Measured, needs_pilots, pilot_hours};
-use crate::numbers::{duration, percent, significant};
+use crate::numbers::{duration, percent, significant, times};
 use crate::standing::{Spread, best_hours};
 use crate::sweep::Sweep;
 use crate::table::{Cell, Column, Table};
@@ -43,7 +43,7 @@ pub fn table_one(group: &Group) -> Table {
             time(hours, bound),
             Cell::number(standing.hours.and_then(|hours| hours.std), |std| duration(3600.0 * std)),
             Cell::number(hours.zip(best).map(|(hours, best)| hours / best), |ratio| {
-                format!("{least}{}×", significant(ratio, 3))
+                format!("{least}{}", times(ratio))
             }),
             time(hours.map(|hours| hours + piloted), bound),
             number(mean(standing.rounds)),
@@ -102,7 +102,7 @@ pub fn plan_table(explained: &[Explained]) -> Table {
             time(plan.expected_hours, false),
             time(hours, plan.lower_bound),
             Cell::number(hours.zip(plan.expected_hours).map(|(real, expected)| real / expected), |ratio| {
-                format!("{least}{}×", significant(ratio, 3))
+                format!("{least}{}", times(ratio))
             }),
         ]
     });
@@ -190,7 +190,7 @@ pub fn sweep_table(sweep: &Sweep) -> Table {
             Cell { text: point.value.clone(), value },
             Cell::text(&point.scheme),
             time(point.hours, point.lower_bound),
-            Cell::number(point.speed_up, |ratio| format!("{least}{}×", significant(ratio, 3))),
+            Cell::number(point.speed_up, |ratio| format!("{least}{}", times(ratio))),
             number(point.speed_up_std),
         ]
     });

@@ -29,7 +29,7 @@ pub(crate) struct LineChart<'a> {
     pub curves: Vec<Curve<'a>>,
 }
 
-const SIZE: (f64, f64) = (760.0, 430.0);
+const SIZE: (f64, f64) = (580.0, 400.0);
 
 /// A figure may end before the longest curve if most curves are shorter than this part of it.
 const CUT: f64 = 0.25;

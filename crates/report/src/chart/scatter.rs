@@ -1,6 +1,6 @@
 //! Planned against realised, a point a device.
 
-use super::canvas::{Anchor, Canvas, Shape};
+use super::canvas::{Canvas, Shape};
 use super::figure::{Figure, area_id, file_name};
 use super::frame::Frame;
 use super::legend::{self, Entry, Sign};
@@ -64,8 +64,6 @@ impl Scatter<'_> {
                 canvas.mark(&class(point.kind), Shape::number(point.kind), at, 3.4, &point.hover);
             }
         });
-        let corner = (frame.left() + 8.0, frame.top() + 12.0);
-        canvas.text("small", corner, Anchor::Start, "grey: 95 % of what chance does");
         Figure::new(self.name, self.title, self.caption, size, canvas)
     }
 }

@@ -5,7 +5,7 @@ use super::figure::Figure;
 use super::frame::Frame;
 use super::legend::{self, Entry, Sign};
 use super::palette::Look;
-use crate::numbers::significant;
+use crate::numbers::times;
 use crate::sweep::{Sweep, SweepPoint};
 
 const SIZE: (f64, f64) = (560.0, 400.0);
@@ -57,7 +57,7 @@ pub(crate) fn draw(sweep: &Sweep) -> Figure {
             } else {
                 (format!("dot f{}", look.colour), Shape::Circle, "")
             };
-            let hover = format!("{scheme} at {}: {least}{}×", point.value, significant(y, 3));
+            let hover = format!("{scheme} at {}: {least}{}", point.value, times(y));
             canvas.mark(&class, shape, frame.at(x, y), 4.2, &hover);
         }
     }

@@ -29,7 +29,7 @@ pub(crate) struct Timeline<'a> {
 
 const WIDTH: f64 = 760.0;
 const NAME_PX: f64 = 150.0;
-const RATE_PX: f64 = 96.0;
+const RATE_PX: f64 = 64.0;
 /// Devices that fit a page; of more, the slowest are shown.
 const ROWS_MAX: usize = 50;
 const NAME_CHARS_MAX: usize = 22;

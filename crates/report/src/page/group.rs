@@ -31,7 +31,7 @@ pub(super) fn sections(group: &Group, number: usize) -> Markup {
         @if !explained.is_empty() {
             section id={ "times-" (number) } {
                 h2 { "Round times" }
-                div .grid {
+                div .tiles {
                     @for (scheme, explained) in group.schemes.iter().zip(&explained) {
                         (parts::figure(&figures::round_times(scheme, explained), &prefix))
                     }
@@ -78,7 +78,7 @@ fn participation(group: &Group, prefix: &str, number: usize) -> Markup {
         @if !drawn.is_empty() {
             section id={ "participation-" (number) } {
                 h2 { "Participation" }
-                div .grid { @for figure in &drawn { (parts::figure(figure, prefix)) } }
+                div .tiles { @for figure in &drawn { (parts::figure(figure, prefix)) } }
             }
         }
     }

@@ -11,7 +11,7 @@ pub(super) fn figure(figure: &Figure, prefix: &str) -> Markup {
     html! {
         figure {
             h3 { (figure.title) }
-            (PreEscaped(figure.inline(prefix)))
+            div .drawing { (PreEscaped(figure.inline(prefix))) }
             figcaption { (figure.caption) }
         }
     }

@@ -1,0 +1,174 @@
+//! Folders of all kinds, as a user has them.
+
+mod common;
+
+use std::fs;
+
+use common::{Run, Runs};
+use fedflip_record::EndReason;
+use fedflip_report::explain::{Explained, measured, pilot_hours};
+use fedflip_report::output::{Format, files};
+use fedflip_report::standing::Spread;
+use fedflip_report::sweep::Sweep;
+use fedflip_report::{Collection, ReportError, page, tables};
+
+fn problems(collection: &Collection) -> Vec<String> {
+    collection.problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn schemes_are_compared_over_their_seeds() {
+    let runs = Runs::new();
+    for (seed, secs) in [(1, 1.0), (2, 3.0)] {
+        runs.add(&format!("runs/exact-seed{seed}"), &Run { seed, secs, ..Run::default() });
+    }
+    runs.add("runs/full-seed1", &Run { scheme: "full", secs: 9.0, ..Run::default() });
+    let short = Run { scheme: "uniform", secs: 1.0, end: Some(EndReason::VirtualTimeMax), ..Run::default() };
+    runs.add("runs/uniform-seed1", &short);
+    let collection = runs.read();
+    assert_eq!(problems(&collection), Vec::<String>::new());
+    let [group] = collection.groups.as_slice() else { panic!("{:?}", collection.groups) };
+    // The lower bound last, however short.
+    let order: Vec<&str> = group.schemes.iter().map(|scheme| scheme.scheme.as_str()).collect();
+    assert_eq!(order, ["exact", "full", "uniform"]);
+    let hours = group.schemes[0].standing.hours.unwrap();
+    assert!((hours.mean - 40.0 / 3600.0).abs() < 1e-12);
+    assert!((hours.std.unwrap() - 20.0 * 2.0_f64.sqrt() / 3600.0).abs() < 1e-12);
+    let table = tables::table_one(group);
+    let texts: Vec<Vec<&str>> =
+        table.rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
+    assert_eq!(texts[0][..4], ["exact", "40 s", "28.3 s", "1.00×"]);
+    assert_eq!(texts[1][..4], ["full", "180 s", "–", "4.50×"]);
+    assert_eq!(texts[2][..4], ["uniform", "> 20 s", "–", "> 0.50×"]);
+    // Everybody 6 times and the laptop alone 7 times, in 20 rounds.
+    assert_eq!(group.schemes[1].runs[0].participations, [6, 6, 13]);
+    assert_eq!(group.schemes[1].runs[0].lost, [0, 1]);
+}
+
+#[test]
+fn what_a_plan_expected_stands_beside_what_came() {
+    let runs = Runs::new();
+    runs.add("runs/exact-seed1", &Run::default());
+    for (scheme, seed, rounds) in
+        [("uniform", 101, 40), ("full", 101, 12), ("uniform", 102, 44), ("full", 102, 11)]
+    {
+        let end = Some(EndReason::TargetLoss);
+        let pilot = Run { scheme, seed, rounds, end, target_loss: Some(0.5), secs: 1.0, ..Run::default() };
+        runs.add(&format!("pilots/{scheme}-seed{seed}"), &pilot);
+    }
+    let collection = runs.read();
+    let [group] = collection.groups.as_slice() else { panic!("{:?}", problems(&collection)) };
+    assert_eq!(group.pilots.len(), 4);
+    // (40 + 12 + 44 + 11) rounds of a second, over two seeds.
+    assert!((pilot_hours(group).unwrap() - 107.0 / 2.0 / 3600.0).abs() < 1e-12);
+    let measured = measured(group).unwrap();
+    assert_eq!(measured.constants.alpha(), 20.0, "the constants are those that the run was planned with");
+    let interval = measured.fit.unwrap().alpha_interval.unwrap();
+    assert!(interval.low > 0.0 && interval.high > interval.low, "{interval:?}");
+    let explained = Explained::of(&group.schemes[0]).unwrap();
+    assert_eq!(explained.rounds, Some(Spread { mean: 20.0, std: None }));
+    // 0.3²/0.5 + 0.3²/0.5 + 0.4²/0.8.
+    assert!((explained.sampling_noise.unwrap() - 0.56).abs() < 1e-12);
+    let model = explained.round_model.unwrap();
+    assert!(model.mean_secs <= model.theorem2_secs && model.theorem2_secs <= model.linear_secs, "{model:?}");
+    assert_eq!(explained.empty_share, 7.0 / 20.0);
+}
+
+#[test]
+fn folders_that_differ_in_one_key_are_a_sweep() {
+    let runs = Runs::new();
+    for (band, slow) in [(400.0, 4.0), (100.0, 8.0)] {
+        runs.add(&format!("{band}/exact"), &Run { bandwidth_mbps: band, ..Run::default() });
+        let full = Run { scheme: "full", secs: slow, bandwidth_mbps: band, ..Run::default() };
+        runs.add(&format!("{band}/full"), &full);
+    }
+    let collection = runs.read();
+    let sweep = Sweep::of(&collection).unwrap();
+    assert_eq!(
+        (sweep.key.as_str(), sweep.values.as_slice()),
+        ("fleet.bandwidth_mbps", &["100".to_owned(), "400".to_owned()][..])
+    );
+    let exact: Vec<f64> = sweep
+        .points
+        .iter()
+        .filter(|point| point.scheme == "exact")
+        .filter_map(|point| point.speed_up)
+        .collect();
+    assert_eq!(exact, [4.0, 2.0]);
+    let names: Vec<String> =
+        files(&collection, Format::Svg, None).unwrap().into_iter().map(|file| file.path).collect();
+    assert!(names.contains(&"speed-up.svg".to_owned()), "{names:?}");
+    assert!(names.contains(&"fleet.bandwidth_mbps=100/accuracy.svg".to_owned()), "{names:?}");
+    let html = page::render(&collection, None);
+    assert!(html.contains("Speed-up over full against fleet.bandwidth_mbps"));
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
+    let runs = Runs::new();
+    runs.add("good", &Run::default());
+    // Cut in the middle of its last line, as while it is being written.
+    let running = runs.add("running", &Run { seed: 2, end: None, ..Run::default() });
+    let text = fs::read_to_string(running.join("records.jsonl")).unwrap();
+    fs::write(running.join("records.jsonl"), &text[..text.len() - 30]).unwrap();
+    // A line of it is rubbish.
+    let broken = runs.add("broken", &Run { seed: 3, ..Run::default() });
+    let text = fs::read_to_string(broken.join("records.jsonl")).unwrap();
+    fs::write(broken.join("records.jsonl"), text.replacen("\"round\":7,", "\"round\":xx,", 1)).unwrap();
+    // Of a version to come.
+    let newer = runs.add("newer", &Run { seed: 4, ..Run::default() });
+    let text = fs::read_to_string(newer.join("records.jsonl")).unwrap();
+    fs::write(newer.join("records.jsonl"), text.replacen("\"version\":1", "\"version\":9", 1)).unwrap();
+    // Nothing yet; and no scenario, fleet or plan.
+    let empty = runs.add("empty", &Run::default());
+    fs::write(empty.join("records.jsonl"), "").unwrap();
+    let bare = runs.add("bare", &Run { scheme: "bare", ..Run::default() });
+    for name in ["run.toml", "fleet.csv", "plan.csv"] {
+        fs::remove_file(bare.join(name)).unwrap();
+    }
+    let collection = runs.read();
+    let problems = problems(&collection);
+    let has =
+        |folder: &str, what: &str| problems.iter().any(|line| line.contains(folder) && line.contains(what));
+    assert!(has("broken/records.jsonl, line 8", "the 6 rounds before it are shown"), "{problems:#?}");
+    assert!(has("newer/records.jsonl", "version 9"), "{problems:#?}");
+    assert!(has("empty/records.jsonl", "is empty"), "{problems:#?}");
+    assert!(has("bare/run.toml", "cannot be read"), "{problems:#?}");
+    assert!(has("bare/fleet.csv", "cannot be read"), "{problems:#?}");
+    assert!(!problems.iter().any(|line| line.contains("good") || line.contains("running")), "{problems:#?}");
+    let exact =
+        collection.groups.iter().flat_map(|group| &group.schemes).find(|scheme| scheme.scheme == "exact");
+    let rounds: Vec<u64> = exact.unwrap().runs.iter().map(|run| run.summary.rounds).collect();
+    assert_eq!(rounds, [20, 19, 6]);
+    assert_eq!((exact.unwrap().standing.reached, exact.unwrap().standing.going_on), (1, 2));
+    // And all of it renders, in every format.
+    for format in [Format::Html, Format::Svg, Format::Png, Format::Markdown, Format::Csv, Format::Json] {
+        assert!(!files(&collection, format, None).unwrap().is_empty(), "{format:?}");
+    }
+    assert!(page::render(&collection, None).contains("version 9"));
+}
+
+#[test]
+fn nothing_to_show_is_an_error_with_a_reason() {
+    let runs = Runs::new();
+    let error = Collection::read(&[runs.path().join("gone")], None).unwrap_err();
+    assert!(matches!(error, ReportError::NoRuns { .. }));
+    assert!(error.hint().contains("gone: is not there"), "{}", error.hint());
+    let empty = Collection::read(&[runs.path().to_owned()], None).unwrap_err();
+    assert!(empty.hint().contains("holds no run"), "{}", empty.hint());
+}
+
+#[test]
+fn the_same_run_twice_counts_once() {
+    let runs = Runs::new();
+    runs.add("a", &Run::default());
+    runs.add("copy", &Run { rounds: 7, end: None, ..Run::default() });
+    let collection = runs.read();
+    assert_eq!(collection.groups[0].schemes[0].standing.seeds, 1);
+    assert_eq!(collection.groups[0].schemes[0].standing.reached, 1);
+    assert!(
+        problems(&collection)[0].contains("copy: left out: the same run as"),
+        "{:?}",
+        problems(&collection)
+    );
+}

@@ -1,0 +1,125 @@
+//! Pages and figures: whole, safe, small, and the same each time.
+
+mod common;
+
+use std::fs;
+
+use common::{Run, Runs};
+use fedflip_report::output::{Format, OutputFile, files};
+use fedflip_report::{Collection, page};
+
+/// Something of every kind.
+fn varied() -> Runs {
+    let runs = Runs::new();
+    for scheme in ["exact", "full", "fixed=0.2"] {
+        for seed in 1..=2 {
+            runs.add(&format!("runs/{scheme}-seed{seed}"), &Run { scheme, seed, ..Run::default() });
+        }
+    }
+    runs
+}
+
+/// Elements that are opened and closed as they should be: enough to see that nothing broke out of its place.
+fn check_markup(text: &str) {
+    const VOID: &[&str] = &["meta", "br", "!DOCTYPE", "?xml"];
+    let mut open: Vec<String> = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').expect("a tag that ends");
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        let name: String =
+            tag.trim_start_matches('/').chars().take_while(|c| !c.is_whitespace() && *c != '/').collect();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop().as_deref(), Some(name.as_str()), "closed out of order");
+        } else if !tag.ends_with('/') && !VOID.contains(&name.as_str()) {
+            open.push(name.clone());
+            if name == "script" || name == "style" {
+                rest = &rest[rest.find(&format!("</{name}>")).expect("an end")..];
+            }
+        }
+    }
+    assert_eq!(open, Vec::<String>::new());
+}
+
+#[test]
+fn a_page_is_whole_and_asks_for_nothing() {
+    let html = page::render(&varied().read(), None);
+    check_markup(&html);
+    for outside in ["src=", "@import", "url(http", "<link", "href=\"http"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    for (id, what) in [
+        ("table-0", "Time to 90 %"),
+        ("curves-0", "<clipPath"),
+        ("participation-0", "phone-0"),
+        ("round-0", "did not report"),
+    ] {
+        assert!(html.contains(&format!("id=\"{id}\"")) && html.contains(what), "{id} {what}");
+    }
+}
+
+#[test]
+fn equal_records_give_equal_bytes() {
+    let runs = varied();
+    let read = || Collection::read(&[runs.path().to_owned()], None).unwrap();
+    for format in [Format::Html, Format::Svg, Format::Png, Format::Markdown, Format::Csv, Format::Json] {
+        assert_eq!(
+            files(&read(), format, None).unwrap(),
+            files(&read(), format, None).unwrap(),
+            "{format:?}"
+        );
+    }
+}
+
+#[test]
+fn names_in_records_are_never_markup_nor_paths() {
+    let evil = "</script><script>alert(1)</script>\"'../../../evil";
+    let runs = Runs::new();
+    let folder = runs.add("run", &Run { scheme: evil, ..Run::default() });
+    let fleet = fs::read_to_string(folder.join("fleet.csv")).unwrap();
+    fs::write(folder.join("fleet.csv"), fleet.replace("phone-0", "<img onerror=x>")).unwrap();
+    let collection = Collection::read(&[runs.path().to_owned()], None).unwrap();
+    let html = page::render(&collection, Some("<b>title</b>"));
+    check_markup(&html);
+    assert!(!html.contains("<script>alert") && !html.contains("<img"));
+    for OutputFile { path, bytes } in files(&collection, Format::Svg, None).unwrap() {
+        assert!(!path.contains("..") || !path.contains('/'), "{path}");
+        check_markup(&String::from_utf8(bytes).unwrap());
+    }
+}
+
+#[test]
+fn figures_are_drawn_with_letters_of_our_own() {
+    let collection = varied().read();
+    let files = files(&collection, Format::Png, None).unwrap();
+    let accuracy = files.iter().find(|file| file.path == "accuracy.png").unwrap();
+    assert!(accuracy.bytes.starts_with(b"\x89PNG"));
+    // Three pixels for each of the drawing: 580 × 400.
+    let size = |from: usize| u32::from_be_bytes(accuracy.bytes[from..from + 4].try_into().unwrap());
+    assert_eq!((size(16), size(20)), (1740, 1200));
+    // Without its font the same figure would be a good deal smaller.
+    assert!(accuracy.bytes.len() > 30_000, "{}", accuracy.bytes.len());
+}
+
+#[test]
+fn a_chosen_round_is_shown_first() {
+    let runs = varied();
+    let collection = Collection::read(&[runs.path().to_owned()], Some(5)).unwrap();
+    let names: Vec<String> =
+        files(&collection, Format::Svg, None).unwrap().into_iter().map(|file| file.path).collect();
+    assert!(names.contains(&"timeline-exact-round-5.svg".to_owned()), "{names:?}");
+}
+
+/// The promise: 8 schemes × 5 seeds × 5,000 rounds stay under 3 MB. How fast is measured by `cargo xtask speed`.
+#[test]
+fn a_large_comparison_stays_small() {
+    let runs = Runs::new();
+    for scheme in ["exact", "paper", "tight", "sampled", "weighted", "uniform", "fixed=0.2", "full"] {
+        for seed in 1..=5 {
+            runs.add(&format!("{scheme}-{seed}"), &Run { scheme, seed, rounds: 5_000, ..Run::default() });
+        }
+    }
+    let html = page::render(&runs.read(), None);
+    assert!(html.len() < 1_000_000, "{} bytes", html.len());
+}
