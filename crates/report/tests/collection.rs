@@ -1,5 +1,7 @@
 //! Folders of all kinds, as a user has them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::fs;

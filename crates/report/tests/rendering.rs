@@ -1,5 +1,7 @@
 //! Pages and figures: whole, safe, small, and the same each time.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::fs;

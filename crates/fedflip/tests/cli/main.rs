@@ -6,6 +6,7 @@
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
+//! - `report`: pages, figures and tables.
 //! - `scenario`: scenarios: what is printed, and what is refused.
 //! - `training`: run, pilot, compare and export, also killed and on a full disk.
 
@@ -14,6 +15,7 @@
 mod data;
 mod json;
 mod refusals;
+mod report;
 mod scenario;
 mod snapshots;
 mod training;

@@ -1,0 +1,82 @@
+//! Reports: from the runs that a user has to pages, figures and tables.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::Desk;
+
+/// A small comparison in `c`.
+fn compared() -> (Desk, Value) {
+    let desk = Desk::new();
+    desk.write("s.toml", desk.stdout("scenario new synthetic"));
+    let line = "compare s.toml --quiet --set fleet.devices=20 --set pilot.loss=1.5 --set stop.target_accuracy=0.5 \
+                --set data.test_samples_max=500 --seeds 2 --schemes exact,full --out c";
+    let json = desk.json(line);
+    (desk, json)
+}
+
+#[test]
+fn a_comparison_becomes_a_page_figures_and_tables() {
+    let (desk, compared) = compared();
+    assert_eq!(desk.stdout("report c"), "report.html\n");
+    let page = fs::read_to_string(desk.folder.path().join("report.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("synthetic to 50 % accuracy"));
+
+    // From records alone, the same numbers as the comparison had.
+    let json: Value = serde_json::from_str(&desk.stdout("report c --format json")).unwrap();
+    assert_eq!(json["problems"], serde_json::json!([]));
+    let table = json["groups"][0]["table1"].as_array().unwrap();
+    for scheme in compared["schemes"].as_array().unwrap() {
+        let row = table.iter().find(|row| row["scheme"] == scheme["scheme"]).unwrap();
+        let near = |key: &str, other: &Value| {
+            let (a, b) = (row[key].as_f64().unwrap(), other.as_f64().unwrap());
+            assert!((a - b).abs() <= 1e-12 * b.abs(), "{key}: {a} {b}");
+        };
+        near("hours", &scheme["hours"]["mean"]);
+        near("hours_std", &scheme["hours"]["std"]);
+        near("ratio_to_best", &scheme["ratio_to_best"]);
+        near("hours_with_pilots", &scheme["hours_with_pilot"]);
+        near("participants", &scheme["mean_participants"]);
+    }
+    let constants = &json["groups"][0]["constants"];
+    assert_eq!(constants["alpha"], compared["pilot"]["alpha"]);
+    assert!(constants["alpha_interval"][0].as_f64() < constants["alpha"].as_f64(), "{constants}");
+
+    let figures = desk.stdout("report c --format svg --out figures");
+    for name in ["accuracy", "loss", "participation-exact", "round-times-full", "timeline-full-round-1"] {
+        let path = format!("figures/{name}.svg");
+        assert!(figures.lines().any(|line| line == path), "{path}: {figures}");
+        assert!(fs::read_to_string(desk.folder.path().join(&path)).unwrap().contains("</svg>"));
+    }
+    desk.stdout("report c --format csv --out tables");
+    let table = fs::read_to_string(desk.folder.path().join("tables/table1.csv")).unwrap();
+    assert!(table.starts_with("scheme,hours,hours_std,ratio_to_best,"), "{table}");
+    let participation = fs::read_to_string(desk.folder.path().join("tables/participation.csv")).unwrap();
+    assert_eq!(participation.lines().count(), 1 + 2 * 20);
+    assert!(desk.stdout("report c --format md").contains("| scheme | time to target |"));
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_nothing_at_all_is_refused() {
+    let (desk, _) = compared();
+    let broken = desk.folder.path().join("c/runs/full-seed1/records.jsonl");
+    let text = fs::read_to_string(&broken).unwrap();
+    fs::write(&broken, &text[..text.len() / 2]).unwrap();
+    desk.write("c/runs/full-seed2/records.jsonl", "{\"type\":\"header\",\"version\":77}\n");
+    let output = desk.run("report c gone");
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("warning: gone: is not there"), "{said}");
+    assert!(said.contains("full-seed2/records.jsonl: records of version 77"), "{said}");
+    let quiet = desk.run("report c gone --quiet");
+    assert!(quiet.status.success() && quiet.stderr.is_empty() && quiet.stdout.is_empty());
+
+    let refused = desk.run("report gone");
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("no run that can be read") && said.contains("gone: is not there"), "{said}");
+    let unwritable = desk.run("report c --out s.toml/report.html");
+    assert_eq!(unwritable.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&unwritable.stderr).contains("s.toml"));
+}
