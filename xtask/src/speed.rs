@@ -1,6 +1,8 @@
 //! `cargo xtask speed`: what the README promises of the command line, measured on the release
 //! binary the way a user meets it, reading and printing included.
 
+mod report;
+
 use std::env::consts::EXE_SUFFIX;
 use std::fmt;
 use std::fs::{self, File};
@@ -74,13 +76,18 @@ pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
             promise.keep(scheme, cost)?;
         }
     }
-    Ok(())
+    report::run(repo, &program(repo), &folder)
+}
+
+/// The release binary.
+fn program(repo: &Repo) -> String {
+    let path = repo.target().join("release").join(format!("fedflip{EXE_SUFFIX}"));
+    path.display().to_string()
 }
 
 /// Makes a fleet file and plans it; returns what the planning cost.
 fn plan_fleet(repo: &Repo, folder: &Path, devices: u64, scheme: &str) -> Result<Cost, TaskError> {
-    let program = repo.target().join("release").join(format!("fedflip{EXE_SUFFIX}"));
-    let program = program.display().to_string();
+    let program = program(repo);
     let fleet = folder.join(format!("{devices}.csv"));
     let plan = folder.join(format!("{devices}.json"));
 
