@@ -9,6 +9,8 @@ use crate::numbers::times;
 use crate::sweep::{Sweep, SweepPoint};
 
 const SIZE: (f64, f64) = (560.0, 400.0);
+/// Between two schemes at one value, where two values are 1 apart.
+const SPREAD: f64 = 0.05;
 
 pub(crate) fn draw(sweep: &Sweep) -> Figure {
     let schemes = sweep.schemes();
@@ -35,14 +37,17 @@ pub(crate) fn draw(sweep: &Sweep) -> Figure {
         Some(&ticks),
     );
     canvas.line("rule", frame.at(ends.0, 1.0), frame.at(ends.1, 1.0));
-    for scheme in schemes {
+    let middle = (schemes.len() as f64 - 1.0) / 2.0;
+    for (number, scheme) in schemes.into_iter().enumerate() {
+        // A little beside each other, so that deviations do not lie on one another.
+        let aside = SPREAD * (number as f64 - middle);
         let look = Look::of_scheme(scheme);
         let points: Vec<(f64, f64, &SweepPoint)> = (0..)
             .zip(&sweep.values)
             .filter_map(|(place, value)| {
                 let same = |point: &&SweepPoint| point.value == *value && point.scheme == scheme;
                 let point = sweep.points.iter().find(same)?;
-                Some((f64::from(place), point.speed_up?, point))
+                Some((f64::from(place) + aside, point.speed_up?, point))
             })
             .collect();
         canvas.curve(&look.line_class(), points.iter().map(|&(x, y, _)| frame.at(x, y)));
