@@ -52,8 +52,9 @@ pub(crate) enum Command {
     Pilot(PilotArgs),
     /// Run every scheme to the target and say how long each takes
     Compare(CompareArgs),
-    /// Write a run's records as a table
+    /// Make runs visible: one page with tables and figures, or single ones for a paper
     Report(ReportArgs),
+    /// Write a run's records as a table, or its curves for TensorBoard
     Export(ExportArgs),
     /// Measure how fast this machine trains
     Bench(BenchArgs),

@@ -33,7 +33,7 @@ struct PilotJson<'a> {
 pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let scenario = Scenario::read(&args.scenario, &overrides(&args.training, None))?;
     watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::default();
+    let mut followers = Followers::of(&args.training)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let threads = threads(&args.training);
     let pilots = Pilots {

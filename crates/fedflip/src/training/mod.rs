@@ -5,7 +5,7 @@
 //! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them.
 //! - [`single`]: one run, in a folder or in memory.
 //! - [`watch`]: whoever watches it: records, checkpoints, the bar, Ctrl-C, the clock on the wall.
-//! - [`follow`]: those who follow runs beside that.
+//! - [`follow`]: those who follow runs beside that; [`tensorboard`]: its event files.
 //! - [`eta`]: how long it may still take.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed.
@@ -18,6 +18,7 @@ pub(crate) mod host;
 pub(crate) mod pilots;
 pub(crate) mod setup;
 pub(crate) mod single;
+pub(crate) mod tensorboard;
 pub(crate) mod watch;
 
 use crate::args::TrainingArgs;

@@ -61,6 +61,9 @@ impl Single<'_> {
         let state = match (start, &keep) {
             (Start::Ended(end), Keep::Folder(folder)) => {
                 let summary = reader::summary(&folder.path().join(RECORDS))?;
+                // Whoever follows now may not have followed then.
+                self.begin(followers, &header, end.rounds)?;
+                followers.end(Some(&end))?;
                 return Ok(Done { summary, detail: end.detail, was_over: true });
             }
             (Start::After(checkpoint), _) => State::resumed(checkpoint, header.parameters),
