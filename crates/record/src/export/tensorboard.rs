@@ -210,8 +210,9 @@ mod tests {
             scalar("virtual_hours", (1.5_f64 / 3600.0) as f32),
         ]
         .concat();
-        let event = [b"\x09", &1.5_f64.to_le_bytes()[..], b"\x10\xac\x02\x2a", &[summary.len() as u8], &summary]
-            .concat();
+        let event =
+            [b"\x09", &1.5_f64.to_le_bytes()[..], b"\x10\xac\x02\x2a", &[summary.len() as u8], &summary]
+                .concat();
         let start = 12 + version.len() + 4;
         assert_eq!(bytes[start..start + 8], (event.len() as u64).to_le_bytes());
         assert_eq!(bytes[start + 12..bytes.len() - 4], event);
