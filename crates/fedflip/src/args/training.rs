@@ -1,4 +1,4 @@
-//! What may be typed after `run`, `pilot`, `compare` and `export`.
+//! What may be typed after `run`, `pilot`, `compare`, `sweep` and `export`.
 
 use std::path::PathBuf;
 
@@ -86,6 +86,33 @@ Examples:
 pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or - for standard input; without it the embedded default
     pub scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
+}
+
+/// Compare all schemes at every value of a key: speed-up against bandwidth, and the like.
+///
+/// Each point is a whole `fedflip compare`, kept in --out FOLDER/KEY=VALUE. More than one --over makes every
+/// combination.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip sweep s.toml --over fleet.bandwidth_mbps=100,200,400 --out sweep
+  fedflip sweep s.toml --over fleet.bandwidth_mbps=100,200,400 --out sweep --resume
+  fedflip sweep --over fleet.devices=50,100 --over world.dropout=0,0.1 --schemes exact,full --seeds 1")]
+pub(crate) struct SweepArgs {
+    /// Scenario file (TOML), or - for standard input; without it the embedded default
+    pub scenario: Option<PathBuf>,
+    /// A key of the scenario and the values that it takes; may be given more than once
+    #[arg(long, value_name = "SECTION.KEY=VALUES", required = true, allow_hyphen_values = true)]
+    pub over: Vec<String>,
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
+}
+
+/// How schemes are compared.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ComparisonArgs {
     /// Which schemes, separated by commas
     #[arg(
         long,

@@ -1,6 +1,6 @@
 //! `fedflip data list | get | check`.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fedflip_learn::data::catalogue::{Name, SetSpec};
@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::print_json;
 use crate::args::{DataCheckArgs, DataGetArgs, DataListArgs};
 use crate::error::CliError;
+use crate::progress::{Stage, be_quiet};
 
 #[derive(Serialize)]
 struct Listed {
@@ -115,6 +116,9 @@ pub(super) fn get(args: &DataGetArgs, output: &mut dyn Write) -> Result<(), CliE
         (None, Some(base)) => Source::Address(base.clone()),
         (None, None) => Source::Any,
     };
+    if args.quiet {
+        be_quiet();
+    }
     let mut report = Report::new();
     let outcome = fetch::get(set, &data_dir, &source, &programs(), &mut |progress| report.tell(progress));
     report.end_line();
@@ -169,7 +173,7 @@ fn programs() -> Programs {
 
 /// What is going on, on standard error: downloads take long, also where nobody sits at a terminal.
 struct Report {
-    terminal: bool,
+    stage: Stage,
     /// The per cent shown last.
     shown: Option<u64>,
 }
@@ -179,17 +183,21 @@ impl Report {
     const STEP: u64 = 10;
 
     fn new() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), shown: None }
+        Self { stage: Stage::now(), shown: None }
     }
 
     fn tell(&mut self, progress: Progress<'_>) {
+        if self.stage == Stage::Quiet {
+            return;
+        }
+        let terminal = self.stage == Stage::Terminal;
         let mut stderr = std::io::stderr();
         // If nobody listens, the work still counts: failures to write are let go.
         match (progress, progress.percent()) {
             (Progress::Download { file, total, .. }, Some(percent)) => {
-                let percent = if self.terminal { percent } else { percent - percent % Self::STEP };
+                let percent = if terminal { percent } else { percent - percent % Self::STEP };
                 if self.shown.replace(percent) != Some(percent) {
-                    let (begin, end) = if self.terminal { ("\r\x1b[2K", "") } else { ("", "\n") };
+                    let (begin, end) = if terminal { ("\r\x1b[2K", "") } else { ("", "\n") };
                     let _ = write!(stderr, "{begin}{file}: {percent} % of {}{end}", megabytes(total));
                     let _ = stderr.flush();
                 }
@@ -202,7 +210,7 @@ impl Report {
     }
 
     fn end_line(&mut self) {
-        if self.shown.take().is_some() && self.terminal {
+        if self.shown.take().is_some() && self.stage == Stage::Terminal {
             let _ = writeln!(std::io::stderr());
         }
     }

@@ -42,6 +42,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         out: args.training.out.as_deref(),
         resume: args.training.resume,
         threads,
+        prefix: "",
     };
     let Some(piloted) = with_crew(&setup.learner, threads, |crew| pilots.run(crew, &mut followers))? else {
         super::stopped(args.training.out.is_some());

@@ -8,6 +8,7 @@ use fedflip_record::{EndReason, Summary};
 use fedflip_sim::Crew;
 
 use super::follow::Followers;
+use super::outline::Curve;
 use super::seed_after;
 use super::setup::Setup;
 use super::single::Single;
@@ -26,6 +27,8 @@ pub(crate) struct Comparison<'a> {
     pub out: Option<&'a Path>,
     pub resume: bool,
     pub threads: usize,
+    /// What the bar says before a run's number and name.
+    pub prefix: &'a str,
 }
 
 /// How a scheme did.
@@ -33,6 +36,8 @@ pub(crate) struct Entry {
     pub scheme: Scheme,
     /// A run per seed, or why there is no plan.
     pub runs: Result<Vec<Summary>, PlanError>,
+    /// Of the first seed.
+    pub curve: Curve,
 }
 
 /// Mean and standard deviation over seeds.
@@ -109,13 +114,13 @@ impl Comparison<'_> {
             let planned = match self.setup.plan(self.scenario, scheme, self.constants) {
                 Ok(planned) => planned,
                 Err(CliError::Plan(error)) => {
-                    entries.push(Entry { scheme, runs: Err(error) });
+                    entries.push(Entry { scheme, runs: Err(error), curve: Curve::default() });
                     continue;
                 }
                 Err(error) => return Err(error),
             };
             let cap_hours = best_hours(&entries).map(|best| self.give_up * best);
-            let mut runs = Vec::new();
+            let (mut runs, mut first) = (Vec::new(), None);
             for number in 0..self.seeds {
                 let mut scenario = self.scenario.clone();
                 scenario.seed = seed_after(self.scenario.seed, number);
@@ -134,15 +139,16 @@ impl Comparison<'_> {
                     out: out.as_deref(),
                     resume: self.resume,
                     threads: self.threads,
-                    title: &format!("{done}/{all} {name}"),
+                    title: &format!("{}{done}/{all} {name}", self.prefix),
                 };
-                let summary = single.run(crew, followers)?.summary;
-                if summary.end.is_none() {
+                let outline = single.run(crew, followers)?.outline;
+                if outline.summary.end.is_none() {
                     return Ok(None);
                 }
-                runs.push(summary);
+                runs.push(outline.summary);
+                first.get_or_insert(outline.curve);
             }
-            entries.push(Entry { scheme, runs: Ok(runs) });
+            entries.push(Entry { scheme, runs: Ok(runs), curve: first.unwrap_or_default() });
         }
         Ok(Some(entries))
     }
@@ -173,6 +179,7 @@ mod tests {
         let entry = |runs: &[(f64, EndReason)]| Entry {
             scheme: Scheme::Exact,
             runs: Ok(runs.iter().map(|&(hours, end)| run(hours, end)).collect()),
+            curve: Curve::default(),
         };
         let good = entry(&[(1.0, EndReason::TargetAccuracy), (3.0, EndReason::TargetAccuracy)]);
         assert_eq!(good.hours(), Some(Spread { mean: 2.0, std: Some(2.0_f64.sqrt()) }));

@@ -5,18 +5,17 @@ use std::time::{Duration, Instant};
 
 use fedflip_engine::{Control, Sink, State};
 use fedflip_learn::Metrics;
-use fedflip_record::{RecordError, Round, RunFolder, Summary};
+use fedflip_record::{RecordError, Round, RunFolder};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::eta::Eta;
 use super::follow::Followers;
+use super::outline::Outline;
+use crate::progress::{Stage, be_quiet, now_and_then};
 use crate::render::{duration, percent};
 
 /// Set by Ctrl-C and SIGTERM: the run stops after its round and can go on later.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// Set by `--quiet`: no bar.
-static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// How often the bar changes, and how often records reach those who read along.
 const LOOK: Duration = Duration::from_millis(200);
@@ -24,7 +23,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// From now on Ctrl-C asks the run to stop; a second one ends the process at once, which loses nothing but
 /// the rounds since the last checkpoint.
 pub(crate) fn catch_interrupts(quiet: bool) {
-    QUIET.store(quiet, Ordering::Relaxed);
+    if quiet {
+        be_quiet();
+    }
     let caught = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -46,13 +47,14 @@ pub(crate) fn now() -> Instant {
 /// Where the records go.
 pub(crate) enum Keep {
     Folder(RunFolder),
-    Memory(Summary),
+    Memory(Outline),
 }
 
 /// Watches one run.
 pub(crate) struct Watch<'a> {
     keep: Keep,
     followers: &'a mut Followers,
+    stage: Stage,
     bar: ProgressBar,
     title: String,
     /// The last evaluation.
@@ -70,8 +72,8 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(keep: Keep, followers: &'a mut Followers, title: &str, state: &State) -> Self {
-        let quiet = QUIET.load(Ordering::Relaxed);
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        let stage = Stage::now();
+        let bar = if stage == Stage::Terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
         // A wide message is cut at the terminal's edge.
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             bar.set_style(style);
@@ -80,6 +82,7 @@ impl<'a> Watch<'a> {
         Self {
             keep,
             followers,
+            stage,
             bar,
             title: title.to_owned(),
             evaluated: state.evaluated,
@@ -120,7 +123,18 @@ impl<'a> Watch<'a> {
         self.keep
     }
 
-    fn show(&self, state: &State) {
+    fn show(&self, now: Instant, state: &State) {
+        match self.stage {
+            Stage::Terminal => {
+                self.bar.set_message(self.message(state));
+                self.bar.tick();
+            }
+            Stage::Lines => now_and_then(now, || self.message(state)),
+            Stage::Quiet => {}
+        }
+    }
+
+    fn message(&self, state: &State) -> String {
         let mut message = format!("{}: round {}, {}", self.title, state.round, duration(state.secs));
         if let Some(metrics) = self.evaluated {
             message += &format!(", accuracy {}, loss {:.3}", percent(metrics.accuracy), metrics.loss);
@@ -132,8 +146,7 @@ impl<'a> Watch<'a> {
             let secs = left * self.started.elapsed().as_secs_f64() / rounds as f64;
             message += &format!(", about {} to go", duration(secs));
         }
-        self.bar.set_message(message);
-        self.bar.tick();
+        message
     }
 }
 
@@ -146,13 +159,13 @@ impl Sink for Watch<'_> {
         self.followers.round(&record)?;
         match &mut self.keep {
             Keep::Folder(folder) => folder.append(record)?,
-            Keep::Memory(summary) => summary.add(&record),
+            Keep::Memory(outline) => outline.add(&record),
         }
         // A look at the clock costs less than a round; everything else only now and then.
         let now = now();
         if now - self.looked >= LOOK {
             self.looked = now;
-            self.show(state);
+            self.show(now, state);
             if let Keep::Folder(folder) = &mut self.keep {
                 folder.flush()?;
             }
