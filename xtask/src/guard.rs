@@ -52,7 +52,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "tests", guards: "unit, property, golden-value and snapshot tests", run: run_tests },
     Step {
         name: "readers",
-        guards: "event files and tables as TensorBoard, pandas and DuckDB read them",
+        guards: "event files and tables as TensorBoard, pandas and DuckDB read them, bars as terminals do",
         run: check_readers,
     },
     Step {

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use indicatif::{ProgressBar, ProgressStyle};
+
 /// Set by `--quiet`.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -36,26 +38,50 @@ impl Stage {
     }
 }
 
+/// A line of a terminal that is written over, cut at its edge, and gone at the end; nowhere else it is seen.
+pub(crate) struct Line(ProgressBar);
+
+impl Line {
+    /// In indicatif's words; what is said is `{wide_msg}`.
+    pub(crate) fn new(template: &str) -> Self {
+        let is_seen = Stage::now() == Stage::Terminal;
+        let bar = if is_seen { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    pub(crate) fn say(&self, text: String) {
+        // One that was cleared shows nothing more by itself.
+        if self.0.is_finished() {
+            self.0.reset();
+        }
+        self.0.set_message(text);
+        self.0.tick();
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
 /// Shows `what` on standard error while it lives.
 pub(crate) struct Progress {
-    shown: bool,
+    _line: Line,
 }
 
 impl Progress {
     pub(crate) fn start(what: &str) -> Self {
-        let mut stderr = std::io::stderr();
-        let shown = Stage::now() == Stage::Terminal
-            && write!(stderr, "\r\x1b[2K{what} …").and_then(|()| stderr.flush()).is_ok();
-        Self { shown }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.shown {
-            // Nobody is there to hear it if the terminal has gone.
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
-        }
+        let line = Line::new("{wide_msg}");
+        line.say(format!("{what} …"));
+        Self { _line: line }
     }
 }
 

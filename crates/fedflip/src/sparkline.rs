@@ -54,7 +54,7 @@ mod tests {
         let steep = [(0.5, 0.0), (1.0, 1.0), (10.0, 1.0)];
         assert_eq!(sparkline(&steep, 10, (0.0, 1.0)), "▅▅▅▅▅▅▅▅▅█");
         let fall: Vec<(f64, f64)> = line.iter().map(|&(time, value)| (time, -value)).collect();
-        assert_eq!(sparkline(&fall, 4, range_of(fall.iter().map(|&(_, value)| value))), "█▅▃▂");
+        assert_eq!(sparkline(&fall, 4, range_of(fall.iter().map(|&(_, value)| value))), "▇▅▄▂");
     }
 
     #[test]

@@ -56,6 +56,3 @@ impl Curves {
         if curve.is_empty() { none() } else { curve }
     }
 }
-
-/// What a lower bound is.
-pub(super) const LOWER_BOUND: &str = "  > a lower bound: some run was stopped before it reached the target";

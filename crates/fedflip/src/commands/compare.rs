@@ -78,7 +78,7 @@ fn write_table(output: &mut dyn Write, Studied { json, entries }: &Studied) -> R
          accuracy is the first seed's, over its own time"
     )?;
     if json.schemes.iter().any(|scheme| scheme.lower_bound) {
-        writeln!(output, "{}", cells::LOWER_BOUND)?;
+        writeln!(output, "  > a lower bound: some run was stopped before it reached the target")?;
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         return Ok(ExitStatus::Stopped);
     };
     if !args.training.json {
-        writeln!(output, "pilots to a loss of {}\n", scenario.pilot.loss)?;
+        writeln!(output, "pilots to a loss of {}\n", significant(scenario.pilot.loss, 4))?;
         let mut table = Table::new(&["scheme", "seed", "rounds", "virtual time", "participants"]);
         for run in &piloted.runs {
             let gave_up = if run.reached() { "" } else { "+" };

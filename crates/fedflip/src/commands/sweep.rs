@@ -212,11 +212,11 @@ fn write_table(
     let versus = if has_full { "speed-up is over full" } else { "ratio is to the best of a point" };
     writeln!(
         output,
-        "\n  time to the target is without the pilots; {versus}; accuracy is the first seed's, over its own time"
+        "\n  time to the target is without the pilots; {versus};\n  accuracy is the first seed's, over its own time"
     )?;
     let schemes = json.points.iter().filter_map(|point| point.comparison.as_ref());
     if schemes.flat_map(|comparison| &comparison.schemes).any(|scheme| scheme.lower_bound) {
-        writeln!(output, "{}", cells::LOWER_BOUND)?;
+        writeln!(output, "  > at least, < at most: some run was stopped before it reached the target")?;
     }
     Ok(())
 }

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 use fedflip_engine::{Control, Sink, State};
 use fedflip_learn::Metrics;
 use fedflip_record::{RecordError, Round, RunFolder};
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::eta::Eta;
 use super::follow::Followers;
 use super::outline::Outline;
-use crate::progress::{Stage, be_quiet, now_and_then};
-use crate::render::{duration, percent};
+use crate::progress::{Line, Stage, be_quiet, now_and_then};
+use crate::render::{duration, percent, significant};
 
 /// Set by Ctrl-C and SIGTERM: the run stops after its round and can go on later.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -55,7 +54,7 @@ pub(crate) struct Watch<'a> {
     keep: Keep,
     followers: &'a mut Followers,
     stage: Stage,
-    bar: ProgressBar,
+    bar: Line,
     title: String,
     /// The last evaluation.
     evaluated: Option<Metrics>,
@@ -72,18 +71,12 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(keep: Keep, followers: &'a mut Followers, title: &str, state: &State) -> Self {
-        let stage = Stage::now();
-        let bar = if stage == Stage::Terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        // A wide message is cut at the terminal's edge.
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            bar.set_style(style);
-        }
         let started = now();
         Self {
             keep,
             followers,
-            stage,
-            bar,
+            stage: Stage::now(),
+            bar: Line::new("{spinner} {wide_msg}"),
             title: title.to_owned(),
             evaluated: state.evaluated,
             eta: Eta::default(),
@@ -119,16 +112,13 @@ impl<'a> Watch<'a> {
 
     /// What was kept.
     pub(crate) fn into_keep(self) -> Keep {
-        self.bar.finish_and_clear();
+        self.bar.clear();
         self.keep
     }
 
     fn show(&self, now: Instant, state: &State) {
         match self.stage {
-            Stage::Terminal => {
-                self.bar.set_message(self.message(state));
-                self.bar.tick();
-            }
+            Stage::Terminal => self.bar.say(self.message(state)),
             Stage::Lines => now_and_then(now, || self.message(state)),
             Stage::Quiet => {}
         }
@@ -137,7 +127,8 @@ impl<'a> Watch<'a> {
     fn message(&self, state: &State) -> String {
         let mut message = format!("{}: round {}, {}", self.title, state.round, duration(state.secs));
         if let Some(metrics) = self.evaluated {
-            message += &format!(", accuracy {}, loss {:.3}", percent(metrics.accuracy), metrics.loss);
+            message +=
+                &format!(", accuracy {}, loss {}", percent(metrics.accuracy), significant(metrics.loss, 3));
         }
         let rounds = state.round.saturating_sub(self.started_round);
         if let Some(left) = self.target_accuracy.and_then(|target| self.eta.rounds_left(target))

@@ -7,6 +7,8 @@
 //! - `json`: what scripts read.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
 //! - `scenario`: scenarios: what is printed, and what is refused.
+//! - `sweep`: a comparison at every value of a key.
+//! - `terminal`: what reaches a terminal, a pipe, and nobody.
 //! - `training`: run, pilot, compare and export, also killed and on a full disk.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -16,6 +18,8 @@ mod json;
 mod refusals;
 mod scenario;
 mod snapshots;
+mod sweep;
+mod terminal;
 mod training;
 
 use std::io::Write;

@@ -32,9 +32,19 @@ fn without_last_column(text: &str) -> String {
 #[test]
 fn help() {
     let desk = Desk::new();
-    for command in
-        ["", "fleet", "fleet new", "fleet show", "plan", "bench", "allocate", "bound", "data", "data get"]
-    {
+    for command in [
+        "",
+        "fleet",
+        "fleet new",
+        "fleet show",
+        "plan",
+        "bench",
+        "allocate",
+        "bound",
+        "data",
+        "data get",
+        "sweep",
+    ] {
         let name = format!("help {command}").trim_end().replace(' ', "-");
         insta::assert_snapshot!(name, desk.stdout(&format!("{command} --help")));
     }
