@@ -7,14 +7,11 @@ pub(crate) const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '�
 /// highest. A stretch without a value keeps the one before it. Nothing, if there are less than two values: a
 /// point is no curve.
 pub(crate) fn sparkline(points: &[(f64, f64)], width: usize, range: (f64, f64)) -> String {
-    let points = || points.iter().copied().filter(|(time, value)| time.is_finite() && value.is_finite());
-    let ((Some((_, first)), Some((end, _))), true) =
-        ((points().next(), points().last()), points().count() > 1)
-    else {
-        return String::new();
-    };
+    let is_number = |(time, value): &&(f64, f64)| time.is_finite() && value.is_finite();
+    let points: Vec<(f64, f64)> = points.iter().filter(is_number).copied().collect();
+    let [(_, first), .., (end, _)] = points[..] else { return String::new() };
     let mut bins = vec![(0.0, 0_u32); width];
-    for (time, value) in points() {
+    for (time, value) in points {
         // The last point is the end of the last bar.
         let place = if end > 0.0 { (time / end * width as f64).ceil() as usize } else { width };
         if let Some((sum, count)) = bins.get_mut(place.saturating_sub(1).min(width.saturating_sub(1))) {

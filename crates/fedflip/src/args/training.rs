@@ -91,19 +91,18 @@ pub(crate) struct CompareArgs {
 }
 
 /// Compare all schemes at every value of a key: speed-up against bandwidth, and the like.
-///
-/// Each point is a whole `fedflip compare`, kept in --out FOLDER/KEY=VALUE. More than one --over makes every
-/// combination.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fedflip sweep s.toml --over fleet.bandwidth_mbps=100,200,400 --out sweep
   fedflip sweep s.toml --over fleet.bandwidth_mbps=100,200,400 --out sweep --resume
-  fedflip sweep --over fleet.devices=50,100 --over world.dropout=0,0.1 --schemes exact,full --seeds 1")]
+  fedflip sweep --over fleet.devices=50,100 --over world.dropout=0,0.1 --schemes exact,full
+
+Each point is a whole `fedflip compare`, kept in FOLDER/KEY=VALUE; FOLDER/sweep.json has all of them.")]
 pub(crate) struct SweepArgs {
     /// Scenario file (TOML), or - for standard input; without it the embedded default
     pub scenario: Option<PathBuf>,
-    /// A key of the scenario and the values that it takes; may be given more than once
+    /// A key of the scenario and the values that it takes; given more than once, in every combination
     #[arg(long, value_name = "SECTION.KEY=VALUES", required = true, allow_hyphen_values = true)]
     pub over: Vec<String>,
     #[command(flatten)]

@@ -12,7 +12,7 @@ const QUICK: &str = "--quiet --set fleet.devices=20 --set task.hidden=8 --set pi
                      --set data.test_samples_max=200 --set stop.target_accuracy=0.4 --seeds 1 \
                      --schemes exact,full --give-up 1000x";
 
-fn point<'a>(sweep: &'a Value, place: usize, scheme: usize) -> &'a Value {
+fn point(sweep: &Value, place: usize, scheme: usize) -> &Value {
     &sweep["points"][place]["comparison"]["schemes"][scheme]
 }
 
