@@ -64,16 +64,7 @@ impl Suite {
         if let Some(python) = self.python_variable.and_then(tools::variable) {
             return Ok(python);
         }
-        let venv = repo.tools().join(self.tool);
-        let python = venv.join("bin/python").display().to_string();
-        if !venv.join("bin/python").exists() {
-            Cmd::words("python3 -m venv").arg(venv.display().to_string()).run(repo)?;
-        }
-        Cmd::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--requirement"])
-            .arg(format!("{}/requirements.txt", self.folder))
-            .run(repo)?;
-        Ok(python)
+        tools::python_with(repo, self.tool, &format!("{}/requirements.txt", self.folder))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{bench, speed, tidy, tools};
+use crate::{bench, readers, speed, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -50,6 +50,11 @@ pub(crate) const STEPS: &[Step] = &[
         },
     },
     Step { name: "tests", guards: "unit, property, golden-value and snapshot tests", run: run_tests },
+    Step {
+        name: "readers",
+        guards: "event files and tables as TensorBoard, pandas and DuckDB read them, bars as terminals do",
+        run: check_readers,
+    },
     Step {
         name: "doc-tests",
         guards: "the examples in the documentation",
@@ -145,6 +150,19 @@ fn run_tests(repo: &Repo) -> Result<Outcome, TaskError> {
     tools::ensure(repo, &tools::NEXTEST)?;
     let profile = if on_ci() { "ci" } else { "default" };
     passed(Cmd::words("cargo nextest run --locked --workspace --profile").arg(profile).run(repo))
+}
+
+fn check_readers(repo: &Repo) -> Result<Outcome, TaskError> {
+    match readers::python(repo) {
+        Ok(python) => passed(readers::check(repo, &python)),
+        Err(error) if on_ci() => Err(error),
+        Err(error) => {
+            println!("   {error}");
+            Ok(Outcome::Skipped(
+                "no Python with the readers could be made: it takes python3 with venv and pip",
+            ))
+        }
+    }
 }
 
 fn check_dependencies(repo: &Repo) -> Result<Outcome, TaskError> {

@@ -10,6 +10,7 @@
 //! - [`mod@bench`], [`pin`], [`peers`]: the benchmarks, their limits written anew, PyTorch on the same work.
 //! - [`speed`], [`golden`]: the promises of the README measured on the real binary, the expected values made
 //!   anew by Python.
+//! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`shell`], [`repo`], [`clock`], [`json`]: running a program, knowing where things are, reading the time
 //!   and an answer.
@@ -23,6 +24,7 @@ mod guard;
 mod json;
 mod peers;
 mod pin;
+mod readers;
 mod repo;
 mod shell;
 mod speed;

@@ -53,6 +53,21 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// A Python of our own, in a virtual environment below `.tools`, with what a requirements file asks for.
+pub(crate) fn python_with(repo: &Repo, name: &str, requirements: &str) -> Result<String, TaskError> {
+    let venv = repo.tools().join(name);
+    let python = venv.join("bin/python").display().to_string();
+    if !venv.join("bin/python").exists() {
+        Cmd::words("python3 -m venv").arg(venv.display().to_string()).run(repo)?;
+    }
+    // In no time where everything is there, and without a network.
+    Cmd::new(&python)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
+        .arg(requirements)
+        .run(repo)?;
+    Ok(python)
+}
+
 /// Installs whatever any task may need.
 pub(crate) fn ensure_all(repo: &Repo) -> Result<(), TaskError> {
     for tool in [&NEXTEST, &DENY, &GUNGRAUN] {

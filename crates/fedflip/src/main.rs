@@ -5,10 +5,10 @@
 //! - `args`: what may be typed, with help and examples.
 //! - `settings`: args turned into checked values: files read, units and constants in range.
 //! - `scenario`: all that decides a run, as a TOML file and as one checked value.
-//! - `training`: running scenarios: what `run`, `pilot` and `compare` share.
+//! - `training`: running scenarios: what `run`, `pilot`, `compare` and `sweep` share.
 //! - `commands`: one file a command: settings in, text or JSON out.
-//! - `progress`: a word on what takes long, on a terminal.
-//! - `render`: tables and histograms for people.
+//! - `progress`: a word on what takes long, on standard error.
+//! - `render`: tables and histograms for people; `sparkline`: curves one line high.
 //! - `error`: refusals with a hint, and exit codes.
 //!
 //! This crate is the only one that prints and looks at the clock.
@@ -20,6 +20,7 @@ mod progress;
 mod render;
 mod scenario;
 mod settings;
+mod sparkline;
 mod training;
 
 use std::io::Write;

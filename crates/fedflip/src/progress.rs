@@ -1,26 +1,133 @@
-//! A word on what is going on, for people only: on a terminal, and gone when done.
+//! What is going on, for people only and on standard error: a word while something takes long, gone when done,
+//! or plain lines now and then where nothing can be overwritten.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Set by `--quiet`.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// `--quiet`: from now on nothing is said on the way.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Where progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// A terminal on which a line can be written over.
+    Terminal,
+    /// A file, a pipe, or a terminal that only knows characters: lines stay.
+    Lines,
+    /// Nobody wants to know.
+    Quiet,
+}
+
+impl Stage {
+    pub(crate) fn now() -> Self {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        match QUIET.load(Ordering::Relaxed) {
+            true => Self::Quiet,
+            false if std::io::stderr().is_terminal() && !(cfg!(unix) && dumb) => Self::Terminal,
+            false => Self::Lines,
+        }
+    }
+}
+
+/// A line of a terminal that is written over, cut at its edge, and gone at the end; nowhere else it is seen.
+pub(crate) struct Line(ProgressBar);
+
+impl Line {
+    /// In indicatif's words; what is said is `{wide_msg}`.
+    pub(crate) fn new(template: &str) -> Self {
+        let is_seen = Stage::now() == Stage::Terminal;
+        let bar = if is_seen { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    pub(crate) fn say(&self, text: String) {
+        // One that was cleared shows nothing more by itself.
+        if self.0.is_finished() {
+            self.0.reset();
+        }
+        self.0.set_message(text);
+        self.0.tick();
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
 
 /// Shows `what` on standard error while it lives.
 pub(crate) struct Progress {
-    shown: bool,
+    _line: Line,
 }
 
 impl Progress {
     pub(crate) fn start(what: &str) -> Self {
-        let mut stderr = std::io::stderr();
-        let shown =
-            stderr.is_terminal() && write!(stderr, "\r\x1b[2K{what} …").and_then(|()| stderr.flush()).is_ok();
-        Self { shown }
+        let line = Line::new("{wide_msg}");
+        line.say(format!("{what} …"));
+        Self { _line: line }
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.shown {
-            // Nobody is there to hear it if the terminal has gone.
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+/// When plain lines are due: soon for the first one, then seldom, however many runs there are.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    began: Instant,
+    said: Option<Instant>,
+}
+
+impl Pace {
+    const FIRST: Duration = Duration::from_secs(2);
+    const NEXT: Duration = Duration::from_secs(30);
+
+    fn is_due(&mut self, now: Instant) -> bool {
+        let due = match self.said {
+            None => now - self.began >= Self::FIRST,
+            Some(said) => now - said >= Self::NEXT,
+        };
+        if due {
+            self.said = Some(now);
         }
+        due
+    }
+}
+
+/// Says a line if one is due by now.
+pub(crate) fn now_and_then(now: Instant, line: impl FnOnce() -> String) {
+    static PACE: Mutex<Option<Pace>> = Mutex::new(None);
+    let mut pace = PACE.lock().unwrap_or_else(PoisonError::into_inner);
+    if pace.get_or_insert(Pace { began: now, said: None }).is_due(now) {
+        // If nobody listens, the work still counts.
+        let _ = writeln!(std::io::stderr(), "{}", line());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "instants come from the clock; none is waited for")]
+    fn lines_come_soon_and_then_seldom() {
+        let began = Instant::now();
+        let mut pace = Pace { began, said: None };
+        let due: Vec<u64> = (0..100).filter(|&secs| pace.is_due(began + Duration::from_secs(secs))).collect();
+        assert_eq!(due, [2, 32, 62, 92]);
     }
 }

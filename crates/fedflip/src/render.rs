@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-pub(crate) use fedflip_report::numbers::{count, devices, duration, percent, significant, type_of};
+use crate::sparkline::BARS;
+pub(crate) use fedflip_report::numbers::{count, devices, duration, percent, significant, times, type_of};
 
 /// A name from a file, safe for a terminal and short enough for a table.
 pub(crate) fn name(name: &str) -> String {
@@ -21,15 +22,20 @@ pub(crate) fn range((low, high): (f64, f64), unit: &str) -> String {
     if high > low { format!("{low_text} – {high_text}{unit}") } else { format!("{low_text}{unit}") }
 }
 
-/// A table with a left-aligned first column and right-aligned others.
+/// A table whose first columns, by default one, are left-aligned and whose others are right-aligned.
 #[derive(Debug)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
+    left: usize,
 }
 
 impl Table {
     pub(crate) fn new(titles: &[&str]) -> Self {
-        Self { rows: vec![titles.iter().map(|&title| title.to_owned()).collect()] }
+        Self { rows: vec![titles.iter().map(|&title| title.to_owned()).collect()], left: 1 }
+    }
+
+    pub(crate) fn with_left(self, columns: usize) -> Self {
+        Self { left: columns, ..self }
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
@@ -51,7 +57,8 @@ impl Table {
             let mut line = String::from(" ");
             for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
                 line += if column == 0 { " " } else { "  " };
-                line += &if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
+                line +=
+                    &if column < self.left { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
             }
             writeln!(output, "{}", line.trim_end())?;
         }
@@ -61,7 +68,6 @@ impl Table {
 
 /// Counts over equal steps of the logarithm, as bars one line high: `0.02 ▂▁█▅ 0.21`.
 pub(crate) fn histogram(values: &[f64], unit: &str) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const BINS: usize = 24;
     let positive = || values.iter().copied().filter(|&value| value > 0.0);
     let zeros = values.len() - positive().count();

@@ -136,18 +136,14 @@ pub fn fit(points: &[NoiseAndRounds]) -> Result<PilotFit, PlanError> {
     }
     if noise_squares <= (1e-9 * mean_noise).powi(2) * count {
         return Err(refuse(
-            format!("all pilots have the same sampling noise Σ a²/q = {mean_noise}"),
+            format!("all pilots have the same sampling noise Σ a²/q = {}", short(mean_noise)),
             "run pilots under schemes that differ in how many take part, such as uniform and full",
         ));
     }
     let slope = products / noise_squares;
     if slope >= 0.0 {
-        let listed: Vec<String> = points
-            .iter()
-            .map(|point| format!("{} rounds at Σ a²/q = {}", point.rounds, short(point.noise)))
-            .collect();
         return Err(refuse(
-            format!("rounds do not grow with the sampling noise ({})", listed.join(", ")),
+            format!("rounds do not grow with the sampling noise ({})", means_by_noise(points)),
             "the pilots were too short or too noisy: choose a lower loss F_s, or average over more seeds",
         ));
     }
@@ -200,6 +196,32 @@ pub fn fit(points: &[NoiseAndRounds]) -> Result<PilotFit, PlanError> {
     Ok(PilotFit { constants, alpha_interval: Some(alpha_interval), beta_interval: Some(beta_interval) })
 }
 
+/// Pilots in a sentence, those with the same noise as one: `18 rounds at Σ a²/q = 2.02, 11 at 0.0202`.
+fn means_by_noise(points: &[NoiseAndRounds]) -> String {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| b.noise.total_cmp(&a.noise));
+    let groups = sorted.chunk_by(|a, b| (a.noise - b.noise).abs() <= 1e-9 * a.noise.abs());
+    let parts = groups.enumerate().map(|(place, group)| {
+        let mean = group.iter().map(|point| point.rounds).sum::<f64>() / group.len() as f64;
+        let (mean, noise) = (short(mean), short(group[0].noise));
+        if place == 0 { format!("{mean} rounds at Σ a²/q = {noise}") } else { format!("{mean} at {noise}") }
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
 fn refuse(problem: String, hint: &'static str) -> PlanError {
     PlanError::Pilots { problem, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_has_one_number_for_all_seeds_of_a_scheme() {
+        let point = |noise: f64, rounds: f64| NoiseAndRounds { noise, rounds };
+        let points = [point(0.5, 12.0), point(2.0, 9.0), point(0.5, 13.0), point(2.0 + 1e-12, 8.0)];
+        let error = fit(&points).unwrap_err().to_string();
+        assert!(error.ends_with("(8.5 rounds at Σ a²/q = 2, 12.5 at 0.5)"), "{error}");
+    }
 }

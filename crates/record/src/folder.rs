@@ -7,6 +7,7 @@
 //! | `records.jsonl` | the records, see [`crate::schema`] |
 //! | `model.safetensors` | the model at the end |
 //! | `checkpoint/` | the last two checkpoints |
+//! | `events.out.tfevents.…` | its curves for TensorBoard, if they are asked for |
 //! | `host.json` | what belongs to the machine and not to the run |
 //! | `.lock` | held by the process that writes |
 //!

@@ -11,7 +11,7 @@
 //! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
 //! - [`atomic`]: files that are there whole or not at all.
 //! - [`summary`]: a run in a few numbers.
-//! - [`export`]: records as CSV and Parquet.
+//! - [`export`]: records as CSV, as Parquet, and for TensorBoard.
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod atomic;

@@ -1,5 +1,6 @@
 //! All runs of a report: those that can be compared in one group, each scheme with its seeds.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,6 +9,7 @@ use fedflip_record::EndReason;
 use crate::config::Config;
 use crate::devices::Devices;
 use crate::error::ReportError;
+use crate::explain::needs_pilots;
 use crate::find::run_folders;
 use crate::problem::Problem;
 use crate::run_view::RunView;
@@ -142,6 +144,7 @@ fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) 
             None => growing.push((key.0, key.1, vec![run])),
         }
     }
+    let mut growing: Vec<Growing> = growing.into_iter().flat_map(by_constants).collect();
     // Pilots alone are worth a look too.
     if growing.is_empty()
         && let Some(pilot) = pilots.first()
@@ -173,6 +176,24 @@ fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) 
         }
     }
     groups
+}
+
+/// Runs that were planned with other constants are not seeds of one another. Baselines need no constants, so
+/// they make no difference by theirs.
+fn by_constants((task, setting, runs): Growing) -> Vec<Growing> {
+    let planned: BTreeSet<Config> = runs
+        .iter()
+        .filter(|run| needs_pilots(&run.header.scheme))
+        .map(|run| run.config.setting_with_constants())
+        .collect();
+    if planned.len() < 2 {
+        return vec![(task, setting, runs)];
+    }
+    let mut parts: BTreeMap<Config, Vec<RunView>> = BTreeMap::new();
+    for run in runs {
+        parts.entry(run.config.setting_with_constants()).or_default().push(run);
+    }
+    parts.into_iter().map(|(setting, runs)| (task.clone(), setting, runs)).collect()
 }
 
 fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns> {

@@ -6,22 +6,23 @@ use std::path::Path;
 use crate::problem::Problem;
 
 /// Keys by section, such as `fleet.devices`, with their values as TOML.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Config {
     keys: BTreeMap<String, String>,
 }
 
-/// In what runs of one comparison may differ: seed, scheme, constants, and where they stop or save.
+/// In what runs of one comparison may differ: seed, scheme, and where they stop or save.
 const FREE: &[&str] = &[
     "seed",
     "plan.scheme",
-    "plan.alpha",
-    "plan.beta",
     "stop.rounds_max",
     "stop.virtual_hours_max",
     "stop.real_hours_max",
     "record.checkpoint_secs",
 ];
+
+/// What planned schemes are planned with, and baselines are not.
+const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
 
 /// In what a pilot differs from the run that it is for, beyond [`FREE`].
 const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "stop.target_accuracy", "record.evaluate_every"];
@@ -68,12 +69,17 @@ impl Config {
 
     /// What runs have to share to be compared.
     pub(crate) fn setting(&self) -> Self {
+        self.without(FREE).without(CONSTANTS)
+    }
+
+    /// The same, for runs whose plans differ by their constants.
+    pub(crate) fn setting_with_constants(&self) -> Self {
         self.without(FREE)
     }
 
     /// What a pilot shares with its runs.
     pub(crate) fn pilot_setting(&self) -> Self {
-        self.without(FREE).without(FREE_FOR_PILOTS)
+        self.setting().without(FREE_FOR_PILOTS)
     }
 
     fn without(&self, free: &[&str]) -> Self {

@@ -174,3 +174,19 @@ fn the_same_run_twice_counts_once() {
         problems(&collection)
     );
 }
+
+#[test]
+fn other_constants_make_other_plans_but_not_other_baselines() {
+    let runs = Runs::new();
+    let change = |folder: std::path::PathBuf| {
+        let scenario = fs::read_to_string(folder.join("run.toml")).unwrap();
+        fs::write(folder.join("run.toml"), scenario.replace("alpha = 20.0", "alpha = 40.0")).unwrap();
+    };
+    runs.add("a/exact", &Run::default());
+    change(runs.add("b/full", &Run { scheme: "full", ..Run::default() }));
+    assert_eq!(runs.read().groups.len(), 1, "a baseline has no use for α");
+    change(runs.add("b/exact", &Run::default()));
+    let collection = runs.read();
+    let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
+    assert_eq!(titles, ["plan.alpha = 20", "plan.alpha = 40"]);
+}

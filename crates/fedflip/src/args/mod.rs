@@ -9,7 +9,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use training::{
-    CompareArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, TrainingArgs,
+    CompareArgs, ComparisonArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, SweepArgs,
+    TrainingArgs,
 };
 
 const AFTER_HELP: &str = "\
@@ -52,9 +53,11 @@ pub(crate) enum Command {
     Pilot(PilotArgs),
     /// Run every scheme to the target and say how long each takes
     Compare(CompareArgs),
+    /// Compare all schemes at every value of a key
+    Sweep(SweepArgs),
     /// Make runs visible: one page with tables and figures, or single ones for a paper
     Report(ReportArgs),
-    /// Write a run's records as a table
+    /// Write a run's records as a table, or its curves for TensorBoard
     Export(ExportArgs),
     /// Measure how fast this machine trains
     Bench(BenchArgs),
@@ -172,6 +175,9 @@ pub(crate) struct DataGetArgs {
     /// Print one JSON object instead
     #[arg(long)]
     pub json: bool,
+    /// Say nothing on the way
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-//! What may be typed after `run`, `pilot`, `compare` and `export`.
+//! What may be typed after `run`, `pilot`, `compare`, `sweep` and `export`.
 
 use std::path::PathBuf;
 
@@ -13,6 +13,9 @@ pub(crate) struct TrainingArgs {
     /// Go on with what is in --out, if there is anything
     #[arg(long, requires = "out")]
     pub resume: bool,
+    /// Write an event file for TensorBoard into the folder of every run
+    #[arg(long, requires = "out")]
+    pub tensorboard: bool,
     /// A value to take instead of the scenario's; may be given more than once
     #[arg(long, value_name = "SECTION.KEY=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
@@ -83,6 +86,32 @@ Examples:
 pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or - for standard input; without it the embedded default
     pub scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
+}
+
+/// Compare all schemes at every value of a key: speed-up against bandwidth, and the like.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip sweep s.toml --over fleet.bandwidth_mbps=100,200,400 --out sweep
+  fedflip sweep s.toml --over fleet.bandwidth_mbps=100,200,400 --out sweep --resume
+  fedflip sweep --over fleet.devices=50,100 --over world.dropout=0,0.1 --schemes exact,full
+
+Each point is a whole `fedflip compare`, kept in FOLDER/KEY=VALUE; FOLDER/sweep.json has all of them.")]
+pub(crate) struct SweepArgs {
+    /// Scenario file (TOML), or - for standard input; without it the embedded default
+    pub scenario: Option<PathBuf>,
+    /// A key of the scenario and the values that it takes; given more than once, in every combination
+    #[arg(long, value_name = "SECTION.KEY=VALUES", required = true, allow_hyphen_values = true)]
+    pub over: Vec<String>,
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
+}
+
+/// How schemes are compared.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ComparisonArgs {
     /// Which schemes, separated by commas
     #[arg(
         long,
@@ -112,22 +141,23 @@ fn factor(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a number from 1 to 1e6, such as 10x".to_owned())
 }
 
-/// Write a run's records as a table.
+/// Write a run's records as a table, or its curves for TensorBoard.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fedflip export runs/exact > rounds.csv
+  fedflip export runs/exact --format tensorboard --out events/exact
   fedflip export runs/exact --table participants --format parquet --out participants.parquet")]
 pub(crate) struct ExportArgs {
     /// Folder of a run
     pub run: PathBuf,
-    /// Which table
-    #[arg(long, value_enum, default_value_t = ExportTable::Rounds)]
-    pub table: ExportTable,
+    /// Which table (by default rounds)
+    #[arg(long, value_enum)]
+    pub table: Option<ExportTable>,
     /// As what (by default as --out is named, or CSV)
     #[arg(long, value_enum)]
     pub format: Option<ExportFormat>,
-    /// File to write (by default standard output)
+    /// File to write (by default standard output); for tensorboard a folder, which is made
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -146,4 +176,6 @@ pub(crate) enum ExportFormat {
     Csv,
     /// For pandas, Polars and DuckDB
     Parquet,
+    /// The curves of the rounds, as an event file
+    Tensorboard,
 }

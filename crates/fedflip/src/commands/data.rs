@@ -1,6 +1,6 @@
 //! `fedflip data list | get | check`.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fedflip_learn::data::catalogue::{Name, SetSpec};
@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::print_json;
 use crate::args::{DataCheckArgs, DataGetArgs, DataListArgs};
 use crate::error::CliError;
+use crate::progress::{Line, Stage, be_quiet};
 
 #[derive(Serialize)]
 struct Listed {
@@ -115,9 +116,12 @@ pub(super) fn get(args: &DataGetArgs, output: &mut dyn Write) -> Result<(), CliE
         (None, Some(base)) => Source::Address(base.clone()),
         (None, None) => Source::Any,
     };
+    if args.quiet {
+        be_quiet();
+    }
     let mut report = Report::new();
     let outcome = fetch::get(set, &data_dir, &source, &programs(), &mut |progress| report.tell(progress));
-    report.end_line();
+    report.line.clear();
     let landed = outcome? == Outcome::Landed;
     let folder = data_dir.join(set.name).display().to_string();
     if args.json {
@@ -169,7 +173,8 @@ fn programs() -> Programs {
 
 /// What is going on, on standard error: downloads take long, also where nobody sits at a terminal.
 struct Report {
-    terminal: bool,
+    stage: Stage,
+    line: Line,
     /// The per cent shown last.
     shown: Option<u64>,
 }
@@ -179,33 +184,32 @@ impl Report {
     const STEP: u64 = 10;
 
     fn new() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), shown: None }
+        Self { stage: Stage::now(), line: Line::new("{wide_msg}"), shown: None }
     }
 
     fn tell(&mut self, progress: Progress<'_>) {
-        let mut stderr = std::io::stderr();
-        // If nobody listens, the work still counts: failures to write are let go.
+        let terminal = self.stage == Stage::Terminal;
         match (progress, progress.percent()) {
+            _ if self.stage == Stage::Quiet => {}
             (Progress::Download { file, total, .. }, Some(percent)) => {
-                let percent = if self.terminal { percent } else { percent - percent % Self::STEP };
+                let percent = if terminal { percent } else { percent - percent % Self::STEP };
                 if self.shown.replace(percent) != Some(percent) {
-                    let (begin, end) = if self.terminal { ("\r\x1b[2K", "") } else { ("", "\n") };
-                    let _ = write!(stderr, "{begin}{file}: {percent} % of {}{end}", megabytes(total));
-                    let _ = stderr.flush();
+                    let text = format!("{file}: {percent} % of {}", megabytes(total));
+                    if terminal { self.line.say(text) } else { say(&text) }
                 }
             }
             (Progress::Step(text), _) | (Progress::Download { file: text, .. }, None) => {
-                self.end_line();
-                let _ = writeln!(stderr, "{text}");
+                self.line.clear();
+                self.shown = None;
+                say(text);
             }
         }
     }
+}
 
-    fn end_line(&mut self) {
-        if self.shown.take().is_some() && self.terminal {
-            let _ = writeln!(std::io::stderr());
-        }
-    }
+fn say(text: &str) {
+    // If nobody listens, the work still counts.
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 fn megabytes(bytes: u64) -> String {

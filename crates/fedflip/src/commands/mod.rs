@@ -4,6 +4,7 @@ mod allocate;
 mod bench;
 mod bench_engine;
 mod bound;
+mod cells;
 mod compare;
 mod data;
 mod explain;
@@ -17,6 +18,7 @@ mod plan_json;
 mod report;
 mod run;
 mod scenario;
+mod sweep;
 
 use std::io::Write;
 
@@ -34,6 +36,7 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Run(args) => return run::run(&args, output),
         Command::Pilot(args) => return pilot::run(&args, output),
         Command::Compare(args) => return compare::run(&args, output),
+        Command::Sweep(args) => return sweep::run(&args, output),
         Command::Fleet(FleetCommand::New(args)) => fleet::new(&args, output),
         Command::Fleet(FleetCommand::Show(args)) => fleet::show(&args, output),
         Command::Plan(args) if args.compare => plan_compare::run(&PlanSettings::resolve(&args)?, output),

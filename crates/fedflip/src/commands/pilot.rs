@@ -33,7 +33,7 @@ struct PilotJson<'a> {
 pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let scenario = Scenario::read(&args.scenario, &overrides(&args.training, None))?;
     watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::default();
+    let mut followers = Followers::of(&args.training)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let threads = threads(&args.training);
     let pilots = Pilots {
@@ -42,13 +42,14 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         out: args.training.out.as_deref(),
         resume: args.training.resume,
         threads,
+        prefix: "",
     };
     let Some(piloted) = with_crew(&setup.learner, threads, |crew| pilots.run(crew, &mut followers))? else {
         super::stopped(args.training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };
     if !args.training.json {
-        writeln!(output, "pilots to a loss of {}\n", scenario.pilot.loss)?;
+        writeln!(output, "pilots to a loss of {}\n", significant(scenario.pilot.loss, 4))?;
         let mut table = Table::new(&["scheme", "seed", "rounds", "virtual time", "participants"]);
         for run in &piloted.runs {
             let gave_up = if run.reached() { "" } else { "+" };

@@ -14,7 +14,9 @@ use crate::args::RunArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{count, duration, percent, significant};
 use crate::scenario::Scenario;
+use crate::sparkline::{range_of, sparkline};
 use crate::training::follow::Followers;
+use crate::training::outline::Outline;
 use crate::training::setup::Setup;
 use crate::training::single::{Done, Single};
 use crate::training::{overrides, threads, watch};
@@ -35,7 +37,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let overrides = overrides(&args.training, args.scheme.as_deref());
     let scenario = Scenario::read(&args.scenario, &overrides)?;
     watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::default();
+    let mut followers = Followers::of(&args.training)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let planned = setup.plan(&scenario, scenario.plan.scheme, scenario.plan.constants)?;
     let threads = threads(&args.training);
@@ -51,7 +53,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let done = with_crew(&setup.learner, threads, |crew| single.run(crew, &mut followers))?;
     if args.training.json {
         let out = args.training.out.as_ref().map(|out| out.display().to_string());
-        let Done { summary, detail, .. } = &done;
+        let (summary, detail) = (&done.outline.summary, &done.detail);
         print_json(
             output,
             &RunJson { summary, status: status(summary.end), detail: detail.as_deref(), out },
@@ -59,7 +61,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     } else {
         write_text(output, &scenario, &setup, &done, args.training.out.as_deref())?;
     }
-    Ok(exit_status(&done.summary))
+    Ok(exit_status(&done.outline.summary))
 }
 
 fn exit_status(summary: &Summary) -> ExitStatus {
@@ -86,7 +88,7 @@ fn write_text(
     done: &Done,
     out: Option<&Path>,
 ) -> Result<(), CliError> {
-    let Done { summary, detail, was_over } = done;
+    let Done { outline: Outline { summary, curve }, detail, was_over } = done;
     let target = percent(scenario.stop.target_accuracy);
     let over = if *was_over { "was over already: " } else { "" };
     let how = match summary.end {
@@ -123,8 +125,8 @@ fn write_text(
             Some(round) if round < summary.rounds => format!(" after round {}", count(round as usize)),
             _ => String::new(),
         };
-        writeln!(output, "  accuracy          {}{when}", percent(accuracy))?;
-        writeln!(output, "  loss              {}", significant(loss, 3))?;
+        writeln!(output, "  accuracy          {}{when}", rise(&curve.accuracy(), accuracy, percent))?;
+        writeln!(output, "  loss              {}", rise(&curve.loss(), loss, |loss| significant(loss, 3)))?;
     }
     let sharing = setup.sharing;
     writeln!(
@@ -141,4 +143,14 @@ fn write_text(
         writeln!(output, "  kept in           {}", out.display())?;
     }
     Ok(())
+}
+
+/// Where a value came from, its way over virtual time, and where it is: `10 % ▁▂▄▆▇▇█ 95 %`.
+fn rise(points: &[(f64, f64)], last: f64, shown: impl Fn(f64) -> String) -> String {
+    const CURVE_CHARS: usize = 24;
+    let curve = sparkline(points, CURVE_CHARS, range_of(points.iter().map(|&(_, value)| value)));
+    match points.first() {
+        Some(&(_, first)) if !curve.is_empty() => format!("{} {curve} {}", shown(first), shown(last)),
+        _ => shown(last),
+    }
 }

@@ -13,6 +13,9 @@ use super::value::Value;
 /// The longest file: many times what a scenario can need.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
+/// What is given by `--set`.
+const SET: Place = Place::Flag("--set");
+
 /// Stands for a section that is named and has no keys.
 pub(super) const HEADING: Value = Value::Foreign("a heading");
 
@@ -124,15 +127,19 @@ fn not_toml(text: &str, span: Range<usize>, message: &str) -> (String, String) {
 pub(super) fn from_override(text: &str) -> Result<Entry, ScenarioError> {
     let Some((path, value)) = text.split_once('=') else {
         return Err(ScenarioError {
-            place: Place::Set,
+            place: SET,
             problem: format!("{} has no equals sign", short(text)),
             hint: "write SECTION.KEY=VALUE, such as --set train.learning_rate=0.05".to_owned(),
         });
     };
     let (section, key) = path.trim().split_once('.').unwrap_or(("", path.trim()));
-    let value = value.trim();
-    let value = DeValue::parse(value).map_or_else(|_| Value::text(value), |value| of_toml(value.get_ref()));
-    Ok(Entry { place: Place::Set, section: section.to_owned(), key: key.to_owned(), value })
+    let value = of_text(value.trim());
+    Ok(Entry { place: SET, section: section.to_owned(), key: key.to_owned(), value })
+}
+
+/// What is not a TOML value is text.
+pub(super) fn of_text(text: &str) -> Value {
+    DeValue::parse(text).map_or_else(|_| Value::text(text), |value| of_toml(value.get_ref()))
 }
 
 fn of_toml(value: &DeValue<'_>) -> Value {

@@ -7,8 +7,8 @@ use std::fmt;
 pub(crate) enum Place {
     /// In a file; without a line if it is the file as a whole.
     File { file: String, line: Option<usize> },
-    /// On the command line.
-    Set,
+    /// On the command line, after this flag.
+    Flag(&'static str),
 }
 
 impl fmt::Display for Place {
@@ -16,7 +16,7 @@ impl fmt::Display for Place {
         match self {
             Self::File { file, line: Some(line) } => write!(f, "{file}, line {line}"),
             Self::File { file, line: None } => f.write_str(file),
-            Self::Set => f.write_str("--set"),
+            Self::Flag(flag) => f.write_str(flag),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! - `defaults`: the paper's settings of each task, ours where it has none.
 //! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
 //! - `value`: values, their types and ranges.
+//! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
 //! - `resolve`: from that list to a scenario, or to a refusal.
 //! - `print`: as TOML, with or without comments, and as JSON.
@@ -21,13 +22,14 @@ mod entries;
 mod error;
 mod for_run;
 mod keys;
+mod over;
 mod print;
 mod resolve;
 #[cfg(test)]
 mod tests;
 mod value;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_fleet::bandwidth::Division;
@@ -37,6 +39,8 @@ use fedflip_learn::task::{Sharing, Task};
 use fedflip_plan::{Constants, Scheme};
 
 pub(crate) use self::error::ScenarioError;
+pub(crate) use self::over::{Axis, Point, points};
+pub(crate) use self::value::Value;
 use crate::error::CliError;
 
 /// All that decides a run.
@@ -152,28 +156,51 @@ pub(crate) struct Record {
 impl Scenario {
     /// The scenario in the file at `path` (`-` is standard input), with what `--set` says instead.
     pub(crate) fn read(path: &Path, overrides: &[String]) -> Result<Self, CliError> {
+        Source::read(path)?.scenario(overrides)
+    }
+}
+
+/// A scenario's text, of which scenarios are made that differ in what is set: standard input can be read but
+/// once.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    text: String,
+    /// What refusals call it.
+    file: String,
+    /// Where its relative paths start.
+    folder: PathBuf,
+}
+
+impl Source {
+    /// The file at `path` (`-` is standard input).
+    pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
         let (text, file) = entries::read(path)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, &file, folder, overrides)
+        Ok(Self { text, file, folder: path.parent().unwrap_or(Path::new("")).to_owned() })
     }
 
     /// What `compare` takes without a file: made-up data and the paper's fleet.
-    pub(crate) fn embedded(overrides: &[String]) -> Result<Self, CliError> {
-        Self::parse("[task]\nname = \"synthetic\"\n", "the embedded scenario", Path::new(""), overrides)
+    pub(crate) fn embedded() -> Self {
+        let text = "[task]\nname = \"synthetic\"\n".to_owned();
+        Self { text, file: "the embedded scenario".to_owned(), folder: PathBuf::new() }
     }
 
-    /// The same from text that is called `file` in refusals; its relative paths start in `folder`.
-    pub(crate) fn parse(
-        text: &str,
-        file: &str,
-        folder: &Path,
-        overrides: &[String],
-    ) -> Result<Self, CliError> {
-        let mut given = entries::from_toml(text, file)?;
+    /// With what `--set` says instead.
+    pub(crate) fn scenario(&self, overrides: &[String]) -> Result<Scenario, CliError> {
+        self.resolve(overrides, &[])
+    }
+
+    /// At a point of a sweep, which beats `--set`.
+    pub(crate) fn at(&self, overrides: &[String], point: &Point) -> Result<Scenario, CliError> {
+        self.resolve(overrides, &point.entries())
+    }
+
+    fn resolve(&self, overrides: &[String], more: &[entries::Entry]) -> Result<Scenario, CliError> {
+        let mut given = entries::from_toml(&self.text, &self.file)?;
         for text in overrides {
             given.push(entries::from_override(text)?);
         }
-        resolve::resolve(given, file, folder)
+        given.extend_from_slice(more);
+        resolve::resolve(given, &self.file, &self.folder)
     }
 }
 

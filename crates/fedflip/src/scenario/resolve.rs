@@ -127,7 +127,7 @@ fn check_key(entry: &Entry, task: Task) -> Result<(), ScenarioError> {
 fn one_fleet(given: &mut Vec<Entry>) -> Result<(), ScenarioError> {
     let is_file = |entry: &Entry| entry.section == "fleet" && entry.key == "file";
     let is_made_up = |entry: &Entry| entry.section == "fleet" && MADE_UP.contains(&entry.key.as_str());
-    let is_set = |entry: &Entry| entry.place == Place::Set;
+    let is_set = |entry: &Entry| matches!(entry.place, Place::Flag(_));
     let file_set = given.iter().any(|entry| is_set(entry) && is_file(entry));
     let made_up_set = given.iter().any(|entry| is_set(entry) && is_made_up(entry));
     given.retain(|entry| is_set(entry) || !(file_set && is_made_up(entry) || made_up_set && is_file(entry)));

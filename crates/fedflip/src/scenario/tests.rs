@@ -13,12 +13,20 @@ use fedflip_plan::{Constants, Scheme};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Stop, Train, World};
+use super::{
+    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Source, Stop, Train, World,
+};
+use crate::error::CliError;
 
 fn parse(text: &str, overrides: &[&str]) -> Result<Scenario, String> {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-    Scenario::parse(text, "s.toml", Path::new(""), &overrides)
+    parse_in(Path::new(""), text, &overrides)
         .map_err(|error| format!("{error}; {}", error.hint().unwrap_or_default()))
+}
+
+/// Relative paths start in `folder`.
+fn parse_in(folder: &Path, text: &str, overrides: &[String]) -> Result<Scenario, CliError> {
+    Source { text: text.to_owned(), file: "s.toml".to_owned(), folder: folder.to_owned() }.scenario(overrides)
 }
 
 fn of(task: &str, overrides: &[&str]) -> Scenario {
@@ -125,7 +133,7 @@ fn made_up_fleets_hold_the_datas_samples() {
 #[test]
 fn a_stored_scenario_is_whole_wherever_its_folder_is() {
     let (folder, scenario) = with_fleet_file();
-    let beside = Scenario::parse(&scenario.to_toml(), "s.toml", folder.path(), &[]).unwrap();
+    let beside = parse_in(folder.path(), &scenario.to_toml(), &[]).unwrap();
     assert_eq!(beside, scenario, "quotes in a name are escaped");
     let run = TempDir::new().unwrap();
     std::fs::write(run.path().join("run.toml"), scenario.stored()).unwrap();
@@ -145,7 +153,7 @@ fn a_stored_scenario_is_whole_wherever_its_folder_is() {
 fn a_file_and_what_it_replaces_do_not_stand_together() {
     let (folder, scenario) = with_fleet_file();
     let read = |text: &str, set: &str| {
-        Scenario::parse(text, "s.toml", folder.path(), &[set.to_owned()]).map_err(|error| error.to_string())
+        parse_in(folder.path(), text, &[set.to_owned()]).map_err(|error| error.to_string())
     };
     let file = "fleet.file='fleets/three \"3\".csv'";
     let made_up = "task.name = 'synthetic'\nfleet.devices = 9\nfleet.work_gflop = 2\n";

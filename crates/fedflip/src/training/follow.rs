@@ -6,6 +6,10 @@ use fedflip_fleet::Fleet;
 use fedflip_plan::Plan;
 use fedflip_record::{End, Header, RecordError, Round};
 
+use super::tensorboard::TensorBoard;
+use crate::args::TrainingArgs;
+use crate::error::CliError;
+
 /// A run that begins, or goes on.
 pub(crate) struct Began<'a> {
     /// Such as `3/24 exact-seed1`.
@@ -21,7 +25,7 @@ pub(crate) struct Began<'a> {
 
 /// Follows one run after another.
 pub(crate) trait Follower {
-    /// A run begins; the one before it is over.
+    /// A run begins, goes on, or is shown again after its end; the one before it is over.
     fn begin(&mut self, run: &Began<'_>) -> Result<(), RecordError>;
 
     /// One more round. Called thousands of times a second where nothing is trained: it must not wait.
@@ -32,10 +36,18 @@ pub(crate) trait Follower {
 }
 
 /// All who follow.
-#[derive(Default)]
 pub(crate) struct Followers(Vec<Box<dyn Follower>>);
 
 impl Followers {
+    /// Those whom the flags ask for.
+    pub(crate) fn of(args: &TrainingArgs) -> Result<Self, CliError> {
+        let mut followers: Vec<Box<dyn Follower>> = Vec::new();
+        if args.tensorboard {
+            followers.push(Box::new(TensorBoard::new()));
+        }
+        Ok(Self(followers))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

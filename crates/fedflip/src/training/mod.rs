@@ -1,23 +1,29 @@
-//! Running scenarios: what `run`, `pilot` and `compare` share.
+//! Running scenarios: what `run`, `pilot`, `compare` and `sweep` share.
 //!
 //! # Layout
 //!
 //! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them.
 //! - [`single`]: one run, in a folder or in memory.
 //! - [`watch`]: whoever watches it: records, checkpoints, the bar, Ctrl-C, the clock on the wall.
-//! - [`follow`]: those who follow runs beside that.
+//! - [`follow`]: those who follow runs beside that; [`tensorboard`]: its event files.
 //! - [`eta`]: how long it may still take.
+//! - [`outline`]: a run in a few numbers and a curve.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed.
+//! - [`study`]: both of these, the whole of a comparison; [`verdict`]: what came of it, as JSON.
 //! - [`host`]: what belongs to the machine and not to the run.
 
 pub(crate) mod comparison;
 pub(crate) mod eta;
 pub(crate) mod follow;
 pub(crate) mod host;
+pub(crate) mod outline;
 pub(crate) mod pilots;
 pub(crate) mod setup;
 pub(crate) mod single;
+pub(crate) mod study;
+pub(crate) mod tensorboard;
+pub(crate) mod verdict;
 pub(crate) mod watch;
 
 use crate::args::TrainingArgs;

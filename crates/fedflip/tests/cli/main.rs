@@ -8,6 +8,8 @@
 //! - `refusals`: bad input, each with its place, its value and what would be right.
 //! - `report`: pages, figures and tables.
 //! - `scenario`: scenarios: what is printed, and what is refused.
+//! - `sweep`: a comparison at every value of a key.
+//! - `terminal`: what reaches a terminal, a pipe, and nobody.
 //! - `training`: run, pilot, compare and export, also killed and on a full disk.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -18,6 +20,8 @@ mod refusals;
 mod report;
 mod scenario;
 mod snapshots;
+mod sweep;
+mod terminal;
 mod training;
 
 use std::io::Write;

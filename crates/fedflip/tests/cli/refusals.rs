@@ -97,7 +97,7 @@ fn numbers_and_names() {
         ("plan fleet.csv --bandwidth 100 --pilot 18:uniform", &["two pilots"]),
         (
             "plan fleet.csv --bandwidth 100 --pilot 11:uniform --pilot 18:full",
-            &["11 rounds at Σ a²/q = 2.02", "18 rounds at", "F_s"],
+            &["11 rounds at Σ a²/q = 2.02", "18 at", "F_s"],
         ),
         ("plan fleet.csv --bandwidth 100 --pilot 18:uniform --pilot 18:full", &["do not grow"]),
         ("plan fleet.csv --bandwidth 100 --pilot 18:full --pilot 11:full", &["same sampling noise"]),

@@ -44,6 +44,7 @@ fn help() {
         "data",
         "data get",
         "report",
+        "sweep",
     ] {
         let name = format!("help {command}").trim_end().replace(' ', "-");
         insta::assert_snapshot!(name, desk.stdout(&format!("{command} --help")));

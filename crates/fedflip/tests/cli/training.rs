@@ -67,7 +67,7 @@ fn threads_do_not_change_a_byte() {
 fn killed_at_any_moment_it_goes_on_to_the_same_bytes() {
     let desk = desk();
     // A checkpoint after every round: as many places to be killed in as there can be.
-    let line = format!("run s.toml {QUICK} --set record.checkpoint_secs=0");
+    let line = format!("run s.toml {QUICK} --set record.checkpoint_secs=0 --tensorboard");
     desk.stdout(&format!("{line} --out whole"));
     let mut kills = 0;
     for millis in (0..).map(|n| 3 + 17 * n % 101) {
@@ -88,6 +88,14 @@ fn killed_at_any_moment_it_goes_on_to_the_same_bytes() {
     desk.stdout(&format!("{line} --out killed --resume"));
     assert!(kills > 3, "{kills} kills");
     assert_eq!(results(&desk, "killed"), results(&desk, "whole"));
+    let events = |run: &str| file(&desk, &format!("{run}/events.out.tfevents.0.fedflip"));
+    assert_eq!(events("killed"), events("whole"));
+    // What `export` makes of the records is the same too, and so is what a finished run gets afterwards.
+    desk.stdout("export whole --format tensorboard --out exported");
+    assert_eq!(events("exported"), events("whole"));
+    fs::remove_file(desk.folder.path().join("killed/events.out.tfevents.0.fedflip")).unwrap();
+    desk.stdout(&format!("{line} --out killed --resume"));
+    assert_eq!(events("killed"), events("whole"));
 }
 
 /// Files that may not grow are a full disk that needs no privileges to make.
@@ -148,6 +156,9 @@ fn what_goes_wrong_is_said() {
     refused(&format!("run s.toml {QUICK} --out run"), 2, &["run: there is a run in it already", "--resume"]);
     refused(&format!("run s.toml {QUICK} --out run --resume --seed 6"), 2, &["seed = 5", "seed = 6"]);
     refused("run s.toml --resume", 2, &["--out"]);
+    refused("run s.toml --tensorboard", 2, &["--out"]);
+    refused("export run --format tensorboard", 2, &["--out FOLDER"]);
+    refused("export run --format tensorboard --table rounds --out e", 2, &["--table"]);
     refused("run nowhere.toml", 2, &["nowhere.toml"]);
     refused("run s.toml --scheme exat", 2, &["exat", "exact"]);
     refused("run s.toml --set stop.rounds=3", 2, &["\"rounds\" in [stop]", "rounds_max"]);

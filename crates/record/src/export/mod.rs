@@ -1,11 +1,14 @@
-//! Records as tables that other programs read.
+//! Records as tables and curves that other programs read.
 //!
 //! # Layout
 //!
 //! - [`table`]: the two tables of a run; [`csv`] and [`parquet`]: how they are written.
+//! - [`tensorboard`]: its curves as an event file, in the frames of `tfrecord`.
 
 pub mod csv;
 pub mod parquet;
 pub mod table;
+pub mod tensorboard;
+mod tfrecord;
 
 pub use table::{Column, Table};

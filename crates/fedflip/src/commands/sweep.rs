@@ -1,0 +1,231 @@
+//! `fedflip sweep`: a comparison at every value of a key, such as the paper's Fig. 5.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use fedflip_plan::Scheme;
+use serde::Serialize;
+
+use super::cells::{self, Curves};
+use super::data::data_dir;
+use super::print_json;
+use crate::args::SweepArgs;
+use crate::error::{CliError, ExitStatus};
+use crate::render::{Table, percent, significant};
+use crate::scenario::{Axis, Point, Scenario, Source, Value, points};
+use crate::training::comparison::Entry;
+use crate::training::follow::Followers;
+use crate::training::study::{Studied, Study, write_json};
+use crate::training::verdict::{ComparisonJson, SchemeJson};
+use crate::training::{overrides, watch};
+
+#[derive(Serialize)]
+struct SweepJson {
+    task: &'static str,
+    over: Vec<AxisJson>,
+    points: Vec<PointJson>,
+}
+
+#[derive(Serialize)]
+struct AxisJson {
+    key: String,
+    values: Vec<Value>,
+}
+
+#[derive(Serialize)]
+struct PointJson {
+    /// Key and value of every axis.
+    at: BTreeMap<String, Value>,
+    /// Below --out.
+    folder: String,
+    /// What `fedflip compare` says there; none if there was no comparison.
+    comparison: Option<ComparisonJson>,
+    /// None of these where `full` was not among the schemes.
+    speedups_over_full: Vec<Speedup>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// How many times as fast as everybody taking part in every round.
+#[derive(Serialize)]
+struct Speedup {
+    scheme: String,
+    /// None where either has no time, or both only lower bounds.
+    speedup: Option<f64>,
+    /// `exact`, or `at_least` or `at_most` where a time is a lower bound.
+    bound: Bound,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Bound {
+    Exact,
+    AtLeast,
+    AtMost,
+}
+
+pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
+    let training = &args.comparison.training;
+    let study = Study::new(&args.comparison, data_dir(training.data_dir.as_ref())?)?;
+    let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
+    let set = overrides(training, None);
+    let base = source.scenario(&set)?;
+    let axes = args.over.iter().map(|text| Axis::parse(text, &base)).collect::<Result<Vec<_>, _>>()?;
+    let points = points(&axes)?;
+    // All of them before anything runs: a mistake in the last must not cost the hours of the others.
+    let scenarios = points.iter().map(|point| source.at(&set, point)).collect::<Result<Vec<_>, _>>()?;
+    for axis in &axes {
+        check_matters(axis, &study)?;
+    }
+    watch::catch_interrupts(training.quiet);
+    let mut followers = Followers::of(training)?;
+    let mut done = Vec::new();
+    for (number, (point, scenario)) in points.iter().zip(&scenarios).enumerate() {
+        let name = point.name();
+        let out = training.out.as_ref().map(|out| out.join(&name));
+        let prefix = format!("{name} ({} of {}): ", number + 1, points.len());
+        done.push(match study.run(scenario, out.as_deref(), &prefix, &mut followers) {
+            Ok(Some(studied)) => Ok(studied),
+            Ok(None) => {
+                super::stopped(training.out.is_some());
+                return Ok(ExitStatus::Stopped);
+            }
+            // Pilots that say nothing at one point say nothing of the others.
+            Err(error @ CliError::Plan(_)) => Err(error),
+            Err(error) => return Err(error),
+        });
+    }
+    if done.iter().all(Result::is_err)
+        && let Some(Err(error)) = done.pop()
+    {
+        return Err(error);
+    }
+    let (mut entries, mut jsons) = (Vec::new(), Vec::new());
+    for (point, studied) in points.iter().zip(done) {
+        let (json, own) = point_json(point, studied);
+        jsons.push(json);
+        entries.push(own);
+    }
+    let over =
+        axes.iter().map(|axis| AxisJson { key: axis.path(), values: axis.values().cloned().collect() });
+    let json = SweepJson { task: base.task.name(), over: over.collect(), points: jsons };
+    if let Some(out) = &training.out {
+        write_json(&out.join("sweep.json"), &json)?;
+    }
+    if training.json {
+        print_json(output, &json)?;
+    } else {
+        write_table(output, &base, &points, &json, &entries)?;
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// What a comparison chooses itself makes no sweep: all points would be the same.
+fn check_matters(axis: &Axis, study: &Study) -> Result<(), CliError> {
+    match axis.path().as_str() {
+        "plan.scheme" => Err(CliError::Usage {
+            problem: "--over: plan.scheme makes no difference, because every point compares schemes",
+            hint: "name the schemes in --schemes",
+        }),
+        "plan.alpha" | "plan.beta" if study.has_pilots() => Err(CliError::Usage {
+            problem: "--over: plan.alpha and plan.beta make no difference, because pilots measure them",
+            hint: "add --no-pilot to plan with the values that are given",
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn point_json(point: &Point, studied: Result<Studied, CliError>) -> (PointJson, Vec<Entry>) {
+    let at = point.settings().map(|(key, value)| (key.to_owned(), value.clone())).collect();
+    let folder = point.name();
+    match studied {
+        Ok(Studied { json, entries }) => {
+            let speedups_over_full = speedups(&json.schemes);
+            (PointJson { at, folder, comparison: Some(json), speedups_over_full, error: None }, entries)
+        }
+        Err(error) => {
+            let error = Some(error.to_string());
+            (PointJson { at, folder, comparison: None, speedups_over_full: Vec::new(), error }, Vec::new())
+        }
+    }
+}
+
+fn speedups(schemes: &[SchemeJson]) -> Vec<Speedup> {
+    let Some(full) = schemes.iter().find(|scheme| scheme.scheme == Scheme::Full.to_string()) else {
+        return Vec::new();
+    };
+    let speedup = |scheme: &SchemeJson| {
+        let ratio = full.hours.zip(scheme.hours).map(|(full, own)| full.mean / own.mean);
+        let (speedup, bound) = match (full.lower_bound, scheme.lower_bound) {
+            (false, false) => (ratio, Bound::Exact),
+            (true, false) => (ratio, Bound::AtLeast),
+            (false, true) => (ratio, Bound::AtMost),
+            (true, true) => (None, Bound::Exact),
+        };
+        Speedup { scheme: scheme.scheme.clone(), speedup: speedup.filter(|x| x.is_finite()), bound }
+    };
+    schemes.iter().map(speedup).collect()
+}
+
+fn write_table(
+    output: &mut dyn Write,
+    base: &Scenario,
+    points: &[Point],
+    json: &SweepJson,
+    entries: &[Vec<Entry>],
+) -> Result<(), CliError> {
+    writeln!(output, "{} to {}\n", json.task, percent(base.stop.target_accuracy))?;
+    let has_full = json.points.iter().any(|point| !point.speedups_over_full.is_empty());
+    let mut titles: Vec<&str> = json.over.iter().map(|axis| axis.key.as_str()).collect();
+    let versus = if has_full { "speed-up" } else { "ratio" };
+    titles.extend(["scheme", "time", "±", versus, "reached", "accuracy"]);
+    let mut table = Table::new(&titles).with_left(json.over.len() + 1);
+    let curves = Curves::of(entries.iter().flatten());
+    for ((point, PointJson { comparison, speedups_over_full, .. }), entries) in
+        points.iter().zip(&json.points).zip(entries)
+    {
+        let schemes = comparison.iter().flat_map(|comparison| &comparison.schemes);
+        for (place, (scheme, entry)) in schemes.zip(entries).enumerate() {
+            let mut row: Vec<String> = point.texts().map(str::to_owned).collect();
+            row.extend([scheme.scheme.clone(), cells::time_to_target(scheme), cells::spread(scheme)]);
+            row.push(
+                speedups_over_full.get(place).map_or_else(|| cells::ratio_to_best(scheme), speedup_cell),
+            );
+            row.extend([cells::reached(scheme), curves.cell(entry)]);
+            table.row(row);
+        }
+    }
+    table.write(output)?;
+    for (point, PointJson { error, .. }) in points.iter().zip(&json.points) {
+        if let Some(error) = error {
+            writeln!(output, "\n  {}: {error}", point.name())?;
+        }
+    }
+    for (point, entry) in
+        points.iter().zip(entries).flat_map(|(point, own)| own.iter().map(move |e| (point, e)))
+    {
+        if let Err(error) = &entry.runs {
+            writeln!(output, "\n  {}, {}: {error}", point.name(), entry.scheme)?;
+        }
+    }
+    let versus = if has_full { "speed-up is over full" } else { "ratio is to the best of a point" };
+    writeln!(
+        output,
+        "\n  time to the target is without the pilots; {versus};\n  accuracy is the first seed's, over its own time"
+    )?;
+    let schemes = json.points.iter().filter_map(|point| point.comparison.as_ref());
+    if schemes.flat_map(|comparison| &comparison.schemes).any(|scheme| scheme.lower_bound) {
+        writeln!(output, "  > at least, < at most: some run was stopped before it reached the target")?;
+    }
+    Ok(())
+}
+
+fn speedup_cell(Speedup { speedup, bound, .. }: &Speedup) -> String {
+    let sign = match bound {
+        Bound::Exact => "",
+        Bound::AtLeast => "> ",
+        Bound::AtMost => "< ",
+    };
+    speedup.map_or_else(cells::none, |speedup| format!("{sign}{}×", significant(speedup, 3)))
+}

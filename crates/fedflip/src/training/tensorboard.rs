@@ -1,0 +1,51 @@
+//! `--tensorboard`: an event file in the folder of every run.
+
+use std::time::{Duration, Instant};
+
+use fedflip_record::export::tensorboard::EventWriter;
+use fedflip_record::{End, RecordError, Round};
+
+use super::follow::{Began, Follower};
+use super::watch::now;
+
+/// How often events reach those who read along; TensorBoard itself looks every 30 s.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// Writes the events of one run after another.
+pub(crate) struct TensorBoard {
+    /// None between runs.
+    writer: Option<EventWriter>,
+    flushed: Instant,
+}
+
+impl TensorBoard {
+    pub(crate) fn new() -> Self {
+        Self { writer: None, flushed: now() }
+    }
+}
+
+impl Follower for TensorBoard {
+    fn begin(&mut self, run: &Began<'_>) -> Result<(), RecordError> {
+        self.writer = run.folder.map(|folder| EventWriter::create(folder, run.past)).transpose()?;
+        Ok(())
+    }
+
+    fn round(&mut self, round: &Round) -> Result<(), RecordError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.round(round)?;
+        let now = now();
+        if now - self.flushed >= FLUSH {
+            self.flushed = now;
+            writer.flush()?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: Option<&End>) -> Result<(), RecordError> {
+        match (self.writer.take(), end) {
+            (Some(mut writer), Some(end)) => writer.end(end),
+            (Some(mut writer), None) => writer.flush(),
+            (None, _) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! A run's curves as an event file of TensorBoard, written while it goes or afterwards.
+//!
+//! Steps are rounds, and the time of an event is virtual: TensorBoard's relative axis shows it, and equal runs
+//! give equal bytes. Scalars are `simple_value`, 32 bits wide, which every version of TensorBoard reads; the
+//! records keep all digits.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::tfrecord::push_frame;
+use crate::atomic;
+use crate::error::RecordError;
+use crate::schema::{End, Round};
+
+/// The event file of a run's folder. TensorBoard knows it by `tfevents`; where others have a date and a host,
+/// it has the same for equal runs.
+pub const EVENTS: &str = "events.out.tfevents.0.fedflip";
+
+/// What the first event of a file says.
+const FILE_VERSION: &str = "brain.Event:2";
+
+/// Appends events to a file, each whole or not at all.
+#[derive(Debug)]
+pub struct EventWriter {
+    path: PathBuf,
+    file: BufWriter<File>,
+    /// The event in the making, and its frame.
+    event: Vec<u8>,
+    frame: Vec<u8>,
+}
+
+impl EventWriter {
+    /// Replaces the event file in `folder` by one that has the rounds so far; more can follow. Until all of
+    /// these are written, the old one stays.
+    pub fn create(folder: &Path, past: &[Round]) -> Result<Self, RecordError> {
+        let path = folder.join(EVENTS);
+        // Not by a name that TensorBoard would take for one more.
+        let beside = folder.join("events.new");
+        let file = File::create(&beside).map_err(RecordError::io(&path, "cannot be written"))?;
+        let mut writer = Self {
+            path,
+            file: BufWriter::with_capacity(1 << 16, file),
+            event: Vec::new(),
+            frame: Vec::new(),
+        };
+        let written = writer.start(past).and_then(|()| {
+            fs::rename(&beside, &writer.path).map_err(RecordError::io(&writer.path, "cannot be written"))
+        });
+        if let Err(error) = written {
+            // The old one stays; what was begun does not.
+            let _ = fs::remove_file(&beside);
+            return Err(error);
+        }
+        atomic::sync_folder(&writer.path)?;
+        Ok(writer)
+    }
+
+    fn start(&mut self, past: &[Round]) -> Result<(), RecordError> {
+        self.event.clear();
+        push_double(&mut self.event, EVENT_WALL_TIME, 0.0);
+        push_bytes(&mut self.event, EVENT_FILE_VERSION, FILE_VERSION.as_bytes());
+        self.append()?;
+        past.iter().try_for_each(|round| self.round(round))?;
+        self.sync()
+    }
+
+    /// Appends a round; it may stay in memory for a while.
+    pub fn round(&mut self, round: &Round) -> Result<(), RecordError> {
+        let secs = round.start_secs + round.round_secs;
+        self.scalars(
+            round.round,
+            secs,
+            &[
+                ("accuracy", round.accuracy),
+                ("loss", round.loss),
+                ("train_loss", round.train_loss),
+                ("round_secs", Some(round.round_secs)),
+                ("participants", Some(round.cohort.len() as f64)),
+                ("virtual_hours", Some(secs / 3600.0)),
+            ],
+        )
+    }
+
+    /// Ends the file: with the last model's evaluation, where its round had none.
+    pub fn end(&mut self, end: &End) -> Result<(), RecordError> {
+        if end.loss.is_some() || end.accuracy.is_some() {
+            self.scalars(end.rounds, end.secs, &[("accuracy", end.accuracy), ("loss", end.loss)])?;
+        }
+        self.sync()
+    }
+
+    /// Hands everything to the system, so that readers see it.
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        self.file.flush().map_err(RecordError::io(&self.path, "cannot be written"))
+    }
+
+    fn sync(&mut self) -> Result<(), RecordError> {
+        self.flush()?;
+        self.file.get_ref().sync_data().map_err(RecordError::io(&self.path, "cannot be written"))
+    }
+
+    /// One event with the values that there are.
+    fn scalars(&mut self, step: u64, secs: f64, values: &[(&str, Option<f64>)]) -> Result<(), RecordError> {
+        let mut summary = Vec::with_capacity(32 * values.len());
+        for &(tag, value) in values {
+            let Some(value) = value else { continue };
+            let mut scalar = Vec::with_capacity(32);
+            push_bytes(&mut scalar, VALUE_TAG, tag.as_bytes());
+            push_float(&mut scalar, VALUE_SIMPLE, value as f32);
+            push_bytes(&mut summary, SUMMARY_VALUE, &scalar);
+        }
+        self.event.clear();
+        push_double(&mut self.event, EVENT_WALL_TIME, secs);
+        push_varint(&mut self.event, key(EVENT_STEP, VARINT));
+        push_varint(&mut self.event, step);
+        push_bytes(&mut self.event, EVENT_SUMMARY, &summary);
+        self.append()
+    }
+
+    fn append(&mut self) -> Result<(), RecordError> {
+        self.frame.clear();
+        push_frame(&mut self.frame, &self.event);
+        // Far shorter than the buffer, which therefore hands on whole frames only.
+        self.file.write_all(&self.frame).map_err(RecordError::io(&self.path, "cannot be written"))
+    }
+}
+
+// The fields of TensorBoard's messages Event, Summary and Summary.Value that are used here.
+const EVENT_WALL_TIME: u64 = 1;
+const EVENT_STEP: u64 = 2;
+const EVENT_FILE_VERSION: u64 = 3;
+const EVENT_SUMMARY: u64 = 5;
+const SUMMARY_VALUE: u64 = 1;
+const VALUE_TAG: u64 = 1;
+const VALUE_SIMPLE: u64 = 2;
+
+// How protocol buffers store a field.
+const VARINT: u64 = 0;
+const EIGHT_BYTES: u64 = 1;
+const LENGTH_AND_BYTES: u64 = 2;
+const FOUR_BYTES: u64 = 5;
+
+const fn key(field: u64, kind: u64) -> u64 {
+    field << 3 | kind
+}
+
+/// Seven bits a byte, the lowest first; all bytes but the last have the eighth bit set.
+fn push_varint(output: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        output.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    output.push(value as u8);
+}
+
+fn push_double(output: &mut Vec<u8>, field: u64, value: f64) {
+    push_varint(output, key(field, EIGHT_BYTES));
+    output.extend(value.to_le_bytes());
+}
+
+fn push_float(output: &mut Vec<u8>, field: u64, value: f32) {
+    push_varint(output, key(field, FOUR_BYTES));
+    output.extend(value.to_le_bytes());
+}
+
+fn push_bytes(output: &mut Vec<u8>, field: u64, bytes: &[u8]) {
+    push_varint(output, key(field, LENGTH_AND_BYTES));
+    push_varint(output, bytes.len() as u64);
+    output.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::EndReason;
+
+    fn rounds() -> Vec<Round> {
+        (1..=300)
+            .map(|round| Round {
+                round,
+                start_secs: round as f64,
+                round_secs: 0.5,
+                cohort: vec![0; (round % 3) as usize],
+                train_loss: (round % 3 > 0).then_some(1.0 / round as f64),
+                loss: (round % 5 == 0).then_some(2.0),
+                accuracy: (round % 5 == 0).then_some(0.25),
+                ..Round::default()
+            })
+            .collect()
+    }
+
+    /// The first two events, byte by byte, as the format has them.
+    #[test]
+    fn events_are_what_the_format_says() {
+        let desk = tempfile::tempdir().unwrap();
+        let round = Round { round: 300, start_secs: 1.0, round_secs: 0.5, ..Round::default() };
+        EventWriter::create(desk.path(), &[round]).unwrap();
+        let bytes = fs::read(desk.path().join(EVENTS)).unwrap();
+        let version = [&b"\x09"[..], &0_f64.to_le_bytes(), b"\x1a\x0dbrain.Event:2"].concat();
+        assert_eq!(bytes[..8], (version.len() as u64).to_le_bytes());
+        assert_eq!(bytes[12..12 + version.len()], version);
+        let scalar = |tag: &str, value: f32| {
+            let inside = [&[0x0a, tag.len() as u8], tag.as_bytes(), b"\x15", &value.to_le_bytes()].concat();
+            [&[0x0a, inside.len() as u8], &inside[..]].concat()
+        };
+        let summary = [
+            scalar("round_secs", 0.5),
+            scalar("participants", 0.0),
+            scalar("virtual_hours", (1.5_f64 / 3600.0) as f32),
+        ]
+        .concat();
+        let event =
+            [b"\x09", &1.5_f64.to_le_bytes()[..], b"\x10\xac\x02\x2a", &[summary.len() as u8], &summary]
+                .concat();
+        let start = 12 + version.len() + 4;
+        assert_eq!(bytes[start..start + 8], (event.len() as u64).to_le_bytes());
+        assert_eq!(bytes[start + 12..bytes.len() - 4], event);
+    }
+
+    #[test]
+    fn a_run_that_went_on_has_the_same_bytes() {
+        let (rounds, desk) = (rounds(), tempfile::tempdir().unwrap());
+        let end = End {
+            reason: EndReason::RoundsMax,
+            rounds: 300,
+            secs: 300.5,
+            loss: Some(1.0),
+            accuracy: Some(0.5),
+            detail: None,
+        };
+        let written = |folder: &str, cuts: &[usize]| {
+            let folder = desk.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            for &cut in cuts {
+                let mut writer = EventWriter::create(&folder, &rounds[..cut]).unwrap();
+                // Some rounds that the records lost when it was killed.
+                rounds[cut..].iter().take(7).try_for_each(|round| writer.round(round)).unwrap();
+            }
+            let past = cuts.last().copied().unwrap_or(0);
+            let mut writer = EventWriter::create(&folder, &rounds[..past]).unwrap();
+            rounds[past..].iter().try_for_each(|round| writer.round(round)).unwrap();
+            writer.end(&end).unwrap();
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+            fs::read(folder.join(EVENTS)).unwrap()
+        };
+        assert_eq!(written("whole", &[]), written("resumed", &[0, 20, 290, 300]));
+    }
+}

@@ -1,0 +1,38 @@
+//! The step `readers`: what fedflip writes, read by TensorBoard, pandas, DuckDB and safetensors themselves, and
+//! what it shows, as a terminal gets it.
+
+use std::env::consts::EXE_SUFFIX;
+
+use crate::error::TaskError;
+use crate::repo::Repo;
+use crate::shell::Cmd;
+use crate::tools;
+
+const SCRIPTS: [&str; 2] = ["tests/readers/check.py", "tests/readers/terminal.py"];
+const REQUIREMENTS: &str = "tests/readers/requirements.txt";
+
+/// A Python that has the readers, at their pinned versions.
+pub(crate) fn python(repo: &Repo) -> Result<String, TaskError> {
+    tools::python_with(repo, "readers", REQUIREMENTS)
+}
+
+/// Runs the binary that the tests have built, and compares every value that the readers see.
+pub(crate) fn check(repo: &Repo, python: &str) -> Result<(), TaskError> {
+    Cmd::words("cargo build --locked --quiet --package fedflip").run(repo)?;
+    let program = repo.target().join("debug").join(format!("fedflip{EXE_SUFFIX}")).display().to_string();
+    SCRIPTS.iter().try_for_each(|script| Cmd::new(python).args(["-B", script, &program]).run(repo))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scripts_are_there_and_every_requirement_is_pinned() {
+        let repo = Repo::here();
+        assert!(SCRIPTS.iter().all(|script| repo.path(script).is_file()));
+        let requirements = repo.read(REQUIREMENTS).unwrap();
+        let pinned = |line: &str| line.split_once("==").is_some_and(|(_, version)| version.contains('.'));
+        assert!(requirements.lines().count() > 3 && requirements.lines().all(pinned), "{requirements}");
+    }
+}
