@@ -92,7 +92,7 @@ def main():
             seen, _ = on_terminal(refused, folder, **{name: value})
             require(b"--no-such-flag" in seen and b"\x1b" not in seen, f"{name}={value} shows {seen!r}")
 
-        seen, _ = on_terminal([*run, "--set", "stop.real_hours_max=0.0007"], folder, TERM="dumb")
+        seen, _ = on_terminal([*run, "--set", "stop.real_hours_max=0.0009"], folder, TERM="dumb")
         require(b"\x1b" not in seen, f"TERM=dumb shows {seen!r}")
         require(seen.count(b"\n") == 1 and b"round" in seen, f"TERM=dumb shows {seen!r}")
     print("   terminal: a bar that fits 80, 40 and 20 columns; NO_COLOR, CLICOLOR, TERM=dumb and --quiet kept")
