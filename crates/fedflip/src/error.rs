@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use fedflip_dashboard::DashboardError;
 use fedflip_engine::EngineError;
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, OutOfRange};
@@ -54,6 +55,8 @@ pub(crate) enum CliError {
     Engine(#[from] EngineError),
     #[error(transparent)]
     Task(#[from] TaskError),
+    #[error("--dashboard: {0}")]
+    Dashboard(#[from] DashboardError),
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     #[error("{flag}: {} is out of range", plain(*.value))]
@@ -85,6 +88,7 @@ impl CliError {
             Self::Record(error) => Some(error.hint()),
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
+            Self::Dashboard(error) => Some(error.hint()),
             Self::Scenario(error) => Some(error.hint.clone()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
             Self::Cohort { hint, .. } => Some(hint.clone()),
@@ -102,6 +106,7 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> ExitStatus {
         match self {
             Self::Output(_)
+            | Self::Dashboard(DashboardError::Start(_))
             | Self::Record(RecordError::Io { .. })
             | Self::Engine(EngineError::Record(RecordError::Io { .. }) | EngineError::World { .. }) => {
                 ExitStatus::Failed

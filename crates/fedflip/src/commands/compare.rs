@@ -76,7 +76,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         None => Scenario::embedded(&overrides)?,
     };
     watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::default();
+    let mut followers = Followers::of(&args.training)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let (threads, resume) = (threads(&args.training), args.training.resume);
     let found = with_crew(&setup.learner, threads, |crew| {
@@ -125,6 +125,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     } else {
         write_table(output, &json, &entries)?;
     }
+    followers.linger(&args.training, output)?;
     Ok(ExitStatus::Done)
 }
 

@@ -33,7 +33,7 @@ struct PilotJson<'a> {
 pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let scenario = Scenario::read(&args.scenario, &overrides(&args.training, None))?;
     watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::default();
+    let mut followers = Followers::of(&args.training)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let threads = threads(&args.training);
     let pilots = Pilots {
@@ -84,6 +84,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
             runs: &piloted.runs,
         };
         print_json(output, &json)?;
+        followers.linger(&args.training, output)?;
         return Ok(ExitStatus::Done);
     }
     let spread = |interval: Option<Interval>| {
@@ -95,5 +96,6 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     writeln!(output, "  beta    {}{}", significant(beta, 5), spread(fit.beta_interval))?;
     writeln!(output, "  a pair of pilots takes {} of virtual time", duration(3600.0 * piloted.hours()))?;
     writeln!(output, "\nfor a scenario:\n\n[plan]\nalpha = {alpha}\nbeta = {beta}")?;
+    followers.linger(&args.training, output)?;
     Ok(ExitStatus::Done)
 }

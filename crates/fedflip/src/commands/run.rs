@@ -35,7 +35,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let overrides = overrides(&args.training, args.scheme.as_deref());
     let scenario = Scenario::read(&args.scenario, &overrides)?;
     watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::default();
+    let mut followers = Followers::of(&args.training)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let planned = setup.plan(&scenario, scenario.plan.scheme, scenario.plan.constants)?;
     let threads = threads(&args.training);
@@ -59,6 +59,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     } else {
         write_text(output, &scenario, &setup, &done, args.training.out.as_deref())?;
     }
+    followers.linger(&args.training, output)?;
     Ok(exit_status(&done.summary))
 }
 
