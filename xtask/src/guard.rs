@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{bench, speed, tidy, tools};
+use crate::{bench, browser, speed, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -55,6 +55,7 @@ pub(crate) const STEPS: &[Step] = &[
         guards: "the examples in the documentation",
         run: |repo| passed(Cmd::words("cargo test --locked --workspace --doc").run(repo)),
     },
+    Step { name: "browser", guards: "what people see: pages in a real browser", run: look_at_pages },
     Step {
         name: "deny",
         guards: "licences, banned crates, sources; known holes where the database is at hand",
@@ -145,6 +146,18 @@ fn run_tests(repo: &Repo) -> Result<Outcome, TaskError> {
     tools::ensure(repo, &tools::NEXTEST)?;
     let profile = if on_ci() { "ci" } else { "default" };
     passed(Cmd::words("cargo nextest run --locked --workspace --profile").arg(profile).run(repo))
+}
+
+fn look_at_pages(repo: &Repo) -> Result<Outcome, TaskError> {
+    match browser::ensure(repo) {
+        Ok(found) => passed(browser::run(repo, &found)),
+        // Whoever changes a solver need not have a browser; CI sees to it that pages are looked at.
+        Err(TaskError::Missing { what, hint }) if !on_ci() => {
+            println!("   {what} is missing: {hint}");
+            Ok(Outcome::Skipped("node or a browser is missing, see above"))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn check_dependencies(repo: &Repo) -> Result<Outcome, TaskError> {

@@ -10,12 +10,14 @@
 //! - [`mod@bench`], [`pin`], [`peers`]: the benchmarks, their limits written anew, PyTorch on the same work.
 //! - [`speed`], [`golden`]: the promises of the README measured on the real binary, the expected values made
 //!   anew by Python.
+//! - [`browser`]: pages in a real browser.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`shell`], [`repo`], [`clock`], [`json`]: running a program, knowing where things are, reading the time
 //!   and an answer.
 //! - [`error`]: what can go wrong, as one enum.
 
 mod bench;
+mod browser;
 mod clock;
 mod error;
 mod golden;
