@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use fedflip_dashboard::DashboardError;
 use fedflip_engine::EngineError;
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, OutOfRange};
@@ -58,6 +59,8 @@ pub(crate) enum CliError {
     Engine(#[from] EngineError),
     #[error(transparent)]
     Task(#[from] TaskError),
+    #[error("--dashboard: {0}")]
+    Dashboard(#[from] DashboardError),
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     #[error("{flag}: {} is out of range", plain(*.value))]
@@ -90,6 +93,7 @@ impl CliError {
             Self::Report(error) => Some(error.hint()),
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
+            Self::Dashboard(error) => Some(error.hint()),
             Self::Scenario(error) => Some(error.hint.clone()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
             Self::Cohort { hint, .. } => Some(hint.clone()),
@@ -107,6 +111,7 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> ExitStatus {
         match self {
             Self::Output(_)
+            | Self::Dashboard(DashboardError::Start(_))
             | Self::Record(RecordError::Io { .. })
             | Self::Report(ReportError::Io { .. } | ReportError::Draw { .. })
             | Self::Engine(EngineError::Record(RecordError::Io { .. }) | EngineError::World { .. }) => {

@@ -28,6 +28,15 @@ pub(crate) struct TrainingArgs {
     /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
     #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
+    /// Show the runs in a browser as they go, at HOST:PORT or a port of this machine; 0 is any that is free
+    #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]
+    pub dashboard: Option<String>,
+    /// Allow a --dashboard address that other machines can reach: whoever can reach it may watch
+    #[arg(long, requires = "dashboard")]
+    pub dashboard_public: bool,
+    /// Keep the dashboard when the work is done, until Ctrl-C
+    #[arg(long, requires = "dashboard")]
+    pub keep_dashboard: bool,
     /// Print one JSON object with the result instead
     #[arg(long)]
     pub json: bool,
@@ -45,6 +54,7 @@ Examples:
   fedflip scenario new mnist-cnn > s.toml
   fedflip run s.toml --out runs/exact
   fedflip run s.toml --out runs/exact --resume
+  fedflip run s.toml --dashboard 8080
   fedflip run s.toml --scheme full --set train.learning_rate=0.05
 
 Exit codes: 0 ended, at its target or at a cap; 1 the system failed it; 2 bad input; 3 the model diverged;
@@ -82,6 +92,7 @@ Examples:
   fedflip compare
   fedflip compare s.toml --seeds 5 --out comparison
   fedflip compare s.toml --seeds 5 --out comparison --resume
+  fedflip compare --dashboard 8080 --keep-dashboard
   fedflip compare s.toml --schemes exact,paper,fixed=0.1")]
 pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or - for standard input; without it the embedded default

@@ -30,6 +30,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     } else {
         write_table(output, &studied)?;
     }
+    followers.linger(training, output)?;
     Ok(ExitStatus::Done)
 }
 

@@ -85,6 +85,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
             runs: &piloted.runs,
         };
         print_json(output, &json)?;
+        followers.linger(&args.training, output)?;
         return Ok(ExitStatus::Done);
     }
     let spread = |interval: Option<Interval>| {
@@ -96,5 +97,6 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     writeln!(output, "  beta    {}{}", significant(beta, 5), spread(fit.beta_interval))?;
     writeln!(output, "  a pair of pilots takes {} of virtual time", duration(3600.0 * piloted.hours()))?;
     writeln!(output, "\nfor a scenario:\n\n[plan]\nalpha = {alpha}\nbeta = {beta}")?;
+    followers.linger(&args.training, output)?;
     Ok(ExitStatus::Done)
 }

@@ -61,6 +61,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     } else {
         write_text(output, &scenario, &setup, &done, args.training.out.as_deref())?;
     }
+    followers.linger(&args.training, output)?;
     Ok(exit_status(&done.outline.summary))
 }
 

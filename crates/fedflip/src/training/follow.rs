@@ -1,12 +1,15 @@
 //! Those who follow runs as they go, beside the records and the bar: a dashboard, TensorBoard.
 
+use std::io::Write;
 use std::path::Path;
 
 use fedflip_fleet::Fleet;
 use fedflip_plan::Plan;
 use fedflip_record::{End, Header, RecordError, Round};
 
+use super::dashboard::Watched;
 use super::tensorboard::TensorBoard;
+use super::watch;
 use crate::args::TrainingArgs;
 use crate::error::CliError;
 
@@ -45,7 +48,21 @@ impl Followers {
         if args.tensorboard {
             followers.push(Box::new(TensorBoard::new()));
         }
+        if let Some(watched) = Watched::of(args)? {
+            followers.push(Box::new(watched));
+        }
         Ok(Self(followers))
+    }
+
+    /// With --keep-dashboard: hands out what was found, and lets people look until Ctrl-C.
+    pub(crate) fn linger(self, args: &TrainingArgs, output: &mut dyn Write) -> Result<(), CliError> {
+        if args.keep_dashboard && !watch::interrupted() {
+            output.flush()?;
+            // If nobody listens, it stays all the same.
+            let _ = writeln!(std::io::stderr(), "the dashboard stays until Ctrl-C");
+            watch::until_interrupted();
+        }
+        Ok(())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

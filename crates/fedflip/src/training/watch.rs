@@ -38,6 +38,14 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
+/// Waits for Ctrl-C.
+#[expect(clippy::disallowed_methods, reason = "there is nothing else to do")]
+pub(crate) fn until_interrupted() {
+    while !interrupted() {
+        std::thread::sleep(LOOK);
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "the bar, checkpoints and real-time caps go by the wall")]
 pub(crate) fn now() -> Instant {
     Instant::now()

@@ -1,0 +1,171 @@
+// The page: takes updates from the stream and shows them.
+
+import { Chart, KINDS } from "./charts.js";
+import { fleetChanged, startFleet } from "./fleet.js";
+import { duration } from "./format.js";
+import { lostStatus, showStatus, tick } from "./status.js";
+import { follow } from "./stream.js";
+import { showTimeline } from "./timeline.js";
+
+const LINES_MAX = 200;
+const COLOURS = 8;
+const DASHES = [[], [8, 4], [2, 3]];
+
+const notice = document.getElementById("notice");
+const log = document.getElementById("log");
+const legend = document.getElementById("legend");
+
+const charts = Object.fromEntries(
+  Object.entries(KINDS).map(([name, kind]) => [name, new Chart(document.getElementById(name), kind)]),
+);
+
+let status = { state: "waiting" };
+// By name: the points that stay, and the end that is replaced.
+let curves = {};
+let earlier = [];
+// Labels in the order in which they came up, for their colours; and those that are not shown.
+const labels = [];
+const hidden = new Set();
+let drawn = false;
+
+function take(update) {
+  notice.hidden = true;
+  if (update.whole) {
+    curves = {};
+    earlier = update.earlier.map((run) => ({
+      title: run.title,
+      label: run.label,
+      accuracy: split(run.accuracy),
+      loss: split(run.loss),
+    }));
+    log.replaceChildren();
+  }
+  status = update.status;
+  for (const [name, growth] of Object.entries(update.curves ?? {})) {
+    const curve = (curves[name] ??= { x: [], y: [] });
+    const { x, y } = split(growth.new);
+    curve.x.push(...x);
+    curve.y.push(...y);
+    curve.tail = split(growth.tail);
+  }
+  for (const line of update.log) write(line);
+  showStatus(status);
+  showTimeline(update.timeline);
+  fleetChanged();
+  draw();
+}
+
+// Times and values, which come in turn.
+function split(flat) {
+  const [x, y] = [[], []];
+  for (let place = 0; place < flat.length; place += 2) {
+    x.push(flat[place]);
+    y.push(flat[place + 1]);
+  }
+  return { x, y };
+}
+
+// At most once a frame, however many updates came.
+function draw() {
+  if (drawn) return;
+  drawn = true;
+  requestAnimationFrame(() => {
+    drawn = false;
+    const style = styles();
+    for (const [name, chart] of Object.entries(charts)) {
+      const runs = earlier.filter((run) => run[name]).map((run) => ({ ...run[name], title: run.title, ...style(run.label) }));
+      const { x = [], y = [], tail } = curves[name] ?? {};
+      const whole = { x: x.concat(tail?.x ?? []), y: y.concat(tail?.y ?? []) };
+      if (status.title) runs.push({ ...whole, title: status.title, ...style(status.label) });
+      const target = { accuracy: status.target_accuracy, loss: status.target_loss }[name];
+      chart.update(runs, target ?? null);
+    }
+    showLegend();
+  });
+}
+
+// A colour for each label, and dashes when colours run out; pilots are in grey.
+function styles() {
+  for (const label of [...earlier.map((run) => run.label), status.label]) {
+    if (label && !labels.includes(label)) labels.push(label);
+  }
+  const plain = labels.filter((label) => !label.startsWith("pilot "));
+  return (label) => {
+    const place = plain.indexOf(label);
+    const shown = !hidden.has(label);
+    if (place < 0) return { colour: "--muted", dash: DASHES[2], shown };
+    return { colour: `--c${place % COLOURS}`, dash: DASHES[Math.floor(place / COLOURS) % DASHES.length], shown };
+  };
+}
+
+function showLegend() {
+  const counts = new Map();
+  for (const { label } of [...earlier, status]) if (label) counts.set(label, (counts.get(label) ?? 0) + 1);
+  // A single run needs no legend.
+  const wanted = counts.size > 1 ? [...counts] : [];
+  const key = JSON.stringify([wanted, [...hidden]]);
+  if (legend.dataset.key === key) return;
+  legend.dataset.key = key;
+  const focused = document.activeElement?.dataset?.label;
+  const style = styles();
+  legend.replaceChildren(
+    ...wanted.map(([label, runs]) => {
+      const { colour, dash, shown } = style(label);
+      const button = document.createElement("button");
+      button.type = "button";
+      button.dataset.label = label;
+      button.setAttribute("aria-pressed", String(shown));
+      const small = document.createElement("small");
+      small.textContent = runs === 1 ? "1 run" : `${runs} runs`;
+      button.append(swatch(colour, dash), label, small);
+      button.addEventListener("click", () => {
+        if (!hidden.delete(label)) hidden.add(label);
+        draw();
+      });
+      return button;
+    }),
+  );
+  if (focused) [...legend.children].find((button) => button.dataset.label === focused)?.focus();
+}
+
+function swatch(colour, dash) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+  for (const [name, value] of Object.entries({ width: 22, height: 8, "aria-hidden": true })) svg.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ x1: 0, x2: 22, y1: 4, y2: 4, "stroke-width": 3 })) line.setAttribute(name, value);
+  line.style.stroke = `var(${colour})`;
+  line.style.strokeDasharray = dash.join(" ");
+  svg.append(line);
+  return svg;
+}
+
+function write({ secs, text }) {
+  const line = document.createElement("li");
+  const time = document.createElement("time");
+  const words = document.createElement("span");
+  time.textContent = duration(secs);
+  words.textContent = text;
+  line.append(time, words);
+  log.prepend(line);
+  while (log.children.length > LINES_MAX) log.lastElementChild.remove();
+}
+
+function notify(text, tone) {
+  notice.dataset.tone = tone;
+  if (notice.hidden || notice.textContent !== text) notice.textContent = text;
+  notice.hidden = false;
+}
+
+startFleet();
+setInterval(tick, 500);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  Object.values(charts).forEach((chart) => chart.build());
+});
+follow({
+  onUpdate: take,
+  onLost: () => {
+    lostStatus("connection lost");
+    notify("Connection lost, trying again. What is shown is the last that came.", "warning");
+  },
+  onBye: () => notify("The work is over and its server has gone. Curves and numbers stay; a new run at this address shows up by itself.", "calm"),
+});

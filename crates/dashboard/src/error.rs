@@ -1,0 +1,55 @@
+//! Why there is no dashboard, and what to do about it.
+
+use std::net::SocketAddr;
+
+/// Why a dashboard cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DashboardError {
+    /// Not an address.
+    #[error("{text:?} is no address to serve a dashboard at")]
+    Address {
+        /// What was given.
+        text: String,
+    },
+    /// Others could see it.
+    #[error("{address} can be reached from other machines")]
+    Public {
+        /// What was given.
+        address: SocketAddr,
+    },
+    /// The system does not let us listen there.
+    #[error("{address} cannot be listened on: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The system gives us no thread or no way to wait for connections.
+    #[error("the server does not start: {0}")]
+    Start(std::io::Error),
+}
+
+impl DashboardError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Address { .. } => "write HOST:PORT, such as 127.0.0.1:8080, or a port alone for this machine; \
+                                     port 0 takes any that is free"
+                .to_owned(),
+            Self::Public { address } => format!(
+                "serve it at 127.0.0.1:{}, and say --dashboard-public if everybody who can reach this machine \
+                 may watch",
+                address.port()
+            ),
+            Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
+                "another program listens there: choose another port, or 0 for any that is free".to_owned()
+            }
+            Self::Listen { .. } => {
+                "choose an address of this machine and a port above 1023, such as 127.0.0.1:8080".to_owned()
+            }
+            Self::Start(_) => "run without a dashboard, or end other programs".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A page of the fleet's table: sorted, searched, and only as long as a screen.
+//!
+//! The browser asks for the rows that it shows. So a fleet of a hundred thousand devices costs it no more than
+//! one of a hundred.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+use crate::live::Roster;
+use crate::tally::Tally;
+
+/// The most rows of a page.
+pub const ROWS_MAX: usize = 200;
+
+/// The longest text to search for.
+const SEARCH_BYTES_MAX: usize = 256;
+
+/// What a table can be sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Column {
+    /// As in the fleet's file.
+    #[default]
+    Position,
+    /// Its name.
+    Device,
+    /// Its type.
+    Type,
+    /// a.
+    DataShare,
+    /// τ.
+    ComputeSecs,
+    /// t.
+    CommSecs,
+    /// Planned.
+    Q,
+    /// Realised.
+    Frequency,
+    /// Rounds that it took part in.
+    Taken,
+    /// Rounds from which it did not report.
+    Lost,
+    /// Share of the time.
+    Computing,
+    /// Share of the time.
+    Uploading,
+    /// Share of the time.
+    Idle,
+}
+
+/// Which rows are wanted.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Query {
+    /// By what.
+    pub sort: Column,
+    /// The largest first.
+    pub descending: bool,
+    /// Part of a name, in any case.
+    pub search: String,
+    /// Rows to leave out.
+    pub offset: usize,
+    /// Rows at most.
+    pub limit: usize,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self { sort: Column::Position, descending: false, search: String::new(), offset: 0, limit: 50 }
+    }
+}
+
+/// Some rows of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Page {
+    /// Which run it is of.
+    pub run: u64,
+    /// All devices.
+    pub devices: usize,
+    /// Those that were searched for.
+    pub matching: usize,
+    /// The first row's place among them.
+    pub offset: usize,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// In the fleet's file, from 0.
+    pub position: usize,
+    /// Its name.
+    pub device: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// a.
+    pub data_share: f64,
+    /// τ.
+    pub compute_secs: f64,
+    /// t.
+    pub comm_secs: f64,
+    /// Planned.
+    pub q: f64,
+    /// Realised.
+    pub frequency: f64,
+    /// Rounds that it took part in.
+    pub taken: u32,
+    /// Rounds from which it did not report.
+    pub lost: u32,
+    /// Shares of the time.
+    pub computing: f64,
+    /// See `computing`.
+    pub uploading: f64,
+    /// See `computing`.
+    pub idle: f64,
+}
+
+/// All that the table is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// Who there is.
+    pub roster: &'a Roster,
+    /// What they did so far, one each.
+    pub tallies: &'a [Tally],
+    /// Rounds so far.
+    pub rounds: u64,
+    /// Virtual seconds so far.
+    pub secs: f64,
+}
+
+impl Table<'_> {
+    /// The rows that are wanted. Only they are put in order: the others are just kept on their side of them.
+    pub fn page(&self, query: &Query) -> Page {
+        let mut positions = self.matching(&query.search);
+        let matching = positions.len();
+        let offset = query.offset.min(matching);
+        let limit = query.limit.min(ROWS_MAX).min(matching - offset);
+        let compare = |a: &u32, b: &u32| {
+            let order = self.compare(query.sort, *a as usize, *b as usize);
+            (if query.descending { order.reverse() } else { order }).then(a.cmp(b))
+        };
+        if offset > 0 && offset < matching {
+            positions.select_nth_unstable_by(offset, compare);
+        }
+        let after = positions.get_mut(offset..).unwrap_or_default();
+        if limit > 0 && limit < after.len() {
+            after.select_nth_unstable_by(limit, compare);
+        }
+        let shown = after.get_mut(..limit).unwrap_or_default();
+        shown.sort_unstable_by(compare);
+        let rows = shown.iter().map(|&position| self.row(position as usize)).collect();
+        Page { run: self.roster.run, devices: self.roster.fleet.len(), matching, offset, rows }
+    }
+
+    /// Positions of the devices with the text in their name.
+    fn matching(&self, search: &str) -> Vec<u32> {
+        // A fleet has at most twenty million devices.
+        let all = 0..self.roster.fleet.len() as u32;
+        let wanted = search.trim().to_lowercase();
+        if wanted.is_empty() || wanted.len() > SEARCH_BYTES_MAX {
+            return if wanted.is_empty() { all.collect() } else { Vec::new() };
+        }
+        let name = |position: u32| self.roster.fleet.name(position as usize);
+        all.filter(|&position| name(position).to_lowercase().contains(&wanted)).collect()
+    }
+
+    fn compare(&self, column: Column, a: usize, b: usize) -> Ordering {
+        let fleet = &self.roster.fleet;
+        match column {
+            Column::Position => a.cmp(&b),
+            Column::Device => fleet.name(a).cmp(fleet.name(b)),
+            Column::Type => self.kind(a).cmp(self.kind(b)),
+            _ => self.value(column, a).total_cmp(&self.value(column, b)),
+        }
+    }
+
+    fn kind(&self, position: usize) -> &str {
+        (self.roster.type_of)(self.roster.fleet.name(position))
+    }
+
+    fn value(&self, column: Column, position: usize) -> f64 {
+        let fleet = &self.roster.fleet;
+        let of = |column: &[f64]| column.get(position).copied().unwrap_or(0.0);
+        let tally = self.tallies.get(position).copied().unwrap_or_default();
+        let share = |secs: f64| if self.secs > 0.0 { secs / self.secs } else { 0.0 };
+        match column {
+            Column::Position | Column::Device | Column::Type => position as f64,
+            Column::DataShare => of(fleet.weights()),
+            Column::ComputeSecs => of(fleet.compute_secs()),
+            Column::CommSecs => of(fleet.comm_secs()),
+            Column::Q => of(&self.roster.q),
+            Column::Frequency => f64::from(tally.taken) / self.rounds.max(1) as f64,
+            Column::Taken => f64::from(tally.taken),
+            Column::Lost => f64::from(tally.lost),
+            Column::Computing => share(tally.compute_secs),
+            Column::Uploading => share(tally.upload_secs),
+            Column::Idle => (1.0 - share(tally.compute_secs + tally.upload_secs)).max(0.0),
+        }
+    }
+
+    fn row(&self, position: usize) -> Row {
+        let tally = self.tallies.get(position).copied().unwrap_or_default();
+        Row {
+            position,
+            device: self.roster.fleet.name(position).to_owned(),
+            kind: self.kind(position).to_owned(),
+            data_share: self.value(Column::DataShare, position),
+            compute_secs: self.value(Column::ComputeSecs, position),
+            comm_secs: self.value(Column::CommSecs, position),
+            q: self.value(Column::Q, position),
+            frequency: self.value(Column::Frequency, position),
+            taken: tally.taken,
+            lost: tally.lost,
+            computing: self.value(Column::Computing, position),
+            uploading: self.value(Column::Uploading, position),
+            idle: self.value(Column::Idle, position),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::fleet;
+
+    fn roster(devices: usize) -> Roster {
+        let q = (0..devices).map(|n| ((n * 37) % 101) as f64 / 101.0).collect();
+        Roster { run: 1, fleet: fleet(devices), q, type_of: |name| name.split('-').next().unwrap_or(name) }
+    }
+
+    fn positions(page: &Page) -> Vec<usize> {
+        page.rows.iter().map(|row| row.position).collect()
+    }
+
+    #[test]
+    fn a_row_says_how_a_device_spent_its_time() {
+        let roster = roster(2);
+        let tally = Tally { taken: 5, lost: 1, compute_secs: 2.0, upload_secs: 3.0 };
+        let table = Table { roster: &roster, tallies: &[tally, tally], rounds: 20, secs: 10.0 };
+        let page = table.page(&Query::default());
+        let row = &page.rows[1];
+        assert_eq!((row.device.as_str(), row.kind.as_str()), ("tablet-000001", "tablet"));
+        assert_eq!((row.frequency, row.computing, row.uploading, row.idle), (0.25, 0.2, 0.3, 0.5));
+        assert_eq!((row.taken, row.lost), (5, 1));
+    }
+
+    #[test]
+    fn a_search_finds_parts_of_names_in_any_case() {
+        let roster = roster(1000);
+        let table = Table { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+        let search = |text: &str| table.page(&Query { search: text.to_owned(), ..Query::default() });
+        assert_eq!(search(" PHONE ").matching, 500);
+        assert_eq!(positions(&search("t-000007")), [7]);
+        assert_eq!(search("nobody").rows, []);
+        assert_eq!(search(&"a".repeat(10_000)).matching, 0);
+    }
+
+    #[test]
+    fn types_sort_together() {
+        let roster = roster(10);
+        let table = Table { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+        let page = table.page(&Query { sort: Column::Type, descending: true, ..Query::default() });
+        assert_eq!(positions(&page), [1, 3, 5, 7, 9, 0, 2, 4, 6, 8]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_page_is_a_piece_of_the_sorted_whole(
+            devices in 1_usize..400,
+            offset in 0_usize..500,
+            limit in 0_usize..300,
+            descending: bool,
+            by_compute: bool,
+        ) {
+            let roster = roster(devices);
+            let table = Table { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+            let sort = if by_compute { Column::ComputeSecs } else { Column::Q };
+            let page = table.page(&Query { sort, descending, offset, limit, ..Query::default() });
+            let mut whole: Vec<usize> = (0..devices).collect();
+            whole.sort_by(|&a, &b| {
+                let order = table.value(sort, a).total_cmp(&table.value(sort, b));
+                if descending { order.reverse() } else { order }
+            });
+            let from = offset.min(devices);
+            let to = (from + limit.min(ROWS_MAX)).min(devices);
+            prop_assert_eq!(positions(&page), &whole[from..to]);
+        }
+    }
+}

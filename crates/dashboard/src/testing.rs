@@ -1,0 +1,52 @@
+//! What the tests of several files share.
+
+use fedflip_fleet::{Device, Fleet, Probability, Samples, Secs};
+use fedflip_record::{Header, Round};
+
+/// A fleet of so many devices, of two types in turn.
+pub(crate) fn fleet(devices: usize) -> Fleet {
+    let mut fleet = Fleet::builder();
+    for n in 0..devices {
+        let device = Device {
+            name: &format!("{}-{n:06}", ["phone", "tablet"][n % 2]),
+            compute_secs: Secs::new(0.1 + 0.01 * (n % 7) as f64).unwrap(),
+            comm_secs: Secs::new(0.5 + 0.1 * (n % 5) as f64).unwrap(),
+            samples: Samples::new(1.0 + n as f64).unwrap(),
+            availability: Probability::ONE,
+        };
+        fleet.push(device).unwrap();
+    }
+    fleet.build().unwrap()
+}
+
+pub(crate) fn header(devices: usize) -> Header {
+    Header {
+        version: 1,
+        fedflip: "0.1.0".to_owned(),
+        task: "synthetic".to_owned(),
+        scheme: "exact".to_owned(),
+        seed: 7,
+        devices,
+        parameters: 610,
+        bandwidth_mbps: 100.0,
+        target_accuracy: Some(0.7),
+        target_loss: None,
+        expected_participants: 1.0,
+        expected_rounds: Some(500.0),
+        expected_round_secs: Some(0.1),
+    }
+}
+
+/// A round of a tenth of a second in which devices 0 and 1 took part.
+pub(crate) fn round(number: u64, accuracy: f64) -> Round {
+    Round {
+        round: number,
+        start_secs: 0.1 * (number - 1) as f64,
+        round_secs: 0.1,
+        cohort: vec![0, 1],
+        mbps: vec![60.0, 40.0],
+        loss: Some(1.0 - accuracy),
+        accuracy: Some(accuracy),
+        ..Round::default()
+    }
+}
