@@ -10,6 +10,7 @@ mod printing;
 mod reach;
 mod size;
 mod tree;
+mod vendor;
 mod whitespace;
 mod words;
 
@@ -47,8 +48,16 @@ impl fmt::Display for Problem {
     }
 }
 
-const RULES: &[fn(&Tree) -> Vec<Problem>] =
-    &[edges::check, reach::check, size::check, words::check, docs::check, whitespace::check, printing::check];
+const RULES: &[fn(&Tree) -> Vec<Problem>] = &[
+    edges::check,
+    reach::check,
+    size::check,
+    words::check,
+    docs::check,
+    whitespace::check,
+    printing::check,
+    vendor::check,
+];
 
 pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
     let tree = Tree::load(repo)?;

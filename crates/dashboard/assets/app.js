@@ -8,7 +8,7 @@ import { follow } from "./stream.js";
 import { showTimeline } from "./timeline.js";
 
 const LINES_MAX = 200;
-const COLOURS = 8;
+const COLOURS = 6;
 const DASHES = [[], [8, 4], [2, 3]];
 
 const notice = document.getElementById("notice");

@@ -5,14 +5,17 @@ import { duration, significant, timeUnit } from "./format.js";
 
 const FONT = "12px system-ui, sans-serif";
 const AXIS_PX = 62;
+// Above the highest value, for the words on the target's line.
+const HEADROOM = 1.12;
 /* global uPlot */
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export class Chart {
-  // `unit(largest)` gives the label of the values and their size in it; `show` writes one value with its unit.
-  constructor(element, { what, unit, show }) {
-    Object.assign(this, { element, what, unit, show });
+  // `unit(largest)` gives the label of the values and their size in it; `show` writes one value with its unit;
+  // `width` is that of the line.
+  constructor(element, { what, unit, show, width }) {
+    Object.assign(this, { element, what, unit, show, width });
     this.runs = [];
     this.target = null;
     this.tip = document.createElement("div");
@@ -46,7 +49,7 @@ export class Chart {
           { ...axis, grid: { show: false }, label: "virtual time (s)", labelSize: 18, size: 32 },
           { ...axis, grid, label: this.what, labelSize: 18, size: AXIS_PX - 18 },
         ],
-        series: [{}, { width: 2, points: { show: false } }],
+        series: [{}, { width: this.width, points: { show: false } }],
         hooks: {
           drawAxes: [() => this.drawEarlier()],
           draw: [() => this.drawTarget()],
@@ -73,12 +76,13 @@ export class Chart {
     const [label, size] = this.unit(high);
     Object.assign(this, { secs, valueSize: size });
     // From nothing, so that heights can be compared; losses may be anywhere.
-    this.extent = { x: largestX / secs, y: [Math.min(0, low) / size, ((high || 1) * 1.06) / size] };
+    this.extent = { x: largestX / secs, y: [Math.min(0, low) / size, ((high || 1) * HEADROOM) / size] };
 
     const [x, y] = this.plot.axes;
     x.label = `virtual time (${unitX})`;
     y.label = label;
     this.plot.series[1].stroke = () => css(current?.colour ?? "--c0");
+    this.plot.series[1].dash = current?.dash ?? [];
     const visible = current?.shown ? current : { x: [], y: [] };
     this.plot.setData([visible.x.map((at) => at / secs), visible.y.map((value) => value / size)]);
 
@@ -119,9 +123,14 @@ export class Chart {
       context.lineTo(box.left + box.width, y);
       context.stroke();
       context.font = FONT.replace("12px", `${12 * devicePixelRatio}px`);
-      context.textAlign = "left";
-      context.textBaseline = y - box.top > 18 * devicePixelRatio ? "bottom" : "top";
-      context.fillText(`target ${this.show(this.target)}`, box.left + 6 * devicePixelRatio, y);
+      context.textAlign = "right";
+      context.textBaseline = "bottom";
+      context.setLineDash([]);
+      context.lineWidth = 4 * devicePixelRatio;
+      context.strokeStyle = css("--card");
+      const words = [`target ${this.show(this.target)}`, box.left + box.width - 4 * devicePixelRatio, y - 2 * devicePixelRatio];
+      context.strokeText(...words);
+      context.fillText(...words);
     });
   }
 
@@ -188,8 +197,18 @@ function range(values) {
 }
 
 export const KINDS = {
-  accuracy: { what: "Accuracy", unit: () => ["accuracy (%)", 0.01], show: (share) => `${significant(100 * share)} %` },
-  loss: { what: "Loss", unit: () => ["loss (nats)", 1], show: (loss) => `${significant(loss)} nats` },
+  accuracy: {
+    what: "Accuracy",
+    unit: () => ["accuracy (%)", 0.01],
+    show: (share) => `${significant(100 * share)} %`,
+    width: 2,
+  },
+  loss: {
+    what: "Loss",
+    unit: () => ["loss (nats)", 1],
+    show: (loss) => `${significant(loss)} nats`,
+    width: 2,
+  },
   round_secs: {
     what: "Time of a round",
     unit: (secs) => {
@@ -197,10 +216,12 @@ export const KINDS = {
       return [`a round (${unit})`, size];
     },
     show: duration,
+    width: 1,
   },
   participants: {
     what: "Participants of a round",
     unit: () => ["devices", 1],
     show: (devices) => `${significant(devices)} ${devices === 1 ? "device" : "devices"}`,
+    width: 1,
   },
 };

@@ -75,16 +75,24 @@ mod tests {
     fn other_machines_are_kept_out_until_they_are_let_in() {
         for text in ["0.0.0.0:8080", "192.168.1.7:8080", "[::]:8080"] {
             let refusal = parsed(text, false).unwrap_err();
-            assert!(refusal.contains("other machines") && refusal.contains("--dashboard-public"), "{refusal}");
+            assert!(
+                refusal.contains("other machines") && refusal.contains("--dashboard-public"),
+                "{refusal}"
+            );
             assert!(parsed(text, true).is_ok());
         }
     }
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for text in ["", ":", "x", "70000", "+80", "-1", "127.0.0.1", "127.0.0.1:", "example.org:80", "::1:80x"] {
+        for text in
+            ["", ":", "x", "70000", "+80", "-1", "127.0.0.1", "127.0.0.1:", "example.org:80", "::1:80x"]
+        {
             let refusal = parsed(text, true).unwrap_err();
-            assert!(refusal.contains("no address") && refusal.contains("127.0.0.1:8080"), "{text}: {refusal}");
+            assert!(
+                refusal.contains("no address") && refusal.contains("127.0.0.1:8080"),
+                "{text}: {refusal}"
+            );
         }
     }
 
@@ -94,7 +102,8 @@ mod tests {
         for host in ["127.0.0.1:8080", "127.0.0.1", "localhost", "LOCALHOST:1", "[::1]:8080"] {
             assert!(may_be_asked_as(host, here), "{host}");
         }
-        for host in ["evil.example:8080", "", "192.168.1.7:8080", "[::1", "localhost.evil.example", "0x7f.1"] {
+        for host in ["evil.example:8080", "", "192.168.1.7:8080", "[::1", "localhost.evil.example", "0x7f.1"]
+        {
             assert!(!may_be_asked_as(host, here), "{host}");
         }
         let anywhere = IpAddr::V6(Ipv6Addr::UNSPECIFIED);

@@ -35,9 +35,11 @@ impl DashboardError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Address { .. } => "write HOST:PORT, such as 127.0.0.1:8080, or a port alone for this machine; \
+            Self::Address { .. } => {
+                "write HOST:PORT, such as 127.0.0.1:8080, or a port alone for this machine; \
                                      port 0 takes any that is free"
-                .to_owned(),
+                    .to_owned()
+            }
             Self::Public { address } => format!(
                 "serve it at 127.0.0.1:{}, and say --dashboard-public if everybody who can reach this machine \
                  may watch",

@@ -178,7 +178,8 @@ mod tests {
     #[test]
     fn a_crowd_is_shown_by_a_few_from_all_over_it() {
         let fleet = fleet(1000);
-        let round = Round { round: 5, cohort: (0..1000).collect(), mbps: vec![0.1; 1000], ..Round::default() };
+        let round =
+            Round { round: 5, cohort: (0..1000).collect(), mbps: vec![0.1; 1000], ..Round::default() };
         let mut latest = Latest::default();
         latest.note(&fleet, &round);
         latest.note(&fleet, &Round { round: 6, ..Round::default() });

@@ -210,10 +210,151 @@ impl Current {
     }
 
     fn all(&self) -> Curves {
-        let [accuracy, loss, round_secs, participants] = self
-            .curves
-            .each_ref()
-            .map(|curve| Growth { new: curve.points().to_vec(), tail: curve.tail() });
+        let [accuracy, loss, round_secs, participants] =
+            self.curves.each_ref().map(|curve| Growth { new: curve.points().to_vec(), tail: curve.tail() });
         Curves { accuracy, loss, round_secs, participants }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedflip_record::{End, EndReason, Lost, Round};
+    use serde_json::Value;
+
+    use super::*;
+    use crate::live::{EARLIER_MAX, Run};
+    use crate::testing::{fleet, header, round};
+
+    fn begin(live: &mut Live, title: &str) {
+        let (fleet, header) = (fleet(10), header(10));
+        let q = vec![0.1; 10];
+        live.begin(&Run {
+            title,
+            label: "exact",
+            header: &header,
+            fleet: &fleet,
+            q: &q,
+            type_of: |name| name,
+            folder: None,
+        });
+    }
+
+    fn read(live: &Live, cursor: &mut Cursor) -> Option<Value> {
+        let (update, next) = live.since(*cursor)?;
+        *cursor = next;
+        Some(serde_json::to_value(update).unwrap())
+    }
+
+    fn numbers(value: &Value) -> usize {
+        value.as_array().unwrap().len()
+    }
+
+    #[test]
+    fn everything_at_first_then_what_is_new_then_nothing() {
+        let (mut live, mut cursor) = (Live::default(), Cursor::default());
+        let waiting = read(&live, &mut cursor).unwrap();
+        assert_eq!((&waiting["whole"], &waiting["status"]["state"]), (&true.into(), &"waiting".into()));
+        assert!(read(&live, &mut cursor).is_none());
+
+        begin(&mut live, "one");
+        (1..=4).for_each(|n| live.round(&round(n, 0.2), 1.5));
+        let whole = read(&live, &mut cursor).unwrap();
+        assert_eq!(whole["whole"], true);
+        assert_eq!(numbers(&whole["curves"]["accuracy"]["new"]), 2 * 4);
+        assert_eq!((&whole["status"]["round"], &whole["status"]["real_secs"]), (&4.into(), &1.5.into()));
+        assert_eq!(whole["status"]["seed"], "7");
+        assert_eq!(whole["timeline"]["bars"][1]["mbps"], 40.0);
+
+        live.round(&round(5, 0.35), 2.0);
+        let delta = read(&live, &mut cursor).unwrap();
+        assert_eq!(delta["whole"], false);
+        assert_eq!(delta.get("earlier"), None);
+        let accuracy = &delta["curves"]["accuracy"];
+        assert_eq!((numbers(&accuracy["new"]), numbers(&accuracy["tail"])), (0, 2));
+        assert_eq!(delta["log"][0]["text"], "round 5: accuracy 35.0 %");
+        assert!(read(&live, &mut cursor).is_none());
+    }
+
+    #[test]
+    fn a_new_run_replaces_the_view_and_leaves_its_curves() {
+        let (mut live, mut cursor) = (Live::default(), Cursor::default());
+        begin(&mut live, "one");
+        (1..=1000).for_each(|n| live.round(&round(n, 0.5), 0.0));
+        read(&live, &mut cursor);
+        let end = End {
+            reason: EndReason::RoundsMax,
+            rounds: 1000,
+            secs: 100.0,
+            loss: Some(0.25),
+            accuracy: Some(0.75),
+            detail: None,
+        };
+        live.end(Some(&end), 9.0);
+        let ended = read(&live, &mut cursor).unwrap();
+        assert_eq!(ended["whole"], false);
+        assert_eq!(ended["status"]["ended"], "ended at its cap on rounds");
+        assert_eq!(ended["status"]["accuracy"], 0.75);
+
+        begin(&mut live, "two");
+        let next = read(&live, &mut cursor).unwrap();
+        assert_eq!((&next["whole"], &next["status"]["title"]), (&true.into(), &"two".into()));
+        assert_eq!(next["earlier"][0]["title"], "one");
+        let curve = next["earlier"][0]["accuracy"].as_array().unwrap();
+        assert!(curve.len() <= 2 * 203, "{}", curve.len());
+        assert_eq!(curve.last(), Some(&0.75.into()));
+        (0..2 * EARLIER_MAX).for_each(|n| begin(&mut live, &n.to_string()));
+        assert_eq!(numbers(&read(&live, &mut cursor).unwrap()["earlier"]), EARLIER_MAX);
+    }
+
+    /// The brief of a dashboard: after a hundred thousand rounds it sends no more than after two thousand.
+    #[test]
+    fn a_hundred_thousand_rounds_stay_small() {
+        let (mut live, mut cursor) = (Live::default(), Cursor::default());
+        begin(&mut live, "long");
+        let (mut whole, mut most, mut deltas) = (0, 0, 0);
+        for n in 1..=100_000_u64 {
+            live.round(&round(n, 0.5 + 0.4 * (n as f64).sin()), n as f64);
+            // As a reader at five updates a second would.
+            if n % 1000 == 0 {
+                let (update, next) = live.since(cursor).unwrap();
+                cursor = next;
+                let bytes = serde_json::to_string(&update).unwrap().len();
+                most = most.max(bytes);
+                if update.whole { whole += 1 } else { deltas += bytes }
+            }
+        }
+        assert!(most < 250_000, "{most} bytes");
+        // A few wholes after halvings, and a reader who keeps up gets little besides.
+        assert!(whole <= 8, "{whole}");
+        assert!(deltas < 100 * 20_000, "{deltas} bytes");
+    }
+
+    #[test]
+    fn many_losses_do_not_flood_the_log() {
+        let (mut live, mut cursor) = (Live::default(), Cursor::default());
+        begin(&mut live, "lossy");
+        let lost: Vec<Lost> = (0..5).map(|device| Lost { device, reason: "vanished".to_owned() }).collect();
+        for n in 1..=10_000 {
+            live.round(&Round { lost: lost.clone(), accuracy: None, ..round(n, 0.0) }, 0.0);
+        }
+        let whole = read(&live, &mut cursor).unwrap();
+        let lines = whole["log"].as_array().unwrap();
+        assert!(lines.len() < 40, "{}", lines.len());
+        assert_eq!(
+            lines[1]["text"],
+            "round 1: lost phone-000000 (vanished), tablet-000001 (vanished), phone-000002 (vanished) and 2 more"
+        );
+        assert_eq!(
+            (&whole["status"]["lost"], &whole["status"]["biased_rounds"]),
+            (&50_000.into(), &10_000.into())
+        );
+    }
+
+    #[test]
+    fn rounds_before_any_run_are_left_out() {
+        let mut live = Live::default();
+        live.round(&round(1, 0.5), 0.0);
+        live.end(None, 0.0);
+        assert_eq!(live.version(), 0);
     }
 }

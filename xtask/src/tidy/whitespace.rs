@@ -2,14 +2,18 @@
 
 use super::Problem;
 use super::tree::Tree;
+use super::vendor;
 
 /// What people write by hand. Data and snapshots are left alone: a fleet file with CRLF may be
 /// the very thing that a test is about.
-const ENDINGS: &[&str] = &[".rs", ".toml", ".md", ".py", ".sh", ".yml", ".yaml", ".css", ".js"];
+const ENDINGS: &[&str] =
+    &[".rs", ".toml", ".md", ".py", ".sh", ".yml", ".yaml", ".css", ".js", ".mjs", ".html"];
 const NAMES: &[&str] = &[".ci/run", ".gitignore", "LICENSE-APACHE", "LICENSE-MIT"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let written = |path: &str| NAMES.contains(&path) || ENDINGS.iter().any(|end| path.ends_with(end));
+    let written = |path: &str| {
+        !vendor::is_vendored(path) && (NAMES.contains(&path) || ENDINGS.iter().any(|end| path.ends_with(end)))
+    };
     let mut problems = Vec::new();
     for (path, text) in tree.files().iter().filter(|(path, _)| written(path)) {
         problems.extend(in_lines(path, text));
@@ -66,5 +70,14 @@ mod tests {
     fn data_may_be_as_ugly_as_its_test_needs() {
         let tree = Tree::of(&[("crates/fleet/tests/dos.csv", "a,b\r\n1,2 ")]);
         assert_eq!(check(&tree), []);
+    }
+
+    #[test]
+    fn what_others_wrote_stays_as_they_wrote_it() {
+        let ugly =
+            [("crates/dashboard/assets/vendor/uplot/a.js", "\tx "), ("crates/dashboard/assets/a.js", "\tx ")];
+        let problems = check(&Tree::of(&ugly));
+        assert!(problems.iter().all(|problem| problem.path == ugly[1].0), "{problems:?}");
+        assert_eq!(problems.len(), 2);
     }
 }

@@ -36,7 +36,8 @@ pub(super) fn stream(
     place: OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
     let stop = context.stop.clone();
-    let reader = Reader { context, stop, cursor: Cursor::default(), _place: place, rests: false, over: false };
+    let reader =
+        Reader { context, stop, cursor: Cursor::default(), _place: place, rests: false, over: false };
     unfold(reader, async |mut reader| {
         let event = reader.next().await?;
         Some((Ok(event), reader))

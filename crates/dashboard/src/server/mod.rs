@@ -39,6 +39,8 @@ pub const READERS_MAX: usize = 64;
 const CONNECTIONS_MAX: usize = 256;
 /// How long a request may take to arrive, and a connection may stay idle.
 const REQUEST_WITHIN: Duration = Duration::from_secs(30);
+/// How long a reader may take no byte of what it is sent.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// How long readers have to take the last update when the server ends.
 const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
 /// A pause after the system refused to accept a connection, such as for want of file descriptors.
@@ -167,7 +169,7 @@ async fn converse(stream: TcpStream, router: Router, mut stop: watch::Receiver<b
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST_WITHIN)
         .max_buf_size(REQUEST_BYTES_MAX)
-        .serve_connection(TokioIo::new(Patient::new(stream)), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Patient::new(stream, PATIENCE)), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     // A connection that breaks off is its reader's affair.
     if until_stopped(&mut stop, connection.as_mut()).await.is_none() {

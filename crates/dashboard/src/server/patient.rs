@@ -12,19 +12,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// How long a reader may take no byte.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// A stream whose writes fail after a while without progress.
 pub(super) struct Patient {
     stream: TcpStream,
+    /// How long a reader may take no byte.
+    patience: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream, waiting: None }
+    pub(super) fn new(stream: TcpStream, patience: Duration) -> Self {
+        Self { stream, patience, waiting: None }
     }
 
     fn judge<T>(&mut self, outcome: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
@@ -32,7 +31,7 @@ impl Patient {
             self.waiting = None;
             return outcome;
         }
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.patience)));
         waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -76,5 +75,33 @@ impl AsyncWrite for Patient {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_reader_who_does_not_read_is_given_up() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let failed = runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            // Keeps the connection and never reads.
+            let _sleeper = listener.accept().unwrap();
+            let mut patient = Patient::new(stream, Duration::from_millis(50));
+            loop {
+                let written =
+                    poll_fn(|context| Pin::new(&mut patient).poll_write(context, &[0; 65_536])).await;
+                if let Err(error) = written {
+                    return error;
+                }
+            }
+        });
+        assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -79,7 +79,8 @@ async fn stream(State(context): State<Arc<Context>>) -> Response {
 
 async fn fleet(State(context): State<Arc<Context>>, Query(query): Query<fleet_page::Query>) -> Response {
     let Some(json) = page(&context, &query).and_then(|page| serde_json::to_string(&page).ok()) else {
-        return (StatusCode::NOT_FOUND, "there is no run yet, or another one has just begun\n").into_response();
+        return (StatusCode::NOT_FOUND, "there is no run yet, or another one has just begun\n")
+            .into_response();
     };
     ([(CONTENT_TYPE, "application/json")], json).into_response()
 }
