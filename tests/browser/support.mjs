@@ -1,0 +1,107 @@
+// What browser tests share: the binary, the browser, and a page that is watched for what it must not do.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { chromium } from "playwright-core";
+
+const REPOSITORY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const BINARY = process.env.FEDFLIP_BIN || path.join(REPOSITORY, "target/debug/fedflip");
+const CHROMIUM = process.env.CHROMIUM || "/usr/bin/chromium";
+
+export function launchBrowser() {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    // In a container there is neither a sandbox nor a graphics card, and nobody wants it to call its maker.
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+// A page that notes what must not happen: errors, and requests that leave its origin. `options` are those of a
+// browser context, such as `viewport` and `colorScheme`.
+export async function watchedPage(browser, url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const problems = [];
+  const home = new URL(url);
+  page.on("console", (message) => {
+    if (message.type() === "error") problems.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
+  page.on("request", (request) => {
+    const asked = new URL(request.url());
+    const inside = asked.protocol === home.protocol && asked.host === home.host;
+    if (!inside && asked.protocol !== "data:") problems.push(`left its origin: ${request.url()}`);
+  });
+  await page.goto(url);
+  return { page, problems, close: () => context.close() };
+}
+
+// A folder that is gone when the tests are.
+export function folder() {
+  const made = mkdtempSync(path.join(tmpdir(), "fedflip-browser-"));
+  process.on("exit", () => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+// Runs `fedflip` to its end; standard output.
+export function fedflip(args, cwd) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(BINARY, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    const [out, err] = [[], []];
+    child.stdout.on("data", (chunk) => out.push(chunk));
+    child.stderr.on("data", (chunk) => err.push(chunk));
+    child.on("error", reject);
+    child.on("close", (code) => {
+      if (code === 0) resolve(Buffer.concat(out).toString());
+      else reject(new Error(`fedflip ${args.join(" ")} ended with ${code}: ${Buffer.concat(err)}`));
+    });
+  });
+}
+
+// A scenario file in the folder: made-up data, nothing to fetch.
+export async function scenario(cwd) {
+  writeFileSync(path.join(cwd, "s.toml"), await fedflip(["scenario", "new", "synthetic"], cwd));
+}
+
+// Starts `fedflip` with a dashboard and waits until it says where. It is killed when it is stopped, or at the
+// latest with the test process, which does not wait for it: a test that fails must not hang all of them.
+export function startDashboard(args, cwd, port = 0) {
+  const all = [...args, "--quiet", "--threads", "1", "--dashboard", String(port)];
+  const child = spawn(BINARY, all, { cwd, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  child.unref();
+  child.stderr.unref();
+  const kill = () => child.kill("SIGKILL");
+  process.on("exit", kill);
+  const stop = async (signal = "SIGKILL") => {
+    child.kill(signal);
+    await ended;
+    process.off("exit", kill);
+  };
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stderr.on("data", (chunk) => {
+      said += chunk;
+      const url = said.match(/dashboard: (http:\/\/\S+)/)?.[1];
+      if (url) resolve({ url, port: Number(new URL(url).port), ended, stop });
+    });
+    ended.then((code) => reject(new Error(`fedflip ${all.join(" ")} ended with ${code}: ${said}`)));
+  });
+}
+
+// Waits until a question about the page has a truthy answer.
+export async function until(page, question, argument) {
+  await page.waitForFunction(question, argument, { timeout: 15_000, polling: 50 });
+}
