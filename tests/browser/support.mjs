@@ -94,7 +94,8 @@ export function startDashboard(args, cwd, port = 0) {
     let said = "";
     child.stderr.on("data", (chunk) => {
       said += chunk;
-      const url = said.match(/dashboard: (http:\/\/\S+)/)?.[1];
+      // To the end of the line: it may come in pieces.
+      const url = said.match(/dashboard: (http:\/\/\S+)\n/)?.[1];
       if (url) resolve({ url, port: Number(new URL(url).port), ended, stop });
     });
     ended.then((code) => reject(new Error(`fedflip ${all.join(" ")} ended with ${code}: ${said}`)));

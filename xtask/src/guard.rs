@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{bench, readers, speed, tidy, tools};
+use crate::{bench, browser, readers, speed, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -60,6 +60,7 @@ pub(crate) const STEPS: &[Step] = &[
         guards: "the examples in the documentation",
         run: |repo| passed(Cmd::words("cargo test --locked --workspace --doc").run(repo)),
     },
+    Step { name: "browser", guards: "what people see: pages in a real browser", run: look_at_pages },
     Step {
         name: "deny",
         guards: "licences, banned crates, sources; known holes where the database is at hand",
@@ -162,6 +163,18 @@ fn check_readers(repo: &Repo) -> Result<Outcome, TaskError> {
                 "no Python with the readers could be made: it takes python3 with venv and pip",
             ))
         }
+    }
+}
+
+fn look_at_pages(repo: &Repo) -> Result<Outcome, TaskError> {
+    match browser::ensure(repo) {
+        Ok(found) => passed(browser::run(repo, &found)),
+        // Whoever changes a solver need not have a browser; CI sees to it that pages are looked at.
+        Err(TaskError::Missing { what, hint }) if !on_ci() => {
+            println!("   {what} is missing: {hint}");
+            Ok(Outcome::Skipped("node or a browser is missing, see above"))
+        }
+        Err(error) => Err(error),
     }
 }
 

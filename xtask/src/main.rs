@@ -11,12 +11,14 @@
 //! - [`speed`], [`golden`]: the promises of the README measured on the real binary, the expected values made
 //!   anew by Python.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
+//! - [`browser`]: pages in a real browser.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`shell`], [`repo`], [`clock`], [`json`]: running a program, knowing where things are, reading the time
 //!   and an answer.
 //! - [`error`]: what can go wrong, as one enum.
 
 mod bench;
+mod browser;
 mod clock;
 mod error;
 mod golden;

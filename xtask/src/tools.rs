@@ -6,6 +6,7 @@
 use std::env;
 use std::fmt;
 
+use crate::browser;
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::Repo;
@@ -73,7 +74,8 @@ pub(crate) fn ensure_all(repo: &Repo) -> Result<(), TaskError> {
     for tool in [&NEXTEST, &DENY, &GUNGRAUN] {
         ensure(repo, tool)?;
     }
-    ensure_valgrind(repo)
+    ensure_valgrind(repo)?;
+    browser::ensure(repo).map(drop)
 }
 
 /// Makes sure that the tool is there in a version that will do.
@@ -136,15 +138,21 @@ pub(crate) fn ensure_valgrind(repo: &Repo) -> Result<(), TaskError> {
                `apt-get install valgrind libc6-dbg`"
             .to_owned(),
     };
+    install_by_apt(repo, &["valgrind", "libc6-dbg"])?;
+    if there() { Ok(()) } else { Err(missing()) }
+}
+
+/// Installs packages of the system where this runs as root on a Debian; elsewhere it does nothing.
+pub(crate) fn install_by_apt(repo: &Repo, packages: &[&str]) -> Result<(), TaskError> {
     let root = Cmd::words("id -u").output(repo).is_ok_and(|id| id.trim() == "0");
     if !root || Cmd::words("apt-get --version").output(repo).is_err() {
-        return Err(missing());
+        return Ok(());
     }
     Cmd::words("apt-get update --quiet").run(repo)?;
-    Cmd::words("apt-get install --quiet --yes --no-install-recommends valgrind libc6-dbg")
+    Cmd::words("apt-get install --quiet --yes --no-install-recommends")
+        .args(packages.iter().copied())
         .env("DEBIAN_FRONTEND", "noninteractive")
-        .run(repo)?;
-    if there() { Ok(()) } else { Err(missing()) }
+        .run(repo)
 }
 
 /// Three numbers; anything after them does not matter to any pin.
