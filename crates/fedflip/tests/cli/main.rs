@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //!
+//! - `dashboard`: runs as they go, in a browser.
 //! - `data`: data sets, without any network.
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
@@ -14,6 +15,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod dashboard;
 mod data;
 mod json;
 mod refusals;
