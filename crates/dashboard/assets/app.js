@@ -77,11 +77,21 @@ function draw() {
       const { x = [], y = [], tail } = curves[name] ?? {};
       const whole = { x: x.concat(tail?.x ?? []), y: y.concat(tail?.y ?? []) };
       if (status.title) runs.push({ ...whole, title: status.title, ...style(status.label) });
-      const target = { accuracy: status.target_accuracy, loss: status.target_loss }[name];
-      chart.update(runs, target ?? null);
+      chart.update(runs, lineOf(name));
     }
     showLegend();
   });
+}
+
+// What to compare a curve with: where it is to get to, or what it comes to on average.
+function lineOf(chart) {
+  const [name, value] = {
+    accuracy: ["target", status.target_accuracy],
+    loss: ["target", status.target_loss],
+    round_secs: ["mean", status.secs / status.round],
+    participants: ["mean", status.mean_participants],
+  }[chart];
+  return Number.isFinite(value) ? { name, value } : null;
 }
 
 // A colour for each label, and dashes when colours run out; pilots are in grey.

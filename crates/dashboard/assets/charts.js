@@ -5,7 +5,7 @@ import { duration, significant, timeUnit } from "./format.js";
 
 const FONT = "12px system-ui, sans-serif";
 const AXIS_PX = 62;
-// Above the highest value, for the words on the target's line.
+// Above the highest value, for the words on the line.
 const HEADROOM = 1.12;
 /* global uPlot */
 
@@ -13,11 +13,11 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 
 export class Chart {
   // `unit(largest)` gives the label of the values and their size in it; `show` writes one value with its unit;
-  // `width` is that of the line.
-  constructor(element, { what, unit, show, width }) {
-    Object.assign(this, { element, what, unit, show, width });
+  // `noisy` values are drawn faintly, because they would hide the line through them.
+  constructor(element, { what, unit, show, noisy }) {
+    Object.assign(this, { element, what, unit, show, noisy });
     this.runs = [];
-    this.target = null;
+    this.line = null;
     this.tip = document.createElement("div");
     this.tip.className = "tip";
     this.tip.hidden = true;
@@ -40,7 +40,7 @@ export class Chart {
         ...this.size(),
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { show: false }, x: true, y: false },
-        padding: [10, 8, 0, 0],
+        padding: [10, 18, 0, 0],
         scales: {
           x: { time: false, range: () => [0, this.extent?.x || 1] },
           y: { range: () => this.extent?.y ?? [0, 1] },
@@ -49,10 +49,10 @@ export class Chart {
           { ...axis, grid: { show: false }, label: "virtual time (s)", labelSize: 18, size: 32 },
           { ...axis, grid, label: this.what, labelSize: 18, size: AXIS_PX - 18 },
         ],
-        series: [{}, { width: this.width, points: { show: false } }],
+        series: [{}, { width: this.noisy ? 1 : 2, alpha: this.noisy ? 0.5 : 1, points: { show: false } }],
         hooks: {
           drawAxes: [() => this.drawEarlier()],
-          draw: [() => this.drawTarget()],
+          draw: [() => this.drawLine()],
           setCursor: [() => this.point()],
         },
       },
@@ -60,17 +60,18 @@ export class Chart {
       this.element,
     );
     this.plot.over.append(this.tip);
-    this.update(this.runs, this.target);
+    this.update(this.runs, this.line);
   }
 
-  // `runs` in the order of drawing, the current one last: { title, x, y, colour, dash, shown }.
-  update(runs, target) {
+  // `runs` in the order of drawing, the current one last: { title, x, y, colour, dash, shown }. `line` is one
+  // across all of them, such as the target: { name, value }, or null.
+  update(runs, line) {
     this.runs = runs;
-    this.target = target;
+    this.line = line;
     const shown = runs.filter((run) => run.shown && run.x.length > 0);
     const current = runs.at(-1);
     const largestX = Math.max(0, ...shown.map((run) => run.x.at(-1)));
-    const ys = shown.flatMap((run) => range(run.y)).concat(target === null ? [] : [target]);
+    const ys = shown.flatMap((run) => range(run.y)).concat(line === null ? [] : [line.value]);
     const [low, high] = ys.length > 0 ? range(ys) : [0, 1];
     const [unitX, secs] = timeUnit(largestX);
     const [label, size] = this.unit(high);
@@ -94,7 +95,7 @@ export class Chart {
       last === undefined
         ? `${this.what}: nothing to draw yet`
         : `${this.what} of ${current.title}: ${this.show(last)} after ${duration(current.x.at(-1))} of virtual time` +
-            (target === null ? "" : `; the target is ${this.show(target)}`),
+            (line === null ? "" : `; the ${line.name} is ${this.show(line.value)}`),
     );
   }
 
@@ -111,10 +112,11 @@ export class Chart {
     });
   }
 
-  drawTarget() {
-    if (this.target === null) return;
+  drawLine() {
+    if (this.line === null) return;
+    const { name, value } = this.line;
     this.within((context, pixels, box) => {
-      const [, y] = pixels(0, this.target);
+      const [, y] = pixels(0, value);
       context.strokeStyle = context.fillStyle = css("--target");
       context.lineWidth = devicePixelRatio;
       context.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
@@ -128,7 +130,7 @@ export class Chart {
       context.setLineDash([]);
       context.lineWidth = 4 * devicePixelRatio;
       context.strokeStyle = css("--card");
-      const words = [`target ${this.show(this.target)}`, box.left + box.width - 4 * devicePixelRatio, y - 2 * devicePixelRatio];
+      const words = [`${name} ${this.show(value)}`, box.left + box.width - 4 * devicePixelRatio, y - 2 * devicePixelRatio];
       context.strokeText(...words);
       context.fillText(...words);
     });
@@ -201,13 +203,13 @@ export const KINDS = {
     what: "Accuracy",
     unit: () => ["accuracy (%)", 0.01],
     show: (share) => `${significant(100 * share)} %`,
-    width: 2,
+    noisy: false,
   },
   loss: {
     what: "Loss",
     unit: () => ["loss (nats)", 1],
     show: (loss) => `${significant(loss)} nats`,
-    width: 2,
+    noisy: false,
   },
   round_secs: {
     what: "Time of a round",
@@ -216,12 +218,12 @@ export const KINDS = {
       return [`a round (${unit})`, size];
     },
     show: duration,
-    width: 1,
+    noisy: true,
   },
   participants: {
     what: "Participants of a round",
     unit: () => ["devices", 1],
     show: (devices) => `${significant(devices)} ${devices === 1 ? "device" : "devices"}`,
-    width: 1,
+    noisy: true,
   },
 };
