@@ -118,6 +118,7 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     } else {
         write_table(output, &base, &points, &json, &entries)?;
     }
+    followers.linger(training, output)?;
     Ok(ExitStatus::Done)
 }
 
