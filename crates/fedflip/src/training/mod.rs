@@ -5,8 +5,7 @@
 //! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them.
 //! - [`single`]: one run, in a folder or in memory.
 //! - [`watch`]: whoever watches it: records, checkpoints, the bar, Ctrl-C, the clock on the wall.
-//! - [`follow`]: those who follow runs beside that; [`tensorboard`]: its event files.
-//! - [`dashboard`]: one of them: runs as they go, in a browser.
+//! - [`follow`]: those who follow runs beside that; [`tensorboard`]: its event files; [`dashboard`]: a page.
 //! - [`eta`]: how long it may still take.
 //! - [`outline`]: a run in a few numbers and a curve.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
