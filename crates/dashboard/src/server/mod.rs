@@ -2,10 +2,10 @@
 //!
 //! # Layout
 //!
-//! - [`routes`]: what may be asked for, and the headers of every answer.
-//! - [`events`]: the stream of updates to one reader.
-//! - [`assets`]: the page.
-//! - [`patient`]: a connection that gives up on a reader who does not read.
+//! - `routes`: what may be asked for, and the headers of every answer.
+//! - `events`: the stream of updates to one reader.
+//! - `assets`: the page.
+//! - `patient`: a connection that gives up on a reader who does not read.
 
 mod assets;
 mod events;
