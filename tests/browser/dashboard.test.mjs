@@ -60,7 +60,7 @@ function inked(page, chart, property) {
 describe("a run that goes on", () => {
   open("draws curves that grow without a reload", async (page) => {
     for (const chart of ["accuracy", "loss"]) {
-      assert.ok((await inked(page, chart, "--c0")) > 30, `${chart} is drawn`);
+      assert.ok((await inked(page, chart, "--c6")) > 30, `${chart} is drawn`);
     }
     // The target of the one, the means of the others.
     for (const chart of ["accuracy", "round_secs", "participants"]) {
@@ -149,16 +149,16 @@ describe("a run that goes on", () => {
   open("fits a phone", async (page) => {
     const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(wide <= 390 && screen <= 390, `${wide} of ${screen}`);
-    assert.ok((await inked(page, "accuracy", "--c0")) > 20);
+    assert.ok((await inked(page, "accuracy", "--c6")) > 20);
   }, phone);
 
   open("is dark where that is liked", async (page) => {
     const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     assert.equal(background, "rgb(17, 22, 28)");
-    assert.ok((await inked(page, "accuracy", "--c0")) > 30);
+    assert.ok((await inked(page, "accuracy", "--c6")) > 30);
     await page.emulateMedia({ colorScheme: "light" });
     await until(page, () => getComputedStyle(document.body).backgroundColor === "rgb(246, 247, 249)");
-    assert.ok((await inked(page, "accuracy", "--c0")) > 30, "the curve takes the other theme's colour");
+    assert.ok((await inked(page, "accuracy", "--c6")) > 30, "the curve takes the other theme's colour");
   }, { colorScheme: "dark" });
 });
 
@@ -169,7 +169,7 @@ test("a lost connection is said and comes back by itself", async () => {
   await first.stop("SIGKILL");
   await page.getByText("Connection lost, trying again").waitFor();
   assert.equal(await page.locator("#state").textContent(), "connection lost");
-  assert.ok((await inked(page, "accuracy", "--c0")) > 30, "the curve stays");
+  assert.ok((await inked(page, "accuracy", "--c6")) > 30, "the curve stays");
 
   const second = await startDashboard([...LONG, "--seed", "8"], cwd, first.port);
   await until(page, () => document.getElementById("notice").hidden);
@@ -187,7 +187,7 @@ test("a run that is over is said to be over, and its curves stay", async () => {
   assert.equal(await run.ended, 0);
   await page.getByText("The work is over and its server has gone").waitFor();
   assert.equal(await points(page), 60);
-  assert.ok((await inked(page, "accuracy", "--c0")) > 30);
+  assert.ok((await inked(page, "accuracy", "--c6")) > 30);
   await close();
 });
 
@@ -200,12 +200,12 @@ test("a comparison leaves a curve for every run, and each scheme can be hidden",
   await until(page, () => document.getElementById("accuracy").dataset.runs === "4");
   const weighted = page.getByRole("button", { name: "weighted 2 runs" });
   await weighted.waitFor();
-  assert.ok((await inked(page, "accuracy", "--c0")) > 30, "weighted is drawn");
+  assert.ok((await inked(page, "accuracy", "--c4")) > 30, "weighted is drawn");
   await weighted.press("Enter");
   await until(page, () => document.querySelector("#legend button[aria-pressed=false]") !== null);
   await page.waitForTimeout(100);
-  assert.equal(await inked(page, "accuracy", "--c0"), 0);
-  assert.ok((await inked(page, "accuracy", "--c1")) > 30, "uniform is still drawn");
+  assert.equal(await inked(page, "accuracy", "--c4"), 0);
+  assert.ok((await inked(page, "accuracy", "--c5")) > 30, "uniform is still drawn");
   assert.equal(await page.evaluate(() => document.activeElement.dataset.label), "weighted");
   assert.deepEqual(problems, []);
   await close();

@@ -146,6 +146,15 @@ describe("a comparison", () => {
   open("prints by day on white, with its tables whole", () => one, async (page) => {
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+    // What is closed on the screen is there on paper, and nothing sticks out of it.
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    const rows = await page.locator("table tbody tr:visible").count();
+    assert.equal(rows, await page.locator("table tbody tr").count());
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    assert.equal(await page.locator("#runs details").evaluate((details) => details.open), false);
+    await page.setViewportSize({ width: 718, height: 1000 });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 718, `${wide} pixels on paper`);
     assert.ok((await page.pdf({ format: "A4" })).length > 10_000);
   });
 });

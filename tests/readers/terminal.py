@@ -36,7 +36,7 @@ def on_terminal(command, folder, columns=80, **environment):
     """What arrives at the terminal, and what went to standard output, which is a pipe."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "CLICOLOR", "COLUMNS")}
+    kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "CLICOLOR", "COLUMNS", "CI")}
     process = subprocess.Popen(
         command,
         cwd=folder,

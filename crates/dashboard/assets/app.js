@@ -8,8 +8,9 @@ import { follow } from "./stream.js";
 import { showTimeline } from "./timeline.js";
 
 const LINES_MAX = 200;
-const COLOURS = 6;
-const DASHES = [[], [8, 4], [2, 3]];
+// The schemes in the order of their colours, the baselines with dashes of their own: as in reports.
+const SCHEMES = ["exact", "paper", "tight", "sampled", "weighted", "uniform", "fixed", "full"];
+const DASHES = [[], [], [], [], [9, 3], [6, 3, 1.5, 3], [3.5, 3], [1.5, 2.5]];
 
 const notice = document.getElementById("notice");
 const log = document.getElementById("log");
@@ -94,18 +95,23 @@ function lineOf(chart) {
   return Number.isFinite(value) ? { name, value } : null;
 }
 
-// A colour for each label, and dashes when colours run out; pilots are in grey.
+// How the runs of a label look. Pilots are in grey; a scheme that nobody knows takes the next colour.
 function styles() {
   for (const label of [...earlier.map((run) => run.label), status.label]) {
     if (label && !labels.includes(label)) labels.push(label);
   }
-  const plain = labels.filter((label) => !label.startsWith("pilot "));
+  const unknown = labels.filter((label) => !label.startsWith("pilot ") && placeOf(label) < 0);
   return (label) => {
-    const place = plain.indexOf(label);
     const shown = !hidden.has(label);
-    if (place < 0) return { colour: "--muted", dash: DASHES[2], shown };
-    return { colour: `--c${place % COLOURS}`, dash: DASHES[Math.floor(place / COLOURS) % DASHES.length], shown };
+    if (label.startsWith("pilot ")) return { colour: "--muted", dash: [2, 3], shown };
+    const known = placeOf(label);
+    const place = known < 0 ? unknown.indexOf(label) % SCHEMES.length : known;
+    return { colour: `--c${place}`, dash: DASHES[place], shown };
   };
+}
+
+function placeOf(label) {
+  return SCHEMES.indexOf(label.split(/[=-]/)[0]);
 }
 
 function showLegend() {

@@ -41,7 +41,7 @@ impl DashboardError {
                     .to_owned()
             }
             Self::Public { address } => format!(
-                "serve it at 127.0.0.1:{}, and say --dashboard-public if everybody who can reach this machine \
+                "serve it at 127.0.0.1:{}, or say --dashboard-public if everybody who can reach this machine \
                  may watch",
                 address.port()
             ),

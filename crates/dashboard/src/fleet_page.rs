@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use fedflip_fleet::type_of;
 use serde::{Deserialize, Serialize};
 
 use crate::live::Roster;
@@ -178,7 +179,7 @@ impl Table<'_> {
     }
 
     fn kind(&self, position: usize) -> &str {
-        (self.roster.type_of)(self.roster.fleet.name(position))
+        type_of(self.roster.fleet.name(position))
     }
 
     fn value(&self, column: Column, position: usize) -> f64 {
@@ -230,7 +231,7 @@ mod tests {
 
     fn roster(devices: usize) -> Roster {
         let q = (0..devices).map(|n| ((n * 37) % 101) as f64 / 101.0).collect();
-        Roster { run: 1, fleet: fleet(devices), q, type_of: |name| name.split('-').next().unwrap_or(name) }
+        Roster { run: 1, fleet: fleet(devices), q }
     }
 
     fn positions(page: &Page) -> Vec<usize> {

@@ -34,8 +34,6 @@ pub struct Run<'a> {
     pub fleet: &'a Fleet,
     /// and with which probabilities.
     pub q: &'a [f64],
-    /// A device's type, from its name.
-    pub type_of: fn(&str) -> &str,
     /// Where it is kept, if it is.
     pub folder: Option<&'a Path>,
 }
@@ -49,8 +47,6 @@ pub struct Roster {
     pub fleet: Fleet,
     /// Their planned probabilities.
     pub q: Vec<f64>,
-    /// A device's type, from its name.
-    pub type_of: fn(&str) -> &str,
 }
 
 /// The curves of a run that is over.
@@ -185,8 +181,7 @@ impl Live {
 
 impl Current {
     fn new(number: u64, run: &Run<'_>) -> Self {
-        let roster =
-            Roster { run: number, fleet: run.fleet.clone(), q: run.q.to_vec(), type_of: run.type_of };
+        let roster = Roster { run: number, fleet: run.fleet.clone(), q: run.q.to_vec() };
         Self {
             tallies: vec![Tally::default(); run.fleet.len()],
             roster: Arc::new(roster),

@@ -228,15 +228,7 @@ mod tests {
     fn begin(live: &mut Live, title: &str) {
         let (fleet, header) = (fleet(10), header(10));
         let q = vec![0.1; 10];
-        live.begin(&Run {
-            title,
-            label: "exact",
-            header: &header,
-            fleet: &fleet,
-            q: &q,
-            type_of: |name| name,
-            folder: None,
-        });
+        live.begin(&Run { title, label: "exact", header: &header, fleet: &fleet, q: &q, folder: None });
     }
 
     fn read(live: &Live, cursor: &mut Cursor) -> Option<Value> {

@@ -50,7 +50,6 @@ fn begin(dashboard: &Dashboard, devices: usize) {
         header: &header,
         fleet: &fleet.build().unwrap(),
         q: &vec![0.1; devices],
-        type_of: |_| "phone",
         folder: None,
     });
 }

@@ -9,6 +9,7 @@
 //! - `commands`: one file a command: settings in, text or JSON out.
 //! - `progress`: a word on what takes long, on standard error.
 //! - `render`: tables and histograms for people; `sparkline`: curves one line high.
+//! - `files`: files that a user names.
 //! - `error`: refusals with a hint, and exit codes.
 //!
 //! This crate is the only one that prints and looks at the clock.
@@ -16,6 +17,7 @@
 mod args;
 mod commands;
 mod error;
+mod files;
 mod progress;
 mod render;
 mod scenario;

@@ -52,6 +52,18 @@ impl Line {
         Self(bar)
     }
 
+    /// With a bar of so many steps: `{bar}` in the template.
+    pub(crate) fn of(template: &str, steps: u64) -> Self {
+        let line = Self::new(template);
+        line.0.set_length(steps);
+        line
+    }
+
+    /// How far it is, in steps.
+    pub(crate) fn at(&self, step: u64) {
+        self.0.set_position(step);
+    }
+
     pub(crate) fn say(&self, text: String) {
         // One that was cleared shows nothing more by itself.
         if self.0.is_finished() {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::sparkline::BARS;
-pub(crate) use fedflip_report::numbers::{count, devices, duration, percent, significant, times, type_of};
+pub(crate) use fedflip_report::numbers::{count, devices, duration, percent, significant, times};
 
 /// A name from a file, safe for a terminal and short enough for a table.
 pub(crate) fn name(name: &str) -> String {

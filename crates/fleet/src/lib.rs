@@ -8,7 +8,7 @@
 //!
 //! - [`units`]: seconds, Mbit, Mbit/s, GFLOP and probabilities as types that check their range.
 //! - [`fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one.
-//! - [`names`]: a million device names in one string.
+//! - [`names`]: a million device names in one string; a device's type, by its name.
 //! - [`mod@nearest`]: the name that somebody may have meant.
 //! - [`csv_file`]: fleets as CSV, with refusals that name file, line, column and value.
 //! - `csv_lines`: lines of fields, with the right line number and bounded memory.
@@ -37,6 +37,7 @@ pub use cohort::CohortSampler;
 pub use error::FleetError;
 pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
 pub use model::ModelVector;
+pub use names::type_of;
 pub use nearest::nearest;
 pub use stream::{Purpose, StreamKey};
 pub use units::{Gflop, GflopPerSec, Mbit, Mbps, OutOfRange, Probability, Samples, Secs};

@@ -55,6 +55,13 @@ fn fnv1a(text: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// A device's type: its name without the number at the end.
+pub fn type_of(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let stem = stem.trim_end_matches(['-', '_', ' ', '.', '#']);
+    if stem.is_empty() { name } else { stem }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,5 +83,12 @@ mod tests {
         assert_eq!(names(&["a", "b", "c"]).first_duplicate(), None);
         assert_eq!(names(&["a", "z", "b", "b", "a", "z"]).first_duplicate(), Some((2, 3)));
         assert_eq!(names(&["a", "b", "a", "a"]).first_duplicate(), Some((0, 2)));
+    }
+
+    #[test]
+    fn types_are_names_without_numbers() {
+        assert_eq!(type_of("xiaomi-12s-07"), "xiaomi-12s");
+        assert_eq!(type_of("phone"), "phone");
+        assert_eq!(type_of("42"), "42");
     }
 }

@@ -42,6 +42,14 @@ const reveal = () => {
 addEventListener("hashchange", reveal);
 reveal();
 
+// Paper has nothing to click on: what is closed is opened for it, and closed again.
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = [...document.querySelectorAll("details:not([open])")];
+  for (const details of closed) details.open = true;
+});
+addEventListener("afterprint", () => { for (const details of closed) details.open = false; });
+
 for (const svg of document.querySelectorAll("svg[data-hover]")) {
   const data = JSON.parse(svg.dataset.hover);
   const figure = svg.closest("figure");

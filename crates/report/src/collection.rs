@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fedflip_record::EndReason;
+use fedflip_record::folder::RUN;
 
 use crate::config::Config;
 use crate::devices::Devices;
 use crate::error::ReportError;
-use crate::explain::needs_pilots;
 use crate::find::run_folders;
+use crate::numbers::{percent, significant};
+use crate::pilots::needs_pilots;
 use crate::problem::Problem;
 use crate::run_view::RunView;
 use crate::standing::Standing;
@@ -52,14 +53,37 @@ impl Group {
         self.runs().find_map(|run| run.header.target_accuracy)
     }
 
+    /// Where runs were to go, in words.
+    pub fn target(&self) -> String {
+        let loss = self.runs().find_map(|run| run.header.target_loss);
+        match (self.target_accuracy(), loss) {
+            (Some(accuracy), _) => percent(accuracy),
+            (None, Some(loss)) => format!("a loss of {}", significant(loss, 3)),
+            (None, None) => "the target".to_owned(),
+        }
+    }
+
     /// All runs but pilots.
     pub fn runs(&self) -> impl Iterator<Item = &RunView> {
         self.schemes.iter().flat_map(|scheme| &scheme.runs)
     }
 
+    /// The runs of a scheme.
+    pub fn scheme(&self, name: &str) -> Option<&SchemeRuns> {
+        self.schemes.iter().find(|scheme| scheme.scheme == name)
+    }
+
     /// Such as `fleet.bandwidth_mbps = 200`; empty if there is only one group.
     pub fn title(&self) -> String {
-        let parts: Vec<String> = self.label.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        const SHOWN: usize = 3;
+        let mut parts: Vec<String> =
+            self.label.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        // The task says most.
+        parts.sort_by_key(|part| !part.starts_with("task"));
+        if parts.len() > SHOWN {
+            parts.truncate(SHOWN);
+            parts.push("…".to_owned());
+        }
         parts.join(", ")
     }
 }
@@ -90,6 +114,12 @@ impl Collection {
             return Err(ReportError::NoRuns { folders: named.join(", "), problems });
         }
         let groups = group(runs, pilots, &mut problems);
+        let shown = |group: &Group| group.runs().any(|run| run.kept.has_chosen());
+        if let Some(chosen) = chosen
+            && !groups.iter().any(shown)
+        {
+            problems.push(Problem::of(&format!("round {chosen}: no run here has it")));
+        }
         Ok(Self { groups, problems })
     }
 
@@ -131,7 +161,7 @@ fn take<'a>(next: &AtomicUsize, folders: &'a [PathBuf]) -> Option<(usize, &'a Pa
     folders.get(place).map(|folder| (place, folder.as_path()))
 }
 
-/// A group as it grows: what its runs share, and the runs.
+/// A group as it grows: its task, what its runs share, and the runs.
 type Growing = (String, Config, Vec<RunView>);
 
 fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<Group> {
@@ -144,38 +174,65 @@ fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) 
             None => growing.push((key.0, key.1, vec![run])),
         }
     }
-    let mut growing: Vec<Growing> = growing.into_iter().flat_map(by_constants).collect();
+    let mut growing: Vec<Growing> = growing.into_iter().flat_map(by_constants).flat_map(by_caps).collect();
     // Pilots alone are worth a look too.
     if growing.is_empty()
         && let Some(pilot) = pilots.first()
     {
         growing.push((pilot.header.task.clone(), pilot.config.setting(), Vec::new()));
     }
-    let keys = Config::differences(&growing.iter().map(|(_, setting, _)| setting).collect::<Vec<_>>());
+    // A run without its scenario differs from the others in that alone.
+    let known = growing.iter().map(|(_, setting, _)| setting).filter(|setting| !setting.is_empty());
+    let keys = Config::differences(&known.collect::<Vec<_>>());
     let mut groups: Vec<Group> = growing
         .into_iter()
-        .map(|(_, setting, runs)| {
-            let value = |key: &String| (key.clone(), setting.get(key).unwrap_or("not set").to_owned());
-            let label = keys.iter().map(value).collect();
+        .map(|(task, setting, runs)| {
+            let value = |key: &String| {
+                let of_run = runs.first().and_then(|run| run.config.get(key));
+                (key.clone(), setting.get(key).or(of_run).unwrap_or("not set").to_owned())
+            };
+            let label = match setting.is_empty() {
+                false if !keys.is_empty() => keys.iter().map(value).collect(),
+                false => vec![("task".to_owned(), task)],
+                true => vec![("task".to_owned(), task), (RUN.to_owned(), "missing".to_owned())],
+            };
             let schemes = by_scheme(runs, problems);
             Group { label, setting, schemes, pilots: Vec::new() }
         })
         .collect();
-    let numbers = |group: &Group| -> Vec<f64> {
-        group.label.iter().map(|(_, value)| value.parse().unwrap_or(f64::INFINITY)).collect()
-    };
-    groups.sort_by(|a, b| {
-        numbers(a).partial_cmp(&numbers(b)).unwrap_or(std::cmp::Ordering::Equal).then(a.label.cmp(&b.label))
-    });
-    for pilot in pilots {
+    groups.sort_by(|a, b| by_label(a).cmp(&by_label(b)));
+    if let [only] = groups.as_mut_slice() {
+        only.label.clear();
+    }
+    for pilot in once_each(pilots, problems) {
         let setting = pilot.config.pilot_setting();
-        let home = groups.iter_mut().find(|group| group.setting.pilot_setting() == setting);
-        match home {
-            Some(group) => group.pilots.push(pilot),
-            None => problems.push(Problem::new(&pilot.folder, "a pilot of a scenario that has no runs here")),
+        let mut homes: Vec<&mut Group> =
+            groups.iter_mut().filter(|group| group.setting.pilot_setting() == setting).collect();
+        if homes.is_empty() {
+            problems.push(Problem::new(&pilot.folder, "a pilot of a scenario that has no runs here"));
         }
+        // Where several would fit, pilots belong to the runs that they lie beside: comparison/{pilots,runs}.
+        let beside = pilot.folder.parent().and_then(Path::parent).map(Path::to_owned);
+        let near = |group: &Group| {
+            beside.as_ref().is_some_and(|beside| group.runs().any(|run| run.folder.starts_with(beside)))
+        };
+        if homes.iter().any(|group| near(group)) {
+            homes.retain(|group| near(group));
+        }
+        homes.into_iter().for_each(|group| group.pilots.push(pilot.clone()));
     }
     groups
+}
+
+/// The order of groups: by numbers where values are numbers, and by words.
+fn by_label(group: &Group) -> Vec<(u64, &str)> {
+    let order = |value: &str| {
+        let number: f64 = value.parse().unwrap_or(f64::INFINITY);
+        // The bits of floats, turned so that they sort as the floats do.
+        let bits = number.to_bits();
+        if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+    };
+    group.label.iter().map(|(_, value)| (order(value), value.as_str())).collect()
 }
 
 /// Runs that were planned with other constants are not seeds of one another. Baselines need no constants, so
@@ -196,6 +253,40 @@ fn by_constants((task, setting, runs): Growing) -> Vec<Growing> {
     parts.into_iter().map(|(setting, runs)| (task.clone(), setting, runs)).collect()
 }
 
+/// The same run with another cap is another point of a sweep, and no copy. Caps that differ between schemes alone
+/// make no difference: a comparison gives up by them.
+fn by_caps((task, setting, runs): Growing) -> Vec<Growing> {
+    let mut keys: BTreeSet<String> = BTreeSet::new();
+    let mut first: BTreeMap<(&str, u64), &Config> = BTreeMap::new();
+    for run in &runs {
+        let known = first.entry((&run.header.scheme, run.header.seed)).or_insert(&run.config);
+        keys.extend(Config::differences(&[known, &run.config]).into_iter().filter(|key| Config::is_cap(key)));
+    }
+    if keys.is_empty() {
+        return vec![(task, setting, runs)];
+    }
+    let mut parts: BTreeMap<Config, Vec<RunView>> = BTreeMap::new();
+    for run in runs {
+        parts.entry(setting.with(&run.config, &keys)).or_default().push(run);
+    }
+    parts.into_iter().map(|(setting, runs)| (task.clone(), setting, runs)).collect()
+}
+
+/// Of two with the same scheme and seed, the one that went on for longer.
+fn once_each(mut runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<RunView> {
+    let key = |run: &RunView| (run.config.pilot_setting(), run.header.scheme.clone(), run.header.seed);
+    runs.sort_by_cached_key(|run| (key(run), std::cmp::Reverse(run.summary.rounds)));
+    runs.dedup_by(|again, first| {
+        let same = key(again) == key(first);
+        if same {
+            let what = format!("left out: the same run as {}", first.folder.display());
+            problems.push(Problem::new(&again.folder, &what));
+        }
+        same
+    });
+    runs
+}
+
 fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns> {
     let mut schemes: Vec<(String, Vec<RunView>)> = Vec::new();
     for run in runs {
@@ -207,17 +298,8 @@ fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns>
     }
     let mut schemes: Vec<SchemeRuns> = schemes
         .into_iter()
-        .map(|(scheme, mut runs)| {
-            // Of two with the same seed, the one that went on for longer.
-            runs.sort_by_key(|run| (run.header.seed, std::cmp::Reverse(run.summary.rounds)));
-            runs.dedup_by(|again, first| {
-                let same = again.header.seed == first.header.seed;
-                if same {
-                    let what = format!("left out: the same run as {}", first.folder.display());
-                    problems.push(Problem::new(&again.folder, &what));
-                }
-                same
-            });
+        .map(|(scheme, runs)| {
+            let runs = once_each(runs, problems);
             let standing = Standing::of(&runs.iter().map(|run| &run.summary).collect::<Vec<_>>());
             let read = runs.first().map(|run| Devices::read(&run.folder));
             let devices = match read {
@@ -231,13 +313,16 @@ fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns>
             SchemeRuns { scheme, runs, standing, devices }
         })
         .collect();
-    schemes.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal));
+    schemes.sort_by(|a, b| {
+        let ((a_rank, a_hours), (b_rank, b_hours)) = (rank(a), rank(b));
+        a_rank.cmp(&b_rank).then(a_hours.total_cmp(&b_hours)).then_with(|| a.scheme.cmp(&b.scheme))
+    });
     schemes
 }
 
 /// Whole results first, then lower bounds, then diverged ones; each by hours.
 fn rank(scheme: &SchemeRuns) -> (u8, f64) {
-    let hours = scheme.standing.hours.map_or(f64::INFINITY, |hours| hours.mean);
-    let diverged = scheme.runs.iter().any(|run| run.summary.end == Some(EndReason::Diverged));
-    (if diverged { 2 } else { u8::from(scheme.standing.is_lower_bound()) }, hours)
+    let standing = &scheme.standing;
+    let hours = standing.hours.map_or(f64::INFINITY, |hours| hours.mean);
+    (if standing.diverged > 0 { 2 } else { u8::from(!standing.is_whole()) }, hours)
 }

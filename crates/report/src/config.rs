@@ -1,6 +1,6 @@
 //! A run's scenario as a list of keys and values, and which of them make two runs comparable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::problem::Problem;
@@ -25,7 +25,7 @@ const FREE: &[&str] = &[
 const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
 
 /// In what a pilot differs from the run that it is for, beyond [`FREE`].
-const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "stop.target_accuracy", "record.evaluate_every"];
+const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "record.evaluate_every"];
 
 impl Config {
     pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
@@ -57,6 +57,11 @@ impl Config {
         self.keys.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
+    /// Whether there is no scenario.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.keys.get(key).map(String::as_str)
@@ -77,9 +82,22 @@ impl Config {
         self.without(FREE)
     }
 
+    /// Whether a key says where a run stops.
+    pub(crate) fn is_cap(key: &str) -> bool {
+        key.starts_with("stop.") && FREE.contains(&key)
+    }
+
+    /// With some keys of another one.
+    pub(crate) fn with(&self, other: &Self, keys: &BTreeSet<String>) -> Self {
+        let mut config = self.clone();
+        let more = other.keys.iter().filter(|(key, _)| keys.contains(*key));
+        config.keys.extend(more.map(|(key, value)| (key.clone(), value.clone())));
+        config
+    }
+
     /// What a pilot shares with its runs.
     pub(crate) fn pilot_setting(&self) -> Self {
-        self.setting().without(FREE_FOR_PILOTS)
+        self.setting().without(FREE).without(FREE_FOR_PILOTS)
     }
 
     fn without(&self, free: &[&str]) -> Self {

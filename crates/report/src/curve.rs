@@ -37,8 +37,8 @@ impl Measure {
     }
 }
 
-/// The curve of all seeds. Between evaluations a seed has its last value, also after its end, so the mean is
-/// always of all seeds; it starts when each has been evaluated once.
+/// The curve of all seeds that were ever evaluated. Between evaluations a seed has its last value, also after its
+/// end, so the mean is always of the same seeds; it starts when each has been evaluated once.
 pub fn curve(runs: &[RunView], measure: Measure) -> Vec<CurvePoint> {
     let seeds: Vec<Vec<(f64, f64)>> = runs
         .iter()

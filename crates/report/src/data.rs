@@ -1,8 +1,9 @@
 //! The numbers behind the figures, as tables.
 
+use fedflip_fleet::type_of;
+
 use crate::collection::Group;
 use crate::curve::{Measure, curve};
-use crate::numbers::type_of;
 use crate::table::{Cell, Column, Table};
 
 fn number(value: f64) -> Cell {
@@ -45,7 +46,6 @@ pub fn participation(group: &Group) -> Table {
         for (device, &q) in devices.q.iter().enumerate() {
             let sum = |counts: fn(&crate::run_view::RunView) -> &[u64]| {
                 scheme.runs.iter().map(|run| counts(run).get(device).copied().unwrap_or(0)).sum::<u64>()
-                    as f64
             };
             let (taken, lost) = (sum(|run| &run.participations), sum(|run| &run.lost));
             let name = devices.fleet.name(device);
@@ -57,10 +57,10 @@ pub fn participation(group: &Group) -> Table {
                 number(devices.fleet.compute_secs()[device]),
                 number(devices.fleet.comm_secs()[device]),
                 number(q),
-                number(taken / (rounds as f64).max(1.0)),
-                number(taken),
-                number(lost),
-                number(rounds as f64),
+                number(taken as f64 / (rounds as f64).max(1.0)),
+                Cell::count(taken),
+                Cell::count(lost),
+                Cell::count(rounds),
             ]);
         }
     }

@@ -44,7 +44,11 @@ impl ReportError {
     /// What to do.
     pub fn hint(&self) -> String {
         match self {
-            Self::NoRuns { problems, .. } if !problems.is_empty() => problems.join("\n        "),
+            Self::NoRuns { problems, .. } if !problems.is_empty() => {
+                let mut lines = problems.clone();
+                lines.push("name what --out was in run, compare or sweep, or a folder above".to_owned());
+                lines.join("\n        ")
+            }
             Self::NoRuns { .. } => {
                 "name what --out was in run, compare or sweep: a folder with records.jsonl in it or below"
                     .to_owned()

@@ -1,71 +1,14 @@
-//! The plan explained: where α and β come from, what the plan expected, and what came of it.
+//! The plan explained: what it expected, and what came of it.
 
 use fedflip_fleet::Mbps;
-use fedflip_plan::constants::{self, Pilot, PilotFit};
 use fedflip_plan::problem::sampling_noise;
-use fedflip_plan::{Constants, Scheme, monte_carlo, round_time};
+use fedflip_plan::{monte_carlo, round_time};
 use serde::Serialize;
 
-use crate::collection::{Group, SchemeRuns};
+use crate::collection::SchemeRuns;
+use crate::config::Config;
 use crate::devices::Devices;
-use crate::run_view::RunView;
 use crate::standing::Spread;
-
-/// α and β of a group.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// The point estimate.
-    pub constants: Constants,
-    /// With intervals, where pilots are at hand.
-    pub fit: Option<PilotFit>,
-    /// Why the pilots at hand do not give them.
-    pub problem: Option<String>,
-}
-
-/// What α and β the runs were planned with, and what their pilots say of them.
-pub fn measured(group: &Group) -> Option<Measured> {
-    let of_run = |run: &RunView| {
-        let (alpha, beta) = (run.config.number("plan.alpha")?, run.config.number("plan.beta")?);
-        Constants::new(alpha, beta).ok()
-    };
-    let (mut fit, mut problem) = (None, None);
-    let devices = group.schemes.iter().find_map(|scheme| scheme.devices.as_ref());
-    if let Some(devices) = devices
-        && !group.pilots.is_empty()
-    {
-        match fitted(devices, &group.pilots) {
-            Ok(found) => fit = Some(found),
-            Err(error) => problem = Some(error),
-        }
-    }
-    let constants = group.runs().find_map(of_run).or(fit.map(|fit| fit.constants))?;
-    Some(Measured { constants, fit, problem })
-}
-
-fn fitted(devices: &Devices, pilots: &[RunView]) -> Result<PilotFit, String> {
-    let mut points = Vec::new();
-    for pilot in pilots {
-        let scheme: Scheme =
-            pilot.header.scheme.parse().map_err(|_| format!("unknown {}", pilot.header.scheme))?;
-        let rounds = pilot.summary.rounds as f64;
-        points.push(Pilot { rounds, reached: pilot.summary.reached(), scheme });
-    }
-    constants::from_pilots(&devices.fleet, &points).map_err(|error| error.to_string())
-}
-
-/// Virtual hours of a pair of pilots, averaged over their seeds: what Algorithm 2 takes before it starts.
-pub fn pilot_hours(group: &Group) -> Option<f64> {
-    let mut seeds: Vec<u64> = group.pilots.iter().map(|pilot| pilot.header.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    let hours: f64 = group.pilots.iter().map(|pilot| pilot.summary.hours).sum();
-    (!seeds.is_empty()).then(|| hours / seeds.len() as f64)
-}
-
-/// Whether a scheme's q needs α and β, and so the pilots.
-pub fn needs_pilots(scheme: &str) -> bool {
-    scheme.parse::<Scheme>().is_ok_and(|scheme| !scheme.is_baseline())
-}
 
 /// A round's length by the book, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -95,8 +38,12 @@ pub struct Explained {
     pub expected_rounds: Option<f64>,
     /// Realised, to the target.
     pub rounds: Option<Spread>,
-    /// By the book; none without the fleet.
+    /// By the book; none without the fleet, or where the book does not say.
     pub round_model: Option<RoundModel>,
+    /// What every round takes beyond that, in seconds; part of `round_model`.
+    pub overhead_secs: f64,
+    /// Keys of the scenario that the model knows nothing of.
+    pub left_out: Vec<&'static str>,
     /// Realised mean of a round.
     pub round_secs: Option<f64>,
     /// Of rounds: nobody took part.
@@ -112,19 +59,35 @@ pub struct Explained {
 /// Draws of E[T̂]: enough for a line in a figure, and nothing to wait for.
 const DRAWS: u64 = 2_000;
 
+/// What moves rounds away from the fleet's numbers, or ends them early.
+const BEYOND_THE_MODEL: [&str; 4] =
+    ["round.deadline_secs", "world.compute_jitter", "world.fading_db", "world.dropout"];
+
 impl Explained {
+    /// What the model does not know, for a caption; empty if nothing.
+    pub(crate) fn left_out_sentence(&self) -> String {
+        if self.left_out.is_empty() {
+            return String::new();
+        }
+        format!(" E[T̂] and the bounds know nothing of {}.", self.left_out.join(", "))
+    }
+
     /// Of a scheme.
     pub fn of(scheme: &SchemeRuns) -> Option<Self> {
         let first = scheme.runs.first()?;
         let header = &first.header;
-        let model = scheme.devices.as_ref().and_then(|devices| {
+        let overhead_secs = first.config.number("round.overhead_secs").unwrap_or(0.0);
+        // E[T̂] is of rounds in which all finish together.
+        let adaptive = first.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");
+        let model = scheme.devices.as_ref().filter(|_| adaptive).and_then(|devices| {
             let band = Mbps::new(header.bandwidth_mbps).ok()?;
             let (fleet, q) = (&devices.fleet, devices.q.as_slice());
             let costs = fleet.compute_secs().iter().zip(fleet.comm_secs()).zip(q);
             Some(RoundModel {
-                mean_secs: monte_carlo::round_secs(fleet, q, band, header.seed, DRAWS).mean,
-                theorem2_secs: round_time::theorem2_bound_secs(fleet, q, band),
-                linear_secs: costs.map(|((tau, t), q)| q * (t / band.get() + tau)).sum(),
+                mean_secs: overhead_secs + monte_carlo::round_secs(fleet, q, band, header.seed, DRAWS).mean,
+                theorem2_secs: overhead_secs + round_time::theorem2_bound_secs(fleet, q, band),
+                linear_secs: overhead_secs
+                    + costs.map(|((tau, t), q)| q * (t / band.get() + tau)).sum::<f64>(),
             })
         });
         let weights = |devices: &Devices| {
@@ -147,6 +110,8 @@ impl Explained {
             expected_rounds: header.expected_rounds,
             rounds: scheme.standing.rounds,
             round_model: model,
+            overhead_secs,
+            left_out: left_out(&first.config),
             round_secs: (all > 0).then(|| total_secs / all as f64),
             empty_share: empty as f64 / (all as f64).max(1.0),
             expected_hours: header
@@ -157,4 +122,10 @@ impl Explained {
             lower_bound: scheme.standing.is_lower_bound(),
         })
     }
+}
+
+fn left_out(config: &Config) -> Vec<&'static str> {
+    let mut keys: Vec<&'static str> = BEYOND_THE_MODEL.to_vec();
+    keys.retain(|key| config.number(key).is_some_and(|value| value != 0.0));
+    keys
 }

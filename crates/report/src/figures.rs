@@ -1,5 +1,6 @@
 //! The figures of a report.
 
+use fedflip_fleet::type_of;
 use fedflip_record::Round;
 
 use crate::chart::figure::Figure;
@@ -10,9 +11,9 @@ use crate::chart::scatter::{Point, Scatter};
 use crate::chart::speed_up;
 use crate::chart::timeline::{Row, Timeline};
 use crate::collection::{Group, SchemeRuns};
-use crate::curve::{CurvePoint, Measure, curve};
+use crate::curve::{Measure, curve};
 use crate::explain::Explained;
-use crate::numbers::{count, duration, percent, significant, type_of};
+use crate::numbers::{count, duration, percent, significant};
 use crate::run_view::RunView;
 use crate::sweep::Sweep;
 
@@ -29,7 +30,7 @@ pub fn curves(group: &Group, measure: Measure) -> Figure {
         .map(|scheme| Curve {
             scheme: &scheme.scheme,
             points: curve(&scheme.runs, measure),
-            reached: !scheme.standing.is_lower_bound(),
+            reached: scheme.standing.is_whole(),
         })
         .collect();
     let seeds = group.schemes.iter().map(|scheme| scheme.runs.len()).max().unwrap_or(1);
@@ -49,7 +50,7 @@ pub fn curves(group: &Group, measure: Measure) -> Figure {
             caption: &caption,
             y_title: "test accuracy (%)",
             y_factor: 100.0,
-            y_range: (0.0, 100.0),
+            y_range: (0.0, 100.0 * accuracy_top(&curves, group.target_accuracy())),
             target: group.target_accuracy(),
             curves,
         }
@@ -71,11 +72,22 @@ pub fn curves(group: &Group, measure: Measure) -> Figure {
     }
 }
 
-/// From 0 to a little above where most curves begin: a diverging one leaves the figure.
+/// A little above the target and the best, but never above all.
+fn accuracy_top(curves: &[Curve<'_>], target: Option<f64>) -> f64 {
+    let best = curves.iter().flat_map(|curve| &curve.points).map(|point| point.high).fold(0.0, f64::max);
+    (1.1 * best.max(target.unwrap_or(0.0))).clamp(0.1, 1.0)
+}
+
+/// From 0 to a little above the peak that half of the curves stay below: one that diverges leaves the figure.
 fn loss_range(curves: &[Curve<'_>]) -> (f64, f64) {
-    let firsts = curves.iter().filter_map(|curve| curve.points.first()).map(|point: &CurvePoint| point.mean);
-    let most = firsts.filter(|loss| loss.is_finite()).fold(0.0, f64::max);
-    (0.0, if most > 0.0 { 1.1 * most } else { 1.0 })
+    let peak = |curve: &Curve<'_>| {
+        let losses = curve.points.iter().map(|point| point.mean).filter(|loss| loss.is_finite());
+        losses.max_by(f64::total_cmp)
+    };
+    let mut peaks: Vec<f64> = curves.iter().filter_map(peak).collect();
+    peaks.sort_unstable_by(f64::total_cmp);
+    let middle = peaks.get(peaks.len() / 2).copied().unwrap_or(0.0);
+    (0.0, if middle > 0.0 { 1.15 * middle } else { 1.0 })
 }
 
 /// Planned q against realised frequency.
@@ -140,20 +152,20 @@ pub fn round_times(scheme: &SchemeRuns, explained: &Explained) -> Figure {
     rule("Theorem 2’s bound", "line c2 d1", explained.round_model.map(|model| model.theorem2_secs));
     rule("bound Σ q c", "line c3 d2", explained.round_model.map(|model| model.linear_secs));
     let empty = if explained.empty_share > 0.0 {
+        let taking =
+            if explained.overhead_secs > 0.0 { duration(explained.overhead_secs) } else { "0".to_owned() };
         format!(
-            " {} of all rounds were empty: they count as 0 in both means and have no bar.",
+            " {} of all rounds were empty: they count as {taking} in both means and have no bar.",
             percent(explained.empty_share)
         )
     } else {
         String::new()
     };
+    let left_out = explained.left_out_sentence();
     Histogram {
         name: &format!("round-times-{}", scheme.scheme),
         title: &format!("Round times under {}", scheme.scheme),
-        caption: &format!(
-            "{} rounds of all seeds; the last bar holds all longer ones.{empty}",
-            count(rounds as usize)
-        ),
+        caption: &format!("{} rounds of all seeds.{empty}{left_out}", count(rounds as usize)),
         colour: Look::of_scheme("weighted").colour,
         secs: &secs,
         rounds,
@@ -164,7 +176,9 @@ pub fn round_times(scheme: &SchemeRuns, explained: &Explained) -> Figure {
 
 /// The rounds of a scheme's first run that are worth a look: why, and the figure.
 pub fn timelines(scheme: &SchemeRuns) -> Vec<(String, Figure)> {
-    let Some(run) = scheme.runs.first() else { return Vec::new() };
+    // The first seed that has the round that somebody wants to see, or the first.
+    let chosen = scheme.runs.iter().find(|run| run.kept.has_chosen());
+    let Some(run) = chosen.or(scheme.runs.first()) else { return Vec::new() };
     let kept = run.kept.all().into_iter();
     kept.map(|(why, round)| (format!("round {} ({why})", round.round), timeline(scheme, run, round)))
         .collect()
@@ -208,6 +222,6 @@ fn timeline(scheme: &SchemeRuns, run: &RunView, round: &Round) -> Figure {
 }
 
 /// Speed-up against what sets the groups apart: the paper's Fig. 5.
-pub fn sweep(sweep: &Sweep) -> Figure {
+pub fn sweep(sweep: &Sweep) -> Option<Figure> {
     speed_up::draw(sweep)
 }

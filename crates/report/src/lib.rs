@@ -8,8 +8,8 @@
 //! - `find`, [`run_view`], [`rounds`], [`config`], [`devices`]: which folders hold runs; a run's records folded
 //!   into what is shown; its scenario; its fleet and plan.
 //! - [`collection`]: runs that can be compared in one group, each scheme with its seeds.
-//! - [`standing`], [`curve`], [`explain`], [`sweep`]: what groups say: hours to the target, curves with bands,
-//!   the plan against what came of it, speed-up over the values of a key.
+//! - [`standing`], [`curve`], [`pilots`], [`explain`], [`sweep`]: what groups say: hours to the target, curves with
+//!   bands, α and β, the plan against what came of it, speed-up over the values of a key.
 //! - [`table`], [`tables`], [`data`]: tables for people and programs; those of a report; the numbers behind
 //!   the figures.
 //! - `chart`, [`figures`], [`png`]: SVG of our own; the figures of a report; their pixels.
@@ -30,6 +30,7 @@ mod find;
 pub mod numbers;
 pub mod output;
 pub mod page;
+pub mod pilots;
 pub mod png;
 pub mod problem;
 pub mod rounds;

@@ -61,13 +61,6 @@ pub fn devices(number: usize) -> String {
     format!("{} {}", count(number), if number == 1 { "device" } else { "devices" })
 }
 
-/// A device's type: its name without the number at the end.
-pub fn type_of(name: &str) -> &str {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let stem = stem.trim_end_matches(['-', '_', ' ', '.', '#']);
-    if stem.is_empty() { name } else { stem }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,12 +90,5 @@ mod tests {
     fn counts_have_groups() {
         assert_eq!((devices(1), devices(1_234_567)), ("1 device".to_owned(), "1,234,567 devices".to_owned()));
         assert_eq!(count(100), "100");
-    }
-
-    #[test]
-    fn types_are_names_without_numbers() {
-        assert_eq!(type_of("xiaomi-12s-07"), "xiaomi-12s");
-        assert_eq!(type_of("phone"), "phone");
-        assert_eq!(type_of("42"), "42");
     }
 }

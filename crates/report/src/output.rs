@@ -1,10 +1,13 @@
 //! A report as files: one page, or the single figures and tables.
 
+use std::collections::BTreeSet;
+
 use crate::chart::figure::file_name;
 use crate::collection::{Collection, Group};
 use crate::curve::Measure;
 use crate::error::ReportError;
-use crate::explain::{Explained, measured};
+use crate::explain::Explained;
+use crate::pilots::Measured;
 use crate::png::Painter;
 use crate::sweep::Sweep;
 use crate::table::Table;
@@ -52,22 +55,26 @@ pub fn files(
     let one = |text: String| Ok(vec![OutputFile { path: String::new(), bytes: text.into_bytes() }]);
     match format {
         Format::Html => one(page::render(collection, title)),
-        Format::Markdown => one(markdown(collection)),
+        Format::Markdown => one(markdown(collection, title)),
         Format::Json => one(format!("{:#}\n", json(collection))),
-        Format::Csv => Ok(all_tables(collection, true)
-            .into_iter()
-            .map(|(folder, table)| OutputFile {
-                path: format!("{folder}{}.csv", table.name),
-                bytes: table.csv().into_bytes(),
-            })
-            .collect()),
-        Format::Svg => Ok(all_figures(collection)
-            .into_iter()
-            .map(|(folder, figure)| OutputFile {
-                path: format!("{folder}{}.svg", figure.name),
-                bytes: figure.standalone().into_bytes(),
-            })
-            .collect()),
+        Format::Csv => Ok(unique(
+            all_tables(collection, true)
+                .into_iter()
+                .map(|(folder, table)| OutputFile {
+                    path: format!("{folder}{}.csv", table.name),
+                    bytes: table.csv().into_bytes(),
+                })
+                .collect(),
+        )),
+        Format::Svg => Ok(unique(
+            all_figures(collection)
+                .into_iter()
+                .map(|(folder, figure)| OutputFile {
+                    path: format!("{folder}{}.svg", figure.name),
+                    bytes: figure.standalone().into_bytes(),
+                })
+                .collect(),
+        )),
         Format::Png => {
             let painter = Painter::new();
             let paint = |(folder, figure): (String, Figure)| {
@@ -76,7 +83,9 @@ pub fn files(
                     bytes: painter.paint(&figure)?,
                 })
             };
-            all_figures(collection).into_iter().map(paint).collect()
+            let painted: Result<Vec<OutputFile>, ReportError> =
+                all_figures(collection).into_iter().map(paint).collect();
+            painted.map(unique)
         }
     }
 }
@@ -87,21 +96,42 @@ fn folder_of(collection: &Collection, group: &Group) -> String {
         return String::new();
     }
     let parts: Vec<String> = group.label.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    format!("{}/", file_name(&parts.join("_")))
+    let name = file_name(&parts.join("_"));
+    format!("{}/", if name.is_empty() { "group" } else { &name })
+}
+
+/// Gives every file a name of its own: what tells two apart may have been cut off, or be no letters at all.
+fn unique(files: Vec<OutputFile>) -> Vec<OutputFile> {
+    let mut taken = BTreeSet::new();
+    let rename = |mut file: OutputFile| {
+        let (stem, ending) = file.path.rsplit_once('.').unwrap_or((&file.path, ""));
+        let (stem, ending) = (stem.to_owned(), ending.to_owned());
+        let mut number = 2_usize;
+        while !taken.insert(file.path.clone()) {
+            file.path = format!("{stem}-{number}.{ending}");
+            number += 1;
+        }
+        file
+    };
+    files.into_iter().map(rename).collect()
 }
 
 /// Every figure with the folder it belongs to.
 fn all_figures(collection: &Collection) -> Vec<(String, Figure)> {
     let mut all: Vec<(String, Figure)> = Vec::new();
-    all.extend(Sweep::of(collection).map(|sweep| (String::new(), figures::sweep(&sweep))));
+    all.extend(Sweep::of(collection).and_then(|sweep| Some((String::new(), figures::sweep(&sweep)?))));
     for group in collection.groups.iter().filter(|group| !group.schemes.is_empty()) {
         let mut of_group =
             vec![figures::curves(group, Measure::Accuracy), figures::curves(group, Measure::Loss)];
         for scheme in &group.schemes {
             of_group.extend(figures::participation(scheme));
             of_group.extend(Explained::of(scheme).map(|explained| figures::round_times(scheme, &explained)));
-            // The one that is shown first: the chosen one, or the one with most participants.
-            of_group.extend(figures::timelines(scheme).into_iter().next().map(|(_, figure)| figure));
+            // The one that is shown first: the chosen one, and no other, or the one with most participants.
+            let wanted = scheme.runs.iter().all(|run| !run.kept.is_choosy())
+                || scheme.runs.iter().any(|run| run.kept.has_chosen());
+            of_group.extend(
+                figures::timelines(scheme).into_iter().next().filter(|_| wanted).map(|(_, figure)| figure),
+            );
         }
         let folder = folder_of(collection, group);
         all.extend(of_group.into_iter().map(|figure| (folder.clone(), figure)));
@@ -129,8 +159,14 @@ fn all_tables(collection: &Collection, with_data: bool) -> Vec<(String, Table)> 
     all
 }
 
-fn markdown(collection: &Collection) -> String {
-    let mut text = String::new();
+fn markdown(collection: &Collection, title: Option<&str>) -> String {
+    let title =
+        title.filter(|title| !title.is_empty()).map_or_else(|| page::title_of(collection), ToOwned::to_owned);
+    let mut text = format!("# {title}\n\n");
+    for group in &collection.groups {
+        let of = if group.label.is_empty() { String::new() } else { format!("{}: ", group.title()) };
+        text += &format!("{of}{}\n\n", Measured::of(group).sentences());
+    }
     for (folder, table) in all_tables(collection, false) {
         let of = folder.strip_suffix('/').map_or(String::new(), |group| format!(" ({group})"));
         text += &format!("## {}{of}\n\n{}\n", table.title, table.markdown());
@@ -149,11 +185,12 @@ fn json(collection: &Collection) -> serde_json::Value {
         let explained: Vec<Explained> = group.schemes.iter().filter_map(Explained::of).collect();
         let label: serde_json::Map<String, serde_json::Value> =
             group.label.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
-        let constants = measured(group).map(|measured| {
+        let measured = Measured::of(group);
+        let constants = measured.constants().map(|constants| {
             let ends = |ends: Option<fedflip_plan::Interval>| ends.map(|ends| [ends.low, ends.high]);
             serde_json::json!({
-                "alpha": measured.constants.alpha(),
-                "beta": measured.constants.beta(),
+                "alpha": constants.alpha(),
+                "beta": constants.beta(),
                 "alpha_interval": ends(measured.fit.and_then(|fit| fit.alpha_interval)),
                 "beta_interval": ends(measured.fit.and_then(|fit| fit.beta_interval)),
             })
@@ -166,6 +203,7 @@ fn json(collection: &Collection) -> serde_json::Value {
             "table1": tables::table_one(group).json(),
             "plan": tables::plan_table(&explained).json(),
             "pilots": tables::pilot_table(group).json(),
+            "configuration": tables::config_table(group).json(),
         })
     };
     let problems: Vec<String> = collection.problems.iter().map(ToString::to_string).collect();

@@ -27,11 +27,6 @@ impl RoundTimes {
     pub fn rounds(&self) -> u64 {
         self.secs.len() as u64 + self.empty
     }
-
-    /// Of all rounds, the empty ones counted with what they took: what E[T̂] says.
-    pub fn mean_secs(&self) -> Option<f64> {
-        (self.rounds() > 0).then(|| self.total_secs / self.rounds() as f64)
-    }
 }
 
 /// A few rounds of a run, each for a reason.
@@ -64,6 +59,16 @@ impl KeptRounds {
             self.longest = Some(round.clone());
         }
         self.last = Some(round);
+    }
+
+    /// Whether somebody wants to see a certain round.
+    pub(crate) fn is_choosy(&self) -> bool {
+        self.chosen_number.is_some()
+    }
+
+    /// Whether the round that somebody wants to see was there.
+    pub(crate) fn has_chosen(&self) -> bool {
+        self.chosen.is_some()
     }
 
     /// Each with its reason, the one to show first in front; no round twice.
@@ -106,6 +111,6 @@ mod tests {
         }
         let reasons: Vec<(&str, u64)> = kept.all().iter().map(|(why, round)| (*why, round.round)).collect();
         assert_eq!(reasons, [("chosen", 4), ("most participants", 2), ("longest", 1), ("last", 3)]);
-        assert_eq!((times.empty, times.rounds(), times.mean_secs()), (1, 4, Some(3.0)));
+        assert_eq!((times.empty, times.rounds(), times.total_secs), (1, 4, 12.0));
     }
 }

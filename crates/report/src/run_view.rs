@@ -1,7 +1,8 @@
-//! One run, folded into what a report shows of it. Rounds are not held: a run may have any number.
+//! One run, folded into what a report shows of it: of a round only its length stays, and its evaluation.
 
 use std::path::{Path, PathBuf};
 
+use fedflip_fleet::DEVICES_MAX;
 use fedflip_record::folder::{RECORDS, RUN};
 use fedflip_record::{End, Header, Line, Round, Summary, reader};
 
@@ -43,6 +44,8 @@ pub struct RunView {
     pub lost: Vec<u64>,
     /// Its scenario; empty if that is missing.
     pub config: Config,
+    /// Whether rounds name devices that the header does not have.
+    strangers: bool,
 }
 
 impl RunView {
@@ -71,6 +74,12 @@ impl RunView {
             (Some(_), Ok(())) => {}
         }
         let mut view = view?;
+        if view.strangers {
+            problems.push(Problem::new(
+                &records,
+                "names devices that its header does not have: they are not counted",
+            ));
+        }
         match Config::read(&folder.join(RUN)) {
             Ok(config) => view.config = config,
             Err(problem) => problems.push(problem),
@@ -79,7 +88,6 @@ impl RunView {
     }
 
     fn new(folder: &Path, header: Header, chosen: Option<u64>) -> Self {
-        // A header may say anything: counts grow with what the rounds name.
         Self {
             folder: folder.to_owned(),
             summary: Summary::new(&header),
@@ -91,6 +99,7 @@ impl RunView {
             participations: Vec::new(),
             lost: Vec::new(),
             config: Config::default(),
+            strangers: false,
         }
     }
 
@@ -98,10 +107,10 @@ impl RunView {
         self.summary.add(&round);
         self.times.add(&round);
         for &device in &round.cohort {
-            count(&mut self.participations, device, self.header.devices);
+            self.strangers |= !count(&mut self.participations, device, self.header.devices);
         }
         for lost in &round.lost {
-            count(&mut self.lost, lost.device, self.header.devices);
+            self.strangers |= !count(&mut self.lost, lost.device, self.header.devices);
         }
         let secs = round.start_secs + round.round_secs;
         self.evaluate(secs, round.loss, round.accuracy);
@@ -120,24 +129,22 @@ impl RunView {
         }
     }
 
-    /// A pilot ends at a loss.
+    /// A pilot ends at the loss that its scenario has for pilots.
     pub fn is_pilot(&self) -> bool {
-        self.header.target_loss.is_some()
-    }
-
-    /// How often a device took part, of all rounds.
-    pub fn frequency(&self, device: usize) -> f64 {
-        let times = self.participations.get(device).copied().unwrap_or(0);
-        times as f64 / (self.summary.rounds as f64).max(1.0)
+        let for_pilots = self.config.number("pilot.loss");
+        self.header.target_loss.is_some_and(|loss| for_pilots.is_none_or(|for_pilots| for_pilots == loss))
     }
 }
 
-fn count(counts: &mut Vec<u64>, device: usize, devices: usize) {
-    if device >= devices {
-        return;
+/// Counts a device, unless there can be no such device. Counts grow with what rounds name, and a file may name
+/// anything.
+fn count(counts: &mut Vec<u64>, device: usize, devices: usize) -> bool {
+    if device >= devices.min(DEVICES_MAX) {
+        return false;
     }
     if device >= counts.len() {
         counts.resize(device + 1, 0);
     }
     counts[device] += 1;
+    true
 }

@@ -23,6 +23,40 @@ impl Spread {
     }
 }
 
+/// How many times as fast.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SpeedUp {
+    /// Hours of the reference by hours of the scheme.
+    pub ratio: f64,
+    /// One standard deviation, where there are seeds enough.
+    pub std: Option<f64>,
+    /// What `ratio` is.
+    pub bound: Bound,
+}
+
+/// Whether a number is the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// It is.
+    Exact,
+    /// The reference ended before the target.
+    AtLeast,
+    /// The scheme did.
+    AtMost,
+}
+
+impl Bound {
+    /// In front of a number.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Exact => "",
+            Self::AtLeast => "≥ ",
+            Self::AtMost => "≤ ",
+        }
+    }
+}
+
 /// How a scheme did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
@@ -59,15 +93,37 @@ impl Standing {
         }
     }
 
-    /// Whether some run did not get there, so that its hours are fewer than it needs.
+    /// Whether every seed reached the target.
+    pub fn is_whole(&self) -> bool {
+        self.reached == self.seeds
+    }
+
+    /// Whether some run did not get there, so that its hours are fewer than it needs. A model that left the
+    /// numbers will never get there: its hours bound nothing.
     pub fn is_lower_bound(&self) -> bool {
-        self.reached < self.seeds
+        !self.is_whole() && self.diverged == 0
+    }
+
+    /// How many times as fast as a reference.
+    pub fn speed_up_over(&self, reference: &Self) -> Option<SpeedUp> {
+        let (slow, fast) = reference.hours.zip(self.hours)?;
+        let bound = match (reference.is_lower_bound(), self.is_lower_bound()) {
+            (false, false) => Bound::Exact,
+            (true, false) => Bound::AtLeast,
+            (false, true) => Bound::AtMost,
+            // A ratio of two lower bounds says nothing.
+            (true, true) => return None,
+        };
+        let relative = |spread: Spread| spread.std.map(|std| std / spread.mean);
+        let ratio = Some(slow.mean / fast.mean).filter(|ratio| ratio.is_finite())?;
+        let std = relative(slow).zip(relative(fast)).map(|(slow, fast)| ratio * slow.hypot(fast));
+        Some(SpeedUp { ratio, std: std.filter(|std| std.is_finite()), bound })
     }
 }
 
 /// The fewest hours of the schemes that reached the target with every seed.
 pub fn best_hours<'a>(standings: impl Iterator<Item = &'a Standing>) -> Option<f64> {
-    let whole = standings.filter(|standing| !standing.is_lower_bound());
+    let whole = standings.filter(|standing| standing.is_whole());
     whole.filter_map(|standing| Some(standing.hours?.mean)).min_by(f64::total_cmp)
 }
 
@@ -108,9 +164,23 @@ mod tests {
     }
 
     #[test]
+    fn speed_up_says_what_it_is() {
+        let slow = standing(&[(4.0, EndReason::TargetAccuracy)]);
+        let fast = standing(&[(1.0, EndReason::TargetAccuracy)]);
+        let gave_up = standing(&[(2.0, EndReason::VirtualTimeMax)]);
+        let over =
+            |reference: &Standing, of: &Standing| of.speed_up_over(reference).map(|up| (up.ratio, up.bound));
+        assert_eq!(over(&slow, &fast), Some((4.0, Bound::Exact)));
+        assert_eq!(over(&gave_up, &fast), Some((2.0, Bound::AtLeast)));
+        assert_eq!(over(&slow, &gave_up), Some((2.0, Bound::AtMost)));
+        assert_eq!(over(&gave_up, &gave_up), None);
+    }
+
+    #[test]
     fn hours_of_a_diverged_scheme_say_nothing() {
         let diverged = standing(&[(0.1, EndReason::Diverged), (3.0, EndReason::TargetAccuracy)]);
         assert_eq!((diverged.hours, diverged.diverged), (None, 1));
+        assert!(!diverged.is_lower_bound() && !diverged.is_whole());
         assert_eq!(standing(&[(1.0, EndReason::TargetAccuracy)]).hours.unwrap().std, None);
     }
 }

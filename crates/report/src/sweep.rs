@@ -3,39 +3,34 @@
 use serde::Serialize;
 
 use crate::collection::{Collection, Group};
-use crate::standing::best_hours;
+use crate::standing::SpeedUp;
 
-/// The scheme that others are measured against, where it was run: the paper's Fig. 5.
-const REFERENCE: &str = "full";
+/// The schemes that others are measured against, the first that was run everywhere: the paper's Fig. 5 has the
+/// first of all.
+const REFERENCES: [&str; 4] = ["full", "uniform", "weighted", "paper"];
 
 /// One scheme at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweepPoint {
-    /// What sets the group apart, such as `100`.
-    pub value: String,
+    /// What sets the group apart, such as `100`: a value for each key.
+    pub values: Vec<String>,
     /// Which one.
     pub scheme: String,
     /// To the target.
     pub hours: Option<f64>,
     /// Whether `hours` is a lower bound.
     pub lower_bound: bool,
-    /// Hours of the reference by hours of the scheme.
-    pub speed_up: Option<f64>,
-    /// One standard deviation of `speed_up`, where there are seeds enough.
-    pub speed_up_std: Option<f64>,
-    /// Whether the reference did not get there, so that `speed_up` is at least this.
-    pub at_least: bool,
+    /// Over the reference.
+    pub speed_up: Option<SpeedUp>,
 }
 
 /// What a set of groups says together.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sweep {
-    /// The key or keys in which the groups differ.
-    pub key: String,
-    /// What speed-up is over: `full`, or `the slowest`.
-    pub reference: String,
-    /// The values of the key, in order.
-    pub values: Vec<String>,
+    /// The keys in which the groups differ.
+    pub keys: Vec<String>,
+    /// What speed-up is over; none if no such scheme was run everywhere.
+    pub reference: Option<&'static str>,
     /// By value, then by scheme.
     pub points: Vec<SweepPoint>,
 }
@@ -43,27 +38,58 @@ pub struct Sweep {
 impl Sweep {
     /// None unless there are two groups to compare.
     pub fn of(collection: &Collection) -> Option<Self> {
-        let groups: Vec<&Group> =
-            collection.groups.iter().filter(|group| !group.schemes.is_empty()).collect();
+        // Whatever has no scenario cannot say where it belongs.
+        let groups =
+            collection.groups.iter().filter(|group| !group.schemes.is_empty() && !group.setting.is_empty());
+        let groups: Vec<&Group> = groups.collect();
         if groups.len() < 2 {
             return None;
         }
-        let key: Vec<&str> = groups[0].label.iter().map(|(key, _)| key.as_str()).collect();
-        let has = |group: &&Group| group.schemes.iter().any(|scheme| scheme.scheme == REFERENCE);
-        let by_reference = groups.iter().all(has);
+        let everywhere = |scheme: &&str| groups.iter().all(|group| group.scheme(scheme).is_some());
+        let reference = REFERENCES.into_iter().find(everywhere);
         let mut sweep = Self {
-            key: key.join(", "),
-            reference: if by_reference { REFERENCE } else { "the slowest scheme" }.to_owned(),
-            values: Vec::new(),
+            keys: groups[0].label.iter().map(|(key, _)| key.clone()).collect(),
+            reference,
             points: Vec::new(),
         };
         for group in groups {
-            let value: Vec<&str> = group.label.iter().map(|(_, value)| value.as_str()).collect();
-            let value = value.join(", ");
-            sweep.values.push(value.clone());
-            sweep.points.extend(points(group, &value, by_reference));
+            let values: Vec<String> = group.label.iter().map(|(_, value)| value.clone()).collect();
+            let slow = reference.and_then(|name| group.scheme(name));
+            sweep.points.extend(group.schemes.iter().map(|scheme| SweepPoint {
+                values: values.clone(),
+                scheme: scheme.scheme.clone(),
+                hours: scheme.standing.hours.map(|hours| hours.mean),
+                lower_bound: scheme.standing.is_lower_bound(),
+                speed_up: slow.and_then(|slow| {
+                    let speed_up = scheme.standing.speed_up_over(&slow.standing)?;
+                    // Over itself it is 1, whatever the seeds.
+                    Some(if std::ptr::eq(slow, scheme) {
+                        SpeedUp { std: None, ..speed_up }
+                    } else {
+                        speed_up
+                    })
+                }),
+            }));
         }
         Some(sweep)
+    }
+
+    /// In a few words: the keys, or that there are many.
+    pub fn title(&self) -> String {
+        if self.keys.len() <= 2 { self.keys.join(" and ") } else { format!("{} keys", self.keys.len()) }
+    }
+
+    /// Whether the values make an axis: those of several keys do not.
+    pub fn has_axis(&self) -> bool {
+        self.keys.len() == 1
+    }
+
+    /// The values of the axis, in order.
+    pub fn axis(&self) -> Vec<&str> {
+        let mut axis: Vec<&str> =
+            self.points.iter().filter_map(|point| point.values.first()).map(String::as_str).collect();
+        axis.dedup();
+        axis
     }
 
     /// The schemes, each once, in the order in which they come.
@@ -76,46 +102,4 @@ impl Sweep {
         }
         schemes
     }
-}
-
-fn points(group: &Group, value: &str, by_reference: bool) -> Vec<SweepPoint> {
-    let reference = if by_reference {
-        group.schemes.iter().find(|scheme| scheme.scheme == REFERENCE)
-    } else {
-        let slower = |hours: f64| {
-            group
-                .schemes
-                .iter()
-                .find(move |scheme| scheme.standing.hours.is_some_and(|spread| spread.mean >= hours))
-        };
-        let hours = group.schemes.iter().filter_map(|scheme| scheme.standing.hours);
-        hours.map(|hours| hours.mean).max_by(f64::total_cmp).and_then(slower)
-    };
-    let reference = reference.map(|scheme| &scheme.standing);
-    let any_whole = best_hours(group.schemes.iter().map(|scheme| &scheme.standing)).is_some();
-    let point = |scheme: &crate::collection::SchemeRuns| {
-        let standing = &scheme.standing;
-        let hours = standing.hours;
-        let whole = !standing.is_lower_bound();
-        // A ratio of two lower bounds says nothing.
-        let pair = reference.and_then(|reference| reference.hours).zip(hours).filter(|_| any_whole && whole);
-        let speed_up = pair.map(|(slow, fast)| slow.mean / fast.mean);
-        let is_reference = reference.is_some_and(|reference| std::ptr::eq(reference, standing));
-        let relative = |spread: crate::standing::Spread| spread.std.map(|std| std / spread.mean);
-        let speed_up_std = pair
-            .filter(|_| !is_reference)
-            .and_then(|(slow, fast)| Some(relative(slow)?.hypot(relative(fast)?)))
-            .zip(speed_up)
-            .map(|(relative, speed_up)| relative * speed_up);
-        SweepPoint {
-            value: value.to_owned(),
-            scheme: scheme.scheme.clone(),
-            hours: hours.map(|hours| hours.mean),
-            lower_bound: !whole,
-            speed_up,
-            speed_up_std,
-            at_least: reference.is_some_and(crate::standing::Standing::is_lower_bound) && !is_reference,
-        }
-    };
-    group.schemes.iter().map(point).collect()
 }

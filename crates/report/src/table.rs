@@ -1,12 +1,14 @@
 //! A table, before it becomes HTML, Markdown, CSV or JSON.
 
+use serde_json::Number;
+
 /// A cell: what people read, and the number behind it, which scripts read and sorting goes by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     /// For people, with unit.
     pub text: String,
     /// For programs; none for text, and for what is not known.
-    pub value: Option<f64>,
+    pub value: Option<Number>,
 }
 
 impl Cell {
@@ -17,28 +19,39 @@ impl Cell {
 
     /// A number as `show` writes it; a dash if there is none.
     pub(crate) fn number(value: Option<f64>, show: impl FnOnce(f64) -> String) -> Self {
-        Self { text: value.map_or("–".to_owned(), show), value }
+        Self { text: value.map_or("–".to_owned(), show), value: value.and_then(Number::from_f64) }
+    }
+
+    /// A whole number, to its last digit: a seed may have more than a float holds.
+    pub(crate) fn count(value: u64) -> Self {
+        Self { text: value.to_string(), value: Some(value.into()) }
+    }
+
+    /// A number if it reads as one.
+    pub(crate) fn word_or_number(text: &str) -> Self {
+        let value = text.parse().ok().and_then(Number::from_f64);
+        Self { text: text.to_owned(), value }
     }
 }
 
 /// A column's heads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// For people.
-    pub title: &'static str,
+    pub title: String,
     /// For programs, unit last.
-    pub key: &'static str,
+    pub key: String,
     /// Aligned to the right, and sorted by value.
     pub numeric: bool,
 }
 
 impl Column {
-    pub(crate) const fn words(title: &'static str, key: &'static str) -> Self {
-        Self { title, key, numeric: false }
+    pub(crate) fn words(title: &str, key: &str) -> Self {
+        Self { title: title.to_owned(), key: key.to_owned(), numeric: false }
     }
 
-    pub(crate) const fn number(title: &'static str, key: &'static str) -> Self {
-        Self { title, key, numeric: true }
+    pub(crate) fn number(title: &str, key: &str) -> Self {
+        Self { numeric: true, ..Self::words(title, key) }
     }
 }
 
@@ -61,7 +74,7 @@ impl Table {
     /// GitHub's Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let mut text = line(self.columns.iter().map(|column| column.title.to_owned()).collect());
+        let mut text = line(self.columns.iter().map(|column| column.title.clone()).collect());
         text += &line(
             self.columns
                 .iter()
@@ -78,11 +91,11 @@ impl Table {
 
     /// Values where there are any, without units.
     pub fn csv(&self) -> String {
-        let heads: Vec<String> = self.columns.iter().map(|column| column.key.to_owned()).collect();
+        let heads: Vec<String> = self.columns.iter().map(|column| column.key.clone()).collect();
         let mut text = heads.join(",") + "\n";
         for row in &self.rows {
             let cells: Vec<String> =
-                row.iter().zip(&self.columns).map(|(cell, column)| csv_cell(cell, *column)).collect();
+                row.iter().zip(&self.columns).map(|(cell, column)| csv_cell(cell, column)).collect();
             text += &(cells.join(",") + "\n");
         }
         text
@@ -92,12 +105,12 @@ impl Table {
     pub fn json(&self) -> serde_json::Value {
         let object = |row: &Vec<Cell>| {
             let entries = row.iter().zip(&self.columns).map(|(cell, column)| {
-                let value = match cell.value {
-                    Some(value) => serde_json::json!(value),
+                let value = match &cell.value {
+                    Some(value) => value.clone().into(),
                     None if column.numeric => serde_json::Value::Null,
                     None => serde_json::json!(cell.text),
                 };
-                (column.key.to_owned(), value)
+                (column.key.clone(), value)
             });
             serde_json::Value::Object(entries.collect())
         };
@@ -105,8 +118,8 @@ impl Table {
     }
 }
 
-fn csv_cell(cell: &Cell, column: Column) -> String {
-    match cell.value {
+fn csv_cell(cell: &Cell, column: &Column) -> String {
+    match &cell.value {
         Some(value) => value.to_string(),
         None if column.numeric => String::new(),
         None => {
@@ -139,6 +152,7 @@ mod tests {
             "| scheme | time |\n| --- | ---: |\n| a\\|b,c | 0.5 h |\n| none | – |\n"
         );
         assert_eq!(table.csv(), "scheme,hours\n\"a|b,c\",0.5\nnone,\n");
+        assert_eq!(Cell::count(u64::MAX).value.unwrap().to_string(), u64::MAX.to_string());
         assert_eq!(table.json()[1], serde_json::json!({ "scheme": "none", "hours": null }));
     }
 }

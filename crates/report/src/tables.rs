@@ -1,8 +1,11 @@
 //! The tables of a report.
 
+use std::collections::BTreeMap;
+
 use crate::collection::{Collection, Group};
-use crate::explain::{Explained, Measured, needs_pilots, pilot_hours};
+use crate::explain::Explained;
 use crate::numbers::{duration, percent, significant, times};
+use crate::pilots::{needs_pilots, pilot_hours};
 use crate::standing::{Spread, best_hours};
 use crate::sweep::Sweep;
 use crate::table::{Cell, Column, Table};
@@ -33,7 +36,7 @@ pub fn table_one(group: &Group) -> Table {
         let state = if standing.diverged > 0 {
             format!(", {} diverged", standing.diverged)
         } else if standing.going_on > 0 {
-            format!(", {} going on", standing.going_on)
+            format!(", {} not over", standing.going_on)
         } else {
             String::new()
         };
@@ -41,7 +44,10 @@ pub fn table_one(group: &Group) -> Table {
         vec![
             Cell::text(&scheme.scheme),
             time(hours, bound),
-            Cell::number(standing.hours.and_then(|hours| hours.std), |std| duration(3600.0 * std)),
+            // Of runs that were cut off at some point it would say nothing.
+            Cell::number(standing.hours.filter(|_| !bound).and_then(|hours| hours.std), |std| {
+                duration(3600.0 * std)
+            }),
             Cell::number(hours.zip(best).map(|(hours, best)| hours / best), |ratio| {
                 format!("{least}{}", times(ratio))
             }),
@@ -49,10 +55,14 @@ pub fn table_one(group: &Group) -> Table {
             number(mean(standing.rounds)),
             number(mean(standing.participants)),
             Cell::number(mean(Spread::of(accuracies)), percent),
-            Cell::text(format!("{} of {}{state}", standing.reached, standing.seeds)),
+            Cell {
+                text: format!("{} of {}{state}", standing.reached, standing.seeds),
+                ..Cell::count(standing.reached as u64)
+            },
+            Cell::count(standing.seeds as u64),
         ]
     });
-    let target = group.target_accuracy().map_or("the target".to_owned(), percent);
+    let target = group.target();
     let pilots_note = match pilots {
         Some(hours) => format!(
             "a pair of pilots takes {}, counted under “with pilots” for schemes that need α and β",
@@ -65,7 +75,8 @@ pub fn table_one(group: &Group) -> Table {
         title: format!("Time to {target}"),
         note: format!(
             "Virtual time, means over seeds with one standard deviation; the ratio is to the best scheme that reached \
-             the target with every seed; {pilots_note}. “>” marks a lower bound: some run ended before the target."
+             the target with every seed; {pilots_note}. “>” marks a lower bound: some run ended before the target.{}",
+            biased(group)
         ),
         columns: vec![
             Column::words("scheme", "scheme"),
@@ -76,9 +87,21 @@ pub fn table_one(group: &Group) -> Table {
             Column::number("rounds", "rounds"),
             Column::number("devices a round", "participants"),
             Column::number("accuracy at the end", "accuracy"),
-            Column::words("seeds at target", "reached"),
+            Column::number("seeds at target", "reached"),
+            Column::number("seeds", "seeds"),
         ],
         rows: rows.collect(),
+    }
+}
+
+/// A word on rounds that were not what the plan meant them to be.
+fn biased(group: &Group) -> String {
+    let rounds: u64 = group.runs().map(|run| run.summary.rounds).sum();
+    match group.runs().map(|run| run.summary.biased_rounds).sum::<u64>() {
+        0 => String::new(),
+        biased => format!(
+            " In {biased} of {rounds} rounds somebody who took part did not report: their steps are biased."
+        ),
     }
 }
 
@@ -110,10 +133,11 @@ pub fn plan_table(explained: &[Explained]) -> Table {
         name: "plan".to_owned(),
         title: "Predicted against realised".to_owned(),
         note: "Rounds are predicted by R(q) = α/(β − C(q)), C(q) = Σ a²/q; a round by E[T̂]; the whole by their \
-               product. The constants are fitted to the pilots’ loss, not to the target accuracy, so the predicted \
-               rounds are right up to a factor that all schemes share, if the model holds: compare the last column \
-               from row to row."
-            .to_owned(),
+               product. α and β belong to the loss that pilots are run to, not to the target accuracy, so the predicted rounds \
+               are right up to a factor that all schemes share, if the model holds: compare the last column from \
+               row to row."
+            .to_owned()
+            + &explained.first().map_or(String::new(), Explained::left_out_sentence),
         columns: vec![
             Column::words("scheme", "scheme"),
             Column::number("Σ q", "expected_participants"),
@@ -139,8 +163,8 @@ pub fn pilot_table(group: &Group) -> Table {
         let gave_up = if summary.reached() { "" } else { "+" };
         vec![
             Cell::text(&pilot.header.scheme),
-            Cell::number(Some(pilot.header.seed as f64), |_| pilot.header.seed.to_string()),
-            Cell::number(Some(summary.rounds as f64), |_| format!("{}{gave_up}", summary.rounds)),
+            Cell::count(pilot.header.seed),
+            Cell { text: format!("{}{gave_up}", summary.rounds), ..Cell::count(summary.rounds) },
             Cell::number(Some(summary.hours), |hours| duration(3600.0 * hours)),
             number(Some(summary.mean_participants)),
             number(pilot.header.target_loss),
@@ -149,7 +173,7 @@ pub fn pilot_table(group: &Group) -> Table {
     Table {
         name: "pilots".to_owned(),
         title: "Pilots".to_owned(),
-        note: "Rounds to the pilots’ loss under schemes whose noise is known; + marks one that gave up."
+        note: "Rounds to the pilots’ loss under schemes whose noise is known; + marks one that did not get there."
             .to_owned(),
         columns: vec![
             Column::words("scheme", "scheme"),
@@ -163,64 +187,56 @@ pub fn pilot_table(group: &Group) -> Table {
     }
 }
 
-/// α and β in words.
-pub fn constants_line(measured: &Measured) -> String {
-    let interval = |ends: Option<fedflip_plan::Interval>| {
-        ends.map_or(String::new(), |ends| {
-            let end = |value: f64| if value.is_finite() { significant(value, 3) } else { "∞".to_owned() };
-            format!(" (95 %: {} to {})", end(ends.low), end(ends.high))
-        })
-    };
-    let fit = measured.fit;
-    format!(
-        "α = {}{}, β = {}{}",
-        significant(measured.constants.alpha(), 4),
-        interval(fit.and_then(|fit| fit.alpha_interval)),
-        significant(measured.constants.beta(), 4),
-        interval(fit.and_then(|fit| fit.beta_interval)),
-    )
-}
-
 /// A row a value and scheme.
 pub fn sweep_table(sweep: &Sweep) -> Table {
     let rows = sweep.points.iter().map(|point| {
-        let least = if point.at_least { "≥ " } else { "" };
-        let value = point.value.parse().ok();
-        vec![
-            Cell { text: point.value.clone(), value },
+        let sign = point.speed_up.map_or("", |up| up.bound.sign());
+        let of_scheme = [
             Cell::text(&point.scheme),
             time(point.hours, point.lower_bound),
-            Cell::number(point.speed_up, |ratio| format!("{least}{}", times(ratio))),
-            number(point.speed_up_std),
-        ]
+            Cell::number(point.speed_up.map(|up| up.ratio), |ratio| format!("{sign}{}", times(ratio))),
+            Cell::number(point.speed_up.and_then(|up| up.std), times),
+        ];
+        point.values.iter().map(|value| Cell::word_or_number(value)).chain(of_scheme).collect()
+    });
+    let reference = sweep.reference.map_or(String::new(), |name| {
+        format!("Speed-up: time of {name} by time of the scheme; ≥ where {name} ended before the target, ≤ where the scheme did; ± is one standard deviation of it over seeds.")
     });
     Table {
         name: "sweep".to_owned(),
-        title: format!("Over {}", sweep.key),
-        note: format!(
-            "Speed-up: time of {} by time of the scheme; ≥ where {} ended before the target.",
-            sweep.reference, sweep.reference
-        ),
-        columns: vec![
-            Column::number("value", "value"),
-            Column::words("scheme", "scheme"),
-            Column::number("time to target", "hours"),
-            Column::number("speed-up", "speed_up"),
-            Column::number("±", "speed_up_std"),
-        ],
+        title: format!("Over {}", sweep.title()),
+        note: reference,
+        columns: sweep
+            .keys
+            .iter()
+            .map(|key| Column::number(key, key))
+            .chain([
+                Column::words("scheme", "scheme"),
+                Column::number("time to target", "hours"),
+                Column::number("speed-up", "speed_up"),
+                Column::number("±", "speed_up_std"),
+            ])
+            .collect(),
         rows: rows.collect(),
     }
 }
 
-/// All keys of a group's scenario.
+/// All keys of a group's scenarios; where its runs differ, every value.
 pub fn config_table(group: &Group) -> Table {
-    let words = |(key, value): (&str, &str)| vec![Cell::text(key), Cell::text(value)];
+    let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (key, value) in group.runs().chain(&group.pilots).flat_map(|run| run.config.iter()) {
+        let known = values.entry(key).or_default();
+        if !known.contains(&value) {
+            known.push(value);
+        }
+    }
+    let words = |(key, values): (&str, Vec<&str>)| vec![Cell::text(key), Cell::text(values.join(" | "))];
     Table {
         name: "configuration".to_owned(),
-        title: "Configuration".to_owned(),
-        note: "What all runs share; scheme, seed and constants stand with each run.".to_owned(),
+        title: "Every key of the scenarios".to_owned(),
+        note: "Where runs or pilots differ, all values are listed. A cap on virtual time is what a comparison gives up at.".to_owned(),
         columns: vec![Column::words("key", "key"), Column::words("value", "value")],
-        rows: group.setting.iter().map(words).collect(),
+        rows: values.into_iter().map(words).collect(),
     }
 }
 
@@ -240,13 +256,13 @@ pub fn runs_table(collection: &Collection) -> Table {
         vec![
             Cell::text(run.folder.display().to_string()),
             Cell::text(&run.header.scheme),
-            Cell::number(Some(run.header.seed as f64), |_| run.header.seed.to_string()),
-            Cell::number(Some(summary.rounds as f64), |_| summary.rounds.to_string()),
+            Cell::count(run.header.seed),
+            Cell::count(summary.rounds),
             time(Some(summary.hours), false),
             Cell::number(summary.accuracy, percent),
             number(summary.loss),
-            Cell::number(Some(summary.empty_rounds as f64), |_| summary.empty_rounds.to_string()),
-            Cell::number(Some(summary.biased_rounds as f64), |_| summary.biased_rounds.to_string()),
+            Cell::count(summary.empty_rounds),
+            Cell::count(summary.biased_rounds),
             Cell::text(end),
             Cell::text(&run.header.fedflip),
         ]

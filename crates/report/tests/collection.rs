@@ -8,8 +8,9 @@ use std::fs;
 
 use common::{Run, Runs};
 use fedflip_record::EndReason;
-use fedflip_report::explain::{Explained, measured, pilot_hours};
+use fedflip_report::explain::Explained;
 use fedflip_report::output::{Format, files};
+use fedflip_report::pilots::{Measured, pilot_hours};
 use fedflip_report::standing::Spread;
 use fedflip_report::sweep::Sweep;
 use fedflip_report::{Collection, ReportError, page, tables};
@@ -42,6 +43,7 @@ fn schemes_are_compared_over_their_seeds() {
     assert_eq!(texts[0][..4], ["exact", "40 s", "28.3 s", "1.00×"]);
     assert_eq!(texts[1][..4], ["full", "180 s", "–", "4.50×"]);
     assert_eq!(texts[2][..4], ["uniform", "> 20 s", "–", "> 0.50×"]);
+    assert_eq!(texts[0][8..], ["2 of 2", "2"]);
     // Everybody 6 times and the laptop alone 7 times, in 20 rounds.
     assert_eq!(group.schemes[1].runs[0].participations, [6, 6, 13]);
     assert_eq!(group.schemes[1].runs[0].lost, [0, 1]);
@@ -63,8 +65,10 @@ fn what_a_plan_expected_stands_beside_what_came() {
     assert_eq!(group.pilots.len(), 4);
     // (40 + 12 + 44 + 11) rounds of a second, over two seeds.
     assert!((pilot_hours(group).unwrap() - 107.0 / 2.0 / 3600.0).abs() < 1e-12);
-    let measured = measured(group).unwrap();
-    assert_eq!(measured.constants.alpha(), 20.0, "the constants are those that the run was planned with");
+    let measured = Measured::of(group);
+    assert_eq!(measured.constants().unwrap().alpha(), 20.0, "what the run was planned with");
+    let said = measured.sentences();
+    assert!(said.starts_with("Planned with α = 20, β = 3. The 4 pilots at hand give α = "), "{said}");
     let interval = measured.fit.unwrap().alpha_interval.unwrap();
     assert!(interval.low > 0.0 && interval.high > interval.low, "{interval:?}");
     let explained = Explained::of(&group.schemes[0]).unwrap();
@@ -86,15 +90,13 @@ fn folders_that_differ_in_one_key_are_a_sweep() {
     }
     let collection = runs.read();
     let sweep = Sweep::of(&collection).unwrap();
-    assert_eq!(
-        (sweep.key.as_str(), sweep.values.as_slice()),
-        ("fleet.bandwidth_mbps", &["100".to_owned(), "400".to_owned()][..])
-    );
+    assert_eq!((sweep.title().as_str(), sweep.reference), ("fleet.bandwidth_mbps", Some("full")));
+    assert_eq!(sweep.axis(), ["100", "400"]);
     let exact: Vec<f64> = sweep
         .points
         .iter()
         .filter(|point| point.scheme == "exact")
-        .filter_map(|point| point.speed_up)
+        .filter_map(|point| Some(point.speed_up?.ratio))
         .collect();
     assert_eq!(exact, [4.0, 2.0]);
     let names: Vec<String> =
@@ -189,4 +191,172 @@ fn other_constants_make_other_plans_but_not_other_baselines() {
     let collection = runs.read();
     let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
     assert_eq!(titles, ["plan.alpha = 20", "plan.alpha = 40"]);
+}
+
+/// Changes a run's file as a hostile or careless hand would.
+fn alter(folder: &std::path::Path, file: &str, from: &str, to: &str) {
+    let text = fs::read_to_string(folder.join(file)).unwrap();
+    assert!(text.contains(from), "{file}: {from}");
+    fs::write(folder.join(file), text.replace(from, to)).unwrap();
+}
+
+#[test]
+fn a_record_cannot_ask_for_all_memory() {
+    let runs = Runs::new();
+    let folder = runs.add("run", &Run::default());
+    alter(&folder, "records.jsonl", "\"devices\":3", "\"devices\":1000000000000");
+    alter(&folder, "records.jsonl", "\"cohort\":[0,1,2]", "\"cohort\":[0,1,300000000000]");
+    let collection = runs.read();
+    assert!(problems(&collection)[0].contains("names devices that its header does not have"));
+    assert_eq!(collection.groups[0].schemes[0].runs[0].participations, [6, 6, 7]);
+    assert!(!files(&collection, Format::Svg, None).unwrap().is_empty());
+}
+
+#[test]
+fn files_have_names_of_their_own_below_their_folder() {
+    let runs = Runs::new();
+    // Nothing but the task tells them apart.
+    for (name, task) in [("a", "one"), ("b", "../../two"), ("c", "/three")] {
+        let folder = runs.add(name, &Run::default());
+        alter(&folder, "records.jsonl", "\"task\":\"synthetic\"", &format!("\"task\":\"{task}\""));
+        fs::remove_file(folder.join("run.toml")).unwrap();
+    }
+    // Schemes that look the same as names of files.
+    runs.add("d", &Run { scheme: "x/y", ..Run::default() });
+    runs.add("e", &Run { scheme: "x-y", ..Run::default() });
+    let collection = runs.read();
+    assert!(Sweep::of(&collection).is_none(), "what has no scenario is no point of a sweep");
+    for format in [Format::Svg, Format::Csv, Format::Png] {
+        let mut seen = std::collections::BTreeSet::new();
+        for file in files(&collection, format, None).unwrap() {
+            let path = std::path::Path::new(&file.path);
+            let plain = |part| matches!(part, std::path::Component::Normal(_));
+            assert!(path.components().all(plain), "{}", file.path);
+            assert!(seen.insert(file.path.clone()), "{} twice", file.path);
+        }
+    }
+}
+
+#[test]
+fn pilots_belong_to_the_runs_they_lie_beside_and_count_once() {
+    let runs = Runs::new();
+    for (point, band) in [("p1", 100.0), ("p2", 200.0)] {
+        runs.add(&format!("{point}/runs/exact"), &Run { bandwidth_mbps: band, ..Run::default() });
+        for (scheme, rounds) in [("uniform", 40), ("full", 12)] {
+            let end = Some(EndReason::TargetLoss);
+            let pilot = Run {
+                scheme,
+                rounds,
+                end,
+                target_loss: Some(0.5),
+                secs: 1.0,
+                bandwidth_mbps: band,
+                ..Run::default()
+            };
+            runs.add(&format!("{point}/pilots/{scheme}"), &pilot);
+            // Somebody has a copy of it.
+            runs.add(&format!("copies/{point}/{scheme}"), &pilot);
+        }
+    }
+    let collection = runs.read();
+    for group in &collection.groups {
+        assert_eq!(group.pilots.len(), 2, "{}", group.title());
+        assert!((pilot_hours(group).unwrap() - 52.0 / 3600.0).abs() < 1e-12);
+    }
+    assert_eq!(problems(&collection).len(), 4);
+}
+
+#[test]
+fn a_run_to_a_loss_is_no_pilot_unless_it_is_that_loss() {
+    let runs = Runs::new();
+    let folder =
+        runs.add("run", &Run { target_loss: Some(0.5), end: Some(EndReason::TargetLoss), ..Run::default() });
+    assert_eq!(runs.read().groups[0].pilots.len(), 1);
+    alter(&folder, "run.toml", "[stop]", "[pilot]\nloss = 1.5\n[stop]");
+    let collection = runs.read();
+    assert_eq!(collection.groups[0].pilots.len(), 0);
+    assert_eq!(collection.groups[0].target(), "a loss of 0.500");
+}
+
+#[test]
+fn another_cap_is_another_point_and_a_copy_is_not() {
+    let runs = Runs::new();
+    for (name, cap) in [("a", 10), ("b", 20)] {
+        let folder = runs.add(name, &Run::default());
+        alter(&folder, "run.toml", "[stop]", &format!("[stop]\nrounds_max = {cap}"));
+        // A comparison gives up on other schemes at other times: that is no difference.
+        let folder = runs.add(&format!("{name}-full"), &Run { scheme: "full", ..Run::default() });
+        alter(&folder, "run.toml", "[stop]", &format!("[stop]\nrounds_max = {cap}\nvirtual_hours_max = 3.5"));
+    }
+    let collection = runs.read();
+    assert_eq!(Sweep::of(&collection).unwrap().axis(), ["10", "20"]);
+    assert!(collection.groups.iter().all(|group| group.schemes.len() == 2));
+}
+
+#[test]
+fn the_model_of_a_round_says_what_it_does_not_know() {
+    let runs = Runs::new();
+    let folder = runs.add("run", &Run::default());
+    let of = || Explained::of(&runs.read().groups[0].schemes[0]).unwrap();
+    let plain = of().round_model.unwrap();
+    alter(&folder, "run.toml", "[stop]", "[round]\noverhead_secs = 5.0\n[world]\ndropout = 0.1\n[stop]");
+    let explained = of();
+    assert!((explained.round_model.unwrap().mean_secs - plain.mean_secs - 5.0).abs() < 1e-12);
+    assert_eq!(explained.left_out, ["world.dropout"]);
+    let html = page::render(&runs.read(), None);
+    assert!(html.contains("know nothing of world.dropout") && html.contains("count as 5 s in both means"));
+    alter(&folder, "run.toml", "[round]", "[round]\nallocation = \"equal\"");
+    assert_eq!(of().round_model, None, "E[T̂] is of rounds in which all finish together");
+}
+
+#[test]
+fn a_reference_that_gave_up_makes_a_lower_bound() {
+    let runs = Runs::new();
+    for band in [100.0, 200.0] {
+        runs.add(&format!("{band}/exact"), &Run { bandwidth_mbps: band, ..Run::default() });
+        let end = Some(EndReason::VirtualTimeMax);
+        runs.add(
+            &format!("{band}/full"),
+            &Run { scheme: "full", secs: 6.0, bandwidth_mbps: band, end, ..Run::default() },
+        );
+    }
+    let collection = runs.read();
+    let sweep = Sweep::of(&collection).unwrap();
+    let texts: Vec<String> = tables::sweep_table(&sweep).rows.iter().map(|row| row[3].text.clone()).collect();
+    assert_eq!(texts, ["≥ 3.00×", "–", "≥ 3.00×", "–"]);
+    let svg = String::from_utf8(files(&collection, Format::Svg, None).unwrap().remove(0).bytes).unwrap();
+    assert!(svg.contains("exact at 100: ≥ 3.00×"), "{svg}");
+}
+
+#[test]
+fn the_headline_knows_noise_and_pilots() {
+    let runs = Runs::new();
+    for (scheme, secs) in [("exact", 1.0), ("paper", 1.2), ("full", 9.0)] {
+        for (seed, more) in [(1, 0.0), (2, 0.6)] {
+            runs.add(
+                &format!("runs/{scheme}-{seed}"),
+                &Run { scheme, seed, secs: secs + more, ..Run::default() },
+            );
+        }
+    }
+    let html = page::render(&runs.read(), None);
+    assert!(html.contains("<b>exact</b> took the least virtual time: 26 s ± 8.49 s."), "{html}");
+    assert!(
+        html.contains("paper is no more than one standard deviation away. Full takes 7.15 times as long.")
+    );
+}
+
+#[test]
+fn one_wild_curve_does_not_flatten_the_others() {
+    let runs = Runs::new();
+    for scheme in ["exact", "paper", "tight"] {
+        runs.add(scheme, &Run { scheme, ..Run::default() });
+    }
+    let wild = runs.add("wild", &Run { scheme: "full", ..Run::default() });
+    alter(&wild, "records.jsonl", "\"loss\":1.0,", "\"loss\":1000000.0,");
+    let collection = runs.read();
+    let loss = fedflip_report::figures::curves(&collection.groups[0], fedflip_report::curve::Measure::Loss);
+    assert!(loss.caption.contains("Above it at times: full."), "{}", loss.caption);
+    // Ticks end where half of the curves do.
+    assert!(loss.standalone().contains(">2.0<") && !loss.standalone().contains(">500000<"));
 }

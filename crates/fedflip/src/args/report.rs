@@ -28,13 +28,16 @@ pub(crate) struct ReportArgs {
     /// As what
     #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
     pub format: ReportFormat,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
     /// A round to show as a timeline (by default those that are worth it)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub round: Option<u64>,
     /// Of the page
     #[arg(long)]
     pub title: Option<String>,
-    /// Say nothing on the way
+    /// Do not say which files were written
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -30,7 +30,8 @@ pub(super) fn time_to_target(scheme: &SchemeJson) -> String {
 
 /// How far the seeds lie apart.
 pub(super) fn spread(scheme: &SchemeJson) -> String {
-    let std = scheme.hours.and_then(|hours| hours.std);
+    // Of runs that were cut off at some point it would say nothing.
+    let std = scheme.hours.filter(|_| !scheme.lower_bound).and_then(|hours| hours.std);
     std.map_or_else(none, |std| duration(3600.0 * std))
 }
 

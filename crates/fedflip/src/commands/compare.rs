@@ -38,7 +38,7 @@ fn write_table(output: &mut dyn Write, Studied { json, entries }: &Studied) -> R
     let PilotJson { alpha, beta, hours } = json.pilot;
     writeln!(output, "{} to {}", json.task, percent(json.target_accuracy))?;
     let cost = hours.map_or("given".to_owned(), |hours| {
-        format!("from pilots that take {} of virtual time", duration(3600.0 * hours))
+        format!("from pilots, a pair of which takes {} of virtual time", duration(3600.0 * hours))
     });
     writeln!(output, "alpha {}, beta {}, {cost}\n", significant(alpha, 4), significant(beta, 4))?;
     let mut table = Table::new(&[
@@ -75,8 +75,8 @@ fn write_table(output: &mut dyn Write, Studied { json, entries }: &Studied) -> R
     }
     writeln!(
         output,
-        "\n  time to the target and ratio to the best are without the pilots; devices and rounds are means;\n  \
-         accuracy is the first seed's, over its own time"
+        "\n  time to the target and ratio to the best are without the pilots; devices and rounds are means, ± is one\n  \
+         standard deviation over seeds; accuracy is the first seed's, over its own time"
     )?;
     if json.schemes.iter().any(|scheme| scheme.lower_bound) {
         writeln!(output, "  > a lower bound: some run was stopped before it reached the target")?;

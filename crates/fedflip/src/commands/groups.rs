@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fedflip_fleet::Fleet;
-
-use crate::render::type_of;
+use fedflip_fleet::{Fleet, type_of};
 
 /// More types than this are no summary.
 const TYPES_MAX: usize = 20;

@@ -2,26 +2,26 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use fedflip_record::atomic;
 use fedflip_report::output::{self, Format, OutputFile};
 use fedflip_report::{Collection, ReportError};
 
 use super::warn;
 use crate::args::{ReportArgs, ReportFormat};
 use crate::error::CliError;
+use crate::files;
 use crate::progress::Progress;
 
 pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    check_destination(args)?;
     let progress = (!args.quiet).then(|| Progress::start("reading records"));
     let collection = Collection::read(&args.folders, args.round)?;
-    let format = format(args.format);
+    let format = format(args);
     let files = output::files(&collection, format, args.title.as_deref())?;
     drop(progress);
-    if !args.quiet {
-        collection.problems.iter().for_each(|problem| warn(&problem.to_string()));
-    }
+    // With --quiet too: what is missing belongs to the result.
+    collection.problems.iter().for_each(|problem| warn(&problem.to_string()));
     match destination(args, format) {
         None => files.iter().try_for_each(|file| output.write_all(&file.bytes))?,
         Some(path) if format.is_one_file() => {
@@ -34,7 +34,7 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
         }
         Some(folder) => {
             for OutputFile { path, bytes } in &files {
-                let path = folder.join(path);
+                let path = within(&folder, path);
                 write(&path, bytes)?;
                 if !args.quiet {
                     writeln!(output, "{}", path.display())?;
@@ -45,8 +45,31 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
     Ok(())
 }
 
-fn format(format: ReportFormat) -> Format {
-    match format {
+/// Before anything is read: a mistake should not cost the wait.
+fn check_destination(args: &ReportArgs) -> Result<(), CliError> {
+    let one_file = format(args).is_one_file();
+    match args.out.as_deref() {
+        Some(out) if !one_file && out == Path::new("-") => Err(CliError::Usage {
+            problem: "--out -: several files do not go to standard output",
+            hint: "name a folder; html, md and json are one file",
+        }),
+        Some(out) if one_file && out.is_dir() => Err(CliError::Usage {
+            problem: "--out: a folder, where one file is written",
+            hint: "name a file in it, such as report.html",
+        }),
+        Some(out) if !one_file && out.is_file() => Err(CliError::Usage {
+            problem: "--out: a file, where several files are written",
+            hint: "name a folder; it is made if it is not there",
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn format(args: &ReportArgs) -> Format {
+    if args.json {
+        return Format::Json;
+    }
+    match args.format {
         ReportFormat::Html => Format::Html,
         ReportFormat::Svg => Format::Svg,
         ReportFormat::Png => Format::Png,
@@ -70,9 +93,15 @@ fn destination(args: &ReportArgs, format: Format) -> Option<PathBuf> {
     args.out.clone().or(default.map(PathBuf::from))
 }
 
+/// A path below a folder, whatever stands in it: names come from records.
+fn within(folder: &Path, path: &str) -> PathBuf {
+    let plain = Path::new(path).components().filter(|part| matches!(part, Component::Normal(_)));
+    plain.fold(folder.to_owned(), |path, part| path.join(part))
+}
+
 fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(ReportError::io(folder, "cannot be made"))?;
     }
-    Ok(atomic::write(path, bytes)?)
+    Ok(files::write(path, bytes)?)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use fedflip_plan::Scheme;
+use fedflip_report::standing::SpeedUp;
 use serde::Serialize;
 
 use super::cells::{self, Curves};
@@ -11,12 +12,12 @@ use super::data::data_dir;
 use super::print_json;
 use crate::args::SweepArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Table, percent, significant};
+use crate::render::{Table, percent, times};
 use crate::scenario::{Axis, Point, Scenario, Source, Value, points};
 use crate::training::comparison::Entry;
 use crate::training::follow::Followers;
 use crate::training::study::{Studied, Study, write_json};
-use crate::training::verdict::{ComparisonJson, SchemeJson};
+use crate::training::verdict::ComparisonJson;
 use crate::training::{overrides, watch};
 
 #[derive(Serialize)]
@@ -41,7 +42,7 @@ struct PointJson {
     /// What `fedflip compare` says there; none if there was no comparison.
     comparison: Option<ComparisonJson>,
     /// None of these where `full` was not among the schemes.
-    speedups_over_full: Vec<Speedup>,
+    speedups_over_full: Vec<SchemeSpeedUp>,
     /// Why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -49,20 +50,10 @@ struct PointJson {
 
 /// How many times as fast as everybody taking part in every round.
 #[derive(Serialize)]
-struct Speedup {
+struct SchemeSpeedUp {
     scheme: String,
     /// None where either has no time, or both only lower bounds.
-    speedup: Option<f64>,
-    /// `exact`, or `at_least` or `at_most` where a time is a lower bound.
-    bound: Bound,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Bound {
-    Exact,
-    AtLeast,
-    AtMost,
+    speedup: Option<SpeedUp>,
 }
 
 pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
@@ -125,6 +116,10 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
 /// What a comparison chooses itself makes no sweep: all points would be the same.
 fn check_matters(axis: &Axis, study: &Study) -> Result<(), CliError> {
     match axis.path().as_str() {
+        "seed" => Err(CliError::Usage {
+            problem: "--over: seed makes no point of a sweep, because every point runs several seeds",
+            hint: "say how many with --seeds, and the first with --seed",
+        }),
         "plan.scheme" => Err(CliError::Usage {
             problem: "--over: plan.scheme makes no difference, because every point compares schemes",
             hint: "name the schemes in --schemes",
@@ -142,7 +137,7 @@ fn point_json(point: &Point, studied: Result<Studied, CliError>) -> (PointJson, 
     let folder = point.name();
     match studied {
         Ok(Studied { json, entries }) => {
-            let speedups_over_full = speedups(&json.schemes);
+            let speedups_over_full = speedups(&entries);
             (PointJson { at, folder, comparison: Some(json), speedups_over_full, error: None }, entries)
         }
         Err(error) => {
@@ -152,21 +147,14 @@ fn point_json(point: &Point, studied: Result<Studied, CliError>) -> (PointJson, 
     }
 }
 
-fn speedups(schemes: &[SchemeJson]) -> Vec<Speedup> {
-    let Some(full) = schemes.iter().find(|scheme| scheme.scheme == Scheme::Full.to_string()) else {
-        return Vec::new();
+fn speedups(entries: &[Entry]) -> Vec<SchemeSpeedUp> {
+    let Some(full) = entries.iter().find(|entry| entry.scheme == Scheme::Full) else { return Vec::new() };
+    let full = full.standing();
+    let speedup = |entry: &Entry| SchemeSpeedUp {
+        scheme: entry.scheme.to_string(),
+        speedup: entry.standing().speed_up_over(&full),
     };
-    let speedup = |scheme: &SchemeJson| {
-        let ratio = full.hours.zip(scheme.hours).map(|(full, own)| full.mean / own.mean);
-        let (speedup, bound) = match (full.lower_bound, scheme.lower_bound) {
-            (false, false) => (ratio, Bound::Exact),
-            (true, false) => (ratio, Bound::AtLeast),
-            (false, true) => (ratio, Bound::AtMost),
-            (true, true) => (None, Bound::Exact),
-        };
-        Speedup { scheme: scheme.scheme.clone(), speedup: speedup.filter(|x| x.is_finite()), bound }
-    };
-    schemes.iter().map(speedup).collect()
+    entries.iter().map(speedup).collect()
 }
 
 fn write_table(
@@ -222,11 +210,6 @@ fn write_table(
     Ok(())
 }
 
-fn speedup_cell(Speedup { speedup, bound, .. }: &Speedup) -> String {
-    let sign = match bound {
-        Bound::Exact => "",
-        Bound::AtLeast => "> ",
-        Bound::AtMost => "< ",
-    };
-    speedup.map_or_else(cells::none, |speedup| format!("{sign}{}×", significant(speedup, 3)))
+fn speedup_cell(scheme: &SchemeSpeedUp) -> String {
+    scheme.speedup.map_or_else(cells::none, |up| format!("{}{}", up.bound.sign(), times(up.ratio)))
 }

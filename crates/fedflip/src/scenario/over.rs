@@ -36,15 +36,15 @@ impl Axis {
         if values.is_empty() {
             return Err(refuse(format!("{path} is given no values"), EXAMPLE));
         }
-        if values.starts_with('[') {
-            let inside = values.trim_start_matches('[').trim_end_matches(']');
-            let hint = format!("write the values without brackets: --over {path}={inside}");
-            return Err(refuse(format!("{path}: {} is a list", short(values)), &hint));
-        }
         let known = keys::all().find(|key| key.is(&axis.section, &axis.key));
         if known.is_some_and(|key| matches!((key.get)(base), Some(Value::List(_)))) {
             let hint = "sweep over a key with one value; of lists, compare one after the other with --set";
             return Err(refuse(format!("{path} takes a list"), hint));
+        }
+        if values.starts_with('[') {
+            let inside = values.trim_start_matches('[').trim_end_matches(']');
+            let hint = format!("write the values without brackets: --over {path}={inside}");
+            return Err(refuse(format!("{path}: {} is a list", short(values)), &hint));
         }
         let mut given: Vec<(String, Value)> = Vec::new();
         for text in values.split(',').map(str::trim) {

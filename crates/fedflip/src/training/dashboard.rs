@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use fedflip_dashboard::{Address, Dashboard, Run};
 use fedflip_record::{End, RecordError, Round};
-use fedflip_report::numbers::type_of;
 
 use super::follow::{Began, Follower};
 use super::watch::now;
@@ -46,10 +45,8 @@ impl Follower for Watched {
             header,
             fleet: run.fleet,
             q: run.plan.q(),
-            type_of,
             folder: run.folder,
         });
-        run.past.iter().for_each(|round| self.dashboard.round(round, 0.0));
         Ok(())
     }
 

@@ -22,8 +22,6 @@ pub(crate) struct Began<'a> {
     pub plan: &'a Plan,
     /// The run's folder, if it is kept.
     pub folder: Option<&'a Path>,
-    /// Rounds that an earlier session recorded.
-    pub past: &'a [Round],
 }
 
 /// Follows one run after another.
@@ -31,8 +29,13 @@ pub(crate) trait Follower {
     /// A run begins, goes on, or is shown again after its end; the one before it is over.
     fn begin(&mut self, run: &Began<'_>) -> Result<(), RecordError>;
 
-    /// One more round. Called thousands of times a second where nothing is trained: it must not wait.
+    /// One more round; at first those that earlier sessions recorded. Called thousands of times a second where nothing is trained: it must not wait.
     fn round(&mut self, round: &Round) -> Result<(), RecordError>;
+
+    /// What earlier sessions recorded has been seen; from now on rounds are new.
+    fn caught_up(&mut self) -> Result<(), RecordError> {
+        Ok(())
+    }
 
     /// The run is over; none if it was interrupted and can go on.
     fn end(&mut self, end: Option<&End>) -> Result<(), RecordError>;
@@ -75,6 +78,10 @@ impl Followers {
 
     pub(crate) fn round(&mut self, round: &Round) -> Result<(), RecordError> {
         self.0.iter_mut().try_for_each(|follower| follower.round(round))
+    }
+
+    pub(crate) fn caught_up(&mut self) -> Result<(), RecordError> {
+        self.0.iter_mut().try_for_each(|follower| follower.caught_up())
     }
 
     pub(crate) fn end(&mut self, end: Option<&End>) -> Result<(), RecordError> {

@@ -8,7 +8,7 @@ use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Learner, model_file};
 use fedflip_record::folder::{Contents, RECORDS};
 use fedflip_record::reader;
-use fedflip_record::{Header, RunFolder, Start};
+use fedflip_record::{Header, Line, RunFolder, Start};
 use fedflip_sim::{Conditions, Crew, SimWorld};
 
 use super::follow::{Began, Followers};
@@ -130,22 +130,28 @@ impl Single<'_> {
         Ok(Done { outline, detail, was_over: false })
     }
 
+    /// Shows those who follow where the run is: its past is read and not held.
     fn begin(&self, followers: &mut Followers, header: &Header, rounds: u64) -> Result<(), CliError> {
-        let past = match self.out {
-            Some(folder) if rounds > 0 && !followers.is_empty() => {
-                reader::read(&folder.join(RECORDS))?.rounds
-            }
-            _ => Vec::new(),
-        };
         followers.begin(&Began {
             title: self.title,
             header,
             fleet: &self.setup.fleet,
             plan: &self.planned.plan,
             folder: self.out,
-            past: &past,
         })?;
-        Ok(())
+        if let Some(folder) = self.out
+            && rounds > 0
+            && !followers.is_empty()
+        {
+            let mut shown = Ok(());
+            reader::each(&folder.join(RECORDS), |line| {
+                if let (Line::Round(round), Ok(())) = (line, &shown) {
+                    shown = followers.round(&round);
+                }
+            })?;
+            shown?;
+        }
+        Ok(followers.caught_up()?)
     }
 
     /// What the run's folder starts with.

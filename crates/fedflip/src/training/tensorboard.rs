@@ -26,8 +26,12 @@ impl TensorBoard {
 
 impl Follower for TensorBoard {
     fn begin(&mut self, run: &Began<'_>) -> Result<(), RecordError> {
-        self.writer = run.folder.map(|folder| EventWriter::create(folder, run.past)).transpose()?;
+        self.writer = run.folder.map(EventWriter::create).transpose()?;
         Ok(())
+    }
+
+    fn caught_up(&mut self) -> Result<(), RecordError> {
+        self.writer.as_mut().map_or(Ok(()), EventWriter::publish)
     }
 
     fn round(&mut self, round: &Round) -> Result<(), RecordError> {

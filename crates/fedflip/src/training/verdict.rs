@@ -60,7 +60,7 @@ impl ComparisonJson {
                 ratio_to_best: mean(hours).zip(best).map(|(hours, best)| hours / best),
                 reached: standing.reached,
                 seeds,
-                lower_bound: standing.is_lower_bound() && standing.diverged == 0,
+                lower_bound: standing.is_lower_bound(),
                 diverged: standing.diverged,
                 error: entry.runs.as_ref().err().map(ToString::to_string),
             }

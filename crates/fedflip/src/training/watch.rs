@@ -51,6 +51,9 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
+/// Of the bar: finer than its characters.
+const BAR_STEPS: u64 = 1000;
+
 /// Where the records go.
 pub(crate) enum Keep {
     Folder(RunFolder),
@@ -84,7 +87,7 @@ impl<'a> Watch<'a> {
             keep,
             followers,
             stage: Stage::now(),
-            bar: Line::new("{spinner} {wide_msg}"),
+            bar: Line::of("{spinner} {bar:10} {wide_msg}", BAR_STEPS),
             title: title.to_owned(),
             evaluated: state.evaluated,
             eta: Eta::default(),
@@ -126,10 +129,19 @@ impl<'a> Watch<'a> {
 
     fn show(&self, now: Instant, state: &State) {
         match self.stage {
-            Stage::Terminal => self.bar.say(self.message(state)),
+            Stage::Terminal => {
+                self.bar.at(self.way_steps());
+                self.bar.say(self.message(state));
+            }
             Stage::Lines => now_and_then(now, || self.message(state)),
             Stage::Quiet => {}
         }
+    }
+
+    /// How much of the way to the target is done: accuracy stands for it, for nobody knows the rounds.
+    fn way_steps(&self) -> u64 {
+        let share = self.evaluated.zip(self.target_accuracy).map(|(now, target)| now.accuracy / target);
+        (share.unwrap_or(0.0).clamp(0.0, 1.0) * BAR_STEPS as f64) as u64
     }
 
     fn message(&self, state: &State) -> String {

@@ -24,7 +24,7 @@ fn a_comparison_becomes_a_page_figures_and_tables() {
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("synthetic to 50 % accuracy"));
 
     // From records alone, the same numbers as the comparison had.
-    let json: Value = serde_json::from_str(&desk.stdout("report c --format json")).unwrap();
+    let json: Value = serde_json::from_str(&desk.stdout("report c --json")).unwrap();
     assert_eq!(json["problems"], serde_json::json!([]));
     let table = json["groups"][0]["table1"].as_array().unwrap();
     for scheme in compared["schemes"].as_array().unwrap() {
@@ -70,13 +70,43 @@ fn what_cannot_be_read_is_said_and_nothing_at_all_is_refused() {
     assert!(said.contains("warning: gone: is not there"), "{said}");
     assert!(said.contains("full-seed2/records.jsonl: records of version 77"), "{said}");
     let quiet = desk.run("report c gone --quiet");
-    assert!(quiet.status.success() && quiet.stderr.is_empty() && quiet.stdout.is_empty());
+    assert!(quiet.status.success() && quiet.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&quiet.stderr).contains("gone: is not there"), "what is missing is said");
 
     let refused = desk.run("report gone");
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("no run that can be read") && said.contains("gone: is not there"), "{said}");
+    for (line, expected) in [
+        ("report c --out c", "a folder, where one file is written"),
+        ("report c --format svg --out s.toml", "a file, where several files are written"),
+        ("report c --format csv --out -", "several files do not go to standard output"),
+        ("report c --json --format md", "cannot be used with"),
+    ] {
+        let refused = desk.run(line);
+        assert_eq!(refused.status.code(), Some(2), "{line}");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+    let late = desk.run("report c --round 100000 --json");
+    assert!(String::from_utf8_lossy(&late.stderr).contains("round 100000: no run here has it"));
     let unwritable = desk.run("report c --out s.toml/report.html");
     assert_eq!(unwritable.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&unwritable.stderr).contains("s.toml"));
+}
+
+/// What is no file is written to and stays what it is.
+#[cfg(unix)]
+#[test]
+fn links_and_devices_stay_what_they_are() {
+    let (desk, _) = compared();
+    let at = |name: &str| desk.folder.path().join(name);
+    std::os::unix::fs::symlink("real.html", at("link.html")).unwrap();
+    desk.write("real.html", "old");
+    desk.stdout("report c --out link.html");
+    assert!(fs::symlink_metadata(at("link.html")).unwrap().is_symlink());
+    assert!(fs::read_to_string(at("real.html")).unwrap().starts_with("<!DOCTYPE"));
+    std::os::unix::fs::symlink("/dev/null", at("null.html")).unwrap();
+    desk.stdout("report c --out null.html");
+    assert!(fs::symlink_metadata(at("null.html")).unwrap().is_symlink());
 }

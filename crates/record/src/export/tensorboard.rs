@@ -24,6 +24,8 @@ const FILE_VERSION: &str = "brain.Event:2";
 #[derive(Debug)]
 pub struct EventWriter {
     path: PathBuf,
+    /// Where it is until it is published.
+    beside: Option<PathBuf>,
     file: BufWriter<File>,
     /// The event in the making, and its frame.
     event: Vec<u8>,
@@ -31,38 +33,34 @@ pub struct EventWriter {
 }
 
 impl EventWriter {
-    /// Replaces the event file in `folder` by one that has the rounds so far; more can follow. Until all of
-    /// these are written, the old one stays.
-    pub fn create(folder: &Path, past: &[Round]) -> Result<Self, RecordError> {
+    /// Begins an event file for `folder`. Until it is published, the one that is there stays.
+    pub fn create(folder: &Path) -> Result<Self, RecordError> {
         let path = folder.join(EVENTS);
         // Not by a name that TensorBoard would take for one more.
         let beside = folder.join("events.new");
         let file = File::create(&beside).map_err(RecordError::io(&path, "cannot be written"))?;
         let mut writer = Self {
             path,
+            beside: Some(beside),
             file: BufWriter::with_capacity(1 << 16, file),
             event: Vec::new(),
             frame: Vec::new(),
         };
-        let written = writer.start(past).and_then(|()| {
-            fs::rename(&beside, &writer.path).map_err(RecordError::io(&writer.path, "cannot be written"))
-        });
-        if let Err(error) = written {
-            // The old one stays; what was begun does not.
-            let _ = fs::remove_file(&beside);
-            return Err(error);
-        }
-        atomic::sync_folder(&writer.path)?;
+        push_double(&mut writer.event, EVENT_WALL_TIME, 0.0);
+        push_bytes(&mut writer.event, EVENT_FILE_VERSION, FILE_VERSION.as_bytes());
+        writer.append()?;
         Ok(writer)
     }
 
-    fn start(&mut self, past: &[Round]) -> Result<(), RecordError> {
-        self.event.clear();
-        push_double(&mut self.event, EVENT_WALL_TIME, 0.0);
-        push_bytes(&mut self.event, EVENT_FILE_VERSION, FILE_VERSION.as_bytes());
-        self.append()?;
-        past.iter().try_for_each(|round| self.round(round))?;
-        self.sync()
+    /// Puts the file with all rounds so far in its place; more can follow.
+    pub fn publish(&mut self) -> Result<(), RecordError> {
+        self.sync()?;
+        if let Some(beside) = &self.beside {
+            fs::rename(beside, &self.path).map_err(RecordError::io(&self.path, "cannot be written"))?;
+            self.beside = None;
+            atomic::sync_folder(&self.path)?;
+        }
+        Ok(())
     }
 
     /// Appends a round; it may stay in memory for a while.
@@ -126,6 +124,15 @@ impl EventWriter {
     }
 }
 
+impl Drop for EventWriter {
+    fn drop(&mut self) {
+        // The old one stays; what was begun does not.
+        if let Some(beside) = &self.beside {
+            let _ = fs::remove_file(beside);
+        }
+    }
+}
+
 // The fields of TensorBoard's messages Event, Summary and Summary.Value that are used here.
 const EVENT_WALL_TIME: u64 = 1;
 const EVENT_STEP: u64 = 2;
@@ -175,6 +182,14 @@ mod tests {
     use super::*;
     use crate::schema::EndReason;
 
+    /// A file that is there, with some rounds.
+    fn published(folder: &Path, past: &[Round]) -> EventWriter {
+        let mut writer = EventWriter::create(folder).unwrap();
+        past.iter().try_for_each(|round| writer.round(round)).unwrap();
+        writer.publish().unwrap();
+        writer
+    }
+
     fn rounds() -> Vec<Round> {
         (1..=300)
             .map(|round| Round {
@@ -195,7 +210,7 @@ mod tests {
     fn events_are_what_the_format_says() {
         let desk = tempfile::tempdir().unwrap();
         let round = Round { round: 300, start_secs: 1.0, round_secs: 0.5, ..Round::default() };
-        EventWriter::create(desk.path(), &[round]).unwrap();
+        published(desk.path(), &[round]);
         let bytes = fs::read(desk.path().join(EVENTS)).unwrap();
         let version = [&b"\x09"[..], &0_f64.to_le_bytes(), b"\x1a\x0dbrain.Event:2"].concat();
         assert_eq!(bytes[..8], (version.len() as u64).to_le_bytes());
@@ -233,17 +248,29 @@ mod tests {
             let folder = desk.path().join(folder);
             fs::create_dir_all(&folder).unwrap();
             for &cut in cuts {
-                let mut writer = EventWriter::create(&folder, &rounds[..cut]).unwrap();
+                let mut writer = published(&folder, &rounds[..cut]);
                 // Some rounds that the records lost when it was killed.
                 rounds[cut..].iter().take(7).try_for_each(|round| writer.round(round)).unwrap();
             }
             let past = cuts.last().copied().unwrap_or(0);
-            let mut writer = EventWriter::create(&folder, &rounds[..past]).unwrap();
+            let mut writer = published(&folder, &rounds[..past]);
             rounds[past..].iter().try_for_each(|round| writer.round(round)).unwrap();
             writer.end(&end).unwrap();
             assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
             fs::read(folder.join(EVENTS)).unwrap()
         };
         assert_eq!(written("whole", &[]), written("resumed", &[0, 20, 290, 300]));
+    }
+
+    #[test]
+    fn what_is_not_published_leaves_the_old_one_as_it_was() {
+        let (rounds, desk) = (rounds(), tempfile::tempdir().unwrap());
+        published(desk.path(), &rounds);
+        let before = fs::read(desk.path().join(EVENTS)).unwrap();
+        let mut begun = EventWriter::create(desk.path()).unwrap();
+        begun.round(&rounds[0]).unwrap();
+        drop(begun);
+        assert_eq!(fs::read(desk.path().join(EVENTS)).unwrap(), before);
+        assert_eq!(fs::read_dir(desk.path()).unwrap().count(), 1);
     }
 }

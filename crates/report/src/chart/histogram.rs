@@ -74,7 +74,17 @@ impl Histogram<'_> {
             let x = frame.x.px(rule.secs / unit_secs);
             canvas.line(rule.class, (x, frame.top()), (x, frame.bottom()));
         }
-        Figure::new(self.name, self.title, self.caption, size, canvas)
+        let longest = self.secs.iter().copied().fold(0.0, f32::max);
+        let last = if f64::from(longest) > end { " The last bar holds all longer ones." } else { "" };
+        let beyond: Vec<&str> =
+            self.rules.iter().filter(|rule| rule.secs > end).map(|rule| rule.text.as_str()).collect();
+        let beyond = if beyond.is_empty() {
+            String::new()
+        } else {
+            format!(" Beyond the figure: {}.", beyond.join(", "))
+        };
+        let caption = format!("{}{last}{beyond}", self.caption);
+        Figure::new(self.name, self.title, &caption, size, canvas)
     }
 
     fn end_secs(&self) -> f64 {

@@ -29,10 +29,10 @@ pub(crate) struct LineChart<'a> {
     pub curves: Vec<Curve<'a>>,
 }
 
-const SIZE: (f64, f64) = (580.0, 400.0);
+const SIZE: (f64, f64) = (440.0, 340.0);
 
-/// A figure may end before the longest curve if most curves are shorter than this part of it.
-const CUT: f64 = 0.25;
+/// A figure ends at the latest so many times after half of the curves have: the others would be squeezed.
+const REACH: f64 = 3.0;
 
 impl LineChart<'_> {
     pub(crate) fn draw(&self) -> Figure {
@@ -69,16 +69,23 @@ impl LineChart<'_> {
             for curve in &self.curves {
                 let look = Look::of_scheme(curve.scheme);
                 canvas.curve(&look.line_class(), curve.points.iter().map(|point| at(point.secs, point.mean)));
-                if let Some(last) = curve.points.last() {
-                    let class = if curve.reached {
-                        format!("dot f{}", look.colour)
-                    } else {
-                        format!("hollow c{}", look.colour)
-                    };
-                    canvas.mark(&class, Shape::Circle, at(last.secs, last.mean), 3.6, "");
-                }
             }
         });
+        // Not cut at the edge, where many a curve ends.
+        for curve in &self.curves {
+            let look = Look::of_scheme(curve.scheme);
+            if let Some(last) = curve.points.last().filter(|last| last.secs <= end) {
+                let class = if curve.reached {
+                    format!("dot f{}", look.colour)
+                } else {
+                    format!("hollow c{}", look.colour)
+                };
+                let (x, y) = at(last.secs, last.mean);
+                if y >= frame.top() {
+                    canvas.mark(&class, Shape::Circle, (x, y), 3.6, "");
+                }
+            }
+        }
         let mut figure = Figure::new(self.name, self.title, &caption, SIZE, canvas);
         figure.hover = Some(self.hover(&frame, unit, unit_secs));
         figure
@@ -92,7 +99,7 @@ impl LineChart<'_> {
         let (Some(&middle), Some(&last)) = (ends.get(ends.len().saturating_sub(1) / 2), ends.last()) else {
             return 1.0;
         };
-        if middle < CUT * last { middle / CUT } else { last }
+        last.min(REACH * middle)
     }
 
     fn caption_with_cuts(&self, end: f64) -> String {
@@ -104,12 +111,24 @@ impl LineChart<'_> {
                 format!("{} goes on to {}", curve.scheme, crate::numbers::duration(last.secs))
             })
             .collect();
+        let (_, high) = self.y_range;
+        let above: Vec<&str> = self
+            .curves
+            .iter()
+            .filter(|curve| curve.points.iter().any(|point| point.mean * self.y_factor > high))
+            .map(|curve| curve.scheme)
+            .collect();
+        let above = if above.is_empty() {
+            String::new()
+        } else {
+            format!(" Above it at times: {}.", above.join(", "))
+        };
         let cut = if beyond.is_empty() {
             String::new()
         } else {
             format!(" Beyond the figure: {}.", beyond.join(", "))
         };
-        format!("{}{cut}", self.caption)
+        format!("{}{cut}{above}", self.caption)
     }
 
     /// What a page needs to say the values under a pointer.

@@ -6,14 +6,17 @@ use super::frame::Frame;
 use super::legend::{self, Entry, Sign};
 use super::palette::Look;
 use crate::numbers::times;
+use crate::standing::{Bound, SpeedUp};
 use crate::sweep::{Sweep, SweepPoint};
 
-const SIZE: (f64, f64) = (560.0, 400.0);
+const SIZE: (f64, f64) = (440.0, 340.0);
 /// Between two schemes at one value, where two values are 1 apart.
 const SPREAD: f64 = 0.05;
 
-pub(crate) fn draw(sweep: &Sweep) -> Figure {
-    let schemes = sweep.schemes();
+/// None where there is no axis, or nothing to be faster than.
+pub(crate) fn draw(sweep: &Sweep) -> Option<Figure> {
+    let reference = sweep.reference.filter(|_| sweep.has_axis())?;
+    let (schemes, axis) = (sweep.schemes(), sweep.axis());
     let entries: Vec<Entry> = schemes
         .iter()
         .map(|scheme| Entry {
@@ -21,19 +24,23 @@ pub(crate) fn draw(sweep: &Sweep) -> Figure {
             sign: Sign::Line(Look::of_scheme(scheme).line_class()),
         })
         .collect();
-    let most = |point: &SweepPoint| point.speed_up.map(|ratio| ratio + point.speed_up_std.unwrap_or(0.0));
+    let most = |point: &SweepPoint| point.speed_up.map(|up| up.ratio + up.std.unwrap_or(0.0));
     let high = sweep.points.iter().filter_map(most).fold(1.0, f64::max);
     let legend_px = legend::height_px(&entries, SIZE.0 - 72.0);
-    let ends = (-0.4, sweep.values.len() as f64 - 0.6);
+    let ends = (-0.4, axis.len() as f64 - 0.6);
     let frame = Frame::new(SIZE, legend_px + 14.0, ends, (0.0, 1.08 * high));
     let mut canvas = Canvas::default();
     legend::draw(&mut canvas, &entries, (frame.left(), 2.0), SIZE.0 - 72.0);
+    // As many labels as there is room for.
+    let room = axis.iter().map(|value| legend::width_px(value) + 8.0).fold(1.0, f64::max);
+    let every = (room * axis.len() as f64 / (frame.right() - frame.left())).ceil().max(1.0) as usize;
+    let labelled = axis.iter().enumerate().step_by(every);
     let ticks: Vec<(f64, String)> =
-        sweep.values.iter().enumerate().map(|(place, value)| (place as f64, value.clone())).collect();
+        labelled.map(|(place, value)| (place as f64, (*value).to_owned())).collect();
     frame.draw(
         &mut canvas,
-        &title_of(&sweep.key),
-        &format!("speed-up over {} (×)", sweep.reference),
+        &title_of(&sweep.title()),
+        &format!("speed-up over {reference} (×)"),
         Some(&ticks),
     );
     canvas.line("rule", frame.at(ends.0, 1.0), frame.at(ends.1, 1.0));
@@ -42,34 +49,37 @@ pub(crate) fn draw(sweep: &Sweep) -> Figure {
         // A little beside each other, so that deviations do not lie on one another.
         let aside = SPREAD * (number as f64 - middle);
         let look = Look::of_scheme(scheme);
-        let points: Vec<(f64, f64, &SweepPoint)> = (0..)
-            .zip(&sweep.values)
+        let points: Vec<(f64, &str, SpeedUp)> = (0..)
+            .zip(axis.iter().copied())
             .filter_map(|(place, value)| {
-                let same = |point: &&SweepPoint| point.value == *value && point.scheme == scheme;
+                let same = |point: &&SweepPoint| {
+                    point.values.first().is_some_and(|at| at == value) && point.scheme == scheme
+                };
                 let point = sweep.points.iter().find(same)?;
-                Some((f64::from(place) + aside, point.speed_up?, point))
+                Some((f64::from(place) + aside, value, point.speed_up?))
             })
             .collect();
-        canvas.curve(&look.line_class(), points.iter().map(|&(x, y, _)| frame.at(x, y)));
-        for (x, y, point) in points {
-            if let Some(std) = point.speed_up_std {
+        canvas.curve(&look.line_class(), points.iter().map(|&(x, _, up)| frame.at(x, up.ratio)));
+        for (x, value, SpeedUp { ratio, std, bound }) in points {
+            if let Some(std) = std {
                 let class = format!("thin c{}", look.colour);
-                canvas.line(&class, frame.at(x, y - std), frame.at(x, y + std));
+                canvas.line(&class, frame.at(x, ratio - std), frame.at(x, ratio + std));
             }
-            // Hollow and pointing up: it is at least this.
-            let (class, shape, least) = if point.at_least {
-                (format!("hollow c{}", look.colour), Shape::Triangle, "at least ")
-            } else {
-                (format!("dot f{}", look.colour), Shape::Circle, "")
+            let (class, shape) = match bound {
+                Bound::Exact => (format!("dot f{}", look.colour), Shape::Circle),
+                // Hollow and pointing up, or not.
+                Bound::AtLeast => (format!("hollow c{}", look.colour), Shape::Triangle),
+                Bound::AtMost => (format!("hollow c{}", look.colour), Shape::Square),
             };
-            let hover = format!("{scheme} at {}: {least}{}", point.value, times(y));
-            canvas.mark(&class, shape, frame.at(x, y), 4.2, &hover);
+            let hover = format!("{scheme} at {value}: {}{}", bound.sign(), times(ratio));
+            canvas.mark(&class, shape, frame.at(x, ratio), 4.2, &hover);
         }
     }
-    let title = format!("Speed-up over {} against {}", sweep.reference, sweep.key);
+    let title = format!("Speed-up over {reference} against {}", sweep.title());
     let caption = "Time to the target of the reference by that of the scheme, with one standard deviation over seeds. \
-                   A hollow triangle is a lower bound: the reference ended before its target.";
-    Figure::new("speed-up", &title, caption, SIZE, canvas)
+                   A hollow triangle is a lower bound (the reference ended before its target), a hollow square an upper \
+                   bound (the scheme did).";
+    Some(Figure::new("speed-up", &title, caption, SIZE, canvas))
 }
 
 /// A scenario's key with its unit as people write it.

@@ -27,9 +27,9 @@ pub(crate) struct Timeline<'a> {
     pub rows: Vec<Row>,
 }
 
-const WIDTH: f64 = 760.0;
-const NAME_PX: f64 = 150.0;
-const RATE_PX: f64 = 64.0;
+const WIDTH: f64 = 560.0;
+const NAME_PX: f64 = 142.0;
+const RATE_PX: f64 = 52.0;
 /// Devices that fit a page; of more, the slowest are shown.
 const ROWS_MAX: usize = 50;
 const NAME_CHARS_MAX: usize = 22;
@@ -63,7 +63,8 @@ impl Timeline<'_> {
             canvas.line("grid", (x.px(tick), top), (x.px(tick), bottom));
             canvas.text("tick", (x.px(tick), bottom + 16.0), Anchor::Middle, &tick_label(tick, step));
         }
-        let title = format!("since the round began ({unit})");
+        let some = if all > ROWS_MAX { format!("; {ROWS_MAX} of {all} devices") } else { String::new() };
+        let title = format!("since the round began ({unit}){some}");
         canvas.text("title", ((left + right) / 2.0, bottom + 36.0), Anchor::Middle, &title);
         for (place, row) in self.rows.iter().enumerate() {
             self.row(&mut canvas, row, (top + row_px * place as f64, row_px), |secs| x.px(secs / unit_secs));

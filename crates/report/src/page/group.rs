@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use super::parts;
 use crate::collection::{Group, SchemeRuns};
 use crate::curve::Measure;
-use crate::explain::{Explained, measured};
+use crate::explain::Explained;
 use crate::figures;
+use crate::pilots::Measured;
 use crate::tables;
 
 pub(super) fn sections(group: &Group, number: usize) -> Markup {
@@ -42,28 +43,18 @@ pub(super) fn sections(group: &Group, number: usize) -> Markup {
         section id={ "configuration-" (number) } {
             h2 { "Configuration" }
             (parts::table(&tables::config_table(group)))
-            p .soft { "Seeds: " (seeds(group)) "." }
         }
     }
 }
 
 fn plan(group: &Group, explained: &[Explained], number: usize) -> Markup {
-    let measured = measured(group);
     html! {
         section id={ "plan-" (number) } {
             h2 { "The plan, explained" }
-            @if let Some(measured) = &measured {
-                p { (tables::constants_line(measured))
-                    @if measured.fit.is_none() { ", as the scenario gives them" }
-                    @else { ", fitted to " (group.pilots.len()) " pilots" }
-                    "." }
-                @if let Some(problem) = &measured.problem { p .note { "The pilots here do not give them: " (problem) "." } }
-            } @else {
-                p { "α and β are not known here." }
-            }
+            p { (Measured::of(group).sentences()) }
             @if !explained.is_empty() { (parts::table(&tables::plan_table(explained))) }
             @if !group.pilots.is_empty() {
-                details {
+                details open[group.schemes.is_empty()] {
                     summary { "The pilots" }
                     (parts::table(&tables::pilot_table(group)))
                 }
@@ -111,11 +102,4 @@ fn timelines(group: &Group, prefix: &str, number: usize) -> Markup {
             }
         }
     }
-}
-
-fn seeds(group: &Group) -> String {
-    let mut seeds: Vec<u64> = group.runs().map(|run| run.header.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }

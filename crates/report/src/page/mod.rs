@@ -1,5 +1,6 @@
 //! The report as one HTML file that needs nothing else.
 
+mod finding;
 mod group;
 mod parts;
 
@@ -8,8 +9,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::chart::figure::{STYLE, page_colours};
 use crate::collection::{Collection, Group};
 use crate::figures;
-use crate::numbers::{count, duration, percent, significant};
-use crate::standing::best_hours;
+use crate::numbers::count;
+use crate::run_view::RunView;
 use crate::sweep::Sweep;
 use crate::tables;
 
@@ -20,7 +21,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// The whole page. The same collection gives the same bytes.
 pub fn render(collection: &Collection, title: Option<&str>) -> String {
-    let title = title.map_or_else(|| title_of(collection), ToOwned::to_owned);
+    let title =
+        title.filter(|title| !title.is_empty()).map_or_else(|| title_of(collection), ToOwned::to_owned);
     let sweep = Sweep::of(collection);
     let page = html! {
         (DOCTYPE)
@@ -63,17 +65,17 @@ pub fn render(collection: &Collection, title: Option<&str>) -> String {
     page.into_string()
 }
 
-fn title_of(collection: &Collection) -> String {
-    let mut tasks: Vec<&str> =
-        collection.groups.iter().map(Group::task).filter(|task| !task.is_empty()).collect();
-    tasks.sort_unstable();
-    tasks.dedup();
-    let target = collection.groups.first().and_then(Group::target_accuracy);
-    match (tasks.as_slice(), target) {
-        ([task], Some(target)) => format!("{task} to {} accuracy", percent(target)),
-        ([], _) => "Pilots".to_owned(),
-        (tasks, _) => tasks.join(", "),
-    }
+/// Tasks and targets.
+pub(crate) fn title_of(collection: &Collection) -> String {
+    let mut titles: Vec<String> = collection
+        .groups
+        .iter()
+        .filter(|group| !group.schemes.is_empty())
+        .map(|group| format!("{} to {}", group.task(), group.target()))
+        .collect();
+    titles.sort_unstable();
+    titles.dedup();
+    if titles.is_empty() { "Pilots".to_owned() } else { titles.join(", ") }
 }
 
 fn run_count(collection: &Collection) -> usize {
@@ -83,61 +85,47 @@ fn run_count(collection: &Collection) -> usize {
 fn overview(collection: &Collection) -> Markup {
     let runs: usize = collection.groups.iter().map(|group| group.runs().count()).sum();
     let pilots: usize = collection.groups.iter().map(|group| group.pilots.len()).sum();
-    let first = collection.groups.iter().flat_map(Group::runs).next();
+    let runs_of = || collection.groups.iter().flat_map(|group| group.runs().chain(&group.pilots));
+    // A number that all share, or nothing.
+    let shared = |number: fn(&RunView) -> usize| {
+        let first = runs_of().next().map(number)?;
+        runs_of().all(|run| number(run) == first).then_some(first)
+    };
     html! {
         p .soft {
             (count(runs)) @if runs == 1 { " run" } @else { " runs" }
             @if pilots > 0 { " and " (count(pilots)) @if pilots == 1 { " pilot" } @else { " pilots" } }
-            @if let Some(run) = first {
-                ", " (count(run.header.devices)) " devices, a model of " (count(run.header.parameters)) " parameters"
+            @if let Some(devices) = shared(|run| run.header.devices) { ", " (count(devices)) " devices" }
+            @if let Some(parameters) = shared(|run| run.header.parameters) {
+                ", a model of " (count(parameters)) " parameters"
             }
             "."
         }
-        @if let [group] = collection.groups.as_slice() { (finding(group)) }
-    }
-}
-
-/// What a reader in a hurry wants to know.
-fn finding(group: &Group) -> Markup {
-    let best = best_hours(group.schemes.iter().map(|scheme| &scheme.standing));
-    let hours = |name: &str| {
-        let scheme = group.schemes.iter().find(|scheme| scheme.scheme == name)?;
-        Some((scheme.standing.hours?.mean, scheme.standing.is_lower_bound()))
-    };
-    let Some((best, first)) = best.zip(group.schemes.first()) else { return html! {} };
-    let others: Vec<String> = ["paper", "weighted", "uniform", "full"]
-        .into_iter()
-        .filter(|name| first.scheme != *name)
-        .filter_map(|name| {
-            let (hours, bound) = hours(name)?;
-            let least = if bound { "more than " } else { "" };
-            Some(format!("{name} takes {least}{} times as long", significant(hours / best, 3)))
-        })
-        .collect();
-    html! {
-        p .finding {
-            b { (first.scheme) } " is fastest: " (duration(3600.0 * best)) " of virtual time"
-            @if !others.is_empty() { "; " (others.join(", ")) }
-            "."
-        }
+        @if let [group] = collection.groups.as_slice() { (finding::finding(group)) }
     }
 }
 
 fn contents(collection: &Collection, sweep: Option<&Sweep>) -> Markup {
-    let links: &[(&str, &str)] = &[
-        ("table", "Time to target"),
-        ("curves", "Curves"),
-        ("plan", "The plan"),
-        ("participation", "Participation"),
-        ("times", "Round times"),
-        ("round", "One round"),
-        ("configuration", "Configuration"),
-    ];
+    let has_runs = collection.groups.first().is_some_and(|group| !group.schemes.is_empty());
+    let has_devices =
+        collection.groups.iter().flat_map(|group| &group.schemes).any(|scheme| scheme.devices.is_some());
+    let links: Vec<(&str, &str)> = [
+        (has_runs, "table", "Time to target"),
+        (has_runs, "curves", "Curves"),
+        (true, "plan", "The plan"),
+        (has_devices, "participation", "Participation"),
+        (has_runs, "times", "Round times"),
+        (has_runs, "round", "One round"),
+        (true, "configuration", "Configuration"),
+    ]
+    .into_iter()
+    .filter_map(|(there, id, text)| there.then_some((id, text)))
+    .collect();
     html! {
         nav aria-label="Contents" { ul {
-            @if let Some(sweep) = sweep { li { a href="#sweep" { "Over " (sweep.key) } } }
+            @if let Some(sweep) = sweep { li { a href="#sweep" { "Over " (sweep.title()) } } }
             @if collection.groups.len() == 1 {
-                @for (id, text) in links { li { a href={ "#" (id) "-0" } { (text) } } }
+                @for (id, text) in &links { li { a href={ "#" (id) "-0" } { (text) } } }
             } @else {
                 @for (number, group) in collection.groups.iter().enumerate() {
                     li { a href={ "#group-" (number) } { (group.title()) } }
@@ -162,9 +150,9 @@ fn problems(collection: &Collection) -> Markup {
 fn sweep_section(sweep: &Sweep) -> Markup {
     html! {
         section #sweep {
-            h2 { "Over " (sweep.key) }
+            h2 { "Over " (sweep.title()) }
             div .pair {
-                (parts::figure(&figures::sweep(sweep), ""))
+                @if let Some(figure) = figures::sweep(sweep) { (parts::figure(&figure, "")) }
                 (parts::table(&tables::sweep_table(sweep)))
             }
         }
@@ -178,7 +166,7 @@ fn group_section(group: &Group, number: usize, groups: usize) -> Markup {
         } @else {
             details .group id={ "group-" (number) } open[number == 0] {
                 summary { (group.title()) }
-                (finding(group))
+                (finding::finding(group))
                 (group::sections(group, number))
             }
         }

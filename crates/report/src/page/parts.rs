@@ -11,7 +11,7 @@ pub(super) fn figure(figure: &Figure, prefix: &str) -> Markup {
     html! {
         figure {
             h3 { (figure.title) }
-            div .drawing { (PreEscaped(figure.inline(prefix))) }
+            (PreEscaped(figure.inline(prefix)))
             figcaption { (figure.caption) }
         }
     }
@@ -31,7 +31,7 @@ pub(super) fn table(table: &Table) -> Markup {
                     } }
                     tbody {
                         @for row in &table.rows {
-                            tr { @for (cell, column) in row.iter().zip(&table.columns) { (cell_of(cell, *column)) } }
+                            tr { @for (cell, column) in row.iter().zip(&table.columns) { (cell_of(cell, column)) } }
                         }
                     }
                 }
@@ -41,11 +41,11 @@ pub(super) fn table(table: &Table) -> Markup {
     }
 }
 
-fn cell_of(cell: &Cell, column: Column) -> Markup {
+fn cell_of(cell: &Cell, column: &Column) -> Markup {
     let swatch = (column.key == "scheme").then(|| Look::of_scheme(&cell.text));
-    let wraps = matches!(column.key, "folder" | "value" | "end") && !column.numeric;
+    let wraps = matches!(column.key.as_str(), "folder" | "value" | "end") && !column.numeric;
     html! {
-        td .n[column.numeric] .wrap[wraps] data-value=[cell.value] {
+        td .n[column.numeric] .wrap[wraps] data-value=[&cell.value] {
             @if let Some(look) = swatch {
                 svg .swatch viewBox="0 0 28 10" aria-hidden="true" { path class=(look.line_class()) d="M1 6H27" {} }
             }

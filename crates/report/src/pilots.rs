@@ -1,0 +1,129 @@
+//! α and β: what runs were planned with, and what the pilots at hand say of them.
+
+use fedflip_plan::constants::{self, Pilot, PilotFit};
+use fedflip_plan::{Constants, Interval, Scheme};
+
+use crate::collection::Group;
+use crate::devices::Devices;
+use crate::numbers::significant;
+use crate::run_view::RunView;
+
+/// α and β of a group.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// By the runs' own scenarios; none without a run that needs them.
+    pub planned_with: Option<Constants>,
+    /// By the pilots at hand, with intervals.
+    pub fit: Option<PilotFit>,
+    /// Why the pilots at hand do not give them.
+    pub problem: Option<String>,
+    pilots: usize,
+}
+
+impl Measured {
+    /// Of a group.
+    pub fn of(group: &Group) -> Self {
+        let planned = group.runs().filter(|run| needs_pilots(&run.header.scheme));
+        let planned_with = planned.filter_map(given).next();
+        let (mut fit, mut problem) = (None, None);
+        if let Some(first) = group.pilots.first() {
+            // The pilots of a comparison ran on the fleet of its runs.
+            let of_runs = group.schemes.iter().find_map(|scheme| scheme.devices.clone());
+            let devices = of_runs.map_or_else(|| Devices::read(&first.folder), Ok);
+            match devices
+                .map_err(|error| error.to_string())
+                .and_then(|devices| fitted(&devices, &group.pilots))
+            {
+                Ok(found) => fit = Some(found),
+                Err(error) => problem = Some(error),
+            }
+        }
+        Self { planned_with, fit, problem, pilots: group.pilots.len() }
+    }
+
+    /// What there is: what runs were planned with, or else what pilots say.
+    pub fn constants(&self) -> Option<Constants> {
+        self.planned_with.or(self.fit.map(|fit| fit.constants))
+    }
+
+    /// In words.
+    pub fn sentences(&self) -> String {
+        let pilots = self.pilots;
+        let mut text = match (self.planned_with, self.fit) {
+            (Some(planned), Some(fit)) if near(planned, fit.constants) => {
+                format!("{}, fitted to {pilots} pilots.", with_intervals(&fit))
+            }
+            (Some(planned), Some(fit)) => format!(
+                "Planned with {}. The {pilots} pilots at hand give {}.",
+                plain(planned),
+                with_intervals(&fit)
+            ),
+            (Some(planned), None) => format!("{}, as the scenario gives them.", plain(planned)),
+            (None, Some(fit)) => format!("{}, fitted to {pilots} pilots.", with_intervals(&fit)),
+            (None, None) => "α and β are not known here.".to_owned(),
+        };
+        if let Some(problem) = &self.problem {
+            text += &format!(" The {pilots} pilots at hand do not give them: {problem}.");
+        }
+        text
+    }
+}
+
+fn given(run: &RunView) -> Option<Constants> {
+    let (alpha, beta) = (run.config.number("plan.alpha")?, run.config.number("plan.beta")?);
+    Constants::new(alpha, beta).ok()
+}
+
+fn near(a: Constants, b: Constants) -> bool {
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+    close(a.alpha(), b.alpha()) && close(a.beta(), b.beta())
+}
+
+fn plain(constants: Constants) -> String {
+    format!("α = {}, β = {}", significant(constants.alpha(), 4), significant(constants.beta(), 4))
+}
+
+fn with_intervals(fit: &PilotFit) -> String {
+    let interval = |ends: Option<Interval>| {
+        ends.map_or(String::new(), |ends| {
+            let end = |value: f64| match value {
+                value if value.is_finite() => significant(value, 3),
+                value if value < 0.0 => "−∞".to_owned(),
+                _ => "∞".to_owned(),
+            };
+            format!(" (95 %: {} to {})", end(ends.low), end(ends.high))
+        })
+    };
+    format!(
+        "α = {}{}, β = {}{}",
+        significant(fit.constants.alpha(), 4),
+        interval(fit.alpha_interval),
+        significant(fit.constants.beta(), 4),
+        interval(fit.beta_interval),
+    )
+}
+
+fn fitted(devices: &Devices, pilots: &[RunView]) -> Result<PilotFit, String> {
+    let mut points = Vec::new();
+    for pilot in pilots {
+        let scheme: Scheme =
+            pilot.header.scheme.parse().map_err(|_| format!("unknown {}", pilot.header.scheme))?;
+        let rounds = pilot.summary.rounds as f64;
+        points.push(Pilot { rounds, reached: pilot.summary.reached(), scheme });
+    }
+    constants::from_pilots(&devices.fleet, &points).map_err(|error| error.to_string())
+}
+
+/// Virtual hours of a pair of pilots, averaged over their seeds: what Algorithm 2 takes before it starts.
+pub fn pilot_hours(group: &Group) -> Option<f64> {
+    let mut seeds: Vec<u64> = group.pilots.iter().map(|pilot| pilot.header.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let hours: f64 = group.pilots.iter().map(|pilot| pilot.summary.hours).sum();
+    (!seeds.is_empty()).then(|| hours / seeds.len() as f64)
+}
+
+/// Whether a scheme's q needs α and β, and so the pilots.
+pub fn needs_pilots(scheme: &str) -> bool {
+    scheme.parse::<Scheme>().is_ok_and(|scheme| !scheme.is_baseline())
+}
