@@ -75,7 +75,7 @@ const outside = (page) =>
 
 describe("a comparison", () => {
   open("draws curves, points, bars and a round", () => one, async (page) => {
-    assert.match(await page.title(), /synthetic to 50 % accuracy/);
+    assert.match(await page.title(), /synthetic to 50 %/);
     for (const [part, shape, least] of [
       ["#curves-0", "path.line", 6],
       ["#curves-0", "path.band", 6],

@@ -38,6 +38,9 @@ impl Stage {
     }
 }
 
+/// On a narrower terminal a bar would take the room of the words.
+const BAR_COLUMNS: u16 = 70;
+
 /// A line of a terminal that is written over, cut at its edge, and gone at the end; nowhere else it is seen.
 pub(crate) struct Line(ProgressBar);
 
@@ -52,9 +55,14 @@ impl Line {
         Self(bar)
     }
 
-    /// With a bar of so many steps: `{bar}` in the template.
-    pub(crate) fn of(template: &str, steps: u64) -> Self {
-        let line = Self::new(template);
+    /// With a bar of so many steps in front, where there is room for both.
+    pub(crate) fn with_bar(steps: u64) -> Self {
+        let columns = console::Term::stderr().size_checked().map_or(0, |(_, columns)| columns);
+        let line = Self::new(if columns >= BAR_COLUMNS {
+            "{spinner} {bar:10} {wide_msg}"
+        } else {
+            "{spinner} {wide_msg}"
+        });
         line.0.set_length(steps);
         line
     }

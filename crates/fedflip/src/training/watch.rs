@@ -87,7 +87,7 @@ impl<'a> Watch<'a> {
             keep,
             followers,
             stage: Stage::now(),
-            bar: Line::of("{spinner} {bar:10} {wide_msg}", BAR_STEPS),
+            bar: Line::with_bar(BAR_STEPS),
             title: title.to_owned(),
             evaluated: state.evaluated,
             eta: Eta::default(),
