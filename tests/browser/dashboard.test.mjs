@@ -198,6 +198,10 @@ test("a comparison leaves a curve for every run, and each scheme can be hidden",
   );
   const { page, problems, close } = await watchedPage(browser, run.url);
   await until(page, () => document.getElementById("accuracy").dataset.runs === "4");
+  await page.getByText("all 4 runs are over").waitFor();
+  const rows = await page.locator("#schemes tbody tr").allTextContents();
+  assert.equal(rows.length, 2);
+  assert.ok(rows.every((row) => row.includes("2 of 2")) && rows.some((row) => row.includes("1.00×")), rows.join());
   const weighted = page.getByRole("button", { name: "weighted 2 runs" });
   await weighted.waitFor();
   assert.ok((await inked(page, "accuracy", "--c4")) > 30, "weighted is drawn");

@@ -3,6 +3,7 @@
 import { Chart, KINDS } from "./charts.js";
 import { fleetChanged, startFleet } from "./fleet.js";
 import { duration } from "./format.js";
+import { showSchemes } from "./schemes.js";
 import { lostStatus, showStatus, tick } from "./status.js";
 import { follow } from "./stream.js";
 import { showTimeline } from "./timeline.js";
@@ -51,6 +52,7 @@ function take(update) {
   }
   for (const line of update.log) write(line);
   showStatus(status);
+  showSchemes(status.schemes);
   showTimeline(update.timeline);
   fleetChanged();
   draw();

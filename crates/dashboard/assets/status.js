@@ -22,7 +22,7 @@ export function showStatus(status) {
   cameAt = performance.now();
   title.textContent = status.title ?? "waiting for a run";
   state.dataset.state = status.state;
-  state.textContent = status.ended ?? status.state;
+  state.textContent = status.is_done && status.runs > 1 ? `all ${status.runs} runs are over` : (status.ended ?? status.state);
   document.title = status.title ? `${percent(status.accuracy)} ${status.title} – fedflip` : "fedflip";
   if (!status.title) return;
   list(figures, figuresOf(status));

@@ -7,6 +7,7 @@
 //! # Layout
 //!
 //! - [`live`]: the view: the run that goes on, and the curves of those before it.
+//! - [`standings`]: how the schemes of a comparison did so far.
 //! - [`series`]: curves of bounded size.
 //! - [`tally`]: what each device did so far, and who did what in the latest round.
 //! - [`log`]: the last things that happened, in words.
@@ -25,6 +26,7 @@ pub mod live;
 pub mod log;
 pub mod series;
 pub mod server;
+pub mod standings;
 pub mod tally;
 #[cfg(test)]
 mod testing;

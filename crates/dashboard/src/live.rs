@@ -10,6 +10,7 @@ use fedflip_record::{End, EndReason, Header, Round};
 
 use crate::log::Log;
 use crate::series::{Point, Series};
+use crate::standings::Standings;
 use crate::tally::{self, Latest, Tally};
 
 /// The most runs of a comparison whose curves are kept; the oldest make room.
@@ -108,6 +109,9 @@ pub struct Live {
     pub(crate) earlier: VecDeque<Arc<Earlier>>,
     pub(crate) log: Log,
     pub(crate) runs: u64,
+    pub(crate) standings: Standings,
+    /// Whether nothing more will come.
+    pub(crate) is_done: bool,
     /// Grows with every change.
     pub(crate) version: u64,
 }
@@ -152,10 +156,21 @@ impl Live {
         if let Some(End { loss: Some(loss), accuracy: Some(accuracy), .. }) = end {
             current.evaluated(*accuracy, *loss);
         }
+        if let Some(end) = end {
+            self.standings.note(&current.label, end.reason, end.secs, end.rounds);
+        }
         let how = current.phase.words();
         let detail = current.detail.as_ref().map_or(String::new(), |detail| format!(": {detail}"));
         let text = format!("{}: {how} after round {}{detail}", current.title, current.round);
         self.log.write(current.secs, text);
+    }
+
+    /// All runs are over: nothing more will come.
+    pub fn finish(&mut self) {
+        self.version += 1;
+        self.is_done = true;
+        let secs = self.current.as_ref().map_or(0.0, |current| current.secs);
+        self.log.write(secs, "all work is done".to_owned());
     }
 
     /// Grows with every change.

@@ -8,6 +8,7 @@ use serde::ser::{SerializeSeq, Serializer};
 use crate::live::{Current, Earlier, Live, Phase};
 use crate::log::Line;
 use crate::series::{Point, Seen, Series, flat};
+use crate::standings::Row;
 use crate::tally::Timeline;
 
 /// How much a reader has.
@@ -46,6 +47,10 @@ struct Status {
     ended: Option<String>,
     /// Runs so far.
     runs: u64,
+    /// How the schemes did so far.
+    schemes: Vec<Row>,
+    /// Whether nothing more will come.
+    is_done: bool,
     #[serde(flatten)]
     run: Option<RunStatus>,
 }
@@ -154,7 +159,14 @@ impl Live {
 
     fn status(&self) -> Status {
         let Some(current) = &self.current else {
-            return Status { state: "waiting", ended: None, runs: self.runs, run: None };
+            return Status {
+                state: "waiting",
+                ended: None,
+                runs: self.runs,
+                schemes: Vec::new(),
+                is_done: self.is_done,
+                run: None,
+            };
         };
         let state = match current.phase {
             Phase::Running => "running",
@@ -165,7 +177,14 @@ impl Live {
             Some(detail) => format!("{}: {detail}", current.phase.words()),
             None => current.phase.words().to_owned(),
         });
-        Status { state, ended, runs: self.runs, run: Some(current.status()) }
+        Status {
+            state,
+            ended,
+            runs: self.runs,
+            schemes: self.standings.rows().to_vec(),
+            is_done: self.is_done,
+            run: Some(current.status()),
+        }
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) const ASSETS: &[Asset] = &[
     asset!("/charts.js", SCRIPT, "charts.js"),
     asset!("/format.js", SCRIPT, "format.js"),
     asset!("/fleet.js", SCRIPT, "fleet.js"),
+    asset!("/schemes.js", SCRIPT, "schemes.js"),
     asset!("/status.js", SCRIPT, "status.js"),
     asset!("/stream.js", SCRIPT, "stream.js"),
     asset!("/timeline.js", SCRIPT, "timeline.js"),

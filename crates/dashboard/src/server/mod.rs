@@ -128,6 +128,11 @@ impl Dashboard {
     pub fn end(&self, end: Option<&End>, real_secs: f64) {
         locked(&self.live).end(end, real_secs);
     }
+
+    /// All runs are over.
+    pub fn finish(&self) {
+        locked(&self.live).finish();
+    }
 }
 
 impl Drop for Dashboard {

@@ -59,4 +59,8 @@ impl Follower for Watched {
         self.dashboard.end(end, self.real_secs());
         Ok(())
     }
+
+    fn all_done(&mut self) {
+        self.dashboard.finish();
+    }
 }

@@ -37,6 +37,9 @@ pub(crate) trait Follower {
         Ok(())
     }
 
+    /// All runs are over: nothing more will come.
+    fn all_done(&mut self) {}
+
     /// The run is over; none if it was interrupted and can go on.
     fn end(&mut self, end: Option<&End>) -> Result<(), RecordError>;
 }
@@ -58,7 +61,8 @@ impl Followers {
     }
 
     /// With --keep-dashboard: hands out what was found, and lets people look until Ctrl-C.
-    pub(crate) fn linger(self, args: &TrainingArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    pub(crate) fn linger(mut self, args: &TrainingArgs, output: &mut dyn Write) -> Result<(), CliError> {
+        self.0.iter_mut().for_each(|follower| follower.all_done());
         if args.keep_dashboard && !watch::interrupted() {
             output.flush()?;
             // If nobody listens, it stays all the same.

@@ -1,0 +1,80 @@
+//! How the schemes of a comparison did so far: a row a label, whatever number of runs.
+
+use fedflip_record::EndReason;
+use serde::Serialize;
+
+/// The most rows; a comparison has a dozen at most.
+const ROWS_MAX: usize = 64;
+
+/// The runs of one label that have ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What runs are compared by.
+    pub label: String,
+    /// Runs that have ended.
+    pub runs: u64,
+    /// Those that reached their target.
+    pub reached: u64,
+    /// Those whose model left the numbers: their time says nothing.
+    pub diverged: u64,
+    /// Virtual time, on average.
+    pub mean_secs: f64,
+    /// Rounds, on average.
+    pub mean_rounds: f64,
+}
+
+/// All labels, in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub struct Standings(Vec<Row>);
+
+impl Standings {
+    /// A run has ended.
+    pub(crate) fn note(&mut self, label: &str, reason: EndReason, secs: f64, rounds: u64) {
+        let place = self.0.iter().position(|row| row.label == label).or_else(|| {
+            let row = Row {
+                label: label.to_owned(),
+                runs: 0,
+                reached: 0,
+                diverged: 0,
+                mean_secs: 0.0,
+                mean_rounds: 0.0,
+            };
+            (self.0.len() < ROWS_MAX).then(|| self.0.push(row)).map(|()| self.0.len() - 1)
+        });
+        let Some(row) = place.and_then(|place| self.0.get_mut(place)) else { return };
+        row.runs += 1;
+        row.reached += u64::from(matches!(reason, EndReason::TargetAccuracy | EndReason::TargetLoss));
+        row.diverged += u64::from(reason == EndReason::Diverged);
+        row.mean_secs += (secs - row.mean_secs) / row.runs as f64;
+        row.mean_rounds += (rounds as f64 - row.mean_rounds) / row.runs as f64;
+    }
+
+    /// From the first label to the last.
+    pub fn rows(&self) -> &[Row] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_a_label_are_one_row() {
+        let mut standings = Standings::default();
+        standings.note("exact", EndReason::TargetAccuracy, 1.0, 10);
+        standings.note("full", EndReason::VirtualTimeMax, 9.0, 5);
+        standings.note("exact", EndReason::Diverged, 3.0, 20);
+        let [exact, full] = standings.rows() else { panic!("{standings:?}") };
+        assert_eq!((exact.runs, exact.reached, exact.diverged), (2, 1, 1));
+        assert_eq!((exact.mean_secs, exact.mean_rounds), (2.0, 15.0));
+        assert_eq!((full.runs, full.reached), (1, 0));
+    }
+
+    #[test]
+    fn labels_without_end_are_left_out() {
+        let mut standings = Standings::default();
+        (0..1000).for_each(|number| standings.note(&number.to_string(), EndReason::RoundsMax, 1.0, 1));
+        assert_eq!(standings.rows().len(), ROWS_MAX);
+    }
+}
