@@ -9,6 +9,7 @@ use fedflip_fleet::{FleetError, OutOfRange};
 use fedflip_learn::LearnError;
 use fedflip_learn::data::DataError;
 use fedflip_learn::task::TaskError;
+use fedflip_net::NetError;
 use fedflip_plan::{PlanError, Scheme};
 
 use fedflip_record::RecordError;
@@ -54,6 +55,8 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Record(#[from] RecordError),
     #[error(transparent)]
+    Net(#[from] NetError),
+    #[error(transparent)]
     Report(#[from] ReportError),
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -90,6 +93,7 @@ impl CliError {
             Self::Data(error) => Some(error.hint()),
             Self::Learn(error) => Some(error.hint()),
             Self::Record(error) => Some(error.hint()),
+            Self::Net(error) => Some(error.hint()),
             Self::Report(error) => Some(error.hint()),
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
@@ -113,6 +117,7 @@ impl CliError {
             Self::Output(_)
             | Self::Dashboard(DashboardError::Start(_))
             | Self::Record(RecordError::Io { .. })
+            | Self::Net(NetError::Io { .. } | NetError::Certificate(_))
             | Self::Report(ReportError::Io { .. } | ReportError::Draw { .. })
             | Self::Engine(EngineError::Record(RecordError::Io { .. }) | EngineError::World { .. }) => {
                 ExitStatus::Failed

@@ -1,5 +1,6 @@
 //! What may be typed.
 
+mod certs;
 mod report;
 mod training;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use certs::{CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs};
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use training::{
     CompareArgs, ComparisonArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, SweepArgs,
@@ -59,6 +61,9 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Write a run's records as a table, or its curves for TensorBoard
     Export(ExportArgs),
+    /// Make a certificate authority, and identities for devices
+    #[command(subcommand)]
+    Certs(CertsCommand),
     /// Measure how fast this machine trains
     Bench(BenchArgs),
 }

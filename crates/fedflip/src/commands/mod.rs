@@ -5,6 +5,7 @@ mod bench;
 mod bench_engine;
 mod bound;
 mod cells;
+mod certs;
 mod compare;
 mod data;
 mod explain;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Scenario(ScenarioCommand::Check(args)) => scenario::check(&args, output),
         Command::Report(args) => report::run(&args, output),
         Command::Export(args) => export::run(&args, output),
+        Command::Certs(command) => certs::run(&command, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Bound(args) => bound::run(&BoundSettings::resolve(&args)?, output),
     }?;

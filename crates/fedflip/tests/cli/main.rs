@@ -3,6 +3,7 @@
 //! # Layout
 //!
 //! - `dashboard`: runs as they go, in a browser.
+//! - `certs`: identities of devices.
 //! - `data`: data sets, without any network.
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
@@ -15,6 +16,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod certs;
 mod dashboard;
 mod data;
 mod json;

@@ -1,0 +1,84 @@
+//! `fedflip certs`: a certificate authority, and identities for devices.
+
+use std::io::Write;
+use std::time::SystemTime;
+
+use fedflip_net::identity::mint::Validity;
+use fedflip_net::identity::{DeviceName, Issued, Store};
+
+use super::print_json;
+use crate::args::{CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs};
+use crate::error::CliError;
+use crate::render::Table;
+
+pub(super) fn run(command: &CertsCommand, output: &mut dyn Write) -> Result<(), CliError> {
+    match command {
+        CertsCommand::Init(args) => init(args, output),
+        CertsCommand::Device(args) => device(args, output),
+        CertsCommand::Revoke(args) => revoke(args, output),
+        CertsCommand::List(args) => list(args, output),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "certificates hold from now on")]
+fn now_unix_secs() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn init(args: &CertsInitArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let dir = &args.authority.dir;
+    Store::create(dir, &args.host, Validity { now_unix_secs: now_unix_secs(), days: args.days })?;
+    writeln!(
+        output,
+        "{}: an authority, and the identity of a server at {}",
+        dir.display(),
+        args.host.join(", ")
+    )?;
+    Ok(())
+}
+
+fn device(args: &CertsDeviceArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    // All of them before the first is issued.
+    let names = args.names.iter().map(|name| name.parse()).collect::<Result<Vec<DeviceName>, _>>()?;
+    let mut store = Store::open(&args.authority.dir)?;
+    for name in &names {
+        let folder = store.device(name, Validity { now_unix_secs: now_unix_secs(), days: args.days })?;
+        writeln!(output, "{}", folder.display())?;
+    }
+    Ok(())
+}
+
+fn revoke(args: &CertsRevokeArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let mut store = Store::open(&args.authority.dir)?;
+    store.revoke(&args.name, now_unix_secs())?;
+    writeln!(output, "{} is revoked", args.name)?;
+    Ok(())
+}
+
+fn list(args: &CertsListArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let store = Store::open(&args.authority.dir)?;
+    if args.json {
+        return print_json(output, &store.issued());
+    }
+    let now = now_unix_secs();
+    let mut table = Table::new(&["device", "serial", "state"]);
+    for issued in store.issued() {
+        table.row(vec![
+            issued.name.clone(),
+            issued.serial[..8.min(issued.serial.len())].to_owned(),
+            state(issued, now),
+        ]);
+    }
+    table.write(output)?;
+    Ok(())
+}
+
+fn state(issued: &Issued, now_unix_secs: i64) -> String {
+    let days = (issued.not_after_unix_secs - now_unix_secs).div_euclid(86_400);
+    match issued.revoked_unix_secs {
+        Some(_) => "revoked".to_owned(),
+        None if days < 0 => "expired".to_owned(),
+        None => format!("good for {days} days"),
+    }
+}

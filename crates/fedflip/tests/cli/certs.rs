@@ -1,0 +1,47 @@
+//! Identities, as whoever runs a server makes them.
+
+use std::fs;
+
+use super::Desk;
+
+#[test]
+fn an_authority_issues_lists_and_revokes() {
+    let desk = Desk::new();
+    assert!(desk.stdout("certs init").starts_with("certs: an authority"));
+    let folders = desk.stdout("certs device phone-01 laptop_2 --days 30");
+    assert_eq!(folders, "certs/devices/phone-01\ncerts/devices/laptop_2\n");
+    for name in ["cert.pem", "key.pem", "coin.key", "ca.pem"] {
+        assert!(desk.folder.path().join("certs/devices/phone-01").join(name).is_file(), "{name}");
+    }
+    desk.stdout("certs revoke phone-01");
+    let listed = desk.stdout("certs list");
+    assert!(listed.contains("revoked") && listed.contains("good for 30 days"), "{listed}");
+    let json = desk.json("certs list");
+    assert!(json[0]["revoked_unix_secs"].is_i64() && json[1]["revoked_unix_secs"].is_null(), "{json}");
+    assert_ne!(json[0]["coin"], json[1]["coin"]);
+}
+
+#[test]
+fn what_cannot_be_issued_is_said() {
+    let desk = Desk::new();
+    for (line, code, expected) in [
+        ("certs device a", 2, "hint: make one with fedflip certs init"),
+        ("certs init --host a_b", 2, "no name or address of a server"),
+        ("certs init", 0, ""),
+        ("certs init", 2, "is there already"),
+        ("certs device ../x", 2, "is no name for a device"),
+        ("certs device ok ../x", 2, "is no name for a device"),
+        ("certs device ok", 0, ""),
+        ("certs device ok", 2, "is there already"),
+        ("certs revoke ok2", 2, "did you mean ok?"),
+        ("certs device a --days 0", 2, "0 is not in 1..=3650"),
+    ] {
+        let output = desk.run(line);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{line}: {said}");
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+    fs::write(desk.folder.path().join("certs/issued.json"), "[{]").unwrap();
+    let damaged = desk.run("certs list");
+    assert!(String::from_utf8_lossy(&damaged.stderr).contains("certs/issued.json"));
+}

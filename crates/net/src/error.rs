@@ -1,0 +1,102 @@
+//! All that can be wrong with identities, each with a hint.
+
+use std::path::Path;
+
+/// Why there is no identity, or none that can be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetError {
+    /// The system said no.
+    #[error("{path}: {action}: {source}")]
+    Io {
+        /// Which file.
+        path: String,
+        /// What was tried, such as `cannot be written`.
+        action: &'static str,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// There is something already.
+    #[error("{path}: is there already")]
+    Exists {
+        /// Which file or folder.
+        path: String,
+    },
+    /// No authority.
+    #[error("{folder}: holds no certificate authority")]
+    NoAuthority {
+        /// Which folder.
+        folder: String,
+    },
+    /// Something has changed what only we write.
+    #[error("{path}: {problem}")]
+    Damaged {
+        /// Which file.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A name that a file, a certificate and a log can all hold.
+    #[error("{name:?} is no name for a device")]
+    BadName {
+        /// As given.
+        name: String,
+    },
+    /// A name that a server cannot have.
+    #[error("{host:?} is no name or address of a server")]
+    BadHost {
+        /// As given.
+        host: String,
+    },
+    /// Nobody of that name.
+    #[error("{name}: no identity of this name was issued here")]
+    Unknown {
+        /// As given.
+        name: String,
+        /// The nearest that was.
+        nearest: Option<String>,
+    },
+    /// Another process is at it.
+    #[error("{folder}: another fedflip is changing it")]
+    Locked {
+        /// Which folder.
+        folder: String,
+    },
+    /// The library cannot make it.
+    #[error("the certificate cannot be made: {0}")]
+    Certificate(#[from] rcgen::Error),
+}
+
+impl NetError {
+    /// For `map_err`, with the file and what was tried.
+    pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.display().to_string();
+        move |source| Self::Io { path, action, source }
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Io { .. } => "see that the place is there and can be read and written".to_owned(),
+            Self::Exists { .. } => {
+                "name another one; to replace a device's identity, revoke it and issue one under a new name"
+                    .to_owned()
+            }
+            Self::NoAuthority { .. } => {
+                "make one with fedflip certs init, or name its folder with --dir".to_owned()
+            }
+            Self::Damaged { .. } => "restore the folder from a copy".to_owned(),
+            Self::BadName { .. } => {
+                "use up to 63 letters, digits, dots, dashes and underscores, beginning with a letter or digit"
+                    .to_owned()
+            }
+            Self::BadHost { .. } => {
+                "name hosts as devices reach the server: fl.example.org or 192.168.1.10".to_owned()
+            }
+            Self::Unknown { nearest: Some(nearest), .. } => format!("did you mean {nearest}?"),
+            Self::Unknown { .. } => "fedflip certs list shows all".to_owned(),
+            Self::Locked { .. } => "wait for it to end".to_owned(),
+            Self::Certificate(_) => "this should not happen: please tell us how it did".to_owned(),
+        }
+    }
+}

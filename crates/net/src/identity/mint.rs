@@ -1,0 +1,184 @@
+//! Making certificates: of the authority, of a server, of a device; and the list of those revoked.
+
+use std::net::IpAddr;
+
+use rand_core::RngCore;
+use rcgen::string::Ia5String;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, RevocationReason,
+    RevokedCertParams, SanType, SerialNumber,
+};
+use time::{Duration, OffsetDateTime};
+
+use super::name::DeviceName;
+use crate::coin::CoinPublic;
+use crate::error::NetError;
+
+/// Of a serial number, in bytes: enough that no two are ever the same.
+pub const SERIAL_BYTES: usize = 16;
+/// How long an authority lasts.
+const AUTHORITY_DAYS: i64 = 3650;
+/// Clocks of devices may be behind.
+const GRACE: Duration = Duration::hours(1);
+
+/// A certificate and its key, as PEM.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// For everybody.
+    pub certificate_pem: String,
+    /// For its owner alone.
+    pub key_pem: String,
+}
+
+/// From when, and for how many days.
+#[derive(Clone, Copy, Debug)]
+pub struct Validity {
+    /// Now, in seconds since 1970.
+    pub now_unix_secs: i64,
+    /// From now.
+    pub days: u32,
+}
+
+impl Validity {
+    fn apply(self, params: &mut CertificateParams) -> Result<(), NetError> {
+        let now = moment(self.now_unix_secs)?;
+        params.not_before = now - GRACE;
+        params.not_after = now + Duration::days(i64::from(self.days));
+        Ok(())
+    }
+}
+
+fn moment(unix_secs: i64) -> Result<OffsetDateTime, NetError> {
+    OffsetDateTime::from_unix_timestamp(unix_secs).map_err(|error| NetError::Damaged {
+        path: "the clock".to_owned(),
+        problem: format!("says {unix_secs} s since 1970: {error}"),
+    })
+}
+
+/// A new authority.
+pub fn authority(now_unix_secs: i64) -> Result<Identity, NetError> {
+    let mut params = named("fedflip authority");
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    Validity { now_unix_secs, days: AUTHORITY_DAYS as u32 }.apply(&mut params)?;
+    let key = KeyPair::generate()?;
+    let certificate_pem = params.self_signed(&key)?.pem();
+    Ok(Identity { certificate_pem, key_pem: key.serialize_pem() })
+}
+
+/// What signs for an authority.
+pub struct Signer(Issuer<'static, KeyPair>);
+
+impl Signer {
+    /// Of an authority's certificate and key.
+    pub fn new(authority: &Identity) -> Result<Self, NetError> {
+        let key = KeyPair::from_pem(&authority.key_pem)?;
+        Ok(Self(Issuer::from_ca_cert_pem(&authority.certificate_pem, key)?))
+    }
+
+    /// For a server that devices reach by these names and addresses.
+    pub fn server(&self, hosts: &[String], validity: Validity) -> Result<Identity, NetError> {
+        let mut params = named("fedflip server");
+        for host in hosts {
+            params.subject_alt_names.push(match host.parse::<IpAddr>() {
+                Ok(address) => SanType::IpAddress(address),
+                Err(_) if is_host(host) => SanType::DnsName(Ia5String::try_from(host.as_str())?),
+                Err(_) => return Err(NetError::BadHost { host: host.clone() }),
+            });
+        }
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.issue(params, serial(), validity)
+    }
+
+    /// For a device: the certificate says who it is and which coin it flips.
+    pub fn device(
+        &self,
+        name: &DeviceName,
+        coin: &CoinPublic,
+        serial: [u8; SERIAL_BYTES],
+        validity: Validity,
+    ) -> Result<Identity, NetError> {
+        let mut params = named(name.as_str());
+        let uri = format!("fedflip:device/{name}/coin/{}", hex(&coin.to_bytes()));
+        params.subject_alt_names = vec![SanType::URI(Ia5String::try_from(uri)?)];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.issue(params, serial, validity)
+    }
+
+    fn issue(
+        &self,
+        mut params: CertificateParams,
+        serial: [u8; SERIAL_BYTES],
+        validity: Validity,
+    ) -> Result<Identity, NetError> {
+        params.serial_number = Some(SerialNumber::from_slice(&serial));
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.use_authority_key_identifier_extension = true;
+        validity.apply(&mut params)?;
+        let key = KeyPair::generate()?;
+        let certificate_pem = params.signed_by(&key, &self.0)?.pem();
+        Ok(Identity { certificate_pem, key_pem: key.serialize_pem() })
+    }
+
+    /// The list of revoked certificates, by serial number and when that was, as PEM.
+    pub fn revocations(
+        &self,
+        revoked: &[([u8; SERIAL_BYTES], i64)],
+        number: u64,
+        now_unix_secs: i64,
+    ) -> Result<String, NetError> {
+        let entry = |&(serial, unix_secs): &([u8; SERIAL_BYTES], i64)| {
+            Ok(RevokedCertParams {
+                serial_number: SerialNumber::from_slice(&serial),
+                revocation_time: moment(unix_secs)?,
+                reason_code: Some(RevocationReason::Unspecified),
+                invalidity_date: None,
+            })
+        };
+        let now = moment(now_unix_secs)?;
+        let list = CertificateRevocationListParams {
+            this_update: now,
+            // It is replaced at every revocation, not by the calendar.
+            next_update: now + Duration::days(AUTHORITY_DAYS),
+            crl_number: SerialNumber::from(number),
+            issuing_distribution_point: None,
+            revoked_certs: revoked.iter().map(entry).collect::<Result<_, NetError>>()?,
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        Ok(list.signed_by(&self.0)?.pem()?)
+    }
+}
+
+/// A new serial number.
+pub fn serial() -> [u8; SERIAL_BYTES] {
+    let mut serial = [0; SERIAL_BYTES];
+    rand_core::OsRng.fill_bytes(&mut serial);
+    // Serial numbers are positive.
+    serial[0] &= 0x7f;
+    serial[0] |= 0x40;
+    serial
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn named(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+/// A host's name as the internet has them.
+fn is_host(text: &str) -> bool {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(label)
+}

@@ -1,0 +1,239 @@
+//! The authority's folder: what was issued, and what was revoked.
+//!
+//! | file | |
+//! |---|---|
+//! | `ca.pem`, `ca.key` | the authority; whoever has the key can make devices |
+//! | `revoked.pem` | the list of revoked certificates, for servers |
+//! | `issued.json` | every identity ever issued, by name |
+//! | `server/` | `cert.pem`, `key.pem`, `ca.pem` |
+//! | `devices/NAME/` | `cert.pem`, `key.pem`, `coin.key`, `ca.pem`: to be carried to the device |
+//! | `.lock` | held by the process that changes it |
+//!
+//! An identity's folder is there whole or not at all, and is noted before it is there: one that nobody noted
+//! could not be revoked.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fedflip_record::atomic;
+use serde::{Deserialize, Serialize};
+
+use super::mint::{self, Identity, SERIAL_BYTES, Signer, Validity, hex};
+use super::name::DeviceName;
+use crate::coin::CoinKey;
+use crate::error::NetError;
+
+const CERTIFICATE: &str = "cert.pem";
+const KEY: &str = "key.pem";
+const COIN: &str = "coin.key";
+const AUTHORITY: &str = "ca.pem";
+const AUTHORITY_KEY: &str = "ca.key";
+const REVOKED: &str = "revoked.pem";
+const ISSUED: &str = "issued.json";
+
+/// A device's identity, as it was issued.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issued {
+    /// Whose.
+    pub name: String,
+    /// Of the certificate, in hexadecimal digits.
+    pub serial: String,
+    /// The public half of its coin, in hexadecimal digits.
+    pub coin: String,
+    /// In seconds since 1970.
+    pub not_after_unix_secs: i64,
+    /// In seconds since 1970.
+    pub revoked_unix_secs: Option<i64>,
+}
+
+/// An authority's folder, and nobody else changes it meanwhile.
+pub struct Store {
+    folder: PathBuf,
+    signer: Signer,
+    issued: Vec<Issued>,
+    _lock: File,
+}
+
+impl Store {
+    /// Makes an authority and the identity of its server.
+    pub fn create(folder: &Path, hosts: &[String], validity: Validity) -> Result<Self, NetError> {
+        if folder.join(AUTHORITY_KEY).exists() {
+            return Err(NetError::Exists { path: folder.join(AUTHORITY_KEY).display().to_string() });
+        }
+        let authority = mint::authority(validity.now_unix_secs)?;
+        let signer = Signer::new(&authority)?;
+        // Before anything is written: a wrong name leaves nothing behind.
+        let server = signer.server(hosts, validity)?;
+        make_folder(folder)?;
+        let lock = locked(folder)?;
+        let store = Self { folder: folder.to_owned(), signer, issued: Vec::new(), _lock: lock };
+        store.hand_out("server", &server, &authority.certificate_pem, None)?;
+        store.write_revocations(validity.now_unix_secs)?;
+        store.note()?;
+        write(&folder.join(AUTHORITY), authority.certificate_pem.as_bytes(), Readers::All)?;
+        // Last: with it the authority is there.
+        write(&folder.join(AUTHORITY_KEY), authority.key_pem.as_bytes(), Readers::Owner)?;
+        Ok(store)
+    }
+
+    /// Opens one that is there.
+    pub fn open(folder: &Path) -> Result<Self, NetError> {
+        if !folder.join(AUTHORITY_KEY).is_file() {
+            return Err(NetError::NoAuthority { folder: folder.display().to_string() });
+        }
+        let lock = locked(folder)?;
+        let read = |name: &str| {
+            let path = folder.join(name);
+            fs::read_to_string(&path).map_err(NetError::io(&path, "cannot be read"))
+        };
+        let authority = Identity { certificate_pem: read(AUTHORITY)?, key_pem: read(AUTHORITY_KEY)? };
+        let issued = serde_json::from_str(&read(ISSUED)?).map_err(|error| NetError::Damaged {
+            path: folder.join(ISSUED).display().to_string(),
+            problem: error.to_string(),
+        })?;
+        Ok(Self { folder: folder.to_owned(), signer: Signer::new(&authority)?, issued, _lock: lock })
+    }
+
+    /// All identities, in the order in which they were issued.
+    pub fn issued(&self) -> &[Issued] {
+        &self.issued
+    }
+
+    /// Issues an identity; where it is.
+    pub fn device(&mut self, name: &DeviceName, validity: Validity) -> Result<PathBuf, NetError> {
+        let place = format!("devices/{name}");
+        // A name is given once: records and logs speak of it for ever.
+        if self.issued.iter().any(|issued| issued.name == name.as_str()) || self.folder.join(&place).exists()
+        {
+            return Err(NetError::Exists { path: self.folder.join(&place).display().to_string() });
+        }
+        let (coin, serial) = (CoinKey::generate(), mint::serial());
+        let identity = self.signer.device(name, &coin.public(), serial, validity)?;
+        self.issued.push(Issued {
+            name: name.to_string(),
+            serial: hex(&serial),
+            coin: hex(&coin.public().to_bytes()),
+            not_after_unix_secs: validity.now_unix_secs + 86_400 * i64::from(validity.days),
+            revoked_unix_secs: None,
+        });
+        self.note()?;
+        let path = self.folder.join(AUTHORITY);
+        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, "cannot be read"))?;
+        self.hand_out(&place, &identity, &authority, Some(&coin))
+    }
+
+    /// Revokes an identity: servers that have the new list refuse it.
+    pub fn revoke(&mut self, name: &str, now_unix_secs: i64) -> Result<(), NetError> {
+        let Some(issued) = self.issued.iter_mut().find(|issued| issued.name == name) else {
+            let names = self.issued.iter().map(|issued| issued.name.as_str());
+            let nearest = fedflip_fleet::nearest(name, names).map(str::to_owned);
+            return Err(NetError::Unknown { name: name.to_owned(), nearest });
+        };
+        issued.revoked_unix_secs.get_or_insert(now_unix_secs);
+        self.note()?;
+        self.write_revocations(now_unix_secs)
+    }
+
+    fn write_revocations(&self, now_unix_secs: i64) -> Result<(), NetError> {
+        let mut revoked = Vec::new();
+        for issued in &self.issued {
+            if let Some(unix_secs) = issued.revoked_unix_secs {
+                revoked.push((self.serial_of(issued)?, unix_secs));
+            }
+        }
+        let list = self.signer.revocations(&revoked, 1 + revoked.len() as u64, now_unix_secs)?;
+        write(&self.folder.join(REVOKED), list.as_bytes(), Readers::All)
+    }
+
+    fn serial_of(&self, issued: &Issued) -> Result<[u8; SERIAL_BYTES], NetError> {
+        let digits = |place: usize| {
+            issued.serial.get(2 * place..2 * place + 2).and_then(|two| u8::from_str_radix(two, 16).ok())
+        };
+        let bytes: Option<Vec<u8>> = (0..SERIAL_BYTES).map(digits).collect();
+        bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| NetError::Damaged {
+            path: self.folder.join(ISSUED).display().to_string(),
+            problem: format!("{:?} is no serial number", issued.serial),
+        })
+    }
+
+    fn note(&self) -> Result<(), NetError> {
+        let mut text = serde_json::to_vec_pretty(&self.issued).unwrap_or_default();
+        text.push(b'\n');
+        write(&self.folder.join(ISSUED), &text, Readers::All)
+    }
+
+    /// Writes an identity's folder beside its place, and moves it there.
+    fn hand_out(
+        &self,
+        place: &str,
+        identity: &Identity,
+        authority_pem: &str,
+        coin: Option<&CoinKey>,
+    ) -> Result<PathBuf, NetError> {
+        let folder = self.folder.join(place);
+        let beside = self.folder.join(".new");
+        let failed = NetError::io;
+        if beside.exists() {
+            fs::remove_dir_all(&beside).map_err(failed(&beside, "cannot be removed"))?;
+        }
+        make_folder(&beside)?;
+        write(&beside.join(CERTIFICATE), identity.certificate_pem.as_bytes(), Readers::All)?;
+        write(&beside.join(AUTHORITY), authority_pem.as_bytes(), Readers::All)?;
+        write(&beside.join(KEY), identity.key_pem.as_bytes(), Readers::Owner)?;
+        if let Some(coin) = coin {
+            write(&beside.join(COIN), format!("{}\n", hex(&coin.to_bytes())).as_bytes(), Readers::Owner)?;
+        }
+        if let Some(parent) = folder.parent() {
+            fs::create_dir_all(parent).map_err(failed(parent, "cannot be made"))?;
+        }
+        fs::rename(&beside, &folder).map_err(failed(&folder, "cannot be made"))?;
+        Ok(folder)
+    }
+}
+
+/// Who may read a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    All,
+    Owner,
+}
+
+/// A file that is there whole or not at all; a secret is never there for others, not even for a moment.
+fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), NetError> {
+    if readers == Readers::All {
+        return atomic::write(path, bytes).map_err(|error| NetError::Io {
+            path: path.display().to_string(),
+            action: "cannot be written",
+            source: std::io::Error::other(error.to_string()),
+        });
+    }
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(NetError::io(path, "cannot be written"))
+}
+
+/// For its owner alone.
+fn make_folder(folder: &Path) -> Result<(), NetError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(NetError::io(folder, "cannot be made"))
+}
+
+fn locked(folder: &Path) -> Result<File, NetError> {
+    let path = folder.join(".lock");
+    let file = File::create(&path).map_err(NetError::io(&path, "cannot be opened"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(NetError::Locked { folder: folder.display().to_string() }),
+        Err(fs::TryLockError::Error(error)) => Err(NetError::io(&path, "cannot be locked")(error)),
+    }
+}
