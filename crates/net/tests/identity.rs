@@ -10,8 +10,8 @@ use std::time::Duration;
 use fedflip_net::identity::mint::Validity;
 use fedflip_net::identity::{DeviceName, Store};
 use fedflip_net::{CoinKey, NetError};
-use webpki::types::pem::PemObject;
-use webpki::types::{CertificateDer, CertificateRevocationListDer, UnixTime};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use webpki::{
     CertRevocationList, EndEntityCert, KeyUsage, OwnedCertRevocationList, RevocationOptionsBuilder,
 };

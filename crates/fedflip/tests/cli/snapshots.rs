@@ -43,6 +43,9 @@ fn help() {
         "bound",
         "data",
         "data get",
+        "certs",
+        "certs init",
+        "certs device",
         "report",
         "sweep",
     ] {
