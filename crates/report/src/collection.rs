@@ -29,6 +29,23 @@ pub struct SchemeRuns {
     pub devices: Option<Devices>,
 }
 
+impl SchemeRuns {
+    /// Of all seeds.
+    pub fn rounds(&self) -> u64 {
+        self.runs.iter().map(|run| run.summary.rounds).sum()
+    }
+
+    /// How often a device took part, over all seeds.
+    pub fn participations(&self, device: usize) -> u64 {
+        self.runs.iter().filter_map(|run| run.participations.get(device)).sum()
+    }
+
+    /// How often a device took part and did not report, over all seeds.
+    pub fn lost(&self, device: usize) -> u64 {
+        self.runs.iter().filter_map(|run| run.lost.get(device)).sum()
+    }
+}
+
 /// Runs that differ in scheme and seed alone.
 #[derive(Debug)]
 pub struct Group {

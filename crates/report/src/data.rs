@@ -42,12 +42,9 @@ pub fn participation(group: &Group) -> Table {
     let mut rows = Vec::new();
     for scheme in &group.schemes {
         let Some(devices) = &scheme.devices else { continue };
-        let rounds: u64 = scheme.runs.iter().map(|run| run.summary.rounds).sum();
+        let rounds = scheme.rounds();
         for (device, &q) in devices.q.iter().enumerate() {
-            let sum = |counts: fn(&crate::run_view::RunView) -> &[u64]| {
-                scheme.runs.iter().map(|run| counts(run).get(device).copied().unwrap_or(0)).sum::<u64>()
-            };
-            let (taken, lost) = (sum(|run| &run.participations), sum(|run| &run.lost));
+            let taken = scheme.participations(device);
             let name = devices.fleet.name(device);
             rows.push(vec![
                 Cell::text(&scheme.scheme),
@@ -59,7 +56,7 @@ pub fn participation(group: &Group) -> Table {
                 number(q),
                 number(taken as f64 / (rounds as f64).max(1.0)),
                 Cell::count(taken),
-                Cell::count(lost),
+                Cell::count(scheme.lost(device)),
                 Cell::count(rounds),
             ]);
         }

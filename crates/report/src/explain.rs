@@ -95,7 +95,7 @@ impl Explained {
             weights.map(|(a, q)| a / q).fold(0.0, f64::max)
         };
         let round_secs = model.map(|model| model.mean_secs).or(header.expected_round_secs);
-        let all: u64 = scheme.runs.iter().map(|run| run.times.rounds()).sum();
+        let all = scheme.rounds();
         let total_secs: f64 = scheme.runs.iter().map(|run| run.times.total_secs).sum();
         let empty: u64 = scheme.runs.iter().map(|run| run.times.empty).sum();
         Some(Self {

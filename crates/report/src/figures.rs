@@ -93,7 +93,7 @@ fn loss_range(curves: &[Curve<'_>]) -> (f64, f64) {
 /// Planned q against realised frequency.
 pub fn participation(scheme: &SchemeRuns) -> Option<Figure> {
     let devices = scheme.devices.as_ref()?;
-    let rounds: u64 = scheme.runs.iter().map(|run| run.summary.rounds).sum();
+    let rounds = scheme.rounds();
     let all = devices.fleet.len();
     let mut kinds: Vec<String> = Vec::new();
     let kind_of = |name: &str, kinds: &mut Vec<String>| {
@@ -108,8 +108,7 @@ pub fn participation(scheme: &SchemeRuns) -> Option<Figure> {
     let mut points = Vec::new();
     for device in (0..all).step_by(all.div_ceil(DEVICES_MAX).max(1)) {
         let name = devices.fleet.name(device);
-        let taken: u64 =
-            scheme.runs.iter().map(|run| run.participations.get(device).copied().unwrap_or(0)).sum();
+        let taken = scheme.participations(device);
         let (planned, realised) = (devices.q[device], taken as f64 / (rounds as f64).max(1.0));
         let hover = format!(
             "{name}: planned {}, took part in {} of {} rounds ({})",
@@ -142,7 +141,7 @@ pub fn participation(scheme: &SchemeRuns) -> Option<Figure> {
 /// How long rounds took, against E[T̂] and the bounds.
 pub fn round_times(scheme: &SchemeRuns, explained: &Explained) -> Figure {
     let secs: Vec<f32> = scheme.runs.iter().flat_map(|run| run.times.secs.iter().copied()).collect();
-    let rounds: u64 = scheme.runs.iter().map(|run| run.times.rounds()).sum();
+    let rounds = scheme.rounds();
     let mut rules = Vec::new();
     let mut rule = |text: &str, class: &'static str, secs: Option<f64>| {
         rules.extend(secs.map(|secs| Rule { text: text.to_owned(), class, secs }));

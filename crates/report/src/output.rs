@@ -160,9 +160,7 @@ fn all_tables(collection: &Collection, with_data: bool) -> Vec<(String, Table)> 
 }
 
 fn markdown(collection: &Collection, title: Option<&str>) -> String {
-    let title =
-        title.filter(|title| !title.is_empty()).map_or_else(|| page::title_of(collection), ToOwned::to_owned);
-    let mut text = format!("# {title}\n\n");
+    let mut text = format!("# {}\n\n", page::title_of(collection, title));
     for group in &collection.groups {
         let of = if group.label.is_empty() { String::new() } else { format!("{}: ", group.title()) };
         text += &format!("{of}{}\n\n", Measured::of(group).sentences());

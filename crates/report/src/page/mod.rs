@@ -21,8 +21,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// The whole page. The same collection gives the same bytes.
 pub fn render(collection: &Collection, title: Option<&str>) -> String {
-    let title =
-        title.filter(|title| !title.is_empty()).map_or_else(|| title_of(collection), ToOwned::to_owned);
+    let title = title_of(collection, title);
     let sweep = Sweep::of(collection);
     let page = html! {
         (DOCTYPE)
@@ -65,8 +64,11 @@ pub fn render(collection: &Collection, title: Option<&str>) -> String {
     page.into_string()
 }
 
-/// Tasks and targets.
-pub(crate) fn title_of(collection: &Collection) -> String {
+/// The title that somebody gave, or tasks and targets.
+pub(crate) fn title_of(collection: &Collection, given: Option<&str>) -> String {
+    if let Some(given) = given.filter(|given| !given.is_empty()) {
+        return given.to_owned();
+    }
     let mut titles: Vec<String> = collection
         .groups
         .iter()
