@@ -1,5 +1,6 @@
 //! All that can be wrong with identities, each with a hint.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 /// Why there is no identity, or none that can be used.
@@ -65,6 +66,34 @@ pub enum NetError {
     /// The library cannot make it.
     #[error("the certificate cannot be made: {0}")]
     Certificate(#[from] rcgen::Error),
+    /// The system does not let us listen there.
+    #[error("{address} cannot be listened on: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// Everybody on the way could read along, and anybody could be a device.
+    #[error("{address} can be reached from other machines, and without certificates it would be open to all")]
+    PlainText {
+        /// As given.
+        address: SocketAddr,
+    },
+    /// Others could read how the server is doing.
+    #[error("{address} can be reached from other machines")]
+    StatusPublic {
+        /// As given.
+        address: SocketAddr,
+    },
+    /// A certificate that is whole, but would be refused.
+    #[error("{path}: {problem}")]
+    Unfit {
+        /// Which file.
+        path: String,
+        /// Why it would be refused.
+        problem: String,
+    },
 }
 
 impl NetError {
@@ -97,6 +126,19 @@ impl NetError {
             Self::Unknown { .. } => "fedflip certs list shows all".to_owned(),
             Self::Locked { .. } => "wait for it to end".to_owned(),
             Self::Certificate(_) => "this should not happen: please tell us how it did".to_owned(),
+            Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
+                "another program listens there: choose another port, or 0 for any that is free".to_owned()
+            }
+            Self::Listen { .. } => "choose an address of this machine and a port above 1023".to_owned(),
+            Self::PlainText { address } => {
+                format!("listen on 127.0.0.1:{}, or use certificates: fedflip certs init", address.port())
+            }
+            Self::StatusPublic { address } => {
+                format!("serve it at 127.0.0.1:{}, or say that everybody may read it", address.port())
+            }
+            Self::Unfit { .. } => "see that the clock is right and that ca.pem is of the same authority; \
+                                   otherwise issue a new one with fedflip certs"
+                .to_owned(),
         }
     }
 }

@@ -7,11 +7,15 @@
 //!
 //! - [`coin`]: a coin that a device flips alone and that the server can check.
 //! - [`identity`]: a certificate authority, and an identity for the server and for each device.
+//! - [`door`]: who may come in.
+//! - [`status`]: how a server is doing, over HTTP.
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod coin;
+pub mod door;
 pub mod error;
 pub mod identity;
+pub mod status;
 
 pub use coin::{CoinKey, CoinPublic, Toss};
 pub use error::NetError;

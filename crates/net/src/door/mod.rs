@@ -1,0 +1,151 @@
+//! Who may come in: the listener of the server, and what a device shows at it.
+//!
+//! A peer is known by its certificate before the first byte of any request is read. The door is ours because a
+//! list of revoked certificates must be obeyed, and be obeyed while the server runs: a device that is revoked
+//! is cut off within seconds, and a renewed certificate of the server needs no restart.
+//!
+//! # Layout
+//!
+//! - [`passport`]: what a certificate says of its device.
+//! - `credentials`: the server's files, and what TLS makes of them.
+//! - `files`: certificates and keys in files, and whether they are fit for use.
+//! - `watch`: looks at the files again and again, and cuts whoever may no longer stay.
+//! - `registry`: who is in, and how many may be.
+//! - `reception`: accepts, and asks everybody who they are.
+//! - [`connection`]: one that was let in.
+//! - [`pass`]: a device's side: its files, ready for a connection.
+
+pub mod connection;
+mod credentials;
+mod files;
+pub mod pass;
+pub mod passport;
+mod reception;
+mod registry;
+mod watch;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{Stream, unfold};
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::TcpListener;
+
+pub use connection::{Connection, Peer};
+pub use pass::{Pass, client_config};
+pub use passport::Caller;
+
+use crate::error::NetError;
+use crate::status::Metrics;
+use credentials::Credentials;
+use reception::{Greeting, Reception};
+use registry::Registry;
+use watch::Watch;
+
+/// Connections that the system holds for us until we accept them; it may have a lower limit of its own.
+const BACKLOG: i32 = 4096;
+
+/// How peers prove who they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// Both sides have certificates; the server's are in this folder of an authority.
+    MutualTls {
+        /// With `ca.pem`, `revoked.pem`, `server/cert.pem` and `server/key.pem`.
+        certs_folder: PathBuf,
+    },
+    /// Not at all: on this machine only.
+    Plain,
+}
+
+/// How much is let in, and how long it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections in all, those that have not yet said who they are among them.
+    pub connections_max: usize,
+    /// Of one device: a new one may come while an old one dies. One more, and the oldest gives way.
+    pub per_device_max: usize,
+    /// At one address (of IPv6: in one network), among those that have not yet said who they are. Many honest
+    /// devices may share an address and come at once.
+    pub unknown_per_address_max: usize,
+    /// Peers that are asked who they are at the same time; others wait in the system's queue.
+    pub handshakes_max: usize,
+    /// How long a peer has to say who it is.
+    pub handshake_within: Duration,
+    /// How often the files are looked at.
+    pub look_every: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections_max: 20_000,
+            per_device_max: 2,
+            unknown_per_address_max: 1024,
+            handshakes_max: 2048,
+            handshake_within: Duration::from_secs(10),
+            look_every: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A listener that knows whom to let in.
+pub struct Door {
+    address: SocketAddr,
+    reception: Reception,
+}
+
+impl Door {
+    /// Reads the certificates and listens. Peers wait until the stream is polled.
+    ///
+    /// It is async because it must be called on the runtime that will serve.
+    pub async fn open(
+        address: SocketAddr,
+        security: Security,
+        limits: Limits,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, NetError> {
+        let registry = Arc::new(Registry::new(limits, metrics));
+        // Certificates before the port: a server that cannot let anybody in should not seem to be there.
+        let (greeting, watch) = match security {
+            Security::Plain if !address.ip().is_loopback() => return Err(NetError::PlainText { address }),
+            Security::Plain => (Greeting::Plain, None),
+            Security::MutualTls { certs_folder } => {
+                let stamp = credentials::stamp(&certs_folder);
+                let Credentials { config, revoked } = credentials::load(&certs_folder)?;
+                registry.revoke(revoked);
+                let (watch, config) = Watch::new(certs_folder, stamp, config, Arc::clone(&registry));
+                (Greeting::Tls(config), Some(watch))
+            }
+        };
+        let listener = listen(address).map_err(|source| NetError::Listen { address, source })?;
+        let address = listener.local_addr().map_err(|source| NetError::Listen { address, source })?;
+        Ok(Self { address, reception: Reception::new(listener, greeting, registry, limits, watch) })
+    }
+
+    /// Where it listens: the port is the real one.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Everybody who is let in. It never ends and never fails; dropped, it no longer listens, and those who
+    /// are in stay.
+    pub fn into_stream(self) -> impl Stream<Item = Result<Connection, std::io::Error>> + Send {
+        unfold(self.reception, async |mut reception| {
+            let connection = reception.next().await;
+            Some((Ok(connection), reception))
+        })
+    }
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    // A server that was killed must be able to come back at once.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}

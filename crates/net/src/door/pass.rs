@@ -1,0 +1,51 @@
+//! A device's side: its files, ready for a connection.
+
+use std::path::Path;
+
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tonic::transport::{Certificate, ClientTlsConfig, Identity};
+use webpki::KeyUsage;
+
+use super::files;
+use super::passport::{Passport, key_of_hex};
+use crate::coin::CoinKey;
+use crate::error::NetError;
+use crate::identity::DeviceName;
+
+/// All that a device needs to be let in.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    /// Who it is.
+    pub name: DeviceName,
+    /// What it flips.
+    pub coin: CoinKey,
+    /// For a connection: it trusts the authority alone, and the server must be the host that the user typed.
+    pub tls: ClientTlsConfig,
+}
+
+/// Reads the folder that the authority issued: `cert.pem`, `key.pem`, `coin.key` and `ca.pem`.
+///
+/// All is checked that the server would refuse, because here the file can be named.
+pub fn client_config(folder: &Path) -> Result<Pass, NetError> {
+    let [certificate_path, key_path, coin_path, authority_path] =
+        ["cert.pem", "key.pem", "coin.key", "ca.pem"].map(|name| folder.join(name));
+    let authorities = files::certificates(&authority_path)?;
+    let chain = files::certificates(&certificate_path)?;
+    let passport = chain.first().and_then(|certificate| Passport::read(certificate));
+    let caller = passport.ok_or_else(|| files::damaged(&certificate_path, "names no device"))?.caller;
+    files::check(&certificate_path, &chain, &authorities, None, KeyUsage::client_auth())?;
+    CertifiedKey::from_der(chain, files::key(&key_path)?, &ring::default_provider())
+        .map_err(|error| files::damaged(&key_path, format!("does not fit cert.pem: {error}")))?;
+    let digits = String::from_utf8(files::read(&coin_path)?).unwrap_or_default();
+    let coin = key_of_hex(digits.trim_end())
+        .and_then(CoinKey::from_bytes)
+        .ok_or_else(|| files::damaged(&coin_path, "holds no coin key of 64 hexadecimal digits"))?;
+    if coin.public() != caller.coin {
+        return Err(files::damaged(&coin_path, "is not the coin that cert.pem vouches for"));
+    }
+    let identity = Identity::from_pem(files::read(&certificate_path)?, files::read(&key_path)?);
+    let authority = Certificate::from_pem(files::read(&authority_path)?);
+    let tls = ClientTlsConfig::new().ca_certificate(authority).identity(identity);
+    Ok(Pass { name: caller.name.clone(), coin, tls })
+}

@@ -1,0 +1,104 @@
+//! What a certificate says of its device.
+
+use std::sync::Arc;
+
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::coin::{CoinPublic, KEY_BYTES};
+use crate::identity::DeviceName;
+
+/// Who is calling, as the authority vouches for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Caller {
+    /// Whose certificate it is.
+    pub name: DeviceName,
+    /// What its coins are checked with.
+    pub coin: CoinPublic,
+}
+
+/// A caller, and what the door must know of its certificate.
+#[derive(Clone, Debug)]
+pub(super) struct Passport {
+    pub(super) caller: Arc<Caller>,
+    /// As lists of revoked certificates have it.
+    pub(super) serial: Vec<u8>,
+    pub(super) not_after_unix_secs: i64,
+}
+
+impl Passport {
+    /// None if the certificate names no device. That it is genuine is for others to say.
+    pub(super) fn read(certificate: &[u8]) -> Option<Self> {
+        let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+        let names = &certificate.subject_alternative_name().ok()??.value.general_names;
+        let mut callers = names.iter().filter_map(|name| match name {
+            GeneralName::URI(uri) => parse(uri),
+            _ => None,
+        });
+        let caller = callers.next()?;
+        // Two devices in one certificate would be whichever they like.
+        if callers.next().is_some() {
+            return None;
+        }
+        Some(Self {
+            caller: Arc::new(caller),
+            serial: certificate.raw_serial().to_vec(),
+            not_after_unix_secs: certificate.validity().not_after.timestamp(),
+        })
+    }
+}
+
+/// Of `fedflip:device/NAME/coin/HEX`.
+fn parse(uri: &str) -> Option<Caller> {
+    let (name, digits) = uri.strip_prefix("fedflip:device/")?.split_once("/coin/")?;
+    Some(Caller { name: name.parse().ok()?, coin: CoinPublic::from_bytes(key_of_hex(digits)?)? })
+}
+
+/// The bytes of a key that is written as exactly so many lowercase hexadecimal digits.
+pub(super) fn key_of_hex(digits: &str) -> Option<[u8; KEY_BYTES]> {
+    let exact = digits.len() == 2 * KEY_BYTES
+        && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    let mut key = [0; KEY_BYTES];
+    for (place, byte) in key.iter_mut().enumerate() {
+        *byte = exact.then(|| u8::from_str_radix(&digits[2 * place..2 * place + 2], 16).ok())??;
+    }
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::coin::CoinKey;
+    use crate::identity::mint::hex;
+
+    #[test]
+    fn a_name_is_read_as_it_was_written_and_no_other_way() {
+        let coin = CoinKey::generate().public();
+        let digits = hex(&coin.to_bytes());
+        let read = parse(&format!("fedflip:device/phone-01/coin/{digits}")).unwrap();
+        assert_eq!((read.name.as_str(), read.coin), ("phone-01", coin));
+        for bad in [
+            String::new(),
+            format!("fedflip:device//coin/{digits}"),
+            format!("fedflip:device/../coin/{digits}"),
+            format!("fedflip:device/a/coin/coin/{digits}"),
+            format!("fedflip:device/a/coin/{digits}00"),
+            format!("fedflip:device/a/coin/{}", &digits[2..]),
+            format!("fedflip:device/a/coin/+{}", &digits[1..]),
+            format!("fedflip:device/a/coin/{}", "ff".repeat(32)),
+            format!("fedflip:device/a/coin/{}", "é".repeat(32)),
+            format!("Fedflip:device/a/coin/{digits}"),
+        ] {
+            assert!(parse(&bad).is_none(), "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_bytes_come_are_no_passport(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            prop_assert!(Passport::read(&bytes).is_none());
+        }
+    }
+}

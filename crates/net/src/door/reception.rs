@@ -1,0 +1,169 @@
+//! Accepts, and asks everybody who they are.
+//!
+//! Peers are asked side by side, each in a task of its own with little time, so that one who says nothing keeps
+//! nobody waiting.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::{self, CertificateError, ServerConfig};
+use tracing::debug;
+
+use super::Limits;
+use super::connection::Connection;
+use super::passport::Passport;
+use super::registry::{Place, Registry};
+use super::watch::Watch;
+use crate::status::ConnectionRefusal;
+
+/// A pause after the system refused to accept a connection, such as for want of file descriptors.
+const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// A peer that is silent for so long is asked whether it is still there,
+const ALIVE_AFTER: Duration = Duration::from_secs(30);
+/// so often,
+const ALIVE_EVERY: Duration = Duration::from_secs(10);
+/// and is given up after so many questions.
+const ALIVE_TRIES: u32 = 3;
+
+/// How newcomers are received.
+pub(super) enum Greeting {
+    /// They show a certificate; the configuration is always the latest.
+    Tls(watch::Receiver<Arc<ServerConfig>>),
+    /// They are let in.
+    Plain,
+}
+
+pub(super) struct Reception {
+    listener: TcpListener,
+    greeting: Greeting,
+    registry: Arc<Registry>,
+    limits: Limits,
+    handshakes: JoinSet<Option<Connection>>,
+    /// Until then nothing is accepted.
+    pause_until: Option<Instant>,
+    /// Ends with the reception.
+    _watch: Option<Watch>,
+}
+
+impl Reception {
+    pub(super) fn new(
+        listener: TcpListener,
+        greeting: Greeting,
+        registry: Arc<Registry>,
+        limits: Limits,
+        watch: Option<Watch>,
+    ) -> Self {
+        let handshakes = JoinSet::new();
+        Self { listener, greeting, registry, limits, handshakes, pause_until: None, _watch: watch }
+    }
+
+    /// The next who is let in.
+    pub(super) async fn next(&mut self) -> Connection {
+        loop {
+            let room = self.handshakes.len() < self.limits.handshakes_max;
+            let pause = self.pause_until;
+            tokio::select! {
+                Some(done) = self.handshakes.join_next() => {
+                    if let Ok(Some(connection)) = done {
+                        return connection;
+                    }
+                }
+                () = async { tokio::time::sleep_until(pause.unwrap_or_else(Instant::now)).await },
+                    if pause.is_some() => self.pause_until = None,
+                accepted = self.listener.accept(), if room && pause.is_none() => match accepted {
+                    Ok((stream, address)) => {
+                        if let Some(connection) = self.receive(stream, address) {
+                            return connection;
+                        }
+                    }
+                    // It went away before we came: nothing is short.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                    Err(error) => {
+                        debug!(%error, "no connection can be accepted");
+                        self.pause_until = Some(Instant::now() + ACCEPT_AGAIN_AFTER);
+                    }
+                },
+            }
+        }
+    }
+
+    /// A connection at once if nobody is asked; otherwise it will be among the handshakes.
+    fn receive(&mut self, stream: TcpStream, address: SocketAddr) -> Option<Connection> {
+        let mut place = match self.registry.arrive(address.ip()) {
+            Ok(place) => place,
+            Err(refusal) => {
+                refuse(&self.registry, refusal, address);
+                return None;
+            }
+        };
+        prepare(&stream);
+        match &self.greeting {
+            Greeting::Plain => {
+                place.admit_plain();
+                return Some(Connection::plain(stream, address, place));
+            }
+            Greeting::Tls(config) => {
+                let acceptor = TlsAcceptor::from(Arc::clone(&config.borrow()));
+                let (registry, within) = (Arc::clone(&self.registry), self.limits.handshake_within);
+                self.handshakes.spawn(async move {
+                    let greeted = greet(stream, address, acceptor, place, within).await;
+                    greeted.map_err(|refusal| refuse(&registry, refusal, address)).ok()
+                });
+            }
+        }
+        None
+    }
+}
+
+fn refuse(registry: &Registry, refusal: ConnectionRefusal, address: SocketAddr) {
+    registry.count(refusal);
+    // Anybody can cause this as often as they like: it must not fill a log.
+    debug!(%address, ?refusal, "a connection is refused");
+}
+
+/// If the system does not want to, connections are still connections.
+fn prepare(stream: &TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let alive =
+        TcpKeepalive::new().with_time(ALIVE_AFTER).with_interval(ALIVE_EVERY).with_retries(ALIVE_TRIES);
+    let _ = SockRef::from(stream).set_tcp_keepalive(&alive);
+}
+
+async fn greet(
+    stream: TcpStream,
+    address: SocketAddr,
+    acceptor: TlsAcceptor,
+    mut place: Place,
+    within: Duration,
+) -> Result<Connection, ConnectionRefusal> {
+    let accepted = tokio::time::timeout(within, acceptor.accept(stream)).await;
+    let stream = accepted.map_err(|_| ConnectionRefusal::Timeout)?.map_err(|error| reason(&error))?;
+    let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+    let passport = certificate.and_then(|certificate| Passport::read(certificate));
+    let passport = passport.ok_or(ConnectionRefusal::NoDevice)?;
+    let caller = Arc::clone(&passport.caller);
+    let cut = place.admit(passport)?;
+    Ok(Connection::secure(stream, address, caller, cut, place))
+}
+
+/// Of a handshake that failed.
+fn reason(error: &io::Error) -> ConnectionRefusal {
+    use ConnectionRefusal as Because;
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::NoCertificatesPresented) => Because::NoCertificate,
+        Some(rustls::Error::InvalidCertificate(problem)) => match problem {
+            CertificateError::Revoked => Because::Revoked,
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => Because::Expired,
+            _ => Because::Untrusted,
+        },
+        _ => Because::Protocol,
+    }
+}

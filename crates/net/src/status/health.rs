@@ -1,0 +1,58 @@
+//! Whether a server takes part in rounds, and if not, why.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a server is at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// It reads its state and certificates.
+    Starting,
+    /// It would open a round if enough devices were there.
+    WaitingForDevices,
+    /// Rounds are opened and committed.
+    InRounds,
+    /// The run is over, or somebody asked it to stop.
+    Stopping,
+    /// It cannot go on, such as because the disk is full.
+    Failed(String),
+}
+
+impl Readiness {
+    /// Whether devices should come, and what to tell whoever asks.
+    pub fn verdict(&self) -> (bool, &str) {
+        match self {
+            Self::Starting => (false, "starting"),
+            Self::WaitingForDevices => (true, "waiting for devices"),
+            Self::InRounds => (true, "in rounds"),
+            Self::Stopping => (false, "stopping"),
+            Self::Failed(why) => (false, why),
+        }
+    }
+}
+
+/// What a server says of itself; shared by those who know and those who ask.
+#[derive(Debug)]
+pub struct Health(Mutex<Readiness>);
+
+impl Default for Health {
+    fn default() -> Self {
+        Self(Mutex::new(Readiness::Starting))
+    }
+}
+
+impl Health {
+    /// From now on.
+    pub fn set(&self, readiness: Readiness) {
+        *self.locked() = readiness;
+    }
+
+    /// At the moment.
+    pub fn readiness(&self) -> Readiness {
+        self.locked().clone()
+    }
+
+    /// It is replaced whole: whoever panicked with the lock left nothing half-done.
+    fn locked(&self) -> MutexGuard<'_, Readiness> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,170 @@
+//! Every number of a server, and its text for Prometheus.
+//!
+//! The text is version 0.0.4 of their format, which every collector reads. Names and units are part of what we
+//! promise: dashboards and alerts of others are built on them.
+
+use std::fmt::Write;
+
+use super::instrument::{Counter, Gauge, Histogram};
+use super::reason::{ByReason, ConnectionRefusal, Reason, UploadRefusal};
+
+/// From an answer on the same machine to a device that was asleep.
+const ANSWER_SECS: &[f64] =
+    &[0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+/// From a round on the same machine to an hour over a slow link.
+const ROUND_SECS: &[f64] = &[
+    0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0,
+];
+/// From a small model to one of a hundred million parameters.
+const AGGREGATION_SECS: &[f64] = &[0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0];
+
+/// Every number of a server. Each field says in the text what it is; see [`Metrics::render`].
+#[derive(Debug)]
+#[expect(missing_docs, reason = "each is described once, in `render`, where users read it too")]
+pub struct Metrics {
+    pub rounds_committed: Counter,
+    pub round: Gauge,
+    pub devices_enrolled: Gauge,
+    pub devices_attending: Gauge,
+    pub connections_open: Gauge,
+    pub connections_refused: ByReason<ConnectionRefusal>,
+    pub joins: Counter,
+    pub coins_refused: Counter,
+    pub uploads_accepted: Counter,
+    pub uploads_refused: ByReason<UploadRefusal>,
+    pub upload_bytes: Counter,
+    pub plan_changes: Counter,
+    pub accuracy: Gauge,
+    pub loss: Gauge,
+    pub target: Gauge,
+    pub round_secs: Histogram,
+    pub join_secs: Histogram,
+    pub upload_secs: Histogram,
+    pub aggregation_secs: Histogram,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            rounds_committed: Counter::default(),
+            round: Gauge::default(),
+            devices_enrolled: Gauge::default(),
+            devices_attending: Gauge::default(),
+            connections_open: Gauge::default(),
+            connections_refused: ByReason::default(),
+            joins: Counter::default(),
+            coins_refused: Counter::default(),
+            uploads_accepted: Counter::default(),
+            uploads_refused: ByReason::default(),
+            upload_bytes: Counter::default(),
+            plan_changes: Counter::default(),
+            accuracy: Gauge::unknown(),
+            loss: Gauge::unknown(),
+            target: Gauge::unknown(),
+            round_secs: Histogram::new(ROUND_SECS),
+            join_secs: Histogram::new(ANSWER_SECS),
+            upload_secs: Histogram::new(ROUND_SECS),
+            aggregation_secs: Histogram::new(AGGREGATION_SECS),
+        }
+    }
+}
+
+impl Metrics {
+    /// The text that a collector reads.
+    pub fn render(&self) -> String {
+        let mut page = Page::default();
+        page.counter("rounds_committed", "Rounds whose model is on disk.", &self.rounds_committed);
+        page.gauge("round", "The round that is open, or was last.", self.round.get());
+        page.gauge("devices_enrolled", "Devices that have ever enrolled.", self.devices_enrolled.get());
+        page.gauge(
+            "devices_attending",
+            "Devices that are connected and ready for rounds.",
+            self.devices_attending.get(),
+        );
+        page.gauge("connections_open", "Connections that were let in.", self.connections_open.get());
+        page.reasons(
+            "connections_refused",
+            "Connections that were not let in, or were cut.",
+            &self.connections_refused,
+        );
+        page.counter("joins", "Coins that fell on taking part, and were checked.", &self.joins);
+        page.counter("coins_refused", "Coins whose proof does not hold.", &self.coins_refused);
+        page.counter("uploads_accepted", "Updates that count in their round.", &self.uploads_accepted);
+        page.reasons("uploads_refused", "Updates that do not count.", &self.uploads_refused);
+        page.counter("upload_bytes", "Bytes of updates that were received.", &self.upload_bytes);
+        page.counter("plan_changes", "Plans that replaced another.", &self.plan_changes);
+        page.gauge("accuracy", "Share of test samples that the model gets right.", self.accuracy.get());
+        page.gauge("loss", "Loss of the model over all devices.", self.loss.get());
+        page.gauge("target", "Accuracy or loss at which the run ends.", self.target.get());
+        page.histogram("round_seconds", "From a round's opening to its commit.", &self.round_secs);
+        page.histogram("join_seconds", "From a round's opening to a device's coin.", &self.join_secs);
+        page.histogram("upload_seconds", "From a device's grant to its whole update.", &self.upload_secs);
+        page.histogram("aggregation_seconds", "To make one model of a round's.", &self.aggregation_secs);
+        let resident = resident_bytes().map(|bytes| bytes as f64);
+        page.gauge("process_resident_memory_bytes", "Memory that the process holds.", resident);
+        page.text
+    }
+}
+
+/// The text as far as it is written. To write to a string never fails.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.text, "# HELP fedflip_{name} {help}\n# TYPE fedflip_{name} {kind}");
+    }
+
+    fn counter(&mut self, name: &str, help: &str, counter: &Counter) {
+        self.head(&format!("{name}_total"), "counter", help);
+        let _ = writeln!(self.text, "fedflip_{name}_total {}", counter.get());
+    }
+
+    fn reasons<R: Reason>(&mut self, name: &str, help: &str, counters: &ByReason<R>) {
+        self.head(&format!("{name}_total"), "counter", help);
+        for &reason in R::ALL {
+            let (text, count) = (reason.text(), counters.get(reason));
+            let _ = writeln!(self.text, "fedflip_{name}_total{{reason=\"{text}\"}} {count}");
+        }
+    }
+
+    /// What is not known is left out: zero would be a lie.
+    fn gauge(&mut self, name: &str, help: &str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.head(name, "gauge", help);
+            let _ = writeln!(self.text, "fedflip_{name} {}", number(value));
+        }
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
+        self.head(name, "histogram", help);
+        let mut count = 0;
+        for (end, below) in histogram.cumulative() {
+            count = below;
+            let _ = writeln!(self.text, "fedflip_{name}_bucket{{le=\"{}\"}} {below}", number(end));
+        }
+        let _ = writeln!(self.text, "fedflip_{name}_sum {}", number(histogram.sum()));
+        let _ = writeln!(self.text, "fedflip_{name}_count {count}");
+    }
+}
+
+/// As the format has numbers.
+fn number(value: f64) -> String {
+    if value == f64::INFINITY {
+        "+Inf".to_owned()
+    } else if value == f64::NEG_INFINITY {
+        "-Inf".to_owned()
+    } else {
+        value.to_string()
+    }
+}
+
+/// None where the system does not say it in a file.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}

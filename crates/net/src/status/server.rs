@@ -1,0 +1,148 @@
+//! Numbers and health over HTTP, for collectors and supervisors.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::health::Health;
+use super::metrics::Metrics;
+use crate::error::NetError;
+
+/// The most connections: a collector and a supervisor have one each.
+const CONNECTIONS_MAX: usize = 64;
+/// How long a request may take to arrive, and a connection may stay idle: longer than collectors pause.
+const REQUEST_WITHIN: Duration = Duration::from_secs(60);
+/// How long a connection may last. Who reads nothing is rid of by then; a collector connects again.
+const CONNECTION_WITHIN: Duration = Duration::from_secs(600);
+/// A pause after the system refused to accept a connection, such as for want of file descriptors.
+const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// What is read of a request at most before it is understood: the least that hyper allows.
+const REQUEST_BYTES_MAX: usize = 8 * 1024;
+
+const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// Who may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Programs on this machine.
+    ThisMachine,
+    /// Everybody who can reach the address: they learn how many devices there are and how well they learn.
+    Everybody,
+}
+
+/// Numbers and health, served until this is dropped.
+#[derive(Debug)]
+pub struct StatusServer {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl StatusServer {
+    /// Listens, and serves on that runtime.
+    pub fn serve(
+        runtime: &Handle,
+        address: SocketAddr,
+        reach: Reach,
+        metrics: Arc<Metrics>,
+        health: Arc<Health>,
+    ) -> Result<Self, NetError> {
+        if reach == Reach::ThisMachine && !address.ip().is_loopback() {
+            return Err(NetError::StatusPublic { address });
+        }
+        let failed = |source| NetError::Listen { address, source };
+        let listener = std::net::TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let bound = listener.local_addr().map_err(failed)?;
+        let listener = {
+            let _within = runtime.enter();
+            TcpListener::from_std(listener).map_err(failed)?
+        };
+        let task = runtime.spawn(serve(listener, metrics, health));
+        Ok(Self { address: bound, task })
+    }
+
+    /// Where it is served: the port is the real one.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for StatusServer {
+    fn drop(&mut self) {
+        // Its connections end with it.
+        self.task.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, metrics: Arc<Metrics>, health: Arc<Health>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = listener.accept().await;
+        // Those that have ended make room.
+        while connections.try_join_next().is_some() {}
+        match accepted {
+            // One too many is closed at once: it can try again.
+            Ok(_) if connections.len() >= CONNECTIONS_MAX => {}
+            Ok((stream, _)) => {
+                connections.spawn(converse(stream, Arc::clone(&metrics), Arc::clone(&health)));
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_AGAIN_AFTER).await,
+        }
+    }
+}
+
+/// One connection to its end.
+async fn converse(stream: TcpStream, metrics: Arc<Metrics>, health: Arc<Health>) {
+    let respond = |request: Request<hyper::body::Incoming>| {
+        let response = answer(request.method(), request.uri().path(), &metrics, &health);
+        async { Ok::<_, Infallible>(response) }
+    };
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(REQUEST_WITHIN)
+        .max_buf_size(REQUEST_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), service_fn(respond));
+    // A connection that breaks off is its reader's affair.
+    let _ = tokio::time::timeout(CONNECTION_WITHIN, connection).await;
+}
+
+fn answer(method: &Method, path: &str, metrics: &Metrics, health: &Health) -> Response<String> {
+    let (status, content_type, text) = match path {
+        "/metrics" | "/healthz" | "/readyz" if !matches!(*method, Method::GET | Method::HEAD) => {
+            (StatusCode::METHOD_NOT_ALLOWED, PLAIN, "there is only something to read here\n".to_owned())
+        }
+        "/metrics" => (StatusCode::OK, PROMETHEUS, metrics.render()),
+        "/healthz" => (StatusCode::OK, PLAIN, "ok\n".to_owned()),
+        "/readyz" => {
+            let readiness = health.readiness();
+            let (ready, why) = readiness.verdict();
+            let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+            (status, PLAIN, format!("{why}\n"))
+        }
+        _ => {
+            let there = "there is nothing here; there are /metrics, /healthz and /readyz\n";
+            (StatusCode::NOT_FOUND, PLAIN, there.to_owned())
+        }
+    };
+    let mut response = Response::new(text);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, content_type);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    response
+}
