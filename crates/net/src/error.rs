@@ -93,6 +93,55 @@ pub enum NetError {
         path: String,
         /// Why it would be refused.
         problem: String,
+    /// A run's folder or its records.
+    #[error(transparent)]
+    Record(#[from] fedflip_record::RecordError),
+    /// A model.
+    #[error(transparent)]
+    Learn(#[from] fedflip_learn::LearnError),
+    /// The database said no.
+    #[error("{path}: {source}")]
+    Database {
+        /// Which file.
+        path: String,
+        /// What it says.
+        source: rusqlite::Error,
+    },
+    /// The state of a version that this program does not read.
+    #[error("{path}: a state of version {found}, where this fedflip has version {known}")]
+    StateVersion {
+        /// Which file.
+        path: String,
+        /// As it says.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+    /// The state is of something else.
+    #[error("{folder}: holds a run of another scenario: {difference}")]
+    OtherScenario {
+        /// Which folder.
+        folder: String,
+        /// The first one.
+        difference: String,
+    },
+    /// A run, but none with devices at the other end of a network.
+    #[error("{folder}: there is a run in it, but no state of a server in its state.sqlite")]
+    NoState {
+        /// Which folder.
+        folder: String,
+    },
+    /// Something that would not fit what is there.
+    #[error("the run's state does not take {what}")]
+    StateRefused {
+        /// What, and why.
+        what: String,
+    },
+    /// An earlier failure may have left the files behind the database.
+    #[error("{folder}: could not be written before, and takes nothing more")]
+    StateFailed {
+        /// Which folder.
+        folder: String,
     },
 }
 
@@ -139,6 +188,22 @@ impl NetError {
             Self::Unfit { .. } => "see that the clock is right and that ca.pem is of the same authority; \
                                    otherwise issue a new one with fedflip certs"
                 .to_owned(),
+            Self::Record(error) => error.hint(),
+            Self::Learn(error) => error.hint(),
+            Self::Database { .. } => {
+                "see that there is room on the disk, and that no other program changes the file".to_owned()
+            }
+            Self::StateVersion { .. } => "go on with the fedflip that wrote it".to_owned(),
+            Self::OtherScenario { .. } => {
+                "name another --out, or the scenario it was started with".to_owned()
+            }
+            Self::NoState { .. } => {
+                "name another --out: this one is of a simulated run, or has lost its state".to_owned()
+            }
+            Self::StateRefused { .. } => "this should not happen: please tell us how it did".to_owned(),
+            Self::StateFailed { .. } => {
+                "start the server again: it goes on after the last round that was committed".to_owned()
+            }
         }
     }
 }

@@ -84,6 +84,14 @@ pub enum PlanError {
         /// Its own word for it.
         status: String,
     },
+    /// A plan of one fleet, used for another.
+    #[error("the plan is for {planned} devices, and the fleet has {devices}")]
+    OtherFleet {
+        /// How many have a q.
+        planned: usize,
+        /// N.
+        devices: usize,
+    },
 }
 
 impl PlanError {
@@ -100,6 +108,7 @@ impl PlanError {
             Self::Pilots { hint, .. } | Self::FleetTooLarge { hint, .. } => (*hint).to_owned(),
             Self::UnknownScheme { hint, .. } => hint.clone(),
             Self::ConvexSolver { .. } => "use --scheme paper: the same optimum in closed form".to_owned(),
+            Self::OtherFleet { .. } => "use it with the fleet that it was made for".to_owned(),
         }
     }
 }

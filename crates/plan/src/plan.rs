@@ -2,6 +2,7 @@
 
 use fedflip_fleet::{CohortSampler, Fleet};
 
+use crate::error::PlanError;
 use crate::scheme::Scheme;
 
 /// How good a plan is, as a value: none of these is an error.
@@ -17,6 +18,8 @@ pub enum PlanStatus {
     Given,
     /// A baseline whose sampling noise reaches β: no number of rounds gets to the target.
     Unreachable,
+    /// Made before, and taken up again as it was.
+    Restored,
 }
 
 impl PlanStatus {
@@ -28,6 +31,7 @@ impl PlanStatus {
             Self::Approximate => "approximate",
             Self::Given => "given",
             Self::Unreachable => "unreachable",
+            Self::Restored => "restored",
         }
     }
 }
@@ -61,6 +65,20 @@ impl Plan {
             kkt_residual: None,
             convex_programs: 0,
         }
+    }
+
+    /// A plan that was made before: its q, to the bit, and the weights that follow from it for `fleet`.
+    pub fn restored(fleet: &Fleet, scheme: Scheme, q: Vec<f64>) -> Result<Self, PlanError> {
+        if q.len() != fleet.len() {
+            return Err(PlanError::OtherFleet { planned: q.len(), devices: fleet.len() });
+        }
+        // Written so that NaN is refused too.
+        let wrong = q.iter().zip(fleet.availability()).find(|(q, cap)| !(**q > 0.0 && *q <= *cap));
+        if let Some((&value, _)) = wrong {
+            let wanted = "a probability above 0 and at most the device's availability";
+            return Err(PlanError::BadNumber { name: "q", value, wanted });
+        }
+        Ok(Self::new(fleet, scheme, PlanStatus::Restored, q))
     }
 
     pub(crate) fn with_capped(self, capped: usize) -> Self {
@@ -113,5 +131,28 @@ impl Plan {
     /// Of `paper-linesearch`: how many convex programs were solved.
     pub fn convex_programs(&self) -> usize {
         self.convex_programs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedflip_fleet::{Mbps, csv_file};
+
+    use super::*;
+    use crate::{Constants, Problem, Settings, solve};
+
+    #[test]
+    fn a_restored_plan_is_the_same_to_the_bit_and_is_checked() {
+        let file = "device,compute_secs,comm_secs,samples,availability\na,2.0,7,300,1\nb,0.4,7,100,0.5\n";
+        let fleet = csv_file::read(file.as_bytes(), "fleet.csv").unwrap();
+        let problem =
+            Problem::new(&fleet, Mbps::new(9.0).unwrap(), Constants::new(30.0, 2.2).unwrap()).unwrap();
+        let made = solve(&problem, Scheme::Exact, &Settings::default()).unwrap();
+        let again = Plan::restored(&fleet, Scheme::Exact, made.q().to_vec()).unwrap();
+        assert_eq!((again.q(), again.scheme()), (made.q(), made.scheme()));
+        assert_eq!(again.aggregation_weights(), made.aggregation_weights());
+        for wrong in [vec![0.5], vec![0.5, 0.6], vec![0.0, 0.5], vec![f64::NAN, 0.5], vec![0.5, -0.1]] {
+            assert!(Plan::restored(&fleet, Scheme::Exact, wrong.clone()).is_err(), "{wrong:?}");
+        }
     }
 }

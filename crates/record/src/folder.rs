@@ -151,7 +151,8 @@ impl RunFolder {
     }
 }
 
-fn lock(folder: &Path) -> Result<File, RecordError> {
+/// Nobody else writes to the folder while this is held.
+pub fn lock(folder: &Path) -> Result<File, RecordError> {
     let path = folder.join(".lock");
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(RecordError::io(&path, "cannot be written"))?;
@@ -235,7 +236,7 @@ fn resumed(
 }
 
 /// The first line in which two texts differ, as a sentence; lines of free keys do not count.
-fn first_difference(before: &str, now: &str, free_keys: &[&str]) -> Option<String> {
+pub fn first_difference(before: &str, now: &str, free_keys: &[&str]) -> Option<String> {
     let is_free = |line: &&str| {
         line.split_once('=').is_some_and(|(key, _)| free_keys.contains(&key.trim_start_matches('#').trim()))
     };

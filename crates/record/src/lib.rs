@@ -27,5 +27,5 @@ pub mod writer;
 pub use checkpoint::Checkpoint;
 pub use error::RecordError;
 pub use folder::{RunFolder, Start};
-pub use schema::{End, EndReason, Header, Line, Lost, Round};
+pub use schema::{End, EndReason, Header, Line, Lost, Replan, Round};
 pub use summary::Summary;

@@ -28,6 +28,7 @@ pub fn read(path: &Path) -> Result<Records, RecordError> {
     each(path, |line| match line {
         Line::Header(found) => header = Some(found),
         Line::Round(round) => rounds.push(round),
+        Line::Replan(_) => {}
         Line::End(found) => end = Some(found),
     })?;
     let header = header.ok_or_else(|| no_header(path))?;
@@ -41,7 +42,7 @@ pub fn summary(path: &Path) -> Result<Summary, RecordError> {
         (Line::Header(header), _) => summary = Some(Summary::new(&header)),
         (Line::Round(round), Some(summary)) => summary.add(&round),
         (Line::End(end), Some(summary)) => summary.end(&end),
-        (_, None) => {}
+        (Line::Replan(_), Some(_)) | (_, None) => {}
     })?;
     summary.ok_or_else(|| no_header(path))
 }
@@ -84,12 +85,18 @@ pub fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> 
         };
         match &line {
             Line::Header(_) if number > 1 => return refuse("a second header".to_owned()),
-            Line::Round(_) | Line::End(_) if number == 1 => return Err(no_header(path)),
+            Line::Round(_) | Line::Replan(_) | Line::End(_) if number == 1 => return Err(no_header(path)),
             _ if ended => return refuse("a line after the end".to_owned()),
             Line::Round(round) if round.round != rounds + 1 => {
                 return refuse(format!("round {} after round {rounds}", round.round));
             }
-            Line::Header(_) => {}
+            Line::Replan(replan) if replan.after_round != rounds => {
+                return refuse(format!(
+                    "a plan made after round {}, behind round {rounds}",
+                    replan.after_round
+                ));
+            }
+            Line::Header(_) | Line::Replan(_) => {}
             Line::Round(round) => rounds = round.round,
             Line::End(_) => ended = true,
         }

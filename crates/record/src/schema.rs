@@ -1,4 +1,4 @@
-//! The lines of `records.jsonl`: a header, a line a round, and at last why the run ended.
+//! The lines of `records.jsonl`: a header, a line a round and a new plan, and at last why the run ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ pub enum Line {
     Header(Header),
     /// One a round.
     Round(Round),
+    /// Between two rounds of a deployed run: from here on another plan holds.
+    Replan(Replan),
     /// The last one of a run that has ended; a run that was interrupted has none.
     End(End),
 }
@@ -77,6 +79,27 @@ pub struct Round {
     pub loss: Option<f64>,
     /// See `loss`.
     pub accuracy: Option<f64>,
+}
+
+/// A plan that took another's place. The first one is in the header.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Replan {
+    /// The last round of the plan before.
+    pub after_round: u64,
+    /// Time since the run began.
+    pub secs: f64,
+    /// Why, in words.
+    pub reason: String,
+    /// How many devices there are now.
+    pub devices: usize,
+    /// How many of them have a q that differs by more than 1 % from what it was.
+    pub changed: usize,
+    /// What the plan expects of a round: Σ q.
+    pub expected_participants: f64,
+    /// How many rounds a whole run under this plan would take, where there are constants.
+    pub expected_rounds: Option<f64>,
+    /// What the plan expects of a round, in seconds: E[T̂].
+    pub expected_round_secs: Option<f64>,
 }
 
 /// A device that took part and did not report.

@@ -8,7 +8,7 @@ use std::path::Path;
 use fedflip_record::checkpoint::Mark;
 use fedflip_record::folder::{Contents, MODEL, RECORDS};
 use fedflip_record::schema::VERSION;
-use fedflip_record::{Checkpoint, End, EndReason, Header, Round, RunFolder, Start, reader};
+use fedflip_record::{Checkpoint, End, EndReason, Header, Line, Replan, Round, RunFolder, Start, reader};
 
 fn contents(run: &str) -> Contents {
     let header = Header {
@@ -216,4 +216,34 @@ fn bad_records_are_said_to_be_so() {
     fs::write(&path, &good[..good.len() - 5]).unwrap();
     let records = reader::read(&path).unwrap();
     assert_eq!((records.rounds.len(), records.end), (9, None));
+}
+
+/// A new plan stands between two rounds, and those who want rounds alone do not see it.
+#[test]
+fn a_new_plan_has_a_line_of_its_own() {
+    let desk = tempfile::tempdir().unwrap();
+    let (folder, _) = open(desk.path(), false).unwrap();
+    go_on(folder, 0);
+    let path = desk.path().join(RECORDS);
+    let (without, good) = (reader::read(&path).unwrap(), fs::read_to_string(&path).unwrap());
+    let replan = Replan { after_round: 2, reason: "phone-3 was away".to_owned(), ..Replan::default() };
+    let line = serde_json::to_string(&Line::Replan(replan.clone())).unwrap();
+    let at = |place: usize| {
+        let mut lines: Vec<&str> = good.lines().collect();
+        lines.insert(place, &line);
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+    };
+    at(3);
+    assert_eq!(reader::read(&path).unwrap(), without);
+    assert_eq!(reader::summary(&path).unwrap().rounds, without.rounds.len() as u64);
+    let mut found = Vec::new();
+    reader::each(&path, |line| found.push(line)).unwrap();
+    assert_eq!(found[3], Line::Replan(replan));
+    for (place, problem) in
+        [(0, "header is missing"), (2, "line 3: a plan made after round 2, behind round 1")]
+    {
+        at(place);
+        let error = reader::read(&path).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
 }

@@ -57,6 +57,10 @@ impl RunView {
         let read = reader::each(&records, |line| match (line, &mut view) {
             (Line::Header(header), _) => view = Some(Self::new(folder, header, chosen)),
             (Line::Round(round), Some(view)) => view.add(round),
+            // Devices may come while a run goes on.
+            (Line::Replan(replan), Some(view)) => {
+                view.header.devices = view.header.devices.max(replan.devices);
+            }
             (Line::End(end), Some(view)) => view.end(&end),
             (_, None) => {}
         });

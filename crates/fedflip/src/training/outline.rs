@@ -20,7 +20,7 @@ impl Outline {
     pub(crate) fn read(path: &Path, header: &Header) -> Result<Self, RecordError> {
         let mut outline = Self::new(header);
         reader::each(path, |line| match line {
-            Line::Header(_) => {}
+            Line::Header(_) | Line::Replan(_) => {}
             Line::Round(round) => outline.add(&round),
             Line::End(end) => outline.end(&end),
         })?;

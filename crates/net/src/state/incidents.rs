@@ -1,0 +1,92 @@
+//! What was refused and why, kept within bounds: a peer that is refused a million times fills neither the disk
+//! nor the memory, and does not make the server wait for the disk either.
+
+use rusqlite::{Connection, params};
+
+use super::queries::Incident;
+
+/// The newest that are kept.
+const KEPT: i64 = 10_000;
+/// Those that wait for the next commit; more of them are counted and not kept.
+const WAITING_MAX: usize = 1_000;
+/// Of a text.
+const CHARS_MAX: usize = 200;
+
+/// Incidents that go to the disk with whatever goes there next.
+#[derive(Debug, Default)]
+pub(super) struct Incidents {
+    waiting: Vec<Incident>,
+    dropped: u64,
+}
+
+impl Incidents {
+    pub(super) fn note(&mut self, round: u64, device: Option<&str>, reason: &str) {
+        if self.waiting.len() < WAITING_MAX {
+            self.waiting.push(Incident { round, device: device.map(clean), reason: clean(reason) });
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Writes them; to be called in a transaction, and [`Self::written`] after it.
+    pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let mut insert =
+            connection.prepare("INSERT INTO incidents (round, device, reason) VALUES (?1, ?2, ?3)")?;
+        for incident in &self.waiting {
+            insert.execute(params![incident.round as i64, incident.device, incident.reason])?;
+        }
+        if let (1.., Some(last)) = (self.dropped, self.waiting.last()) {
+            let reason = format!("and {} more, which were not kept", self.dropped);
+            insert.execute(params![last.round as i64, None::<String>, reason])?;
+        }
+        let prune = "DELETE FROM incidents WHERE incident <= (SELECT max(incident) FROM incidents) - ?1";
+        connection.execute(prune, [KEPT]).map(|_| ())
+    }
+
+    pub(super) fn written(&mut self) {
+        self.waiting.clear();
+        self.dropped = 0;
+    }
+}
+
+/// A peer may have chosen these words: short, and nothing that a terminal would obey.
+fn clean(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_peer_are_cut_and_cleaned() {
+        assert_eq!(clean("a\u{1b}[31mb\nc"), "a[31mbc");
+        assert_eq!(clean(&"ü".repeat(1_000)).chars().count(), CHARS_MAX);
+    }
+
+    #[test]
+    fn the_newest_stay_and_memory_is_bounded() {
+        let database = Connection::open_in_memory().unwrap();
+        super::super::database::make_tables(&database).unwrap();
+        let mut incidents = Incidents::default();
+        for round in 1..=12 {
+            for _ in 0..2_000 {
+                incidents.note(round, Some("phone"), "too loud");
+            }
+            incidents.write(&database).unwrap();
+            incidents.written();
+        }
+        let count: i64 = database.query_row("SELECT count(*) FROM incidents", [], |row| row.get(0)).unwrap();
+        assert_eq!(count, KEPT);
+        let query = "SELECT round, reason FROM incidents ORDER BY incident DESC LIMIT 1";
+        let last = database.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(last, (12_i64, "and 1000 more, which were not kept".to_owned()));
+    }
+}

@@ -1,0 +1,36 @@
+//! The durable state of one deployed run, in a folder.
+//!
+//! | file | |
+//! |---|---|
+//! | `state.sqlite` | the truth: devices, plans, rounds, what became of every update, the records |
+//! | `models/NNNNNNNN.safetensors` | the model that this round left; only the newest |
+//! | `run.toml`, `fleet.csv`, `plan.csv`, `records.jsonl` | for readers, as a simulated run has them |
+//! | `model.safetensors` | the model at the end |
+//! | `.lock` | held by the server |
+//!
+//! A round is committed in this order: its model is brought to the disk under a name of its own; one
+//! transaction names it, with its digest, the record, and the fate of every update; the record is appended for
+//! readers; the model before is removed. So whenever the server is killed, the database names a model that is
+//! there. What is beside the database follows it: opening the folder again brings the readers' files up to it
+//! and removes strays.
+//!
+//! - `open`: founding a run, and going on with one.
+//! - `run_state`: [`RunState`], the one that writes; [`view`]: [`StateView`], for those who look on.
+//! - [`rows`]: what the state is made of; [`queries`]: reading it back.
+//! - `database`: the tables, and what errors mean; `models`, `records_file`, `incidents`: what their names say.
+
+mod database;
+mod incidents;
+mod models;
+mod open;
+pub mod queries;
+mod records_file;
+pub mod rows;
+mod run_state;
+pub mod view;
+
+pub use database::{STATE, VERSION};
+pub use models::model_digest;
+pub use rows::{Commit, EnrolledDevice, Expected, Fate, Founding, Resumed, StoredPlan};
+pub use run_state::RunState;
+pub use view::StateView;

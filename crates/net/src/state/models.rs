@@ -1,0 +1,107 @@
+//! The models of a run: one file a round that moved the model, and only the newest is kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fedflip_learn::layer::ParamSpec;
+use fedflip_learn::model_file;
+use fedflip_record::atomic;
+use sha2::{Digest, Sha256};
+
+use super::database::damaged;
+use super::rows::DIGEST_BYTES;
+use crate::error::NetError;
+
+const FOLDER: &str = "models";
+const ENDING: &str = ".safetensors";
+
+/// SHA-256 of a model: of its numbers, little-endian, one after the other.
+pub fn model_digest(model: &[f32]) -> [u8; DIGEST_BYTES] {
+    let mut sum = Sha256::new();
+    let mut bytes = Vec::with_capacity(CHUNK * 4);
+    for numbers in model.chunks(CHUNK) {
+        bytes.clear();
+        bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        sum.update(&bytes);
+    }
+    sum.finalize().into()
+}
+
+/// Numbers that are summed up at once: a few pages.
+const CHUNK: usize = 4096;
+
+/// The models of one run's folder.
+#[derive(Clone, Debug)]
+pub(super) struct Models {
+    folder: PathBuf,
+    params: Vec<(String, ParamSpec)>,
+}
+
+impl Models {
+    pub(super) fn new(run: &Path, params: &[(String, ParamSpec)]) -> Self {
+        Self { folder: run.join(FOLDER), params: params.to_vec() }
+    }
+
+    /// Makes the folder.
+    pub(super) fn make(&self) -> Result<(), NetError> {
+        fs::create_dir_all(&self.folder).map_err(NetError::io(&self.folder, "cannot be made"))
+    }
+
+    /// How many numbers a model has.
+    pub(super) fn parameters(&self) -> usize {
+        self.params.iter().map(|(_, spec)| spec.len()).sum()
+    }
+
+    /// Whether there are any.
+    pub(super) fn is_empty(&self) -> bool {
+        fs::read_dir(&self.folder).map_or(true, |mut files| files.next().is_none())
+    }
+
+    /// A model as the bytes of a file.
+    pub(super) fn bytes(&self, model: &[f32]) -> Result<Vec<u8>, NetError> {
+        Ok(model_file::write(&self.params, model)?)
+    }
+
+    /// Brings the model that round `round` left to the disk, and says what its digest is.
+    pub(super) fn write(&self, round: u64, model: &[f32]) -> Result<[u8; DIGEST_BYTES], NetError> {
+        atomic::write(&self.path(round), &self.bytes(model)?)?;
+        Ok(model_digest(model))
+    }
+
+    /// The model that round `round` left, if it is still what it was.
+    pub(super) fn read(&self, round: u64, digest: [u8; DIGEST_BYTES]) -> Result<Vec<f32>, NetError> {
+        let path = self.path(round);
+        let bytes = fs::read(&path).map_err(|error| damaged(&path, format!("cannot be read: {error}")))?;
+        let model = model_file::read(&self.params, &bytes, &path.display().to_string())
+            .map_err(|error| damaged(&path, format!("is damaged: {error}")))?;
+        if model_digest(&model) != digest {
+            return Err(damaged(&path, format!("is not the model that round {round} left")));
+        }
+        Ok(model)
+    }
+
+    /// Removes a model that another one has replaced.
+    pub(super) fn remove(&self, round: u64) {
+        // What stays is in nobody's way: it is a stray, and goes when the folder is opened again.
+        let _ = fs::remove_file(self.path(round));
+    }
+
+    /// Removes what a server that was killed left lying about; files that are not ours stay.
+    pub(super) fn sweep(&self, newest: u64) -> Result<(), NetError> {
+        let unreadable = || NetError::io(&self.folder, "cannot be read");
+        for entry in fs::read_dir(&self.folder).map_err(unreadable())? {
+            let path = entry.map_err(unreadable())?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let of_round = name.strip_suffix(".new").unwrap_or(name).strip_suffix(ENDING);
+            let is_ours = of_round.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+            if is_ours && (newest == 0 || path != self.path(newest)) {
+                fs::remove_file(&path).map_err(NetError::io(&path, "cannot be removed"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, round: u64) -> PathBuf {
+        self.folder.join(format!("{round:08}{ENDING}"))
+    }
+}

@@ -1,0 +1,191 @@
+//! Founding a run's folder, and going on with one.
+
+use std::fs;
+use std::path::Path;
+
+use fedflip_record::folder::{self, FLEET, MODEL, PLAN, RECORDS, RUN};
+use fedflip_record::{atomic, reader};
+use rand_core::RngCore;
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::database::{self, Found, STATE, damaged, refusal};
+use super::models::Models;
+use super::queries;
+use super::records_file::RecordsFile;
+use super::rows::{Founding, Resumed, StoredPlan};
+use super::run_state::{Parts, RunState};
+use crate::coin::RUN_BYTES;
+use crate::error::NetError;
+
+impl RunState {
+    /// Opens a folder for a run: a new one is founded, one with a run of the same scenario goes on.
+    pub fn open(folder: &Path, founding: &Founding<'_>) -> Result<(Self, Resumed), NetError> {
+        fs::create_dir_all(folder).map_err(NetError::io(folder, "cannot be made"))?;
+        let lock = folder::lock(folder)?;
+        let models = Models::new(folder, founding.params);
+        if !folder.join(STATE).exists() {
+            refuse_what_is_there(folder, &models)?;
+        }
+        let (mut connection, found) = database::open(folder)?;
+        if found == Found::Empty {
+            // A server that was killed at its very start leaves an empty file, and nothing beside it.
+            refuse_what_is_there(folder, &models)?;
+        }
+        database::make_durable(&connection).map_err(refusal(&folder.join(STATE)))?;
+        match found {
+            Found::Run => check(folder, &mut connection, founding, models.parameters())?,
+            Found::Empty => found_run(folder, &mut connection, founding, models.parameters())?,
+        }
+        models.make()?;
+        let (resumed, model_round) = resumed(folder, &connection, &models)?;
+        models.sweep(model_round)?;
+        let records = readers_files(folder, &connection, &models, founding, &resumed)?;
+        let parts = Parts { folder: folder.to_owned(), connection, records, models, lock };
+        Ok((Self::new(parts, &resumed, model_round)?, resumed))
+    }
+}
+
+/// Without a state, what is there is not ours to go on with.
+fn refuse_what_is_there(folder: &Path, models: &Models) -> Result<(), NetError> {
+    if folder.join(RUN).exists() || folder.join(RECORDS).exists() || !models.is_empty() {
+        return Err(NetError::NoState { folder: folder.display().to_string() });
+    }
+    Ok(())
+}
+
+fn found_run(
+    folder: &Path,
+    connection: &mut Connection,
+    founding: &Founding<'_>,
+    parameters: usize,
+) -> Result<(), NetError> {
+    let refuse = refusal(&folder.join(STATE));
+    let mut run_id = [0; RUN_BYTES];
+    rand_core::OsRng.fill_bytes(&mut run_id);
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&refuse)?;
+    database::make_tables(&transaction).map_err(&refuse)?;
+    let insert = "INSERT INTO run (one, run_id, parameters, scenario) VALUES (1, ?1, ?2, ?3)";
+    transaction
+        .execute(insert, params![run_id, parameters as i64, founding.run_toml])
+        .and_then(|_| transaction.commit())
+        .map_err(&refuse)
+}
+
+/// Whether the run is of the same scenario. What may differ is taken over; a run that had ended at a cap which
+/// has changed has not ended any more.
+fn check(
+    folder: &Path,
+    connection: &mut Connection,
+    founding: &Founding<'_>,
+    parameters: usize,
+) -> Result<(), NetError> {
+    let refuse = refusal(&folder.join(STATE));
+    let (before, size): (String, i64) = connection
+        .query_row("SELECT scenario, parameters FROM run", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .map_err(&refuse)?;
+    let other = |difference| NetError::OtherScenario { folder: folder.display().to_string(), difference };
+    if let Some(difference) = folder::first_difference(&before, founding.run_toml, founding.free_keys) {
+        return Err(other(difference));
+    }
+    if size != parameters as i64 {
+        return Err(other(format!("its model has {size} parameters, where this one has {parameters}")));
+    }
+    if before == founding.run_toml {
+        return Ok(());
+    }
+    let ended_at_cap = queries::end(connection).map_err(&refuse)?.is_some_and(|end| end.reason.is_cap());
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&refuse)?;
+    transaction.execute("UPDATE run SET scenario = ?1", [founding.run_toml]).map_err(&refuse)?;
+    if ended_at_cap {
+        transaction.execute("DELETE FROM records WHERE kind = 'end'", []).map_err(&refuse)?;
+    }
+    transaction.commit().map_err(&refuse)
+}
+
+/// Where the run stands, and the round whose model is the newest.
+fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(Resumed, u64), NetError> {
+    let path = folder.join(STATE);
+    let refuse = refusal(&path);
+    let (run_id, measures) = connection
+        .query_row("SELECT run_id, measures FROM run", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .map_err(&refuse)?;
+    let plans = queries::plans(connection).map_err(&refuse)?;
+    let mut resumed = Resumed {
+        run_id,
+        round: queries::rounds(connection).map_err(&refuse)?,
+        secs: 0.0,
+        model: None,
+        evaluated: None,
+        end: queries::end(connection).map_err(&refuse)?,
+        devices: queries::devices(connection).map_err(&refuse)?,
+        plan: queries::plan(connection, plans).map_err(&refuse)?,
+        header: queries::header(connection).map_err(&refuse)?,
+        measures,
+    };
+    if let Some(misplaced) = (0..).zip(&resumed.devices).find(|(slot, device)| *slot != device.slot) {
+        return Err(damaged(&path, format!("is damaged: no device at position {}", misplaced.0)));
+    }
+    if resumed.round == 0 {
+        return Ok((resumed, 0));
+    }
+    let Some(last) = queries::round(connection, resumed.round).map_err(&refuse)? else {
+        return Err(damaged(&path, format!("is damaged: round {} has no record", resumed.round)));
+    };
+    (resumed.secs, resumed.evaluated) = (last.secs, last.evaluated);
+    if let Some(digest) = last.model_sha256 {
+        resumed.model = Some(models.read(last.model_round, digest)?);
+    }
+    Ok((resumed, last.model_round))
+}
+
+/// Brings the files for readers up to the database.
+fn readers_files(
+    folder: &Path,
+    connection: &Connection,
+    models: &Models,
+    founding: &Founding<'_>,
+    resumed: &Resumed,
+) -> Result<RecordsFile, NetError> {
+    if let Some(plan) = &resumed.plan {
+        write_plan(folder, plan)?;
+    }
+    follow(folder, RUN, founding.run_toml.as_bytes())?;
+    if let (Some(_), Some(model)) = (&resumed.end, &resumed.model) {
+        follow(folder, MODEL, &models.bytes(model)?)?;
+    }
+    for name in [RUN, FLEET, PLAN, MODEL] {
+        // What an interrupted replacement has begun.
+        let _ = fs::remove_file(folder.join(format!("{name}.new")));
+    }
+    let path = folder.join(RECORDS);
+    let records = RecordsFile::follow(&path, connection)?;
+    // Lines that are none, or out of order, are damage of the database: nobody else writes them.
+    if resumed.header.is_some() {
+        let mut rounds = 0;
+        reader::each(&path, |line| {
+            rounds += u64::from(matches!(line, fedflip_record::Line::Round(_)));
+        })
+        .map_err(|error| damaged(&folder.join(STATE), format!("is damaged: {error}")))?;
+        if rounds != resumed.round {
+            let problem = format!("is damaged: {rounds} records of {} rounds", resumed.round);
+            return Err(damaged(&folder.join(STATE), problem));
+        }
+    }
+    Ok(records)
+}
+
+/// The files of a plan.
+pub(super) fn write_plan(folder: &Path, plan: &StoredPlan) -> Result<(), NetError> {
+    follow(folder, FLEET, &plan.fleet_csv)?;
+    follow(folder, PLAN, &plan.plan_csv)
+}
+
+fn follow(folder: &Path, name: &str, content: &[u8]) -> Result<(), NetError> {
+    let path = folder.join(name);
+    if fs::read(&path).is_ok_and(|found| found == content) {
+        return Ok(());
+    }
+    Ok(atomic::write(&path, content)?)
+}

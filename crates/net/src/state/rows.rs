@@ -1,0 +1,138 @@
+//! What a run's state is made of.
+
+use fedflip_learn::layer::ParamSpec;
+use fedflip_record::{End, Header, Round};
+use serde::{Deserialize, Serialize};
+
+use crate::coin::{KEY_BYTES, RUN_BYTES};
+
+/// Of SHA-256, in bytes.
+pub const DIGEST_BYTES: usize = 32;
+
+/// What a run's folder is founded on.
+#[derive(Clone, Copy, Debug)]
+pub struct Founding<'a> {
+    /// Of `run.toml`.
+    pub run_toml: &'a str,
+    /// Keys of it that may differ when a run goes on. A run that ended at a cap goes on if one of them has
+    /// changed.
+    pub free_keys: &'a [&'a str],
+    /// The arrays of the model, one after the other.
+    pub params: &'a [(String, ParamSpec)],
+}
+
+/// A device that has a place in the fleet, for ever.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnrolledDevice {
+    /// Its position.
+    pub slot: usize,
+    /// As its certificate says.
+    pub name: String,
+    /// The public half of its coin.
+    pub coin: [u8; KEY_BYTES],
+    /// What it holds.
+    pub samples: f64,
+    /// Of one round, as it measured itself when it came.
+    pub compute_secs: f64,
+    /// Of one round: what it sends, as it measured when it came.
+    pub comm_mbit: f64,
+}
+
+/// A plan, with all it takes to use it again to the bit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredPlan {
+    /// The last round before it.
+    pub after_round: u64,
+    /// Time since the run began.
+    pub secs: f64,
+    /// Why there is a new plan, in words.
+    pub reason: String,
+    /// How q was chosen.
+    pub scheme: String,
+    /// α and β, where there are any.
+    pub constants: Option<[f64; 2]>,
+    /// Of all slots.
+    pub q: Vec<f64>,
+    /// What the plan takes each device's availability to be: its coin is q over this.
+    pub availability: Vec<f64>,
+    /// a/q.
+    pub weights: Vec<f64>,
+    /// The fleet that was planned for.
+    pub fleet_csv: Vec<u8>,
+    /// q and a/q, by name.
+    pub plan_csv: Vec<u8>,
+    /// What comes of it.
+    pub expected: Expected,
+}
+
+/// What a plan expects.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// Σ q.
+    pub participants: f64,
+    /// How many rounds, where there are constants.
+    pub rounds: Option<f64>,
+    /// E[T̂], where it was estimated.
+    pub round_secs: Option<f64>,
+}
+
+/// What became of a device's part in a round.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fate {
+    /// Its update is in the model.
+    Accepted {
+        /// SHA-256 of the update's bytes.
+        digest: [u8; DIGEST_BYTES],
+        /// How many.
+        bytes: u64,
+        /// Of the local training.
+        train_loss: f64,
+    },
+    /// It is not.
+    Lost {
+        /// Such as `deadline`.
+        reason: String,
+    },
+}
+
+/// A round that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Commit<'a> {
+    /// As reports read it.
+    pub record: &'a Round,
+    /// Time since the run began, after it.
+    pub secs: f64,
+    /// The model after it; none if nobody moved it.
+    pub model: Option<&'a [f32]>,
+    /// Loss and accuracy of that model, if it was ever evaluated.
+    pub evaluated: Option<[f64; 2]>,
+    /// Of everybody in the cohort, in its order.
+    pub fates: &'a [(usize, Fate)],
+    /// What is known of the devices by now, as JSON.
+    pub measures: &'a str,
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resumed {
+    /// Of all its coins.
+    pub run_id: [u8; RUN_BYTES],
+    /// Rounds committed.
+    pub round: u64,
+    /// Time since the run began.
+    pub secs: f64,
+    /// The model; none while it is the one that the scenario begins with.
+    pub model: Option<Vec<f32>>,
+    /// Loss and accuracy of that model, if it was evaluated.
+    pub evaluated: Option<[f64; 2]>,
+    /// If it is over.
+    pub end: Option<End>,
+    /// In the order of their slots.
+    pub devices: Vec<EnrolledDevice>,
+    /// The newest.
+    pub plan: Option<StoredPlan>,
+    /// The first line of the records, once there was a plan.
+    pub header: Option<Header>,
+    /// As they were given with the last commit.
+    pub measures: Option<String>,
+}

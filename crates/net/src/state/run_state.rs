@@ -1,0 +1,350 @@
+//! The one that writes a run's state.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use fedflip_record::folder::MODEL;
+use fedflip_record::{End, Header, Line, Replan, atomic};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use super::database::{STATE, refusal};
+use super::incidents::Incidents;
+use super::models::Models;
+use super::open::write_plan;
+use super::records_file::RecordsFile;
+use super::rows::{Commit, DIGEST_BYTES, EnrolledDevice, Fate, Resumed, StoredPlan};
+use crate::coin::KEY_BYTES;
+use crate::error::NetError;
+
+/// A q that has changed by more than this has changed.
+const CHANGED: f64 = 0.01;
+
+/// What a state is opened with.
+pub(super) struct Parts {
+    pub folder: PathBuf,
+    pub connection: Connection,
+    pub records: RecordsFile,
+    pub models: Models,
+    pub lock: File,
+}
+
+/// The state of a run, held by the one server that writes it.
+///
+/// Every change is on the disk when its function returns. After a failure nothing more is taken: the files may
+/// be behind the database, and opening the folder again puts them right.
+#[derive(Debug)]
+pub struct RunState {
+    folder: PathBuf,
+    connection: Connection,
+    records: RecordsFile,
+    models: Models,
+    incidents: Incidents,
+    /// By slot.
+    devices: Vec<(String, [u8; KEY_BYTES])>,
+    /// How many there were, and the newest one's q.
+    plans: u64,
+    q: Vec<f64>,
+    round: u64,
+    model_round: u64,
+    model_sha256: Option<[u8; DIGEST_BYTES]>,
+    ended: bool,
+    failed: bool,
+    _lock: File,
+}
+
+impl RunState {
+    pub(super) fn new(parts: Parts, resumed: &Resumed, model_round: u64) -> Result<Self, NetError> {
+        let Parts { folder, connection, records, models, lock } = parts;
+        let plans = super::queries::plans(&connection).map_err(refusal(&folder.join(STATE)))?;
+        let devices = resumed.devices.iter().map(|device| (device.name.clone(), device.coin));
+        Ok(Self {
+            devices: devices.collect(),
+            plans,
+            q: resumed.plan.as_ref().map_or_else(Vec::new, |plan| plan.q.clone()),
+            round: resumed.round,
+            model_round,
+            model_sha256: resumed.model.as_deref().map(super::model_digest),
+            ended: resumed.end.is_some(),
+            failed: false,
+            incidents: Incidents::default(),
+            folder,
+            connection,
+            records,
+            models,
+            _lock: lock,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Rounds committed.
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// Gives a device its place, or takes over what it measured when it came again. A name keeps its slot and
+    /// its coin.
+    pub fn enrol(&mut self, device: &EnrolledDevice) -> Result<(), NetError> {
+        let EnrolledDevice { slot, name, coin, samples, compute_secs, comm_mbit } = device;
+        let known = self.devices.iter().position(|(known, _)| known == name);
+        match known {
+            Some(at) if at != *slot => return refuse(format!("{name} at {slot}: its place is {at}")),
+            Some(at) if self.devices[at].1 != *coin => return refuse(format!("another coin of {name}")),
+            None if *slot != self.devices.len() => {
+                return refuse(format!("{name} at {slot}: the next place is {}", self.devices.len()));
+            }
+            _ => {}
+        }
+        if ![samples, compute_secs, comm_mbit].iter().all(|number| number.is_finite()) {
+            return refuse(format!("what {name} says of itself: these are no numbers"));
+        }
+        let upsert = "INSERT INTO devices (slot, name, coin, samples, compute_secs, comm_mbit) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (slot) DO UPDATE SET \
+                      samples = excluded.samples, compute_secs = excluded.compute_secs, \
+                      comm_mbit = excluded.comm_mbit";
+        self.write(None, |state, _| {
+            state.execute(upsert, params![*slot as i64, name, coin, samples, compute_secs, comm_mbit])
+        })?;
+        if known.is_none() {
+            self.devices.push((name.clone(), *coin));
+        }
+        Ok(())
+    }
+
+    /// Sets the first line of the records and the first plan, before the first round.
+    pub fn begin(&mut self, header: &Header, plan: &StoredPlan) -> Result<(), NetError> {
+        if self.plans > 0 {
+            return refuse("a first plan, having one".to_owned());
+        }
+        if header.devices != plan.q.len() {
+            return refuse(format!("a plan of {} devices for {}", plan.q.len(), header.devices));
+        }
+        self.take_plan(plan, &Line::Header(header.clone()))
+    }
+
+    /// From the next round on another plan holds.
+    pub fn replan(&mut self, plan: &StoredPlan) -> Result<(), NetError> {
+        if self.plans == 0 {
+            return refuse("a second plan before the first".to_owned());
+        }
+        let differs = |slot: usize, q: f64| {
+            self.q.get(slot).is_none_or(|before| (q - before).abs() > CHANGED * before.abs())
+        };
+        let line = Line::Replan(Replan {
+            after_round: plan.after_round,
+            secs: plan.secs,
+            reason: plan.reason.clone(),
+            devices: plan.q.len(),
+            changed: plan.q.iter().enumerate().filter(|(slot, q)| differs(*slot, **q)).count(),
+            expected_participants: plan.expected.participants,
+            expected_rounds: plan.expected.rounds,
+            expected_round_secs: plan.expected.round_secs,
+        });
+        self.take_plan(plan, &line)
+    }
+
+    fn take_plan(&mut self, plan: &StoredPlan, line: &Line) -> Result<(), NetError> {
+        self.goes_on()?;
+        let devices = plan.q.len();
+        if plan.after_round != self.round {
+            return refuse(format!("a plan made after round {}, in round {}", plan.after_round, self.round));
+        }
+        if devices < self.q.len() || devices > self.devices.len() || devices == 0 {
+            return refuse(format!("a plan of {devices} devices, with {} enrolled", self.devices.len()));
+        }
+        if plan.availability.len() != devices || plan.weights.len() != devices {
+            return refuse("a plan in which q, availability and weights differ in number".to_owned());
+        }
+        let number = self.plans + 1;
+        self.write(Some(line), |state, _| insert_plan(state, number, plan))?;
+        (self.plans, self.q) = (number, plan.q.clone());
+        self.beside(|state| write_plan(&state.folder, plan))
+    }
+
+    /// Commits a round: all of it, or nothing.
+    pub fn commit(&mut self, commit: &Commit<'_>) -> Result<(), NetError> {
+        self.goes_on()?;
+        let round = commit.record.round;
+        if round != self.round + 1 {
+            return refuse(format!("round {round} after round {}", self.round));
+        }
+        if self.plans == 0 {
+            return refuse("a round before the first plan".to_owned());
+        }
+        agree(commit)?;
+        let (model_round, model_sha256) = match commit.model {
+            Some(model) => (round, Some(self.beside(|state| state.models.write(round, model))?)),
+            None => (self.model_round, self.model_sha256),
+        };
+        let [loss, accuracy] = commit.evaluated.map_or([None; 2], |numbers| numbers.map(Some));
+        let plan = self.plans as i64;
+        let insert = "INSERT INTO rounds (round, plan, seq, secs, model_round, model_sha256, loss, accuracy) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        self.write(Some(&Line::Round(commit.record.clone())), |state, seq| {
+            let model = model_round as i64;
+            state.execute(
+                insert,
+                params![round as i64, plan, seq, commit.secs, model, model_sha256, loss, accuracy],
+            )?;
+            insert_fates(state, round, commit.fates)?;
+            state.execute("UPDATE run SET measures = ?1", [commit.measures])
+        })?;
+        let before = std::mem::replace(&mut self.model_round, model_round);
+        (self.round, self.model_sha256) = (round, model_sha256);
+        if before != model_round && before != 0 {
+            self.models.remove(before);
+        }
+        Ok(())
+    }
+
+    /// Notes a refusal, or whatever else should be known later. It goes to the disk with the next commit: a peer
+    /// that is refused often must not make the server wait.
+    pub fn incident(&mut self, round: u64, device: Option<&str>, reason: &str) {
+        self.incidents.note(round, device, reason);
+    }
+
+    /// Brings incidents to the disk that would otherwise wait for the next commit.
+    pub fn flush(&mut self) -> Result<(), NetError> {
+        if self.incidents.is_empty() { Ok(()) } else { self.write(None, |_, _| Ok(0)) }
+    }
+
+    /// Ends the run with this model.
+    pub fn end(&mut self, end: &End, model: &[f32]) -> Result<(), NetError> {
+        self.goes_on()?;
+        if self.plans == 0 {
+            return refuse("an end before the first plan".to_owned());
+        }
+        self.beside(|state| Ok(atomic::write(&state.folder.join(MODEL), &state.models.bytes(model)?)?))?;
+        self.write(Some(&Line::End(end.clone())), |_, _| Ok(0))?;
+        self.ended = true;
+        Ok(())
+    }
+
+    fn goes_on(&self) -> Result<(), NetError> {
+        if self.ended { refuse("anything after its end".to_owned()) } else { Ok(()) }
+    }
+
+    /// One transaction: a line of the records, what `act` does with its number, and the incidents that wait.
+    /// Then the line for readers.
+    fn write(
+        &mut self,
+        line: Option<&Line>,
+        act: impl FnOnce(&Transaction<'_>, i64) -> rusqlite::Result<usize>,
+    ) -> Result<(), NetError> {
+        self.beside(|state| {
+            let refuse = refusal(&state.folder.join(STATE));
+            let transaction = state
+                .connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)
+                .map_err(&refuse)?;
+            let seq = next_seq(&transaction).map_err(&refuse)?;
+            let mut text = String::new();
+            if let Some(line) = line {
+                text = serde_json::to_string(line).map_err(|error| NetError::StateRefused {
+                    what: format!("a record that cannot be written: {error}"),
+                })?;
+                transaction
+                    .execute("INSERT INTO records VALUES (?1, ?2, ?3)", params![seq, kind(line), text])
+                    .map_err(&refuse)?;
+                text.push('\n');
+            }
+            act(&transaction, seq).map_err(&refuse)?;
+            state.incidents.write(&transaction).map_err(&refuse)?;
+            transaction.commit().map_err(&refuse)?;
+            state.incidents.written();
+            state.records.append(&text)
+        })
+    }
+
+    /// Whatever writes goes through here: a failure is the last thing that happens.
+    fn beside<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, NetError>) -> Result<T, NetError> {
+        if self.failed {
+            return Err(NetError::StateFailed { folder: self.folder.display().to_string() });
+        }
+        let done = act(self);
+        self.failed = done.is_err();
+        done
+    }
+}
+
+fn refuse(what: String) -> Result<(), NetError> {
+    Err(NetError::StateRefused { what })
+}
+
+/// Whether the record and the fates tell the same story.
+fn agree(commit: &Commit<'_>) -> Result<(), NetError> {
+    let slots = commit.fates.iter().map(|(slot, _)| *slot);
+    let lost = commit.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Lost { .. }));
+    let named = commit.record.lost.iter().map(|lost| lost.device);
+    if slots.ne(commit.record.cohort.iter().copied()) || lost.map(|(slot, _)| *slot).ne(named) {
+        return refuse(format!("round {}: its fates are not those of its cohort", commit.record.round));
+    }
+    Ok(())
+}
+
+fn next_seq(state: &Connection) -> rusqlite::Result<i64> {
+    state.query_row("SELECT coalesce(max(seq), 0) + 1 FROM records", [], |row| row.get(0))
+}
+
+fn kind(line: &Line) -> &'static str {
+    match line {
+        Line::Header(_) => "header",
+        Line::Round(_) => "round",
+        Line::Replan(_) => "replan",
+        Line::End(_) => "end",
+    }
+}
+
+fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) -> rusqlite::Result<usize> {
+    let (number, after_round) = (number as i64, plan.after_round as i64);
+    let [alpha, beta] = plan.constants.map_or([None; 2], |constants| constants.map(Some));
+    let expected = plan.expected;
+    state.execute(
+        "INSERT INTO plans (plan, after_round, secs, reason, scheme, alpha, beta, expected_participants, \
+         expected_rounds, expected_round_secs, fleet_csv, plan_csv) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        params![
+            number,
+            after_round,
+            plan.secs,
+            plan.reason,
+            plan.scheme,
+            alpha,
+            beta,
+            expected.participants,
+            expected.rounds,
+            expected.round_secs,
+            plan.fleet_csv,
+            plan.plan_csv
+        ],
+    )?;
+    let mut insert = state.prepare("INSERT INTO plan_devices VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for (slot, ((q, availability), weight)) in
+        (0_i64..).zip(plan.q.iter().zip(&plan.availability).zip(&plan.weights))
+    {
+        insert.execute(params![number, slot, q, availability, weight])?;
+    }
+    Ok(plan.q.len())
+}
+
+fn insert_fates(state: &Connection, round: u64, fates: &[(usize, Fate)]) -> rusqlite::Result<()> {
+    let columns = "round, slot, digest, bytes, train_loss, reason";
+    let mut insert =
+        state.prepare(&format!("INSERT INTO updates ({columns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"))?;
+    for (slot, fate) in fates {
+        let (round, slot) = (round as i64, *slot as i64);
+        match fate {
+            Fate::Accepted { digest, bytes, train_loss } => {
+                insert.execute(params![round, slot, digest, *bytes as i64, train_loss, None::<String>])?
+            }
+            Fate::Lost { reason } => {
+                let nothing = (None::<Vec<u8>>, None::<i64>, None::<f64>);
+                insert.execute(params![round, slot, nothing.0, nothing.1, nothing.2, reason])?
+            }
+        };
+    }
+    Ok(())
+}
