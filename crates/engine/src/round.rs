@@ -74,7 +74,7 @@ impl Engine<'_> {
         let start_secs = world.now_secs();
 
         // Lines 2–3, sampling: every device flips its own coin; whoever takes part says so.
-        world.open(round, &mut desk.entrants)?;
+        world.open(round, &state.model, &mut desk.entrants)?;
         let mut allocation = bandwidth::divide(desk.entrants.iter().copied(), self.band, self.division);
 
         // Line 4, computation, and line 5, communication: all at once, each with its share of the band.

@@ -16,9 +16,14 @@ pub trait World {
     /// The time, in seconds since the run began.
     fn now_secs(&self) -> f64;
 
-    /// Opens a round: writes who takes part by their own coins, in device order, each with what it has to do
-    /// as far as is known now.
-    fn open(&mut self, round: u64, entrants: &mut Vec<Entrant>) -> Result<(), EngineError>;
+    /// Opens a round that starts from `model`: writes who takes part by their own coins, in device order, each
+    /// with what it has to do as far as is known now.
+    fn open(
+        &mut self,
+        round: u64,
+        model: &Arc<ModelVector>,
+        entrants: &mut Vec<Entrant>,
+    ) -> Result<(), EngineError>;
 
     /// Hands out the work of the round.
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError>;

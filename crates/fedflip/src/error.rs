@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use fedflip_agent::JoinError;
 use fedflip_dashboard::DashboardError;
 use fedflip_engine::EngineError;
 use fedflip_fleet::units::plain;
@@ -57,6 +58,8 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Net(#[from] NetError),
     #[error(transparent)]
+    Join(#[from] JoinError),
+    #[error(transparent)]
     Report(#[from] ReportError),
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -68,6 +71,8 @@ pub(crate) enum CliError {
     Scenario(#[from] ScenarioError),
     #[error("{flag}: {} is out of range", plain(*.value))]
     Flag { flag: &'static str, value: f64, wanted: String },
+    #[error("{flag}: {value:?} is no address")]
+    Address { flag: &'static str, value: String },
     #[error("--cohort: {value:?} {problem}")]
     Cohort { value: String, problem: String, hint: String },
     #[error("--pilot: {value:?} {problem}")]
@@ -94,12 +99,14 @@ impl CliError {
             Self::Learn(error) => Some(error.hint()),
             Self::Record(error) => Some(error.hint()),
             Self::Net(error) => Some(error.hint()),
+            Self::Join(error) => Some(error.hint()),
             Self::Report(error) => Some(error.hint()),
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
             Self::Dashboard(error) => Some(error.hint()),
             Self::Scenario(error) => Some(error.hint.clone()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
+            Self::Address { .. } => Some("write ADDRESS:PORT, such as 127.0.0.1:7700".to_owned()),
             Self::Cohort { hint, .. } => Some(hint.clone()),
             Self::Pilot { .. } => Some(
                 "write ROUNDS:SCHEME, such as 18:uniform or 11:full; 500+:uniform if it gave up".to_owned(),
@@ -117,11 +124,18 @@ impl CliError {
             Self::Output(_)
             | Self::Dashboard(DashboardError::Start(_))
             | Self::Record(RecordError::Io { .. })
-            | Self::Net(NetError::Io { .. } | NetError::Certificate(_))
+            | Self::Net(
+                NetError::Io { .. }
+                | NetError::Certificate(_)
+                | NetError::Database { .. }
+                | NetError::StateFailed { .. }
+                | NetError::System { .. },
+            )
             | Self::Report(ReportError::Io { .. } | ReportError::Draw { .. })
             | Self::Engine(EngineError::Record(RecordError::Io { .. }) | EngineError::World { .. }) => {
                 ExitStatus::Failed
             }
+            Self::Join(error) if error.is_failure() => ExitStatus::Failed,
             _ => ExitStatus::BadInput,
         }
     }

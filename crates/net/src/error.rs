@@ -93,6 +93,7 @@ pub enum NetError {
         path: String,
         /// Why it would be refused.
         problem: String,
+    },
     /// A run's folder or its records.
     #[error(transparent)]
     Record(#[from] fedflip_record::RecordError),
@@ -143,6 +144,66 @@ pub enum NetError {
         /// Which folder.
         folder: String,
     },
+    /// Not HOST:PORT.
+    #[error("{server:?} is no address of a server")]
+    BadServer {
+        /// As given.
+        server: String,
+    },
+    /// Nobody answers, or not in our language.
+    #[error("{server} cannot be reached: {problem}")]
+    Unreachable {
+        /// As given.
+        server: String,
+        /// What the system says.
+        problem: String,
+    },
+    /// The other side says no.
+    #[error("the server refuses this device: {problem}")]
+    NotAdmitted {
+        /// In its words.
+        problem: String,
+    },
+    /// A call failed.
+    #[error("the server says {code:?}: {problem}")]
+    Call {
+        /// Its kind.
+        code: tonic::Code,
+        /// In its words.
+        problem: String,
+    },
+    /// The line is gone.
+    #[error("the server has hung up")]
+    Hung,
+    /// A server that is not one of ours, or of another version.
+    #[error("this server cannot be worked with: {problem}")]
+    OtherServer {
+        /// Why.
+        problem: &'static str,
+    },
+    /// The system does not give what is needed.
+    #[error("{action}: {source}")]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// What it says.
+        source: std::io::Error,
+    },
+    /// A scheme that needs α and β.
+    #[error("this scheme needs α and β")]
+    NoConstants,
+    /// The round loop stopped.
+    #[error(transparent)]
+    Engine(#[from] fedflip_engine::EngineError),
+    /// No learner.
+    #[error(transparent)]
+    Task(#[from] fedflip_learn::task::TaskError),
+    /// A fleet that is none.
+    #[error(transparent)]
+    Fleet(#[from] fedflip_fleet::FleetError),
+    /// There is no plan.
+    #[error(transparent)]
+    Plan(#[from] fedflip_plan::PlanError),
 }
 
 impl NetError {
@@ -150,6 +211,31 @@ impl NetError {
     pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.display().to_string();
         move |source| Self::Io { path, action, source }
+    }
+
+    /// For `map_err`, with what was tried.
+    pub(crate) fn system(action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::System { action, source }
+    }
+
+    /// A server that could not be connected to.
+    pub(crate) fn unreachable(server: &str, error: &dyn std::error::Error) -> Self {
+        let server = server.to_owned();
+        let problem = causes(error);
+        if is_alert(&problem) { Self::NotAdmitted { problem } } else { Self::Unreachable { server, problem } }
+    }
+
+    /// Whether trying again is of no use.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Hung => false,
+            Self::Call { code, problem } => {
+                matches!(code, tonic::Code::PermissionDenied | tonic::Code::Unauthenticated)
+                    || *code == tonic::Code::InvalidArgument
+                    || problem.contains(crate::reason::Reason::FleetFull.name())
+            }
+            _ => true,
+        }
     }
 
     /// What to do.
@@ -204,6 +290,48 @@ impl NetError {
             Self::StateFailed { .. } => {
                 "start the server again: it goes on after the last round that was committed".to_owned()
             }
+            Self::BadServer { .. } => "name it as HOST:PORT, such as fl.example.org:7700".to_owned(),
+            Self::Unreachable { .. } | Self::Hung => {
+                "see that fedflip serve runs there, and that the port is open".to_owned()
+            }
+            Self::NotAdmitted { .. } => {
+                "ask for a new identity: whoever runs the server makes it with fedflip certs device".to_owned()
+            }
+            Self::Call { .. } => "see the server's log".to_owned(),
+            Self::OtherServer { .. } => "use the same version of fedflip on both sides".to_owned(),
+            Self::System { .. } => "see what the system allows: open files, threads, memory".to_owned(),
+            Self::NoConstants => "give plan.alpha and plan.beta, or let pilots measure them".to_owned(),
+            Self::Engine(error) => error.hint(),
+            Self::Task(error) => error.hint(),
+            Self::Fleet(error) => error.hint(),
+            Self::Plan(error) => error.hint(),
         }
     }
+}
+
+/// An error and what it came from, in one line.
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// Whether the other side has refused our certificate, rather than not being there.
+fn is_alert(problem: &str) -> bool {
+    const ALERTS: [&str; 6] = [
+        "CertificateRevoked",
+        "CertificateExpired",
+        "CertificateUnknown",
+        "CertificateRequired",
+        "BadCertificate",
+        "UnknownCA",
+    ];
+    ALERTS.iter().any(|alert| problem.contains(alert)) || problem.contains("invalid peer certificate")
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fedflip_net::NetError;
 use fedflip_net::status::{
-    ConnectionRefusal, Health, Metrics, Reach, Readiness, StatusServer, UploadRefusal,
+    ConnectionRefusal, Health, Metrics, Reach, Readiness, StatusServer, 
 };
 use tokio::runtime::Runtime;
 
@@ -93,7 +93,7 @@ fn a_collector_reads_what_was_counted() {
     let metrics = &bench.metrics;
     metrics.rounds_committed.add(3);
     metrics.round.set(4.0);
-    metrics.uploads_refused.add(UploadRefusal::NotFinite);
+    metrics.refused.add(fedflip_net::reason::Reason::NotFinite);
     metrics.connections_refused.add(ConnectionRefusal::Revoked);
     metrics.connections_refused.add(ConnectionRefusal::Revoked);
     for secs in [0.004, 0.02, 9_999.0] {
@@ -106,8 +106,8 @@ fn a_collector_reads_what_was_counted() {
     let expected = [
         ("fedflip_rounds_committed_total", 3.0),
         ("fedflip_round", 4.0),
-        ("fedflip_uploads_refused_total{reason=\"not_finite\"}", 1.0),
-        ("fedflip_uploads_refused_total{reason=\"late\"}", 0.0),
+        ("fedflip_refused_total{reason=\"not_finite\"}", 1.0),
+        ("fedflip_refused_total{reason=\"late\"}", 0.0),
         ("fedflip_connections_refused_total{reason=\"revoked\"}", 2.0),
         ("fedflip_round_seconds_bucket{le=\"0.01\"}", 1.0),
         ("fedflip_round_seconds_bucket{le=\"0.025\"}", 2.0),

@@ -59,7 +59,7 @@ pub(crate) fn end(path: &Path) -> Option<End> {
 }
 
 /// The first line.
-pub(crate) fn header(path: &Path) -> Result<Header, RecordError> {
+pub fn header(path: &Path) -> Result<Header, RecordError> {
     let file = File::open(path).map_err(RecordError::io(path, "cannot be opened"))?;
     let mut text = Vec::new();
     let mut first = std::io::Read::take(BufReader::new(file), LINE_BYTES_MAX);

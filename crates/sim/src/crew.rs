@@ -111,7 +111,7 @@ impl<L: Learner> Crew<'_, L> {
     }
 
     /// Scores a model on all test samples.
-    pub(crate) fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, EngineError> {
+    pub fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, EngineError> {
         let total = self.learner.test_samples();
         let task = |(piece, samples)| Task::Score { model: Arc::clone(model), piece, samples };
         self.begin(pieces(total).enumerate().map(task));

@@ -52,7 +52,12 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         self.secs
     }
 
-    fn open(&mut self, round: u64, entrants: &mut Vec<Entrant>) -> Result<(), EngineError> {
+    fn open(
+        &mut self,
+        round: u64,
+        _model: &Arc<ModelVector>,
+        entrants: &mut Vec<Entrant>,
+    ) -> Result<(), EngineError> {
         let coins = StreamKey { seed: self.seed, purpose: Purpose::Cohort, round };
         self.sampler.draw(&mut coins.shared(), &mut self.cohort);
         entrants.clear();

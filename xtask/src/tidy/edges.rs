@@ -18,6 +18,7 @@ const HEIGHTS: &[(&str, u32)] = &[
     ("fedflip-engine", 3),
     ("fedflip-sim", 4),
     ("fedflip-net", 4),
+    ("fedflip-agent", 5),
     ("fedflip-dashboard", 5),
     ("fedflip-report", 5),
     ("fedflip", 6),

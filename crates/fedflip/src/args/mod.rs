@@ -1,6 +1,7 @@
 //! What may be typed.
 
 mod certs;
+mod deploy;
 mod report;
 mod training;
 
@@ -9,9 +10,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use certs::{CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs};
+pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use training::{
-    CompareArgs, ComparisonArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, SweepArgs,
+    CompareArgs, ComparisonArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, SweepArgs,
     TrainingArgs,
 };
 
@@ -64,6 +66,12 @@ pub(crate) enum Command {
     /// Make a certificate authority, and identities for devices
     #[command(subcommand)]
     Certs(CertsCommand),
+    /// Train on real devices: wait for them, plan, and run rounds until the target
+    Serve(ServeArgs),
+    /// Take part in a run as a device
+    Join(fedflip_agent::JoinArgs),
+    /// See it all on this machine: a server, five devices of different speeds, a dashboard
+    Demo(DemoArgs),
     /// Measure how fast this machine trains
     Bench(BenchArgs),
 }

@@ -28,6 +28,19 @@ pub(crate) struct TrainingArgs {
     /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
     #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub dashboard: DashboardArgs,
+    /// Print one JSON object with the result instead
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing on the way
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// A page that shows runs as they go.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DashboardArgs {
     /// Show the runs in a browser as they go, at HOST:PORT or a port of this machine; 0 is any that is free
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]
     pub dashboard: Option<String>,
@@ -37,12 +50,6 @@ pub(crate) struct TrainingArgs {
     /// Keep the dashboard when the work is done, until Ctrl-C
     #[arg(long, requires = "dashboard")]
     pub keep_dashboard: bool,
-    /// Print one JSON object with the result instead
-    #[arg(long)]
-    pub json: bool,
-    /// Say nothing on the way
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// Train in virtual time until the target accuracy, a cap, or Ctrl-C.

@@ -18,9 +18,9 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     let training = &args.comparison.training;
     let study = Study::new(&args.comparison, data_dir(training.data_dir.as_ref())?)?;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
-    let scenario = source.scenario(&overrides(training, None))?;
+    let scenario = source.scenario(&overrides(&training.set, training.seed, None))?;
     watch::catch_interrupts(training.quiet);
-    let mut followers = Followers::of(training)?;
+    let mut followers = Followers::of(training.tensorboard, &training.dashboard)?;
     let Some(studied) = study.run(&scenario, training.out.as_deref(), "", &mut followers)? else {
         super::stopped(training.out.is_some());
         return Ok(ExitStatus::Stopped);
@@ -30,7 +30,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     } else {
         write_table(output, &studied)?;
     }
-    followers.linger(training, output)?;
+    followers.linger(&training.dashboard, output)?;
     Ok(ExitStatus::Done)
 }
 

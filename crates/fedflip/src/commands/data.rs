@@ -157,14 +157,10 @@ pub(super) fn check(args: &DataCheckArgs, output: &mut dyn Write) -> Result<(), 
 
 /// The folder asked for, or that of the user's cache.
 pub(super) fn data_dir(asked: Option<&PathBuf>) -> Result<PathBuf, CliError> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = || variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    asked.cloned().or_else(|| variable("FEDFLIP_DATA")).or_else(|| Some(cache()?.join("fedflip"))).ok_or(
-        CliError::Usage {
-            problem: "there is no home folder to keep data sets in",
-            hint: "name a folder with --data-dir or in FEDFLIP_DATA",
-        },
-    )
+    fedflip_agent::data_dir::data_dir(asked.map(PathBuf::as_path)).ok_or(CliError::Usage {
+        problem: "there is no home folder to keep data sets in",
+        hint: "name a folder with --data-dir or in FEDFLIP_DATA",
+    })
 }
 
 fn programs() -> Programs {

@@ -8,6 +8,7 @@ mod cells;
 mod certs;
 mod compare;
 mod data;
+mod demo;
 mod explain;
 mod export;
 mod fleet;
@@ -19,6 +20,7 @@ mod plan_json;
 mod report;
 mod run;
 mod scenario;
+mod serve;
 mod sweep;
 
 use std::io::Write;
@@ -38,6 +40,12 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Pilot(args) => return pilot::run(&args, output),
         Command::Compare(args) => return compare::run(&args, output),
         Command::Sweep(args) => return sweep::run(&args, output),
+        Command::Serve(args) => return serve::run(&args, output),
+        Command::Demo(args) => return demo::run(&args, output),
+        Command::Join(args) => {
+            fedflip_agent::join(&args)?;
+            Ok(())
+        }
         Command::Fleet(FleetCommand::New(args)) => fleet::new(&args, output),
         Command::Fleet(FleetCommand::Show(args)) => fleet::show(&args, output),
         Command::Plan(args) if args.compare => plan_compare::run(&PlanSettings::resolve(&args)?, output),

@@ -31,9 +31,9 @@ struct PilotJson<'a> {
 }
 
 pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
-    let scenario = Scenario::read(&args.scenario, &overrides(&args.training, None))?;
+    let scenario = Scenario::read(&args.scenario, &overrides(&args.training.set, args.training.seed, None))?;
     watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::of(&args.training)?;
+    let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let threads = threads(&args.training);
     let pilots = Pilots {
@@ -85,7 +85,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
             runs: &piloted.runs,
         };
         print_json(output, &json)?;
-        followers.linger(&args.training, output)?;
+        followers.linger(&args.training.dashboard, output)?;
         return Ok(ExitStatus::Done);
     }
     let spread = |interval: Option<Interval>| {
@@ -97,6 +97,6 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     writeln!(output, "  beta    {}{}", significant(beta, 5), spread(fit.beta_interval))?;
     writeln!(output, "  a pair of pilots takes {} of virtual time", duration(3600.0 * piloted.hours()))?;
     writeln!(output, "\nfor a scenario:\n\n[plan]\nalpha = {alpha}\nbeta = {beta}")?;
-    followers.linger(&args.training, output)?;
+    followers.linger(&args.training.dashboard, output)?;
     Ok(ExitStatus::Done)
 }

@@ -34,10 +34,10 @@ struct RunJson<'a> {
 pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     // Before the scenario is read, so that the refusal names the flag and not the key.
     args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
-    let overrides = overrides(&args.training, args.scheme.as_deref());
+    let overrides = overrides(&args.training.set, args.training.seed, args.scheme.as_deref());
     let scenario = Scenario::read(&args.scenario, &overrides)?;
     watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::of(&args.training)?;
+    let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let planned = setup.plan(&scenario, scenario.plan.scheme, scenario.plan.constants)?;
     let threads = threads(&args.training);
@@ -61,7 +61,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     } else {
         write_text(output, &scenario, &setup, &done, args.training.out.as_deref())?;
     }
-    followers.linger(&args.training, output)?;
+    followers.linger(&args.training.dashboard, output)?;
     Ok(exit_status(&done.outline.summary))
 }
 

@@ -60,7 +60,7 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     let training = &args.comparison.training;
     let study = Study::new(&args.comparison, data_dir(training.data_dir.as_ref())?)?;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
-    let set = overrides(training, None);
+    let set = overrides(&training.set, training.seed, None);
     let base = source.scenario(&set)?;
     let axes = args.over.iter().map(|text| Axis::parse(text, &base)).collect::<Result<Vec<_>, _>>()?;
     let points = points(&axes)?;
@@ -70,7 +70,7 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
         check_matters(axis, &study)?;
     }
     watch::catch_interrupts(training.quiet);
-    let mut followers = Followers::of(training)?;
+    let mut followers = Followers::of(training.tensorboard, &training.dashboard)?;
     let mut done = Vec::new();
     for (number, (point, scenario)) in points.iter().zip(&scenarios).enumerate() {
         let name = point.name();
@@ -109,7 +109,7 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     } else {
         write_table(output, &base, &points, &json, &entries)?;
     }
-    followers.linger(training, output)?;
+    followers.linger(&training.dashboard, output)?;
     Ok(ExitStatus::Done)
 }
 

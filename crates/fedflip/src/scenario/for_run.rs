@@ -58,6 +58,17 @@ impl Scenario {
         }
     }
 
+    /// When a run is over.
+    pub(crate) fn engine_stop(&self) -> fedflip_engine::Stop {
+        let stop = self.stop;
+        fedflip_engine::Stop {
+            accuracy: stop.target_loss.is_none().then_some(stop.target_accuracy),
+            loss: stop.target_loss,
+            rounds_max: stop.rounds_max,
+            secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
+        }
+    }
+
     /// As a run's folder keeps it: a fleet file is the copy beside it, so that the folder is whole wherever it
     /// is moved.
     pub(crate) fn stored(&self) -> String {

@@ -8,7 +8,7 @@ use fedflip_record::{End, RecordError, Round};
 
 use super::follow::{Began, Follower};
 use super::watch::now;
-use crate::args::TrainingArgs;
+use crate::args::DashboardArgs;
 use crate::error::CliError;
 
 /// Hands on what happens to those who watch.
@@ -20,7 +20,7 @@ pub(super) struct Watched {
 
 impl Watched {
     /// Serves a dashboard and says where, if one is asked for.
-    pub(super) fn of(args: &TrainingArgs) -> Result<Option<Self>, CliError> {
+    pub(super) fn of(args: &DashboardArgs) -> Result<Option<Self>, CliError> {
         let Some(address) = &args.dashboard else { return Ok(None) };
         let dashboard = Dashboard::serve(Address::parse(address, args.dashboard_public)?)?;
         // With --quiet too: whoever lets the system choose the port has to be told. If nobody listens, the

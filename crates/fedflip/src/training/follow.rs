@@ -10,7 +10,7 @@ use fedflip_record::{End, Header, RecordError, Round};
 use super::dashboard::Watched;
 use super::tensorboard::TensorBoard;
 use super::watch;
-use crate::args::TrainingArgs;
+use crate::args::DashboardArgs;
 use crate::error::CliError;
 
 /// A run that begins, or goes on.
@@ -49,19 +49,19 @@ pub(crate) struct Followers(Vec<Box<dyn Follower>>);
 
 impl Followers {
     /// Those whom the flags ask for.
-    pub(crate) fn of(args: &TrainingArgs) -> Result<Self, CliError> {
+    pub(crate) fn of(tensorboard: bool, dashboard: &DashboardArgs) -> Result<Self, CliError> {
         let mut followers: Vec<Box<dyn Follower>> = Vec::new();
-        if args.tensorboard {
+        if tensorboard {
             followers.push(Box::new(TensorBoard::new()));
         }
-        if let Some(watched) = Watched::of(args)? {
+        if let Some(watched) = Watched::of(dashboard)? {
             followers.push(Box::new(watched));
         }
         Ok(Self(followers))
     }
 
     /// With --keep-dashboard: hands out what was found, and lets people look until Ctrl-C.
-    pub(crate) fn linger(mut self, args: &TrainingArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    pub(crate) fn linger(mut self, args: &DashboardArgs, output: &mut dyn Write) -> Result<(), CliError> {
         self.0.iter_mut().for_each(|follower| follower.all_done());
         if args.keep_dashboard && !watch::interrupted() {
             output.flush()?;

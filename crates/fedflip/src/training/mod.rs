@@ -11,10 +11,12 @@
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed.
 //! - [`study`]: both of these, the whole of a comparison; [`verdict`]: what came of it, as JSON.
+//! - [`deployed`]: a scenario on real devices: what `serve` does.
 //! - [`host`]: what belongs to the machine and not to the run.
 
 pub(crate) mod comparison;
 mod dashboard;
+pub(crate) mod deployed;
 pub(crate) mod eta;
 pub(crate) mod follow;
 pub(crate) mod host;
@@ -30,9 +32,9 @@ pub(crate) mod watch;
 use crate::args::TrainingArgs;
 
 /// What flags say instead of the scenario, in the scenario's own words: they are checked as its values are.
-pub(crate) fn overrides(args: &TrainingArgs, scheme: Option<&str>) -> Vec<String> {
-    let mut overrides = args.set.clone();
-    overrides.extend(args.seed.map(|seed| format!("seed={seed}")));
+pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>) -> Vec<String> {
+    let mut overrides = set.to_vec();
+    overrides.extend(seed.map(|seed| format!("seed={seed}")));
     overrides.extend(scheme.map(|scheme| format!("plan.scheme={scheme:?}")));
     overrides
 }
@@ -44,6 +46,10 @@ pub(crate) fn seed_after(seed: u64, number: u64) -> u64 {
 
 /// How many devices train at the same time.
 pub(crate) fn threads(args: &TrainingArgs) -> usize {
-    let processors = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     args.threads.map_or_else(processors, usize::from)
+}
+
+/// How many there are.
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

@@ -59,7 +59,7 @@ impl Pilots<'_> {
         let (mut runs, mut points) = (Vec::new(), Vec::new());
         for number in 0..self.scenario.pilot.seeds {
             for scheme in SCHEMES {
-                let scenario = self.pilot_scenario(scheme, number);
+                let scenario = pilot_scenario(self.scenario, scheme, number);
                 let Some(planned) = self.setup.unjudged(scheme) else { continue };
                 let name = format!("{scheme}-seed{}", scenario.seed);
                 let out = self.out.map(|out| out.join(&name));
@@ -84,19 +84,20 @@ impl Pilots<'_> {
         let fit = constants::from_pilots(&self.setup.fleet, &points);
         Ok(Some(Piloted { runs, fit }))
     }
+}
 
-    fn pilot_scenario(&self, scheme: Scheme, number: u64) -> Scenario {
-        let mut scenario = self.scenario.clone();
-        scenario.seed = seed_after(self.scenario.seed, SEED_OFFSET + number);
-        scenario.plan.scheme = scheme;
-        scenario.stop = Stop {
-            target_loss: Some(self.scenario.pilot.loss),
-            rounds_max: self.scenario.pilot.rounds_max,
-            virtual_hours_max: None,
-            ..self.scenario.stop
-        };
-        // A pilot counts rounds, so it has to look at each.
-        scenario.record.evaluate_every = 1;
-        scenario
-    }
+/// The scenario of a pilot: rounds to the loss F_s, with a seed of its own.
+pub(crate) fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scenario {
+    let mut scenario = of.clone();
+    scenario.seed = seed_after(of.seed, SEED_OFFSET + number);
+    scenario.plan.scheme = scheme;
+    scenario.stop = Stop {
+        target_loss: Some(of.pilot.loss),
+        rounds_max: of.pilot.rounds_max,
+        virtual_hours_max: None,
+        ..of.stop
+    };
+    // A pilot counts rounds, so it has to look at each.
+    scenario.record.evaluate_every = 1;
+    scenario
 }

@@ -1,9 +1,8 @@
 //! A scenario's data, learner and fleet, made once for many runs; plans for them.
 
-use std::io::Write;
 use std::path::Path;
 
-use fedflip_fleet::{Fleet, csv_file};
+use fedflip_fleet::Fleet;
 use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::SharingReport;
@@ -70,31 +69,32 @@ impl Setup {
     /// The first line of a run's records.
     pub(crate) fn header(&self, scenario: &Scenario, planned: &Planned) -> Header {
         let expected = planned.expected.as_ref();
-        Header {
-            version: VERSION,
-            fedflip: env!("CARGO_PKG_VERSION").to_owned(),
-            task: scenario.task.name().to_owned(),
-            scheme: planned.plan.scheme().to_string(),
-            seed: scenario.seed,
-            devices: self.fleet.len(),
-            parameters: self.learner.params_len(),
-            bandwidth_mbps: scenario.band.get(),
-            target_accuracy: scenario.stop.target_loss.is_none().then_some(scenario.stop.target_accuracy),
-            target_loss: scenario.stop.target_loss,
-            expected_participants: planned.plan.q().iter().sum(),
-            expected_rounds: expected.and_then(|expected| expected.rounds),
-            expected_round_secs: expected.map(|expected| expected.round_secs.mean.mean),
-        }
+        let rounds = expected.and_then(|expected| expected.rounds);
+        let round_secs = expected.map(|expected| expected.round_secs.mean.mean);
+        header(scenario, self.learner.params_len(), &planned.plan, (rounds, round_secs))
     }
+}
 
-    /// `plan.csv`: q and a/q of each device.
-    pub(crate) fn plan_csv(&self, plan: &Plan) -> Vec<u8> {
-        let mut csv = b"device,q,weight\n".to_vec();
-        for (n, (q, weight)) in plan.q().iter().zip(plan.aggregation_weights()).enumerate() {
-            // Memory takes whatever is written to it.
-            let _ = csv_file::write_text(&mut csv, self.fleet.name(n));
-            let _ = writeln!(csv, ",{q},{weight}");
-        }
-        csv
+/// The first line of the records of a run, simulated or deployed: `expected` are rounds, and seconds a round.
+pub(crate) fn header(
+    scenario: &Scenario,
+    parameters: usize,
+    plan: &Plan,
+    (expected_rounds, expected_round_secs): (Option<f64>, Option<f64>),
+) -> Header {
+    Header {
+        version: VERSION,
+        fedflip: env!("CARGO_PKG_VERSION").to_owned(),
+        task: scenario.task.name().to_owned(),
+        scheme: plan.scheme().to_string(),
+        seed: scenario.seed,
+        devices: plan.q().len(),
+        parameters,
+        bandwidth_mbps: scenario.band.get(),
+        target_accuracy: scenario.stop.target_loss.is_none().then_some(scenario.stop.target_accuracy),
+        target_loss: scenario.stop.target_loss,
+        expected_participants: plan.q().iter().sum(),
+        expected_rounds,
+        expected_round_secs,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fedflip_engine::{Engine, Outcome, State, Stop};
+use fedflip_engine::{Engine, Outcome, State};
 use fedflip_fleet::csv_file;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Learner, model_file};
@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::scenario::Scenario;
 
 /// What may differ when a run goes on.
-const FREE_KEYS: &[&str] = &["rounds_max", "virtual_hours_max", "real_hours_max", "checkpoint_secs"];
+pub(crate) const FREE_KEYS: &[&str] = &["rounds_max", "virtual_hours_max", "real_hours_max", "checkpoint_secs"];
 
 /// One run to do.
 pub(crate) struct Single<'a> {
@@ -79,7 +79,7 @@ impl Single<'_> {
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
             evaluate_every: scenario.record.evaluate_every,
-            stop: self.stop(),
+            stop: scenario.engine_stop(),
         };
         let conditions = Conditions {
             compute_jitter: scenario.world.compute_jitter,
@@ -163,18 +163,9 @@ impl Single<'_> {
             run: self.scenario.stored(),
             free_keys: FREE_KEYS,
             fleet,
-            plan: self.setup.plan_csv(&self.planned.plan),
+            plan: self.planned.plan.csv(&self.setup.fleet),
             header: header.clone(),
         }
     }
 
-    fn stop(&self) -> Stop {
-        let stop = self.scenario.stop;
-        Stop {
-            accuracy: stop.target_loss.is_none().then_some(stop.target_accuracy),
-            loss: stop.target_loss,
-            rounds_max: stop.rounds_max,
-            secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
-        }
-    }
 }

@@ -6,7 +6,8 @@
 use std::fmt::Write;
 
 use super::instrument::{Counter, Gauge, Histogram};
-use super::reason::{ByReason, ConnectionRefusal, Reason, UploadRefusal};
+use super::reason::{ByReason, ConnectionRefusal, Label};
+use crate::reason::Reason;
 
 /// From an answer on the same machine to a device that was asleep.
 const ANSWER_SECS: &[f64] =
@@ -31,7 +32,7 @@ pub struct Metrics {
     pub joins: Counter,
     pub coins_refused: Counter,
     pub uploads_accepted: Counter,
-    pub uploads_refused: ByReason<UploadRefusal>,
+    pub refused: ByReason<Reason>,
     pub upload_bytes: Counter,
     pub plan_changes: Counter,
     pub accuracy: Gauge,
@@ -55,7 +56,7 @@ impl Default for Metrics {
             joins: Counter::default(),
             coins_refused: Counter::default(),
             uploads_accepted: Counter::default(),
-            uploads_refused: ByReason::default(),
+            refused: ByReason::default(),
             upload_bytes: Counter::default(),
             plan_changes: Counter::default(),
             accuracy: Gauge::unknown(),
@@ -90,7 +91,7 @@ impl Metrics {
         page.counter("joins", "Coins that fell on taking part, and were checked.", &self.joins);
         page.counter("coins_refused", "Coins whose proof does not hold.", &self.coins_refused);
         page.counter("uploads_accepted", "Updates that count in their round.", &self.uploads_accepted);
-        page.reasons("uploads_refused", "Updates that do not count.", &self.uploads_refused);
+        page.reasons("refused", "What devices sent and does not count, and devices given up.", &self.refused);
         page.counter("upload_bytes", "Bytes of updates that were received.", &self.upload_bytes);
         page.counter("plan_changes", "Plans that replaced another.", &self.plan_changes);
         page.gauge("accuracy", "Share of test samples that the model gets right.", self.accuracy.get());
@@ -122,7 +123,7 @@ impl Page {
         let _ = writeln!(self.text, "fedflip_{name}_total {}", counter.get());
     }
 
-    fn reasons<R: Reason>(&mut self, name: &str, help: &str, counters: &ByReason<R>) {
+    fn reasons<R: Label>(&mut self, name: &str, help: &str, counters: &ByReason<R>) {
         self.head(&format!("{name}_total"), "counter", help);
         for &reason in R::ALL {
             let (text, count) = (reason.text(), counters.get(reason));

@@ -16,5 +16,5 @@ pub mod server;
 
 pub use health::{Health, Readiness};
 pub use metrics::Metrics;
-pub use reason::{ConnectionRefusal, UploadRefusal};
+pub use reason::ConnectionRefusal;
 pub use server::{Reach, StatusServer};

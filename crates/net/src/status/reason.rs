@@ -6,7 +6,7 @@
 use super::instrument::Counter;
 
 /// A closed list of reasons.
-pub trait Reason: Copy + 'static {
+pub trait Label: Copy + 'static {
     /// All of them, each at its place.
     const ALL: &'static [Self];
 
@@ -24,7 +24,7 @@ macro_rules! reasons {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($(#[$why])* $variant,)+ }
 
-        impl Reason for $name {
+        impl $crate::status::reason::Label for $name {
             const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             fn place(self) -> usize {
@@ -37,6 +37,8 @@ macro_rules! reasons {
         }
     };
 }
+
+pub(crate) use reasons;
 
 reasons! {
     /// Why a connection was not let in, or was cut.
@@ -64,36 +66,6 @@ reasons! {
     }
 }
 
-reasons! {
-    /// Why an upload does not count.
-    UploadRefusal {
-        /// After the deadline of its round.
-        Late = "late",
-        /// Of a round that is not open.
-        Stale = "stale",
-        /// The device has not joined this round.
-        NotJoined = "not_joined",
-        /// It is there already; counted once.
-        Duplicate = "duplicate",
-        /// Not the parameters of this model.
-        Shape = "shape",
-        /// A parameter is not a number, or infinite.
-        NotFinite = "not_finite",
-        /// Far longer than updates are.
-        Norm = "norm",
-        /// More bytes than the model has.
-        TooLarge = "too_large",
-        /// The bytes are not those that were announced.
-        Digest = "digest",
-        /// The connection ended before the upload did.
-        BrokenOff = "broken_off",
-        /// The device says it is another one.
-        OtherDevice = "other_device",
-        /// Not what the protocol says.
-        Malformed = "malformed",
-    }
-}
-
 /// One counter for each reason.
 #[derive(Debug)]
 pub struct ByReason<R> {
@@ -101,7 +73,7 @@ pub struct ByReason<R> {
     reason: std::marker::PhantomData<R>,
 }
 
-impl<R: Reason> Default for ByReason<R> {
+impl<R: Label> Default for ByReason<R> {
     fn default() -> Self {
         Self {
             counters: R::ALL.iter().map(|_| Counter::default()).collect(),
@@ -110,7 +82,7 @@ impl<R: Reason> Default for ByReason<R> {
     }
 }
 
-impl<R: Reason> ByReason<R> {
+impl<R: Label> ByReason<R> {
     /// Once more for this reason.
     pub fn add(&self, reason: R) {
         if let Some(counter) = self.counters.get(reason.place()) {

@@ -1,0 +1,78 @@
+//! What may be typed after `join`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+/// Take part in a run: flip this device's coin, train on its data, send what was learnt.
+///
+/// The server says what is learnt; the device's share of the data set must be here (`fedflip data get`). The
+/// agent stays until the run is over, and comes back by itself whenever the line breaks.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip join fl.example.org:7700 --identity phone-01
+  fedflip join 127.0.0.1:7700 --insecure --name phone-01
+
+Exit codes: 0 the run is over, or the agent was told to stop; 1 the system failed it; 2 bad input, or the server
+refuses this device")]
+pub struct JoinArgs {
+    /// The server, as HOST:PORT
+    pub server: String,
+    /// Folder of this device's identity, as `fedflip certs device` made it
+    #[arg(long, value_name = "FOLDER", required_unless_present = "insecure")]
+    pub identity: Option<PathBuf>,
+    /// No certificates, plain text: for a server on this machine only
+    #[arg(long, conflicts_with = "identity", requires = "name")]
+    pub insecure: bool,
+    /// With --insecure: what this device is called
+    #[arg(long, value_name = "NAME", requires = "insecure")]
+    pub name: Option<String>,
+    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
+    #[arg(long, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// Take at least so long for a round's training, to emulate a slower device
+    #[arg(long, value_name = "SECS", default_value_t = 0.0)]
+    pub compute_secs: f64,
+    /// Give up when the server has not answered for so long (by default never)
+    #[arg(long, value_name = "SECS")]
+    pub give_up_secs: Option<f64>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take a comment for help")]
+    pub logs: LogArgs,
+}
+
+/// How to say what is going on.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct LogArgs {
+    /// What is said on standard error: lines for people, or one JSON object a line
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub log: LogFormat,
+    /// How much is said
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    pub log_level: LogLevel,
+}
+
+/// Of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    /// Nothing
+    Off,
+    /// What went wrong
+    Error,
+    /// And what was refused
+    Warn,
+    /// And what happens
+    Info,
+    /// And every coin
+    Debug,
+}

@@ -1,0 +1,50 @@
+//! Why a device does not take part.
+
+use fedflip_net::NetError;
+
+/// Why not.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// The network, the server, or the identity.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// A number that makes no sense.
+    #[error("{flag}: {value} is out of range")]
+    Flag {
+        /// Which.
+        flag: &'static str,
+        /// As given.
+        value: f64,
+    },
+    /// Nowhere to keep data.
+    #[error("there is no home folder to keep data sets in")]
+    NoHome,
+    /// Plain text goes no further than this machine.
+    #[error("--insecure: {server} is not on this machine")]
+    NotLoopback {
+        /// As given.
+        server: String,
+    },
+}
+
+impl JoinError {
+    /// What to do.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Net(error) => error.hint(),
+            Self::Flag { .. } => "it must be a number of seconds from 0 to 1e6".to_owned(),
+            Self::NoHome => "name a folder with --data-dir or in FEDFLIP_DATA".to_owned(),
+            Self::NotLoopback { .. } => {
+                "call it 127.0.0.1, or use an identity: fedflip certs device NAME".to_owned()
+            }
+        }
+    }
+
+    /// Whether the system failed us, rather than what was typed.
+    pub fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::Net(NetError::Io { .. } | NetError::System { .. } | NetError::Unreachable { .. } | NetError::Hung)
+        )
+    }
+}

@@ -1,0 +1,27 @@
+//! `fedflip-join`: what `fedflip join` does, for devices on which nothing else is needed.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fedflip_agent::JoinArgs;
+
+/// Take part in federated learning: a device that flips its own coin.
+#[derive(Parser)]
+#[command(name = "fedflip-join", version, max_term_width = 100)]
+struct Args {
+    #[command(flatten)]
+    join: JoinArgs,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match fedflip_agent::join(&args.join) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Where standard error is closed, the exit code is all there is to say.
+            let _ = writeln!(std::io::stderr(), "error: {error}\n  hint: {}", error.hint());
+            ExitCode::from(if error.is_failure() { 1 } else { 2 })
+        }
+    }
+}

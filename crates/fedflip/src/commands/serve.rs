@@ -1,0 +1,163 @@
+//! `fedflip serve`: training on real devices.
+
+use std::io::Write;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use fedflip_agent::logs;
+use fedflip_net::door::{Limits, Security};
+use fedflip_net::server::{Offer, Patience, Server, ServerSettings};
+use fedflip_net::status::Reach;
+use fedflip_plan::Scheme;
+use fedflip_record::{EndReason, Summary};
+use serde::Serialize;
+use tracing::info;
+
+use super::data::data_dir;
+use super::print_json;
+use crate::args::ServeArgs;
+use crate::error::{CliError, ExitStatus};
+use crate::render::{count, duration, percent, significant};
+use crate::scenario::Scenario;
+use crate::training::deployed::{Deployed, Host};
+use crate::training::follow::Followers;
+use crate::training::{processors, watch};
+
+const PORT: u16 = 7700;
+
+#[derive(Serialize)]
+struct ServeJson<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// `stopped` if it goes on when it is started again.
+    status: &'static str,
+    out: String,
+}
+
+pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
+    logs::begin(args.logs);
+    args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
+    let scenario = Scenario::read(&args.scenario, &overrides(args))?;
+    let patience = patience(args)?;
+    let listen = listen(args)?;
+    let status = args.metrics.as_deref().map(|text| address("--metrics", text)).transpose()?;
+    watch::catch_interrupts(false);
+    let mut followers = Followers::of(false, &args.dashboard)?;
+
+    let host = Host::new(&scenario, &data_dir(args.data_dir.as_ref())?)?;
+    let deployed = Deployed {
+        scenario: &scenario,
+        host: &host,
+        out: &args.out,
+        pilots: args.pilots,
+        devices_min: args.devices_min.map_or(scenario.devices(), |least| least as usize),
+        replan_every: (args.replan_every > 0).then_some(args.replan_every),
+        patience,
+        threads: args.threads.map_or_else(processors, usize::from),
+    };
+    let opened = deployed.open()?;
+    let security = match args.insecure {
+        true => Security::Plain,
+        false => Security::MutualTls { certs_folder: args.certs.clone() },
+    };
+    let reach = if args.metrics_public { Reach::Everybody } else { Reach::ThisMachine };
+    let settings = ServerSettings {
+        listen,
+        security,
+        limits: Limits::default(),
+        status: status.map(|address| (address, reach)),
+    };
+    let offer = Offer {
+        run: opened.run_id(),
+        task: scenario.task_settings(),
+        seed: scenario.seed,
+        parameters: host.parameters(),
+        band_mbps: scenario.band.get(),
+    };
+    let server = Server::start(&settings, offer)?;
+    info!(address = %server.address(), devices = scenario.devices(), "listening");
+    if let Some(address) = server.status_address() {
+        info!(%address, "serving metrics and health");
+    }
+    let summary = deployed.run(&server, opened, &mut followers)?;
+
+    if args.json {
+        let (status, out) = (status_of(&summary), args.out.display().to_string());
+        print_json(output, &ServeJson { summary: &summary, status, out })?;
+    } else {
+        write_text(output, &scenario, &summary, args)?;
+    }
+    followers.linger(&args.dashboard, output)?;
+    Ok(match summary.end {
+        Some(EndReason::Diverged) => ExitStatus::Diverged,
+        _ => ExitStatus::Done,
+    })
+}
+
+fn overrides(args: &ServeArgs) -> Vec<String> {
+    crate::training::overrides(&args.set, args.seed, args.scheme.as_deref())
+}
+
+/// Where devices call: everywhere with certificates, this machine without.
+fn listen(args: &ServeArgs) -> Result<SocketAddr, CliError> {
+    match &args.listen {
+        Some(text) => address("--listen", text),
+        None if args.insecure => Ok(SocketAddr::from(([127, 0, 0, 1], PORT))),
+        None => Ok(SocketAddr::from(([0, 0, 0, 0], PORT))),
+    }
+}
+
+fn address(flag: &'static str, text: &str) -> Result<SocketAddr, CliError> {
+    let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    found.ok_or_else(|| CliError::Address { flag, value: text.to_owned() })
+}
+
+fn patience(args: &ServeArgs) -> Result<Patience, CliError> {
+    let ServeArgs { window_secs, quorum, .. } = *args;
+    if !(0.001..=3600.0).contains(&window_secs) {
+        let wanted = "a number of seconds from 0.001 to 3600".to_owned();
+        return Err(CliError::Flag { flag: "--window-secs", value: window_secs, wanted });
+    }
+    if !(0.0..=1.0).contains(&quorum) {
+        let wanted = "a share from 0 to 1".to_owned();
+        return Err(CliError::Flag { flag: "--quorum", value: quorum, wanted });
+    }
+    Ok(Patience { window: Duration::from_secs_f64(window_secs), quorum, ..Patience::default() })
+}
+
+fn status_of(summary: &Summary) -> &'static str {
+    match summary.end {
+        None => "stopped",
+        Some(EndReason::TargetAccuracy | EndReason::TargetLoss) => "reached",
+        Some(EndReason::RoundsMax | EndReason::VirtualTimeMax) => "cap",
+        Some(EndReason::Diverged) => "diverged",
+    }
+}
+
+fn write_text(
+    output: &mut dyn Write,
+    scenario: &Scenario,
+    summary: &Summary,
+    args: &ServeArgs,
+) -> Result<(), CliError> {
+    let how = match summary.end {
+        Some(EndReason::TargetAccuracy | EndReason::TargetLoss) => "reached its target",
+        Some(EndReason::RoundsMax) => "ended at its cap on rounds",
+        Some(EndReason::VirtualTimeMax) => "ended at its cap on time",
+        Some(EndReason::Diverged) => "diverged",
+        None => "stopped; the same command goes on",
+    };
+    writeln!(output, "{} under {} {how}", scenario.task.name(), summary.scheme)?;
+    let biased = match summary.biased_rounds {
+        0 => String::new(),
+        rounds => format!(", {} biased by devices that did not report", count(rounds as usize)),
+    };
+    writeln!(output, "  time              {}", duration(3600.0 * summary.hours))?;
+    writeln!(output, "  rounds            {}{biased}", count(summary.rounds as usize))?;
+    writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
+    if let Some(accuracy) = summary.accuracy {
+        writeln!(output, "  accuracy          {}", percent(accuracy))?;
+    }
+    writeln!(output, "  kept in           {}", args.out.display())?;
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! A scenario on real devices: the pilots, if they are asked for, and then the run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fedflip_fleet::csv_file;
+use fedflip_learn::Learner;
+use fedflip_learn::layer::ParamSpec;
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_net::NetError;
+use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patience, Server};
+use fedflip_net::state::{Founding, Resumed, RunState};
+use fedflip_plan::{Constants, Pilot, Scheme, constants};
+use fedflip_record::folder::{FLEET, RECORDS};
+use fedflip_record::{End, Line, Round, Summary, reader};
+use fedflip_sim::{Crew, with_crew};
+use tracing::info;
+
+use super::follow::{Began, Followers};
+use super::outline::Outline;
+use super::pilots::pilot_scenario;
+use super::setup::header;
+use super::single::FREE_KEYS;
+use super::watch::interrupted;
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::scenario::Scenario;
+
+/// What the server has of the task: it scores models and never trains.
+pub(crate) struct Host {
+    learner: SgdLearner,
+    params: Vec<(String, ParamSpec)>,
+}
+
+impl Host {
+    pub(crate) fn new(scenario: &Scenario, data_dir: &Path) -> Result<Self, CliError> {
+        let _progress = Progress::start(&format!("reading the data of {}", scenario.task.name()));
+        let (learner, _) = scenario.task_settings().learner(data_dir)?;
+        let params = learner.network().params();
+        Ok(Self { learner, params })
+    }
+
+    pub(crate) fn parameters(&self) -> usize {
+        self.learner.params_len()
+    }
+}
+
+/// A run to do.
+pub(crate) struct Deployed<'a> {
+    pub scenario: &'a Scenario,
+    pub host: &'a Host,
+    pub out: &'a Path,
+    pub pilots: bool,
+    pub devices_min: usize,
+    pub replan_every: Option<u64>,
+    pub patience: Patience,
+    pub threads: usize,
+}
+
+/// Its state, and where it stands.
+pub(crate) struct Opened {
+    state: RunState,
+    resumed: Resumed,
+}
+
+impl Opened {
+    pub(crate) fn run_id(&self) -> [u8; 16] {
+        self.resumed.run_id
+    }
+}
+
+impl Deployed<'_> {
+    /// Takes the folder.
+    pub(crate) fn open(&self) -> Result<Opened, CliError> {
+        self.open_at(self.scenario, self.out)
+    }
+
+    fn open_at(&self, scenario: &Scenario, folder: &Path) -> Result<Opened, CliError> {
+        let run_toml = scenario.stored();
+        let founding = Founding { run_toml: &run_toml, free_keys: FREE_KEYS, params: &self.host.params };
+        let (state, resumed) = RunState::open(folder, &founding)?;
+        Ok(Opened { state, resumed })
+    }
+
+    /// Pilots and rounds, until the run is over or is to stop.
+    pub(crate) fn run(
+        &self,
+        server: &Server,
+        opened: Opened,
+        followers: &mut Followers,
+    ) -> Result<Summary, CliError> {
+        with_crew(&self.host.learner, self.threads, |crew| {
+            let was_over = opened.resumed.end.is_some();
+            let constants = match self.pilots && !was_over {
+                true => self.run_pilots(server, crew, followers)?,
+                false => Some(self.scenario.plan.constants),
+            };
+            let ended = match constants {
+                Some(constants) => {
+                    let scheme = self.scenario.plan.scheme;
+                    self.one(server, crew, followers, self.scenario, (scheme, Some(constants)), opened)?
+                }
+                None => Ended::Stopped,
+            };
+            if matches!(ended, Ended::Over(_)) {
+                server.finish();
+            }
+            self.summary(self.out)
+        })
+    }
+
+    /// Lines 1–3 of Algorithm 2, on the devices; none if it is to stop. What was measured before a restart is
+    /// not measured again.
+    fn run_pilots(
+        &self,
+        server: &Server,
+        crew: &mut Crew<'_, SgdLearner>,
+        followers: &mut Followers,
+    ) -> Result<Option<Constants>, CliError> {
+        let mut points = Vec::new();
+        for scheme in [Scheme::Uniform, Scheme::Full] {
+            let folder: PathBuf = self.out.join("pilots").join(scheme.to_string());
+            let scenario = pilot_scenario(self.scenario, scheme, 0);
+            let opened = self.open_at(&scenario, &folder)?;
+            info!(%scheme, "a pilot begins");
+            let Ended::Over(end) = self.one(server, crew, followers, &scenario, (scheme, None), opened)? else {
+                return Ok(None);
+            };
+            let reached = self.summary(&folder)?.reached();
+            points.push(Pilot { rounds: end.rounds as f64, reached, scheme });
+        }
+        let path = self.out.join("pilots/full").join(FLEET);
+        let name = path.display().to_string();
+        let file = std::fs::File::open(&path).map_err(|source| CliError::Open { path: name.clone(), source })?;
+        let fleet = csv_file::read(file, &name)?;
+        let fit = constants::from_pilots(&fleet, &points)?;
+        let measured = fit.constants;
+        info!(alpha = measured.alpha(), beta = measured.beta(), "the pilots are done");
+        Ok(Some(measured))
+    }
+
+    fn one(
+        &self,
+        server: &Server,
+        crew: &mut Crew<'_, SgdLearner>,
+        followers: &mut Followers,
+        scenario: &Scenario,
+        (scheme, constants): (Scheme, Option<Constants>),
+        Opened { mut state, resumed }: Opened,
+    ) -> Result<Ended, CliError> {
+        let deployment = Deployment {
+            scheme,
+            constants,
+            band: scenario.band,
+            division: scenario.round.allocation,
+            deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
+            evaluate_every: scenario.record.evaluate_every,
+            stop: scenario.engine_stop(),
+            seed: scenario.seed,
+            devices_min: self.devices_min,
+            replan_every: self.replan_every,
+            patience: self.patience,
+        };
+        let parameters = self.host.parameters();
+        let head = |planned: &fedflip_net::server::Planned| {
+            let expected = (planned.expected.rounds, planned.expected.round_secs);
+            header(scenario, parameters, &planned.plan, expected)
+        };
+        let title = format!("{} {scheme}", scenario.task.name());
+        let mut shown = Shown { followers, title, begun: false };
+        let mut helpers = Helpers {
+            evaluate: &mut |model: &Arc<_>| crew.evaluate(model),
+            stop: &interrupted,
+            observer: &mut shown,
+        };
+        let initial = || self.host.learner.initial_model(scenario.seed);
+        let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut helpers)?;
+        shown.end(match &ended {
+            Ended::Over(end) => Some(end),
+            Ended::Stopped => None,
+        })?;
+        Ok(ended)
+    }
+
+    fn summary(&self, folder: &Path) -> Result<Summary, CliError> {
+        let records = folder.join(RECORDS);
+        let header = reader::header(&records)?;
+        Ok(Outline::read(&records, &header)?.summary)
+    }
+}
+
+/// Shows rounds to those who follow.
+struct Shown<'a> {
+    followers: &'a mut Followers,
+    title: String,
+    begun: bool,
+}
+
+impl Shown<'_> {
+    fn end(&mut self, end: Option<&End>) -> Result<(), CliError> {
+        if self.begun {
+            self.followers.end(end)?;
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Shown<'_> {
+    fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError> {
+        if self.begun {
+            return Ok(());
+        }
+        self.begun = true;
+        self.followers.begin(&Began {
+            title: &self.title,
+            header: planned.header,
+            fleet: planned.fleet,
+            plan: planned.plan,
+            folder: Some(planned.folder),
+        })?;
+        if planned.after_round > 0 && !self.followers.is_empty() {
+            let mut shown = Ok(());
+            reader::each(&planned.folder.join(RECORDS), |line| {
+                if let (Line::Round(round), Ok(())) = (line, &shown) {
+                    shown = self.followers.round(&round);
+                }
+            })?;
+            shown?;
+        }
+        Ok(self.followers.caught_up()?)
+    }
+
+    fn round(&mut self, round: &Round) -> Result<(), NetError> {
+        Ok(self.followers.round(round)?)
+    }
+}

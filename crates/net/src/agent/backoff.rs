@@ -1,0 +1,48 @@
+//! How long to wait before the next attempt: longer each time, and never all devices at once.
+
+use std::time::Duration;
+
+use rand::RngExt;
+
+const FIRST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Counts attempts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Backoff {
+    attempts: u32,
+}
+
+impl Backoff {
+    /// It worked: the next failure is a first one.
+    pub fn worked(&mut self) {
+        self.attempts = 0;
+    }
+
+    /// How long to wait now: uniform up to a bound that doubles, so that a thousand devices that lost the same
+    /// server do not come back at the same moment.
+    pub fn next(&mut self, random: &mut impl rand::Rng) -> Duration {
+        let bound = FIRST.saturating_mul(1 << self.attempts.min(16)).min(LONGEST);
+        self.attempts = self.attempts.saturating_add(1);
+        bound.mul_f64(random.random_range(0.25..1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedflip_fleet::{Purpose, StreamKey};
+
+    use super::*;
+
+    #[test]
+    fn longer_each_time_and_spread_out() {
+        let mut random = StreamKey { seed: 1, purpose: Purpose::Test, round: 0 }.shared();
+        let mut backoff = Backoff::default();
+        let waits: Vec<Duration> = (0..40).map(|_| backoff.next(&mut random)).collect();
+        assert!(waits[0] < FIRST && waits.iter().all(|wait| *wait <= LONGEST));
+        assert!(waits[20..].iter().any(|wait| *wait > LONGEST / 2), "it grows to the longest");
+        assert!(waits[20..].windows(2).any(|pair| pair[0] != pair[1]), "and is spread");
+        backoff.worked();
+        assert!(backoff.next(&mut random) < FIRST);
+    }
+}

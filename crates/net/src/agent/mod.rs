@@ -1,0 +1,172 @@
+//! A device: it flips its coin, trains on its own data, and sends what it has learnt.
+//!
+//! # Layout
+//!
+//! - here: an agent from start to end, over as many connections as it takes.
+//! - `session`: from a connection to its end; `work`: a device's part in a round.
+//! - `talk`: the agent's side of each call; `trainer`: what it computes.
+//! - [`pace`]: sending at a granted rate; [`backoff`]: how long to wait before the next attempt.
+
+pub mod backoff;
+pub mod pace;
+mod session;
+mod talk;
+mod trainer;
+mod work;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand_core::RngCore;
+use tonic::transport::ClientTlsConfig;
+
+use self::backoff::Backoff;
+use self::session::{Ended, Past, Session};
+use self::talk::Talk;
+use crate::coin::CoinKey;
+use crate::error::NetError;
+use crate::identity::DeviceName;
+
+/// Who the agent is.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// By its certificate, or by its own word.
+    pub name: DeviceName,
+    /// To flip.
+    pub coin: CoinKey,
+    /// None on loopback with `--insecure`.
+    pub tls: Option<ClientTlsConfig>,
+}
+
+/// All that an agent needs to know.
+#[derive(Clone, Debug)]
+pub struct AgentSettings {
+    /// HOST:PORT.
+    pub server: String,
+    /// Who it is.
+    pub credentials: Credentials,
+    /// Where data sets are kept.
+    pub data_dir: PathBuf,
+    /// To emulate a slower device: a round's training takes at least so long.
+    pub compute_at_least: Duration,
+    /// How long to try to reach a server that does not answer; none is for ever.
+    pub give_up_after: Option<Duration>,
+}
+
+/// What an agent tells whoever started it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum News {
+    /// The data of this task are being read.
+    Reading {
+        /// Such as `mnist-cnn`.
+        task: &'static str,
+    },
+    /// The device is being timed.
+    Calibrating,
+    /// It has been.
+    Enrolled {
+        /// τ.
+        compute_secs: f64,
+        /// t: what an upload loads the band with.
+        comm_mbit: f64,
+    },
+    /// It is there.
+    Attending {
+        /// Its position in the fleet.
+        slot: usize,
+        /// How many it holds.
+        samples: usize,
+    },
+    /// Its update is in.
+    TookPart {
+        /// Of which round.
+        round: u64,
+        /// Of its training.
+        train_loss: f64,
+    },
+    /// The line broke, or was never there.
+    Waiting {
+        /// Why.
+        problem: String,
+        /// How long until the next attempt.
+        wait: Duration,
+    },
+}
+
+/// How an agent ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    /// The run is over.
+    Finished,
+    /// It was told to stop.
+    Stopped,
+}
+
+/// How often a waiting agent looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Takes part until the run is over, `stop` says so, or the server refuses the device for good.
+pub fn join(
+    settings: &AgentSettings,
+    stop: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(News),
+) -> Result<Farewell, NetError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(NetError::system("the agent's runtime cannot be started"))?;
+    let farewell = runtime.block_on(stay(settings, stop, tell));
+    // A training that nobody waits for is not waited for.
+    runtime.shutdown_background();
+    farewell
+}
+
+/// As [`join`], on a runtime that is there.
+pub async fn stay(
+    settings: &AgentSettings,
+    stop: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(News),
+) -> Result<Farewell, NetError> {
+    let mut past = Past::default();
+    let mut backoff = Backoff::default();
+    // Only the waits are random, and devices must not share them.
+    let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(rand_core::OsRng.next_u64());
+    let mut silent_since = tokio::time::Instant::now();
+    loop {
+        let Credentials { name, coin, tls } = &settings.credentials;
+        let plain_name = tls.is_none().then(|| name.clone());
+        let ended = match Talk::connect(&settings.server, tls.clone(), plain_name).await {
+            Ok(talk) => {
+                let attended = &mut false;
+                let tell: &mut dyn FnMut(News) = &mut |news| {
+                    *attended |= matches!(news, News::Attending { .. });
+                    tell(news);
+                };
+                let ended = Session { settings, coin, past: &mut past, stop, tell }.run(talk).await;
+                if *attended {
+                    backoff.worked();
+                    silent_since = tokio::time::Instant::now();
+                }
+                ended
+            }
+            Err(error) => Err(error),
+        };
+        let error = match ended {
+            Ok(Ended::Finished) => return Ok(Farewell::Finished),
+            Ok(Ended::Stopped) => return Ok(Farewell::Stopped),
+            Err(error) if error.is_final() => return Err(error),
+            Err(error) => error,
+        };
+        if settings.give_up_after.is_some_and(|patience| silent_since.elapsed() > patience) {
+            return Err(error);
+        }
+        let wait = backoff.next(&mut random);
+        tell(News::Waiting { problem: error.to_string(), wait });
+        let until = tokio::time::Instant::now() + wait;
+        while tokio::time::Instant::now() < until {
+            if stop() {
+                return Ok(Farewell::Stopped);
+            }
+            tokio::time::sleep_until(until.min(tokio::time::Instant::now() + LOOK)).await;
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! From a connection to its end: hello, calibration, enrolment, and then round after round.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tonic::Status;
+use tracing::{debug, info, warn};
+
+use super::talk::Talk;
+use super::trainer::{Trained, Trainer};
+use super::work::{Failed, Memory, Work};
+use super::{AgentSettings, News};
+use crate::coin::{CoinKey, RUN_BYTES, Toss};
+use crate::error::{NetError, causes};
+use crate::wire::v1::to_device::What;
+use crate::wire::{PROTOCOL, task, v1};
+
+/// How often the agent looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How a session ended, where it did not break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The run is over.
+    Finished,
+    /// Somebody wants the agent to stop.
+    Stopped,
+}
+
+/// What outlives a session: a broken line costs nothing that was read, computed or fetched.
+#[derive(Default)]
+pub(super) struct Past {
+    trainer: Option<(v1::Task, u32, Arc<Trainer>)>,
+    memory: Memory,
+    fetching: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// One session.
+pub(super) struct Session<'a> {
+    pub settings: &'a AgentSettings,
+    pub coin: &'a CoinKey,
+    pub past: &'a mut Past,
+    pub stop: &'a dyn Fn() -> bool,
+    pub tell: &'a mut dyn FnMut(News),
+}
+
+/// The part in a round that is being done.
+type Part = JoinHandle<Result<Trained, Failed>>;
+
+impl Session<'_> {
+    /// Until the run is over, the agent is to stop, or the line breaks.
+    pub(super) async fn run(&mut self, mut talk: Talk) -> Result<Ended, NetError> {
+        let hello = talk.hello(PROTOCOL).await?;
+        let trainer = self.trainer(&hello).await?;
+        if !hello.enrolled {
+            self.enrol(&mut talk, &hello, &trainer).await?;
+        }
+        let (answers, notices) = talk.attend().await?;
+        (self.tell)(News::Attending { slot: hello.slot as usize, samples: trainer.samples() });
+        let memory = self.past.memory.clone();
+        let work = Work { talk, trainer, memory, fetching: Arc::clone(&self.past.fetching) };
+        self.rounds(&work, &answers, notices).await
+    }
+
+    /// Reads the data of the task, unless it is the one of the last session.
+    async fn trainer(&mut self, hello: &v1::HelloReply) -> Result<Arc<Trainer>, NetError> {
+        let message = hello.task.clone().ok_or(NetError::OtherServer { problem: "it names no task" })?;
+        if let Some((known, slot, trainer)) = &self.past.trainer
+            && (known, *slot) == (&message, hello.slot)
+        {
+            return Ok(Arc::clone(trainer));
+        }
+        let settings = task::settings(&message).ok_or(NetError::OtherServer { problem: "its task is not whole" })?;
+        (self.tell)(News::Reading { task: settings.task.name() });
+        let (slot, data_dir) = (hello.slot as usize, self.settings.data_dir.clone());
+        let at_least = self.settings.compute_at_least;
+        let reading =
+            tokio::task::spawn_blocking(move || Trainer::new(&settings, slot, &data_dir, at_least)).await;
+        let trainer = Arc::new(reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??);
+        if trainer.parameters() as u64 != hello.parameters {
+            return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
+        }
+        self.past.trainer = Some((message, hello.slot, Arc::clone(&trainer)));
+        Ok(trainer)
+    }
+
+    /// Measures the device and its link.
+    async fn enrol(
+        &mut self,
+        talk: &mut Talk,
+        hello: &v1::HelloReply,
+        trainer: &Arc<Trainer>,
+    ) -> Result<(), NetError> {
+        (self.tell)(News::Calibrating);
+        let (timed, seed) = (Arc::clone(trainer), hello.seed);
+        let compute_secs = tokio::task::spawn_blocking(move || timed.calibrate(seed)).await;
+        let compute_secs = compute_secs
+            .map_err(|_| NetError::OtherServer { problem: "its task cannot be trained" })??;
+        let probe = talk.probe(hello.probe_bytes as usize, hello.probe_mbps).await?;
+        talk.enrol(trainer.samples() as u64, compute_secs).await?;
+        (self.tell)(News::Enrolled { compute_secs, comm_mbit: probe.comm_mbit });
+        Ok(())
+    }
+
+    async fn rounds(
+        &mut self,
+        work: &Work,
+        answers: &mpsc::Sender<v1::FromDevice>,
+        mut notices: tonic::Streaming<v1::ToDevice>,
+    ) -> Result<Ended, NetError> {
+        let mut part: Option<(u64, Part)> = None;
+        let mut look = tokio::time::interval(LOOK);
+        let ended = loop {
+            tokio::select! {
+                notice = notices.message() => match notice?.and_then(|notice| notice.what) {
+                    Some(What::Opened(opened)) => self.flip(work, answers, &opened).await?,
+                    Some(What::Grant(grant)) => {
+                        // The same grant again, after a broken line: the part goes on as it is.
+                        if part.as_ref().is_none_or(|(round, _)| *round != grant.round) {
+                            drop_part(part.take());
+                            debug!(round = grant.round, mbps = grant.mbps, "granted");
+                            part = Some((grant.round, tokio::spawn(work.clone().take_part(grant))));
+                        }
+                    }
+                    Some(What::Refusal(refusal)) => {
+                        warn!(round = refusal.round, reason = %short(&refusal.reason), "refused");
+                    }
+                    Some(What::Finished(_)) => break Ok(Ended::Finished),
+                    None => break Err(NetError::Hung),
+                },
+                done = finished(&mut part) => {
+                    let round = part.take().map_or(0, |(round, _)| round);
+                    match done {
+                        Ok(trained) => (self.tell)(News::TookPart { round, train_loss: trained.train_loss }),
+                        Err(Failed::Training(problem)) => {
+                            warn!(round, problem = %problem, "cannot train");
+                            let failure = v1::from_device::What::Failure(v1::Failure { round });
+                            send(answers, failure).await?;
+                        }
+                        Err(Failed::Call(status)) => {
+                            info!(round, reason = %short(status.message()), "not taken");
+                            // A broken line breaks the session too; the grant comes again with the next one.
+                            if status.code() == tonic::Code::Unavailable {
+                                break Err(status.into());
+                            }
+                        }
+                    }
+                },
+                _ = look.tick() => if (self.stop)() { break Ok(Ended::Stopped) },
+            }
+        };
+        drop_part(part);
+        ended
+    }
+
+    /// Flips the coin; with heads the model is fetched at once, while the others make up their minds.
+    async fn flip(
+        &mut self,
+        work: &Work,
+        answers: &mpsc::Sender<v1::FromDevice>,
+        opened: &v1::Opened,
+    ) -> Result<(), NetError> {
+        let run: [u8; RUN_BYTES] = opened.toss_run[..]
+            .try_into()
+            .map_err(|_| NetError::OtherServer { problem: "its run has no name" })?;
+        let (flip, proof) = self.coin.flip(Toss { run, round: opened.round });
+        let joins = flip.joins(opened.q);
+        debug!(round = opened.round, q = opened.q, joins, "flipped");
+        let proof = if joins { proof.to_vec().into() } else { Default::default() };
+        send(answers, v1::from_device::What::Answer(v1::Answer { round: opened.round, proof })).await?;
+        if joins {
+            let (mut work, digest) = (work.clone(), opened.digest.clone());
+            // If it fails, the grant tries again.
+            tokio::spawn(async move { work.fetch(&digest).await.map(|_| ()) });
+        }
+        Ok(())
+    }
+}
+
+async fn send(answers: &mpsc::Sender<v1::FromDevice>, what: v1::from_device::What) -> Result<(), NetError> {
+    answers.send(v1::FromDevice { what: Some(what) }).await.map_err(|_| NetError::Hung)
+}
+
+/// When the part is done; for ever, if there is none.
+async fn finished(part: &mut Option<(u64, Part)>) -> Result<Trained, Failed> {
+    match part {
+        Some((_, part)) => match part.await {
+            Ok(done) => done,
+            Err(error) => Err(Failed::Training(error.to_string())),
+        },
+        None => std::future::pending().await,
+    }
+}
+
+fn drop_part(part: Option<(u64, Part)>) {
+    if let Some((_, part)) = part {
+        part.abort();
+    }
+}
+
+/// A server's words, for a log: not all of them.
+fn short(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+impl From<Status> for NetError {
+    fn from(status: Status) -> Self {
+        // Where the server refuses our certificate, the first call says so.
+        let problem = short(&causes(&status));
+        match Self::unreachable("the server", &status) {
+            refused @ Self::NotAdmitted { .. } => refused,
+            _ => Self::Call { code: status.code(), problem },
+        }
+    }
+}

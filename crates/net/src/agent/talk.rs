@@ -1,0 +1,161 @@
+//! The agent's side of each call.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::{Request, Status};
+
+use super::pace::Pace;
+use super::trainer::Trained;
+use crate::error::NetError;
+use crate::identity::DeviceName;
+use crate::plain;
+use crate::wire::limits::{CHUNK_BYTES_MAX, MESSAGE_BYTES_MAX, PROBE_BYTES_MAX};
+use crate::wire::numbers::{Collector, to_bytes};
+use crate::wire::v1;
+use crate::wire::v1::federation_client::FederationClient;
+use crate::wire::v1::upload_part::{Head, What};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A server that is gone without a word is noticed after this and as much again.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// What may be on its way before it is read.
+const WINDOW_BYTES: u32 = 1 << 20;
+
+/// A connection to the server.
+#[derive(Clone)]
+pub(super) struct Talk {
+    client: FederationClient<Channel>,
+    /// Where there is no certificate to say it.
+    name: Option<DeviceName>,
+}
+
+impl Talk {
+    /// Calls the server.
+    pub(super) async fn connect(
+        server: &str,
+        tls: Option<ClientTlsConfig>,
+        name: Option<DeviceName>,
+    ) -> Result<Self, NetError> {
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let bad_address = |_| NetError::BadServer { server: server.to_owned() };
+        let mut endpoint = Endpoint::from_shared(format!("{scheme}://{server}"))
+            .map_err(bad_address)?
+            .connect_timeout(CONNECT_TIMEOUT)
+            .http2_keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_timeout(KEEP_ALIVE)
+            .keep_alive_while_idle(true)
+            .initial_stream_window_size(WINDOW_BYTES)
+            .initial_connection_window_size(WINDOW_BYTES)
+            .tcp_nodelay(true);
+        if let Some(tls) = tls {
+            endpoint = endpoint.tls_config(tls).map_err(bad_address)?;
+        }
+        let channel = endpoint.connect().await.map_err(|error| NetError::unreachable(server, &error))?;
+        let client = FederationClient::new(channel).max_decoding_message_size(MESSAGE_BYTES_MAX);
+        Ok(Self { client, name })
+    }
+
+    fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        if let Some(name) = &self.name {
+            plain::announce(request.metadata_mut(), name);
+        }
+        request
+    }
+
+    pub(super) async fn hello(&mut self, protocol: u32) -> Result<v1::HelloReply, Status> {
+        let request = self.request(v1::HelloRequest { protocol });
+        Ok(self.client.hello(request).await?.into_inner())
+    }
+
+    /// A timed transfer: an empty part says "ready", the rest goes as fast as the band.
+    pub(super) async fn probe(&mut self, bytes: usize, mbps: f64) -> Result<v1::ProbeReply, Status> {
+        let pace = Pace::new(mbps).ok_or_else(|| Status::invalid_argument("no rate"))?;
+        let bytes = bytes.min(PROBE_BYTES_MAX);
+        let (sender, parts) = mpsc::channel(1);
+        let sending = async move {
+            let part = |len| v1::ProbePart { data: vec![0; len].into() };
+            // The server is gone: the call says so.
+            if sender.send(part(0)).await.is_err() {
+                return;
+            }
+            let start = Instant::now();
+            let mut sent = 0;
+            while sent < bytes {
+                let len = pace.chunk_bytes().min(bytes - sent);
+                sent += len;
+                tokio::time::sleep_until(start + pace.leaves_after(sent)).await;
+                if sender.send(part(len)).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let request = self.request(ReceiverStream::new(parts));
+        let (reply, ()) = tokio::join!(self.client.probe(request), sending);
+        Ok(reply?.into_inner())
+    }
+
+    pub(super) async fn enrol(&mut self, samples: u64, compute_secs: f64) -> Result<(), Status> {
+        let request = self.request(v1::EnrolRequest { samples, compute_secs });
+        self.client.enrol(request).await.map(|_| ())
+    }
+
+    /// Attends: answers go in at one end, rounds come out at the other.
+    pub(super) async fn attend(
+        &mut self,
+    ) -> Result<(mpsc::Sender<v1::FromDevice>, tonic::Streaming<v1::ToDevice>), Status> {
+        let (answers, outgoing) = mpsc::channel(4);
+        let request = self.request(ReceiverStream::new(outgoing));
+        let notices = self.client.attend(request).await?.into_inner();
+        Ok((answers, notices))
+    }
+
+    /// The model of a digest.
+    pub(super) async fn fetch(&mut self, digest: &[u8], parameters: usize) -> Result<Vec<f32>, Status> {
+        let request = self.request(v1::FetchRequest { digest: digest.to_vec().into() });
+        let mut parts = self.client.fetch(request).await?.into_inner();
+        let mut collector = Collector::new(parameters);
+        let not_it = |not_it| Status::data_loss(format!("not the model that was asked for: {not_it:?}"));
+        while let Some(part) = parts.message().await? {
+            collector.push(&part.data).map_err(not_it)?;
+        }
+        collector.finish(digest).map_err(not_it)
+    }
+
+    /// Sends an update at the granted rate; whether the server had it already.
+    pub(super) async fn upload(&mut self, grant: &v1::Grant, trained: &Trained) -> Result<bool, Status> {
+        let pace = Pace::new(grant.mbps).ok_or_else(|| Status::invalid_argument("no rate"))?;
+        let head = Head {
+            round: grant.round,
+            model_digest: grant.digest.clone(),
+            digest: trained.digest.to_vec().into(),
+            train_loss: trained.train_loss,
+            compute_secs: trained.compute_secs,
+        };
+        let (sender, parts) = mpsc::channel(1);
+        let delta = std::sync::Arc::clone(&trained.delta);
+        let sending = async move {
+            let message = |what| v1::UploadPart { what: Some(what) };
+            let start = Instant::now();
+            // If nobody takes it any more, the call says why.
+            if sender.send(message(What::Head(head))).await.is_err() {
+                return;
+            }
+            let mut sent = 0;
+            for numbers in delta.chunks(pace.chunk_bytes().min(CHUNK_BYTES_MAX) / 4) {
+                sent += 4 * numbers.len();
+                tokio::time::sleep_until(start + pace.leaves_after(sent)).await;
+                if sender.send(message(What::Data(to_bytes(numbers).into()))).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let request = self.request(ReceiverStream::new(parts));
+        let (reply, ()) = tokio::join!(self.client.upload(request), sending);
+        Ok(reply?.into_inner().repeated)
+    }
+}

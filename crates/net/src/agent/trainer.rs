@@ -1,0 +1,101 @@
+//! What a device computes: the task that the server names, on the device's own share of the data.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use fedflip_learn::sgd::{SgdLearner, SgdWorker};
+use fedflip_learn::task::TaskSettings;
+use fedflip_learn::{LearnError, Learner, TrainKey};
+use tokio::time::Instant;
+
+use crate::error::NetError;
+use crate::wire::numbers::{VectorDigest, digest};
+
+/// Timed trainings at most, and how long they may take together: a slow device is measured by one.
+const CALIBRATIONS: usize = 5;
+const CALIBRATION_TIME: Duration = Duration::from_secs(5);
+
+/// An update, ready to be sent as often as needed.
+#[derive(Clone, Debug)]
+pub(super) struct Trained {
+    pub delta: Arc<Vec<f32>>,
+    pub digest: VectorDigest,
+    pub train_loss: f64,
+    pub compute_secs: f64,
+}
+
+/// Trains one device.
+pub(super) struct Trainer {
+    learner: SgdLearner,
+    slot: usize,
+    /// One training at a time, in memory that stays.
+    worker: Mutex<SgdWorker>,
+    /// To emulate a slower device.
+    at_least: Duration,
+}
+
+impl Trainer {
+    /// Reads the data.
+    pub(super) fn new(
+        settings: &TaskSettings,
+        slot: usize,
+        data_dir: &Path,
+        at_least: Duration,
+    ) -> Result<Self, NetError> {
+        let (learner, _) = settings.learner(data_dir)?;
+        if slot >= learner.devices() || learner.samples(slot) == 0 {
+            return Err(LearnError::NoSamples { device: slot }.into());
+        }
+        let worker = Mutex::new(learner.worker());
+        Ok(Self { learner, slot, worker, at_least })
+    }
+
+    pub(super) fn samples(&self) -> usize {
+        self.learner.samples(self.slot)
+    }
+
+    pub(super) fn parameters(&self) -> usize {
+        self.learner.params_len()
+    }
+
+    /// Trains for a round, on the calling thread.
+    pub(super) fn train(&self, model: &[f32], seed: u64, round: u64) -> Result<Trained, LearnError> {
+        let start = Instant::now();
+        let mut delta = vec![0.0; self.learner.params_len()];
+        let key = TrainKey { seed, round, device: self.slot };
+        let train_loss = {
+            // Buffers hold nothing between calls: a panic has left nothing behind.
+            let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+            self.learner.train(&mut worker, model, key, &mut delta)?
+        };
+        wait_until(start + self.at_least);
+        let digest = digest(&delta);
+        let compute_secs = start.elapsed().as_secs_f64();
+        Ok(Trained { delta: Arc::new(delta), digest, train_loss, compute_secs })
+    }
+
+    /// How long a round's training takes: the median of some, after one that warms up.
+    pub(super) fn calibrate(&self, seed: u64) -> Result<f64, LearnError> {
+        let model = self.learner.initial_model(seed);
+        let start = Instant::now();
+        let mut secs = Vec::new();
+        for attempt in 0..=CALIBRATIONS as u64 {
+            // Rounds count from 1, so round 0 is nobody's.
+            secs.push(self.train(model.as_slice(), seed.wrapping_add(attempt), 0)?.compute_secs);
+            if start.elapsed() > CALIBRATION_TIME {
+                break;
+            }
+        }
+        if secs.len() > 1 {
+            secs.remove(0);
+        }
+        secs.sort_by(f64::total_cmp);
+        Ok(secs[secs.len() / 2])
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a slower device is emulated on its own thread")]
+fn wait_until(moment: Instant) {
+    std::thread::sleep(moment.saturating_duration_since(Instant::now()));
+}

@@ -1,0 +1,92 @@
+//! Why something of a device was refused, or a device given up: a closed list, so that records, metrics and
+//! logs speak of the same things, and nothing of it is in a device's own words.
+
+use crate::status::reason::{Label, reasons};
+
+reasons! {
+    /// Why.
+    Reason {
+        /// It had not reported when the round was over.
+        Deadline = "deadline",
+        /// It took part, left, and did not come back.
+        Disconnected = "disconnected",
+        /// The device said that it could not train.
+        Failed = "failed",
+        /// A proof that is not of this coin and this toss.
+        FalseCoin = "false_coin",
+        /// A coin that says "sit out", presented as if it said "take part".
+        CoinSaysNo = "coin_says_no",
+        /// An update of a round that is over, or of none.
+        StaleRound = "stale_round",
+        /// An update of somebody who does not take part in the round.
+        NotGranted = "not_granted",
+        /// An update that started from another model.
+        OtherModel = "other_model",
+        /// A second, different update for the same round.
+        SecondUpdate = "second_update",
+        /// More bytes than the model has.
+        TooManyBytes = "too_many_bytes",
+        /// Fewer bytes than the model has.
+        WrongShape = "wrong_shape",
+        /// Bytes that are not those announced.
+        OtherDigest = "other_digest",
+        /// Not a number, or infinite.
+        NotFinite = "not_finite",
+        /// Far larger than any update that makes sense.
+        AbsurdNorm = "absurd_norm",
+        /// An upload that stopped half way.
+        Stalled = "stalled",
+        /// More calls than a device needs.
+        TooManyCalls = "too_many_calls",
+        /// The server holds as many updates as it may.
+        OutOfMemory = "out_of_memory",
+        /// A message that makes no sense.
+        BadMessage = "bad_message",
+        /// A device that speaks another protocol.
+        OtherProtocol = "other_protocol",
+        /// A name that is here already with another coin.
+        OtherCoin = "other_coin",
+        /// The fleet has no place left.
+        FleetFull = "fleet_full",
+        /// It has not enrolled.
+        NotEnrolled = "not_enrolled",
+    }
+}
+
+impl Reason {
+    /// As records and metrics have it.
+    pub fn name(self) -> &'static str {
+        self.text()
+    }
+
+    /// Whether an update that was refused for this can be sent again, better, in the same round: the device
+    /// or the network may have stumbled. What nobody sends by accident costs the device its turn.
+    pub fn may_try_again(self) -> bool {
+        !matches!(
+            self,
+            Self::WrongShape
+                | Self::TooManyBytes
+                | Self::NotFinite
+                | Self::AbsurdNorm
+                | Self::OtherModel
+                | Self::Failed
+        )
+    }
+}
+
+impl From<Reason> for tonic::Status {
+    fn from(reason: Reason) -> Self {
+        let name = reason.name();
+        match reason {
+            Reason::TooManyCalls | Reason::OutOfMemory => Self::resource_exhausted(name),
+            Reason::FalseCoin | Reason::CoinSaysNo | Reason::OtherCoin | Reason::NotGranted => {
+                Self::permission_denied(name)
+            }
+            Reason::StaleRound | Reason::SecondUpdate | Reason::NotEnrolled | Reason::FleetFull => {
+                Self::failed_precondition(name)
+            }
+            Reason::Deadline | Reason::Stalled | Reason::Disconnected => Self::deadline_exceeded(name),
+            _ => Self::invalid_argument(name),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A device that attends: its answers come in, and its leaving is noticed.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tonic::Streaming;
+use tracing::{debug, info, warn};
+
+use super::hub::{Hub, Notice};
+use crate::reason::Reason;
+use crate::status::Metrics;
+use crate::wire::v1;
+use crate::wire::v1::from_device::What;
+
+/// Ends when the device leaves, however it does.
+pub(super) struct Attendance {
+    hub: Arc<Hub>,
+    metrics: Arc<Metrics>,
+    slot: usize,
+    line: u64,
+}
+
+impl Attendance {
+    pub(super) fn begin(
+        hub: &Arc<Hub>,
+        metrics: &Arc<Metrics>,
+        slot: usize,
+    ) -> (Self, mpsc::Receiver<Notice>) {
+        let (line, notices) = hub.desk().attend(slot);
+        hub.ring();
+        (Self { hub: Arc::clone(hub), metrics: Arc::clone(metrics), slot, line }, notices)
+    }
+
+    /// Until the stream ends.
+    pub(super) async fn listen(self, mut messages: Streaming<v1::FromDevice>) {
+        info!(slot = self.slot, "a device attends");
+        // An error is an end like any other: the device comes again.
+        while let Ok(Some(message)) = messages.message().await {
+            match message.what {
+                Some(What::Answer(answer)) => self.answered(&answer),
+                Some(What::Failure(failure)) => self.failed(failure.round),
+                None => self.note(0, Reason::BadMessage),
+            }
+        }
+        debug!(slot = self.slot, "a device leaves");
+    }
+
+    fn answered(&self, answer: &v1::Answer) {
+        let taken = {
+            let mut desk = self.hub.desk();
+            let coin = desk.members[self.slot].coin;
+            match &mut desk.current {
+                Some(current) if current.round() == answer.round => {
+                    current.answer(self.slot, &coin, &answer.proof, Instant::now())
+                }
+                _ => Err(Reason::StaleRound),
+            }
+        };
+        match taken {
+            Ok(()) => self.hub.ring(),
+            // Late is nobody's fault.
+            Err(Reason::StaleRound) => debug!(slot = self.slot, round = answer.round, "a late answer"),
+            Err(reason) => {
+                warn!(slot = self.slot, round = answer.round, reason = reason.name(), "a coin is refused");
+                self.note(answer.round, reason);
+                self.hub.ring();
+            }
+        }
+    }
+
+    fn failed(&self, round: u64) {
+        warn!(slot = self.slot, round, "a device cannot train");
+        self.hub.desk().give_up_on(self.slot, round, Reason::Failed);
+        self.hub.ring();
+    }
+
+    fn note(&self, round: u64, reason: Reason) {
+        self.metrics.refused.add(reason);
+        let mut desk = self.hub.desk();
+        desk.note(round, Some(self.slot), reason);
+        let refusal = v1::Refusal { round, reason: reason.name().to_owned() };
+        desk.tell(self.slot, v1::to_device::What::Refusal(refusal));
+    }
+}
+
+impl Drop for Attendance {
+    fn drop(&mut self) {
+        {
+            let mut desk = self.hub.desk();
+            desk.leave(self.slot, self.line);
+            let gone = desk.members[self.slot].line.is_none();
+            if let Some(current) = &mut desk.current
+                && gone
+            {
+                current.gone(self.slot);
+            }
+        }
+        self.hub.ring();
+    }
+}

@@ -1,0 +1,101 @@
+//! A round is over: it is committed before the next one opens.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fedflip_engine::{Control, Sink, State};
+use fedflip_fleet::ModelVector;
+use fedflip_record::{RecordError, Round};
+use tracing::info;
+
+use super::Server;
+use super::deploy::Observer;
+use super::world::Ledger;
+use crate::error::NetError;
+use crate::state::{Commit, Fate, RunState};
+
+/// Commits rounds.
+pub(super) struct Committer<'a> {
+    pub server: &'a Server,
+    pub state: &'a mut RunState,
+    pub ledger: Rc<RefCell<Ledger>>,
+    pub observer: &'a mut dyn Observer,
+    pub stop: &'a dyn Fn() -> bool,
+    /// As it was committed last.
+    pub model: Arc<ModelVector>,
+    /// Of the plan.
+    pub devices: usize,
+    /// The plan is looked at after this round.
+    pub replan_after: Option<u64>,
+    /// What went wrong here: the engine knows only records.
+    pub failed: Option<NetError>,
+}
+
+impl Committer<'_> {
+    fn commit(&mut self, record: &Round, state: &State) -> Result<(), NetError> {
+        let incidents: Vec<_> = self.server.hub.desk().incidents.drain(..).collect();
+        for incident in incidents {
+            self.state.incident(incident.round, incident.device.as_deref(), incident.reason.name());
+        }
+        let ledger = self.ledger.borrow();
+        let bytes = 4 * state.model.as_slice().len() as u64;
+        let fates: Vec<(usize, Fate)> = record
+            .cohort
+            .iter()
+            .map(|&slot| {
+                let lost = record.lost.iter().find(|lost| lost.device == slot);
+                let fate = match (lost, ledger.accepted.get(&slot)) {
+                    (None, Some(&(digest, train_loss))) => Fate::Accepted { digest, bytes, train_loss },
+                    (Some(lost), _) => Fate::Lost { reason: lost.reason.clone() },
+                    // Cannot be: the engine has heard of nobody else.
+                    (None, None) => Fate::Lost { reason: "unknown".to_owned() },
+                };
+                (slot, fate)
+            })
+            .collect();
+        let measures = serde_json::to_string(&ledger.measures).unwrap_or_default();
+        let moved = !Arc::ptr_eq(&self.model, &state.model);
+        self.state.commit(&Commit {
+            record,
+            secs: state.secs,
+            model: moved.then(|| state.model.as_slice()),
+            evaluated: state.evaluated.map(|scores| [scores.loss, scores.accuracy]),
+            fates: &fates,
+            measures: &measures,
+        })?;
+        self.model = Arc::clone(&state.model);
+        drop(ledger);
+        self.tell(record);
+        self.observer.round(record)
+    }
+
+    fn tell(&self, record: &Round) {
+        let metrics = &self.server.metrics;
+        metrics.rounds_committed.add(1);
+        metrics.round_secs.observe(record.round_secs);
+        record.loss.into_iter().for_each(|loss| metrics.loss.set(loss));
+        record.accuracy.into_iter().for_each(|accuracy| metrics.accuracy.set(accuracy));
+        info!(
+            round = record.round,
+            cohort = record.cohort.len(),
+            lost = record.lost.len(),
+            secs = record.round_secs,
+            train_loss = record.train_loss,
+            accuracy = record.accuracy,
+            "a round is committed"
+        );
+    }
+}
+
+impl Sink for Committer<'_> {
+    fn round(&mut self, record: Round, state: &State) -> Result<Control, RecordError> {
+        if let Err(error) = self.commit(&record, state) {
+            self.failed = Some(error);
+            return Ok(Control::Stop);
+        }
+        let came = self.server.hub.desk().enrolled() > self.devices;
+        let due = self.replan_after.is_some_and(|round| state.round >= round || came);
+        Ok(if due || (self.stop)() { Control::Stop } else { Control::GoOn })
+    }
+}

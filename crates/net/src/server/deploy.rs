@@ -1,0 +1,342 @@
+//! A deployed run from enrolment to its end: plans, rounds, commits, new plans.
+//!
+//! Between two plans the engine runs as ever. A new plan begins a new stretch of rounds, with the fleet as it
+//! was measured until then.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedflip_engine::{Engine, EngineError, Outcome, State, Stop};
+use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::{Fleet, Mbps, ModelVector};
+use fedflip_learn::Metrics as Scores;
+use fedflip_plan::{Constants, Plan, Scheme};
+use fedflip_record::{End, Header, Round};
+use tokio::time::Instant;
+use tracing::info;
+
+use super::Server;
+use super::commit::Committer;
+use super::planning::{Planned, Planner};
+use super::world::{Clock, Ledger, NetWorld, Patience};
+use crate::coin::CoinPublic;
+use crate::error::NetError;
+use crate::measure::Measures;
+use crate::state::{EnrolledDevice, Resumed, RunState};
+use crate::status::Readiness;
+
+/// How often somebody who waits looks around, and how often it says so.
+const LOOK: Duration = Duration::from_millis(200);
+const REMIND: Duration = Duration::from_secs(15);
+
+/// The settings of a deployed run.
+#[derive(Clone, Copy, Debug)]
+pub struct Deployment {
+    /// How q is chosen.
+    pub scheme: Scheme,
+    /// α and β; a pilot has none.
+    pub constants: Option<Constants>,
+    /// What devices share.
+    pub band: Mbps,
+    /// And how.
+    pub division: Division,
+    /// After so long a round is over for those who have not reported; by default as long as seems right.
+    pub deadline_secs: Option<f64>,
+    /// Rounds from one evaluation to the next.
+    pub evaluate_every: u64,
+    /// When the run is over.
+    pub stop: Stop,
+    /// Of local training and of the planner's draws.
+    pub seed: u64,
+    /// Devices that must have enrolled before the first round.
+    pub devices_min: usize,
+    /// Rounds from one look at the plan to the next; none is never.
+    pub replan_every: Option<u64>,
+    /// How long things may take.
+    pub patience: Patience,
+}
+
+/// What a run needs from whoever started it.
+pub struct Helpers<'a> {
+    /// Scores a model.
+    pub evaluate: &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Scores, EngineError>,
+    /// Whether the run is to stop.
+    pub stop: &'a dyn Fn() -> bool,
+    /// Whoever watches.
+    pub observer: &'a mut dyn Observer,
+}
+
+/// Whoever watches a deployed run.
+pub trait Observer {
+    /// So many devices of so many have enrolled.
+    fn waiting(&mut self, _enrolled: usize, _wanted: usize) {}
+    /// Rounds begin, or go on, under this plan; `reason` is why there is a new one.
+    fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError>;
+    /// A round was committed.
+    fn round(&mut self, round: &Round) -> Result<(), NetError>;
+}
+
+/// A plan that begins.
+pub struct Announced<'a> {
+    /// Of the records.
+    pub header: &'a Header,
+    /// As measured.
+    pub fleet: &'a Fleet,
+    /// For it.
+    pub plan: &'a Plan,
+    /// The run's folder.
+    pub folder: &'a Path,
+    /// Rounds before it.
+    pub after_round: u64,
+    /// Why it was made.
+    pub reason: &'a str,
+}
+
+/// How a deployed run came back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// It is over.
+    Over(End),
+    /// It goes on when it is started again.
+    Stopped,
+}
+
+impl Deployment {
+    /// Rounds from where the state is, until the run is over or is to stop. `header` makes the first line of
+    /// the records once there is a plan.
+    pub fn run(
+        &self,
+        server: &Server,
+        (state, resumed): (&mut RunState, Resumed),
+        initial_model: impl FnOnce() -> ModelVector,
+        header: &dyn Fn(&Planned) -> Header,
+        helpers: &mut Helpers<'_>,
+    ) -> Result<Ended, NetError> {
+        if let Some(end) = resumed.end {
+            return Ok(Ended::Over(end));
+        }
+        server.health.set(Readiness::WaitingForDevices);
+        restore(server, &resumed.devices)?;
+        let mut kept = resumed.devices;
+        if !self.gather(server, state, &mut kept, helpers)? {
+            return Ok(Ended::Stopped);
+        }
+        let measures = match &resumed.measures {
+            Some(text) => serde_json::from_str(text).map_err(|error| NetError::Damaged {
+                path: crate::state::STATE.to_owned(),
+                problem: format!("its measurements: {error}"),
+            })?,
+            None => {
+                let mut measures = Measures::default();
+                kept.iter().for_each(|device| measures.calibrated(device));
+                measures
+            }
+        };
+        let planner = Planner { deployment: self };
+        let mut planned = match &resumed.plan {
+            Some(stored) => planner.restored(stored)?,
+            None => planner.first(measures.fleet(&kept)?)?,
+        };
+        let head = match resumed.header {
+            Some(header) => header,
+            None => header(&planned),
+        };
+        if resumed.plan.is_none() {
+            state.begin(&head, &planned.stored(0, 0.0))?;
+        }
+        let mut run = State {
+            round: resumed.round,
+            secs: resumed.secs,
+            model: Arc::new(resumed.model.map_or_else(initial_model, ModelVector::new)),
+            evaluated: resumed.evaluated.map(|[loss, accuracy]| Scores { loss, accuracy }),
+        };
+        let ledger =
+            Rc::new(RefCell::new(Ledger { measures, accepted: Default::default(), abandoned: false }));
+        let clock = Clock::after(run.secs);
+        loop {
+            helpers.observer.planned(&Announced {
+                header: &head,
+                fleet: &planned.fleet,
+                plan: &planned.plan,
+                folder: state.path(),
+                after_round: run.round,
+                reason: &planned.reason,
+            })?;
+            server.health.set(Readiness::InRounds);
+            let stretch = Stretch { server, planned: &planned, ledger: &ledger, clock, run_id: resumed.run_id };
+            if let Some(ended) = self.stretch(&stretch, state, &mut run, helpers)? {
+                server.health.set(Readiness::Stopping);
+                return Ok(ended);
+            }
+            let known = kept.len();
+            keep_enrolments(server, state, &mut kept)?;
+            kept[known..].iter().for_each(|device| ledger.borrow_mut().measures.calibrated(device));
+            let fleet = ledger.borrow().measures.fleet(&kept)?;
+            if let Some(next) = planner.next(&planned, fleet) {
+                info!(round = run.round, reason = %next.reason, "a new plan");
+                server.metrics.plan_changes.add(1);
+                state.replan(&next.stored(run.round, run.secs))?;
+                planned = next;
+            }
+        }
+    }
+
+    /// Waits until enough devices have enrolled; false if the run is to stop.
+    fn gather(
+        &self,
+        server: &Server,
+        state: &mut RunState,
+        kept: &mut Vec<EnrolledDevice>,
+        helpers: &mut Helpers<'_>,
+    ) -> Result<bool, NetError> {
+        let mut told: Option<(usize, Instant)> = None;
+        loop {
+            keep_enrolments(server, state, kept)?;
+            if kept.len() >= self.devices_min {
+                return Ok(true);
+            }
+            if (helpers.stop)() {
+                return Ok(false);
+            }
+            let enrolled = kept.len();
+            if told.is_none_or(|(before, at)| before != enrolled || at.elapsed() > REMIND) {
+                told = Some((enrolled, Instant::now()));
+                info!(enrolled, wanted = self.devices_min, "waiting for devices to enrol");
+                helpers.observer.waiting(enrolled, self.devices_min);
+            }
+            server.runtime.block_on(server.hub.changed_or(Instant::now() + LOOK));
+        }
+    }
+
+    /// Rounds under one plan; how the run ended, or nothing if a new plan is due.
+    fn stretch(
+        &self,
+        stretch: &Stretch<'_>,
+        state: &mut RunState,
+        run: &mut State,
+        helpers: &mut Helpers<'_>,
+    ) -> Result<Option<Ended>, NetError> {
+        let Stretch { server, planned, ledger, clock, run_id } = *stretch;
+        let engine = Engine {
+            fleet: &planned.fleet,
+            plan: &planned.plan,
+            band: self.band,
+            division: self.division,
+            deadline_secs: self.deadline_secs,
+            evaluate_every: self.evaluate_every,
+            stop: self.stop,
+        };
+        let mut world = NetWorld {
+            hub: &server.hub,
+            runtime: server.runtime.handle(),
+            metrics: &server.metrics,
+            patience: self.patience,
+            toss_run: run_id,
+            seed: self.seed,
+            coin_q: planned.coin_q(),
+            ledger: Rc::clone(ledger),
+            evaluate: &mut *helpers.evaluate,
+            stop: helpers.stop,
+            clock,
+            deadline: None,
+            stopping_since: None,
+        };
+        let mut committer = Committer {
+            server,
+            ledger: Rc::clone(ledger),
+            observer: &mut *helpers.observer,
+            stop: helpers.stop,
+            model: Arc::clone(&run.model),
+            devices: planned.fleet.len(),
+            replan_after: self.replan_every.map(|rounds| run.round + rounds.max(1)),
+            failed: None,
+            state: &mut *state,
+        };
+        let outcome = engine.run(&mut world, run, &mut committer);
+        if let Some(failed) = committer.failed.take() {
+            return Err(failed);
+        }
+        match outcome {
+            Ok(Outcome::Ended(end)) => {
+                state.end(&end, run.model.as_slice())?;
+                Ok(Some(Ended::Over(end)))
+            }
+            Ok(Outcome::Stopped) if (helpers.stop)() => {
+                state.flush()?;
+                Ok(Some(Ended::Stopped))
+            }
+            Ok(Outcome::Stopped) => Ok(None),
+            // The round in progress was given up: nothing of it counts, and it is opened again later.
+            Err(EngineError::World { .. }) if ledger.borrow().abandoned => {
+                state.flush()?;
+                Ok(Some(Ended::Stopped))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What rounds under one plan need.
+#[derive(Clone, Copy)]
+struct Stretch<'a> {
+    server: &'a Server,
+    planned: &'a Planned,
+    ledger: &'a Rc<RefCell<Ledger>>,
+    clock: Clock,
+    run_id: [u8; 16],
+}
+
+/// Those who enrolled before a restart have their places.
+fn restore(server: &Server, devices: &[EnrolledDevice]) -> Result<(), NetError> {
+    let mut desk = server.hub.desk();
+    for device in devices {
+        let damaged = |problem: &str| NetError::Damaged {
+            path: crate::state::STATE.to_owned(),
+            problem: format!("device {}: {problem}", device.slot),
+        };
+        let name = device.name.parse().map_err(|_| damaged("its name is not one"))?;
+        let coin = CoinPublic::from_bytes(device.coin).ok_or_else(|| damaged("its coin is not one"))?;
+        match desk.admit(&name, coin) {
+            Ok(slot) if slot == device.slot => {
+                desk.members[slot].enrolment = Some(super::hub::Enrolment {
+                    samples: device.samples as u64,
+                    compute_secs: device.compute_secs,
+                    comm_mbit: device.comm_mbit,
+                });
+            }
+            _ => return Err(damaged("its place is taken")),
+        }
+    }
+    Ok(())
+}
+
+/// Brings to the state who has enrolled since.
+fn keep_enrolments(
+    server: &Server,
+    state: &mut RunState,
+    kept: &mut Vec<EnrolledDevice>,
+) -> Result<(), NetError> {
+    let enrolled = server.hub.desk().enrolled();
+    server.metrics.devices_enrolled.set(enrolled as f64);
+    for slot in kept.len()..enrolled {
+        let device = {
+            let desk = server.hub.desk();
+            let member = &desk.members[slot];
+            let Some(enrolment) = member.enrolment else { break };
+            EnrolledDevice {
+                slot,
+                name: member.name.as_str().to_owned(),
+                coin: member.coin.to_bytes(),
+                samples: enrolment.samples as f64,
+                compute_secs: enrolment.compute_secs,
+                comm_mbit: enrolment.comm_mbit,
+            }
+        };
+        state.enrol(&device)?;
+        kept.push(device);
+    }
+    Ok(())
+}

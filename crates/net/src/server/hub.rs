@@ -1,0 +1,262 @@
+//! What the server knows while it runs: who is there, and how far the round has come.
+//!
+//! Calls of devices come on the runtime's threads, the round loop runs on its own: both meet here, behind one
+//! lock that is held for moments only. Whoever changes something rings the bell.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fedflip_fleet::ModelVector;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
+use tonic::Status;
+
+use super::rate::Bucket;
+use super::round::{Current, Taken};
+use crate::coin::CoinPublic;
+use crate::identity::DeviceName;
+use crate::reason::Reason;
+use crate::wire::limits::NOTICES_WAITING_MAX;
+use crate::wire::numbers::VectorDigest;
+use crate::wire::v1;
+
+/// What is sent to a device that attends.
+pub(crate) type Notice = Result<v1::ToDevice, Status>;
+
+/// The meeting place.
+#[derive(Default)]
+pub(crate) struct Hub {
+    desk: Mutex<Desk>,
+    bell: Notify,
+}
+
+impl Hub {
+    pub(crate) fn new(capacity: usize) -> Arc<Self> {
+        let hub = Self::default();
+        hub.desk().capacity = capacity;
+        Arc::new(hub)
+    }
+
+    /// For moments only.
+    pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
+        // Whoever panicked has left counts and lists that are as good as before.
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something has changed.
+    pub(crate) fn ring(&self) {
+        self.bell.notify_one();
+    }
+
+    /// Until something changes, or until then.
+    pub(crate) async fn changed_or(&self, until: Instant) {
+        // Too late is as good as a bell.
+        let _ = tokio::time::timeout_at(until, self.bell.notified()).await;
+    }
+}
+
+/// All that is known.
+#[derive(Default)]
+pub(crate) struct Desk {
+    /// By slot.
+    pub members: Vec<Member>,
+    slots: BTreeMap<String, usize>,
+    pub capacity: usize,
+    /// The round in progress.
+    pub current: Option<Current>,
+    /// What was taken in the round before: its devices may not have heard so.
+    pub previous: Option<(u64, BTreeMap<usize, Taken>)>,
+    /// Updates that have come, for the round loop to take.
+    pub arrived: VecDeque<Arrival>,
+    /// What went wrong, for the round loop to record.
+    pub incidents: VecDeque<Incident>,
+    /// x_r, for those who take part.
+    pub model: Option<(VectorDigest, Arc<ModelVector>)>,
+    /// Nothing more will come.
+    pub finished: bool,
+    lines: u64,
+}
+
+/// A device that has said hello.
+pub(crate) struct Member {
+    pub name: DeviceName,
+    pub coin: CoinPublic,
+    pub calls: Bucket,
+    /// By the timed transfer.
+    pub comm_mbit: Option<f64>,
+    pub enrolment: Option<Enrolment>,
+    pub line: Option<Line>,
+    /// Since when it has not attended.
+    pub absent_since: Instant,
+}
+
+impl Member {
+    /// Said hello and was never heard of again: its place is for somebody else.
+    fn has_given_up(&self, now: Instant) -> bool {
+        self.enrolment.is_none()
+            && self.line.is_none()
+            && now.saturating_duration_since(self.calls.last().unwrap_or(self.absent_since)) > ENROL_TIME_MAX
+    }
+}
+
+/// What a device says of itself, and what was measured of it when it did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Enrolment {
+    pub samples: u64,
+    pub compute_secs: f64,
+    pub comm_mbit: f64,
+}
+
+/// The open end of a device's stream.
+pub(crate) struct Line {
+    id: u64,
+    notices: mpsc::Sender<Notice>,
+}
+
+/// An update that is whole and checked.
+pub(crate) struct Arrival {
+    pub slot: usize,
+    pub what: Result<Update, Reason>,
+}
+
+pub(crate) struct Update {
+    pub delta: Vec<f32>,
+    pub digest: VectorDigest,
+    pub train_loss: f64,
+    /// From the grant to the first byte, and from there to the last.
+    pub took_secs: [f64; 2],
+    /// Of the server's memory: given back when the update is used.
+    pub memory: tokio::sync::OwnedSemaphorePermit,
+}
+
+/// Something that is worth a line in the state.
+#[derive(Debug)]
+pub(crate) struct Incident {
+    pub round: u64,
+    pub device: Option<String>,
+    pub reason: Reason,
+}
+
+/// From one call to the next of a device that is enrolling: reading its data and calibrating take a while.
+const ENROL_TIME_MAX: Duration = Duration::from_secs(300);
+
+/// How many incidents wait to be recorded; the oldest give way.
+const INCIDENTS_WAITING_MAX: usize = 1000;
+
+impl Desk {
+    /// The slot of a device, which gets the next one if it is new.
+    pub(crate) fn admit(&mut self, name: &DeviceName, coin: CoinPublic) -> Result<usize, Reason> {
+        if let Some(&slot) = self.slots.get(name.as_str()) {
+            return if self.members[slot].coin == coin { Ok(slot) } else { Err(Reason::OtherCoin) };
+        }
+        let now = Instant::now();
+        let member = Member {
+            name: name.clone(),
+            coin,
+            calls: Bucket::full(),
+            comm_mbit: None,
+            enrolment: None,
+            line: None,
+            absent_since: now,
+        };
+        let slot = match self.members.iter().position(|member| member.has_given_up(now)) {
+            Some(slot) => {
+                let before = std::mem::replace(&mut self.members[slot], member);
+                self.slots.remove(before.name.as_str());
+                slot
+            }
+            None if self.members.len() >= self.capacity => return Err(Reason::FleetFull),
+            None => {
+                self.members.push(member);
+                self.members.len() - 1
+            }
+        };
+        self.slots.insert(name.as_str().to_owned(), slot);
+        Ok(slot)
+    }
+
+    /// The slot of a device that has one.
+    pub(crate) fn slot(&self, name: &DeviceName) -> Option<usize> {
+        self.slots.get(name.as_str()).copied()
+    }
+
+    /// How many have enrolled without a gap: the fleet can be the first so many slots.
+    pub(crate) fn enrolled(&self) -> usize {
+        self.members.iter().take_while(|member| member.enrolment.is_some()).count()
+    }
+
+    /// How many are there now.
+    pub(crate) fn attending(&self) -> usize {
+        self.members.iter().filter(|member| member.line.is_some()).count()
+    }
+
+    /// A device has come, or come again: the old line is cut. What it has missed of the round is told.
+    pub(crate) fn attend(&mut self, slot: usize) -> (u64, mpsc::Receiver<Notice>) {
+        let (notices, receiver) = mpsc::channel(NOTICES_WAITING_MAX);
+        self.lines += 1;
+        let id = self.lines;
+        self.members[slot].line = Some(Line { id, notices });
+        if let Some(current) = &mut self.current {
+            for notice in current.for_newcomer(slot, Instant::now()) {
+                self.tell(slot, notice);
+            }
+        }
+        if self.finished {
+            self.tell(slot, v1::to_device::What::Finished(v1::to_device::Finished {}));
+        }
+        (id, receiver)
+    }
+
+    /// A device's line is gone; a newer one stays.
+    pub(crate) fn leave(&mut self, slot: usize, id: u64) {
+        if let Some(member) = self.members.get_mut(slot)
+            && member.line.as_ref().is_some_and(|line| line.id == id)
+        {
+            member.line = None;
+            member.absent_since = Instant::now();
+        }
+    }
+
+    /// Sends something to a device. One that does not read is cut off: it may come again.
+    pub(crate) fn tell(&mut self, slot: usize, what: v1::to_device::What) -> bool {
+        let Some(member) = self.members.get_mut(slot) else { return false };
+        let Some(line) = &member.line else { return false };
+        let told = line.notices.try_send(Ok(v1::ToDevice { what: Some(what) })).is_ok();
+        if !told {
+            member.line = None;
+            member.absent_since = Instant::now();
+        }
+        told
+    }
+
+    pub(crate) fn note(&mut self, round: u64, slot: Option<usize>, reason: Reason) {
+        if self.incidents.len() == INCIDENTS_WAITING_MAX {
+            self.incidents.pop_front();
+        }
+        let device =
+            slot.and_then(|slot| self.members.get(slot)).map(|member| member.name.as_str().to_owned());
+        self.incidents.push_back(Incident { round, device, reason });
+    }
+
+    /// Notes a refusal; a device that sent what nobody sends by accident has lost its turn.
+    pub(crate) fn give_up_on(&mut self, slot: usize, round: u64, reason: Reason) {
+        self.note(round, Some(slot), reason);
+        if let Some(current) = &mut self.current
+            && current.round() == round
+            && !reason.may_try_again()
+            && current.take(slot, Taken::Refused(reason))
+        {
+            self.arrived.push_back(Arrival { slot, what: Err(reason) });
+        }
+    }
+
+    /// The run is over: everybody is told, and whoever comes later too.
+    pub(crate) fn finish(&mut self) {
+        self.finished = true;
+        self.current = None;
+        for slot in 0..self.members.len() {
+            self.tell(slot, v1::to_device::What::Finished(v1::to_device::Finished {}));
+        }
+    }
+}

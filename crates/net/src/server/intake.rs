@@ -1,0 +1,192 @@
+//! Updates on their way in: whole, of the right shape, finite, of a sensible size, and counted once.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::time::Instant;
+use tonic::Streaming;
+
+use super::hub::{Arrival, Update};
+use super::round::{Granted, Taken};
+use super::service::Service;
+use crate::reason::Reason;
+use crate::wire::limits::SILENCE_MAX;
+use crate::wire::numbers::{Collector, NotIt, VectorDigest};
+use crate::wire::v1;
+use crate::wire::v1::upload_part::{Head, What};
+
+/// Which round it was of, and why it was refused.
+type Refused = (u64, Reason);
+
+impl Service {
+    /// Takes an update in; whether it had been taken before.
+    pub(super) async fn take_in(
+        &self,
+        slot: usize,
+        mut parts: Streaming<v1::UploadPart>,
+    ) -> Result<bool, Refused> {
+        let head = match within(Instant::now() + SILENCE_MAX, &mut parts).await {
+            Ok(Some(v1::UploadPart { what: Some(What::Head(head)) })) => head,
+            _ => return Err((0, Reason::BadMessage)),
+        };
+        let refuse = |reason| (head.round, reason);
+        let first = Instant::now();
+        let Some(granted) = self.expected(slot, &head).map_err(refuse)? else { return Ok(true) };
+
+        let parameters = self.announcement.parameters;
+        let kilobytes = (4 * parameters).div_ceil(1024).max(1) as u32;
+        let memory = Arc::clone(&self.uploads).try_acquire_many_owned(kilobytes);
+        let memory = memory.map_err(|_| refuse(Reason::OutOfMemory))?;
+        let mut collector = Collector::new(parameters);
+        loop {
+            let until = granted.deadline.min(Instant::now() + SILENCE_MAX);
+            match within(until, &mut parts).await {
+                Ok(Some(v1::UploadPart { what: Some(What::Data(data)) })) => {
+                    collector.push(&data).map_err(|_| refuse(Reason::TooManyBytes))?;
+                }
+                Ok(Some(_)) => return Err(refuse(Reason::BadMessage)),
+                Ok(None) => break,
+                Err(reason) => return Err(refuse(reason)),
+            }
+        }
+        let last = Instant::now();
+        self.metrics.upload_bytes.add(collector.bytes() as u64);
+        self.metrics.upload_secs.observe((last - first).as_secs_f64());
+        let delta = collector.finish(&head.digest).map_err(|not_it| match not_it {
+            NotIt::TooFew => refuse(Reason::WrongShape),
+            NotIt::TooMany => refuse(Reason::TooManyBytes),
+            NotIt::OtherDigest => refuse(Reason::OtherDigest),
+        })?;
+        if !head.train_loss.is_finite() || !delta.iter().all(|number| number.is_finite()) {
+            return Err(refuse(Reason::NotFinite));
+        }
+        if !self.norms.accepts(&delta) {
+            return Err(refuse(Reason::AbsurdNorm));
+        }
+        let digest: VectorDigest = head.digest[..].try_into().map_err(|_| refuse(Reason::OtherDigest))?;
+        let took_secs = [(first - granted.at).as_secs_f64(), (last - first).as_secs_f64()];
+        let update = Update { delta, digest, train_loss: head.train_loss, took_secs, memory };
+        self.hand_over(slot, head.round, update).map_err(refuse)
+    }
+
+    /// Whether an update of this round is expected of this device: its grant, or none if it is in already.
+    fn expected(&self, slot: usize, head: &Head) -> Result<Option<Granted>, Reason> {
+        let desk = self.hub.desk();
+        let known = |taken: Option<Taken>| match taken {
+            Some(Taken::Update(digest)) if digest[..] == head.digest[..] => Some(Ok(None)),
+            Some(Taken::Update(_)) => Some(Err(Reason::SecondUpdate)),
+            Some(Taken::Refused(reason)) => Some(Err(reason)),
+            None => None,
+        };
+        match &desk.current {
+            Some(current) if current.round() == head.round => {
+                if let Some(known) = known(current.taken(slot)) {
+                    return known;
+                }
+                let granted = current.granted(slot)?;
+                if head.model_digest[..] != current.digest[..] {
+                    return Err(Reason::OtherModel);
+                }
+                Ok(Some(granted))
+            }
+            _ => match &desk.previous {
+                Some((round, taken)) if *round == head.round => {
+                    known(taken.get(&slot).copied()).unwrap_or(Err(Reason::StaleRound))
+                }
+                _ => Err(Reason::StaleRound),
+            },
+        }
+    }
+
+    /// The only place where an update comes to count: under the lock, once for a round and a device.
+    fn hand_over(&self, slot: usize, round: u64, update: Update) -> Result<bool, Reason> {
+        {
+            let mut desk = self.hub.desk();
+            let Some(current) = desk.current.as_mut().filter(|current| current.round() == round) else {
+                return Err(Reason::StaleRound);
+            };
+            match current.taken(slot) {
+                Some(Taken::Update(digest)) if digest == update.digest => return Ok(true),
+                Some(Taken::Update(_)) => return Err(Reason::SecondUpdate),
+                Some(Taken::Refused(reason)) => return Err(reason),
+                None => {}
+            }
+            if !current.take(slot, Taken::Update(update.digest)) {
+                return Err(Reason::NotGranted);
+            }
+            desk.arrived.push_back(Arrival { slot, what: Ok(update) });
+        }
+        self.metrics.uploads_accepted.add(1);
+        self.hub.ring();
+        Ok(false)
+    }
+}
+
+/// The next message, unless it takes too long or the line breaks.
+async fn within(
+    until: Instant,
+    parts: &mut Streaming<v1::UploadPart>,
+) -> Result<Option<v1::UploadPart>, Reason> {
+    match tokio::time::timeout_at(until, parts.message()).await {
+        Ok(Ok(part)) => Ok(part),
+        Ok(Err(_)) => Err(Reason::Disconnected),
+        Err(_) => Err(Reason::Stalled),
+    }
+}
+
+/// Updates before the guard knows what is usual.
+const NORMS_TO_LEARN: u32 = 10;
+/// How far above the usual one an update may be: devices' data differ, their training does not.
+const NORM_FACTOR_MAX: f64 = 100.0;
+/// And before that: no training that makes sense goes so far.
+const NORM_MAX: f64 = 1e6;
+
+/// Knows the usual size of an update, as a running geometric mean.
+#[derive(Debug, Default)]
+pub(super) struct NormGuard(Mutex<Usual>);
+
+#[derive(Debug, Default)]
+struct Usual {
+    seen: u32,
+    log_norm: f64,
+}
+
+impl NormGuard {
+    /// Whether an update is of a sensible size; if so it counts for what is usual.
+    fn accepts(&self, delta: &[f32]) -> bool {
+        let norm = delta.iter().map(|&number| f64::from(number).powi(2)).sum::<f64>().sqrt();
+        let mut usual = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = if usual.seen < NORMS_TO_LEARN {
+            NORM_MAX
+        } else {
+            (usual.log_norm.exp() * NORM_FACTOR_MAX).min(NORM_MAX)
+        };
+        if norm > most {
+            return false;
+        }
+        // A device that learnt nothing says nothing about the others.
+        if norm > 0.0 {
+            usual.seen += 1;
+            let weight = 1.0 / f64::from(usual.seen.min(100));
+            usual.log_norm += weight * (norm.ln() - usual.log_norm);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absurd_update_is_refused_and_changes_nothing() {
+        let guard = NormGuard::default();
+        assert!(!guard.accepts(&[f32::MAX, 1.0]), "even at first");
+        for k in 0..50 {
+            assert!(guard.accepts(&[0.1 + 0.01 * (k % 7) as f32; 4]));
+        }
+        assert!(guard.accepts(&[2.0; 4]), "larger, but sensible");
+        assert!(!guard.accepts(&[1e3; 4]));
+        assert!(guard.accepts(&[0.0; 4]));
+        assert!(guard.accepts(&[0.1; 4]));
+    }
+}

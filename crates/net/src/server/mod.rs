@@ -1,0 +1,181 @@
+//! The server: who is there, the rounds, and what is kept of them.
+//!
+//! # Layout
+//!
+//! - here: the listening part, on a runtime of its own.
+//! - `hub`: where calls and the round loop meet; `round`: a round in progress.
+//! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in.
+//! - `rate`: how many calls a device may make.
+//! - [`world`]: the world behind the engine's round loop.
+//! - [`deploy`]: a run from enrolment to its end; [`planning`]: its plans; `commit`: what is kept of its rounds.
+
+mod attend;
+mod commit;
+pub mod deploy;
+mod hub;
+mod intake;
+pub mod planning;
+mod rate;
+mod round;
+mod service;
+pub mod world;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedflip_learn::task::TaskSettings;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+use self::hub::Hub;
+use self::service::{Announcement, Service};
+use crate::door::{Door, Limits, Security};
+use crate::error::NetError;
+use crate::status::{Health, Metrics, Reach, StatusServer};
+use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
+use crate::wire::v1::federation_server::FederationServer;
+
+pub use deploy::{Announced, Deployment, Ended, Helpers, Observer};
+pub use planning::Planned;
+pub use world::Patience;
+
+/// A device that is gone without a word is noticed after this and as much again.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// What may be on its way from a device before it is read.
+const WINDOW_BYTES: u32 = 1 << 20;
+/// Of a call's headers.
+const HEADER_BYTES_MAX: u32 = 16 << 10;
+
+/// Where and how a server listens.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// For devices.
+    pub listen: SocketAddr,
+    /// How they prove who they are.
+    pub security: Security,
+    /// How many may come.
+    pub limits: Limits,
+    /// For whoever watches over the server; none if nobody does.
+    pub status: Option<(SocketAddr, Reach)>,
+}
+
+/// What devices are told.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// No two runs have the same.
+    pub run: [u8; 16],
+    /// What is learnt, over how many devices.
+    pub task: TaskSettings,
+    /// Of local training.
+    pub seed: u64,
+    /// Of the model.
+    pub parameters: usize,
+    /// f_tot.
+    pub band_mbps: f64,
+}
+
+/// A server that devices can call.
+pub struct Server {
+    runtime: Runtime,
+    hub: Arc<Hub>,
+    metrics: Arc<Metrics>,
+    health: Arc<Health>,
+    address: SocketAddr,
+    status: Option<StatusServer>,
+    stop: Option<oneshot::Sender<()>>,
+}
+
+impl Server {
+    /// Listens from now on; rounds are up to a [`Deployment`].
+    pub fn start(settings: &ServerSettings, offer: Offer) -> Result<Self, NetError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("fedflip-net").enable_all().build();
+        let runtime = runtime.map_err(NetError::system("the server's runtime cannot be started"))?;
+        let (metrics, health) = (Arc::new(Metrics::default()), Arc::new(Health::default()));
+        let hub = Hub::new(offer.task.devices);
+        let opening = Door::open(
+            settings.listen,
+            settings.security.clone(),
+            settings.limits,
+            Arc::clone(&metrics),
+        );
+        let door = runtime.block_on(opening)?;
+        let address = door.local_addr();
+        let status = match settings.status {
+            Some((address, reach)) => {
+                let (metrics, health) = (Arc::clone(&metrics), Arc::clone(&health));
+                Some(StatusServer::serve(runtime.handle(), address, reach, metrics, health)?)
+            }
+            None => None,
+        };
+        let Offer { run, task, seed, parameters, band_mbps } = offer;
+        let announcement = Announcement { run, task, seed, parameters, band_mbps };
+        let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics));
+        let service = FederationServer::new(service)
+            .max_decoding_message_size(MESSAGE_BYTES_MAX)
+            .max_encoding_message_size(MESSAGE_BYTES_MAX);
+        let serving = tonic::transport::Server::builder()
+            .http2_keepalive_interval(Some(KEEP_ALIVE))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE))
+            .initial_stream_window_size(WINDOW_BYTES)
+            .initial_connection_window_size(WINDOW_BYTES)
+            .max_concurrent_streams(CALLS_AT_ONCE_MAX)
+            .http2_max_header_list_size(HEADER_BYTES_MAX)
+            .add_service(service);
+        let (stop, stopped) = oneshot::channel::<()>();
+        runtime.spawn(async move {
+            let stopped = async {
+                // A sender that is gone says the same.
+                let _ = stopped.await;
+            };
+            if let Err(error) = serving.serve_with_incoming_shutdown(door.into_stream(), stopped).await {
+                tracing::error!(%error, "the server has stopped listening");
+            }
+        });
+        Ok(Self { runtime, hub, metrics, health, address, status, stop: Some(stop) })
+    }
+
+    /// Where it listens: the port is the real one.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where its metrics are.
+    pub fn status_address(&self) -> Option<SocketAddr> {
+        self.status.as_ref().map(StatusServer::address)
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// Whether it is well.
+    pub fn health(&self) -> &Arc<Health> {
+        &self.health
+    }
+
+    /// Tells devices that the run is over, and waits a moment for them to hear it.
+    pub fn finish(&self) {
+        self.hub.desk().finish();
+        let heard = async {
+            // Devices leave when they hear it; whoever does not is not waited for.
+            for _ in 0..40 {
+                if self.hub.desk().attending() == 0 {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        self.runtime.block_on(heard);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // A listener that is gone needs no telling.
+            let _ = stop.send(());
+        }
+    }
+}

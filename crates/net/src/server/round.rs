@@ -1,0 +1,295 @@
+//! A round in progress: who was asked, who takes part, what each was granted, what was taken.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fedflip_fleet::bandwidth::Share;
+use tokio::time::Instant;
+
+use crate::coin::{CoinPublic, Toss};
+use crate::reason::Reason;
+use crate::wire::numbers::VectorDigest;
+use crate::wire::v1;
+use crate::wire::v1::to_device::What;
+
+/// The round in progress.
+#[derive(Debug)]
+pub(crate) struct Current {
+    pub toss: Toss,
+    pub digest: VectorDigest,
+    pub seed: u64,
+    /// What each device's coin has to be below, by slot.
+    coin_q: Vec<f64>,
+    opened: Instant,
+    window: Duration,
+    phase: Phase,
+    /// Who was asked and has not answered, by slot.
+    awaited: Vec<bool>,
+    awaited_count: usize,
+    answered: Vec<bool>,
+    /// In device order.
+    joined: BTreeMap<usize, Joined>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Coins are flipped.
+    Open,
+    /// Those who take part are at work.
+    Granted,
+}
+
+/// A device that takes part.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    /// From the opening to its answer.
+    pub answer_secs: f64,
+    pub grant: Option<Granted>,
+    pub taken: Option<Taken>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Granted {
+    pub mbps: f64,
+    pub at: Instant,
+    pub deadline: Instant,
+}
+
+/// What became of a device's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Its update, of this digest, is in.
+    Update(VectorDigest),
+    /// It has lost its turn.
+    Refused(Reason),
+}
+
+impl Current {
+    pub(crate) fn open(
+        toss: Toss,
+        digest: VectorDigest,
+        seed: u64,
+        coin_q: Vec<f64>,
+        window: Duration,
+        now: Instant,
+    ) -> Self {
+        let devices = coin_q.len();
+        Self {
+            toss,
+            digest,
+            seed,
+            coin_q,
+            opened: now,
+            window,
+            phase: Phase::Open,
+            awaited: vec![false; devices],
+            awaited_count: 0,
+            answered: vec![false; devices],
+            joined: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn round(&self) -> u64 {
+        self.toss.round
+    }
+
+    /// When the coins must be in.
+    pub(crate) fn window_end(&self) -> Instant {
+        self.opened + self.window
+    }
+
+    /// What to tell a device so that it flips its coin; it is awaited from now on. None if the round has
+    /// nothing for it.
+    pub(crate) fn ask(&mut self, slot: usize, now: Instant) -> Option<What> {
+        let q = *self.coin_q.get(slot)?;
+        if self.phase != Phase::Open || self.answered[slot] {
+            return None;
+        }
+        if !std::mem::replace(&mut self.awaited[slot], true) {
+            self.awaited_count += 1;
+        }
+        let left = self.window_end().saturating_duration_since(now);
+        Some(What::Opened(v1::Opened {
+            round: self.toss.round,
+            digest: self.digest.to_vec().into(),
+            q,
+            toss_run: self.toss.run.to_vec().into(),
+            seed: self.seed,
+            window_millis: left.as_millis().try_into().unwrap_or(u32::MAX),
+        }))
+    }
+
+    /// A device that was asked is gone: nobody waits for its answer.
+    pub(crate) fn gone(&mut self, slot: usize) {
+        if let Some(awaited) = self.awaited.get_mut(slot)
+            && std::mem::replace(awaited, false)
+        {
+            self.awaited_count -= 1;
+        }
+    }
+
+    /// Takes a device's answer. An empty proof is a coin that says no.
+    pub(crate) fn answer(
+        &mut self,
+        slot: usize,
+        coin: &CoinPublic,
+        proof: &[u8],
+        now: Instant,
+    ) -> Result<(), Reason> {
+        let q = *self.coin_q.get(slot).ok_or(Reason::NotEnrolled)?;
+        if self.phase != Phase::Open || self.answered[slot] {
+            // Late, or said twice: the first answer counts, and whoever is in is in.
+            return if self.joined.contains_key(&slot) { Ok(()) } else { Err(Reason::StaleRound) };
+        }
+        self.gone(slot);
+        self.answered[slot] = true;
+        if proof.is_empty() {
+            return Ok(());
+        }
+        let flip = coin.check(self.toss, proof).ok_or(Reason::FalseCoin)?;
+        if !flip.joins(q) {
+            return Err(Reason::CoinSaysNo);
+        }
+        let answer_secs = now.saturating_duration_since(self.opened).as_secs_f64();
+        self.joined.insert(slot, Joined { answer_secs, grant: None, taken: None });
+        Ok(())
+    }
+
+    /// Whether everybody who was asked has answered or gone.
+    pub(crate) fn all_answered(&self) -> bool {
+        self.awaited_count == 0
+    }
+
+    pub(crate) fn answered(&self, slot: usize) -> bool {
+        self.answered.get(slot).copied().unwrap_or(false)
+    }
+
+    pub(crate) fn joined(&self) -> &BTreeMap<usize, Joined> {
+        &self.joined
+    }
+
+    /// Closes the window: from now on coins are not heard.
+    pub(crate) fn close(&mut self) {
+        self.phase = Phase::Granted;
+    }
+
+    /// Grants a device its share; what to tell it.
+    pub(crate) fn grant(&mut self, share: &Share, now: Instant, deadline: Instant) -> Option<What> {
+        let joined = self.joined.get_mut(&share.device)?;
+        joined.grant = Some(Granted { mbps: share.mbps, at: now, deadline });
+        self.grant_message(share.device, now)
+    }
+
+    fn grant_message(&self, slot: usize, now: Instant) -> Option<What> {
+        let Joined { grant: Some(grant), taken: None, .. } = self.joined.get(&slot)? else { return None };
+        let left = grant.deadline.saturating_duration_since(now);
+        Some(What::Grant(v1::Grant {
+            round: self.toss.round,
+            digest: self.digest.to_vec().into(),
+            mbps: grant.mbps,
+            deadline_millis: left.as_millis().try_into().unwrap_or(u32::MAX),
+            seed: self.seed,
+        }))
+    }
+
+    /// What a device that comes in the middle has to hear.
+    pub(crate) fn for_newcomer(&mut self, slot: usize, now: Instant) -> Vec<What> {
+        self.ask(slot, now).into_iter().chain(self.grant_message(slot, now)).collect()
+    }
+
+    /// The grant of a device whose update may come now.
+    pub(crate) fn granted(&self, slot: usize) -> Result<Granted, Reason> {
+        let joined = self.joined.get(&slot).ok_or(Reason::NotGranted)?;
+        joined.grant.ok_or(Reason::NotGranted)
+    }
+
+    /// What was taken of a device so far.
+    pub(crate) fn taken(&self, slot: usize) -> Option<Taken> {
+        self.joined.get(&slot)?.taken
+    }
+
+    /// Notes what became of a device's part, once.
+    pub(crate) fn take(&mut self, slot: usize, taken: Taken) -> bool {
+        match self.joined.get_mut(&slot) {
+            Some(joined) if joined.taken.is_none() => {
+                joined.taken = Some(taken);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Nobody who has not reported so far will be heard; who that is.
+    pub(crate) fn close_for_good(&mut self) -> Vec<usize> {
+        let mut late = Vec::new();
+        for (&slot, joined) in &mut self.joined {
+            if joined.taken.is_none() {
+                joined.taken = Some(Taken::Refused(Reason::Deadline));
+                late.push(slot);
+            }
+        }
+        late
+    }
+
+    /// All that was taken.
+    pub(crate) fn into_taken(self) -> BTreeMap<usize, Taken> {
+        self.joined.into_iter().filter_map(|(slot, joined)| Some((slot, joined.taken?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coin::CoinKey;
+
+    fn opened(q: f64) -> (Current, CoinKey, Instant) {
+        let now = Instant::now();
+        let toss = Toss { run: [3; 16], round: 5 };
+        let window = Duration::from_secs(2);
+        (Current::open(toss, [1; 32], 7, vec![q; 3], window, now), CoinKey::generate(), now)
+    }
+
+    #[test]
+    fn a_coin_that_says_no_does_not_join_and_a_false_one_neither() {
+        let (mut current, key, now) = opened(0.0);
+        current.ask(0, now).unwrap();
+        assert!(!current.all_answered());
+        let (_, proof) = key.flip(current.toss);
+        assert_eq!(current.answer(0, &key.public(), &proof, now), Err(Reason::CoinSaysNo));
+        let (mut current, key, now) = opened(1.0);
+        let (_, other_round) = key.flip(Toss { round: 6, ..current.toss });
+        assert_eq!(current.answer(0, &key.public(), &other_round, now), Err(Reason::FalseCoin));
+        let (_, of_another) = CoinKey::generate().flip(current.toss);
+        assert_eq!(current.answer(1, &key.public(), &of_another, now), Err(Reason::FalseCoin));
+        assert!(current.joined().is_empty());
+        // Whoever has shown a false coin has had its turn.
+        let (_, proof) = key.flip(current.toss);
+        assert_eq!(current.answer(0, &key.public(), &proof, now), Err(Reason::StaleRound));
+        assert_eq!(current.answer(9, &key.public(), &proof, now), Err(Reason::NotEnrolled));
+    }
+
+    #[test]
+    fn a_grant_is_told_again_until_the_update_is_in() {
+        let (mut current, key, now) = opened(1.0);
+        for slot in 0..3 {
+            current.ask(slot, now).unwrap();
+        }
+        let (_, proof) = key.flip(current.toss);
+        current.answer(1, &key.public(), &proof, now).unwrap();
+        current.answer(2, &key.public(), &[], now).unwrap();
+        assert!(!current.all_answered());
+        current.gone(0);
+        assert!(current.all_answered());
+        current.close();
+        assert_eq!(current.for_newcomer(0, now).len(), 0, "the window is closed");
+        assert!(current.granted(1).is_err());
+        let share = Share { device: 1, mbps: 4.0, compute_secs: 1.0, upload_secs: 1.0 };
+        current.grant(&share, now, now + Duration::from_secs(9)).unwrap();
+        assert_eq!(current.for_newcomer(1, now).len(), 1);
+        assert!(current.take(1, Taken::Update([9; 32])));
+        assert!(!current.take(1, Taken::Refused(Reason::NotFinite)), "the first counts");
+        assert_eq!(current.for_newcomer(1, now).len(), 0);
+        assert!(!current.take(0, Taken::Update([9; 32])), "somebody who does not take part");
+        assert_eq!(current.into_taken().into_iter().collect::<Vec<_>>(), [(1, Taken::Update([9; 32]))]);
+    }
+}

@@ -1,0 +1,244 @@
+//! The calls of devices. Each begins with who calls, and whether it may; what it says is checked here, what
+//! becomes of it is decided at the [`Hub`].
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use fedflip_learn::task::TaskSettings;
+use futures_util::Stream;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+use tracing::{info, warn};
+
+use super::attend::Attendance;
+use super::hub::{Enrolment, Hub, Notice};
+use super::intake::NormGuard;
+use crate::coin::CoinPublic;
+use crate::door::Peer;
+use crate::identity::DeviceName;
+use crate::plain;
+use crate::reason::Reason;
+use crate::status::Metrics;
+use crate::wire::limits::{
+    CHUNK_BYTES_MAX, COMPUTE_SECS_MAX, PROBE_BYTES_MAX, PROBE_TIME_MAX, SAMPLES_MAX, UPLOADS_BYTES_MAX,
+};
+use crate::wire::v1::federation_server::Federation;
+use crate::wire::{PROTOCOL, numbers, task, v1};
+
+/// What devices are told when they say hello.
+#[derive(Clone, Debug)]
+pub(crate) struct Announcement {
+    pub run: [u8; 16],
+    pub task: TaskSettings,
+    pub seed: u64,
+    pub parameters: usize,
+    /// f_tot: a timed transfer goes as fast as that.
+    pub band_mbps: f64,
+}
+
+/// Answers calls.
+pub(crate) struct Service {
+    pub(super) hub: Arc<Hub>,
+    pub(super) announcement: Announcement,
+    pub(super) metrics: Arc<Metrics>,
+    /// One timed transfer at a time: it is to have the band for itself.
+    probing: Semaphore,
+    /// Kilobytes of updates in memory.
+    pub(super) uploads: Arc<Semaphore>,
+    pub(super) norms: NormGuard,
+}
+
+impl Service {
+    pub(crate) fn new(hub: Arc<Hub>, announcement: Announcement, metrics: Arc<Metrics>) -> Self {
+        Self {
+            hub,
+            announcement,
+            metrics,
+            probing: Semaphore::new(1),
+            uploads: Arc::new(Semaphore::new(UPLOADS_BYTES_MAX >> 10)),
+            norms: NormGuard::default(),
+        }
+    }
+
+    /// Who calls: by the certificate of the connection, or, on loopback without one, by its own word.
+    fn caller<T>(request: &Request<T>) -> Result<(DeviceName, CoinPublic), Status> {
+        let peer = request.extensions().get::<Peer>().ok_or_else(|| Status::internal("no peer"))?;
+        match &peer.caller {
+            Some(caller) => Ok((caller.name.clone(), caller.coin)),
+            None => plain::caller(request.metadata()).ok_or_else(|| Reason::BadMessage.into()),
+        }
+    }
+
+    /// The slot of whoever calls; it must have said hello, and not call too often.
+    pub(super) fn slot<T>(&self, request: &Request<T>) -> Result<usize, Status> {
+        let (name, coin) = Self::caller(request)?;
+        let mut desk = self.hub.desk();
+        let slot = desk.slot(&name).ok_or(Reason::NotEnrolled)?;
+        let member = &mut desk.members[slot];
+        if member.coin != coin {
+            return Err(self.refused(Reason::OtherCoin));
+        }
+        if !member.calls.take(Instant::now()) {
+            return Err(self.refused(Reason::TooManyCalls));
+        }
+        Ok(slot)
+    }
+
+    pub(super) fn refused(&self, reason: Reason) -> Status {
+        self.metrics.refused.add(reason);
+        reason.into()
+    }
+
+    /// What a round's upload loads the band with, if this many bytes took so long at the whole band.
+    fn comm_mbit(&self, bytes: usize, secs: f64) -> f64 {
+        let payload_bytes = 4 * self.announcement.parameters;
+        secs * self.announcement.band_mbps * payload_bytes as f64 / bytes.max(1) as f64
+    }
+}
+
+type Outgoing<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl Federation for Service {
+    async fn hello(
+        &self,
+        request: Request<v1::HelloRequest>,
+    ) -> Result<Response<v1::HelloReply>, Status> {
+        let (name, coin) = Self::caller(&request)?;
+        if request.get_ref().protocol != PROTOCOL {
+            return Err(self.refused(Reason::OtherProtocol));
+        }
+        let (slot, enrolled) = {
+            let mut desk = self.hub.desk();
+            let slot = desk.admit(&name, coin).map_err(|reason| self.refused(reason))?;
+            let member = &mut desk.members[slot];
+            if !member.calls.take(Instant::now()) {
+                return Err(self.refused(Reason::TooManyCalls));
+            }
+            (slot, member.enrolment.is_some())
+        };
+        info!(device = %name, slot, enrolled, "a device says hello");
+        let Announcement { run, task, seed, parameters, band_mbps } = &self.announcement;
+        Ok(Response::new(v1::HelloReply {
+            protocol: PROTOCOL,
+            run: run.to_vec().into(),
+            task: task::message(task),
+            slot: slot as u32,
+            seed: *seed,
+            parameters: *parameters as u64,
+            probe_bytes: (4 * parameters).clamp(16 << 10, PROBE_BYTES_MAX) as u32,
+            probe_mbps: *band_mbps,
+            enrolled,
+        }))
+    }
+
+    async fn probe(
+        &self,
+        request: Request<Streaming<v1::ProbePart>>,
+    ) -> Result<Response<v1::ProbeReply>, Status> {
+        let slot = self.slot(&request)?;
+        let mut parts = request.into_inner();
+        // The first part says that the device is ready; the clock runs from when the band is free. HTTP/2 holds
+        // the rest back until it is read.
+        let mut bytes = match parts.message().await? {
+            Some(part) if part.data.is_empty() => 0,
+            _ => return Err(self.refused(Reason::BadMessage)),
+        };
+        let _alone = self.probing.acquire().await.map_err(|_| Status::internal("closed"))?;
+        let start = Instant::now();
+        let end = start + PROBE_TIME_MAX;
+        while let Ok(part) = tokio::time::timeout_at(end, parts.message()).await {
+            let Some(part) = part? else { break };
+            bytes += part.data.len();
+            if part.data.len() > CHUNK_BYTES_MAX || bytes > PROBE_BYTES_MAX {
+                return Err(self.refused(Reason::TooManyBytes));
+            }
+        }
+        if bytes == 0 {
+            return Err(self.refused(Reason::BadMessage));
+        }
+        let secs = start.elapsed().as_secs_f64();
+        let comm_mbit = self.comm_mbit(bytes, secs);
+        self.hub.desk().members[slot].comm_mbit = Some(comm_mbit);
+        Ok(Response::new(v1::ProbeReply { secs, comm_mbit }))
+    }
+
+    async fn enrol(
+        &self,
+        request: Request<v1::EnrolRequest>,
+    ) -> Result<Response<v1::EnrolReply>, Status> {
+        let slot = self.slot(&request)?;
+        let v1::EnrolRequest { samples, compute_secs } = *request.get_ref();
+        let sensible = (1..=SAMPLES_MAX).contains(&samples) && (0.0..=COMPUTE_SECS_MAX).contains(&compute_secs);
+        if !sensible {
+            return Err(self.refused(Reason::BadMessage));
+        }
+        {
+            let mut desk = self.hub.desk();
+            let member = &mut desk.members[slot];
+            let comm_mbit = member.comm_mbit.ok_or(Reason::NotEnrolled)?;
+            member.enrolment = Some(Enrolment { samples, compute_secs, comm_mbit });
+            info!(device = %member.name, slot, samples, compute_secs, comm_mbit, "a device enrols");
+        }
+        self.hub.ring();
+        Ok(Response::new(v1::EnrolReply {}))
+    }
+
+    type AttendStream = Outgoing<v1::ToDevice>;
+
+    async fn attend(
+        &self,
+        request: Request<Streaming<v1::FromDevice>>,
+    ) -> Result<Response<Self::AttendStream>, Status> {
+        let slot = self.slot(&request)?;
+        if self.hub.desk().members[slot].enrolment.is_none() {
+            return Err(self.refused(Reason::NotEnrolled));
+        }
+        let (attendance, notices) = Attendance::begin(&self.hub, &self.metrics, slot);
+        tokio::spawn(attendance.listen(request.into_inner()));
+        let notices: ReceiverStream<Notice> = ReceiverStream::new(notices);
+        Ok(Response::new(Box::pin(notices)))
+    }
+
+    type FetchStream = Outgoing<v1::FetchPart>;
+
+    async fn fetch(
+        &self,
+        request: Request<v1::FetchRequest>,
+    ) -> Result<Response<Self::FetchStream>, Status> {
+        self.slot(&request)?;
+        let model = {
+            let desk = self.hub.desk();
+            match &desk.model {
+                Some((digest, model)) if digest[..] == request.get_ref().digest[..] => Arc::clone(model),
+                _ => return Err(self.refused(Reason::OtherModel)),
+            }
+        };
+        // A chunk at a time, as it is read: a slow reader holds the model and one chunk.
+        let chunks = model.as_slice().len().div_ceil(CHUNK_BYTES_MAX / 4);
+        let parts = tokio_stream::iter(0..chunks).map(move |chunk| {
+            let numbers = model.as_slice().chunks(CHUNK_BYTES_MAX / 4).nth(chunk).unwrap_or_default();
+            Ok(v1::FetchPart { data: numbers::to_bytes(numbers).into() })
+        });
+        Ok(Response::new(Box::pin(parts)))
+    }
+
+    async fn upload(
+        &self,
+        request: Request<Streaming<v1::UploadPart>>,
+    ) -> Result<Response<v1::UploadReply>, Status> {
+        let slot = self.slot(&request)?;
+        match self.take_in(slot, request.into_inner()).await {
+            Ok(repeated) => Ok(Response::new(v1::UploadReply { repeated })),
+            Err((round, reason)) => {
+                warn!(slot, round, reason = reason.name(), "an update is refused");
+                self.hub.desk().give_up_on(slot, round, reason);
+                self.hub.ring();
+                Err(self.refused(reason))
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The deployed world: the second one behind the engine's round loop.
+//!
+//! The engine is synchronous and waits here; devices are served by the runtime and leave what they bring at the
+//! [`Hub`]. Time is that of the clock on the wall since the run began, over all restarts.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedflip_engine::{EngineError, Event, Order, Update as EngineUpdate, World};
+use fedflip_fleet::ModelVector;
+use fedflip_fleet::bandwidth::Entrant;
+use fedflip_learn::Metrics as Scores;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use super::hub::{Arrival, Desk, Hub};
+use super::round::{Current, Taken};
+use crate::coin::Toss;
+use crate::measure::{Measures, Outcome as Seen};
+use crate::reason::Reason;
+use crate::status::Metrics;
+use crate::wire::numbers::{VectorDigest, digest};
+
+/// How often a wait is interrupted to look around.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often somebody who waits says so.
+const REMIND: Duration = Duration::from_secs(15);
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Patience {
+    /// Coins must be in after this, even if somebody who was asked has not answered.
+    pub window: Duration,
+    /// Share of the fleet that must be there for a round to be opened.
+    pub quorum: f64,
+    /// Without a deadline of the scenario: so many times what the round should take …
+    pub deadline_factor: f64,
+    /// … and this on top.
+    pub deadline_slack: Duration,
+    /// Whoever takes part and leaves must be back after this.
+    pub come_back: Duration,
+    /// A server that is told to stop lets the round in progress go on for so long.
+    pub finish: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            window: Duration::from_secs(5),
+            quorum: 0.5,
+            deadline_factor: 3.0,
+            deadline_slack: Duration::from_secs(10),
+            come_back: Duration::from_secs(5),
+            finish: Duration::from_secs(20),
+        }
+    }
+}
+
+/// What the round loop and whoever commits its rounds both know of the round.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    pub measures: Measures,
+    /// Digest and training loss of every update that was handed to the engine.
+    pub accepted: BTreeMap<usize, (VectorDigest, f64)>,
+    /// The engine waits for nobody any more: the run is to stop.
+    pub abandoned: bool,
+}
+
+/// How a model is scored.
+pub(crate) type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Scores, EngineError>;
+
+/// Devices at the other end of a network.
+pub(crate) struct NetWorld<'a> {
+    pub hub: &'a Hub,
+    pub runtime: &'a Handle,
+    pub metrics: &'a Metrics,
+    pub patience: Patience,
+    /// Which coins are flipped.
+    pub toss_run: [u8; 16],
+    /// Of local training.
+    pub seed: u64,
+    /// What each device's coin must be below: q over its availability.
+    pub coin_q: Vec<f64>,
+    pub ledger: Rc<RefCell<Ledger>>,
+    pub evaluate: Evaluate<'a>,
+    /// Whether somebody wants the run to stop.
+    pub stop: &'a dyn Fn() -> bool,
+    pub clock: Clock,
+    pub deadline: Option<Instant>,
+    pub stopping_since: Option<Instant>,
+}
+
+/// Time since the run began, over restarts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    started: Instant,
+    secs_before: f64,
+}
+
+impl Clock {
+    pub(crate) fn after(secs_before: f64) -> Self {
+        Self { started: Instant::now(), secs_before }
+    }
+
+    pub(crate) fn secs(&self) -> f64 {
+        self.secs_before + self.started.elapsed().as_secs_f64()
+    }
+}
+
+impl NetWorld<'_> {
+    /// Waits for the bell, a moment, or `until`.
+    fn wait(&self, until: Instant) {
+        self.runtime.block_on(self.hub.changed_or(until.min(Instant::now() + LOOK)));
+    }
+
+    /// Whether to give up what is waited for.
+    fn check_stop(&mut self, grace: Duration) -> Result<(), EngineError> {
+        if !(self.stop)() {
+            return Ok(());
+        }
+        let since = *self.stopping_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < grace {
+            return Ok(());
+        }
+        self.ledger.borrow_mut().abandoned = true;
+        Err(EngineError::World { problem: "the server is to stop".to_owned() })
+    }
+
+    /// Waits until enough of the fleet are there.
+    fn gather(&mut self) -> Result<(), EngineError> {
+        let devices = self.coin_q.len();
+        let wanted = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
+        let mut reminded: Option<Instant> = None;
+        loop {
+            let there = {
+                let desk = self.hub.desk();
+                self.metrics.devices_attending.set(desk.attending() as f64);
+                desk.members[..devices].iter().filter(|member| member.line.is_some()).count()
+            };
+            if there >= wanted {
+                return Ok(());
+            }
+            self.check_stop(Duration::ZERO)?;
+            if reminded.is_none_or(|at| at.elapsed() > REMIND) {
+                reminded = Some(Instant::now());
+                info!(there, wanted, devices, "waiting for devices");
+            }
+            self.wait(Instant::now() + LOOK);
+        }
+    }
+
+    /// Gives up those who took part and have not come back.
+    fn missing(&self, desk: &mut Desk, now: Instant) -> Option<usize> {
+        let Desk { current: Some(current), members, .. } = desk else { return None };
+        let missing = current.joined().iter().find_map(|(&slot, joined)| {
+            let member = &members[slot];
+            let gone = joined.taken.is_none()
+                && member.line.is_none()
+                && now.saturating_duration_since(member.absent_since) > self.patience.come_back;
+            gone.then_some(slot)
+        })?;
+        current.take(missing, Taken::Refused(Reason::Disconnected));
+        Some(missing)
+    }
+
+    /// A device that took part will not report.
+    fn lost(&self, slot: usize, reason: Reason) {
+        warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
+        self.metrics.refused.add(reason);
+        self.ledger.borrow_mut().measures.granted(slot, Seen::Missed);
+        let mut desk = self.hub.desk();
+        let round = desk.current.as_ref().map_or(0, Current::round);
+        desk.note(round, Some(slot), reason);
+    }
+
+    /// What an arrival is to the engine.
+    fn event(&mut self, Arrival { slot, what }: Arrival) -> Event {
+        let mut ledger = self.ledger.borrow_mut();
+        match what {
+            Ok(update) => {
+                let granted = self.hub.desk().current.as_ref().and_then(|current| current.granted(slot).ok());
+                if let Some(granted) = granted {
+                    let [compute_secs, upload_secs] = update.took_secs;
+                    let mbps = granted.mbps;
+                    ledger.measures.granted(slot, Seen::Reported { compute_secs, upload_secs, mbps });
+                }
+                ledger.accepted.insert(slot, (update.digest, update.train_loss));
+                // Memory is counted while the network holds it; from here on the engine does.
+                drop(update.memory);
+                Event::Update(EngineUpdate {
+                    device: slot,
+                    delta: update.delta,
+                    train_loss: update.train_loss,
+                    took_secs: update.took_secs,
+                })
+            }
+            Err(reason) => {
+                ledger.measures.granted(slot, Seen::Missed);
+                Event::Lost { device: slot, reason: reason.name() }
+            }
+        }
+    }
+}
+
+/// What happens next in a round.
+enum Next {
+    Arrival(Arrival),
+    Missing(usize),
+    Deadline(Vec<usize>),
+    Nothing,
+}
+
+impl World for NetWorld<'_> {
+    fn now_secs(&self) -> f64 {
+        self.clock.secs()
+    }
+
+    fn open(
+        &mut self,
+        round: u64,
+        model: &Arc<ModelVector>,
+        entrants: &mut Vec<Entrant>,
+    ) -> Result<(), EngineError> {
+        self.gather()?;
+        let devices = self.coin_q.len();
+        self.metrics.round.set(round as f64);
+        let window_end = {
+            let mut desk = self.hub.desk();
+            let known = desk.model.as_ref().filter(|(_, known)| Arc::ptr_eq(known, model));
+            let digest = known.map_or_else(|| digest(model.as_slice()), |(digest, _)| *digest);
+            desk.model = Some((digest, Arc::clone(model)));
+            if let Some(before) = desk.current.take() {
+                desk.previous = Some((before.round(), before.into_taken()));
+            }
+            desk.arrived.clear();
+            let toss = Toss { run: self.toss_run, round };
+            let now = Instant::now();
+            let mut current =
+                Current::open(toss, digest, self.seed, self.coin_q.clone(), self.patience.window, now);
+            for slot in 0..devices {
+                if desk.members[slot].line.is_some()
+                    && let Some(notice) = current.ask(slot, now)
+                    && !desk.tell(slot, notice)
+                {
+                    current.gone(slot);
+                }
+            }
+            let end = current.window_end();
+            desk.current = Some(current);
+            end
+        };
+        loop {
+            let answered =
+                self.hub.desk().current.as_ref().is_none_or(|current| current.all_answered());
+            if answered || Instant::now() >= window_end {
+                break;
+            }
+            self.check_stop(self.patience.finish)?;
+            self.wait(window_end);
+        }
+        let mut ledger = self.ledger.borrow_mut();
+        ledger.accepted.clear();
+        let mut desk = self.hub.desk();
+        let Some(current) = &mut desk.current else {
+            return Err(EngineError::World { problem: "the round is gone".to_owned() });
+        };
+        current.close();
+        for slot in 0..devices {
+            ledger.measures.opened(slot, current.answered(slot));
+        }
+        entrants.clear();
+        for (&device, joined) in current.joined() {
+            self.metrics.joins.add(1);
+            self.metrics.join_secs.observe(joined.answer_secs);
+            entrants.push(Entrant { device, job: ledger.measures.job(device) });
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
+        let expected_secs = order.allocation.round_secs;
+        let deadline_secs = order.deadline_secs.unwrap_or_else(|| {
+            self.patience.deadline_factor * expected_secs + self.patience.deadline_slack.as_secs_f64()
+        });
+        let now = Instant::now();
+        let deadline = now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
+        self.deadline = Some(deadline);
+        let mut desk = self.hub.desk();
+        for share in &order.allocation.shares {
+            let notice = desk.current.as_mut().and_then(|current| current.grant(share, now, deadline));
+            if let Some(notice) = notice {
+                // Whoever is away hears it when it comes back.
+                desk.tell(share.device, notice);
+            }
+        }
+        Ok(())
+    }
+
+    fn next_event(&mut self) -> Result<Event, EngineError> {
+        let deadline = self.deadline.unwrap_or_else(Instant::now);
+        loop {
+            let now = Instant::now();
+            let next = {
+                let mut desk = self.hub.desk();
+                if let Some(arrival) = desk.arrived.pop_front() {
+                    Next::Arrival(arrival)
+                } else if let Some(slot) = self.missing(&mut desk, now) {
+                    Next::Missing(slot)
+                } else if now >= deadline {
+                    // Under the same lock: whoever comes from now on is told that it is too late.
+                    Next::Deadline(desk.current.as_mut().map(Current::close_for_good).unwrap_or_default())
+                } else {
+                    Next::Nothing
+                }
+            };
+            match next {
+                Next::Arrival(arrival) => return Ok(self.event(arrival)),
+                Next::Missing(device) => {
+                    self.lost(device, Reason::Disconnected);
+                    return Ok(Event::Lost { device, reason: Reason::Disconnected.name() });
+                }
+                Next::Deadline(late) => {
+                    late.into_iter().for_each(|slot| self.lost(slot, Reason::Deadline));
+                    return Ok(Event::Deadline);
+                }
+                Next::Nothing => {}
+            }
+            self.check_stop(self.patience.finish)?;
+            self.wait(deadline);
+        }
+    }
+
+    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Scores, EngineError> {
+        (self.evaluate)(model)
+    }
+}

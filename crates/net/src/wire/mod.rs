@@ -1,0 +1,21 @@
+//! What goes over the network: the messages of `proto/fedflip.proto`, and what they may be.
+//!
+//! # Layout
+//!
+//! - here: the messages as Rust, made by the build from the protocol file.
+//! - [`limits`]: the bounds of everything that a peer may send.
+//! - [`numbers`]: vectors as bytes, and their digests.
+//! - [`task`]: what is learnt, there and back.
+
+pub mod limits;
+pub mod numbers;
+pub mod task;
+
+/// The messages, the client and the server's trait.
+#[allow(missing_docs, clippy::all, clippy::needless_pass_by_value, unreachable_pub, reason = "made by the build")]
+pub mod v1 {
+    tonic::include_proto!("fedflip.v1");
+}
+
+/// Of the protocol: a server refuses devices that speak another.
+pub const PROTOCOL: u32 = 1;
