@@ -1,0 +1,182 @@
+//! Whether what was measured calls for another plan.
+//!
+//! A plan is replaced only where that is worth it: its q would be told to all devices anew, and measurements
+//! move a little with every round. Nothing here fails: where the planner has no answer, the plan that holds goes
+//! on, as far as it can.
+
+use fedflip_fleet::{Fleet, Mbps};
+use fedflip_plan::solve::baseline;
+use fedflip_plan::{Constants, Evaluation, Plan, PlanError, Problem, Scheme, Settings, solve};
+
+/// The least saving of expected time that is worth a new plan.
+pub const SAVING_MIN: f64 = 0.05;
+/// By how much q may exceed what a device turned out to be there for: less than its availability is known to.
+pub const EXCESS_MAX: f64 = 0.05;
+/// By how much an availability may differ from what the plan takes it for: the device's coin makes up for the
+/// planned one, so its participation is off by this much.
+pub const DRIFT_MAX: f64 = 0.2;
+
+/// The plan that holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    /// How q was chosen.
+    pub scheme: Scheme,
+    /// By slot.
+    pub q: &'a [f64],
+    /// What the plan takes availabilities to be; by slot.
+    pub availability: &'a [f64],
+}
+
+/// What a new plan would be made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// As it was measured; new devices come last.
+    pub fleet: &'a Fleet,
+    /// What they share.
+    pub band: Mbps,
+    /// α and β; a baseline does without.
+    pub constants: Option<Constants>,
+    /// Of the solvers; the seed is also that of the comparison.
+    pub settings: &'a Settings,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// The plan holds.
+    Keep {
+        /// In words.
+        reason: String,
+    },
+    /// This one takes its place, with the availabilities of the measured fleet.
+    Take {
+        /// No q of it exceeds what its device was there for.
+        plan: Plan,
+        /// In words.
+        reason: String,
+    },
+}
+
+/// Decides. The fleet has at least the devices of the plan that holds.
+pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
+    let Standing { q, availability, .. } = standing;
+    let devices = terms.fleet.len();
+    if devices < q.len() || availability.len() != q.len() {
+        let reason = format!("{devices} devices were measured, and {} are planned for", q.len());
+        return Decision::Keep { reason };
+    }
+    if devices > q.len() {
+        let came: Vec<usize> = (q.len()..devices).collect();
+        return replace(standing, terms, format!("{} came", names(terms.fleet, &came)));
+    }
+    if let Some(reason) = over_cap(standing, terms.fleet) {
+        return replace(standing, terms, reason);
+    }
+    let drifted = drifted(standing, terms.fleet);
+    if standing.scheme.is_baseline() {
+        return match drifted {
+            Some(reason) => replace(standing, terms, reason),
+            None => Decision::Keep { reason: format!("{} does not depend on times", standing.scheme) },
+        };
+    }
+    match (faster(standing, terms), drifted) {
+        (Ok((plan, reason)), _) => Decision::Take { plan, reason },
+        // The same q, and coins that fit.
+        (Err(_), Some(reason)) => go_on(standing, terms, reason),
+        (Err(reason), None) => Decision::Keep { reason },
+    }
+}
+
+/// Those who are there less often than the plan has them take part.
+fn over_cap(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
+    let excess = |slot: &usize| standing.q[*slot] / fleet.availability()[*slot];
+    let mut over: Vec<usize> = (0..standing.q.len()).filter(|slot| excess(slot) > 1.0 + EXCESS_MAX).collect();
+    over.sort_by(|a, b| excess(b).total_cmp(&excess(a)));
+    let worst = fleet.availability()[*over.first()?];
+    Some(format!("{} was there in {} of its rounds: capped", names(fleet, &over), percent(worst)))
+}
+
+/// Those whose coins are thrown for an availability that is not theirs any more.
+fn drifted(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
+    let drift = |slot: &usize| (fleet.availability()[*slot] / standing.availability[*slot]).ln().abs();
+    let mut off: Vec<usize> = (0..standing.q.len()).filter(|slot| drift(slot) > DRIFT_MAX.ln_1p()).collect();
+    off.sort_by(|a, b| drift(b).total_cmp(&drift(a)));
+    let first = *off.first()?;
+    let [found, planned] = [fleet.availability(), standing.availability].map(|shares| percent(shares[first]));
+    Some(format!(
+        "{} was there in {found} of its rounds, where {planned} was planned for",
+        names(fleet, &off)
+    ))
+}
+
+/// A plan that is faster by enough; otherwise why there is none.
+fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), String> {
+    let constants = terms.constants.ok_or("there are no constants to plan with")?;
+    let refused = |error: PlanError| format!("the planner refuses: {error}");
+    let problem = Problem::new(terms.fleet, terms.band, constants).map_err(refused)?;
+    let now = clipped(standing, terms.fleet).map_err(refused)?;
+    let plan = solve(&problem, standing.scheme, terms.settings).map_err(refused)?;
+    // The same draws for both: what they differ by is not chance.
+    let total_secs = |plan: &Plan| Evaluation::new(&problem, plan, terms.settings.seed, None).total_secs;
+    match (total_secs(&now), total_secs(&plan)) {
+        (_, None) => Err("no plan reaches the target".to_owned()),
+        (None, Some(_)) => Ok((plan, "the target could not be reached any more".to_owned())),
+        (Some(before), Some(after)) => {
+            let saving = 1.0 - after / before;
+            if saving >= SAVING_MIN {
+                return Ok((plan, format!("measured times moved: {} less time expected", percent(saving))));
+            }
+            let [saving, worth] = [saving.max(0.0), SAVING_MIN].map(percent);
+            Err(format!("another plan would save {saving} of the expected time; {worth} would be worth it"))
+        }
+    }
+}
+
+/// A plan that is needed whatever it costs.
+fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
+    let problem = terms.constants.map(|constants| Problem::new(terms.fleet, terms.band, constants));
+    let planned = match (problem, baseline::unjudged(terms.fleet, standing.scheme)) {
+        (Some(Ok(problem)), _) => solve(&problem, standing.scheme, terms.settings).map_err(|e| e.to_string()),
+        // A baseline needs no judgement.
+        (_, Some(plan)) => Ok(plan),
+        (Some(Err(error)), None) => Err(error.to_string()),
+        (None, None) => Err("there are no constants to plan with".to_owned()),
+    };
+    match planned {
+        Ok(plan) => Decision::Take { plan, reason },
+        Err(problem) => go_on(
+            standing,
+            terms,
+            format!("{reason}; all others keep their q, as the planner refuses: {problem}"),
+        ),
+    }
+}
+
+/// The plan that holds, as far as it can.
+fn go_on(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
+    match clipped(standing, terms.fleet) {
+        Ok(plan) => Decision::Take { plan, reason },
+        Err(error) => Decision::Keep { reason: format!("{reason}; but {error}") },
+    }
+}
+
+/// The same q under the caps of now; who is new takes part as often as the others do on average.
+fn clipped(standing: Standing<'_>, fleet: &Fleet) -> Result<Plan, PlanError> {
+    let mean = standing.q.iter().sum::<f64>() / standing.q.len() as f64;
+    let wanted = standing.q.iter().copied().chain(std::iter::repeat(mean));
+    let q = wanted.zip(fleet.availability()).map(|(q, cap)| q.min(*cap)).collect();
+    Plan::restored(fleet, standing.scheme, q)
+}
+
+/// `phone-3`, or `phone-3 (and 4 more)`.
+fn names(fleet: &Fleet, slots: &[usize]) -> String {
+    match slots {
+        [] => "nobody".to_owned(),
+        [slot] => fleet.name(*slot).to_owned(),
+        [slot, more @ ..] => format!("{} (and {} more)", fleet.name(*slot), more.len()),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
