@@ -18,6 +18,7 @@ use fedflip_net::identity::mint::{self, Identity, Signer, Validity};
 use fedflip_net::status::{ConnectionRefusal as Because, Metrics};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_rustls::rustls::HandshakeKind;
 use tonic::transport::{Endpoint, Server};
 
 #[tokio::test]
@@ -105,7 +106,7 @@ async fn a_revoked_device_is_cut_off_and_stays_out() {
 #[tokio::test]
 async fn a_connection_does_not_outlive_its_certificate() {
     let mut bench = Bench::open(bench::quick()).await;
-    let soon = Validity { now_unix_secs: now_unix_secs() + 2, days: 0 };
+    let soon = Validity { now_unix_secs: now_unix_secs() + 3, days: 0 };
     let folder = bench.store.device(&"brief".parse().unwrap(), soon).unwrap();
     let mut stream = bench.call(&client(&folder)).await.unwrap();
     assert_closed(&mut stream).await;
@@ -164,7 +165,9 @@ async fn a_device_that_comes_again_and_again_replaces_itself() {
     let device = client(&bench.device("phone"));
     let mut oldest = bench.call(&device).await.unwrap();
     let mut older = bench.call(&device).await.unwrap();
-    let _newest = bench.call(&device).await.unwrap();
+    let newest = bench.call(&device).await.unwrap();
+    // No session is resumed: every time it shows its certificate, which may be revoked by now.
+    assert_eq!(newest.get_ref().1.handshake_kind(), Some(HandshakeKind::Full));
     assert_closed(&mut oldest).await;
     bench::echo(&mut older).await.unwrap();
     assert_eq!(bench.metrics.connections_refused.get(Because::Superseded), 1);
@@ -182,6 +185,17 @@ async fn one_address_cannot_take_all_places_with_silence() {
     let mut third = bench.connect().await;
     assert_closed(&mut third).await;
     assert_eq!(bench.metrics.connections_refused.get(Because::Address), 1);
+}
+
+#[tokio::test]
+async fn whoever_finds_everybody_busy_waits_its_turn() {
+    let limits =
+        Limits { handshakes_max: 1, handshake_within: Duration::from_millis(300), ..Limits::default() };
+    let mut bench = Bench::open(limits).await;
+    let device = client(&bench.device("patient"));
+    let _silent = bench.connect().await;
+    bench.call(&device).await.expect("it is asked when the silent one has had its time");
+    assert_eq!(bench.metrics.connections_refused.get(Because::Timeout), 1);
 }
 
 #[tokio::test]

@@ -27,32 +27,32 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use tonic::transport::server::Connected;
 
 /// What a client shows; kept, so that it could resume a session.
-pub type Client = Arc<ClientConfig>;
+pub(crate) type Client = Arc<ClientConfig>;
 
-pub fn now_unix_secs() -> i64 {
+pub(crate) fn now_unix_secs() -> i64 {
     UnixTime::now().as_secs() as i64
 }
 
-pub fn validity() -> Validity {
+pub(crate) fn validity() -> Validity {
     Validity { now_unix_secs: now_unix_secs(), days: 30 }
 }
 
 /// Looks at its files all the time.
-pub fn quick() -> Limits {
+pub(crate) fn quick() -> Limits {
     Limits { look_every: Duration::from_millis(50), ..Limits::default() }
 }
 
 /// A door that is served, and the authority it obeys.
-pub struct Bench {
-    pub address: SocketAddr,
-    pub metrics: Arc<Metrics>,
-    pub store: Store,
+pub(crate) struct Bench {
+    pub(crate) address: SocketAddr,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) store: Store,
     peers: mpsc::UnboundedReceiver<Peer>,
     desk: TempDir,
 }
 
 impl Bench {
-    pub async fn open(limits: Limits) -> Self {
+    pub(crate) async fn open(limits: Limits) -> Self {
         let desk = tempfile::tempdir().unwrap();
         let store = Store::create(desk.path(), &["localhost".to_owned()], validity()).unwrap();
         let metrics = Arc::new(Metrics::default());
@@ -60,8 +60,8 @@ impl Bench {
         Self::served(door, metrics, store, desk)
     }
 
-    /// A door that obeys nobody.
-    pub fn around(door: Door, metrics: Arc<Metrics>) -> Self {
+    /// A door of another authority, or of none.
+    pub(crate) fn around(door: Door, metrics: Arc<Metrics>) -> Self {
         let desk = tempfile::tempdir().unwrap();
         let store = Store::create(desk.path(), &["localhost".to_owned()], validity()).unwrap();
         Self::served(door, metrics, store, desk)
@@ -88,38 +88,36 @@ impl Bench {
         Self { address, metrics, store, peers, desk }
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.desk.path()
     }
 
-    pub fn device(&mut self, name: &str) -> PathBuf {
+    pub(crate) fn device(&mut self, name: &str) -> PathBuf {
         self.store.device(&name.parse().unwrap(), validity()).unwrap()
     }
 
     /// A second door of the same authority.
-    pub async fn second_door(&self) -> Door {
+    pub(crate) async fn second_door(&self) -> Door {
         door(self.folder(), Limits::default(), &Arc::new(Metrics::default())).await
     }
 
     /// A second door of the same authority, served.
-    pub async fn another(&self) -> Self {
+    pub(crate) async fn another(&self) -> Self {
         let metrics = Arc::new(Metrics::default());
-        let mut bench = Self::around(door(self.folder(), Limits::default(), &metrics).await, metrics);
-        bench.peers.close();
-        bench
+        Self::around(door(self.folder(), Limits::default(), &metrics).await, metrics)
     }
 
     /// The next who came in.
-    pub async fn peer(&mut self) -> Peer {
+    pub(crate) async fn peer(&mut self) -> Peer {
         tokio::time::timeout(Duration::from_secs(10), self.peers.recv()).await.unwrap().unwrap()
     }
 
-    pub async fn connect(&self) -> TcpStream {
+    pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
 
     /// A connection over which something was said and answered.
-    pub async fn call(&self, client: &Client) -> io::Result<TlsStream<TcpStream>> {
+    pub(crate) async fn call(&self, client: &Client) -> io::Result<TlsStream<TcpStream>> {
         let name = ServerName::try_from("localhost").unwrap();
         let mut stream = TlsConnector::from(Arc::clone(client)).connect(name, self.connect().await).await?;
         echo(&mut stream).await?;
@@ -127,12 +125,12 @@ impl Bench {
     }
 
     /// A client that trusts our server and shows no certificate.
-    pub fn anonymous(&self) -> Client {
+    pub(crate) fn anonymous(&self) -> Client {
         Arc::new(trusting(&self.folder().join("ca.pem")).with_no_client_auth())
     }
 
     /// The folder of an identity by our authority that is good for clients, and names no device.
-    pub fn nameless(&self) -> PathBuf {
+    pub(crate) fn nameless(&self) -> PathBuf {
         let read = |name: &str| fs::read_to_string(self.folder().join(name)).unwrap();
         let authority =
             Issuer::from_ca_cert_pem(&read("ca.pem"), KeyPair::from_pem(&read("ca.key")).unwrap()).unwrap();
@@ -166,7 +164,7 @@ fn trusting(
 }
 
 /// A client that shows the identity in this folder.
-pub fn client(folder: &Path) -> Client {
+pub(crate) fn client(folder: &Path) -> Client {
     let certificate = CertificateDer::from_pem_file(folder.join("cert.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_file(folder.join("key.pem")).unwrap();
     let config = trusting(&folder.join("ca.pem")).with_client_auth_cert(vec![certificate], key);
@@ -174,7 +172,7 @@ pub fn client(folder: &Path) -> Client {
 }
 
 /// Says something and waits for the answer.
-pub async fn echo(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> io::Result<()> {
+pub(crate) async fn echo(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> io::Result<()> {
     let conversation = async {
         stream.write_all(b"hello").await?;
         stream.flush().await?;
@@ -187,7 +185,7 @@ pub async fn echo(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> io::Res
 }
 
 /// Within ten seconds.
-pub async fn eventually(what: &str, holds: impl Fn() -> bool) {
+pub(crate) async fn eventually(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..1000 {
         if holds() {
             return;
