@@ -274,10 +274,10 @@ fn a_damaged_identity_is_refused_with_the_name_of_the_file() {
         let half = |path: &Path| fs::write(path, &fs::read(path).unwrap()[..40]).unwrap();
         with(file, &half);
     }
-    for file in ["key.pem", "coin.key"] {
-        with(file, &|path| drop(fs::copy(other.join(file), path).unwrap()));
+    for (file, from) in [("key.pem", &other), ("coin.key", &other), ("cert.pem", &desk.path().join("server"))]
+    {
+        with(file, &|path| fs::write(path, fs::read(from.join(file)).unwrap()).unwrap());
     }
-    with("cert.pem", &|path| drop(fs::copy(desk.path().join("server/cert.pem"), path).unwrap()));
     let past = Validity { now_unix_secs: now_unix_secs() - 40 * 86_400, days: 30 };
     let expired = client_config(&store.device(&"late".parse().unwrap(), past).unwrap()).unwrap_err();
     assert!(expired.to_string().ends_with("cert.pem: has expired"), "{expired}");
