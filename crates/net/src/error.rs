@@ -93,6 +93,7 @@ pub enum NetError {
         path: String,
         /// Why it would be refused.
         problem: String,
+    },
     /// A run's folder or its records.
     #[error(transparent)]
     Record(#[from] fedflip_record::RecordError),
