@@ -45,17 +45,17 @@ pub(super) fn load(folder: &Path) -> Result<Credentials, NetError> {
     files::check(&certificate_path, &chain, &authorities, Some(&revoked), KeyUsage::server_auth())?;
     let mut roots = RootCertStore::empty();
     for authority in authorities {
-        roots.add(authority).map_err(|error| files::damaged(&authority_path, error))?;
+        roots.add(authority).map_err(|error| files::damaged(&authority_path, error.to_string()))?;
     }
     let provider = Arc::new(ring::default_provider());
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
         .with_crls([list])
         .build()
-        .map_err(|error| files::damaged(&list_path, error))?;
+        .map_err(|error| files::damaged(&list_path, error.to_string()))?;
     let mut config = ServerConfig::builder_with_provider(provider)
         // Devices are ours: none needs an older version.
         .with_protocol_versions(&[&TLS13])
-        .map_err(|error| files::damaged(folder, error))?
+        .map_err(|error| files::damaged(folder, error.to_string()))?
         .with_client_cert_verifier(verifier)
         .with_single_cert(chain, key)
         .map_err(|error| files::damaged(&key_path, format!("does not fit cert.pem: {error}")))?;

@@ -11,8 +11,8 @@ use webpki::{
 
 use crate::error::NetError;
 
-pub(super) fn damaged(path: &Path, problem: impl ToString) -> NetError {
-    NetError::Damaged { path: path.display().to_string(), problem: problem.to_string() }
+pub(super) fn damaged(path: &Path, problem: impl Into<String>) -> NetError {
+    NetError::Damaged { path: path.display().to_string(), problem: problem.into() }
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, NetError> {
