@@ -44,7 +44,9 @@ impl JoinError {
     pub fn is_failure(&self) -> bool {
         matches!(
             self,
-            Self::Net(NetError::Io { .. } | NetError::System { .. } | NetError::Unreachable { .. } | NetError::Hung)
+            Self::Net(
+                NetError::Io { .. } | NetError::System { .. } | NetError::Unreachable { .. } | NetError::Hung
+            )
         )
     }
 }

@@ -295,7 +295,8 @@ impl NetError {
                 "see that fedflip serve runs there, and that the port is open".to_owned()
             }
             Self::NotAdmitted { .. } => {
-                "ask for a new identity: whoever runs the server makes it with fedflip certs device".to_owned()
+                "ask for a new identity: whoever runs the server makes it with fedflip certs device"
+                    .to_owned()
             }
             Self::Call { .. } => "see the server's log".to_owned(),
             Self::OtherServer { .. } => "use the same version of fedflip on both sides".to_owned(),

@@ -3,10 +3,6 @@
 //! Averages that forget: a phone that is on its charger now computes as it does now. One odd round moves them
 //! little, however odd it is. No clock: whoever measures says what was measured.
 
-<<<<<<< HEAD
-use fedflip_fleet::bandwidth::Job;
-=======
->>>>>>> 0f66b05 (net: measured fleets, and whether they call for another plan)
 use fedflip_fleet::bandwidth::Job;
 use fedflip_fleet::{Device, Fleet, FleetError, Probability, Samples, Secs};
 use serde::{Deserialize, Serialize};
@@ -96,18 +92,6 @@ impl Measures {
         self.devices.get(slot).map_or(1.0, share).clamp(AVAILABILITY_MIN, 1.0)
     }
 
-<<<<<<< HEAD
-    /// What a device has to do in a round, as far as is known.
-    pub fn job(&self, slot: usize) -> Job {
-        let measured = self.devices.get(slot);
-        Job {
-            compute_secs: measured.map_or(0.0, |measured| measured.compute_secs.value),
-            load_mbit: measured.map_or(0.0, |measured| measured.comm_mbit.value),
-        }
-    }
-
-=======
->>>>>>> 0f66b05 (net: measured fleets, and whether they call for another plan)
     /// What a device has to do in a round, as far as is known.
     pub fn job(&self, slot: usize) -> Job {
         let measured = self.devices.get(slot);

@@ -8,9 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use fedflip_net::NetError;
-use fedflip_net::status::{
-    ConnectionRefusal, Health, Metrics, Reach, Readiness, StatusServer, 
-};
+use fedflip_net::status::{ConnectionRefusal, Health, Metrics, Reach, Readiness, StatusServer};
 use tokio::runtime::Runtime;
 
 struct Bench {

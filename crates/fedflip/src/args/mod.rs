@@ -13,8 +13,8 @@ pub(crate) use certs::{CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListAr
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use training::{
-    CompareArgs, ComparisonArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, SweepArgs,
-    TrainingArgs,
+    CompareArgs, ComparisonArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs,
+    SweepArgs, TrainingArgs,
 };
 
 const AFTER_HELP: &str = "\

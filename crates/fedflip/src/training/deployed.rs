@@ -123,7 +123,8 @@ impl Deployed<'_> {
             let scenario = pilot_scenario(self.scenario, scheme, 0);
             let opened = self.open_at(&scenario, &folder)?;
             info!(%scheme, "a pilot begins");
-            let Ended::Over(end) = self.one(server, crew, followers, &scenario, (scheme, None), opened)? else {
+            let Ended::Over(end) = self.one(server, crew, followers, &scenario, (scheme, None), opened)?
+            else {
                 return Ok(None);
             };
             let reached = self.summary(&folder)?.reached();
@@ -131,7 +132,8 @@ impl Deployed<'_> {
         }
         let path = self.out.join("pilots/full").join(FLEET);
         let name = path.display().to_string();
-        let file = std::fs::File::open(&path).map_err(|source| CliError::Open { path: name.clone(), source })?;
+        let file =
+            std::fs::File::open(&path).map_err(|source| CliError::Open { path: name.clone(), source })?;
         let fleet = csv_file::read(file, &name)?;
         let fit = constants::from_pilots(&fleet, &points)?;
         let measured = fit.constants;

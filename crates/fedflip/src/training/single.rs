@@ -20,7 +20,8 @@ use crate::error::CliError;
 use crate::scenario::Scenario;
 
 /// What may differ when a run goes on.
-pub(crate) const FREE_KEYS: &[&str] = &["rounds_max", "virtual_hours_max", "real_hours_max", "checkpoint_secs"];
+pub(crate) const FREE_KEYS: &[&str] =
+    &["rounds_max", "virtual_hours_max", "real_hours_max", "checkpoint_secs"];
 
 /// One run to do.
 pub(crate) struct Single<'a> {
@@ -167,5 +168,4 @@ impl Single<'_> {
             header: header.clone(),
         }
     }
-
 }

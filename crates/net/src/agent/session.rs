@@ -72,13 +72,15 @@ impl Session<'_> {
         {
             return Ok(Arc::clone(trainer));
         }
-        let settings = task::settings(&message).ok_or(NetError::OtherServer { problem: "its task is not whole" })?;
+        let settings =
+            task::settings(&message).ok_or(NetError::OtherServer { problem: "its task is not whole" })?;
         (self.tell)(News::Reading { task: settings.task.name() });
         let (slot, data_dir) = (hello.slot as usize, self.settings.data_dir.clone());
         let at_least = self.settings.compute_at_least;
         let reading =
             tokio::task::spawn_blocking(move || Trainer::new(&settings, slot, &data_dir, at_least)).await;
-        let trainer = Arc::new(reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??);
+        let trainer =
+            Arc::new(reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??);
         if trainer.parameters() as u64 != hello.parameters {
             return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
         }
@@ -96,8 +98,8 @@ impl Session<'_> {
         (self.tell)(News::Calibrating);
         let (timed, seed) = (Arc::clone(trainer), hello.seed);
         let compute_secs = tokio::task::spawn_blocking(move || timed.calibrate(seed)).await;
-        let compute_secs = compute_secs
-            .map_err(|_| NetError::OtherServer { problem: "its task cannot be trained" })??;
+        let compute_secs =
+            compute_secs.map_err(|_| NetError::OtherServer { problem: "its task cannot be trained" })??;
         let probe = talk.probe(hello.probe_bytes as usize, hello.probe_mbps).await?;
         talk.enrol(trainer.samples() as u64, compute_secs).await?;
         (self.tell)(News::Enrolled { compute_secs, comm_mbit: probe.comm_mbit });

@@ -166,7 +166,8 @@ impl Deployment {
                 reason: &planned.reason,
             })?;
             server.health.set(Readiness::InRounds);
-            let stretch = Stretch { server, planned: &planned, ledger: &ledger, clock, run_id: resumed.run_id };
+            let stretch =
+                Stretch { server, planned: &planned, ledger: &ledger, clock, run_id: resumed.run_id };
             if let Some(ended) = self.stretch(&stretch, state, &mut run, helpers)? {
                 server.health.set(Readiness::Stopping);
                 return Ok(ended);

@@ -89,16 +89,13 @@ pub struct Server {
 impl Server {
     /// Listens from now on; rounds are up to a [`Deployment`].
     pub fn start(settings: &ServerSettings, offer: Offer) -> Result<Self, NetError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("fedflip-net").enable_all().build();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().thread_name("fedflip-net").enable_all().build();
         let runtime = runtime.map_err(NetError::system("the server's runtime cannot be started"))?;
         let (metrics, health) = (Arc::new(Metrics::default()), Arc::new(Health::default()));
         let hub = Hub::new(offer.task.devices);
-        let opening = Door::open(
-            settings.listen,
-            settings.security.clone(),
-            settings.limits,
-            Arc::clone(&metrics),
-        );
+        let opening =
+            Door::open(settings.listen, settings.security.clone(), settings.limits, Arc::clone(&metrics));
         let door = runtime.block_on(opening)?;
         let address = door.local_addr();
         let status = match settings.status {

@@ -103,10 +103,7 @@ type Outgoing<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 #[tonic::async_trait]
 impl Federation for Service {
-    async fn hello(
-        &self,
-        request: Request<v1::HelloRequest>,
-    ) -> Result<Response<v1::HelloReply>, Status> {
+    async fn hello(&self, request: Request<v1::HelloRequest>) -> Result<Response<v1::HelloReply>, Status> {
         let (name, coin) = Self::caller(&request)?;
         if request.get_ref().protocol != PROTOCOL {
             return Err(self.refused(Reason::OtherProtocol));
@@ -166,13 +163,11 @@ impl Federation for Service {
         Ok(Response::new(v1::ProbeReply { secs, comm_mbit }))
     }
 
-    async fn enrol(
-        &self,
-        request: Request<v1::EnrolRequest>,
-    ) -> Result<Response<v1::EnrolReply>, Status> {
+    async fn enrol(&self, request: Request<v1::EnrolRequest>) -> Result<Response<v1::EnrolReply>, Status> {
         let slot = self.slot(&request)?;
         let v1::EnrolRequest { samples, compute_secs } = *request.get_ref();
-        let sensible = (1..=SAMPLES_MAX).contains(&samples) && (0.0..=COMPUTE_SECS_MAX).contains(&compute_secs);
+        let sensible =
+            (1..=SAMPLES_MAX).contains(&samples) && (0.0..=COMPUTE_SECS_MAX).contains(&compute_secs);
         if !sensible {
             return Err(self.refused(Reason::BadMessage));
         }
@@ -205,10 +200,7 @@ impl Federation for Service {
 
     type FetchStream = Outgoing<v1::FetchPart>;
 
-    async fn fetch(
-        &self,
-        request: Request<v1::FetchRequest>,
-    ) -> Result<Response<Self::FetchStream>, Status> {
+    async fn fetch(&self, request: Request<v1::FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
         self.slot(&request)?;
         let model = {
             let desk = self.hub.desk();

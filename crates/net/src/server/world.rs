@@ -254,8 +254,7 @@ impl World for NetWorld<'_> {
             end
         };
         loop {
-            let answered =
-                self.hub.desk().current.as_ref().is_none_or(|current| current.all_answered());
+            let answered = self.hub.desk().current.as_ref().is_none_or(|current| current.all_answered());
             if answered || Instant::now() >= window_end {
                 break;
             }
@@ -287,7 +286,8 @@ impl World for NetWorld<'_> {
             self.patience.deadline_factor * expected_secs + self.patience.deadline_slack.as_secs_f64()
         });
         let now = Instant::now();
-        let deadline = now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
+        let deadline =
+            now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
         self.deadline = Some(deadline);
         let mut desk = self.hub.desk();
         for share in &order.allocation.shares {

@@ -12,7 +12,13 @@ pub mod numbers;
 pub mod task;
 
 /// The messages, the client and the server's trait.
-#[allow(missing_docs, clippy::all, clippy::needless_pass_by_value, unreachable_pub, reason = "made by the build")]
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::needless_pass_by_value,
+    unreachable_pub,
+    reason = "made by the build"
+)]
 pub mod v1 {
     tonic::include_proto!("fedflip.v1");
 }
