@@ -181,3 +181,30 @@ pub(super) fn refusal(path: &Path) -> impl Fn(rusqlite::Error) -> NetError + use
 pub(super) fn damaged(path: &Path, problem: String) -> NetError {
     NetError::Damaged { path: path.display().to_string(), problem }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_wait_for_the_disk() {
+        let desk = tempfile::tempdir().unwrap();
+        let (connection, found) = open(desk.path()).unwrap();
+        assert_eq!(found, Found::Empty);
+        make_durable(&connection).unwrap();
+        let number =
+            |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!((number("synchronous"), number("foreign_keys")), (2, 1), "FULL is 2");
+        let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
+
+    #[test]
+    fn the_database_of_another_program_is_refused() {
+        let desk = tempfile::tempdir().unwrap();
+        let other = Connection::open(desk.path().join(STATE)).unwrap();
+        other.execute_batch("CREATE TABLE letters (text TEXT)").unwrap();
+        let error = open(desk.path()).unwrap_err().to_string();
+        assert!(error.contains("state.sqlite: is a database of another program"), "{error}");
+    }
+}

@@ -132,7 +132,7 @@ fn killed_while_it_is_founded_a_run_is_founded_again() {
     let whole = photograph(desk.path());
     drop(state);
     let wal = &whole[WAL];
-    for cut in (0..wal.len()).step_by(512).chain([wal.len()]) {
+    for cut in (0..wal.len()).step_by(2048).chain([wal.len()]) {
         let folder = tempfile::tempdir().unwrap();
         let mut photo = Photo::from([(WAL.to_owned(), wal[..cut].to_vec())]);
         photo.insert("state.sqlite".to_owned(), whole["state.sqlite"].clone());
@@ -140,5 +140,44 @@ fn killed_while_it_is_founded_a_run_is_founded_again() {
         let (_, again) = open(folder.path()).unwrap();
         assert_eq!(again.run_id == resumed.run_id, cut == wal.len(), "cut at {cut}");
         assert_eq!(again, fedflip_net::state::Resumed { run_id: again.run_id, ..resumed.clone() });
+    }
+}
+
+/// The order that the test above takes for granted: the model before the transaction, all else after it.
+#[test]
+fn without_its_transaction_an_operation_leaves_nothing_for_readers() {
+    let desk = tempfile::tempdir().unwrap();
+    let (mut state, resumed) = open(desk.path()).unwrap();
+    let mut oracle = Oracle::new(resumed.run_id);
+    for operation in script() {
+        drop(state);
+        let sql = |text: &str| {
+            let database = rusqlite::Connection::open(desk.path().join("state.sqlite")).unwrap();
+            database.execute_batch(text).unwrap();
+        };
+        sql("CREATE TRIGGER no_device BEFORE INSERT ON devices BEGIN SELECT raise(ABORT, 'no'); END;
+             CREATE TRIGGER no_record BEFORE INSERT ON records BEGIN SELECT raise(ABORT, 'no'); END;");
+        state = oracle.check(desk.path(), "before");
+        let visible = |photo: Photo| -> Photo {
+            photo.into_iter().filter(|(name, _)| !name.starts_with("state.sqlite")).collect()
+        };
+        let before = visible(photograph(desk.path()));
+        let error = apply(&mut state, &operation).unwrap_err();
+        assert!(error.to_string().contains("state.sqlite: no"), "{error}");
+        let mut after = visible(photograph(desk.path()));
+        match &operation {
+            Operation::Commit { record, moved: true, .. } => {
+                assert!(after.remove(&format!("models/{:08}.safetensors", record.round)).is_some());
+            }
+            Operation::End(_) => assert!(after.remove("model.safetensors").is_some()),
+            _ => {}
+        }
+        assert_eq!(after, before, "{operation:?}");
+        drop(state);
+        drop(oracle.check(desk.path(), "after it was refused"));
+        sql("DROP TRIGGER no_device; DROP TRIGGER no_record;");
+        state = oracle.check(desk.path(), "after the obstacle is gone");
+        apply(&mut state, &operation).unwrap();
+        oracle.apply(&operation);
     }
 }
