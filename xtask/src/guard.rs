@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{bench, browser, readers, speed, tidy, tools};
+use crate::{bench, browser, fuzz, readers, speed, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -59,6 +59,11 @@ pub(crate) const STEPS: &[Step] = &[
         name: "doc-tests",
         guards: "the examples in the documentation",
         run: |repo| passed(Cmd::words("cargo test --locked --workspace --doc").run(repo)),
+    },
+    Step {
+        name: "fuzz",
+        guards: "decoders of bytes from a peer or a file: their corpus, and some seconds of fuzzing each",
+        run: fuzz_decoders,
     },
     Step { name: "browser", guards: "what people see: pages in a real browser", run: look_at_pages },
     Step {
@@ -164,6 +169,13 @@ fn check_readers(repo: &Repo) -> Result<Outcome, TaskError> {
             ))
         }
     }
+}
+
+fn fuzz_decoders(repo: &Repo) -> Result<Outcome, TaskError> {
+    if fuzz::can_run(repo) || on_ci() {
+        return passed(fuzz::step(repo));
+    }
+    Ok(Outcome::Skipped("libFuzzer takes Linux or macOS and a C++ compiler"))
 }
 
 fn look_at_pages(repo: &Repo) -> Result<Outcome, TaskError> {
