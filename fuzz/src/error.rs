@@ -2,6 +2,7 @@
 
 use fedflip_fleet::{FleetError, OutOfRange};
 use fedflip_learn::LearnError;
+use fedflip_plan::PlanError;
 
 use crate::scenario::ScenarioError;
 
@@ -12,6 +13,8 @@ pub(crate) enum CliError {
     Fleet(#[from] FleetError),
     #[error(transparent)]
     Learn(#[from] LearnError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     #[error("{flag}: {value} is not {wanted}")]

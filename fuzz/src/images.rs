@@ -54,9 +54,8 @@ fn records(bytes: &[u8]) {
 }
 
 fn digits(bytes: &[u8]) {
-    let read = |part| {
-        memory::within((1 << 16) + 4 * bytes.len(), || digits_csv::to_idx(bytes, part, "fuzz.csv"))
-    };
+    let read =
+        |part| memory::within((1 << 16) + 4 * bytes.len(), || digits_csv::to_idx(bytes, part, "fuzz.csv"));
     let (images, labels) = (read(Part::Images), read(Part::Labels));
     assert_eq!(images.is_ok(), labels.is_ok());
     if let (Ok(images), Ok(labels)) = (images, labels) {

@@ -9,7 +9,7 @@
 //! - [`fleet_csv`], [`scenario_file`]: what people write: fleets, scenarios.
 //! - [`records`], [`checkpoint`], [`model_file`]: what a run leaves behind.
 //! - [`images`], [`plays`], [`archives`]: data sets, and what they come in.
-//! - [`coin`], [`names`], [`identity`], [`protocol`]: what comes from a device, and who it is.
+//! - [`coin`], [`protocol`]: what comes from a device; [`names`], [`identity`], [`pass`]: who it is.
 //! - [`memory`]: how much a decoder takes; [`scratch`]: files for decoders that open their own.
 //! - `scenario`: the scenario's reader, from the binary's sources; `error`: what it needs of the binary's errors.
 
@@ -23,6 +23,7 @@ pub mod images;
 pub mod memory;
 pub mod model_file;
 pub mod names;
+pub mod pass;
 pub mod plays;
 pub mod protocol;
 pub mod records;
