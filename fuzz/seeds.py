@@ -90,6 +90,28 @@ def wheel(method, *files):
     return packed.getvalue()
 
 
+def varint(number):
+    digits = []
+    while number > 0x7F:
+        digits.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*digits, number])
+
+
+def message(**fields):
+    """A message of the protocol: `f3=…` is its field 3."""
+    text = b""
+    for name, value in fields.items():
+        tag = int(name[1:]) << 3
+        if isinstance(value, bytes):
+            text += varint(tag | 2) + varint(len(value)) + value
+        elif isinstance(value, float):
+            text += varint(tag | 1) + struct.pack("<d", value)
+        else:
+            text += varint(tag) + varint(value)
+    return text
+
+
 def main():
     floats = struct.pack("<6f", 1, -2.5, 0, 3e38, 1e-40, 7)
     right = ("fc.weight", "F32", [2, 3], floats), ("fc.bias", "F32", [2], floats[:8])
@@ -120,6 +142,23 @@ def main():
 
     seed("coin", "proof", bytes.fromhex(PROOF))
     seed("coin", "key_and_proof", bytes.fromhex(PUBLIC + PROOF))
+
+    digest = bytes(range(32))
+    synthetic = message(f1=message(f1=0.5, f2=0.5, f3=8), f6=message(f1=0.8, f2=32), f9=5, f10=1)
+    # The learning rate is the one number of 32 bit.
+    synthetic += bytes([11 << 3 | 5]) + struct.pack("<f", 0.01) + message(f12=32, f13=10)
+    mobilenet = message(f4=message(f1=0.25, f2=1), f7=b"", f9=100, f12=32, f13=10)
+    seed("protocol", "task", synthetic)
+    seed("protocol", "mobilenet", mobilenet)
+    seed("protocol", "hello", message(f1=1, f2=digest[:16], f3=synthetic, f4=3, f5=1, f6=610, f7=65536, f8=100.0, f9=1))
+    seed("protocol", "enrol", message(f1=300, f2=1.5))
+    seed("protocol", "answer", message(f1=message(f1=7, f2=bytes.fromhex(PROOF))))
+    seed("protocol", "opened", message(f1=message(f1=7, f2=digest, f3=0.5, f4=digest[:16], f5=1, f6=2000)))
+    seed("protocol", "grant", message(f2=message(f1=7, f2=digest, f3=12.5, f4=60000, f5=1)))
+    seed("protocol", "refusal", message(f4=message(f1=7, f2="späť".encode())))
+    seed("protocol", "upload_head", message(f1=message(f1=7, f2=digest, f3=digest, f4=2.3, f5=1.5)))
+    seed("protocol", "upload_data", message(f2=digest))
+    seed("protocol", "vector", bytes([13]) + bytes(range(13)) + bytes([0, 51]) + bytes(range(51)))
 
 
 main()

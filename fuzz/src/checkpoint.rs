@@ -1,6 +1,6 @@
 //! Checkpoints.
 
-use fedflip_record::checkpoint::Checkpoint;
+use fedflip_record::checkpoint::{Checkpoint, Mark};
 
 use crate::memory;
 
@@ -8,6 +8,18 @@ use crate::memory;
 pub fn check(bytes: &[u8]) {
     decode(bytes);
     decode(&[bytes, &crc32fast::hash(bytes).to_le_bytes()].concat());
+    if let Some((secs, _)) = bytes.split_first_chunk() {
+        there_and_back(f64::from_le_bytes(*secs));
+    }
+}
+
+/// A time comes back to the last bit, unless it is none: that is nothing to go on from.
+fn there_and_back(secs: f64) {
+    let records = Mark { bytes: secs.to_bits(), crc: 0 };
+    let checkpoint =
+        Checkpoint { round: 1, secs, evaluated: Some([secs, 0.0]), records, vectors: vec![vec![0.5]] };
+    let wanted = secs.is_finite().then_some(&checkpoint);
+    assert_eq!(Checkpoint::from_bytes(&checkpoint.to_bytes()).as_ref(), wanted);
 }
 
 fn decode(bytes: &[u8]) {

@@ -149,7 +149,9 @@ fn check_tidy(repo: &Repo) -> Result<Outcome, TaskError> {
 fn check_format(repo: &Repo) -> Result<Outcome, TaskError> {
     // Told about colour in its own words: it knows nothing of cargo's setting.
     let colour = repo.colour().to_string_lossy().into_owned();
-    passed(Cmd::words("cargo fmt --all -- --check --color").arg(colour).run(repo))
+    Cmd::words("cargo fmt --all -- --check --color").arg(&colour).run(repo)?;
+    // A workspace of its own.
+    passed(Cmd::words("cargo fmt --manifest-path fuzz/Cargo.toml -- --check --color").arg(colour).run(repo))
 }
 
 fn run_tests(repo: &Repo) -> Result<Outcome, TaskError> {
