@@ -32,7 +32,7 @@ pub fn check(bytes: &[u8]) {
     vector(bytes);
 }
 
-fn message<M: Message + Default>(bytes: &[u8]) -> Option<M> {
+fn message<M: Message + Default + std::fmt::Debug>(bytes: &[u8]) -> Option<M> {
     let message = memory::within((1 << 12) + 8 * bytes.len(), || M::decode(bytes)).ok()?;
     let written = message.encode_to_vec();
     assert!(written.len() <= bytes.len(), "{message:?}");

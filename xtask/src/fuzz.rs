@@ -46,16 +46,17 @@ struct Wish {
 pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
     let known = targets(repo)?;
     let Wish { secs, targets } = Wish::parse(args, &known)?;
-    fuzz(repo, if targets.is_empty() { &known } else { &targets }, secs)
+    fuzz(repo, if targets.is_empty() { &known } else { &targets }, secs, "found")
 }
 
 /// Every target for a few seconds, starting from the committed corpus alone.
 pub(crate) fn step(repo: &Repo) -> Result<(), TaskError> {
-    let found = repo.target().join("fuzz/found");
-    if found.is_dir() {
-        fs::remove_dir_all(&found).map_err(|source| TaskError::File { path: found, source })?;
+    // Not where a person's own run keeps what it has found: that may be days of work.
+    let fresh = repo.target().join("fuzz/fresh");
+    if fresh.is_dir() {
+        fs::remove_dir_all(&fresh).map_err(|source| TaskError::File { path: fresh, source })?;
     }
-    fuzz(repo, &targets(repo)?, STEP_SECS)
+    fuzz(repo, &targets(repo)?, STEP_SECS, "fresh")
 }
 
 /// Whether this machine can build libFuzzer, which is C++.
@@ -95,7 +96,8 @@ fn targets(repo: &Repo) -> Result<Vec<String>, TaskError> {
     Ok(names.into_iter().collect())
 }
 
-fn fuzz(repo: &Repo, targets: &[String], secs: u32) -> Result<(), TaskError> {
+/// What is new goes to the folder `found` of the build.
+fn fuzz(repo: &Repo, targets: &[String], secs: u32, found: &str) -> Result<(), TaskError> {
     let programs = build(repo)?;
     let scratch = scratch(repo);
     make_folder(&scratch)?;
@@ -105,8 +107,10 @@ fn fuzz(repo: &Repo, targets: &[String], secs: u32) -> Result<(), TaskError> {
     let work = || {
         let mut ended = Ok(());
         while let Some(target) = next() {
-            ended =
-                ended.and(fuzz_one(repo, &Fuzzing { target, programs: &programs, scratch: &scratch, secs }));
+            ended = ended.and(fuzz_one(
+                repo,
+                &Fuzzing { target, programs: &programs, scratch: &scratch, found, secs },
+            ));
         }
         ended
     };
@@ -147,13 +151,14 @@ struct Fuzzing<'a> {
     target: &'a str,
     programs: &'a Path,
     scratch: &'a Path,
+    found: &'a str,
     secs: u32,
 }
 
 fn fuzz_one(repo: &Repo, fuzzing: &Fuzzing<'_>) -> Result<(), TaskError> {
-    let Fuzzing { target, programs, scratch, secs } = fuzzing;
+    let Fuzzing { target, programs, scratch, found, secs } = fuzzing;
     let folder = repo.target().join("fuzz");
-    let (found, crashes) = (folder.join("found").join(target), folder.join("crashes"));
+    let (found, crashes) = (folder.join(found).join(target), folder.join("crashes"));
     make_folder(&found)?;
     make_folder(&crashes)?;
     let program = programs.join(target).display().to_string();
