@@ -78,8 +78,9 @@ def tar(*files):
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    # One empty block ends it as well as twenty.
-    return packed.getvalue().rstrip(b"\0") + bytes(1024)
+    # Two empty blocks end it as well as twenty.
+    text = packed.getvalue().rstrip(b"\0")
+    return text + bytes(-len(text) % 512 + 1024)
 
 
 def wheel(method, *files):
