@@ -10,6 +10,7 @@
 //! - [`mod@bench`], [`pin`], [`peers`]: the benchmarks, their limits written anew, PyTorch on the same work.
 //! - [`speed`], [`golden`]: the promises of the README measured on the real binary, the expected values made
 //!   anew by Python.
+//! - [`fuzz`]: decoders given bytes that nobody would send.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`browser`]: pages in a real browser.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
@@ -21,6 +22,7 @@ mod bench;
 mod browser;
 mod clock;
 mod error;
+mod fuzz;
 mod golden;
 mod guard;
 mod json;
@@ -60,7 +62,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if !["test", "golden", "bench-peers"].contains(&task) && !rest.is_empty() {
+    if !["test", "fuzz", "golden", "bench-peers"].contains(&task) && !rest.is_empty() {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")
@@ -69,6 +71,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
     match task {
         "test" => guard::run(&repo, rest),
         "tidy" => tidy::run(&repo),
+        "fuzz" => fuzz::run(&repo, rest),
         "bench" => bench::run(&repo),
         "speed" => speed::run(&repo),
         "bench-peers" => peers::run(&repo, rest),
@@ -91,6 +94,8 @@ fn help() -> String {
 
   test [STEP...]  everything that guards the project, or only the named steps
   tidy            the repository's own rules: layers, dead files, sizes, words
+  fuzz [--secs N] [TARGET...]
+                  decoders given bytes that nobody would send, a minute each or N seconds
   bench           the solvers timed over N = 10^2 ... 10^6; solvers and layers in instructions
   bench-peers     client updates per second, fedflip and PyTorch timed in turn
   pin             count the instructions of the layers and write their limits anew
@@ -139,6 +144,11 @@ mod tests {
     #[test]
     fn an_unknown_suite_of_golden_values_is_refused() {
         assert!(usage_of(&["golden", "lern"]).contains("`lern`"));
+    }
+
+    #[test]
+    fn an_unknown_target_of_the_fuzzer_is_refused_before_anything_is_built() {
+        assert!(usage_of(&["fuzz", "protcol"]).contains("`protcol`"));
     }
 
     #[test]

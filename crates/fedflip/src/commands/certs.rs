@@ -75,7 +75,7 @@ fn list(args: &CertsListArgs, output: &mut dyn Write) -> Result<(), CliError> {
 }
 
 fn state(issued: &Issued, now_unix_secs: i64) -> String {
-    let days = (issued.not_after_unix_secs - now_unix_secs).div_euclid(86_400);
+    let days = issued.not_after_unix_secs.saturating_sub(now_unix_secs).div_euclid(86_400);
     match issued.revoked_unix_secs {
         Some(_) => "revoked".to_owned(),
         None if days < 0 => "expired".to_owned(),

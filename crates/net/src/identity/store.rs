@@ -139,6 +139,11 @@ impl Store {
         let mut revoked = Vec::new();
         for issued in &self.issued {
             if let Some(unix_secs) = issued.revoked_unix_secs {
+                if !mint::is_moment(unix_secs) {
+                    let problem =
+                        format!("{} was revoked {unix_secs} s after 1970: no such time", issued.name);
+                    return Err(self.damaged(problem));
+                }
                 revoked.push((self.serial_of(issued)?, unix_secs));
             }
         }
@@ -151,10 +156,13 @@ impl Store {
             issued.serial.get(2 * place..2 * place + 2).and_then(|two| u8::from_str_radix(two, 16).ok())
         };
         let bytes: Option<Vec<u8>> = (0..SERIAL_BYTES).map(digits).collect();
-        bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| NetError::Damaged {
-            path: self.folder.join(ISSUED).display().to_string(),
-            problem: format!("{:?} is no serial number", issued.serial),
-        })
+        bytes
+            .and_then(|bytes| bytes.try_into().ok())
+            .ok_or_else(|| self.damaged(format!("{:?} is no serial number", issued.serial)))
+    }
+
+    fn damaged(&self, problem: String) -> NetError {
+        NetError::Damaged { path: self.folder.join(ISSUED).display().to_string(), problem }
     }
 
     fn note(&self) -> Result<(), NetError> {
