@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{bench, browser, fuzz, readers, speed, tidy, tools};
+use crate::{band, bench, browser, fuzz, readers, speed, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -85,6 +85,11 @@ pub(crate) const STEPS: &[Step] = &[
         name: "speed",
         guards: "plans and reports within the time, memory and size that the README promises",
         run: |repo| passed(speed::run(repo)),
+    },
+    Step {
+        name: "band",
+        guards: "rounds on a real shared band that take what the model says, shares that finish together",
+        run: share_a_band,
     },
 ];
 
@@ -222,6 +227,15 @@ fn count_instructions(repo: &Repo) -> Result<Outcome, TaskError> {
         return Ok(Outcome::Skipped("the counts are pinned for Linux on x86-64"));
     }
     passed(bench::instructions(repo))
+}
+
+fn share_a_band(repo: &Repo) -> Result<Outcome, TaskError> {
+    Ok(match band::run(repo, &band::SHORT)? {
+        band::Ended::Kept => Outcome::Passed,
+        band::Ended::NotHere => {
+            Outcome::Skipped("no network namespaces with a shaped link on this machine, see above")
+        }
+    })
 }
 
 #[cfg(test)]

@@ -11,13 +11,16 @@
 //! - [`speed`], [`golden`]: the promises of the README measured on the real binary, the expected values made
 //!   anew by Python.
 //! - [`fuzz`]: decoders given bytes that nobody would send.
+//! - [`band`]: rounds on a real shared band, against what the model says of them.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`browser`]: pages in a real browser.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
-//! - [`shell`], [`repo`], [`clock`], [`json`]: running a program, knowing where things are, reading the time
-//!   and an answer.
+//! - [`shell`], [`background`], [`repo`], [`clock`], [`json`]: running a program, and some beside each other,
+//!   knowing where things are, reading the time and an answer.
 //! - [`error`]: what can go wrong, as one enum.
 
+mod background;
+mod band;
 mod bench;
 mod browser;
 mod clock;
@@ -62,7 +65,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if !["test", "fuzz", "golden", "bench-peers"].contains(&task) && !rest.is_empty() {
+    if !["test", "fuzz", "golden", "bench-peers", band::network::UNDERTAKER].contains(&task) && !rest.is_empty() {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")
@@ -75,6 +78,8 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "bench" => bench::run(&repo),
         "speed" => speed::run(&repo),
         "bench-peers" => peers::run(&repo, rest),
+        "band" => band::run(&repo, &band::FULL).map(|_| ()),
+        band::network::UNDERTAKER => band::network::bury(&repo, rest),
         "pin" => pin::run(&repo),
         "golden" => golden::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
@@ -100,6 +105,7 @@ fn help() -> String {
   bench-peers     client updates per second, fedflip and PyTorch timed in turn
   pin             count the instructions of the layers and write their limits anew
   speed           the speed and memory that the README promises, on the release binary
+  band            rounds of five devices on a real shared band, against what the model says of them
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   install         only fetch the tools that the others need
   help            this text

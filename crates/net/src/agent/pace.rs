@@ -1,15 +1,37 @@
 //! Sending at a granted rate: evenly, and done when the grant says so.
+//!
+//! A grant is a share of the band, and the band carries more than numbers: what frames them is counted, so that
+//! those who share a band together send no more than it takes. `cargo xtask band` compares this arithmetic with
+//! the counters of a shaped link.
 
 use std::time::Duration;
 
 use crate::wire::limits::CHUNK_BYTES_MAX;
 
-/// What a byte of numbers takes on the wire: frames of gRPC, HTTP/2 and TLS, and the headers of TCP, IP and
-/// Ethernet. Measured over a shaped link, see `cargo xtask band`.
-pub const FRAMING: f64 = 1.048;
+/// Of one message: the length of gRPC (5), tag and length of the protocol's field (4).
+const MESSAGE_BYTES: usize = 9;
+/// What fits a frame of HTTP/2, and about a record of TLS.
+const FRAME_BYTES_MAX: usize = 16 << 10;
+/// Of each of them: the header of HTTP/2 (9), header, type and tag of TLS 1.3 (22).
+const FRAME_BYTES: usize = 31;
+/// What fits a packet of 1500 bytes beside the headers of IP (20) and of TCP with its timestamps (32).
+const PACKET_BYTES_MAX: usize = 1448;
+/// Those, and that of Ethernet (14).
+const PACKET_BYTES: usize = 66;
 
-/// Finer than this is no use: timers are not.
-const TICK_SECS: f64 = 0.01;
+/// Finer than this is no use: timers are not, and small packets are mostly headers.
+const TICK_SECS: f64 = 0.02;
+
+/// What a message with this many bytes of numbers is before TCP cuts it into packets.
+fn framed_bytes(bytes: usize) -> usize {
+    bytes + MESSAGE_BYTES + FRAME_BYTES * (bytes + MESSAGE_BYTES).div_ceil(FRAME_BYTES_MAX)
+}
+
+/// What it takes on the wire.
+fn wire_bytes(bytes: usize) -> usize {
+    let framed = framed_bytes(bytes);
+    framed + PACKET_BYTES * framed.div_ceil(PACKET_BYTES_MAX)
+}
 
 /// When which bytes leave.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +46,17 @@ impl Pace {
         if !(mbps.is_finite() && mbps > 1e-6) {
             return None;
         }
-        let secs_per_byte = 8.0 * FRAMING / (1e6 * mbps);
-        let chunk_bytes = ((TICK_SECS / secs_per_byte) as usize).clamp(1 << 10, CHUNK_BYTES_MAX);
-        Some(Self { secs_per_byte, chunk_bytes })
+        let tick_bytes = TICK_SECS * mbps * 1e6 / 8.0;
+        let packets_max = CHUNK_BYTES_MAX / PACKET_BYTES_MAX;
+        let packets = ((tick_bytes / (PACKET_BYTES_MAX + PACKET_BYTES) as f64) as usize).clamp(1, packets_max);
+        // Whole packets: a message that ends in a small one pays for its headers like a large one.
+        let filled = packets * PACKET_BYTES_MAX;
+        let chunk_bytes = (filled - (framed_bytes(filled) - filled)) / 4 * 4;
+        let framing = wire_bytes(chunk_bytes) as f64 / chunk_bytes as f64;
+        Some(Self { secs_per_byte: 8.0 * framing / (1e6 * mbps), chunk_bytes })
     }
 
-    /// How many bytes go in one message.
+    /// How many bytes go in one message: whole numbers of four bytes.
     pub fn chunk_bytes(&self) -> usize {
         self.chunk_bytes
     }
@@ -47,12 +74,17 @@ mod tests {
 
     #[test]
     fn a_grant_is_used_up_and_not_more() {
-        for mbps in [0.01, 1.0, 37.5, 1e3] {
+        for mbps in [0.01, 0.5, 1.0, 3.0, 37.5, 1e3] {
             let pace = Pace::new(mbps).unwrap();
-            let bytes = 87_360;
-            let secs = pace.leaves_after(bytes).as_secs_f64();
-            assert!((secs * mbps * 1e6 / (8.0 * bytes as f64) - FRAMING).abs() < 1e-6);
-            assert!((1 << 10..=CHUNK_BYTES_MAX).contains(&pace.chunk_bytes()));
+            let chunk_bytes = pace.chunk_bytes();
+            assert!(chunk_bytes % 4 == 0 && (1024..=CHUNK_BYTES_MAX).contains(&chunk_bytes), "{chunk_bytes}");
+            // A hundred messages, counted packet by packet, take as long as the band needs for them.
+            let wire_mbit = 100.0 * 8e-6 * wire_bytes(chunk_bytes) as f64;
+            let secs = pace.leaves_after(100 * chunk_bytes).as_secs_f64();
+            assert!((secs * mbps / wire_mbit - 1.0).abs() < 1e-6);
+            let framed = framed_bytes(chunk_bytes);
+            assert!(framed.next_multiple_of(PACKET_BYTES_MAX) - framed < 40, "packets are full");
+            assert!((1.045..1.08).contains(&(wire_bytes(chunk_bytes) as f64 / chunk_bytes as f64)));
         }
         for no_rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Pace::new(no_rate).is_none());

@@ -72,11 +72,14 @@ impl Talk {
         Ok(self.client.hello(request).await?.into_inner())
     }
 
-    /// A timed transfer: an empty part says "ready", the rest goes as fast as the band.
+    /// A timed transfer, once the server says that the band is free: an empty part, then the rest as fast as the
+    /// band.
     pub(super) async fn probe(&mut self, bytes: usize, mbps: f64) -> Result<v1::ProbeReply, Status> {
         let pace = Pace::new(mbps).ok_or_else(|| Status::invalid_argument("no rate"))?;
         let bytes = bytes.min(PROBE_BYTES_MAX);
         let (sender, parts) = mpsc::channel(1);
+        let request = self.request(ReceiverStream::new(parts));
+        let mut replies = self.client.probe(request).await?.into_inner();
         let sending = async move {
             let part = |len| v1::ProbePart { data: vec![0; len].into() };
             // The server is gone: the call says so.
@@ -94,9 +97,8 @@ impl Talk {
                 }
             }
         };
-        let request = self.request(ReceiverStream::new(parts));
-        let (reply, ()) = tokio::join!(self.client.probe(request), sending);
-        Ok(reply?.into_inner())
+        let (reply, ()) = tokio::join!(replies.message(), sending);
+        reply?.ok_or_else(|| Status::data_loss("no reply"))
     }
 
     pub(super) async fn enrol(&mut self, samples: u64, compute_secs: f64) -> Result<(), Status> {

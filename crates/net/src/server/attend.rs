@@ -8,6 +8,7 @@ use tonic::Streaming;
 use tracing::{debug, info, warn};
 
 use super::hub::{Hub, Notice};
+use super::round::Said;
 use crate::reason::Reason;
 use crate::status::Metrics;
 use crate::wire::v1;
@@ -47,16 +48,7 @@ impl Attendance {
     }
 
     fn answered(&self, answer: &v1::Answer) {
-        let taken = {
-            let mut desk = self.hub.desk();
-            let coin = desk.members[self.slot].coin;
-            match &mut desk.current {
-                Some(current) if current.round() == answer.round => {
-                    current.answer(self.slot, &coin, &answer.proof, Instant::now())
-                }
-                _ => Err(Reason::StaleRound),
-            }
-        };
+        let taken = self.check(answer);
         match taken {
             Ok(()) => self.hub.ring(),
             // Late is nobody's fault.
@@ -66,6 +58,29 @@ impl Attendance {
                 self.note(answer.round, reason);
                 self.hub.ring();
             }
+        }
+    }
+
+    /// Proofs are checked while nobody waits for the lock: a thousand devices may answer at once.
+    fn check(&self, answer: &v1::Answer) -> Result<(), Reason> {
+        let (coin, toss) = {
+            let mut desk = self.hub.desk();
+            let coin = desk.members[self.slot].coin;
+            let Some(current) = desk.current.as_mut().filter(|current| current.round() == answer.round) else {
+                return Err(Reason::StaleRound);
+            };
+            match current.hears(self.slot) {
+                Some(toss) => (coin, toss),
+                // What would not be heard is not worth checking.
+                None => return current.answer(self.slot, Said::False, Instant::now()),
+            }
+        };
+        let said = Said::check(&coin, toss, &answer.proof);
+        match &mut self.hub.desk().current {
+            Some(current) if current.round() == answer.round => {
+                current.answer(self.slot, said, Instant::now())
+            }
+            _ => Err(Reason::StaleRound),
         }
     }
 

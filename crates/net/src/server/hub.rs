@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fedflip_fleet::ModelVector;
+use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tonic::Status;
@@ -18,7 +19,7 @@ use crate::coin::CoinPublic;
 use crate::identity::DeviceName;
 use crate::reason::Reason;
 use crate::wire::limits::NOTICES_WAITING_MAX;
-use crate::wire::numbers::VectorDigest;
+use crate::wire::numbers::{self, VectorDigest};
 use crate::wire::v1;
 
 /// What is sent to a device that attends.
@@ -72,10 +73,29 @@ pub(crate) struct Desk {
     /// What went wrong, for the round loop to record.
     pub incidents: VecDeque<Incident>,
     /// x_r, for those who take part.
-    pub model: Option<(VectorDigest, Arc<ModelVector>)>,
+    pub model: Option<Offered>,
     /// Nothing more will come.
     pub finished: bool,
     lines: u64,
+}
+
+/// A model that devices can fetch: its bytes are made once, and sent to all without a copy of their own.
+#[derive(Clone)]
+pub(crate) struct Offered {
+    pub digest: VectorDigest,
+    pub bytes: Bytes,
+    model: Arc<ModelVector>,
+}
+
+impl Offered {
+    pub(crate) fn new(model: &Arc<ModelVector>) -> Self {
+        let bytes = numbers::to_bytes(model.as_slice());
+        Self { digest: numbers::digest_of_bytes(&bytes), bytes: bytes.into(), model: Arc::clone(model) }
+    }
+
+    pub(crate) fn is(&self, model: &Arc<ModelVector>) -> bool {
+        Arc::ptr_eq(&self.model, model)
+    }
 }
 
 /// A device that has said hello.

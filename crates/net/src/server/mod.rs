@@ -4,7 +4,8 @@
 //!
 //! - here: the listening part, on a runtime of its own.
 //! - `hub`: where calls and the round loop meet; `round`: a round in progress.
-//! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in.
+//! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `probe`: a
+//!   timed transfer.
 //! - `rate`: how many calls a device may make.
 //! - [`world`]: the world behind the engine's round loop.
 //! - [`deploy`]: a run from enrolment to its end; [`planning`]: its plans; `commit`: what is kept of its rounds.
@@ -15,6 +16,7 @@ pub mod deploy;
 mod hub;
 mod intake;
 pub mod planning;
+mod probe;
 mod rate;
 mod round;
 mod service;

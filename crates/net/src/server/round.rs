@@ -6,7 +6,7 @@ use std::time::Duration;
 use fedflip_fleet::bandwidth::Share;
 use tokio::time::Instant;
 
-use crate::coin::{CoinPublic, Toss};
+use crate::coin::{CoinPublic, Flip, Toss};
 use crate::reason::Reason;
 use crate::wire::numbers::VectorDigest;
 use crate::wire::v1;
@@ -53,6 +53,28 @@ pub(crate) struct Granted {
     pub mbps: f64,
     pub at: Instant,
     pub deadline: Instant,
+}
+
+/// What a device says came of its coin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// It does not take part.
+    No,
+    /// It does, and this is its coin.
+    Yes(Flip),
+    /// It would, but the proof is none.
+    False,
+}
+
+impl Said {
+    /// Checks a proof: a fraction of a millisecond, so not to be done while others wait for the lock. An empty
+    /// proof is a coin that says no.
+    pub(crate) fn check(coin: &CoinPublic, toss: Toss, proof: &[u8]) -> Self {
+        match proof {
+            [] => Self::No,
+            proof => coin.check(toss, proof).map_or(Self::False, Self::Yes),
+        }
+    }
 }
 
 /// What became of a device's part.
@@ -128,27 +150,25 @@ impl Current {
         }
     }
 
-    /// Takes a device's answer. An empty proof is a coin that says no.
-    pub(crate) fn answer(
-        &mut self,
-        slot: usize,
-        coin: &CoinPublic,
-        proof: &[u8],
-        now: Instant,
-    ) -> Result<(), Reason> {
+    /// Whether an answer of this device would be heard; if so, of which toss.
+    pub(crate) fn hears(&self, slot: usize) -> Option<Toss> {
+        (self.phase == Phase::Open && !self.answered(slot)).then_some(self.toss)
+    }
+
+    /// Takes a device's answer, which was checked before.
+    pub(crate) fn answer(&mut self, slot: usize, said: Said, now: Instant) -> Result<(), Reason> {
         let q = *self.coin_q.get(slot).ok_or(Reason::NotEnrolled)?;
-        if self.phase != Phase::Open || self.answered[slot] {
+        if self.hears(slot).is_none() {
             // Late, or said twice: the first answer counts, and whoever is in is in.
             return if self.joined.contains_key(&slot) { Ok(()) } else { Err(Reason::StaleRound) };
         }
         self.gone(slot);
         self.answered[slot] = true;
-        if proof.is_empty() {
-            return Ok(());
-        }
-        let flip = coin.check(self.toss, proof).ok_or(Reason::FalseCoin)?;
-        if !flip.joins(q) {
-            return Err(Reason::CoinSaysNo);
+        match said {
+            Said::No => return Ok(()),
+            Said::False => return Err(Reason::FalseCoin),
+            Said::Yes(flip) if !flip.joins(q) => return Err(Reason::CoinSaysNo),
+            Said::Yes(_) => {}
         }
         let answer_secs = now.saturating_duration_since(self.opened).as_secs_f64();
         self.joined.insert(slot, Joined { answer_secs, grant: None, taken: None });
@@ -249,23 +269,34 @@ mod tests {
         (Current::open(toss, [1; 32], 7, vec![q; 3], window, now), CoinKey::generate(), now)
     }
 
+    fn answer(
+        current: &mut Current,
+        slot: usize,
+        key: &CoinKey,
+        proof: &[u8],
+        now: Instant,
+    ) -> Result<(), Reason> {
+        let said = Said::check(&key.public(), current.toss, proof);
+        current.answer(slot, said, now)
+    }
+
     #[test]
     fn a_coin_that_says_no_does_not_join_and_a_false_one_neither() {
         let (mut current, key, now) = opened(0.0);
         current.ask(0, now).unwrap();
         assert!(!current.all_answered());
         let (_, proof) = key.flip(current.toss);
-        assert_eq!(current.answer(0, &key.public(), &proof, now), Err(Reason::CoinSaysNo));
+        assert_eq!(answer(&mut current, 0, &key, &proof, now), Err(Reason::CoinSaysNo));
         let (mut current, key, now) = opened(1.0);
         let (_, other_round) = key.flip(Toss { round: 6, ..current.toss });
-        assert_eq!(current.answer(0, &key.public(), &other_round, now), Err(Reason::FalseCoin));
+        assert_eq!(answer(&mut current, 0, &key, &other_round, now), Err(Reason::FalseCoin));
         let (_, of_another) = CoinKey::generate().flip(current.toss);
-        assert_eq!(current.answer(1, &key.public(), &of_another, now), Err(Reason::FalseCoin));
+        assert_eq!(answer(&mut current, 1, &key, &of_another, now), Err(Reason::FalseCoin));
         assert!(current.joined().is_empty());
         // Whoever has shown a false coin has had its turn.
         let (_, proof) = key.flip(current.toss);
-        assert_eq!(current.answer(0, &key.public(), &proof, now), Err(Reason::StaleRound));
-        assert_eq!(current.answer(9, &key.public(), &proof, now), Err(Reason::NotEnrolled));
+        assert_eq!(answer(&mut current, 0, &key, &proof, now), Err(Reason::StaleRound));
+        assert_eq!(answer(&mut current, 9, &key, &proof, now), Err(Reason::NotEnrolled));
     }
 
     #[test]
@@ -275,8 +306,8 @@ mod tests {
             current.ask(slot, now).unwrap();
         }
         let (_, proof) = key.flip(current.toss);
-        current.answer(1, &key.public(), &proof, now).unwrap();
-        current.answer(2, &key.public(), &[], now).unwrap();
+        answer(&mut current, 1, &key, &proof, now).unwrap();
+        answer(&mut current, 2, &key, &[], now).unwrap();
         assert!(!current.all_answered());
         current.gone(0);
         assert!(current.all_answered());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fedflip_learn::task::TaskSettings;
 use futures_util::Stream;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
@@ -16,6 +16,7 @@ use tracing::{info, warn};
 use super::attend::Attendance;
 use super::hub::{Enrolment, Hub, Notice};
 use super::intake::NormGuard;
+use super::probe::Probe;
 use crate::coin::CoinPublic;
 use crate::door::Peer;
 use crate::identity::DeviceName;
@@ -23,10 +24,10 @@ use crate::plain;
 use crate::reason::Reason;
 use crate::status::Metrics;
 use crate::wire::limits::{
-    CHUNK_BYTES_MAX, COMPUTE_SECS_MAX, PROBE_BYTES_MAX, PROBE_TIME_MAX, SAMPLES_MAX, UPLOADS_BYTES_MAX,
+    CHUNK_BYTES_MAX, COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, UPLOADS_BYTES_MAX,
 };
 use crate::wire::v1::federation_server::Federation;
-use crate::wire::{PROTOCOL, numbers, task, v1};
+use crate::wire::{PROTOCOL, task, v1};
 
 /// What devices are told when they say hello.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ pub(crate) struct Service {
     pub(super) announcement: Announcement,
     pub(super) metrics: Arc<Metrics>,
     /// One timed transfer at a time: it is to have the band for itself.
-    probing: Semaphore,
+    probing: Arc<Semaphore>,
     /// Kilobytes of updates in memory.
     pub(super) uploads: Arc<Semaphore>,
     pub(super) norms: NormGuard,
@@ -57,7 +58,7 @@ impl Service {
             hub,
             announcement,
             metrics,
-            probing: Semaphore::new(1),
+            probing: Arc::new(Semaphore::new(1)),
             uploads: Arc::new(Semaphore::new(UPLOADS_BYTES_MAX >> 10)),
             norms: NormGuard::default(),
         }
@@ -90,12 +91,6 @@ impl Service {
     pub(super) fn refused(&self, reason: Reason) -> Status {
         self.metrics.refused.add(reason);
         reason.into()
-    }
-
-    /// What a round's upload loads the band with, if this many bytes took so long at the whole band.
-    fn comm_mbit(&self, bytes: usize, secs: f64) -> f64 {
-        let payload_bytes = 4 * self.announcement.parameters;
-        secs * self.announcement.band_mbps * payload_bytes as f64 / bytes.max(1) as f64
     }
 }
 
@@ -132,35 +127,29 @@ impl Federation for Service {
         }))
     }
 
+    type ProbeStream = Outgoing<v1::ProbeReply>;
+
     async fn probe(
         &self,
         request: Request<Streaming<v1::ProbePart>>,
-    ) -> Result<Response<v1::ProbeReply>, Status> {
+    ) -> Result<Response<Self::ProbeStream>, Status> {
         let slot = self.slot(&request)?;
-        let mut parts = request.into_inner();
-        // The first part says that the device is ready; the clock runs from when the band is free. HTTP/2 holds
-        // the rest back until it is read.
-        let mut bytes = match parts.message().await? {
-            Some(part) if part.data.is_empty() => 0,
-            _ => return Err(self.refused(Reason::BadMessage)),
-        };
-        let _alone = self.probing.acquire().await.map_err(|_| Status::internal("closed"))?;
-        let start = Instant::now();
-        let end = start + PROBE_TIME_MAX;
-        while let Ok(part) = tokio::time::timeout_at(end, parts.message()).await {
-            let Some(part) = part? else { break };
-            bytes += part.data.len();
-            if part.data.len() > CHUNK_BYTES_MAX || bytes > PROBE_BYTES_MAX {
-                return Err(self.refused(Reason::TooManyBytes));
+        let alone = Arc::clone(&self.probing).acquire_owned().await;
+        let alone = alone.map_err(|_| Status::internal("closed"))?;
+        // This answer says that the band is free; the device sends from then on.
+        let (reply, replies) = mpsc::channel(1);
+        let probe = Probe::new(&self.hub, &self.announcement, slot);
+        let metrics = Arc::clone(&self.metrics);
+        tokio::spawn(async move {
+            let measured = probe.measure(request.into_inner()).await;
+            drop(alone);
+            if let Err(reason) = measured {
+                metrics.refused.add(reason);
             }
-        }
-        if bytes == 0 {
-            return Err(self.refused(Reason::BadMessage));
-        }
-        let secs = start.elapsed().as_secs_f64();
-        let comm_mbit = self.comm_mbit(bytes, secs);
-        self.hub.desk().members[slot].comm_mbit = Some(comm_mbit);
-        Ok(Response::new(v1::ProbeReply { secs, comm_mbit }))
+            // A device that is gone is not told.
+            let _ = reply.send(measured.map_err(Status::from)).await;
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(replies))))
     }
 
     async fn enrol(&self, request: Request<v1::EnrolRequest>) -> Result<Response<v1::EnrolReply>, Status> {
@@ -202,18 +191,19 @@ impl Federation for Service {
 
     async fn fetch(&self, request: Request<v1::FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
         self.slot(&request)?;
-        let model = {
+        let bytes = {
             let desk = self.hub.desk();
             match &desk.model {
-                Some((digest, model)) if digest[..] == request.get_ref().digest[..] => Arc::clone(model),
+                Some(offered) if offered.digest[..] == request.get_ref().digest[..] => offered.bytes.clone(),
                 _ => return Err(self.refused(Reason::OtherModel)),
             }
         };
-        // A chunk at a time, as it is read: a slow reader holds the model and one chunk.
-        let chunks = model.as_slice().len().div_ceil(CHUNK_BYTES_MAX / 4);
+        // A chunk at a time, as it is read: a slow reader holds the bytes that all share, and one chunk.
+        let chunks = bytes.len().div_ceil(CHUNK_BYTES_MAX);
         let parts = tokio_stream::iter(0..chunks).map(move |chunk| {
-            let numbers = model.as_slice().chunks(CHUNK_BYTES_MAX / 4).nth(chunk).unwrap_or_default();
-            Ok(v1::FetchPart { data: numbers::to_bytes(numbers).into() })
+            let start = chunk * CHUNK_BYTES_MAX;
+            let end = bytes.len().min(start + CHUNK_BYTES_MAX);
+            Ok(v1::FetchPart { data: bytes.slice(start..end) })
         });
         Ok(Response::new(Box::pin(parts)))
     }

@@ -17,13 +17,13 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::hub::{Arrival, Desk, Hub};
+use super::hub::{Arrival, Desk, Hub, Offered};
 use super::round::{Current, Taken};
 use crate::coin::Toss;
 use crate::measure::{Measures, Outcome as Seen};
 use crate::reason::Reason;
 use crate::status::Metrics;
-use crate::wire::numbers::{VectorDigest, digest};
+use crate::wire::numbers::VectorDigest;
 
 /// How often a wait is interrupted to look around.
 const LOOK: Duration = Duration::from_millis(100);
@@ -228,11 +228,13 @@ impl World for NetWorld<'_> {
         self.gather()?;
         let devices = self.coin_q.len();
         self.metrics.round.set(round as f64);
+        // Its digest takes a while, and calls need the desk.
+        let known = self.hub.desk().model.clone().filter(|known| known.is(model));
+        let offered = known.unwrap_or_else(|| Offered::new(model));
         let window_end = {
             let mut desk = self.hub.desk();
-            let known = desk.model.as_ref().filter(|(_, known)| Arc::ptr_eq(known, model));
-            let digest = known.map_or_else(|| digest(model.as_slice()), |(digest, _)| *digest);
-            desk.model = Some((digest, Arc::clone(model)));
+            let digest = offered.digest;
+            desk.model = Some(offered);
             if let Some(before) = desk.current.take() {
                 desk.previous = Some((before.round(), before.into_taken()));
             }
@@ -289,6 +291,7 @@ impl World for NetWorld<'_> {
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
         self.deadline = Some(deadline);
+        info!(round = order.round, cohort = order.allocation.shares.len(), expected_secs, "the band is divided");
         let mut desk = self.hub.desk();
         for share in &order.allocation.shares {
             let notice = desk.current.as_mut().and_then(|current| current.grant(share, now, deadline));

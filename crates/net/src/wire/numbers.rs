@@ -26,6 +26,11 @@ pub fn digest(numbers: &[f32]) -> VectorDigest {
     hash.finalize().into()
 }
 
+/// As [`digest`], of a vector whose bytes are there.
+pub fn digest_of_bytes(bytes: &[u8]) -> VectorDigest {
+    Sha256::digest(bytes).into()
+}
+
 /// Why bytes that a peer sends are not the vector that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotIt {
@@ -116,6 +121,7 @@ mod tests {
                     break;
                 }
             }
+            prop_assert_eq!(digest(&numbers), digest_of_bytes(&bytes));
             let found = collector.finish(&digest(&numbers)).unwrap();
             prop_assert_eq!(to_bytes(&found), bytes);
         }

@@ -1,0 +1,59 @@
+//! A timed transfer: what a device's link makes of the whole band.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use tonic::Streaming;
+
+use super::hub::Hub;
+use super::service::Announcement;
+use crate::reason::Reason;
+use crate::wire::limits::{CHUNK_BYTES_MAX, PROBE_BYTES_MAX, PROBE_TIME_MAX};
+use crate::wire::v1;
+
+/// One transfer of one device.
+pub(super) struct Probe {
+    hub: Arc<Hub>,
+    slot: usize,
+    payload_bytes: usize,
+    band_mbps: f64,
+}
+
+impl Probe {
+    pub(super) fn new(hub: &Arc<Hub>, announcement: &Announcement, slot: usize) -> Self {
+        let payload_bytes = 4 * announcement.parameters;
+        Self { hub: Arc::clone(hub), slot, payload_bytes, band_mbps: announcement.band_mbps }
+    }
+
+    /// Takes the transfer, and notes what it says of the device. It has the band for itself, but not for ever.
+    pub(super) async fn measure(&self, mut parts: Streaming<v1::ProbePart>) -> Result<v1::ProbeReply, Reason> {
+        let end = Instant::now() + PROBE_TIME_MAX;
+        let mut next = async || match tokio::time::timeout_at(end, parts.message()).await {
+            Ok(Ok(part)) => Ok(part),
+            Ok(Err(_)) => Err(Reason::Disconnected),
+            // A link that is worse than that is measured by what came until then.
+            Err(_) => Ok(None),
+        };
+        match next().await? {
+            Some(part) if part.data.is_empty() => {}
+            _ => return Err(Reason::BadMessage),
+        }
+        // The empty part has travelled as those that follow: what its way took is in neither end of the time.
+        let start = Instant::now();
+        let mut bytes = 0;
+        while let Some(part) = next().await? {
+            bytes += part.data.len();
+            if part.data.len() > CHUNK_BYTES_MAX || bytes > PROBE_BYTES_MAX {
+                return Err(Reason::TooManyBytes);
+            }
+        }
+        if bytes == 0 {
+            return Err(Reason::BadMessage);
+        }
+        let secs = start.elapsed().as_secs_f64();
+        // A round's upload is the same over its own bytes.
+        let comm_mbit = secs * self.band_mbps * self.payload_bytes as f64 / bytes as f64;
+        self.hub.desk().members[self.slot].comm_mbit = Some(comm_mbit);
+        Ok(v1::ProbeReply { secs, comm_mbit })
+    }
+}
