@@ -65,7 +65,9 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if !["test", "fuzz", "golden", "bench-peers", band::network::UNDERTAKER].contains(&task) && !rest.is_empty() {
+    if !["test", "fuzz", "golden", "bench-peers", band::network::UNDERTAKER].contains(&task)
+        && !rest.is_empty()
+    {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")

@@ -104,7 +104,9 @@ fn a_run_ends_and_the_fleet_is_as_measured() {
     }
     // What was measured is what `fedflip plan` reads.
     let fleet = desk.path().join("run/fleet.csv");
-    let plan = done(fedflip().args(["plan", "--json", "--bandwidth", "100", "--alpha", "12", "--beta", "2"]).arg(&fleet));
+    let plan = done(
+        fedflip().args(["plan", "--json", "--bandwidth", "100", "--alpha", "12", "--beta", "2"]).arg(&fleet),
+    );
     let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
     assert_eq!(plan["devices"], 3);
     // It is over, and stays so.

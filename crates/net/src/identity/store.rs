@@ -95,6 +95,26 @@ impl Store {
         Ok(Self { folder: folder.to_owned(), signer: Signer::new(&authority)?, issued, _lock: lock })
     }
 
+    /// Issues the server's identity anew, in the place of the old one: a server that runs takes it up by itself.
+    pub fn renew_server(&mut self, hosts: &[String], validity: Validity) -> Result<PathBuf, NetError> {
+        let server = self.signer.server(hosts, validity)?;
+        let path = self.folder.join(AUTHORITY);
+        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, "cannot be read"))?;
+        let (place, before) = (self.folder.join("server"), self.folder.join(".old"));
+        if before.exists() {
+            fs::remove_dir_all(&before).map_err(NetError::io(&before, "cannot be removed"))?;
+        }
+        // For a moment there is none: a server that looks just then keeps what it has.
+        if place.exists() {
+            fs::rename(&place, &before).map_err(NetError::io(&place, "cannot be moved"))?;
+        }
+        let folder = self.hand_out("server", &server, &authority, None)?;
+        if before.exists() {
+            fs::remove_dir_all(&before).map_err(NetError::io(&before, "cannot be removed"))?;
+        }
+        Ok(folder)
+    }
+
     /// All identities, in the order in which they were issued.
     pub fn issued(&self) -> &[Issued] {
         &self.issued
