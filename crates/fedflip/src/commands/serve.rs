@@ -74,7 +74,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         parameters: host.parameters(),
         band_mbps: scenario.band.get(),
     };
-    let server = Server::start(&settings, offer)?;
+    let server = Server::start(&settings, &offer)?;
     info!(address = %server.address(), devices = scenario.devices(), "listening");
     if let Some(address) = server.status_address() {
         info!(%address, "serving metrics and health");

@@ -62,7 +62,7 @@ fn deployed(folder: &Path) {
             limits: Limits::default(),
             status: None,
         },
-        Offer {
+        &Offer {
             run: resumed.run_id,
             task: settings(),
             seed: SEED,

@@ -75,6 +75,11 @@ fn device(folder: &Path, address: &str, name: &str) -> Running {
     Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
+#[expect(clippy::disallowed_methods, reason = "the processes that are waited for go by the wall")]
+fn a_moment() {
+    std::thread::sleep(std::time::Duration::from_millis(50));
+}
+
 /// An authority, some devices, and a scenario of so many rounds.
 fn prepare(folder: &Path, devices: &[&str], rounds: u64) {
     let certs = folder.join("certs");
@@ -135,7 +140,7 @@ fn a_server_that_is_told_to_stop_exits_well_and_goes_on_later() {
     let records = desk.path().join("run/records.jsonl");
     let rounds = || std::fs::read_to_string(&records).map_or(0, |text| text.lines().count());
     while rounds() < 5 {
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        a_moment();
     }
     let stop = Command::new("kill").args(["-TERM", &server.process.0.id().to_string()]).status().unwrap();
     assert!(stop.success());
@@ -145,7 +150,7 @@ fn a_server_that_is_told_to_stop_exits_well_and_goes_on_later() {
     // The same command, and the same devices: they come back by themselves.
     let server = Serving::start(desk.path(), &port);
     while rounds() < before + 3 {
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        a_moment();
     }
     drop(server);
 }

@@ -101,7 +101,7 @@ mod tests {
         }
         assert_eq!(settings(&v1::Task::default()), None);
         let paper = message(&TaskSettings::paper("synthetic".parse().unwrap(), 7)).unwrap();
-        assert!(settings(&v1::Task { devices: 20_000_000, ..paper.clone() }).is_some());
+        assert!(settings(&v1::Task { devices: 20_000_000, ..paper }).is_some());
         assert_eq!(settings(&v1::Task { devices: 20_000_001, ..paper }), None);
     }
 }
