@@ -11,6 +11,7 @@
 //! - [`speed`], [`golden`]: the promises of the README measured on the real binary, the expected values made
 //!   anew by Python.
 //! - [`band`]: rounds on a real shared band, against what the model says of them.
+//! - [`load`]: many devices at one server.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`browser`]: pages in a real browser.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
@@ -27,6 +28,7 @@ mod error;
 mod golden;
 mod guard;
 mod json;
+mod load;
 mod peers;
 mod pin;
 mod readers;
@@ -76,6 +78,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "speed" => speed::run(&repo),
         "bench-peers" => peers::run(&repo, rest),
         "band" => band::run(&repo, &band::FULL).map(|_| ()),
+        "load" => load::run(&repo, &load::FULL),
         band::network::UNDERTAKER => band::network::bury(&repo, rest),
         "pin" => pin::run(&repo),
         "golden" => golden::run(&repo, rest),
@@ -101,6 +104,7 @@ fn help() -> String {
   pin             count the instructions of the layers and write their limits anew
   speed           the speed and memory that the README promises, on the release binary
   band            rounds of five devices on a real shared band, against what the model says of them
+  load            1,000 devices in rounds and 10,000 idle ones at one server: times and memory
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   install         only fetch the tools that the others need
   help            this text
