@@ -2,7 +2,8 @@
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let protocol = protox::compile(["proto/fedflip.proto"], ["proto"])?;
-    tonic_prost_build::configure().bytes(".").compile_fds(protocol)?;
+    let codec = "crate::wire::codec::SmallCodec";
+    tonic_prost_build::configure().bytes(".").codec_path(codec).compile_fds(protocol)?;
     println!("cargo:rerun-if-changed=proto/fedflip.proto");
     Ok(())
 }

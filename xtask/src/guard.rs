@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{band, bench, browser, fuzz, readers, speed, tidy, tools};
+use crate::{band, bench, browser, fuzz, load, readers, speed, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -85,6 +85,11 @@ pub(crate) const STEPS: &[Step] = &[
         name: "speed",
         guards: "plans and reports within the time, memory and size that the README promises",
         run: |repo| passed(speed::run(repo)),
+    },
+    Step {
+        name: "load",
+        guards: "a server with many devices: no update lost, little memory for those who are idle",
+        run: |repo| passed(load::run(repo, &load::SHORT)),
     },
     Step {
         name: "band",

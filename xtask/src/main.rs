@@ -12,6 +12,7 @@
 //!   anew by Python.
 //! - [`fuzz`]: decoders given bytes that nobody would send.
 //! - [`band`]: rounds on a real shared band, against what the model says of them.
+//! - [`load`]: many devices at one server.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`browser`]: pages in a real browser.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
@@ -29,6 +30,7 @@ mod fuzz;
 mod golden;
 mod guard;
 mod json;
+mod load;
 mod peers;
 mod pin;
 mod readers;
@@ -81,6 +83,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "speed" => speed::run(&repo),
         "bench-peers" => peers::run(&repo, rest),
         "band" => band::run(&repo, &band::FULL).map(|_| ()),
+        "load" => load::run(&repo, &load::FULL),
         band::network::UNDERTAKER => band::network::bury(&repo, rest),
         "pin" => pin::run(&repo),
         "golden" => golden::run(&repo, rest),
@@ -108,6 +111,7 @@ fn help() -> String {
   pin             count the instructions of the layers and write their limits anew
   speed           the speed and memory that the README promises, on the release binary
   band            rounds of five devices on a real shared band, against what the model says of them
+  load            1,000 devices in rounds and 10,000 idle ones at one server: times and memory
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   install         only fetch the tools that the others need
   help            this text

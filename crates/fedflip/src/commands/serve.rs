@@ -11,7 +11,7 @@ use fedflip_net::status::Reach;
 use fedflip_plan::Scheme;
 use fedflip_record::{EndReason, Summary};
 use serde::Serialize;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::data::data_dir;
 use super::print_json;
@@ -61,10 +61,11 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         false => Security::MutualTls { certs_folder: args.certs.clone() },
     };
     let reach = if args.metrics_public { Reach::Everybody } else { Reach::ThisMachine };
+    let limits = Limits::of_this_process();
     let settings = ServerSettings {
         listen,
         security,
-        limits: Limits::default(),
+        limits,
         status: status.map(|address| (address, reach)),
     };
     let offer = Offer {
@@ -75,7 +76,11 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         band_mbps: scenario.band.get(),
     };
     let server = Server::start(&settings, &offer)?;
-    info!(address = %server.address(), devices = scenario.devices(), "listening");
+    let (devices, connections_max) = (scenario.devices(), limits.connections_max);
+    info!(address = %server.address(), devices, connections_max, "listening");
+    if connections_max < devices {
+        warn!(devices, connections_max, "not all devices can be connected at once: raise `ulimit -n`");
+    }
     if let Some(address) = server.status_address() {
         info!(%address, "serving metrics and health");
     }

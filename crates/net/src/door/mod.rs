@@ -10,13 +10,14 @@
 //! - `credentials`: the server's files, and what TLS makes of them.
 //! - `files`: certificates and keys in files, and whether they are fit for use.
 //! - `watch`: looks at the files again and again, and cuts whoever may no longer stay.
-//! - `registry`: who is in, and how many may be.
+//! - `registry`: who is in, and how many may be; `descriptors`: how many the system allows.
 //! - `reception`: accepts, and asks everybody who they are.
 //! - [`connection`]: one that was let in.
 //! - [`pass`]: a device's side: its files, ready for a connection.
 
 pub mod connection;
 mod credentials;
+mod descriptors;
 mod files;
 pub mod pass;
 pub mod passport;
@@ -87,6 +88,17 @@ impl Default for Limits {
             handshake_within: Duration::from_secs(10),
             look_every: Duration::from_secs(2),
         }
+    }
+}
+
+impl Limits {
+    /// The usual ones, with no more connections than this process may hold; its limit on open files is raised
+    /// as far as it may be. A connection too many is then refused by us, and not by a system that has nothing
+    /// left to accept it with.
+    pub fn of_this_process() -> Self {
+        let usual = Self::default();
+        let fit = descriptors::raise().unwrap_or(usize::MAX);
+        Self { connections_max: usual.connections_max.min(fit), ..usual }
     }
 }
 

@@ -3,10 +3,12 @@
 //! # Layout
 //!
 //! - here: the messages as Rust, made by the build from the protocol file.
+//! - [`codec`]: messages as bytes.
 //! - [`limits`]: the bounds of everything that a peer may send.
 //! - [`numbers`]: vectors as bytes, and their digests.
 //! - [`task`]: what is learnt, there and back.
 
+pub mod codec;
 pub mod limits;
 pub mod numbers;
 pub mod task;
