@@ -138,7 +138,8 @@ mod tests {
         drop(sleeper);
         assert_eq!(memory_bytes(id), None);
         let mut echo = Background::start(&repo, Cmd::words("echo answer 42"), &log).unwrap();
-        let found = echo.wait_for(20.0, "answer", |said| said.split_once("answer ").map(|(_, n)| n.to_owned()));
+        let found =
+            echo.wait_for(20.0, "answer", |said| said.split_once("answer ").map(|(_, n)| n.to_owned()));
         assert_eq!(found.unwrap().trim(), "42");
         assert!(echo.wait_for(20.0, "question", |said| said.find("question")).is_err());
         fs::remove_file(&log).unwrap();

@@ -42,22 +42,12 @@ pub(crate) struct Form {
 }
 
 /// For `cargo xtask test`.
-pub(crate) const SHORT: Form = Form {
-    band_mbps: 20.0,
-    hidden: 2048,
-    compute_secs: [0.3, 0.5, 0.7, 0.9, 1.1],
-    rounds: 5,
-    attempts: 2,
-};
+pub(crate) const SHORT: Form =
+    Form { band_mbps: 20.0, hidden: 2048, compute_secs: [0.3, 0.5, 0.7, 0.9, 1.1], rounds: 5, attempts: 2 };
 
 /// For the record.
-pub(crate) const FULL: Form = Form {
-    band_mbps: 20.0,
-    hidden: 4096,
-    compute_secs: [0.4, 0.8, 1.2, 1.6, 2.0],
-    rounds: 20,
-    attempts: 1,
-};
+pub(crate) const FULL: Form =
+    Form { band_mbps: 20.0, hidden: 4096, compute_secs: [0.4, 0.8, 1.2, 1.6, 2.0], rounds: 20, attempts: 1 };
 
 /// How it ended, where it did not fail.
 #[derive(Debug, PartialEq, Eq)]
@@ -147,9 +137,8 @@ impl Figures {
         let rounds = &trial.rounds[WARM_UP..];
         let over = |what: &dyn Fn(&Seen) -> f64| median(rounds.iter().map(what));
         let wire_framing = trial.wire_mbit / (DEVICES as f64 * trial.payload_mbit);
-        let job = |device: usize| {
-            (over(&|seen| seen.compute_secs[device]), wire_framing * trial.payload_mbit)
-        };
+        let job =
+            |device: usize| (over(&|seen| seen.compute_secs[device]), wire_framing * trial.payload_mbit);
         let jobs: Vec<(f64, f64)> = (0..DEVICES).map(job).collect();
         Self {
             round_secs: over(&|seen| seen.round_secs),
@@ -163,7 +152,8 @@ impl Figures {
     }
 
     fn line(&self, name: &str) -> String {
-        let Self { round_secs, expected_secs, predicted_secs, off, spread_secs, framing, wire_framing } = self;
+        let Self { round_secs, expected_secs, predicted_secs, off, spread_secs, framing, wire_framing } =
+            self;
         format!(
             "{name:<10} {round_secs:>6.3} s {expected_secs:>6.3} s {predicted_secs:>6.3} s {:>+5.1} % \
              {:>13.0} ms {framing:>17.4} {wire_framing:>13.4}",

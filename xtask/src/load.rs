@@ -92,7 +92,9 @@ impl Bench<'_> {
         fs::create_dir_all(place).map_err(|source| TaskError::File { path: place.to_path_buf(), source })?;
         let at = |name: &str| place.join(name).display().to_string();
         let fedflip = self.program("fedflip");
-        Cmd::new(&fedflip).args(["certs", "init", "--dir", &at("certs"), "--host", "127.0.0.1"]).output(self.repo)?;
+        Cmd::new(&fedflip)
+            .args(["certs", "init", "--dir", &at("certs"), "--host", "127.0.0.1"])
+            .output(self.repo)?;
         let scenario = place.join("scenario.toml");
         let text = Cmd::new(&fedflip).args(["scenario", "new", "synthetic"]).output(self.repo)?;
         fs::write(&scenario, text).map_err(|source| TaskError::File { path: scenario.clone(), source })?;
@@ -115,7 +117,8 @@ impl Bench<'_> {
         let mut server = Background::start(self.repo, serve, &place.join("server.log"))?;
         let address = server.wait_for(self.form.secs_max, "address", listening)?;
         let empty_bytes = memory_bytes(server.id());
-        let swarm = Cmd::new(self.program("examples/swarm")).args([&address, &at("certs"), &coming.to_string()]);
+        let swarm =
+            Cmd::new(self.program("examples/swarm")).args([&address, &at("certs"), &coming.to_string()]);
         println!("   $ {swarm}");
         let mut swarm = Background::start(self.repo, swarm, &place.join("swarm.log"))?;
         let came = |said: &str| said.lines().find_map(|line| number_after(line, "attending_secs"));

@@ -76,7 +76,11 @@ impl<'a> Network<'a> {
         };
         plug(&server, BAND_PORT, SERVER_ADDRESS);
         for device in 0..devices {
-            plug(&self.name(&device.to_string()), &format!("port{device}"), &format!("10.77.0.{}", 10 + device));
+            plug(
+                &self.name(&device.to_string()),
+                &format!("port{device}"),
+                &format!("10.77.0.{}", 10 + device),
+            );
         }
         // A bucket of a few packets, so that the band is the band at every moment; the queue holds what
         // devices that send together bring within a tick of each other.
@@ -191,7 +195,9 @@ mod tests {
     fn names_tell_their_owner() {
         assert_eq!(owner_of("fedflip-band-4711-hub"), Some(4711));
         assert_eq!(owner_of("fedflip-band-4711-3"), Some(4711));
-        assert!(["fedflip-band-hub", "other-4711-hub", "fedflip-band-x-1"].iter().all(|n| owner_of(n).is_none()));
+        assert!(
+            ["fedflip-band-hub", "other-4711-hub", "fedflip-band-x-1"].iter().all(|n| owner_of(n).is_none())
+        );
         assert!(is_alive(std::process::id()));
     }
 

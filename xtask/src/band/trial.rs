@@ -37,7 +37,8 @@ pub(super) struct Seen {
 impl Seen {
     /// Between the first device's last byte and the last one's.
     pub(super) fn spread_secs(&self) -> f64 {
-        let ends = || self.compute_secs.iter().zip(&self.upload_secs).map(|(compute, upload)| compute + upload);
+        let ends =
+            || self.compute_secs.iter().zip(&self.upload_secs).map(|(compute, upload)| compute + upload);
         ends().fold(f64::NEG_INFINITY, f64::max) - ends().fold(f64::INFINITY, f64::min)
     }
 
@@ -94,7 +95,9 @@ pub(super) fn run(
     let patience_secs = ENROL_SECS_MAX + 10.0 * form.rounds as f64;
     let last = |said: &str| (said.matches(DIVIDED).count() >= form.rounds).then_some(());
     server.wait_for(patience_secs, "last round", last)?;
-    clock::pause(Duration::from_secs_f64(0.7 * form.compute_secs.iter().fold(f64::INFINITY, |a, &b| a.min(b))));
+    clock::pause(Duration::from_secs_f64(
+        0.7 * form.compute_secs.iter().fold(f64::INFINITY, |a, &b| a.min(b)),
+    ));
     let before = network.band_bytes()?;
     server.finish(patience_secs)?;
     let wire_mbit = 8e-6 * (network.band_bytes()? - before);
@@ -143,7 +146,8 @@ fn read(records: &str, log: &str) -> Option<(f64, Vec<Seen>)> {
             upload_secs: numbers_after(line, "upload_secs")?,
             mbps: numbers_after(line, "mbps")?,
         };
-        let whole = [&seen.compute_secs, &seen.upload_secs, &seen.mbps].iter().all(|list| list.len() == DEVICES);
+        let whole =
+            [&seen.compute_secs, &seen.upload_secs, &seen.mbps].iter().all(|list| list.len() == DEVICES);
         (whole && !line.contains("\"lost\"")).then_some(seen)
     });
     Some((parameters, rounds.collect::<Option<_>>()?))

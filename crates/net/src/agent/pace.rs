@@ -48,7 +48,8 @@ impl Pace {
         }
         let tick_bytes = TICK_SECS * mbps * 1e6 / 8.0;
         let packets_max = CHUNK_BYTES_MAX / PACKET_BYTES_MAX;
-        let packets = ((tick_bytes / (PACKET_BYTES_MAX + PACKET_BYTES) as f64) as usize).clamp(1, packets_max);
+        let packets =
+            ((tick_bytes / (PACKET_BYTES_MAX + PACKET_BYTES) as f64) as usize).clamp(1, packets_max);
         // Whole packets: a message that ends in a small one pays for its headers like a large one.
         let filled = packets * PACKET_BYTES_MAX;
         let chunk_bytes = (filled - (framed_bytes(filled) - filled)) / 4 * 4;

@@ -66,7 +66,8 @@ impl Attendance {
         let (coin, toss) = {
             let mut desk = self.hub.desk();
             let coin = desk.members[self.slot].coin;
-            let Some(current) = desk.current.as_mut().filter(|current| current.round() == answer.round) else {
+            let Some(current) = desk.current.as_mut().filter(|current| current.round() == answer.round)
+            else {
                 return Err(Reason::StaleRound);
             };
             match current.hears(self.slot) {

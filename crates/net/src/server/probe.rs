@@ -26,7 +26,10 @@ impl Probe {
     }
 
     /// Takes the transfer, and notes what it says of the device. It has the band for itself, but not for ever.
-    pub(super) async fn measure(&self, mut parts: Streaming<v1::ProbePart>) -> Result<v1::ProbeReply, Reason> {
+    pub(super) async fn measure(
+        &self,
+        mut parts: Streaming<v1::ProbePart>,
+    ) -> Result<v1::ProbeReply, Reason> {
         let end = Instant::now() + PROBE_TIME_MAX;
         let mut next = async || match tokio::time::timeout_at(end, parts.message()).await {
             Ok(Ok(part)) => Ok(part),

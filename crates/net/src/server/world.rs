@@ -291,7 +291,12 @@ impl World for NetWorld<'_> {
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
         self.deadline = Some(deadline);
-        info!(round = order.round, cohort = order.allocation.shares.len(), expected_secs, "the band is divided");
+        info!(
+            round = order.round,
+            cohort = order.allocation.shares.len(),
+            expected_secs,
+            "the band is divided"
+        );
         let mut desk = self.hub.desk();
         for share in &order.allocation.shares {
             let notice = desk.current.as_mut().and_then(|current| current.grant(share, now, deadline));
