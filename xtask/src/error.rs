@@ -22,6 +22,8 @@ pub(crate) enum TaskError {
     Missing { what: String, hint: String },
     /// A program's answer was not what the task can use.
     Answer(String),
+    /// A decoder broke on some bytes, which are kept.
+    Crash { target: String, what: String, replay: String },
     /// A number that the README promises was not kept.
     Promise(String),
     /// A step of `cargo xtask test` failed.
@@ -32,6 +34,13 @@ impl fmt::Display for TaskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(message) | Self::Answer(message) | Self::Promise(message) => f.write_str(message),
+            Self::Crash { target, what, replay } => {
+                write!(
+                    f,
+                    "{target}: {what}\nSee it again with: {replay}\n\
+                       Once it is mended, keep that input in fuzz/regressions/{target}"
+                )
+            }
             Self::Start { command, source } => write!(f, "cannot run `{command}`: {source}"),
             Self::Command { command, ended } => write!(f, "`{command}` ended with {ended}"),
             Self::File { path, source } => write!(f, "{}: {source}", path.display()),

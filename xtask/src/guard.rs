@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{band, bench, browser, load, readers, speed, tidy, tools};
+use crate::{band, bench, browser, fuzz, load, readers, speed, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -59,6 +59,11 @@ pub(crate) const STEPS: &[Step] = &[
         name: "doc-tests",
         guards: "the examples in the documentation",
         run: |repo| passed(Cmd::words("cargo test --locked --workspace --doc").run(repo)),
+    },
+    Step {
+        name: "fuzz",
+        guards: "decoders of bytes from a peer or a file: their corpus, and some seconds of fuzzing each",
+        run: fuzz_decoders,
     },
     Step { name: "browser", guards: "what people see: pages in a real browser", run: look_at_pages },
     Step {
@@ -154,7 +159,9 @@ fn check_tidy(repo: &Repo) -> Result<Outcome, TaskError> {
 fn check_format(repo: &Repo) -> Result<Outcome, TaskError> {
     // Told about colour in its own words: it knows nothing of cargo's setting.
     let colour = repo.colour().to_string_lossy().into_owned();
-    passed(Cmd::words("cargo fmt --all -- --check --color").arg(colour).run(repo))
+    Cmd::words("cargo fmt --all -- --check --color").arg(&colour).run(repo)?;
+    // A workspace of its own.
+    passed(Cmd::words("cargo fmt --manifest-path fuzz/Cargo.toml -- --check --color").arg(colour).run(repo))
 }
 
 fn run_tests(repo: &Repo) -> Result<Outcome, TaskError> {
@@ -174,6 +181,13 @@ fn check_readers(repo: &Repo) -> Result<Outcome, TaskError> {
             ))
         }
     }
+}
+
+fn fuzz_decoders(repo: &Repo) -> Result<Outcome, TaskError> {
+    if fuzz::can_run(repo) || on_ci() {
+        return passed(fuzz::step(repo));
+    }
+    Ok(Outcome::Skipped("libFuzzer takes Linux or macOS and a C++ compiler"))
 }
 
 fn look_at_pages(repo: &Repo) -> Result<Outcome, TaskError> {

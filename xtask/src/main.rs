@@ -10,6 +10,7 @@
 //! - [`mod@bench`], [`pin`], [`peers`]: the benchmarks, their limits written anew, PyTorch on the same work.
 //! - [`speed`], [`golden`]: the promises of the README measured on the real binary, the expected values made
 //!   anew by Python.
+//! - [`fuzz`]: decoders given bytes that nobody would send.
 //! - [`band`]: rounds on a real shared band, against what the model says of them.
 //! - [`load`]: many devices at one server.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
@@ -25,6 +26,7 @@ mod bench;
 mod browser;
 mod clock;
 mod error;
+mod fuzz;
 mod golden;
 mod guard;
 mod json;
@@ -65,7 +67,9 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if !["test", "golden", "bench-peers", band::network::UNDERTAKER].contains(&task) && !rest.is_empty() {
+    if !["test", "fuzz", "golden", "bench-peers", band::network::UNDERTAKER].contains(&task)
+        && !rest.is_empty()
+    {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")
@@ -74,6 +78,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
     match task {
         "test" => guard::run(&repo, rest),
         "tidy" => tidy::run(&repo),
+        "fuzz" => fuzz::run(&repo, rest),
         "bench" => bench::run(&repo),
         "speed" => speed::run(&repo),
         "bench-peers" => peers::run(&repo, rest),
@@ -99,6 +104,8 @@ fn help() -> String {
 
   test [STEP...]  everything that guards the project, or only the named steps
   tidy            the repository's own rules: layers, dead files, sizes, words
+  fuzz [--secs N] [TARGET...]
+                  decoders given bytes that nobody would send, a minute each or N seconds
   bench           the solvers timed over N = 10^2 ... 10^6; solvers and layers in instructions
   bench-peers     client updates per second, fedflip and PyTorch timed in turn
   pin             count the instructions of the layers and write their limits anew
@@ -149,6 +156,11 @@ mod tests {
     #[test]
     fn an_unknown_suite_of_golden_values_is_refused() {
         assert!(usage_of(&["golden", "lern"]).contains("`lern`"));
+    }
+
+    #[test]
+    fn an_unknown_target_of_the_fuzzer_is_refused_before_anything_is_built() {
+        assert!(usage_of(&["fuzz", "protcol"]).contains("`protcol`"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Running a program: said before it starts, never by way of a shell, checked when it ends.
 
+use std::env;
 use std::fmt;
 use std::process::{Command, Output, Stdio};
 
@@ -51,6 +52,14 @@ impl Cmd {
             .env("CARGO_TERM_COLOR", repo.colour())
             .envs(self.envs.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
+        // Cargo told us who we are. Passed on, it would make ring's build script run again, and all that is built
+        // on it, whenever tasks and a person's own commands take turns.
+        for (name, _) in env::vars_os() {
+            let name = name.to_string_lossy();
+            if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|about_us| name.starts_with(about_us)) {
+                command.env_remove(&*name);
+            }
+        }
         command
     }
 

@@ -45,11 +45,11 @@ pub struct JoinArgs {
 /// How to say what is going on.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct LogArgs {
-    /// What is said on standard error: lines for people, or one JSON object a line
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    /// How to say on standard error what is going on: text or json, one object a line
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text, hide_possible_values = true)]
     pub log: LogFormat,
-    /// How much is said
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    /// How much to say: off, error, warn, info or debug
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info, hide_possible_values = true)]
     pub log_level: LogLevel,
 }
 

@@ -1,4 +1,8 @@
 //! `fedflip-join`: what `fedflip join` does, for devices on which nothing else is needed.
+//!
+//! # Layout
+//!
+//! - here: arguments in, an exit code out; everything else is the library's.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -71,6 +71,10 @@ pub(crate) enum CliError {
     Scenario(#[from] ScenarioError),
     #[error("{flag}: {} is out of range", plain(*.value))]
     Flag { flag: &'static str, value: f64, wanted: String },
+    #[error("{path}: cannot be made: {source}")]
+    Make { path: String, source: std::io::Error },
+    #[error("the demo's server has failed: {problem}")]
+    Demo { problem: String },
     #[error("{flag}: {value:?} is no address")]
     Address { flag: &'static str, value: String },
     #[error("--cohort: {value:?} {problem}")]
@@ -106,6 +110,8 @@ impl CliError {
             Self::Dashboard(error) => Some(error.hint()),
             Self::Scenario(error) => Some(error.hint.clone()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
+            Self::Make { .. } => Some("name a new folder in one that can be written".to_owned()),
+            Self::Demo { .. } => Some("try again with --keep FOLDER and look at its server.log".to_owned()),
             Self::Address { .. } => Some("write ADDRESS:PORT, such as 127.0.0.1:7700".to_owned()),
             Self::Cohort { hint, .. } => Some(hint.clone()),
             Self::Pilot { .. } => Some(
@@ -122,6 +128,8 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> ExitStatus {
         match self {
             Self::Output(_)
+            | Self::Make { .. }
+            | Self::Demo { .. }
             | Self::Dashboard(DashboardError::Start(_))
             | Self::Record(RecordError::Io { .. })
             | Self::Net(

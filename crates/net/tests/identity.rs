@@ -140,3 +140,27 @@ fn secrets_are_for_their_owner_alone() {
     }
     assert_eq!(mode(&device), 0o700);
 }
+
+/// The library that writes certificates panics at times that they cannot hold.
+#[test]
+fn times_that_no_certificate_can_hold_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = new_store(folder.path());
+    for days in [3_000_000, u32::MAX] {
+        let refused = store.device(&name("later"), Validity { days, ..validity() }).unwrap_err();
+        assert!(refused.to_string().contains("since 1970"), "{refused}");
+    }
+    store.device(&name("phone"), validity()).unwrap();
+    store.revoke("phone", validity().now_unix_secs).unwrap();
+    drop(store);
+    let path = folder.path().join("issued.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let now = format!("\"revoked_unix_secs\": {}", validity().now_unix_secs);
+    for wrong in [-1, -62_200_000_000, 253_402_300_800, i64::MIN, i64::MAX] {
+        std::fs::write(&path, text.replace(&now, &format!("\"revoked_unix_secs\": {wrong}"))).unwrap();
+        let refused = Store::open(folder.path()).unwrap().revoke("phone", 1_800_000_000).unwrap_err();
+        assert!(
+            refused.to_string().ends_with(&format!("phone was revoked {wrong} s after 1970: no such time"))
+        );
+    }
+}

@@ -105,7 +105,7 @@ fn a_collector_reads_what_was_counted() {
         ("fedflip_rounds_committed_total", 3.0),
         ("fedflip_round", 4.0),
         ("fedflip_refused_total{reason=\"not_finite\"}", 1.0),
-        ("fedflip_refused_total{reason=\"late\"}", 0.0),
+        ("fedflip_refused_total{reason=\"deadline\"}", 0.0),
         ("fedflip_connections_refused_total{reason=\"revoked\"}", 2.0),
         ("fedflip_round_seconds_bucket{le=\"0.01\"}", 1.0),
         ("fedflip_round_seconds_bucket{le=\"0.025\"}", 2.0),

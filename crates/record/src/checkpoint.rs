@@ -115,6 +115,17 @@ mod tests {
         assert_eq!(Checkpoint::from_bytes(&checkpoint().to_bytes()), Some(checkpoint()));
     }
 
+    /// A run that goes on must not differ in the last bit from one that was never interrupted.
+    #[test]
+    fn times_come_back_to_the_last_bit() {
+        for n in 1..=1000_u32 {
+            let secs = 57_871.409_318_936_596 / f64::from(n);
+            let bytes = Checkpoint { secs, evaluated: Some([1.0 / secs, secs]), ..checkpoint() }.to_bytes();
+            let back = Checkpoint::from_bytes(&bytes).unwrap();
+            assert_eq!((back.secs, back.evaluated), (secs, Some([1.0 / secs, secs])));
+        }
+    }
+
     #[test]
     fn any_damage_shows() {
         let bytes = checkpoint().to_bytes();

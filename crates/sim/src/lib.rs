@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //!
-//! - [`world`]: [`SimWorld`]: the virtual clock, the coins, what becomes of a round.
+//! - [`world`]: [`SimWorld`]: the virtual clock, the [`Coins`], what becomes of a round.
 //! - [`conditions`]: jitter, fading and drop-outs, all from keyed streams.
 //! - [`crew`]: the workers, and the work they share.
 
@@ -15,4 +15,4 @@ pub mod world;
 
 pub use conditions::Conditions;
 pub use crew::{Crew, with_crew};
-pub use world::SimWorld;
+pub use world::{Coins, SimWorld};

@@ -14,6 +14,25 @@ use crate::crew::{Crew, Trained, worker_died};
 /// Devices among which the longest is trained first.
 const NEIGHBOURS: usize = 64;
 
+/// The coins of all devices.
+pub trait Coins {
+    /// Writes who takes part in a round, ascending.
+    fn flip(&mut self, round: u64, cohort: &mut Vec<usize>);
+}
+
+/// Drawn from the run's seed, at the cost of the cohort.
+struct SeededCoins {
+    sampler: CohortSampler,
+    seed: u64,
+}
+
+impl Coins for SeededCoins {
+    fn flip(&mut self, round: u64, cohort: &mut Vec<usize>) {
+        let coins = StreamKey { seed: self.seed, purpose: Purpose::Cohort, round };
+        self.sampler.draw(&mut coins.shared(), cohort);
+    }
+}
+
 /// A world whose devices are trained by a crew and timed by a fleet.
 ///
 /// The fate of every device in a round follows from the seed, so it is settled when the round is dispatched,
@@ -22,7 +41,7 @@ const NEIGHBOURS: usize = 64;
 pub struct SimWorld<'w, 'c, L: Learner> {
     crew: &'w mut Crew<'c, L>,
     fleet: &'w Fleet,
-    sampler: CohortSampler,
+    coins: Box<dyn Coins + 'w>,
     conditions: Conditions,
     seed: u64,
     secs: f64,
@@ -34,7 +53,8 @@ pub struct SimWorld<'w, 'c, L: Learner> {
 }
 
 impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
-    /// `secs` is the time at which the run begins, or goes on.
+    /// Who takes part is drawn by `sampler` from the run's own streams; `secs` is the time at which the run begins,
+    /// or goes on.
     pub fn new(
         crew: &'w mut Crew<'c, L>,
         fleet: &'w Fleet,
@@ -43,7 +63,13 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
         (seed, secs): (u64, f64),
     ) -> Self {
         let (cohort, took_secs, settled) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { crew, fleet, sampler, conditions, seed, secs, cohort, took_secs, settled }
+        let coins = Box::new(SeededCoins { sampler, seed });
+        Self { crew, fleet, coins, conditions, seed, secs, cohort, took_secs, settled }
+    }
+
+    /// With other coins, such as those that real devices would have flipped.
+    pub fn with_coins(self, coins: impl Coins + 'w) -> Self {
+        Self { coins: Box::new(coins), ..self }
     }
 }
 
@@ -58,8 +84,7 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         _model: &Arc<ModelVector>,
         entrants: &mut Vec<Entrant>,
     ) -> Result<(), EngineError> {
-        let coins = StreamKey { seed: self.seed, purpose: Purpose::Cohort, round };
-        self.sampler.draw(&mut coins.shared(), &mut self.cohort);
+        self.coins.flip(round, &mut self.cohort);
         entrants.clear();
         entrants.extend(bandwidth::entrants(self.fleet, &self.cohort));
         for Entrant { device, job } in entrants {

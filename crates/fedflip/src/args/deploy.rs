@@ -93,10 +93,10 @@ Examples:
   fedflip demo --keep demo-run && fedflip report demo-run/run --out demo.html")]
 pub(crate) struct DemoArgs {
     /// Devices, each slower than the one before
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=50))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=50))]
     pub devices: u16,
     /// Accuracy at which it ends
-    #[arg(long, value_name = "SHARE", default_value_t = 0.7)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.9)]
     pub target: f64,
     /// Keep certificates, state, records and logs in this new folder
     #[arg(long, value_name = "FOLDER")]

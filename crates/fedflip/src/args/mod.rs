@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub(crate) use certs::{CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs};
+pub(crate) use certs::{
+    CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs, CertsServerArgs,
+};
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use report::{ReportArgs, ReportFormat};
 pub(crate) use training::{

@@ -7,7 +7,9 @@ use fedflip_net::identity::mint::Validity;
 use fedflip_net::identity::{DeviceName, Issued, Store};
 
 use super::print_json;
-use crate::args::{CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs};
+use crate::args::{
+    CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs, CertsServerArgs,
+};
 use crate::error::CliError;
 use crate::render::Table;
 
@@ -15,6 +17,7 @@ pub(super) fn run(command: &CertsCommand, output: &mut dyn Write) -> Result<(), 
     match command {
         CertsCommand::Init(args) => init(args, output),
         CertsCommand::Device(args) => device(args, output),
+        CertsCommand::Server(args) => server(args, output),
         CertsCommand::Revoke(args) => revoke(args, output),
         CertsCommand::List(args) => list(args, output),
     }
@@ -28,12 +31,27 @@ fn now_unix_secs() -> i64 {
 
 fn init(args: &CertsInitArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let dir = &args.authority.dir;
-    Store::create(dir, &args.host, Validity { now_unix_secs: now_unix_secs(), days: args.days })?;
+    let validity = Validity { now_unix_secs: now_unix_secs(), days: args.server.days };
+    Store::create(dir, &args.server.host, validity)?;
     writeln!(
         output,
         "{}: an authority, and the identity of a server at {}",
         dir.display(),
-        args.host.join(", ")
+        args.server.host.join(", ")
+    )?;
+    Ok(())
+}
+
+fn server(args: &CertsServerArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let mut store = Store::open(&args.authority.dir)?;
+    let validity = Validity { now_unix_secs: now_unix_secs(), days: args.server.days };
+    let folder = store.renew_server(&args.server.host, validity)?;
+    writeln!(
+        output,
+        "{}: good for {} days at {}",
+        folder.display(),
+        args.server.days,
+        args.server.host.join(", ")
     )?;
     Ok(())
 }
@@ -75,7 +93,7 @@ fn list(args: &CertsListArgs, output: &mut dyn Write) -> Result<(), CliError> {
 }
 
 fn state(issued: &Issued, now_unix_secs: i64) -> String {
-    let days = (issued.not_after_unix_secs - now_unix_secs).div_euclid(86_400);
+    let days = issued.not_after_unix_secs.saturating_sub(now_unix_secs).div_euclid(86_400);
     match issued.revoked_unix_secs {
         Some(_) => "revoked".to_owned(),
         None if days < 0 => "expired".to_owned(),

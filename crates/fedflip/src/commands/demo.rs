@@ -1,10 +1,234 @@
-//! `fedflip demo`: a server, devices of different speeds and a dashboard, all on this machine.
+//! `fedflip demo`: a server, devices of different speeds and a dashboard, all on this machine and all real:
+//! processes of their own, certificates, sockets.
 
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::SystemTime;
+
+use fedflip_net::identity::mint::Validity;
+use fedflip_net::identity::{DeviceName, Store};
+use serde_json::Value;
 
 use crate::args::DemoArgs;
 use crate::error::{CliError, ExitStatus};
+use crate::render::{duration, percent, significant};
+use crate::training::watch;
 
-pub(super) fn run(_args: &DemoArgs, _output: &mut dyn Write) -> Result<ExitStatus, CliError> {
+/// Of the first device's training; each one after it takes as much longer.
+const COMPUTE_SECS: f64 = 0.1;
+
+/// What is learnt: the embedded task, slowly enough to watch, over a band that is worth sharing.
+const SCENARIO: &str = "\
+[task]
+name = \"synthetic\"
+hidden = 256
+
+[fleet]
+bandwidth_mbps = 10
+
+[train]
+learning_rate = 0.001
+
+[plan]
+alpha = 12
+beta = 2
+";
+
+pub(super) fn run(args: &DemoArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
+    watch::catch_interrupts(false);
+    let stage = Stage::new(args.keep.as_deref())?;
+    let names = stage.identities(args.devices)?;
+    let mut server = stage.server(args)?;
+    let mut devices = Vec::new();
+    let lines = server.0.stderr.take().map(BufReader::new).into_iter().flat_map(BufRead::lines);
+    let mut log = stage.file("server.log")?;
+    for line in lines {
+        let line = line?;
+        writeln!(log, "{line}")?;
+        match Said::of(&line) {
+            Said::Listening(address) => {
+                tell(&format!("the server listens at {address}"));
+                for (n, name) in names.iter().enumerate() {
+                    devices.push(stage.device(&address, name, COMPUTE_SECS * (n + 1) as f64)?);
+                }
+            }
+            Said::Worth(text) => tell(&text),
+            Said::Nothing => {}
+        }
+    }
+    // Its log has ended: so does it.
+    let status = server.0.wait()?;
+    let mut result = String::new();
+    if let Some(stdout) = server.0.stdout.take() {
+        std::io::Read::read_to_string(&mut BufReader::new(stdout), &mut result)?;
+    }
+    if !status.success() {
+        let log = fs::read_to_string(stage.folder.join("server.log")).unwrap_or_default();
+        let problem = log.lines().last().unwrap_or_default().to_owned();
+        return Err(CliError::Demo { problem });
+    }
+    for device in &mut devices {
+        device.0.wait()?;
+    }
+    if args.json {
+        write!(output, "{result}")?;
+    } else {
+        write_text(output, &result, args)?;
+    }
     Ok(ExitStatus::Done)
+}
+
+/// The folder of a demo.
+struct Stage {
+    folder: PathBuf,
+    is_kept: bool,
+}
+
+impl Stage {
+    fn new(keep: Option<&Path>) -> Result<Self, CliError> {
+        let folder = match keep {
+            Some(folder) => folder.to_owned(),
+            None => std::env::temp_dir().join(format!("fedflip-demo-{}", std::process::id())),
+        };
+        let failed = |source| CliError::Make { path: folder.display().to_string(), source };
+        // A new one: what is there is not ours.
+        fs::create_dir(&folder).map_err(failed)?;
+        fs::write(folder.join("scenario.toml"), SCENARIO).map_err(failed)?;
+        Ok(Self { folder, is_kept: keep.is_some() })
+    }
+
+    fn file(&self, name: &str) -> Result<File, CliError> {
+        let path = self.folder.join(name);
+        File::create(&path).map_err(|source| CliError::Make { path: path.display().to_string(), source })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "certificates hold from now on")]
+    fn identities(&self, devices: u16) -> Result<Vec<DeviceName>, CliError> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let validity = Validity { now_unix_secs: now.as_secs() as i64, days: 1 };
+        let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let mut store = Store::create(&self.folder.join("certs"), &hosts, validity)?;
+        let mut names = Vec::new();
+        for n in 1..=devices {
+            let name: DeviceName = format!("device-{n}").parse()?;
+            store.device(&name, validity)?;
+            names.push(name);
+        }
+        Ok(names)
+    }
+
+    fn server(&self, args: &DemoArgs) -> Result<Process, CliError> {
+        let mut command = this_program()?;
+        command.arg("serve").arg(self.folder.join("scenario.toml"));
+        command.args(["--listen", "127.0.0.1:0", "--json", "--log", "json", "--replan-every", "10"]);
+        command.arg("--set").arg(format!("fleet.devices={}", args.devices));
+        command.arg("--set").arg(format!("stop.target_accuracy={}", args.target));
+        command.arg("--out").arg(self.folder.join("run")).arg("--certs").arg(self.folder.join("certs"));
+        command.arg("--dashboard").arg(args.dashboard.dashboard.as_deref().unwrap_or("0"));
+        if args.dashboard.dashboard_public {
+            command.arg("--dashboard-public");
+        }
+        if args.dashboard.keep_dashboard {
+            command.arg("--keep-dashboard");
+        }
+        Ok(Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?))
+    }
+
+    fn device(&self, address: &str, name: &DeviceName, compute_secs: f64) -> Result<Process, CliError> {
+        let log = self.file(&format!("{name}.log"))?;
+        let mut command = this_program()?;
+        command
+            .args(["join", address, "--give-up-secs", "20", "--compute-secs"])
+            .arg(compute_secs.to_string());
+        command.arg("--identity").arg(self.folder.join("certs/devices").join(name.as_str()));
+        Ok(Process(command.stdout(Stdio::null()).stderr(log).spawn()?))
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What cannot be removed is in the system's folder for such things.
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// A process that ends with the demo.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn this_program() -> Result<Command, CliError> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.stdin(Stdio::null());
+    Ok(command)
+}
+
+/// What a line of the server's log is to somebody who watches.
+enum Said {
+    Listening(String),
+    Worth(String),
+    Nothing,
+}
+
+impl Said {
+    fn of(line: &str) -> Self {
+        let Ok(event) = serde_json::from_str::<Value>(line) else {
+            // The dashboard's address is for people.
+            return Self::Worth(line.to_owned());
+        };
+        let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
+        let number = |key: &str| event[key].as_f64().unwrap_or_default();
+        match event["message"].as_str() {
+            Some("listening") => Self::Listening(text("address")),
+            Some("a device enrols") => Self::Worth(format!(
+                "{} enrols: {} samples, {} a round to compute",
+                text("device"),
+                event["samples"],
+                duration(number("compute_secs"))
+            )),
+            Some("a new plan") => Self::Worth(format!("a new plan: {}", text("reason"))),
+            Some("a round is committed") => Self::Worth(format!(
+                "round {}: {} took part, {}{}",
+                event["round"],
+                event["cohort"],
+                duration(number("secs")),
+                event["accuracy"]
+                    .as_f64()
+                    .map_or(String::new(), |accuracy| format!(", accuracy {}", percent(accuracy)))
+            )),
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// For people, on standard error.
+fn tell(text: &str) {
+    // If nobody listens, the demo goes on.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn write_text(output: &mut dyn Write, result: &str, args: &DemoArgs) -> Result<(), CliError> {
+    let result: Value = serde_json::from_str(result).unwrap_or_default();
+    let number = |key: &str| result[key].as_f64().unwrap_or_default();
+    let how = if result["status"] == "reached" { "reached its target" } else { "stopped" };
+    writeln!(output, "{} devices, each with its own coin: {how}", args.devices)?;
+    writeln!(output, "  time              {}", duration(3600.0 * number("hours")))?;
+    writeln!(output, "  rounds            {}", result["rounds"])?;
+    writeln!(output, "  participants      {} a round", significant(number("mean_participants"), 3))?;
+    writeln!(output, "  accuracy          {}", percent(number("accuracy")))?;
+    match &args.keep {
+        Some(folder) => writeln!(output, "  kept in           {}", folder.display())?,
+        None => writeln!(output, "  kept              nothing; --keep FOLDER keeps it for fedflip report")?,
+    }
+    Ok(())
 }

@@ -71,7 +71,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         parameters: host.parameters(),
         band_mbps: scenario.band.get(),
     };
-    let server = Server::start(&settings, offer)?;
+    let server = Server::start(&settings, &offer)?;
     let (devices, connections_max) = (scenario.devices(), limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {

@@ -22,6 +22,24 @@ fn an_authority_issues_lists_and_revokes() {
 }
 
 #[test]
+fn the_servers_certificate_can_be_renewed() {
+    let desk = Desk::new();
+    desk.stdout("certs init");
+    let place = desk.folder.path().join("certs/server");
+    let before = fs::read(place.join("cert.pem")).unwrap();
+    assert_eq!(
+        desk.stdout("certs server --host fl.example.org --days 9"),
+        "certs/server: good for 9 days at fl.example.org\n"
+    );
+    assert_ne!(fs::read(place.join("cert.pem")).unwrap(), before);
+    assert!(place.join("key.pem").is_file() && place.join("ca.pem").is_file());
+    assert!(!desk.folder.path().join("certs/.old").exists());
+    let refused = desk.run("certs server --host a_b");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(place.join("cert.pem").is_file(), "a refusal changes nothing");
+}
+
+#[test]
 fn what_cannot_be_issued_is_said() {
     let desk = Desk::new();
     for (line, code, expected) in [

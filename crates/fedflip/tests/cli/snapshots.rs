@@ -46,6 +46,9 @@ fn help() {
         "certs",
         "certs init",
         "certs device",
+        "serve",
+        "join",
+        "demo",
         "report",
         "sweep",
     ] {

@@ -38,7 +38,8 @@ fn unpack_deb(archive: &Path, folder: &Path, runner: &Runner<'_>) -> Result<(), 
     })
 }
 
-fn unpack_tar(archive: &Path, folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(), DataError> {
+/// Of a gzipped tar.
+pub fn unpack_tar(archive: &Path, folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(), DataError> {
     let wrong = |error: std::io::Error| damaged(archive, error);
     let file = File::open(archive).map_err(DataError::io(archive, "open it"))?;
     let mut entries = tar::Archive::new(MultiGzDecoder::new(BufReader::new(file)));
@@ -52,7 +53,8 @@ fn unpack_tar(archive: &Path, folder: &Path, wanted: &dyn Fn(&str) -> bool) -> R
     Ok(())
 }
 
-fn unpack_zip(archive: &Path, folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(), DataError> {
+/// Of a zip.
+pub fn unpack_zip(archive: &Path, folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(), DataError> {
     let wrong = |error: zip::result::ZipError| damaged(archive, error);
     let file = File::open(archive).map_err(DataError::io(archive, "open it"))?;
     let mut entries = zip::ZipArchive::new(BufReader::new(file)).map_err(wrong)?;

@@ -4,7 +4,7 @@
 //!
 //! - [`catalogue`]: the known sets and where they come from; `files`: their files with lengths and sums.
 //! - [`fetch`]: getting a set, all or nothing; [`progress`]: what is told meanwhile.
-//! - `download`, [`programs`], `archive`: curl, npm, pip, apt, and what they bring.
+//! - `download`, [`programs`], [`archive`]: curl, npm, pip, apt, and what they bring.
 //! - `convert`: from files as published to files as stored; [`sums`]: MD5, and whose file it really is.
 //! - [`load`]: files to a [`Dataset`], every byte checked.
 //! - [`dataset`]: samples held once and handed out as normalised batches.
@@ -12,7 +12,7 @@
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod alphabet;
-mod archive;
+pub mod archive;
 pub mod catalogue;
 pub mod cifar;
 mod convert;

@@ -66,7 +66,7 @@ impl Session<'_> {
 
     /// Reads the data of the task, unless it is the one of the last session.
     async fn trainer(&mut self, hello: &v1::HelloReply) -> Result<Arc<Trainer>, NetError> {
-        let message = hello.task.clone().ok_or(NetError::OtherServer { problem: "it names no task" })?;
+        let message = hello.task.ok_or(NetError::OtherServer { problem: "it names no task" })?;
         if let Some((known, slot, trainer)) = &self.past.trainer
             && (known, *slot) == (&message, hello.slot)
         {

@@ -16,8 +16,11 @@ pub(super) struct Memory(Arc<Mutex<Remembered>>);
 struct Remembered {
     model: Option<(Vec<u8>, Arc<Vec<f32>>)>,
     /// Of which round, seed and model; for when the grant comes again.
-    update: Option<((u64, u64, Vec<u8>), Trained)>,
+    update: Option<(Occasion, Trained)>,
 }
+
+/// Round, seed and model of a training: with the device, all that decides its update.
+type Occasion = (u64, u64, Vec<u8>);
 
 impl Memory {
     fn with<T>(&self, look: impl FnOnce(&mut Remembered) -> T) -> T {

@@ -9,7 +9,7 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, RevocationReason,
     RevokedCertParams, SanType, SerialNumber,
 };
-use time::{Duration, OffsetDateTime};
+use time::OffsetDateTime;
 
 use super::name::DeviceName;
 use crate::coin::CoinPublic;
@@ -18,9 +18,12 @@ use crate::error::NetError;
 /// Of a serial number, in bytes: enough that no two are ever the same.
 pub const SERIAL_BYTES: usize = 16;
 /// How long an authority lasts.
-const AUTHORITY_DAYS: i64 = 3650;
+const AUTHORITY_DAYS: u32 = 3650;
+/// The last moment that a certificate can speak of, at the end of the year 9999; the first is in 1970, long
+/// before any certificate of ours.
+const UNIX_SECS_MAX: i64 = 253_402_300_799;
 /// Clocks of devices may be behind.
-const GRACE: Duration = Duration::hours(1);
+const GRACE_SECS: i64 = 3600;
 
 /// A certificate and its key, as PEM.
 #[derive(Clone, Debug)]
@@ -42,18 +45,26 @@ pub struct Validity {
 
 impl Validity {
     fn apply(self, params: &mut CertificateParams) -> Result<(), NetError> {
-        let now = moment(self.now_unix_secs)?;
-        params.not_before = now - GRACE;
-        params.not_after = now + Duration::days(i64::from(self.days));
+        let lasting_secs = 86_400 * i64::from(self.days);
+        params.not_before = moment(self.now_unix_secs.saturating_sub(GRACE_SECS))?;
+        params.not_after = moment(self.now_unix_secs.saturating_add(lasting_secs))?;
         Ok(())
     }
 }
 
 fn moment(unix_secs: i64) -> Result<OffsetDateTime, NetError> {
-    OffsetDateTime::from_unix_timestamp(unix_secs).map_err(|error| NetError::Damaged {
-        path: "the clock".to_owned(),
-        problem: format!("says {unix_secs} s since 1970: {error}"),
-    })
+    let refuse = |problem: String| NetError::Damaged { path: "the clock".to_owned(), problem };
+    // The library can hold earlier ones, and panics when it writes them.
+    if !is_moment(unix_secs) {
+        return Err(refuse(format!("says {unix_secs} s since 1970, of which no certificate can speak")));
+    }
+    OffsetDateTime::from_unix_timestamp(unix_secs)
+        .map_err(|error| refuse(format!("says {unix_secs} s since 1970: {error}")))
+}
+
+/// Whether a certificate can speak of this moment.
+pub(super) fn is_moment(unix_secs: i64) -> bool {
+    (0..=UNIX_SECS_MAX).contains(&unix_secs)
 }
 
 /// A new authority.
@@ -61,7 +72,7 @@ pub fn authority(now_unix_secs: i64) -> Result<Identity, NetError> {
     let mut params = named("fedflip authority");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    Validity { now_unix_secs, days: AUTHORITY_DAYS as u32 }.apply(&mut params)?;
+    Validity { now_unix_secs, days: AUTHORITY_DAYS }.apply(&mut params)?;
     let key = KeyPair::generate()?;
     let certificate_pem = params.self_signed(&key)?.pem();
     Ok(Identity { certificate_pem, key_pem: key.serialize_pem() })
@@ -136,11 +147,10 @@ impl Signer {
                 invalidity_date: None,
             })
         };
-        let now = moment(now_unix_secs)?;
         let list = CertificateRevocationListParams {
-            this_update: now,
+            this_update: moment(now_unix_secs)?,
             // It is replaced at every revocation, not by the calendar.
-            next_update: now + Duration::days(AUTHORITY_DAYS),
+            next_update: moment(now_unix_secs.saturating_add(86_400 * i64::from(AUTHORITY_DAYS)))?,
             crl_number: SerialNumber::from(number),
             issuing_distribution_point: None,
             revoked_certs: revoked.iter().map(entry).collect::<Result<_, NetError>>()?,

@@ -95,6 +95,26 @@ impl Store {
         Ok(Self { folder: folder.to_owned(), signer: Signer::new(&authority)?, issued, _lock: lock })
     }
 
+    /// Issues the server's identity anew, in the place of the old one: a server that runs takes it up by itself.
+    pub fn renew_server(&mut self, hosts: &[String], validity: Validity) -> Result<PathBuf, NetError> {
+        let server = self.signer.server(hosts, validity)?;
+        let path = self.folder.join(AUTHORITY);
+        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, "cannot be read"))?;
+        let (place, before) = (self.folder.join("server"), self.folder.join(".old"));
+        if before.exists() {
+            fs::remove_dir_all(&before).map_err(NetError::io(&before, "cannot be removed"))?;
+        }
+        // For a moment there is none: a server that looks just then keeps what it has.
+        if place.exists() {
+            fs::rename(&place, &before).map_err(NetError::io(&place, "cannot be moved"))?;
+        }
+        let folder = self.hand_out("server", &server, &authority, None)?;
+        if before.exists() {
+            fs::remove_dir_all(&before).map_err(NetError::io(&before, "cannot be removed"))?;
+        }
+        Ok(folder)
+    }
+
     /// All identities, in the order in which they were issued.
     pub fn issued(&self) -> &[Issued] {
         &self.issued
@@ -139,6 +159,11 @@ impl Store {
         let mut revoked = Vec::new();
         for issued in &self.issued {
             if let Some(unix_secs) = issued.revoked_unix_secs {
+                if !mint::is_moment(unix_secs) {
+                    let problem =
+                        format!("{} was revoked {unix_secs} s after 1970: no such time", issued.name);
+                    return Err(self.damaged(problem));
+                }
                 revoked.push((self.serial_of(issued)?, unix_secs));
             }
         }
@@ -151,10 +176,13 @@ impl Store {
             issued.serial.get(2 * place..2 * place + 2).and_then(|two| u8::from_str_radix(two, 16).ok())
         };
         let bytes: Option<Vec<u8>> = (0..SERIAL_BYTES).map(digits).collect();
-        bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| NetError::Damaged {
-            path: self.folder.join(ISSUED).display().to_string(),
-            problem: format!("{:?} is no serial number", issued.serial),
-        })
+        bytes
+            .and_then(|bytes| bytes.try_into().ok())
+            .ok_or_else(|| self.damaged(format!("{:?} is no serial number", issued.serial)))
+    }
+
+    fn damaged(&self, problem: String) -> NetError {
+        NetError::Damaged { path: self.folder.join(ISSUED).display().to_string(), problem }
     }
 
     fn note(&self) -> Result<(), NetError> {

@@ -24,9 +24,9 @@ impl Service {
         slot: usize,
         mut parts: Streaming<v1::UploadPart>,
     ) -> Result<bool, Refused> {
-        let head = match within(Instant::now() + SILENCE_MAX, &mut parts).await {
-            Ok(Some(v1::UploadPart { what: Some(What::Head(head)) })) => head,
-            _ => return Err((0, Reason::BadMessage)),
+        let first = within(Instant::now() + SILENCE_MAX, &mut parts).await;
+        let Ok(Some(v1::UploadPart { what: Some(What::Head(head)) })) = first else {
+            return Err((0, Reason::BadMessage));
         };
         let refuse = |reason| (head.round, reason);
         let first = Instant::now();

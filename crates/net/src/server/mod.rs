@@ -90,7 +90,7 @@ pub struct Server {
 
 impl Server {
     /// Listens from now on; rounds are up to a [`Deployment`].
-    pub fn start(settings: &ServerSettings, offer: Offer) -> Result<Self, NetError> {
+    pub fn start(settings: &ServerSettings, offer: &Offer) -> Result<Self, NetError> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().thread_name("fedflip-net").enable_all().build();
         let runtime = runtime.map_err(NetError::system("the server's runtime cannot be started"))?;
@@ -107,7 +107,7 @@ impl Server {
             }
             None => None,
         };
-        let Offer { run, task, seed, parameters, band_mbps } = offer;
+        let Offer { run, task, seed, parameters, band_mbps } = *offer;
         let announcement = Announcement { run, task, seed, parameters, band_mbps };
         let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics));
         let service = FederationServer::new(service)

@@ -256,7 +256,7 @@ impl World for NetWorld<'_> {
             end
         };
         loop {
-            let answered = self.hub.desk().current.as_ref().is_none_or(|current| current.all_answered());
+            let answered = self.hub.desk().current.as_ref().is_none_or(Current::all_answered);
             if answered || Instant::now() >= window_end {
                 break;
             }

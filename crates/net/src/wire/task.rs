@@ -3,6 +3,7 @@
 //! A device builds its learner from this message alone, by the same checks as a scenario's: a server can ask
 //! for no more than a task that fedflip has.
 
+use fedflip_fleet::DEVICES_MAX;
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::sgd::SgdSettings;
@@ -49,7 +50,8 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
     })
 }
 
-/// From a message; none if something is missing. Ranges are checked by whoever makes a learner of it.
+/// From a message; none if something is missing, or if there are more devices than a fleet holds: made-up data
+/// cost memory by the device. Other ranges are checked by whoever makes a learner of it.
 pub fn settings(message: &v1::Task) -> Option<TaskSettings> {
     let task = match message.kind.as_ref()? {
         Kind::Synthetic(synthetic) => Task::Synthetic {
@@ -74,7 +76,7 @@ pub fn settings(message: &v1::Task) -> Option<TaskSettings> {
     };
     Some(TaskSettings {
         task,
-        devices: message.devices as usize,
+        devices: usize::try_from(message.devices).ok().filter(|devices| *devices <= DEVICES_MAX)?,
         sharing,
         test_samples_max: TEST_SAMPLES_MAX,
         data_seed: message.data_seed,
@@ -98,5 +100,8 @@ mod tests {
             assert_eq!(back, TaskSettings { test_samples_max: TEST_SAMPLES_MAX, ..there });
         }
         assert_eq!(settings(&v1::Task::default()), None);
+        let paper = message(&TaskSettings::paper("synthetic".parse().unwrap(), 7)).unwrap();
+        assert!(settings(&v1::Task { devices: 20_000_000, ..paper }).is_some());
+        assert_eq!(settings(&v1::Task { devices: 20_000_001, ..paper }), None);
     }
 }

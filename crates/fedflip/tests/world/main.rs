@@ -1,0 +1,7 @@
+//! The two worlds behind the one round loop: what a simulation says, real devices do.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod demo;
+mod parity;
+mod serve;

@@ -1,0 +1,201 @@
+//! World parity: with the coins of the devices, the simulated world has the same cohorts and the same model, to
+//! the byte, as a server with agents at the other end of real sockets.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fedflip_engine::{Control, Engine, Sink, State, Stop};
+use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::{Mbps, csv_file};
+use fedflip_learn::task::TaskSettings;
+use fedflip_learn::{Learner, Metrics};
+use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
+use fedflip_net::door::{Limits, Security};
+use fedflip_net::server::{
+    Announced, Deployment, Ended, Helpers, Observer, Offer, Patience, Server, ServerSettings,
+};
+use fedflip_net::state::{Founding, RunState, StateView};
+use fedflip_net::{NetError, Toss, plain};
+use fedflip_plan::{Plan, Scheme};
+use fedflip_record::{Header, RecordError, Round};
+use fedflip_sim::{Coins, Conditions, SimWorld, with_crew};
+
+const DEVICES: usize = 5;
+const ROUNDS: u64 = 12;
+const SEED: u64 = 11;
+
+fn settings() -> TaskSettings {
+    let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
+    settings.test_samples_max = 200;
+    settings
+}
+
+fn band() -> Mbps {
+    Mbps::new(100.0).unwrap()
+}
+
+fn stop() -> Stop {
+    Stop { accuracy: None, loss: None, rounds_max: ROUNDS, secs_max: None }
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn planned(&mut self, _planned: &Announced<'_>) -> Result<(), NetError> {
+        Ok(())
+    }
+    fn round(&mut self, _round: &Round) -> Result<(), NetError> {
+        Ok(())
+    }
+}
+
+/// A server and as many agents as there are devices, over plain text on loopback.
+fn deployed(folder: &Path) {
+    let (learner, _) = settings().learner(Path::new("")).unwrap();
+    let params = learner.network().params();
+    let founding = Founding { run_toml: "seed = 11\n", free_keys: &[], params: &params };
+    let (mut state, resumed) = RunState::open(folder, &founding).unwrap();
+    let server = Server::start(
+        &ServerSettings {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            security: Security::Plain,
+            limits: Limits::default(),
+            status: None,
+        },
+        &Offer {
+            run: resumed.run_id,
+            task: settings(),
+            seed: SEED,
+            parameters: learner.params_len(),
+            band_mbps: band().get(),
+        },
+    )
+    .unwrap();
+    let address = server.address().to_string();
+    let agents: Vec<_> = (0..DEVICES)
+        .map(|n| {
+            let name = format!("device-{n}").parse().unwrap();
+            let settings = AgentSettings {
+                server: address.clone(),
+                credentials: Credentials { coin: plain::coin(&name).unwrap(), name, tls: None },
+                data_dir: Path::new("").to_owned(),
+                compute_at_least: Duration::ZERO,
+                give_up_after: Some(Duration::from_secs(20)),
+            };
+            std::thread::spawn(move || agent::join(&settings, &|| false, &mut |_| {}).unwrap())
+        })
+        .collect();
+    let deployment = Deployment {
+        scheme: "fixed=0.6".parse().unwrap(),
+        constants: None,
+        band: band(),
+        division: Division::Adaptive,
+        deadline_secs: None,
+        evaluate_every: 4,
+        stop: stop(),
+        seed: SEED,
+        devices_min: DEVICES,
+        replan_every: Some(5),
+        patience: Patience { quorum: 1.0, ..Patience::default() },
+    };
+    let mut worker = learner.worker();
+    let header = |planned: &fedflip_net::server::Planned| Header {
+        version: fedflip_record::schema::VERSION,
+        fedflip: "test".to_owned(),
+        task: "synthetic".to_owned(),
+        scheme: planned.plan.scheme().to_string(),
+        seed: SEED,
+        devices: planned.fleet.len(),
+        parameters: learner.params_len(),
+        bandwidth_mbps: band().get(),
+        target_accuracy: None,
+        target_loss: None,
+        expected_participants: planned.expected.participants,
+        expected_rounds: None,
+        expected_round_secs: None,
+    };
+    let mut helpers = Helpers {
+        evaluate: &mut |model| Ok(learner.evaluate(&mut worker, model.as_slice())?),
+        stop: &|| false,
+        observer: &mut Silent,
+    };
+    let initial = || learner.initial_model(SEED);
+    let ended = deployment.run(&server, (&mut state, resumed), initial, &header, &mut helpers).unwrap();
+    assert!(matches!(ended, Ended::Over(end) if end.rounds == ROUNDS));
+    server.finish();
+    for agent in agents {
+        assert_eq!(agent.join().unwrap(), Farewell::Finished);
+    }
+}
+
+/// The coins that the devices have flipped, flipped again.
+struct TheirCoins {
+    run: [u8; 16],
+    coins: Vec<fedflip_net::CoinKey>,
+    q: f64,
+}
+
+impl Coins for TheirCoins {
+    fn flip(&mut self, round: u64, cohort: &mut Vec<usize>) {
+        cohort.clear();
+        let toss = Toss { run: self.run, round };
+        cohort.extend((0..self.coins.len()).filter(|&n| self.coins[n].flip(toss).0.joins(self.q)));
+    }
+}
+
+#[derive(Default)]
+struct Kept(Vec<(Vec<usize>, Option<Metrics>)>);
+
+impl Sink for Kept {
+    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
+        let metrics = record.loss.zip(record.accuracy);
+        self.0.push((record.cohort, metrics.map(|(loss, accuracy)| Metrics { loss, accuracy })));
+        Ok(Control::GoOn)
+    }
+}
+
+#[test]
+fn both_worlds_have_the_same_cohorts_and_the_same_model() {
+    let desk = tempfile::tempdir().unwrap();
+    deployed(desk.path());
+    let view = StateView::open(desk.path()).unwrap();
+
+    let (learner, _) = settings().learner(Path::new("")).unwrap();
+    let stored = view.plan(1).unwrap().unwrap();
+    let fleet = csv_file::read(&stored.fleet_csv[..], "fleet.csv").unwrap();
+    let plan = Plan::restored(&fleet, "fixed=0.6".parse::<Scheme>().unwrap(), stored.q.clone()).unwrap();
+    let coins =
+        view.devices().unwrap().into_iter().map(|device| plain::coin(&device.name.parse().unwrap()).unwrap());
+    let coins = TheirCoins { run: view.run_id().unwrap(), coins: coins.collect(), q: 0.6 };
+    let engine = Engine {
+        fleet: &fleet,
+        plan: &plan,
+        band: band(),
+        division: Division::Adaptive,
+        deadline_secs: None,
+        evaluate_every: 4,
+        stop: stop(),
+    };
+    let mut state = State::new(learner.initial_model(SEED));
+    let mut kept = Kept::default();
+    with_crew(&learner, 2, |crew| {
+        let conditions = Conditions::default();
+        let mut world =
+            SimWorld::new(crew, &fleet, plan.sampler(), conditions, (SEED, 0.0)).with_coins(coins);
+        engine.run(&mut world, &mut state, &mut kept).unwrap();
+    });
+
+    assert_eq!(kept.0.len() as u64, ROUNDS);
+    let mut taken = 0;
+    for (round, (cohort, metrics)) in (1..).zip(&kept.0) {
+        let there = view.round(round).unwrap().unwrap().record;
+        assert_eq!(there.cohort, *cohort, "round {round}");
+        assert!(there.lost.is_empty());
+        assert_eq!(there.loss.zip(there.accuracy), metrics.map(|m| (m.loss, m.accuracy)), "round {round}");
+        taken += cohort.len();
+    }
+    assert!(taken > 10, "the coins were not all tails");
+    let theirs = view.model(&learner.network().params()).unwrap().unwrap().numbers;
+    let bits = |model: &[f32]| model.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+    assert_eq!(bits(&theirs), bits(state.model.as_slice()), "to the byte");
+}

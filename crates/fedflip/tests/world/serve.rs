@@ -1,0 +1,182 @@
+//! `fedflip serve` and `fedflip join` as processes of their own, with certificates.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+const ANY_PORT: &str = "127.0.0.1:0";
+
+fn fedflip() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fedflip"));
+    command.stdin(Stdio::null());
+    command
+}
+
+fn done(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// A process that does not outlive its test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server whose log has said where it listens.
+struct Serving {
+    process: Running,
+    address: String,
+    log: std::thread::JoinHandle<Vec<serde_json::Value>>,
+}
+
+impl Serving {
+    fn start(folder: &Path, listen: &str) -> Self {
+        let mut command = fedflip();
+        command.arg("serve").arg(folder.join("s.toml")).arg("--out").arg(folder.join("run"));
+        command.arg("--certs").arg(folder.join("certs"));
+        command.args(["--listen", listen, "--log", "json", "--json"]);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        let address = loop {
+            let line = lines.next().expect("the server listens").unwrap();
+            let event: serde_json::Value = serde_json::from_str(&line).expect(&line);
+            said.push(event.clone());
+            if event["message"] == "listening" {
+                break event["address"].as_str().unwrap().to_owned();
+            }
+        };
+        let log = std::thread::spawn(move || {
+            said.extend(lines.map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok()));
+            said
+        });
+        Self { process: Running(process), address, log }
+    }
+
+    fn end(mut self) -> (Option<i32>, serde_json::Value, Vec<serde_json::Value>) {
+        let mut result = String::new();
+        let mut output = self.process.0.stdout.take().unwrap();
+        std::io::Read::read_to_string(&mut output, &mut result).unwrap();
+        let code = self.process.0.wait().unwrap().code();
+        (code, serde_json::from_str(&result).unwrap_or_default(), self.log.join().unwrap())
+    }
+}
+
+fn device(folder: &Path, address: &str, name: &str) -> Running {
+    let mut command = fedflip();
+    command.args(["join", address, "--log-level", "off", "--identity"]);
+    command.arg(folder.join("certs/devices").join(name));
+    Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the processes that are waited for go by the wall")]
+fn a_moment() {
+    std::thread::sleep(std::time::Duration::from_millis(50));
+}
+
+/// An authority, some devices, and a scenario of so many rounds.
+fn prepare(folder: &Path, devices: &[&str], rounds: u64) {
+    let certs = folder.join("certs");
+    done(fedflip().args(["certs", "init", "--dir"]).arg(&certs));
+    done(fedflip().args(["certs", "device"]).args(devices).arg("--dir").arg(&certs));
+    let scenario = format!(
+        "[task]\nname = \"synthetic\"\n[data]\ntest_samples_max = 100\n[fleet]\ndevices = {}\n\
+         [plan]\nscheme = \"fixed=0.7\"\n[stop]\ntarget_accuracy = 1\nrounds_max = {rounds}\n",
+        devices.len()
+    );
+    std::fs::write(folder.join("s.toml"), scenario).unwrap();
+}
+
+#[test]
+fn a_run_ends_and_the_fleet_is_as_measured() {
+    let desk = tempfile::tempdir().unwrap();
+    let names = ["phone", "laptop", "tablet"];
+    prepare(desk.path(), &names, 8);
+    let server = Serving::start(desk.path(), ANY_PORT);
+    let mut devices: Vec<Running> =
+        names.iter().map(|name| device(desk.path(), &server.address, name)).collect();
+    let (code, result, log) = server.end();
+    assert_eq!(code, Some(0), "{log:?}");
+    assert_eq!((&result["status"], &result["rounds"]), (&"cap".into(), &8.into()));
+    for device in &mut devices {
+        assert!(device.0.wait().unwrap().success(), "agents leave when the run is over");
+    }
+    // What was measured is what `fedflip plan` reads.
+    let fleet = desk.path().join("run/fleet.csv");
+    let plan = done(
+        fedflip().args(["plan", "--json", "--bandwidth", "100", "--alpha", "12", "--beta", "2"]).arg(&fleet),
+    );
+    let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
+    assert_eq!(plan["devices"], 3);
+    // It is over, and stays so.
+    let (code, again, _) = Serving::start(desk.path(), ANY_PORT).end();
+    assert_eq!((code, &again["rounds"]), (Some(0), &8.into()));
+    let other = fedflip()
+        .arg("serve")
+        .arg(desk.path().join("s.toml"))
+        .args(["--set", "train.batch=8", "--insecure", "--listen", "127.0.0.1:0", "--out"])
+        .arg(desk.path().join("run"))
+        .output()
+        .unwrap();
+    assert_eq!(other.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&other.stderr).contains("another scenario"), "{other:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_is_told_to_stop_exits_well_and_goes_on_later() {
+    let desk = tempfile::tempdir().unwrap();
+    let names = ["a", "b"];
+    prepare(desk.path(), &names, 1_000_000);
+    let server = Serving::start(desk.path(), ANY_PORT);
+    let port: String = server.address.clone();
+    let _devices: Vec<Running> = names.iter().map(|name| device(desk.path(), &port, name)).collect();
+    let records = desk.path().join("run/records.jsonl");
+    let rounds = || std::fs::read_to_string(&records).map_or(0, |text| text.lines().count());
+    while rounds() < 5 {
+        a_moment();
+    }
+    let stop = Command::new("kill").args(["-TERM", &server.process.0.id().to_string()]).status().unwrap();
+    assert!(stop.success());
+    let (code, result, _) = server.end();
+    assert_eq!((code, &result["status"]), (Some(0), &"stopped".into()));
+    let before = rounds();
+    // The same command, and the same devices: they come back by themselves.
+    let server = Serving::start(desk.path(), &port);
+    while rounds() < before + 3 {
+        a_moment();
+    }
+    drop(server);
+}
+
+#[test]
+fn strangers_stay_out() {
+    let desk = tempfile::tempdir().unwrap();
+    prepare(desk.path(), &["a", "lost"], 3);
+    let other = tempfile::tempdir().unwrap();
+    prepare(other.path(), &["a"], 3);
+    done(fedflip().args(["certs", "revoke", "lost", "--dir"]).arg(desk.path().join("certs")));
+    let server = Serving::start(desk.path(), ANY_PORT);
+    let joined = |command: &mut Command| {
+        let output = command.args(["--give-up-secs", "0.5", "--log-level", "off"]).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, errors) = joined(
+        fedflip().args(["join", &server.address, "--identity"]).arg(other.path().join("certs/devices/a")),
+    );
+    assert_eq!(code, Some(2), "another authority: {errors}");
+    assert!(errors.contains("hint: "), "{errors}");
+    let (code, errors) = joined(
+        fedflip().args(["join", &server.address, "--identity"]).arg(desk.path().join("certs/devices/lost")),
+    );
+    assert_eq!(code, Some(2), "revoked: {errors}");
+    assert!(errors.contains("refuses this device"), "{errors}");
+    let (code, errors) = joined(fedflip().args(["join", &server.address, "--insecure", "--name", "a"]));
+    assert_ne!(code, Some(0), "without a certificate: {errors}");
+}
