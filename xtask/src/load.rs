@@ -49,10 +49,10 @@ pub(crate) fn run(repo: &Repo, form: &Form) -> Result<(), TaskError> {
         println!("   memory cannot be seen on this system: only rounds are counted");
     }
     match form.profile {
-        "release" => {
-            Cmd::words("cargo build --locked --release --package fedflip").run(repo)?;
-            Cmd::words("cargo build --locked --release --package fedflip-net --example swarm").run(repo)?;
-        }
+        // In one go: apart, what both need would be built twice.
+        "release" => Cmd::words("cargo build --locked --release --package fedflip --bin fedflip")
+            .args(["--package", "fedflip-net", "--example", "swarm"])
+            .run(repo)?,
         // Built as the tests are, features and all: `cargo build` of one package would compile half of it anew.
         _ => Cmd::words("cargo test --locked --quiet --workspace --no-run").run(repo)?,
     }

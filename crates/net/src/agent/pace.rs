@@ -2,7 +2,8 @@
 //!
 //! A grant is a share of the band, and the band carries more than numbers: what frames them is counted, so that
 //! those who share a band together send no more than it takes. `cargo xtask band` compares this arithmetic with
-//! the counters of a shaped link.
+//! the counters of a shaped link (`tc -s qdisc`): at 3 to 6 Mbit/s a byte of numbers counts as 1.054, and is 1.052
+//! on the wire.
 
 use std::time::Duration;
 
