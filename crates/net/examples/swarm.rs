@@ -20,11 +20,11 @@ use fedflip_engine::aggregate::Aggregator;
 use fedflip_net::coin::{CoinKey, Toss};
 use fedflip_net::identity::DeviceName;
 use fedflip_net::identity::mint::{self, Identity, Signer, Validity};
+use fedflip_net::wire::PROTOCOL;
 use fedflip_net::wire::limits::CHUNK_BYTES_MAX;
 use fedflip_net::wire::numbers::{Collector, VectorDigest, digest, to_bytes};
 use fedflip_net::wire::v1::federation_client::FederationClient;
 use fedflip_net::wire::v1::{self, from_device, to_device, upload_part};
-use fedflip_net::wire::PROTOCOL;
 use prost::bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
@@ -227,9 +227,9 @@ async fn take_part(
         train_loss: 1.0,
         compute_secs: 0.001,
     };
-    let chunks = (0..bytes.len()).step_by(CHUNK_BYTES_MAX).map(|at| {
-        upload_part::What::Data(bytes.slice(at..bytes.len().min(at + CHUNK_BYTES_MAX)))
-    });
+    let chunks = (0..bytes.len())
+        .step_by(CHUNK_BYTES_MAX)
+        .map(|at| upload_part::What::Data(bytes.slice(at..bytes.len().min(at + CHUNK_BYTES_MAX))));
     let parts: Vec<v1::UploadPart> = std::iter::once(upload_part::What::Head(head))
         .chain(chunks)
         .map(|what| v1::UploadPart { what: Some(what) })

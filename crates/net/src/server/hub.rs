@@ -11,7 +11,6 @@ use fedflip_fleet::ModelVector;
 use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
-use tonic::Status;
 
 use super::rate::Bucket;
 use super::round::{Current, Taken};
@@ -22,8 +21,8 @@ use crate::wire::limits::NOTICES_WAITING_MAX;
 use crate::wire::numbers::{self, VectorDigest};
 use crate::wire::v1;
 
-/// What is sent to a device that attends.
-pub(crate) type Notice = Result<v1::ToDevice, Status>;
+/// What is sent to a device that attends. Boxed: its channel keeps places for many, and mostly holds none.
+pub(crate) type Notice = Box<v1::ToDevice>;
 
 /// The meeting place.
 #[derive(Default)]
@@ -242,7 +241,7 @@ impl Desk {
     pub(crate) fn tell(&mut self, slot: usize, what: v1::to_device::What) -> bool {
         let Some(member) = self.members.get_mut(slot) else { return false };
         let Some(line) = &member.line else { return false };
-        let told = line.notices.try_send(Ok(v1::ToDevice { what: Some(what) })).is_ok();
+        let told = line.notices.try_send(Box::new(v1::ToDevice { what: Some(what) })).is_ok();
         if !told {
             member.line = None;
             member.absent_since = Instant::now();

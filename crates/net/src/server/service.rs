@@ -14,7 +14,7 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{info, warn};
 
 use super::attend::Attendance;
-use super::hub::{Enrolment, Hub, Notice};
+use super::hub::{Enrolment, Hub};
 use super::intake::NormGuard;
 use super::probe::Probe;
 use crate::coin::CoinPublic;
@@ -183,8 +183,7 @@ impl Federation for Service {
         }
         let (attendance, notices) = Attendance::begin(&self.hub, &self.metrics, slot);
         tokio::spawn(attendance.listen(request.into_inner()));
-        let notices: ReceiverStream<Notice> = ReceiverStream::new(notices);
-        Ok(Response::new(Box::pin(notices)))
+        Ok(Response::new(Box::pin(ReceiverStream::new(notices).map(|notice| Ok(*notice)))))
     }
 
     type FetchStream = Outgoing<v1::FetchPart>;

@@ -284,9 +284,9 @@ impl World for NetWorld<'_> {
 
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
         let expected_secs = order.allocation.round_secs;
-        let deadline_secs = order.deadline_secs.unwrap_or_else(|| {
-            self.patience.deadline_factor * expected_secs + self.patience.deadline_slack.as_secs_f64()
-        });
+        let usual_secs =
+            self.patience.deadline_factor * expected_secs + self.patience.deadline_slack.as_secs_f64();
+        let deadline_secs = order.deadline_secs.unwrap_or(usual_secs);
         let now = Instant::now();
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
