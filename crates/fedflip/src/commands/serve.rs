@@ -63,12 +63,8 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     };
     let reach = if args.metrics_public { Reach::Everybody } else { Reach::ThisMachine };
     let limits = Limits::of_this_process();
-    let settings = ServerSettings {
-        listen,
-        security,
-        limits,
-        status: status.map(|address| (address, reach)),
-    };
+    let settings =
+        ServerSettings { listen, security, limits, status: status.map(|address| (address, reach)) };
     let offer = Offer {
         run: opened.run_id(),
         task: scenario.task_settings(),

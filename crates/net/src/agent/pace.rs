@@ -78,10 +78,7 @@ mod tests {
         for mbps in [0.01, 0.5, 1.0, 3.0, 37.5, 1e3] {
             let pace = Pace::new(mbps).unwrap();
             let chunk_bytes = pace.chunk_bytes();
-            assert!(
-                chunk_bytes.is_multiple_of(4) && (1024..=CHUNK_BYTES_MAX).contains(&chunk_bytes),
-                "{chunk_bytes}"
-            );
+            assert!(chunk_bytes.is_multiple_of(4) && (1024..=CHUNK_BYTES_MAX).contains(&chunk_bytes), "{chunk_bytes}");
             // A hundred messages, counted packet by packet, take as long as the band needs for them.
             let wire_mbit = 100.0 * 8e-6 * wire_bytes(chunk_bytes) as f64;
             let secs = pace.leaves_after(100 * chunk_bytes).as_secs_f64();
