@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{band, bench, browser, fuzz, load, readers, speed, tidy, tools};
+use crate::{band, bench, browser, faults, fuzz, load, readers, speed, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -54,6 +54,11 @@ pub(crate) const STEPS: &[Step] = &[
         name: "readers",
         guards: "event files and tables as TensorBoard, pandas and DuckDB read them, bars as terminals do",
         run: check_readers,
+    },
+    Step {
+        name: "faults",
+        guards: "deployed runs over a bad network, and with processes killed: nothing lost, nothing twice",
+        run: |repo| passed(faults::short(repo)),
     },
     Step {
         name: "doc-tests",

@@ -15,6 +15,7 @@
 //! - [`load`]: many devices at one server.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`browser`]: pages in a real browser.
+//! - [`faults`]: deployed runs over a bad network, and with their processes killed.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`shell`], [`background`], [`repo`], [`clock`], [`json`]: running a program, and some beside each other,
 //!   knowing where things are, reading the time and an answer.
@@ -26,6 +27,7 @@ mod bench;
 mod browser;
 mod clock;
 mod error;
+mod faults;
 mod fuzz;
 mod golden;
 mod guard;
@@ -67,7 +69,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if !["test", "fuzz", "golden", "bench-peers", band::network::UNDERTAKER].contains(&task)
+    if !["test", "fuzz", "faults", "golden", "bench-peers", band::network::UNDERTAKER].contains(&task)
         && !rest.is_empty()
     {
         return Err(TaskError::Usage(format!(
@@ -87,6 +89,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         band::network::UNDERTAKER => band::network::bury(&repo, rest),
         "pin" => pin::run(&repo),
         "golden" => golden::run(&repo, rest),
+        "faults" => faults::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
             print!("{}", help());
@@ -112,6 +115,8 @@ fn help() -> String {
   speed           the speed and memory that the README promises, on the release binary
   band            rounds of five devices on a real shared band, against what the model says of them
   load            1,000 devices in rounds and 10,000 idle ones at one server: times and memory
+  faults [--runs N] [--seed S]
+                  N deployed runs over a bad network, and N whose processes are killed (300, from 1)
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   install         only fetch the tools that the others need
   help            this text

@@ -60,16 +60,11 @@ impl Reason {
     }
 
     /// Whether an update that was refused for this can be sent again, better, in the same round: the device
-    /// or the network may have stumbled. What nobody sends by accident costs the device its turn.
+    /// or the network may have stumbled: too few bytes are what a device sends that breaks off. What nobody sends by accident costs the device its turn.
     pub fn may_try_again(self) -> bool {
         !matches!(
             self,
-            Self::WrongShape
-                | Self::TooManyBytes
-                | Self::NotFinite
-                | Self::AbsurdNorm
-                | Self::OtherModel
-                | Self::Failed
+            Self::TooManyBytes | Self::NotFinite | Self::AbsurdNorm | Self::OtherModel | Self::Failed
         )
     }
 }

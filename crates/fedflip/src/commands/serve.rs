@@ -27,8 +27,9 @@ const PORT: u16 = 7700;
 
 #[derive(Serialize)]
 struct ServeJson<'a> {
+    /// None before the first plan.
     #[serde(flatten)]
-    summary: &'a Summary,
+    summary: Option<&'a Summary>,
     /// `stopped` if it goes on when it is started again.
     status: &'static str,
     out: String,
@@ -82,14 +83,17 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     }
     let summary = deployed.run(&server, opened, &mut followers)?;
 
+    let end = summary.as_ref().and_then(|summary| summary.end);
     if args.json {
-        let (status, out) = (status_of(&summary), args.out.display().to_string());
-        print_json(output, &ServeJson { summary: &summary, status, out })?;
+        let (status, out) = (status_of(end), args.out.display().to_string());
+        print_json(output, &ServeJson { summary: summary.as_ref(), status, out })?;
+    } else if let Some(summary) = &summary {
+        write_text(output, &scenario, summary, args)?;
     } else {
-        write_text(output, &scenario, &summary, args)?;
+        writeln!(output, "{} stopped before its first plan; the same command goes on", scenario.task.name())?;
     }
     followers.linger(&args.dashboard, output)?;
-    Ok(match summary.end {
+    Ok(match end {
         Some(EndReason::Diverged) => ExitStatus::Diverged,
         _ => ExitStatus::Done,
     })
@@ -126,8 +130,8 @@ fn patience(args: &ServeArgs) -> Result<Patience, CliError> {
     Ok(Patience { window: Duration::from_secs_f64(window_secs), quorum, ..Patience::default() })
 }
 
-fn status_of(summary: &Summary) -> &'static str {
-    match summary.end {
+fn status_of(end: Option<EndReason>) -> &'static str {
+    match end {
         None => "stopped",
         Some(EndReason::TargetAccuracy | EndReason::TargetLoss) => "reached",
         Some(EndReason::RoundsMax | EndReason::VirtualTimeMax) => "cap",

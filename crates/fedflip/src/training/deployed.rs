@@ -9,7 +9,7 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_net::NetError;
 use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patience, Server};
-use fedflip_net::state::{Founding, Resumed, RunState};
+use fedflip_net::state::{Founding, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
 use fedflip_record::{End, Line, Round, Summary, reader};
@@ -82,13 +82,13 @@ impl Deployed<'_> {
         Ok(Opened { state, resumed })
     }
 
-    /// Pilots and rounds, until the run is over or is to stop.
+    /// Pilots and rounds, until the run is over or is to stop; nothing if it had not come to its first plan.
     pub(crate) fn run(
         &self,
         server: &Server,
         opened: Opened,
         followers: &mut Followers,
-    ) -> Result<Summary, CliError> {
+    ) -> Result<Option<Summary>, CliError> {
         with_crew(&self.host.learner, self.threads, |crew| {
             let was_over = opened.resumed.end.is_some();
             let constants = match self.pilots && !was_over {
@@ -105,7 +105,8 @@ impl Deployed<'_> {
             if matches!(ended, Ended::Over(_)) {
                 server.finish();
             }
-            self.summary(self.out)
+            let begun = StateView::open(self.out)?.header()?.is_some();
+            begun.then(|| self.summary(self.out)).transpose()
         })
     }
 

@@ -85,6 +85,8 @@ impl Session<'_> {
             return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
         }
         self.past.trainer = Some((message, hello.slot, Arc::clone(&trainer)));
+        // Another run may have the same rounds, seed and first model: what was learnt for the one before is not for it.
+        self.past.memory = Memory::default();
         Ok(trainer)
     }
 

@@ -38,6 +38,10 @@ impl Attendance {
         info!(slot = self.slot, "a device attends");
         // An error is an end like any other: the device comes again.
         while let Ok(Some(message)) = messages.message().await {
+            if !self.hub.desk().members[self.slot].calls.take(Instant::now()) {
+                self.note(0, Reason::TooManyCalls);
+                break;
+            }
             match message.what {
                 Some(What::Answer(answer)) => self.answered(&answer),
                 Some(What::Failure(failure)) => self.failed(failure.round),
@@ -55,6 +59,9 @@ impl Attendance {
             Err(Reason::StaleRound) => debug!(slot = self.slot, round = answer.round, "a late answer"),
             Err(reason) => {
                 warn!(slot = self.slot, round = answer.round, reason = reason.name(), "a coin is refused");
+                if matches!(reason, Reason::FalseCoin | Reason::CoinSaysNo) {
+                    self.metrics.coins_refused.add(1);
+                }
                 self.note(answer.round, reason);
                 self.hub.ring();
             }
@@ -87,6 +94,7 @@ impl Attendance {
 
     fn failed(&self, round: u64) {
         warn!(slot = self.slot, round, "a device cannot train");
+        self.metrics.refused.add(Reason::Failed);
         self.hub.desk().give_up_on(self.slot, round, Reason::Failed);
         self.hub.ring();
     }

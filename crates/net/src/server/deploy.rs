@@ -290,7 +290,7 @@ struct Stretch<'a> {
     run_id: [u8; 16],
 }
 
-/// Those who enrolled before a restart have their places.
+/// Those who enrolled before a restart have their places; from now on others may come.
 fn restore(server: &Server, devices: &[EnrolledDevice]) -> Result<(), NetError> {
     let mut desk = server.hub.desk();
     for device in devices {
@@ -311,6 +311,7 @@ fn restore(server: &Server, devices: &[EnrolledDevice]) -> Result<(), NetError> 
             _ => return Err(damaged("its place is taken")),
         }
     }
+    desk.open = true;
     Ok(())
 }
 

@@ -59,6 +59,8 @@ impl Hub {
 /// All that is known.
 #[derive(Default)]
 pub(crate) struct Desk {
+    /// Whether devices may come: not before those of before a restart have their places again.
+    pub open: bool,
     /// By slot.
     pub members: Vec<Member>,
     slots: BTreeMap<String, usize>,

@@ -128,6 +128,8 @@ async fn within(
 ) -> Result<Option<v1::UploadPart>, Reason> {
     match tokio::time::timeout_at(until, parts.message()).await {
         Ok(Ok(part)) => Ok(part),
+        // What the decoder says of a message that is longer than any may be.
+        Ok(Err(status)) if status.code() == tonic::Code::OutOfRange => Err(Reason::TooManyBytes),
         Ok(Err(_)) => Err(Reason::Disconnected),
         Err(_) => Err(Reason::Stalled),
     }

@@ -65,19 +65,19 @@ impl Service {
     }
 
     /// Who calls: by the certificate of the connection, or, on loopback without one, by its own word.
-    fn caller<T>(request: &Request<T>) -> Result<(DeviceName, CoinPublic), Status> {
+    fn caller<T>(&self, request: &Request<T>) -> Result<(DeviceName, CoinPublic), Status> {
         let peer = request.extensions().get::<Peer>().ok_or_else(|| Status::internal("no peer"))?;
         match &peer.caller {
             Some(caller) => Ok((caller.name.clone(), caller.coin)),
-            None => plain::caller(request.metadata()).ok_or_else(|| Reason::BadMessage.into()),
+            None => plain::caller(request.metadata()).ok_or_else(|| self.refused(Reason::BadMessage)),
         }
     }
 
     /// The slot of whoever calls; it must have said hello, and not call too often.
     pub(super) fn slot<T>(&self, request: &Request<T>) -> Result<usize, Status> {
-        let (name, coin) = Self::caller(request)?;
+        let (name, coin) = self.caller(request)?;
         let mut desk = self.hub.desk();
-        let slot = desk.slot(&name).ok_or(Reason::NotEnrolled)?;
+        let slot = desk.slot(&name).ok_or_else(|| self.refused(Reason::NotEnrolled))?;
         let member = &mut desk.members[slot];
         if member.coin != coin {
             return Err(self.refused(Reason::OtherCoin));
@@ -99,12 +99,15 @@ type Outgoing<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 #[tonic::async_trait]
 impl Federation for Service {
     async fn hello(&self, request: Request<v1::HelloRequest>) -> Result<Response<v1::HelloReply>, Status> {
-        let (name, coin) = Self::caller(&request)?;
+        let (name, coin) = self.caller(&request)?;
         if request.get_ref().protocol != PROTOCOL {
             return Err(self.refused(Reason::OtherProtocol));
         }
         let (slot, enrolled) = {
             let mut desk = self.hub.desk();
+            if !desk.open {
+                return Err(Status::unavailable("not ready yet"));
+            }
             let slot = desk.admit(&name, coin).map_err(|reason| self.refused(reason))?;
             let member = &mut desk.members[slot];
             if !member.calls.take(Instant::now()) {
@@ -163,7 +166,7 @@ impl Federation for Service {
         {
             let mut desk = self.hub.desk();
             let member = &mut desk.members[slot];
-            let comm_mbit = member.comm_mbit.ok_or(Reason::NotEnrolled)?;
+            let comm_mbit = member.comm_mbit.ok_or_else(|| self.refused(Reason::NotEnrolled))?;
             member.enrolment = Some(Enrolment { samples, compute_secs, comm_mbit });
             info!(device = %member.name, slot, samples, compute_secs, comm_mbit, "a device enrols");
         }

@@ -244,6 +244,8 @@ impl World for NetWorld<'_> {
             let mut current =
                 Current::open(toss, digest, self.seed, self.coin_q.clone(), self.patience.window, now);
             for slot in 0..devices {
+                // An answer and, with heads, a model.
+                desk.members[slot].calls.grant(2.0);
                 if desk.members[slot].line.is_some()
                     && let Some(notice) = current.ask(slot, now)
                     && !desk.tell(slot, notice)
@@ -301,6 +303,8 @@ impl World for NetWorld<'_> {
         for share in &order.allocation.shares {
             let notice = desk.current.as_mut().and_then(|current| current.grant(share, now, deadline));
             if let Some(notice) = notice {
+                // A model that was not there yet, and an update.
+                desk.members[share.device].calls.grant(2.0);
                 // Whoever is away hears it when it comes back.
                 desk.tell(share.device, notice);
             }

@@ -1,0 +1,150 @@
+//! What a run's folder claims, computed again from nothing: every committed round must be the sum of the updates
+//! it accepted, each exactly once, to the byte.
+
+use std::path::Path;
+
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::{Learner, TrainKey};
+use fedflip_net::coin::Toss;
+use fedflip_net::plain;
+use fedflip_net::state::{Fate, StateView, StoredPlan, model_digest};
+use fedflip_record::{Round, reader};
+
+/// What a folder turned out to hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Replayed {
+    /// Rounds committed.
+    pub(crate) rounds: u64,
+    /// Updates that are in the model.
+    pub(crate) accepted: usize,
+    /// Parts in a round that are not.
+    pub(crate) lost: usize,
+    /// Whether the run is over.
+    pub(crate) ended: bool,
+}
+
+/// Replays the run in a folder, finished or killed. Panics where something is not as it must be.
+pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64) -> Replayed {
+    let view = StateView::open(folder).unwrap();
+    let mut trainer = Trainer { learner, seed, worker: learner.worker() };
+    let mut model = learner.initial_model(seed).as_slice().to_vec();
+    let mut moved_in = 0;
+    let mut replayed = Replayed {
+        rounds: view.rounds().unwrap(),
+        ended: view.end().unwrap().is_some(),
+        ..Replayed::default()
+    };
+    let mut records = Vec::new();
+    for number in 1..=replayed.rounds {
+        let stored = view.round(number).unwrap().unwrap_or_else(|| panic!("round {number} is missing"));
+        let plan = view.plan(stored.plan).unwrap().expect("the plan of a round");
+        assert!(plan.after_round < number, "round {number} is older than its plan");
+        let fates = view.fates(number).unwrap();
+        check_fates(&stored.record, &fates);
+        check_coins(&view, number, &plan, &fates);
+        let mut step: Option<Vec<f32>> = None;
+        for (slot, fate) in &fates {
+            let Fate::Accepted { digest, bytes, train_loss } = fate else {
+                replayed.lost += 1;
+                continue;
+            };
+            replayed.accepted += 1;
+            let (delta, loss) = trainer.train(&model, number, *slot);
+            assert_eq!(*digest, model_digest(&delta), "round {number}, device {slot}: another update");
+            assert_eq!(
+                (*bytes, *train_loss),
+                (4 * delta.len() as u64, loss),
+                "round {number}, device {slot}"
+            );
+            add(&mut step, plan.weights[*slot] as f32, &delta);
+        }
+        if let Some(step) = step {
+            model.iter_mut().zip(step).for_each(|(number, step)| *number += step);
+            moved_in = number;
+        }
+        let digest = (moved_in > 0).then(|| model_digest(&model));
+        assert_eq!((stored.model_round, stored.model_sha256), (moved_in, digest), "the model of {number}");
+        records.push(stored.record);
+    }
+    check_model(&view, learner, moved_in, &model);
+    check_records(folder, &view, &records);
+    replayed
+}
+
+struct Trainer<'a> {
+    learner: &'a SgdLearner,
+    seed: u64,
+    worker: <SgdLearner as Learner>::Worker,
+}
+
+impl Trainer<'_> {
+    fn train(&mut self, model: &[f32], round: u64, device: usize) -> (Vec<f32>, f64) {
+        let mut delta = vec![0.0; model.len()];
+        let key = TrainKey { seed: self.seed, round, device };
+        let loss = self.learner.train(&mut self.worker, model, key, &mut delta).unwrap();
+        (delta, loss)
+    }
+}
+
+/// In device order, by hand: what checks the engine must not be the engine.
+fn add(step: &mut Option<Vec<f32>>, weight: f32, delta: &[f32]) {
+    match step {
+        None => *step = Some(delta.iter().map(|number| weight * number).collect()),
+        Some(step) => step.iter_mut().zip(delta).for_each(|(sum, number)| *sum += weight * number),
+    }
+}
+
+/// Everybody in the cohort has one fate, nobody else has any, and the record says the same of the lost.
+fn check_fates(record: &Round, fates: &[(usize, Fate)]) {
+    let round = record.round;
+    assert!(record.cohort.is_sorted_by(|a, b| a < b), "round {round}: somebody is in the cohort twice");
+    let slots: Vec<usize> = fates.iter().map(|(slot, _)| *slot).collect();
+    assert_eq!(slots, record.cohort, "round {round}");
+    let lost = fates.iter().filter_map(|(slot, fate)| match fate {
+        Fate::Lost { reason } => Some((*slot, reason.as_str())),
+        Fate::Accepted { .. } => None,
+    });
+    assert!(lost.eq(record.lost.iter().map(|lost| (lost.device, lost.reason.as_str()))), "round {round}");
+}
+
+/// Nobody took part whose coin says no, where the coins are those of names.
+fn check_coins(view: &StateView, round: u64, plan: &StoredPlan, fates: &[(usize, Fate)]) {
+    let toss = Toss { run: view.run_id().unwrap(), round };
+    let devices = view.devices().unwrap();
+    for (slot, _) in fates {
+        let device = &devices[*slot];
+        let coin = plain::coin(&device.name.parse().unwrap()).unwrap();
+        if coin.public().to_bytes() == device.coin {
+            let q = (plan.q[*slot] / plan.availability[*slot]).min(1.0);
+            assert!(
+                coin.flip(toss).0.joins(q),
+                "round {round}: {} was in with a coin that says no",
+                device.name
+            );
+        }
+    }
+}
+
+/// The file that the database names is the model that came out here.
+fn check_model(view: &StateView, learner: &SgdLearner, moved_in: u64, model: &[f32]) {
+    let stored = view.model(&learner.network().params()).unwrap();
+    assert_eq!(stored.as_ref().map_or(0, |stored| stored.round), moved_in);
+    if let Some(stored) = stored {
+        assert_eq!(model_digest(&stored.numbers), model_digest(model));
+    }
+}
+
+/// What readers see follows the database: the same, or one line behind where the server was killed.
+fn check_records(folder: &Path, view: &StateView, rounds: &[Round]) {
+    let path = folder.join(fedflip_record::folder::RECORDS);
+    let Some(header) = view.header().unwrap() else { return };
+    let Ok(records) = reader::read(&path) else {
+        assert!(rounds.is_empty(), "{}: cannot be read", path.display());
+        return;
+    };
+    assert_eq!(records.header, header);
+    let (ended, behind) = (view.end().unwrap(), rounds.len() - records.rounds.len());
+    assert!(behind == 0 || (behind == 1 && ended.is_none()), "the records are {behind} rounds behind");
+    assert_eq!(records.rounds, rounds[..records.rounds.len()]);
+    assert!(records.end.is_none() || records.end == ended);
+}

@@ -1,0 +1,76 @@
+//! Coins that say no, and devices whose coins are thrown less often because they are lost too often.
+
+use fedflip_net::agent::Farewell;
+use fedflip_net::reason::Reason;
+use fedflip_net::state::StateView;
+use fedflip_net::wire::v1;
+use fedflip_net::wire::v1::from_device;
+use fedflip_plan::Scheme;
+
+use crate::bench::{Agent, Bench, Wanted};
+use crate::device::Device;
+
+/// A coin that says "sit out" is proven and presented as if it said "take part".
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_coin_that_says_no_stays_out() {
+    let bench = Bench::serve(Wanted { scheme: Scheme::Uniform, ..Wanted::full(3, 12) });
+    let learner = bench.wanted.learner();
+    let agents = ["good-a", "good-b"].map(|name| Agent::join(bench.address, name));
+    let mut rogue = Device::connect(bench.address, "rogue").await;
+    rogue.come_in(&learner).await;
+    let mut tries = 0;
+    while let Some(opened) = rogue.opened().await {
+        let (joins, proof) = rogue.proof(&opened, opened.round);
+        if joins {
+            let grant = rogue.take_part(&opened).await;
+            let update = rogue.trained(&grant, &learner).await;
+            rogue.upload(Device::head(&grant, &update), &update.bytes).await.unwrap();
+            continue;
+        }
+        tries += 1;
+        rogue.answer(opened.round, proof).await;
+        assert_eq!(rogue.refusal().await.reason, "coin_says_no");
+    }
+    drop(rogue);
+    assert!(tries > 0, "a third of the coins say yes: that none of twelve says no happens never");
+    assert_eq!(bench.metrics.refused.get(Reason::CoinSaysNo), tries);
+    let (_, replayed, folder) = bench.ended();
+    agents.into_iter().for_each(|agent| assert_eq!(agent.leave(), Farewell::Finished));
+    assert_eq!(replayed.lost, 0, "it was never in");
+    let incidents = StateView::open(folder.path()).unwrap().incidents().unwrap();
+    assert_eq!(incidents.iter().filter(|incident| incident.reason == "coin_says_no").count() as u64, tries);
+}
+
+/// Whoever is lost often takes part less often by plan, and the others make up for nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn measured_availability_caps_the_next_plan() {
+    let bench = Bench::serve(Wanted { replan_every: Some(4), ..Wanted::full(3, 10) });
+    let learner = bench.wanted.learner();
+    let agents = ["good-a", "good-b"].map(|name| Agent::join(bench.address, name));
+    let mut rogue = Device::connect(bench.address, "rogue").await;
+    rogue.come_in(&learner).await;
+    let slot = rogue.slot;
+    while let Some(opened) = rogue.opened().await {
+        // By the next plan its coin may say no.
+        let (joins, proof) = rogue.proof(&opened, opened.round);
+        rogue.answer(opened.round, if joins { proof } else { Vec::new() }).await;
+        if joins {
+            rogue.grant().await;
+            rogue.say(Some(from_device::What::Failure(v1::Failure { round: opened.round }))).await;
+        }
+    }
+    drop(rogue);
+    let (_, replayed, folder) = bench.ended();
+    agents.into_iter().for_each(|agent| assert_eq!(agent.leave(), Farewell::Finished));
+    assert!(replayed.lost >= 4);
+    let view = StateView::open(folder.path()).unwrap();
+    let plans: Vec<_> = (1..=view.plans().unwrap()).map(|plan| view.plan(plan).unwrap().unwrap()).collect();
+    assert_eq!(plans[0].q, [1.0; 3]);
+    assert_eq!(plans[1].after_round, 4);
+    assert!(plans[1].reason.contains("rogue") && plans[1].reason.contains("capped"), "{}", plans[1].reason);
+    let [q, availability] = [plans[1].q[slot], plans[1].availability[slot]];
+    assert!(q <= availability && availability < 0.6, "q = {q}, availability = {availability}");
+    assert!((0..3).filter(|other| *other != slot).all(|other| plans[1].availability[other] == 1.0));
+    let biased = (1..=4).all(|round| view.round(round).unwrap().unwrap().record.lost.len() == 1);
+    assert!(biased, "rounds that lost somebody say so");
+}
