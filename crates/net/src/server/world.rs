@@ -1,7 +1,7 @@
 //! The deployed world: the second one behind the engine's round loop.
 //!
 //! The engine is synchronous and waits here; devices are served by the runtime and leave what they bring at the
-//! [`Hub`]. Time is that of the clock on the wall since the run began, over all restarts.
+//! hub. Time is that of the clock on the wall since the run began, over all restarts.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
