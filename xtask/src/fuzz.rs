@@ -32,7 +32,11 @@ const MEMORY_MIB_MAX: u32 = 1024;
 /// For a person who asks for fuzzing.
 const SECS: u32 = 60;
 /// For the step of `cargo xtask test`.
-const STEP_SECS: u32 = 5;
+const STEP_SECS: u32 = 4;
+/// And for that step: a few seconds of running do not pay for optimising.
+const STEP_OPT_LEVEL: &str = "0";
+/// Otherwise.
+const OPT_LEVEL: &str = "1";
 
 /// What a person asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,7 +50,7 @@ struct Wish {
 pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
     let known = targets(repo)?;
     let Wish { secs, targets } = Wish::parse(args, &known)?;
-    fuzz(repo, if targets.is_empty() { &known } else { &targets }, secs, "found")
+    fuzz(repo, if targets.is_empty() { &known } else { &targets }, secs, "found", OPT_LEVEL)
 }
 
 /// Every target for a few seconds, starting from the committed corpus alone.
@@ -56,7 +60,7 @@ pub(crate) fn step(repo: &Repo) -> Result<(), TaskError> {
     if fresh.is_dir() {
         fs::remove_dir_all(&fresh).map_err(|source| TaskError::File { path: fresh, source })?;
     }
-    fuzz(repo, &targets(repo)?, STEP_SECS, "fresh")
+    fuzz(repo, &targets(repo)?, STEP_SECS, "fresh", STEP_OPT_LEVEL)
 }
 
 /// Whether this machine can build libFuzzer, which is C++.
@@ -97,8 +101,8 @@ fn targets(repo: &Repo) -> Result<Vec<String>, TaskError> {
 }
 
 /// What is new goes to the folder `found` of the build.
-fn fuzz(repo: &Repo, targets: &[String], secs: u32, found: &str) -> Result<(), TaskError> {
-    let programs = build(repo)?;
+fn fuzz(repo: &Repo, targets: &[String], secs: u32, found: &str, opt_level: &str) -> Result<(), TaskError> {
+    let programs = build(repo, opt_level)?;
     let scratch = scratch(repo);
     make_folder(&scratch)?;
     let waiting = Mutex::new(targets.iter());
@@ -125,14 +129,17 @@ fn fuzz(repo: &Repo, targets: &[String], secs: u32, found: &str) -> Result<(), T
 }
 
 /// Builds all targets; where they are.
-fn build(repo: &Repo) -> Result<PathBuf, TaskError> {
+fn build(repo: &Repo, opt_level: &str) -> Result<PathBuf, TaskError> {
     let about = Cmd::words("rustc --version --verbose").output(repo)?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.ok_or_else(|| TaskError::Answer("rustc does not say what it runs on".to_owned()))?;
     let folder = repo.target().join("fuzz");
     // The target is named so that build scripts and macros are built as ever.
     let line = "cargo build --quiet --release --bins --manifest-path fuzz/Cargo.toml --target";
-    let build = Cmd::words(line).arg(host).env("RUSTFLAGS", COVERAGE);
+    let build = Cmd::words(line)
+        .arg(host)
+        .env("RUSTFLAGS", COVERAGE)
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", opt_level);
     let build = if on_ci() { build.arg("--locked") } else { build };
     build.env("CARGO_TARGET_DIR", folder.display().to_string()).run(repo)?;
     Ok(folder.join(host).join("release"))

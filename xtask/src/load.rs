@@ -15,6 +15,7 @@ use crate::error::TaskError;
 use crate::json::number_after;
 use crate::repo::Repo;
 use crate::shell::Cmd;
+use crate::speed;
 
 const HIDDEN: usize = 307;
 const PARAMETERS: usize = 21_807;
@@ -61,8 +62,7 @@ pub(crate) fn run(repo: &Repo, form: &Form) -> Result<(), TaskError> {
         "release" => Cmd::words("cargo build --locked --release --package fedflip --bin fedflip")
             .args(["--package", "fedflip-net", "--example", "swarm"])
             .run(repo)?,
-        // Built as the tests are, features and all: `cargo build` of one package would compile half of it anew.
-        _ => Cmd::words("cargo test --locked --quiet --workspace --no-run").run(repo)?,
+        _ => speed::build_as_tests(repo)?,
     }
     let folder = repo.target().join(format!("load-{}", std::process::id()));
     let result = Bench { repo, form, folder: folder.clone() }.run();

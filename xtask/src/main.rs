@@ -82,7 +82,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "tidy" => tidy::run(&repo),
         "fuzz" => fuzz::run(&repo, rest),
         "bench" => bench::run(&repo),
-        "speed" => speed::run(&repo),
+        "speed" => speed::run(&repo, &speed::FULL),
         "bench-peers" => peers::run(&repo, rest),
         "band" => band::run(&repo, &band::FULL).map(|_| ()),
         "load" => load::run(&repo, &load::FULL),

@@ -59,35 +59,63 @@ impl fmt::Display for Cost {
     }
 }
 
-pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
-    Cmd::words("cargo build --locked --release --package fedflip").run(repo)?;
+/// On which binary, and how much longer than promised it may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    profile: &'static str,
+    slack: f64,
+}
+
+/// What is promised, on what is shipped.
+pub(crate) const FULL: Form = Form { profile: "release", slack: 1.0 };
+
+/// For `cargo xtask test`, with the binary that its tests are made with: it is hardly optimised, so this sees what
+/// grows with the square of something; the pinned instruction counts see the rest.
+pub(crate) const SHORT: Form = Form { profile: "debug", slack: 10.0 };
+
+pub(crate) fn run(repo: &Repo, form: &Form) -> Result<(), TaskError> {
+    match form.profile {
+        "release" => Cmd::words("cargo build --locked --release --package fedflip").run(repo)?,
+        _ => build_as_tests(repo)?,
+    }
     let folder = repo.target().join("speed");
     fs::create_dir_all(&folder).map_err(|source| TaskError::File { path: folder.clone(), source })?;
 
     for promise in PROMISES {
         for scheme in ["exact", "paper"] {
-            let mut cost = plan_fleet(repo, &folder, promise.devices, scheme)?;
+            let mut cost = plan_fleet(repo, form, &folder, promise.devices, scheme)?;
             for _ in 1..RUNS {
-                let again = plan_fleet(repo, &folder, promise.devices, scheme)?;
+                let again = plan_fleet(repo, form, &folder, promise.devices, scheme)?;
                 cost.wall_secs = cost.wall_secs.min(again.wall_secs);
                 cost.solve_secs = cost.solve_secs.min(again.solve_secs);
             }
             println!("   {scheme}, {} devices: {cost}", promise.devices);
-            promise.keep(scheme, cost)?;
+            promise.keep(form, scheme, cost)?;
         }
     }
-    report::run(repo, &program(repo), &folder)
+    report::run(repo, &program(repo, form), form.slack, &folder)
 }
 
-/// The release binary.
-fn program(repo: &Repo) -> String {
-    let path = repo.target().join("release").join(format!("fedflip{EXE_SUFFIX}"));
+/// Built as the tests are, features and all: `cargo build` of one package would compile half of it anew.
+pub(crate) fn build_as_tests(repo: &Repo) -> Result<(), TaskError> {
+    Cmd::words("cargo test --locked --quiet --workspace --no-run").run(repo)
+}
+
+/// The binary that is measured.
+fn program(repo: &Repo, form: &Form) -> String {
+    let path = repo.target().join(form.profile).join(format!("fedflip{EXE_SUFFIX}"));
     path.display().to_string()
 }
 
 /// Makes a fleet file and plans it; returns what the planning cost.
-fn plan_fleet(repo: &Repo, folder: &Path, devices: u64, scheme: &str) -> Result<Cost, TaskError> {
-    let program = program(repo);
+fn plan_fleet(
+    repo: &Repo,
+    form: &Form,
+    folder: &Path,
+    devices: u64,
+    scheme: &str,
+) -> Result<Cost, TaskError> {
+    let program = program(repo, form);
     let fleet = folder.join(format!("{devices}.csv"));
     let plan = folder.join(format!("{devices}.json"));
 
@@ -111,12 +139,12 @@ fn plan_fleet(repo: &Repo, folder: &Path, devices: u64, scheme: &str) -> Result<
 }
 
 impl Promise {
-    fn keep(&self, scheme: &str, cost: Cost) -> Result<(), TaskError> {
+    fn keep(&self, form: &Form, scheme: &str, cost: Cost) -> Result<(), TaskError> {
         let Self { devices, wall_secs_max, peak_mb_max, solve_secs_max } = *self;
         let measured = [
-            ("seconds in all", Some(cost.wall_secs), wall_secs_max),
+            ("seconds in all", Some(cost.wall_secs), form.slack * wall_secs_max),
             ("MB", cost.peak_mb, peak_mb_max),
-            ("seconds of solving", Some(cost.solve_secs), solve_secs_max),
+            ("seconds of solving", Some(cost.solve_secs), form.slack * solve_secs_max),
         ];
         for (what, value, max) in measured {
             if let Some(value) = value.filter(|value| *value > max) {
@@ -182,7 +210,7 @@ mod tests {
     fn a_promise_is_broken_by_time_by_memory_or_by_solving() {
         let promise = PROMISES[1];
         let cost = |wall_secs, peak_mb, solve_secs| {
-            promise.keep("exact", Cost { wall_secs, peak_mb, solve_secs }).is_ok()
+            promise.keep(&FULL, "exact", Cost { wall_secs, peak_mb, solve_secs }).is_ok()
         };
         assert!(cost(0.9, Some(120.0), 0.1));
         assert!(cost(0.9, None, 0.1));

@@ -92,6 +92,16 @@ impl Measures {
         self.devices.get(slot).map_or(1.0, share).clamp(AVAILABILITY_MIN, 1.0)
     }
 
+    /// Devices that something is known of.
+    pub fn len(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// Whether nothing is known of anybody.
+    pub fn is_empty(&self) -> bool {
+        self.devices.is_empty()
+    }
+
     /// What a device has to do in a round, as far as is known.
     pub fn job(&self, slot: usize) -> Job {
         let measured = self.devices.get(slot);

@@ -44,6 +44,8 @@ fn run(seed: u64) -> Replayed {
         deadline_slack: Duration::from_millis(600),
         come_back: Duration::from_millis(300),
         finish: Duration::from_secs(1),
+        muster: Duration::from_millis(500),
+        ..Patience::default()
     };
     let scheme = if seed.is_multiple_of(4) { Scheme::Uniform } else { Scheme::Full };
     let replan_every = (seed.is_multiple_of(3)).then_some(2);

@@ -10,7 +10,7 @@ use fedflip_record::{RecordError, Round};
 use tracing::info;
 
 use super::Server;
-use super::deploy::Observer;
+use super::deploy::{Observer, bring_incidents};
 use super::world::Ledger;
 use crate::error::NetError;
 use crate::state::{Commit, Fate, RunState};
@@ -34,10 +34,7 @@ pub(super) struct Committer<'a> {
 
 impl Committer<'_> {
     fn commit(&mut self, record: &Round, state: &State) -> Result<(), NetError> {
-        let incidents: Vec<_> = self.server.hub.desk().incidents.drain(..).collect();
-        for incident in incidents {
-            self.state.incident(incident.round, incident.device.as_deref(), incident.reason.name());
-        }
+        bring_incidents(self.server, self.state);
         let ledger = self.ledger.borrow();
         let bytes = 4 * state.model.as_slice().len() as u64;
         let fates: Vec<(usize, Fate)> = record

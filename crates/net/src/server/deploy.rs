@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use fedflip_engine::{Engine, EngineError, Outcome, State, Stop};
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Fleet, Mbps, ModelVector};
+use fedflip_fleet::{Fleet, Mbps, ModelVector, csv_file};
 use fedflip_learn::Metrics as Scores;
 use fedflip_plan::{Constants, Plan, Scheme};
-use fedflip_record::{End, Header, Round};
+use fedflip_record::{End, Header, Round, atomic};
 use tokio::time::Instant;
 use tracing::info;
 
@@ -31,6 +31,8 @@ use crate::status::Readiness;
 /// How often somebody who waits looks around, and how often it says so.
 const LOOK: Duration = Duration::from_millis(200);
 const REMIND: Duration = Duration::from_secs(15);
+/// The fleet as measured by now.
+pub const MEASURED: &str = "measured.csv";
 
 /// The settings of a deployed run.
 #[derive(Clone, Copy, Debug)]
@@ -124,18 +126,20 @@ impl Deployment {
         if !self.gather(server, state, &mut kept, helpers)? {
             return Ok(Ended::Stopped);
         }
-        let measures = match &resumed.measures {
+        let mut measures: Measures = match &resumed.measures {
             Some(text) => serde_json::from_str(text).map_err(|error| NetError::Damaged {
                 path: crate::state::STATE.to_owned(),
                 problem: format!("its measurements: {error}"),
             })?,
-            None => {
-                let mut measures = Measures::default();
-                kept.iter().for_each(|device| measures.calibrated(device));
-                measures
-            }
+            None => Measures::default(),
         };
-        let planner = Planner { deployment: self };
+        // Also those who came after the last commit.
+        kept.iter().skip(measures.len()).for_each(|device| measures.calibrated(device));
+        // What the pilots measured before a restart holds on.
+        let stored = resumed.plan.as_ref().and_then(|plan| plan.constants);
+        let stored = stored.and_then(|[alpha, beta]| Constants::new(alpha, beta).ok());
+        let deployment = Self { constants: stored.or(self.constants), ..*self };
+        let planner = Planner { deployment: &deployment };
         let mut planned = match &resumed.plan {
             Some(stored) => planner.restored(stored)?,
             None => planner.first(measures.fleet(&kept)?)?,
@@ -156,6 +160,8 @@ impl Deployment {
         let ledger =
             Rc::new(RefCell::new(Ledger { measures, accepted: Default::default(), abandoned: false }));
         let clock = Clock::after(run.secs);
+        let muster = if run.round > 0 { self.patience.muster } else { Duration::ZERO };
+        let muster_until = Instant::now() + muster;
         loop {
             helpers.observer.planned(&Announced {
                 header: &head,
@@ -165,11 +171,17 @@ impl Deployment {
                 after_round: run.round,
                 reason: &planned.reason,
             })?;
-            server.health.set(Readiness::InRounds);
-            let stretch =
-                Stretch { server, planned: &planned, ledger: &ledger, clock, run_id: resumed.run_id };
-            if let Some(ended) = self.stretch(&stretch, state, &mut run, helpers)? {
-                server.health.set(Readiness::Stopping);
+            let stretch = Stretch {
+                server,
+                planned: &planned,
+                ledger: &ledger,
+                clock,
+                muster_until,
+                run_id: resumed.run_id,
+            };
+            let ended = self.stretch(&stretch, state, &mut run, helpers)?;
+            write_measured(state, &ledger.borrow().measures, &kept)?;
+            if let Some(ended) = ended {
                 return Ok(ended);
             }
             let known = kept.len();
@@ -220,7 +232,7 @@ impl Deployment {
         run: &mut State,
         helpers: &mut Helpers<'_>,
     ) -> Result<Option<Ended>, NetError> {
-        let Stretch { server, planned, ledger, clock, run_id } = *stretch;
+        let Stretch { server, planned, ledger, clock, muster_until, run_id } = *stretch;
         let engine = Engine {
             fleet: &planned.fleet,
             plan: &planned.plan,
@@ -234,14 +246,16 @@ impl Deployment {
             hub: &server.hub,
             runtime: server.runtime.handle(),
             metrics: &server.metrics,
+            health: &server.health,
             patience: self.patience,
             toss_run: run_id,
             seed: self.seed,
-            coin_q: planned.coin_q(),
+            q: planned.plan.q(),
             ledger: Rc::clone(ledger),
             evaluate: &mut *helpers.evaluate,
             stop: helpers.stop,
             clock,
+            muster_until,
             deadline: None,
             stopping_since: None,
         };
@@ -252,7 +266,8 @@ impl Deployment {
             stop: helpers.stop,
             model: Arc::clone(&run.model),
             devices: planned.fleet.len(),
-            replan_after: self.replan_every.map(|rounds| run.round + rounds.max(1)),
+            // At multiples, so that a server that is often restarted looks as often.
+            replan_after: self.replan_every.map(|rounds| (run.round / rounds.max(1) + 1) * rounds.max(1)),
             failed: None,
             state: &mut *state,
         };
@@ -262,16 +277,19 @@ impl Deployment {
         }
         match outcome {
             Ok(Outcome::Ended(end)) => {
+                bring_incidents(server, state);
                 state.end(&end, run.model.as_slice())?;
                 Ok(Some(Ended::Over(end)))
             }
             Ok(Outcome::Stopped) if (helpers.stop)() => {
+                bring_incidents(server, state);
                 state.flush()?;
                 Ok(Some(Ended::Stopped))
             }
             Ok(Outcome::Stopped) => Ok(None),
             // The round in progress was given up: nothing of it counts, and it is opened again later.
             Err(EngineError::World { .. }) if ledger.borrow().abandoned => {
+                bring_incidents(server, state);
                 state.flush()?;
                 Ok(Some(Ended::Stopped))
             }
@@ -287,7 +305,24 @@ struct Stretch<'a> {
     planned: &'a Planned,
     ledger: &'a Rc<RefCell<Ledger>>,
     clock: Clock,
+    muster_until: Instant,
     run_id: [u8; 16],
+}
+
+/// The fleet as measured by now, for `fedflip plan`; `fleet.csv` is the one that the plan was made for.
+fn write_measured(state: &RunState, measures: &Measures, devices: &[EnrolledDevice]) -> Result<(), NetError> {
+    let mut csv = Vec::new();
+    // Memory takes whatever is written to it.
+    let _ = csv_file::write(&measures.fleet(devices)?, &mut csv);
+    Ok(atomic::write(&state.path().join(MEASURED), &csv)?)
+}
+
+/// Hands over what went wrong since: it goes to the disk with the next commit.
+pub(super) fn bring_incidents(server: &Server, state: &mut RunState) {
+    let incidents: Vec<_> = server.hub.desk().incidents.drain(..).collect();
+    for incident in incidents {
+        state.incident(incident.round, incident.device.as_deref(), incident.reason.name());
+    }
 }
 
 /// Those who enrolled before a restart have their places; from now on others may come.

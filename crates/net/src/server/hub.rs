@@ -110,6 +110,8 @@ pub(crate) struct Member {
     pub line: Option<Line>,
     /// Since when it has not attended.
     pub absent_since: Instant,
+    /// Since the server started.
+    pub has_attended: bool,
 }
 
 impl Member {
@@ -180,6 +182,7 @@ impl Desk {
             enrolment: None,
             line: None,
             absent_since: now,
+            has_attended: false,
         };
         let slot = match self.members.iter().position(|member| member.has_given_up(now)) {
             Some(slot) => {
@@ -217,6 +220,7 @@ impl Desk {
         let (notices, receiver) = mpsc::channel(NOTICES_WAITING_MAX);
         self.lines += 1;
         let id = self.lines;
+        self.members[slot].has_attended = true;
         self.members[slot].line = Some(Line { id, notices });
         if let Some(current) = &mut self.current {
             for notice in current.for_newcomer(slot, Instant::now()) {

@@ -1,6 +1,6 @@
 //! Updates on their way in: whole, of the right shape, finite, of a sensible size, and counted once.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio::time::Instant;
 use tonic::Streaming;
@@ -59,7 +59,7 @@ impl Service {
         if !head.train_loss.is_finite() || !delta.iter().all(|number| number.is_finite()) {
             return Err(refuse(Reason::NotFinite));
         }
-        if !self.norms.accepts(&delta) {
+        if !self.norms.accepts(slot, &delta) {
             return Err(refuse(Reason::AbsurdNorm));
         }
         let digest: VectorDigest = head.digest[..].try_into().map_err(|_| refuse(Reason::OtherDigest))?;
@@ -132,63 +132,5 @@ async fn within(
         Ok(Err(status)) if status.code() == tonic::Code::OutOfRange => Err(Reason::TooManyBytes),
         Ok(Err(_)) => Err(Reason::Disconnected),
         Err(_) => Err(Reason::Stalled),
-    }
-}
-
-/// Updates before the guard knows what is usual.
-const NORMS_TO_LEARN: u32 = 10;
-/// How far above the usual one an update may be: devices' data differ, their training does not.
-const NORM_FACTOR_MAX: f64 = 100.0;
-/// And before that: no training that makes sense goes so far.
-const NORM_MAX: f64 = 1e6;
-
-/// Knows the usual size of an update, as a running geometric mean.
-#[derive(Debug, Default)]
-pub(super) struct NormGuard(Mutex<Usual>);
-
-#[derive(Debug, Default)]
-struct Usual {
-    seen: u32,
-    log_norm: f64,
-}
-
-impl NormGuard {
-    /// Whether an update is of a sensible size; if so it counts for what is usual.
-    fn accepts(&self, delta: &[f32]) -> bool {
-        let norm = delta.iter().map(|&number| f64::from(number).powi(2)).sum::<f64>().sqrt();
-        let mut usual = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = if usual.seen < NORMS_TO_LEARN {
-            NORM_MAX
-        } else {
-            (usual.log_norm.exp() * NORM_FACTOR_MAX).min(NORM_MAX)
-        };
-        if norm > most {
-            return false;
-        }
-        // A device that learnt nothing says nothing about the others.
-        if norm > 0.0 {
-            usual.seen += 1;
-            let weight = 1.0 / f64::from(usual.seen.min(100));
-            usual.log_norm += weight * (norm.ln() - usual.log_norm);
-        }
-        true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_absurd_update_is_refused_and_changes_nothing() {
-        let guard = NormGuard::default();
-        assert!(!guard.accepts(&[f32::MAX, 1.0]), "even at first");
-        for k in 0..50 {
-            assert!(guard.accepts(&[0.1 + 0.01 * (k % 7) as f32; 4]));
-        }
-        assert!(guard.accepts(&[2.0; 4]), "larger, but sensible");
-        assert!(!guard.accepts(&[1e3; 4]));
-        assert!(guard.accepts(&[0.0; 4]));
-        assert!(guard.accepts(&[0.1; 4]));
     }
 }

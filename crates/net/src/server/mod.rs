@@ -15,6 +15,7 @@ mod commit;
 pub mod deploy;
 mod hub;
 mod intake;
+mod norms;
 pub mod planning;
 mod probe;
 mod rate;

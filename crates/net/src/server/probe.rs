@@ -7,6 +7,7 @@ use tonic::Streaming;
 
 use super::hub::Hub;
 use super::service::Announcement;
+use crate::identity::DeviceName;
 use crate::reason::Reason;
 use crate::wire::limits::{CHUNK_BYTES_MAX, PROBE_BYTES_MAX, PROBE_TIME_MAX};
 use crate::wire::v1;
@@ -15,6 +16,7 @@ use crate::wire::v1;
 pub(super) struct Probe {
     hub: Arc<Hub>,
     slot: usize,
+    name: DeviceName,
     payload_bytes: usize,
     band_mbps: f64,
 }
@@ -22,7 +24,8 @@ pub(super) struct Probe {
 impl Probe {
     pub(super) fn new(hub: &Arc<Hub>, announcement: &Announcement, slot: usize) -> Self {
         let payload_bytes = 4 * announcement.parameters;
-        Self { hub: Arc::clone(hub), slot, payload_bytes, band_mbps: announcement.band_mbps }
+        let name = hub.desk().members[slot].name.clone();
+        Self { hub: Arc::clone(hub), slot, name, payload_bytes, band_mbps: announcement.band_mbps }
     }
 
     /// Takes the transfer, and notes what it says of the device. It has the band for itself, but not for ever.
@@ -39,7 +42,8 @@ impl Probe {
         };
         match next().await? {
             Some(part) if part.data.is_empty() => {}
-            _ => return Err(Reason::BadMessage),
+            Some(_) => return Err(Reason::BadMessage),
+            None => return Err(Reason::Stalled),
         }
         // The empty part has travelled as those that follow: what its way took is in neither end of the time.
         let start = Instant::now();
@@ -51,12 +55,15 @@ impl Probe {
             }
         }
         if bytes == 0 {
-            return Err(Reason::BadMessage);
+            return Err(Reason::Stalled);
         }
         let secs = start.elapsed().as_secs_f64();
         // A round's upload is the same over its own bytes.
         let comm_mbit = secs * self.band_mbps * self.payload_bytes as f64 / bytes as f64;
-        self.hub.desk().members[self.slot].comm_mbit = Some(comm_mbit);
+        let mut desk = self.hub.desk();
+        // Whoever waited for its turn too long may have lost its place to another.
+        let member = desk.members.get_mut(self.slot).filter(|member| member.name == self.name);
+        member.ok_or(Reason::NotEnrolled)?.comm_mbit = Some(comm_mbit);
         Ok(v1::ProbeReply { secs, comm_mbit })
     }
 }

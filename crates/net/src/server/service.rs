@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use super::attend::Attendance;
 use super::hub::{Enrolment, Hub};
-use super::intake::NormGuard;
+use super::norms::NormGuard;
 use super::probe::Probe;
 use crate::coin::CoinPublic;
 use crate::door::Peer;
@@ -89,6 +89,10 @@ impl Service {
     }
 
     pub(super) fn refused(&self, reason: Reason) -> Status {
+        // Whoever calls too often must not fill the log too.
+        if reason != Reason::TooManyCalls {
+            info!(reason = reason.name(), "a call is refused");
+        }
         self.metrics.refused.add(reason);
         reason.into()
     }

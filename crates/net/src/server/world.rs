@@ -22,7 +22,7 @@ use super::round::{Current, Taken};
 use crate::coin::Toss;
 use crate::measure::{Measures, Outcome as Seen};
 use crate::reason::Reason;
-use crate::status::Metrics;
+use crate::status::{Health, Metrics, Readiness};
 use crate::wire::numbers::VectorDigest;
 
 /// How often a wait is interrupted to look around.
@@ -37,10 +37,14 @@ pub struct Patience {
     pub window: Duration,
     /// Share of the fleet that must be there for a round to be opened.
     pub quorum: f64,
+    /// A server that has just started waits so long for all of them.
+    pub muster: Duration,
     /// Without a deadline of the scenario: so many times what the round should take …
     pub deadline_factor: f64,
-    /// … and this on top.
+    /// … and this on top …
     pub deadline_slack: Duration,
+    /// … but never more than this, whatever a device says of itself.
+    pub deadline_max: Duration,
     /// Whoever takes part and leaves must be back after this.
     pub come_back: Duration,
     /// A server that is told to stop lets the round in progress go on for so long.
@@ -52,11 +56,21 @@ impl Default for Patience {
         Self {
             window: Duration::from_secs(5),
             quorum: 0.5,
+            muster: Duration::from_secs(10),
             deadline_factor: 3.0,
             deadline_slack: Duration::from_secs(10),
+            deadline_max: Duration::from_secs(3600),
             come_back: Duration::from_secs(5),
             finish: Duration::from_secs(20),
         }
+    }
+}
+
+impl Patience {
+    /// When a round that should take so long is over for those who have not reported.
+    fn deadline_secs(&self, expected_secs: f64) -> f64 {
+        let secs = self.deadline_factor * expected_secs + self.deadline_slack.as_secs_f64();
+        secs.min(self.deadline_max.as_secs_f64())
     }
 }
 
@@ -78,18 +92,21 @@ pub(crate) struct NetWorld<'a> {
     pub hub: &'a Hub,
     pub runtime: &'a Handle,
     pub metrics: &'a Metrics,
+    pub health: &'a Health,
     pub patience: Patience,
     /// Which coins are flipped.
     pub toss_run: [u8; 16],
     /// Of local training.
     pub seed: u64,
-    /// What each device's coin must be below: q over its availability.
-    pub coin_q: Vec<f64>,
+    /// As planned.
+    pub q: &'a [f64],
     pub ledger: Rc<RefCell<Ledger>>,
     pub evaluate: Evaluate<'a>,
     /// Whether somebody wants the run to stop.
     pub stop: &'a dyn Fn() -> bool,
     pub clock: Clock,
+    /// Until then a server that was started again waits for all devices.
+    pub muster_until: Instant,
     pub deadline: Option<Instant>,
     pub stopping_since: Option<Instant>,
 }
@@ -112,6 +129,14 @@ impl Clock {
 }
 
 impl NetWorld<'_> {
+    /// What each device's coin must be below: a device that is there in a share v of the rounds takes part in a
+    /// share q of them if its coin falls with q/v. v is as measured up to the last commit, so that a round that
+    /// is opened again has the same coins.
+    fn coin_q(&self) -> Vec<f64> {
+        let measures = &self.ledger.borrow().measures;
+        self.q.iter().enumerate().map(|(slot, q)| (q / measures.availability(slot)).min(1.0)).collect()
+    }
+
     /// Waits for the bell, a moment, or `until`.
     fn wait(&self, until: Instant) {
         self.runtime.block_on(self.hub.changed_or(until.min(Instant::now() + LOOK)));
@@ -132,8 +157,8 @@ impl NetWorld<'_> {
 
     /// Waits until enough of the fleet are there.
     fn gather(&mut self) -> Result<(), EngineError> {
-        let devices = self.coin_q.len();
-        let wanted = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
+        let devices = self.q.len();
+        let quorum = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
         let mut reminded: Option<Instant> = None;
         loop {
             let there = {
@@ -141,9 +166,13 @@ impl NetWorld<'_> {
                 self.metrics.devices_attending.set(desk.attending() as f64);
                 desk.members[..devices].iter().filter(|member| member.line.is_some()).count()
             };
+            // After a restart agents are still on their way: what they miss is the server's doing.
+            let wanted = if Instant::now() < self.muster_until { devices } else { quorum };
             if there >= wanted {
+                self.health.set(Readiness::InRounds);
                 return Ok(());
             }
+            self.health.set(Readiness::WaitingForDevices);
             self.check_stop(Duration::ZERO)?;
             if reminded.is_none_or(|at| at.elapsed() > REMIND) {
                 reminded = Some(Instant::now());
@@ -226,7 +255,7 @@ impl World for NetWorld<'_> {
         entrants: &mut Vec<Entrant>,
     ) -> Result<(), EngineError> {
         self.gather()?;
-        let devices = self.coin_q.len();
+        let devices = self.q.len();
         self.metrics.round.set(round as f64);
         // Its digest takes a while, and calls need the desk.
         let known = self.hub.desk().model.clone().filter(|known| known.is(model));
@@ -242,7 +271,7 @@ impl World for NetWorld<'_> {
             let toss = Toss { run: self.toss_run, round };
             let now = Instant::now();
             let mut current =
-                Current::open(toss, digest, self.seed, self.coin_q.clone(), self.patience.window, now);
+                Current::open(toss, digest, self.seed, self.coin_q(), self.patience.window, now);
             for slot in 0..devices {
                 // An answer and, with heads, a model.
                 desk.members[slot].calls.grant(2.0);
@@ -268,12 +297,15 @@ impl World for NetWorld<'_> {
         let mut ledger = self.ledger.borrow_mut();
         ledger.accepted.clear();
         let mut desk = self.hub.desk();
-        let Some(current) = &mut desk.current else {
+        let Desk { current: Some(current), members, .. } = &mut *desk else {
             return Err(EngineError::World { problem: "the round is gone".to_owned() });
         };
         current.close();
-        for slot in 0..devices {
-            ledger.measures.opened(slot, current.answered(slot));
+        for (slot, member) in members.iter().enumerate().take(devices) {
+            // Whoever has not come back since the server started may not know yet that it did.
+            if member.has_attended {
+                ledger.measures.opened(slot, current.answered(slot));
+            }
         }
         entrants.clear();
         for (&device, joined) in current.joined() {
@@ -286,9 +318,7 @@ impl World for NetWorld<'_> {
 
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
         let expected_secs = order.allocation.round_secs;
-        let usual_secs =
-            self.patience.deadline_factor * expected_secs + self.patience.deadline_slack.as_secs_f64();
-        let deadline_secs = order.deadline_secs.unwrap_or(usual_secs);
+        let deadline_secs = order.deadline_secs.unwrap_or_else(|| self.patience.deadline_secs(expected_secs));
         let now = Instant::now();
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));

@@ -16,8 +16,6 @@ const ANSWER_SECS: &[f64] =
 const ROUND_SECS: &[f64] = &[
     0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0,
 ];
-/// From a small model to one of a hundred million parameters.
-const AGGREGATION_SECS: &[f64] = &[0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0];
 
 /// Every number of a server. Each field says in the text what it is; see [`Metrics::render`].
 #[derive(Debug)]
@@ -41,7 +39,6 @@ pub struct Metrics {
     pub round_secs: Histogram,
     pub join_secs: Histogram,
     pub upload_secs: Histogram,
-    pub aggregation_secs: Histogram,
 }
 
 impl Default for Metrics {
@@ -65,7 +62,6 @@ impl Default for Metrics {
             round_secs: Histogram::new(ROUND_SECS),
             join_secs: Histogram::new(ANSWER_SECS),
             upload_secs: Histogram::new(ROUND_SECS),
-            aggregation_secs: Histogram::new(AGGREGATION_SECS),
         }
     }
 }
@@ -100,7 +96,6 @@ impl Metrics {
         page.histogram("round_seconds", "From a round's opening to its commit.", &self.round_secs);
         page.histogram("join_seconds", "From a round's opening to a device's coin.", &self.join_secs);
         page.histogram("upload_seconds", "From a device's grant to its whole update.", &self.upload_secs);
-        page.histogram("aggregation_seconds", "To make one model of a round's.", &self.aggregation_secs);
         let resident = resident_bytes().map(|bytes| bytes as f64);
         page.gauge("process_resident_memory_bytes", "Memory that the process holds.", resident);
         page.text

@@ -17,7 +17,7 @@ pub const CALLS_AT_ONCE_MAX: u32 = 8;
 /// How many samples a device may say it has.
 pub const SAMPLES_MAX: u64 = 1_000_000_000;
 /// How long a device may say it computes.
-pub const COMPUTE_SECS_MAX: f64 = 1e6;
+pub const COMPUTE_SECS_MAX: f64 = 86_400.0;
 /// Calls that one device may make in a row before it has to wait; see [`CALLS_PER_SEC_MAX`].
 pub const CALLS_IN_A_ROW_MAX: f64 = 64.0;
 /// Calls of one device, on average.

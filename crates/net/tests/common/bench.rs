@@ -56,6 +56,7 @@ impl Wanted {
             deadline_slack: Duration::from_millis(1500),
             come_back: Duration::from_millis(1000),
             finish: Duration::from_secs(1),
+            ..Patience::default()
         };
         let (scheme, security) = (Scheme::Full, Security::Plain);
         Self { devices, rounds, scheme, replan_every: None, patience, security }

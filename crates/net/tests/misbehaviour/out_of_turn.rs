@@ -27,7 +27,7 @@ async fn calls_out_of_turn_are_refused() {
     refuse(a.attend().await, Code::FailedPrecondition, "not_enrolled");
     refuse(a.enrol(10, 0.1).await, Code::FailedPrecondition, "not_enrolled");
     refuse(a.probe(&[1000]).await, Code::InvalidArgument, "bad_message");
-    refuse(a.probe(&[0]).await, Code::InvalidArgument, "bad_message");
+    refuse(a.probe(&[0]).await, Code::DeadlineExceeded, "stalled");
     refuse(a.probe(&[0, (64 << 10) + 1]).await, Code::InvalidArgument, "too_many_bytes");
     refuse(a.probe(&[&[0][..], &[64 << 10; 17]].concat()).await, Code::InvalidArgument, "too_many_bytes");
     a.probe(&[0, 1000]).await.unwrap();
@@ -40,7 +40,7 @@ async fn calls_out_of_turn_are_refused() {
     let refused = |reason| bench.metrics.refused.get(reason);
     assert_eq!(refused(Reason::FleetFull), 1);
     assert_eq!((refused(Reason::OtherProtocol), refused(Reason::NotEnrolled)), (1, 4));
-    assert_eq!((refused(Reason::TooManyBytes), refused(Reason::BadMessage)), (2, 9));
+    assert_eq!((refused(Reason::TooManyBytes), refused(Reason::BadMessage)), (2, 8));
 
     // More calls than any device needs; another device is not held up.
     let mut too_many = 0;
