@@ -28,7 +28,8 @@ const CERTIFICATE: &str = "cert.pem";
 const KEY: &str = "key.pem";
 const COIN: &str = "coin.key";
 const AUTHORITY: &str = "ca.pem";
-const AUTHORITY_KEY: &str = "ca.key";
+/// With it the authority is there.
+pub(crate) const AUTHORITY_KEY: &str = "ca.key";
 const REVOKED: &str = "revoked.pem";
 const ISSUED: &str = "issued.json";
 
