@@ -268,7 +268,7 @@ impl NetError {
                     .to_owned()
             }
             Self::NoAuthority { .. } => {
-                "make one with fedflip certs init, or name its folder with --dir".to_owned()
+                "make one with fedflip certs init, or name its folder (--dir; of a server --certs)".to_owned()
             }
             Self::Damaged { .. } => "restore the folder from a copy".to_owned(),
             Self::BadName { .. } => {

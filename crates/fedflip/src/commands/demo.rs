@@ -40,7 +40,7 @@ beta = 2
 ";
 
 /// So many rounds and no more: a target out of reach ends with a word.
-const ROUNDS_MAX: u32 = 2000;
+const ROUNDS_MAX: u32 = 500;
 /// How often the demo looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a server that is to stop may take.
