@@ -222,7 +222,7 @@ pub enum NetError {
         server: String,
     },
     /// Somebody listens, but not to us.
-    #[error("the server does not answer in plain text: {problem}")]
+    #[error("the server does not answer in plain text, and may want certificates: {problem}")]
     NoPlainAnswer {
         /// What the library says.
         problem: String,
