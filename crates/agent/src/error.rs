@@ -19,11 +19,13 @@ pub enum JoinError {
     /// Nowhere to keep data.
     #[error("there is no home folder to keep data sets in")]
     NoHome,
-    /// Plain text goes no further than this machine.
-    #[error("--insecure: {server} is not on this machine")]
-    NotLoopback {
+    /// A folder of something else, or none.
+    #[error("--identity: {folder} holds no identity of a device: there is no {missing} in it")]
+    NoIdentity {
         /// As given.
-        server: String,
+        folder: String,
+        /// Which file.
+        missing: &'static str,
     },
 }
 
@@ -34,8 +36,8 @@ impl JoinError {
             Self::Net(error) => error.hint(),
             Self::Flag { .. } => "it must be a number of seconds from 0 to 1e6".to_owned(),
             Self::NoHome => "name a folder with --data-dir or in FEDFLIP_DATA".to_owned(),
-            Self::NotLoopback { .. } => {
-                "call it 127.0.0.1, or use an identity: fedflip certs device NAME".to_owned()
+            Self::NoIdentity { .. } => {
+                "name certs/devices/NAME, or make one with fedflip certs device NAME".to_owned()
             }
         }
     }
@@ -45,7 +47,11 @@ impl JoinError {
         matches!(
             self,
             Self::Net(
-                NetError::Io { .. } | NetError::System { .. } | NetError::Unreachable { .. } | NetError::Hung
+                NetError::Io { .. }
+                    | NetError::System { .. }
+                    | NetError::Unreachable { .. }
+                    | NetError::NoPlainAnswer { .. }
+                    | NetError::Hung
             )
         )
     }

@@ -1,12 +1,13 @@
 //! From what was typed to an agent that runs.
 
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fedflip_net::NetError;
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell, News};
-use fedflip_net::door::client_config;
+use fedflip_net::door::{Pass, client_config};
 use fedflip_net::identity::DeviceName;
 use fedflip_net::plain;
 use tracing::{info, warn};
@@ -45,15 +46,18 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
         0.0..=1e6 => Ok(Duration::from_secs_f64(value)),
         _ => Err(JoinError::Flag { flag, value }),
     };
+    if !is_address(&args.server) {
+        return Err(NetError::BadServer { server: args.server.clone() }.into());
+    }
     let credentials = match (&args.identity, &args.name) {
         (Some(folder), _) => {
-            let pass = client_config(folder)?;
+            let pass = pass(folder)?;
             Credentials { name: pass.name, coin: pass.coin, tls: Some(pass.tls) }
         }
         (None, name) => {
             let name: DeviceName = name.as_deref().unwrap_or_default().parse()?;
             if !is_loopback(&args.server) {
-                return Err(JoinError::NotLoopback { server: args.server.clone() });
+                return Err(NetError::NotLoopback { server: args.server.clone() }.into());
             }
             let coin = plain::coin(&name).ok_or(NetError::BadName { name: name.to_string() })?;
             Credentials { name, coin, tls: None }
@@ -68,13 +72,35 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
     })
 }
 
-/// Whether all that a name stands for is this machine.
-fn is_loopback(server: &str) -> bool {
-    match server.to_socket_addrs() {
-        Ok(mut addresses) => addresses.all(|address| IpAddr::is_loopback(&address.ip())),
-        // Nobody to talk to: the call says so.
-        Err(_) => true,
+/// A folder that holds all of an identity.
+fn pass(folder: &Path) -> Result<Pass, JoinError> {
+    let needed = ["cert.pem", "key.pem", "coin.key", "ca.pem"];
+    match needed.into_iter().find(|name| !folder.join(name).exists()) {
+        Some(missing) => Err(JoinError::NoIdentity { folder: folder.display().to_string(), missing }),
+        None => Ok(client_config(folder)?),
     }
+}
+
+/// HOST:PORT and nothing else: no scheme, no path.
+fn is_address(server: &str) -> bool {
+    let Some((host, port)) = server.rsplit_once(':') else { return false };
+    let is_port =
+        port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse().is_ok_and(|port: u16| port > 0);
+    let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_host = match in_brackets {
+        Some(host) => host.parse::<Ipv6Addr>().is_ok(),
+        None => {
+            !host.is_empty()
+                && host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'))
+        }
+    };
+    is_host && is_port
+}
+
+/// Whether all that a name stands for is this machine. What stands for nothing now may stand for anything later.
+fn is_loopback(server: &str) -> bool {
+    let found = server.to_socket_addrs().map(Iterator::collect::<Vec<SocketAddr>>).unwrap_or_default();
+    !found.is_empty() && found.iter().all(|address| address.ip().is_loopback())
 }
 
 fn report(news: News) {
@@ -87,5 +113,41 @@ fn report(news: News) {
         News::Waiting { problem, wait } => {
             warn!(problem = %problem, wait_secs = wait.as_secs_f64(), "not connected; trying again");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_a_host_and_a_port() {
+        for good in ["fl.example.org:7700", "127.0.0.1:1", "[::1]:65535", "my_host-2:80"] {
+            assert!(is_address(good), "{good}");
+        }
+        let bad = [
+            "",
+            ":7700",
+            "host",
+            "host:",
+            "host:0",
+            "host:65536",
+            "host:+80",
+            "http://host:80",
+            "host:80/x",
+            "::1:80",
+            "[x]:80",
+            "a b:80",
+            "user@host:80",
+        ];
+        for bad in bad {
+            assert!(!is_address(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_stands_for_nothing_is_not_this_machine() {
+        assert!(is_loopback("127.0.0.1:7700") && is_loopback("[::1]:7700"));
+        assert!(!is_loopback("192.0.2.1:7700") && !is_loopback("no-such-host.invalid:7700"));
     }
 }

@@ -1,7 +1,10 @@
-//! All that can be wrong with identities, each with a hint.
+//! All that can be wrong with identities, servers and devices, each with a hint.
 
 use std::net::SocketAddr;
 use std::path::Path;
+
+use crate::identity::AUTHORITY_KEY;
+use crate::reason::Reason;
 
 /// Why there is no identity, or none that can be used.
 #[derive(Debug, thiserror::Error)]
@@ -159,17 +162,19 @@ pub enum NetError {
         problem: String,
     },
     /// The other side says no.
-    #[error("the server refuses this device: {problem}")]
+    #[error("the server refuses this device: its certificate {problem}")]
     NotAdmitted {
-        /// In its words.
-        problem: String,
+        /// In our words.
+        problem: &'static str,
     },
     /// A call failed.
-    #[error("the server says {code:?}: {problem}")]
+    #[error("the server does not take a call: {problem}")]
     Call {
         /// Its kind.
         code: tonic::Code,
-        /// In its words.
+        /// From our list; none if the server gives none of it.
+        reason: Option<Reason>,
+        /// In our words, where there are some.
         problem: String,
     },
     /// The line is gone.
@@ -204,6 +209,24 @@ pub enum NetError {
     /// There is no plan.
     #[error(transparent)]
     Plan(#[from] fedflip_plan::PlanError),
+    /// The server is not the one that it should be, or cannot show it.
+    #[error("the server's certificate {doubt}")]
+    ServerNotTrusted {
+        /// Why not.
+        doubt: Doubt,
+    },
+    /// Plain text goes no further than this machine.
+    #[error("without certificates: {server} is not on this machine")]
+    NotLoopback {
+        /// As given.
+        server: String,
+    },
+    /// Somebody listens, but not to us.
+    #[error("the server does not answer in plain text, and may want certificates: {problem}")]
+    NoPlainAnswer {
+        /// What the library says.
+        problem: String,
+    },
 }
 
 impl NetError {
@@ -218,21 +241,15 @@ impl NetError {
         move |source| Self::System { action, source }
     }
 
-    /// A server that could not be connected to.
-    pub(crate) fn unreachable(server: &str, error: &dyn std::error::Error) -> Self {
-        let server = server.to_owned();
-        let problem = causes(error);
-        if is_alert(&problem) { Self::NotAdmitted { problem } } else { Self::Unreachable { server, problem } }
-    }
-
     /// Whether trying again is of no use.
     pub fn is_final(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Hung => false,
-            Self::Call { code, problem } => {
+            Self::Unreachable { .. } | Self::Hung | Self::NoPlainAnswer { .. } => false,
+            // Whoever runs the server can mend its certificate, or this device's clock.
+            Self::ServerNotTrusted { doubt } => *doubt == Doubt::OtherAuthority,
+            Self::Call { code, reason, .. } => {
                 matches!(code, tonic::Code::PermissionDenied | tonic::Code::Unauthenticated)
-                    || *code == tonic::Code::InvalidArgument
-                    || problem.contains(crate::reason::Reason::FleetFull.name())
+                    || matches!(reason, Some(Reason::OtherProtocol | Reason::FleetFull))
             }
             _ => true,
         }
@@ -242,12 +259,16 @@ impl NetError {
     pub fn hint(&self) -> String {
         match self {
             Self::Io { .. } => "see that the place is there and can be read and written".to_owned(),
+            Self::Exists { path } if path.ends_with(AUTHORITY_KEY) => {
+                "this authority can be used as it is; for another one, name another folder with --dir"
+                    .to_owned()
+            }
             Self::Exists { .. } => {
                 "name another one; to replace a device's identity, revoke it and issue one under a new name"
                     .to_owned()
             }
             Self::NoAuthority { .. } => {
-                "make one with fedflip certs init, or name its folder with --dir".to_owned()
+                "make one with fedflip certs init, or name its folder (--dir; of a server --certs)".to_owned()
             }
             Self::Damaged { .. } => "restore the folder from a copy".to_owned(),
             Self::BadName { .. } => {
@@ -298,41 +319,73 @@ impl NetError {
                 "ask for a new identity: whoever runs the server makes it with fedflip certs device"
                     .to_owned()
             }
+            Self::Call { reason: Some(Reason::FleetFull), .. } => {
+                "a run has as many places as its scenario says in fleet.devices: wait for another run"
+                    .to_owned()
+            }
+            Self::Call { reason: Some(Reason::OtherCoin), .. } => {
+                "use the identity that this device had before, or one of a new name".to_owned()
+            }
+            Self::Call { reason: Some(Reason::OtherProtocol), .. } | Self::OtherServer { .. } => {
+                "use the same version of fedflip on both sides".to_owned()
+            }
             Self::Call { .. } => "see the server's log".to_owned(),
-            Self::OtherServer { .. } => "use the same version of fedflip on both sides".to_owned(),
             Self::System { .. } => "see what the system allows: open files, threads, memory".to_owned(),
             Self::NoConstants => "give plan.alpha and plan.beta, or let pilots measure them".to_owned(),
             Self::Engine(error) => error.hint(),
             Self::Task(error) => error.hint(),
             Self::Fleet(error) => error.hint(),
             Self::Plan(error) => error.hint(),
+            Self::ServerNotTrusted { doubt } => doubt.hint().to_owned(),
+            Self::NotLoopback { .. } => {
+                "call it 127.0.0.1, or use an identity: fedflip certs device NAME".to_owned()
+            }
+            Self::NoPlainAnswer { .. } => {
+                "this server may want certificates: join with --identity instead of --insecure".to_owned()
+            }
         }
     }
 }
 
-/// An error and what it came from, in one line.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
+/// Why a device does not trust a server's certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Past its time.
+    Expired,
+    /// Before its time.
+    NotYet,
+    /// Of another host.
+    OtherName,
+    /// Made by somebody else.
+    OtherAuthority,
+    /// Not for this, or not whole.
+    Unfit,
 }
 
-/// Whether the other side has refused our certificate, rather than not being there.
-fn is_alert(problem: &str) -> bool {
-    const ALERTS: [&str; 6] = [
-        "CertificateRevoked",
-        "CertificateExpired",
-        "CertificateUnknown",
-        "CertificateRequired",
-        "BadCertificate",
-        "UnknownCA",
-    ];
-    ALERTS.iter().any(|alert| problem.contains(alert)) || problem.contains("invalid peer certificate")
+impl std::fmt::Display for Doubt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Expired => "is not valid any more: it has expired",
+            Self::NotYet => "is not valid yet",
+            Self::OtherName => "is not for the name or address by which it was called",
+            Self::OtherAuthority => "is not of this device's authority",
+            Self::Unfit => "is not one of a server of ours",
+        })
+    }
+}
+
+impl Doubt {
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Expired => {
+                "whoever runs the server renews it with fedflip certs server; see also that the clock is right"
+            }
+            Self::NotYet => "see that the clocks of this device and of the server are right",
+            Self::OtherName => {
+                "call the server by a name that it has, or give it this one: fedflip certs server --host NAME"
+            }
+            Self::OtherAuthority => "see that it is the right server, and that this identity was made for it",
+            Self::Unfit => "whoever runs the server makes a new one with fedflip certs server",
+        }
+    }
 }

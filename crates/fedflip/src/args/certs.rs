@@ -36,13 +36,6 @@ Examples:
 pub(crate) struct CertsInitArgs {
     #[command(flatten)]
     pub authority: AuthorityArgs,
-    #[command(flatten)]
-    pub server: ServerNameArgs,
-}
-
-/// What a server's certificate says.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ServerNameArgs {
     /// A name or address by which devices reach the server; may be given more than once
     #[arg(long, value_name = "HOST", default_values = ["localhost", "127.0.0.1", "::1"])]
     pub host: Vec<String>,
@@ -56,13 +49,18 @@ pub(crate) struct ServerNameArgs {
 /// A server that runs takes it up by itself within seconds; connections that are open stay.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
+  fedflip certs server
   fedflip certs server --host fl.example.org --host 192.168.1.10")]
 pub(crate) struct CertsServerArgs {
     #[command(flatten)]
     pub authority: AuthorityArgs,
-    #[command(flatten)]
-    pub server: ServerNameArgs,
+    /// A name or address by which devices reach the server; may be given more than once (by default as before)
+    #[arg(long, value_name = "HOST")]
+    pub host: Vec<String>,
+    /// How long the server's certificate is good
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub days: u32,
 }
 
 /// Issue an identity: key, certificate and coin key.

@@ -96,7 +96,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=50))]
     pub devices: u16,
     /// Accuracy at which it ends
-    #[arg(long, value_name = "SHARE", default_value_t = 0.9)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.85)]
     pub target: f64,
     /// Keep certificates, state, records and logs in this new folder
     #[arg(long, value_name = "FOLDER")]

@@ -31,28 +31,23 @@ fn now_unix_secs() -> i64 {
 
 fn init(args: &CertsInitArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let dir = &args.authority.dir;
-    let validity = Validity { now_unix_secs: now_unix_secs(), days: args.server.days };
-    Store::create(dir, &args.server.host, validity)?;
+    let validity = Validity { now_unix_secs: now_unix_secs(), days: args.days };
+    Store::create(dir, &args.host, validity)?;
     writeln!(
         output,
         "{}: an authority, and the identity of a server at {}",
         dir.display(),
-        args.server.host.join(", ")
+        args.host.join(", ")
     )?;
     Ok(())
 }
 
 fn server(args: &CertsServerArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let mut store = Store::open(&args.authority.dir)?;
-    let validity = Validity { now_unix_secs: now_unix_secs(), days: args.server.days };
-    let folder = store.renew_server(&args.server.host, validity)?;
-    writeln!(
-        output,
-        "{}: good for {} days at {}",
-        folder.display(),
-        args.server.days,
-        args.server.host.join(", ")
-    )?;
+    let validity = Validity { now_unix_secs: now_unix_secs(), days: args.days };
+    let hosts = if args.host.is_empty() { store.server_hosts()? } else { args.host.clone() };
+    let folder = store.renew_server(&hosts, validity)?;
+    writeln!(output, "{}: good for {} days at {}", folder.display(), args.days, hosts.join(", "))?;
     Ok(())
 }
 
@@ -60,6 +55,7 @@ fn device(args: &CertsDeviceArgs, output: &mut dyn Write) -> Result<(), CliError
     // All of them before the first is issued.
     let names = args.names.iter().map(|name| name.parse()).collect::<Result<Vec<DeviceName>, _>>()?;
     let mut store = Store::open(&args.authority.dir)?;
+    store.check_new(&names)?;
     for name in &names {
         let folder = store.device(name, Validity { now_unix_secs: now_unix_secs(), days: args.days })?;
         writeln!(output, "{}", folder.display())?;

@@ -5,12 +5,15 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime};
 
 use fedflip_net::identity::mint::Validity;
 use fedflip_net::identity::{DeviceName, Store};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::print_json;
 use crate::args::DemoArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{duration, percent, significant};
@@ -36,44 +39,62 @@ alpha = 12
 beta = 2
 ";
 
+/// So many rounds and no more: a target out of reach ends with a word.
+const ROUNDS_MAX: u32 = 500;
+/// How often the demo looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a server that is to stop may take.
+#[cfg(unix)]
+const STOP_WITHIN: Duration = Duration::from_millis(1500);
+
+/// Set by Ctrl-C and SIGTERM. A second one changes nothing: processes and folders must not be left behind.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn is_to_stop() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
 pub(super) fn run(args: &DemoArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
-    watch::catch_interrupts(false);
+    if !(args.target > 0.0 && args.target <= 1.0) {
+        let wanted = "a share above 0 and at most 1".to_owned();
+        return Err(CliError::Flag { flag: "--target", value: args.target, wanted });
+    }
+    // Without a handler Ctrl-C ends all of the processes, as it is sent to all.
+    let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
     let stage = Stage::new(args.keep.as_deref())?;
     let names = stage.identities(args.devices)?;
     let mut server = stage.server(args)?;
     let mut devices = Vec::new();
-    let lines = server.0.stderr.take().map(BufReader::new).into_iter().flat_map(BufRead::lines);
-    let mut log = stage.file("server.log")?;
-    for line in lines {
-        let line = line?;
-        writeln!(log, "{line}")?;
-        match Said::of(&line) {
-            Said::Listening(address) => {
-                tell(&format!("the server listens at {address}"));
-                for (n, name) in names.iter().enumerate() {
-                    devices.push(stage.device(&address, name, COMPUTE_SECS * (n + 1) as f64)?);
-                }
-            }
-            Said::Worth(text) => tell(&text),
-            Said::Nothing => {}
+    stage.follow(&mut server, |address| {
+        tell(&format!("the server listens at {address}"));
+        for (n, name) in names.iter().enumerate() {
+            devices.push(stage.device(address, name, COMPUTE_SECS * (n + 1) as f64)?);
         }
+        Ok(())
+    })?;
+    if is_to_stop() {
+        server.stop();
     }
-    // Its log has ended: so does it.
     let status = server.0.wait()?;
     let mut result = String::new();
     if let Some(stdout) = server.0.stdout.take() {
         std::io::Read::read_to_string(&mut BufReader::new(stdout), &mut result)?;
     }
-    if !status.success() {
+    if !status.success() && !is_to_stop() {
         let log = fs::read_to_string(stage.folder.join("server.log")).unwrap_or_default();
         let problem = log.lines().last().unwrap_or_default().to_owned();
         return Err(CliError::Demo { problem });
     }
+    // They have heard that it is over; those of a demo that is to stop are not waited for.
     for device in &mut devices {
-        device.0.wait()?;
+        device.ends_before(is_to_stop)?;
     }
+    let mut result: Value = serde_json::from_str(&result).unwrap_or_else(|_| json!({ "status": "stopped" }));
     if args.json {
-        write!(output, "{result}")?;
+        if args.keep.is_none() {
+            result["out"] = Value::Null;
+        }
+        print_json(output, &result)?;
     } else {
         write_text(output, &result, args)?;
     }
@@ -104,6 +125,38 @@ impl Stage {
         File::create(&path).map_err(|source| CliError::Make { path: path.display().to_string(), source })
     }
 
+    /// Reads the server's log until it ends or the demo is to stop.
+    fn follow(
+        &self,
+        server: &mut Process,
+        mut listening: impl FnMut(&str) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let mut log = self.file("server.log")?;
+        let lines = server.0.stderr.take().map(BufReader::new).into_iter().flat_map(BufRead::lines);
+        let (sender, said) = mpsc::sync_channel(64);
+        // A line may be long in coming, so a thread waits for it. It reads on when nobody listens any more: a server
+        // must not stumble over its log.
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        while !is_to_stop() {
+            let line = match said.recv_timeout(LOOK) {
+                Ok(line) => line,
+                Err(mpsc::RecvTimeoutError::Timeout) => continue,
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            };
+            writeln!(log, "{line}")?;
+            match Said::of(&line) {
+                Said::Listening(address) => listening(&address)?,
+                Said::Worth(text) => tell(&text),
+                Said::Nothing => {}
+            }
+        }
+        Ok(())
+    }
+
     #[expect(clippy::disallowed_methods, reason = "certificates hold from now on")]
     fn identities(&self, devices: u16) -> Result<Vec<DeviceName>, CliError> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -125,6 +178,7 @@ impl Stage {
         command.args(["--listen", "127.0.0.1:0", "--json", "--log", "json", "--replan-every", "10"]);
         command.arg("--set").arg(format!("fleet.devices={}", args.devices));
         command.arg("--set").arg(format!("stop.target_accuracy={}", args.target));
+        command.arg("--set").arg(format!("stop.rounds_max={ROUNDS_MAX}"));
         command.arg("--out").arg(self.folder.join("run")).arg("--certs").arg(self.folder.join("certs"));
         command.arg("--dashboard").arg(args.dashboard.dashboard.as_deref().unwrap_or("0"));
         if args.dashboard.dashboard_public {
@@ -158,6 +212,31 @@ impl Drop for Stage {
 
 /// A process that ends with the demo.
 struct Process(Child);
+
+impl Process {
+    /// Asks it to end, and sees to it if it does not.
+    fn stop(&mut self) {
+        #[cfg(unix)]
+        {
+            let ask = format!("kill -TERM {}", self.0.id());
+            // If it cannot be asked, it is killed below.
+            let _ = Command::new("sh").args(["-c", &ask]).stderr(Stdio::null()).status();
+            let start = watch::now();
+            let _ = self.ends_before(|| start.elapsed() > STOP_WITHIN);
+        }
+        // One that has ended cannot be killed.
+        let _ = self.0.kill();
+    }
+
+    /// Waits for its end, but no longer than until there is no time left.
+    #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+    fn ends_before(&mut self, is_late: impl Fn() -> bool) -> Result<(), CliError> {
+        while self.0.try_wait()?.is_none() && !is_late() {
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -217,11 +296,17 @@ fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-fn write_text(output: &mut dyn Write, result: &str, args: &DemoArgs) -> Result<(), CliError> {
-    let result: Value = serde_json::from_str(result).unwrap_or_default();
+fn write_text(output: &mut dyn Write, result: &Value, args: &DemoArgs) -> Result<(), CliError> {
     let number = |key: &str| result[key].as_f64().unwrap_or_default();
-    let how = if result["status"] == "reached" { "reached its target" } else { "stopped" };
+    let how = match result["status"].as_str() {
+        Some("reached") => "reached its target".to_owned(),
+        Some("cap") => format!("has not reached its target in {ROUNDS_MAX} rounds"),
+        _ => "stopped".to_owned(),
+    };
     writeln!(output, "{} devices, each with its own coin: {how}", args.devices)?;
+    if result["rounds"].is_null() {
+        return Ok(());
+    }
     writeln!(output, "  time              {}", duration(3600.0 * number("hours")))?;
     writeln!(output, "  rounds            {}", result["rounds"])?;
     writeln!(output, "  participants      {} a round", significant(number("mean_participants"), 3))?;

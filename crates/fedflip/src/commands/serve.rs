@@ -1,10 +1,12 @@
 //! `fedflip serve`: training on real devices.
 
 use std::io::Write;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fedflip_agent::logs;
+use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{Offer, Patience, Server, ServerSettings};
 use fedflip_net::status::Reach;
@@ -42,6 +44,16 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let patience = patience(args)?;
     let listen = listen(args)?;
     let status = args.metrics.as_deref().map(|text| address("--metrics", text)).transpose()?;
+    let devices_min = devices_min(args, scenario.devices())?;
+    let security = match args.insecure {
+        true => Security::Plain,
+        false => Security::MutualTls { certs_folder: with_authority(&args.certs)? },
+    };
+    let reach = if args.metrics_public { Reach::Everybody } else { Reach::ThisMachine };
+    let limits = Limits::of_this_process();
+    let settings =
+        ServerSettings { listen, security, limits, status: status.map(|address| (address, reach)) };
+    rehearse(&settings, &scenario)?;
     watch::catch_interrupts(false);
     let mut followers = Followers::of(false, &args.dashboard)?;
 
@@ -51,28 +63,13 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         host: &host,
         out: &args.out,
         pilots: args.pilots,
-        devices_min: args.devices_min.map_or(scenario.devices(), |least| least as usize),
+        devices_min,
         replan_every: (args.replan_every > 0).then_some(args.replan_every),
         patience,
         threads: args.threads.map_or_else(processors, usize::from),
     };
     let opened = deployed.open()?;
-    let security = match args.insecure {
-        true => Security::Plain,
-        false => Security::MutualTls { certs_folder: args.certs.clone() },
-    };
-    let reach = if args.metrics_public { Reach::Everybody } else { Reach::ThisMachine };
-    let limits = Limits::of_this_process();
-    let settings =
-        ServerSettings { listen, security, limits, status: status.map(|address| (address, reach)) };
-    let offer = Offer {
-        run: opened.run_id(),
-        task: scenario.task_settings(),
-        seed: scenario.seed,
-        parameters: host.parameters(),
-        band_mbps: scenario.band.get(),
-    };
-    let server = Server::start(&settings, &offer)?;
+    let server = Server::start(&settings, &offer(&scenario, opened.run_id(), host.parameters()))?;
     let (devices, connections_max) = (scenario.devices(), limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {
@@ -97,6 +94,44 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         Some(EndReason::Diverged) => ExitStatus::Diverged,
         _ => ExitStatus::Done,
     })
+}
+
+fn offer(scenario: &Scenario, run: [u8; 16], parameters: usize) -> Offer {
+    let (task, seed, band_mbps) = (scenario.task_settings(), scenario.seed, scenario.band.get());
+    Offer { run, task, seed, parameters, band_mbps }
+}
+
+/// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.
+fn rehearse(settings: &ServerSettings, scenario: &Scenario) -> Result<(), CliError> {
+    let address = settings.listen;
+    if settings.security == Security::Plain && !address.ip().is_loopback() {
+        return Err(NetError::PlainText { address }.into());
+    }
+    TcpListener::bind(address).map_err(|source| NetError::Listen { address, source })?;
+    // The certificates and the address of the metrics, behind a port that nobody knows.
+    let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    Server::start(&ServerSettings { listen, ..settings.clone() }, &offer(scenario, [0; 16], 0))?;
+    Ok(())
+}
+
+/// The folder, if it holds what a server needs of an authority.
+fn with_authority(folder: &Path) -> Result<PathBuf, CliError> {
+    let needed = ["ca.pem", "revoked.pem", "server/cert.pem", "server/key.pem"];
+    if needed.iter().any(|name| !folder.join(name).exists()) {
+        return Err(NetError::NoAuthority { folder: folder.display().to_string() }.into());
+    }
+    Ok(folder.to_owned())
+}
+
+fn devices_min(args: &ServeArgs, devices: usize) -> Result<usize, CliError> {
+    match args.devices_min {
+        Some(least) if least as usize > devices => Err(CliError::Flag {
+            flag: "--devices-min",
+            value: f64::from(least),
+            wanted: format!("at most fleet.devices, which is {devices}"),
+        }),
+        least => Ok(least.map_or(devices, |least| least as usize)),
+    }
 }
 
 fn overrides(args: &ServeArgs) -> Vec<String> {

@@ -34,6 +34,12 @@ fn the_servers_certificate_can_be_renewed() {
     assert_ne!(fs::read(place.join("cert.pem")).unwrap(), before);
     assert!(place.join("key.pem").is_file() && place.join("ca.pem").is_file());
     assert!(!desk.folder.path().join("certs/.old").exists());
+    assert_eq!(desk.stdout("certs server --host h.example --host 10.0.0.1 --host ::1").lines().count(), 1);
+    assert_eq!(
+        desk.stdout("certs server --days 8"),
+        "certs/server: good for 8 days at h.example, 10.0.0.1, ::1\n",
+        "a renewal keeps the names"
+    );
     let refused = desk.run("certs server --host a_b");
     assert_eq!(refused.status.code(), Some(2));
     assert!(place.join("cert.pem").is_file(), "a refusal changes nothing");
@@ -47,10 +53,14 @@ fn what_cannot_be_issued_is_said() {
         ("certs init --host a_b", 2, "no name or address of a server"),
         ("certs init", 0, ""),
         ("certs init", 2, "is there already"),
+        ("certs init", 2, "for another one, name another folder with --dir"),
         ("certs device ../x", 2, "is no name for a device"),
         ("certs device ok ../x", 2, "is no name for a device"),
         ("certs device ok", 0, ""),
         ("certs device ok", 2, "is there already"),
+        ("certs device new ok", 2, "devices/ok: is there already"),
+        ("certs device new new", 2, "devices/new: is there already"),
+        ("certs device new", 0, ""),
         ("certs revoke ok2", 2, "did you mean ok?"),
         ("certs device a --days 0", 2, "0 is not in 1..=3650"),
     ] {

@@ -180,3 +180,29 @@ fn strangers_stay_out() {
     let (code, errors) = joined(fedflip().args(["join", &server.address, "--insecure", "--name", "a"]));
     assert_ne!(code, Some(0), "without a certificate: {errors}");
 }
+
+#[test]
+fn a_refused_start_leaves_nothing_behind() {
+    let desk = tempfile::tempdir().unwrap();
+    let (scenario, run) = (desk.path().join("s.toml"), desk.path().join("run"));
+    std::fs::write(&scenario, done(fedflip().args(["scenario", "new", "synthetic"])).stdout).unwrap();
+    std::fs::create_dir(desk.path().join("certs")).unwrap();
+    let certs = desk.path().join("certs").display().to_string();
+    for (args, expected) in [
+        (vec!["--insecure", "--devices-min", "101"], "--devices-min: 101 is out of range"),
+        (vec!["--insecure", "--listen", "0.0.0.0:0"], "can be reached from other machines"),
+        (
+            vec!["--insecure", "--listen", ANY_PORT, "--metrics", "0.0.0.0:0"],
+            "can be reached from other machines",
+        ),
+        (vec!["--certs", &certs, "--listen", ANY_PORT], "holds no certificate authority"),
+        (vec!["--insecure", "--listen", "nowhere"], "is no address"),
+    ] {
+        let output =
+            fedflip().arg("serve").arg(&scenario).arg("--out").arg(&run).args(&args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(expected), "{args:?}: {said}");
+        assert!(!run.exists(), "{args:?}");
+    }
+}

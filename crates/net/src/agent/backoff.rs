@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use rand::RngExt;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_core::RngCore;
 
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
@@ -26,6 +28,11 @@ impl Backoff {
         self.attempts = self.attempts.saturating_add(1);
         bound.mul_f64(random.random_range(0.25..1.0))
     }
+}
+
+/// For waits, which devices must not share.
+pub(super) fn random() -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(rand_core::OsRng.next_u64())
 }
 
 #[cfg(test)]

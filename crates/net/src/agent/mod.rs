@@ -4,11 +4,12 @@
 //!
 //! - here: an agent from start to end, over as many connections as it takes.
 //! - `session`: from a connection to its end; `work`: a device's part in a round.
-//! - `talk`: the agent's side of each call; `trainer`: what it computes.
+//! - `talk`: the agent's side of each call; `refusal`: why one failed; `trainer`: what it computes.
 //! - [`pace`]: sending at a granted rate; [`backoff`]: how long to wait before the next attempt.
 
 pub mod backoff;
 pub mod pace;
+mod refusal;
 mod session;
 mod talk;
 mod trainer;
@@ -17,12 +18,10 @@ mod work;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand_core::RngCore;
 use tonic::transport::ClientTlsConfig;
 
 use self::backoff::Backoff;
-use self::session::{Ended, Past, Session};
+use self::session::{Past, Session};
 use self::talk::Talk;
 use crate::coin::CoinKey;
 use crate::error::NetError;
@@ -103,7 +102,7 @@ pub enum Farewell {
     Stopped,
 }
 
-/// How often a waiting agent looks whether it is to stop.
+/// How often an agent looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Takes part until the run is over, `stop` says so, or the server refuses the device for good.
@@ -128,31 +127,30 @@ pub async fn stay(
 ) -> Result<Farewell, NetError> {
     let mut past = Past::default();
     let mut backoff = Backoff::default();
-    // Only the waits are random, and devices must not share them.
-    let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(rand_core::OsRng.next_u64());
+    let mut random = backoff::random();
     let mut silent_since = tokio::time::Instant::now();
     loop {
         let Credentials { name, coin, tls } = &settings.credentials;
         let plain_name = tls.is_none().then(|| name.clone());
-        let ended = match Talk::connect(&settings.server, tls.clone(), plain_name).await {
-            Ok(talk) => {
-                let attended = &mut false;
-                let tell: &mut dyn FnMut(News) = &mut |news| {
-                    *attended |= matches!(news, News::Attending { .. });
-                    tell(news);
-                };
-                let ended = Session { settings, coin, past: &mut past, stop, tell }.run(talk).await;
-                if *attended {
-                    backoff.worked();
-                    silent_since = tokio::time::Instant::now();
-                }
-                ended
-            }
-            Err(error) => Err(error),
+        let mut attended = false;
+        let session = async {
+            let talk = Talk::connect(&settings.server, tls.clone(), plain_name).await?;
+            let tell: &mut dyn FnMut(News) = &mut |news| {
+                attended |= matches!(news, News::Attending { .. });
+                tell(news);
+            };
+            Session { settings, coin, past: &mut past, tell }.run(talk).await
         };
+        let ended = tokio::select! {
+            ended = session => ended,
+            () = told_to(stop) => return Ok(Farewell::Stopped),
+        };
+        if attended {
+            backoff.worked();
+            silent_since = tokio::time::Instant::now();
+        }
         let error = match ended {
-            Ok(Ended::Finished) => return Ok(Farewell::Finished),
-            Ok(Ended::Stopped) => return Ok(Farewell::Stopped),
+            Ok(()) => return Ok(Farewell::Finished),
             Err(error) if error.is_final() => return Err(error),
             Err(error) => error,
         };
@@ -161,12 +159,16 @@ pub async fn stay(
         }
         let wait = backoff.next(&mut random);
         tell(News::Waiting { problem: error.to_string(), wait });
-        let until = tokio::time::Instant::now() + wait;
-        while tokio::time::Instant::now() < until {
-            if stop() {
-                return Ok(Farewell::Stopped);
-            }
-            tokio::time::sleep_until(until.min(tokio::time::Instant::now() + LOOK)).await;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = told_to(stop) => return Ok(Farewell::Stopped),
         }
+    }
+}
+
+/// When the agent is to stop.
+async fn told_to(stop: &dyn Fn() -> bool) {
+    while !stop() {
+        tokio::time::sleep(LOOK).await;
     }
 }

@@ -1,33 +1,20 @@
 //! From a connection to its end: hello, calibration, enrolment, and then round after round.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tonic::Status;
 use tracing::{debug, info, warn};
 
+use super::refusal::{self, short};
 use super::talk::Talk;
 use super::trainer::{Trained, Trainer};
 use super::work::{Failed, Memory, Work};
 use super::{AgentSettings, News};
 use crate::coin::{CoinKey, RUN_BYTES, Toss};
-use crate::error::{NetError, causes};
+use crate::error::NetError;
 use crate::wire::v1::to_device::What;
 use crate::wire::{PROTOCOL, task, v1};
-
-/// How often the agent looks whether it is to stop.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// How a session ended, where it did not break.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// The run is over.
-    Finished,
-    /// Somebody wants the agent to stop.
-    Stopped,
-}
 
 /// What outlives a session: a broken line costs nothing that was read, computed or fetched.
 #[derive(Default)]
@@ -42,17 +29,27 @@ pub(super) struct Session<'a> {
     pub settings: &'a AgentSettings,
     pub coin: &'a CoinKey,
     pub past: &'a mut Past,
-    pub stop: &'a dyn Fn() -> bool,
     pub tell: &'a mut dyn FnMut(News),
 }
 
-/// The part in a round that is being done.
-type Part = JoinHandle<Result<Trained, Failed>>;
+/// The part in a round that is being done; dropped, it is given up.
+struct Part {
+    round: u64,
+    doing: JoinHandle<Result<Trained, Failed>>,
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        self.doing.abort();
+    }
+}
 
 impl Session<'_> {
-    /// Until the run is over, the agent is to stop, or the line breaks.
-    pub(super) async fn run(&mut self, mut talk: Talk) -> Result<Ended, NetError> {
-        let hello = talk.hello(PROTOCOL).await?;
+    /// Until the run is over, or the line breaks. It can be dropped at any moment.
+    pub(super) async fn run(&mut self, mut talk: Talk) -> Result<(), NetError> {
+        let is_plain = self.settings.credentials.tls.is_none();
+        let hello = talk.hello(PROTOCOL).await;
+        let hello = hello.map_err(|status| refusal::of_first_call(status, is_plain))?;
         let trainer = self.trainer(&hello).await?;
         if !hello.enrolled {
             self.enrol(&mut talk, &hello, &trainer).await?;
@@ -113,33 +110,32 @@ impl Session<'_> {
         work: &Work,
         answers: &mpsc::Sender<v1::FromDevice>,
         mut notices: tonic::Streaming<v1::ToDevice>,
-    ) -> Result<Ended, NetError> {
-        let mut part: Option<(u64, Part)> = None;
-        let mut look = tokio::time::interval(LOOK);
-        let ended = loop {
+    ) -> Result<(), NetError> {
+        let mut part: Option<Part> = None;
+        loop {
             tokio::select! {
                 notice = notices.message() => match notice?.and_then(|notice| notice.what) {
                     Some(What::Opened(opened)) => self.flip(work, answers, &opened).await?,
                     Some(What::Grant(grant)) => {
                         // The same grant again, after a broken line: the part goes on as it is.
-                        if part.as_ref().is_none_or(|(round, _)| *round != grant.round) {
-                            drop_part(part.take());
+                        if part.as_ref().is_none_or(|part| part.round != grant.round) {
                             debug!(round = grant.round, mbps = grant.mbps, "granted");
-                            part = Some((grant.round, tokio::spawn(work.clone().take_part(grant))));
+                            let round = grant.round;
+                            part = Some(Part { round, doing: tokio::spawn(work.clone().take_part(grant)) });
                         }
                     }
                     Some(What::Refusal(refusal)) => {
                         warn!(round = refusal.round, reason = %short(&refusal.reason), "refused");
                     }
-                    Some(What::Finished(_)) => break Ok(Ended::Finished),
-                    None => break Err(NetError::Hung),
+                    Some(What::Finished(_)) => return Ok(()),
+                    None => return Err(NetError::Hung),
                 },
                 done = finished(&mut part) => {
-                    let round = part.take().map_or(0, |(round, _)| round);
+                    let round = part.take().map_or(0, |part| part.round);
                     match done {
                         Ok(trained) => (self.tell)(News::TookPart { round, train_loss: trained.train_loss }),
-                        Err(Failed::Training(problem)) => {
-                            warn!(round, problem = %problem, "cannot train");
+                        Err(Failed::Unable(problem)) => {
+                            warn!(round, problem = %short(&problem), "cannot take part");
                             let failure = v1::from_device::What::Failure(v1::Failure { round });
                             send(answers, failure).await?;
                         }
@@ -147,16 +143,13 @@ impl Session<'_> {
                             info!(round, reason = %short(status.message()), "not taken");
                             // A broken line breaks the session too; the grant comes again with the next one.
                             if status.code() == tonic::Code::Unavailable {
-                                break Err(status.into());
+                                return Err(status.into());
                             }
                         }
                     }
                 },
-                _ = look.tick() => if (self.stop)() { break Ok(Ended::Stopped) },
             }
-        };
-        drop_part(part);
-        ended
+        }
     }
 
     /// Flips the coin; with heads the model is fetched at once, while the others make up their minds.
@@ -188,34 +181,12 @@ async fn send(answers: &mpsc::Sender<v1::FromDevice>, what: v1::from_device::Wha
 }
 
 /// When the part is done; for ever, if there is none.
-async fn finished(part: &mut Option<(u64, Part)>) -> Result<Trained, Failed> {
+async fn finished(part: &mut Option<Part>) -> Result<Trained, Failed> {
     match part {
-        Some((_, part)) => match part.await {
+        Some(part) => match (&mut part.doing).await {
             Ok(done) => done,
-            Err(error) => Err(Failed::Training(error.to_string())),
+            Err(error) => Err(Failed::Unable(error.to_string())),
         },
         None => std::future::pending().await,
-    }
-}
-
-fn drop_part(part: Option<(u64, Part)>) {
-    if let Some((_, part)) = part {
-        part.abort();
-    }
-}
-
-/// A server's words, for a log: not all of them.
-fn short(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(200).collect()
-}
-
-impl From<Status> for NetError {
-    fn from(status: Status) -> Self {
-        // Where the server refuses our certificate, the first call says so.
-        let problem = short(&causes(&status));
-        match Self::unreachable("the server", &status) {
-            refused @ Self::NotAdmitted { .. } => refused,
-            _ => Self::Call { code: status.code(), problem },
-        }
     }
 }

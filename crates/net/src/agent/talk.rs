@@ -1,5 +1,6 @@
 //! The agent's side of each call.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -9,6 +10,7 @@ use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 
 use super::pace::Pace;
+use super::refusal;
 use super::trainer::Trained;
 use crate::error::NetError;
 use crate::identity::DeviceName;
@@ -34,27 +36,34 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    /// Calls the server.
+    /// Calls the server; without certificates only one on this machine.
     pub(super) async fn connect(
         server: &str,
         tls: Option<ClientTlsConfig>,
         name: Option<DeviceName>,
     ) -> Result<Self, NetError> {
-        let scheme = if tls.is_some() { "https" } else { "http" };
         let bad_address = |_| NetError::BadServer { server: server.to_owned() };
-        let mut endpoint = Endpoint::from_shared(format!("{scheme}://{server}"))
-            .map_err(bad_address)?
-            .connect_timeout(CONNECT_TIMEOUT)
-            .http2_keep_alive_interval(KEEP_ALIVE)
-            .keep_alive_timeout(KEEP_ALIVE)
-            .keep_alive_while_idle(true)
-            .initial_stream_window_size(WINDOW_BYTES)
-            .initial_connection_window_size(WINDOW_BYTES)
-            .tcp_nodelay(true);
-        if let Some(tls) = tls {
-            endpoint = endpoint.tls_config(tls).map_err(bad_address)?;
-        }
-        let channel = endpoint.connect().await.map_err(|error| NetError::unreachable(server, &error))?;
+        let channel = match tls {
+            Some(tls) => {
+                let endpoint = endpoint(format!("https://{server}")).map_err(bad_address)?;
+                endpoint.tls_config(tls).map_err(bad_address)?.connect().await
+            }
+            None => {
+                // The addresses that were looked at are those that are called: a name may stand for others later.
+                let mut addresses = on_this_machine(server).await?.into_iter();
+                loop {
+                    let Some(address) = addresses.next() else {
+                        let problem = "its name stands for no address".to_owned();
+                        return Err(NetError::Unreachable { server: server.to_owned(), problem });
+                    };
+                    let channel = endpoint(format!("http://{address}")).map_err(bad_address)?.connect().await;
+                    if channel.is_ok() || addresses.len() == 0 {
+                        break channel;
+                    }
+                }
+            }
+        };
+        let channel = channel.map_err(|error| refusal::of_connecting(server, &error))?;
         let client = FederationClient::new(channel).max_decoding_message_size(MESSAGE_BYTES_MAX);
         Ok(Self { client, name })
     }
@@ -159,5 +168,42 @@ impl Talk {
         let request = self.request(ReceiverStream::new(parts));
         let (reply, ()) = tokio::join!(self.client.upload(request), sending);
         Ok(reply?.into_inner().repeated)
+    }
+}
+
+fn endpoint(uri: String) -> Result<Endpoint, tonic::transport::Error> {
+    Ok(Endpoint::from_shared(uri)?
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(KEEP_ALIVE)
+        .keep_alive_timeout(KEEP_ALIVE)
+        .keep_alive_while_idle(true)
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES)
+        .tcp_nodelay(true))
+}
+
+/// What a name stands for, if all of it is this machine.
+async fn on_this_machine(server: &str) -> Result<Vec<SocketAddr>, NetError> {
+    let found = tokio::net::lookup_host(server).await;
+    let found: Vec<SocketAddr> = found
+        .map_err(|error| NetError::Unreachable { server: server.to_owned(), problem: error.to_string() })?
+        .collect();
+    if found.iter().any(|address| !address.ip().is_loopback()) {
+        return Err(NetError::NotLoopback { server: server.to_owned() });
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn plain_text_stays_on_this_machine() {
+        let name: DeviceName = "a".parse().unwrap();
+        let refused = Talk::connect("192.0.2.1:7700", None, Some(name.clone())).await.err().unwrap();
+        assert!(matches!(&refused, NetError::NotLoopback { .. }) && refused.is_final(), "{refused}");
+        let nowhere = Talk::connect("no-such-host.invalid:7700", None, Some(name)).await.err().unwrap();
+        assert!(matches!(&nowhere, NetError::Unreachable { .. }) && !nowhere.is_final(), "{nowhere}");
     }
 }

@@ -1,16 +1,24 @@
 //! A device's part in a round: fetch the model, train, send what was learnt.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use tonic::Status;
+use fedflip_learn::LearnError;
+use tokio::time::Instant;
+use tonic::{Code, Status};
 
+use super::backoff::{self, Backoff};
 use super::talk::Talk;
 use super::trainer::{Trained, Trainer};
 use crate::wire::v1;
 
 /// What the device remembers from round to round: enough that nothing is fetched or computed twice.
 #[derive(Clone, Default)]
-pub(super) struct Memory(Arc<Mutex<Remembered>>);
+pub(super) struct Memory {
+    remembered: Arc<Mutex<Remembered>>,
+    /// One training at a time, until it is remembered.
+    training: Arc<Mutex<()>>,
+}
 
 #[derive(Default)]
 struct Remembered {
@@ -24,13 +32,36 @@ type Occasion = (u64, u64, Vec<u8>);
 
 impl Memory {
     fn with<T>(&self, look: impl FnOnce(&mut Remembered) -> T) -> T {
-        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut self.remembered.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn model(&self, digest: &[u8]) -> Option<Arc<Vec<f32>>> {
         self.with(|remembered| {
             remembered.model.as_ref().filter(|(known, _)| known == digest).map(|(_, model)| Arc::clone(model))
         })
+    }
+
+    fn update(&self, occasion: &Occasion) -> Option<Trained> {
+        self.with(|remembered| {
+            let (_, trained) = remembered.update.as_ref().filter(|(known, _)| known == occasion)?;
+            Some(trained.clone())
+        })
+    }
+
+    /// Trains, unless that has been done, on the calling thread. What was begun is remembered when it is done, even
+    /// if nobody waits for it any more.
+    fn train_once(
+        &self,
+        occasion: Occasion,
+        train: impl FnOnce() -> Result<Trained, LearnError>,
+    ) -> Result<Trained, LearnError> {
+        let _turn = self.training.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(trained) = self.update(&occasion) {
+            return Ok(trained);
+        }
+        let trained = train()?;
+        self.with(|remembered| remembered.update = Some((occasion, trained.clone())));
+        Ok(trained)
     }
 }
 
@@ -39,8 +70,8 @@ impl Memory {
 pub(super) enum Failed {
     /// The server said no, or the line broke.
     Call(Status),
-    /// The device cannot train: the server ought to know.
-    Training(String),
+    /// The device cannot do its part: the server ought to know.
+    Unable(String),
 }
 
 impl From<Status> for Failed {
@@ -71,29 +102,71 @@ impl Work {
         Ok(model)
     }
 
-    /// From the grant to the server's receipt.
+    /// From the grant to the server's receipt. What stumbles on its way is sent again until the round is over.
     pub(super) async fn take_part(mut self, grant: v1::Grant) -> Result<Trained, Failed> {
-        let trained = self.trained(&grant).await?;
-        self.talk.upload(&grant, &trained).await?;
+        let deadline = Instant::now() + Duration::from_millis(u64::from(grant.deadline_millis));
+        let (mut backoff, mut random) = (Backoff::default(), backoff::random());
+        loop {
+            let status = match self.attempt(&grant).await {
+                Err(Failed::Call(status)) if may_pass(status.code()) => status,
+                done => return done,
+            };
+            let wait = backoff.next(&mut random);
+            if Instant::now() + wait >= deadline {
+                return Err(Failed::Unable(status.message().to_owned()));
+            }
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    async fn attempt(&mut self, grant: &v1::Grant) -> Result<Trained, Failed> {
+        let trained = self.trained(grant).await?;
+        self.talk.upload(grant, &trained).await?;
         Ok(trained)
     }
 
     async fn trained(&mut self, grant: &v1::Grant) -> Result<Trained, Failed> {
-        let key = (grant.round, grant.seed, grant.digest.to_vec());
-        let known = self.memory.with(|remembered| {
-            remembered.update.as_ref().filter(|(known, _)| *known == key).map(|(_, trained)| trained.clone())
-        });
-        if let Some(trained) = known {
+        let occasion = (grant.round, grant.seed, grant.digest.to_vec());
+        if let Some(trained) = self.memory.update(&occasion) {
             return Ok(trained);
         }
         let model = self.fetch(&grant.digest).await?;
-        let trainer = Arc::clone(&self.trainer);
+        let (trainer, memory) = (Arc::clone(&self.trainer), self.memory.clone());
         let (seed, round) = (grant.seed, grant.round);
-        let trained = tokio::task::spawn_blocking(move || trainer.train(&model, seed, round)).await;
-        let trained = trained
-            .map_err(|error| Failed::Training(error.to_string()))?
-            .map_err(|error| Failed::Training(error.to_string()))?;
-        self.memory.with(|remembered| remembered.update = Some((key, trained.clone())));
-        Ok(trained)
+        let training = move || memory.train_once(occasion, || trainer.train(&model, seed, round));
+        let trained = tokio::task::spawn_blocking(training).await;
+        trained
+            .map_err(|error| Failed::Unable(error.to_string()))?
+            .map_err(|error| Failed::Unable(error.to_string()))
+    }
+}
+
+/// Whether the same may well be taken a moment later.
+fn may_pass(code: Code) -> bool {
+    matches!(
+        code,
+        Code::ResourceExhausted | Code::DeadlineExceeded | Code::DataLoss | Code::Cancelled | Code::Unknown
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_trained_twice() {
+        let memory = Memory::default();
+        let mut trainings = 0;
+        let mut train = |round| {
+            memory.train_once((round, 7, vec![1]), || {
+                trainings += 1;
+                let delta = Arc::new(vec![round as f32]);
+                Ok(Trained { delta, digest: Default::default(), train_loss: 0.0, compute_secs: 0.0 })
+            })
+        };
+        for (round, expected) in [(1, 1.0), (1, 1.0), (2, 2.0), (2, 2.0)] {
+            assert_eq!(train(round).unwrap().delta[0], expected);
+        }
+        assert_eq!(trainings, 2);
     }
 }

@@ -15,4 +15,5 @@ pub mod name;
 pub mod store;
 
 pub use name::DeviceName;
+pub(crate) use store::AUTHORITY_KEY;
 pub use store::{Issued, Store};

@@ -14,10 +14,15 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
 use fedflip_record::atomic;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
 use serde::{Deserialize, Serialize};
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::mint::{self, Identity, SERIAL_BYTES, Signer, Validity, hex};
 use super::name::DeviceName;
@@ -28,7 +33,8 @@ const CERTIFICATE: &str = "cert.pem";
 const KEY: &str = "key.pem";
 const COIN: &str = "coin.key";
 const AUTHORITY: &str = "ca.pem";
-const AUTHORITY_KEY: &str = "ca.key";
+/// With it the authority is there.
+pub(crate) const AUTHORITY_KEY: &str = "ca.key";
 const REVOKED: &str = "revoked.pem";
 const ISSUED: &str = "issued.json";
 
@@ -115,6 +121,40 @@ impl Store {
         Ok(folder)
     }
 
+    /// The names that the server's certificate has now.
+    pub fn server_hosts(&self) -> Result<Vec<String>, NetError> {
+        let path = self.folder.join("server").join(CERTIFICATE);
+        let pem = fs::read(&path).map_err(NetError::io(&path, "cannot be read"))?;
+        hosts_of(&pem).ok_or_else(|| NetError::Damaged {
+            path: path.display().to_string(),
+            problem: "names no host".to_owned(),
+        })
+    }
+
+    /// Refuses names that were given before, or are asked for twice.
+    pub fn check_new(&self, names: &[DeviceName]) -> Result<(), NetError> {
+        for (n, name) in names.iter().enumerate() {
+            if names[..n].contains(name) {
+                return Err(NetError::Exists { path: self.place_of(name).display().to_string() });
+            }
+            self.check_one(name)?;
+        }
+        Ok(())
+    }
+
+    fn check_one(&self, name: &DeviceName) -> Result<(), NetError> {
+        let place = self.place_of(name);
+        // A name is given once: records and logs speak of it for ever.
+        if self.issued.iter().any(|issued| issued.name == name.as_str()) || place.exists() {
+            return Err(NetError::Exists { path: place.display().to_string() });
+        }
+        Ok(())
+    }
+
+    fn place_of(&self, name: &DeviceName) -> PathBuf {
+        self.folder.join("devices").join(name.as_str())
+    }
+
     /// All identities, in the order in which they were issued.
     pub fn issued(&self) -> &[Issued] {
         &self.issued
@@ -122,12 +162,7 @@ impl Store {
 
     /// Issues an identity; where it is.
     pub fn device(&mut self, name: &DeviceName, validity: Validity) -> Result<PathBuf, NetError> {
-        let place = format!("devices/{name}");
-        // A name is given once: records and logs speak of it for ever.
-        if self.issued.iter().any(|issued| issued.name == name.as_str()) || self.folder.join(&place).exists()
-        {
-            return Err(NetError::Exists { path: self.folder.join(&place).display().to_string() });
-        }
+        self.check_one(name)?;
         let (coin, serial) = (CoinKey::generate(), mint::serial());
         let identity = self.signer.device(name, &coin.public(), serial, validity)?;
         self.issued.push(Issued {
@@ -140,7 +175,7 @@ impl Store {
         self.note()?;
         let path = self.folder.join(AUTHORITY);
         let authority = fs::read_to_string(&path).map_err(NetError::io(&path, "cannot be read"))?;
-        self.hand_out(&place, &identity, &authority, Some(&coin))
+        self.hand_out(&format!("devices/{name}"), &identity, &authority, Some(&coin))
     }
 
     /// Revokes an identity: servers that have the new list refuse it.
@@ -218,6 +253,24 @@ impl Store {
         fs::rename(&beside, &folder).map_err(failed(&folder, "cannot be made"))?;
         Ok(folder)
     }
+}
+
+/// The names and addresses that a server's certificate has; none if it is none.
+fn hosts_of(pem: &[u8]) -> Option<Vec<String>> {
+    let certificate = CertificateDer::from_pem_slice(pem).ok()?;
+    let (_, certificate) = X509Certificate::from_der(&certificate).ok()?;
+    let names = &certificate.subject_alternative_name().ok()??.value.general_names;
+    names
+        .iter()
+        .map(|name| match name {
+            GeneralName::DNSName(host) => Some((*host).to_owned()),
+            GeneralName::IPAddress(bytes) => match **bytes {
+                [a, b, c, d] => Some(Ipv4Addr::new(a, b, c, d).to_string()),
+                _ => Some(Ipv6Addr::from(<[u8; 16]>::try_from(*bytes).ok()?).to_string()),
+            },
+            _ => None,
+        })
+        .collect()
 }
 
 /// Who may read a file.

@@ -1,0 +1,162 @@
+//! Why there is no connection, or a call failed: what libraries and servers say, in our words.
+
+use std::error::Error;
+
+use tonic::Status;
+
+use crate::error::{Doubt, NetError};
+use crate::reason::Reason;
+use crate::status::reason::Label;
+
+/// A server that could not be connected to.
+pub(super) fn of_connecting(server: &str, error: &dyn Error) -> NetError {
+    let problem = causes(error);
+    of_certificates(&problem)
+        .unwrap_or_else(|| NetError::Unreachable { server: server.to_owned(), problem: short(&problem) })
+}
+
+/// A first call that failed: nobody has answered on this line yet.
+pub(super) fn of_first_call(status: Status, is_plain: bool) -> NetError {
+    match (is_plain, status.source()) {
+        (true, Some(cause)) => NetError::NoPlainAnswer { problem: short(&causes(cause)) },
+        _ => status.into(),
+    }
+}
+
+impl From<Status> for NetError {
+    fn from(status: Status) -> Self {
+        let code = status.code();
+        if let Some(cause) = status.source() {
+            let problem = causes(cause);
+            // Where the server refuses our certificate, the first call says so.
+            return of_certificates(&problem).unwrap_or_else(|| Self::Call {
+                code,
+                reason: None,
+                problem: format!("the line broke: {}", short(&problem)),
+            });
+        }
+        let reason = Reason::ALL.iter().copied().find(|reason| reason.name() == status.message());
+        let problem = match reason {
+            Some(reason) => words(reason),
+            None if status.message().is_empty() => code.description().to_owned(),
+            None => short(status.message()),
+        };
+        Self::Call { code, reason, problem }
+    }
+}
+
+/// A server's words, for a log: not all of them.
+pub(super) fn short(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+fn words(reason: Reason) -> String {
+    match reason {
+        Reason::FleetFull => "the fleet has no place left for another device".to_owned(),
+        Reason::OtherProtocol => "it speaks another version of the protocol".to_owned(),
+        Reason::OtherCoin => "it knows a device of this name with another coin".to_owned(),
+        Reason::NotEnrolled => "this device has not enrolled".to_owned(),
+        Reason::Stalled => "what was sent did not come through in time".to_owned(),
+        Reason::TooManyCalls => "this device calls too often".to_owned(),
+        Reason::OutOfMemory => "it has no room left for now".to_owned(),
+        Reason::BadMessage => "it cannot make sense of what this device says".to_owned(),
+        other => other.name().replace('_', " "),
+    }
+}
+
+/// If it is about certificates: those of the server, which we refuse, or ours, which it refuses. The library's
+/// errors lose their types on the way through HTTP/2; their texts stay.
+fn of_certificates(problem: &str) -> Option<NetError> {
+    const DOUBTS: [(&str, Doubt); 8] = [
+        ("not valid yet", Doubt::NotYet),
+        ("NotValidYet", Doubt::NotYet),
+        ("not valid for name", Doubt::OtherName),
+        ("NotValidForName", Doubt::OtherName),
+        ("expired", Doubt::Expired),
+        ("Expired", Doubt::Expired),
+        ("UnknownIssuer", Doubt::OtherAuthority),
+        ("BadSignature", Doubt::OtherAuthority),
+    ];
+    const ALERTS: [(&str, &str); 7] = [
+        ("CertificateRevoked", "was revoked"),
+        ("CertificateExpired", "has expired"),
+        ("CertificateRequired", "was not shown"),
+        ("UnknownCA", "is not of its authority"),
+        ("DecryptError", "is not of its authority"),
+        ("CertificateUnknown", "is not one of a device"),
+        ("BadCertificate", "is not one of a device"),
+    ];
+    if let Some((_, why)) = problem.split_once("invalid peer certificate") {
+        let doubt =
+            DOUBTS.iter().find(|(text, _)| why.contains(text)).map_or(Doubt::Unfit, |(_, doubt)| *doubt);
+        return Some(NetError::ServerNotTrusted { doubt });
+    }
+    let (_, alert) = problem.split_once("fatal alert: ")?;
+    let (_, problem) = ALERTS.iter().find(|(text, _)| alert.starts_with(text))?;
+    Some(NetError::NotAdmitted { problem })
+}
+
+/// An error and what it came from, in one line.
+fn causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_are_spoken_of_in_our_words() {
+        for (library, ours, is_final) in [
+            ("invalid peer certificate: UnknownIssuer", "is not of this device's authority", true),
+            ("invalid peer certificate: BadSignature", "is not of this device's authority", true),
+            ("invalid peer certificate: certificate expired: verification time 9", "it has expired", false),
+            (
+                "invalid peer certificate: certificate not valid yet: verification time 1",
+                "not valid yet",
+                false,
+            ),
+            (
+                "invalid peer certificate: certificate not valid for name \"a\"",
+                "by which it was called",
+                false,
+            ),
+            ("http2 error: received fatal alert: CertificateRevoked", "was revoked", true),
+            ("received fatal alert: UnknownCA", "is not of its authority", true),
+        ] {
+            let error = of_connecting("a:1", &std::io::Error::other(library));
+            assert!(error.to_string().contains(ours), "{library}: {error}");
+            assert!(!error.to_string().contains("alert"), "{error}");
+            assert_eq!(error.is_final(), is_final, "{library}");
+        }
+        let gone = of_connecting("a:1", &std::io::Error::other("Connection refused"));
+        assert!(matches!(gone, NetError::Unreachable { .. }) && !gone.is_final());
+    }
+
+    #[test]
+    fn calls_are_given_up_only_where_trying_again_is_of_no_use() {
+        for (reason, is_final) in [
+            (Reason::FleetFull, true),
+            (Reason::OtherProtocol, true),
+            (Reason::OtherCoin, true),
+            (Reason::BadMessage, false),
+            (Reason::Stalled, false),
+            (Reason::TooManyCalls, false),
+        ] {
+            let error = NetError::from(Status::from(reason));
+            assert_eq!(error.is_final(), is_final, "{error}");
+            assert!(!error.to_string().contains('_') && !error.hint().is_empty(), "{error}");
+        }
+        let full = NetError::from(Status::from(Reason::FleetFull));
+        assert!(full.to_string().ends_with("no place left for another device"), "{full}");
+    }
+}
