@@ -80,25 +80,36 @@ pub(crate) fn ensure_all(repo: &Repo) -> Result<(), TaskError> {
 
 /// Makes sure that the tool is there in a version that will do.
 pub(crate) fn ensure(repo: &Repo, tool: &Tool) -> Result<(), TaskError> {
-    let wanted = match tool.pin {
-        Pin::Compatible(version) => version,
-        Pin::Locked(crate_name) => locked_version(&repo.read("Cargo.lock")?, crate_name)?,
-    };
-    if let Some(found) = installed_version(repo, tool.package) {
-        let fits = match tool.pin {
-            Pin::Compatible(_) => found.satisfies(wanted),
-            Pin::Locked(_) => found == wanted,
-        };
-        if fits {
-            println!("   {} {found} is here", tool.package);
-            return Ok(());
-        }
-        println!("   {} {found} is here, but {wanted} is needed", tool.package);
+    if is_here(repo, tool)? {
+        return Ok(());
     }
+    let wanted = tool.wanted(repo)?;
     let watch = Stopwatch::start();
     install_command(repo, tool, wanted).run(repo)?;
     println!("   {} {wanted} installed in {:.0} s", tool.package, watch.secs());
     Ok(())
+}
+
+/// Whether it is there in a version that will do.
+pub(crate) fn is_here(repo: &Repo, tool: &Tool) -> Result<bool, TaskError> {
+    let wanted = tool.wanted(repo)?;
+    let Some(found) = installed_version(repo, tool.package) else { return Ok(false) };
+    let fits = match tool.pin {
+        Pin::Compatible(_) => found.satisfies(wanted),
+        Pin::Locked(_) => found == wanted,
+    };
+    let but = if fits { String::new() } else { format!(", but {wanted} is needed") };
+    println!("   {} {found} is here{but}", tool.package);
+    Ok(fits)
+}
+
+impl Tool {
+    fn wanted(&self, repo: &Repo) -> Result<Version, TaskError> {
+        match self.pin {
+            Pin::Compatible(version) => Ok(version),
+            Pin::Locked(crate_name) => locked_version(&repo.read("Cargo.lock")?, crate_name),
+        }
+    }
 }
 
 fn install_command(repo: &Repo, tool: &Tool, version: Version) -> Cmd {

@@ -250,7 +250,7 @@ impl Deployment {
             patience: self.patience,
             toss_run: run_id,
             seed: self.seed,
-            q: planned.plan.q(),
+            coin_q: planned.coin_q(),
             ledger: Rc::clone(ledger),
             evaluate: &mut *helpers.evaluate,
             stop: helpers.stop,

@@ -27,6 +27,14 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// What each device's coin must be below: a device that is there in a share v of the rounds takes part in a
+    /// share q of them if its coin falls with q/v. v is the plan's, so that whoever has the state can check every
+    /// coin; when it has drifted, a new plan tells another.
+    pub(super) fn coin_q(&self) -> Vec<f64> {
+        let pairs = self.plan.q().iter().zip(self.fleet.availability());
+        pairs.map(|(q, availability)| (q / availability).min(1.0)).collect()
+    }
+
     /// As it is kept.
     pub(super) fn stored(&self, after_round: u64, secs: f64) -> StoredPlan {
         let mut fleet_csv = Vec::new();

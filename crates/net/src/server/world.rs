@@ -98,8 +98,8 @@ pub(crate) struct NetWorld<'a> {
     pub toss_run: [u8; 16],
     /// Of local training.
     pub seed: u64,
-    /// As planned.
-    pub q: &'a [f64],
+    /// What each device's coin must be below: q over its availability.
+    pub coin_q: Vec<f64>,
     pub ledger: Rc<RefCell<Ledger>>,
     pub evaluate: Evaluate<'a>,
     /// Whether somebody wants the run to stop.
@@ -129,14 +129,6 @@ impl Clock {
 }
 
 impl NetWorld<'_> {
-    /// What each device's coin must be below: a device that is there in a share v of the rounds takes part in a
-    /// share q of them if its coin falls with q/v. v is as measured up to the last commit, so that a round that
-    /// is opened again has the same coins.
-    fn coin_q(&self) -> Vec<f64> {
-        let measures = &self.ledger.borrow().measures;
-        self.q.iter().enumerate().map(|(slot, q)| (q / measures.availability(slot)).min(1.0)).collect()
-    }
-
     /// Waits for the bell, a moment, or `until`.
     fn wait(&self, until: Instant) {
         self.runtime.block_on(self.hub.changed_or(until.min(Instant::now() + LOOK)));
@@ -157,7 +149,7 @@ impl NetWorld<'_> {
 
     /// Waits until enough of the fleet are there.
     fn gather(&mut self) -> Result<(), EngineError> {
-        let devices = self.q.len();
+        let devices = self.coin_q.len();
         let quorum = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
         let mut reminded: Option<Instant> = None;
         loop {
@@ -255,7 +247,7 @@ impl World for NetWorld<'_> {
         entrants: &mut Vec<Entrant>,
     ) -> Result<(), EngineError> {
         self.gather()?;
-        let devices = self.q.len();
+        let devices = self.coin_q.len();
         self.metrics.round.set(round as f64);
         // Its digest takes a while, and calls need the desk.
         let known = self.hub.desk().model.clone().filter(|known| known.is(model));
@@ -271,7 +263,7 @@ impl World for NetWorld<'_> {
             let toss = Toss { run: self.toss_run, round };
             let now = Instant::now();
             let mut current =
-                Current::open(toss, digest, self.seed, self.coin_q(), self.patience.window, now);
+                Current::open(toss, digest, self.seed, self.coin_q.clone(), self.patience.window, now);
             for slot in 0..devices {
                 // An answer and, with heads, a model.
                 desk.members[slot].calls.grant(2.0);
