@@ -109,7 +109,7 @@ fn rehearse(settings: &ServerSettings, scenario: &Scenario) -> Result<(), CliErr
     }
     TcpListener::bind(address).map_err(|source| NetError::Listen { address, source })?;
     // The certificates and the address of the metrics, behind a port that nobody knows.
-    let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listen = SocketAddr::new(address.ip(), 0);
     Server::start(&ServerSettings { listen, ..settings.clone() }, &offer(scenario, [0; 16], 0))?;
     Ok(())
 }
