@@ -89,10 +89,12 @@ fn list(args: &CertsListArgs, output: &mut dyn Write) -> Result<(), CliError> {
 }
 
 fn state(issued: &Issued, now_unix_secs: i64) -> String {
-    let days = issued.not_after_unix_secs.saturating_sub(now_unix_secs).div_euclid(86_400);
+    let secs = issued.not_after_unix_secs.saturating_sub(now_unix_secs);
+    // A day that has begun counts: what was issued for 30 days is good for 30 a second later.
+    let days = secs.saturating_add(86_399).div_euclid(86_400);
     match issued.revoked_unix_secs {
         Some(_) => "revoked".to_owned(),
-        None if days < 0 => "expired".to_owned(),
+        None if secs < 0 => "expired".to_owned(),
         None => format!("good for {days} days"),
     }
 }
