@@ -73,7 +73,8 @@ fn exit_status(summary: &Summary) -> ExitStatus {
     }
 }
 
-fn status(end: Option<EndReason>) -> &'static str {
+/// In a word, for scripts.
+pub(super) fn status(end: Option<EndReason>) -> &'static str {
     match end {
         None => "stopped",
         Some(EndReason::TargetAccuracy | EndReason::TargetLoss) => "reached",

@@ -82,7 +82,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
 
     let end = summary.as_ref().and_then(|summary| summary.end);
     if args.json {
-        let (status, out) = (status_of(end), args.out.display().to_string());
+        let (status, out) = (super::run::status(end), args.out.display().to_string());
         print_json(output, &ServeJson { summary: summary.as_ref(), status, out })?;
     } else if let Some(summary) = &summary {
         write_text(output, &scenario, summary, args)?;
@@ -163,15 +163,6 @@ fn patience(args: &ServeArgs) -> Result<Patience, CliError> {
         return Err(CliError::Flag { flag: "--quorum", value: quorum, wanted });
     }
     Ok(Patience { window: Duration::from_secs_f64(window_secs), quorum, ..Patience::default() })
-}
-
-fn status_of(end: Option<EndReason>) -> &'static str {
-    match end {
-        None => "stopped",
-        Some(EndReason::TargetAccuracy | EndReason::TargetLoss) => "reached",
-        Some(EndReason::RoundsMax | EndReason::VirtualTimeMax) => "cap",
-        Some(EndReason::Diverged) => "diverged",
-    }
 }
 
 fn write_text(

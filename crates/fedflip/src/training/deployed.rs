@@ -12,7 +12,7 @@ use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patie
 use fedflip_net::state::{Founding, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
-use fedflip_record::{End, Line, Round, Summary, reader};
+use fedflip_record::{End, Round, Summary, reader};
 use fedflip_sim::{Crew, with_crew};
 use tracing::info;
 
@@ -214,23 +214,14 @@ impl Observer for Shown<'_> {
             return Ok(());
         }
         self.begun = true;
-        self.followers.begin(&Began {
+        let run = Began {
             title: &self.title,
             header: planned.header,
             fleet: planned.fleet,
             plan: planned.plan,
             folder: Some(planned.folder),
-        })?;
-        if planned.after_round > 0 && !self.followers.is_empty() {
-            let mut shown = Ok(());
-            reader::each(&planned.folder.join(RECORDS), |line| {
-                if let (Line::Round(round), Ok(())) = (line, &shown) {
-                    shown = self.followers.round(&round);
-                }
-            })?;
-            shown?;
-        }
-        Ok(self.followers.caught_up()?)
+        };
+        Ok(self.followers.begin(&run, planned.after_round)?)
     }
 
     fn round(&mut self, round: &Round) -> Result<(), NetError> {

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use fedflip_fleet::Fleet;
 use fedflip_plan::Plan;
-use fedflip_record::{End, Header, RecordError, Round};
+use fedflip_record::folder::RECORDS;
+use fedflip_record::{End, Header, Line, RecordError, Round, reader};
 
 use super::dashboard::Watched;
 use super::tensorboard::TensorBoard;
@@ -72,20 +73,26 @@ impl Followers {
         Ok(())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn begin(&mut self, run: &Began<'_>) -> Result<(), RecordError> {
-        self.0.iter_mut().try_for_each(|follower| follower.begin(run))
+    /// A run begins, or goes on after so many rounds: those are read from its records and not held.
+    pub(crate) fn begin(&mut self, run: &Began<'_>, rounds: u64) -> Result<(), RecordError> {
+        self.0.iter_mut().try_for_each(|follower| follower.begin(run))?;
+        if let Some(folder) = run.folder
+            && rounds > 0
+            && !self.0.is_empty()
+        {
+            let mut shown = Ok(());
+            reader::each(&folder.join(RECORDS), |line| {
+                if let (Line::Round(round), Ok(())) = (line, &shown) {
+                    shown = self.round(&round);
+                }
+            })?;
+            shown?;
+        }
+        self.0.iter_mut().try_for_each(|follower| follower.caught_up())
     }
 
     pub(crate) fn round(&mut self, round: &Round) -> Result<(), RecordError> {
         self.0.iter_mut().try_for_each(|follower| follower.round(round))
-    }
-
-    pub(crate) fn caught_up(&mut self) -> Result<(), RecordError> {
-        self.0.iter_mut().try_for_each(|follower| follower.caught_up())
     }
 
     pub(crate) fn end(&mut self, end: Option<&End>) -> Result<(), RecordError> {

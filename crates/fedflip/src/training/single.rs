@@ -7,8 +7,7 @@ use fedflip_fleet::csv_file;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Learner, model_file};
 use fedflip_record::folder::{Contents, RECORDS};
-use fedflip_record::reader;
-use fedflip_record::{Header, Line, RunFolder, Start};
+use fedflip_record::{Header, RunFolder, Start};
 use fedflip_sim::{Conditions, Crew, SimWorld};
 
 use super::follow::{Began, Followers};
@@ -131,28 +130,16 @@ impl Single<'_> {
         Ok(Done { outline, detail, was_over: false })
     }
 
-    /// Shows those who follow where the run is: its past is read and not held.
+    /// Shows those who follow where the run is.
     fn begin(&self, followers: &mut Followers, header: &Header, rounds: u64) -> Result<(), CliError> {
-        followers.begin(&Began {
+        let run = Began {
             title: self.title,
             header,
             fleet: &self.setup.fleet,
             plan: &self.planned.plan,
             folder: self.out,
-        })?;
-        if let Some(folder) = self.out
-            && rounds > 0
-            && !followers.is_empty()
-        {
-            let mut shown = Ok(());
-            reader::each(&folder.join(RECORDS), |line| {
-                if let (Line::Round(round), Ok(())) = (line, &shown) {
-                    shown = followers.round(&round);
-                }
-            })?;
-            shown?;
-        }
-        Ok(followers.caught_up()?)
+        };
+        Ok(followers.begin(&run, rounds)?)
     }
 
     /// What the run's folder starts with.

@@ -7,18 +7,19 @@ use tonic::Status;
 use crate::error::{Doubt, NetError};
 use crate::reason::Reason;
 use crate::status::reason::Label;
+use crate::wire::printable;
 
 /// A server that could not be connected to.
 pub(super) fn of_connecting(server: &str, error: &dyn Error) -> NetError {
     let problem = causes(error);
     of_certificates(&problem)
-        .unwrap_or_else(|| NetError::Unreachable { server: server.to_owned(), problem: short(&problem) })
+        .unwrap_or_else(|| NetError::Unreachable { server: server.to_owned(), problem: printable(&problem) })
 }
 
 /// A first call that failed: nobody has answered on this line yet.
 pub(super) fn of_first_call(status: Status, is_plain: bool) -> NetError {
     match (is_plain, status.source()) {
-        (true, Some(cause)) => NetError::NoPlainAnswer { problem: short(&causes(cause)) },
+        (true, Some(cause)) => NetError::NoPlainAnswer { problem: printable(&causes(cause)) },
         _ => status.into(),
     }
 }
@@ -32,22 +33,17 @@ impl From<Status> for NetError {
             return of_certificates(&problem).unwrap_or_else(|| Self::Call {
                 code,
                 reason: None,
-                problem: format!("the line broke: {}", short(&problem)),
+                problem: format!("the line broke: {}", printable(&problem)),
             });
         }
         let reason = Reason::ALL.iter().copied().find(|reason| reason.name() == status.message());
         let problem = match reason {
             Some(reason) => words(reason),
             None if status.message().is_empty() => code.description().to_owned(),
-            None => short(status.message()),
+            None => printable(status.message()),
         };
         Self::Call { code, reason, problem }
     }
-}
-
-/// A server's words, for a log: not all of them.
-pub(super) fn short(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
 fn words(reason: Reason) -> String {

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
 
-use super::refusal::{self, short};
+use super::refusal;
 use super::talk::Talk;
 use super::trainer::{Trained, Trainer};
 use super::work::{Failed, Memory, Work};
@@ -14,7 +14,7 @@ use super::{AgentSettings, News};
 use crate::coin::{CoinKey, RUN_BYTES, Toss};
 use crate::error::NetError;
 use crate::wire::v1::to_device::What;
-use crate::wire::{PROTOCOL, task, v1};
+use crate::wire::{PROTOCOL, printable, task, v1};
 
 /// What outlives a session: a broken line costs nothing that was read, computed or fetched.
 #[derive(Default)]
@@ -125,7 +125,7 @@ impl Session<'_> {
                         }
                     }
                     Some(What::Refusal(refusal)) => {
-                        warn!(round = refusal.round, reason = %short(&refusal.reason), "refused");
+                        warn!(round = refusal.round, reason = %printable(&refusal.reason), "refused");
                     }
                     Some(What::Finished(_)) => return Ok(()),
                     None => return Err(NetError::Hung),
@@ -135,12 +135,12 @@ impl Session<'_> {
                     match done {
                         Ok(trained) => (self.tell)(News::TookPart { round, train_loss: trained.train_loss }),
                         Err(Failed::Unable(problem)) => {
-                            warn!(round, problem = %short(&problem), "cannot take part");
+                            warn!(round, problem = %printable(&problem), "cannot take part");
                             let failure = v1::from_device::What::Failure(v1::Failure { round });
                             send(answers, failure).await?;
                         }
                         Err(Failed::Call(status)) => {
-                            info!(round, reason = %short(status.message()), "not taken");
+                            info!(round, reason = %printable(status.message()), "not taken");
                             // A broken line breaks the session too; the grant comes again with the next one.
                             if status.code() == tonic::Code::Unavailable {
                                 return Err(status.into());

@@ -5,12 +5,12 @@ use rusqlite::{Connection, params};
 
 use super::queries::Incident;
 
+use crate::wire::printable;
+
 /// The newest that are kept.
 const KEPT: i64 = 10_000;
 /// Those that wait for the next commit; more of them are counted and not kept.
 const WAITING_MAX: usize = 1_000;
-/// Of a text.
-const CHARS_MAX: usize = 200;
 
 /// Incidents that go to the disk with whatever goes there next.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Incidents {
 impl Incidents {
     pub(super) fn note(&mut self, round: u64, device: Option<&str>, reason: &str) {
         if self.waiting.len() < WAITING_MAX {
-            self.waiting.push(Incident { round, device: device.map(clean), reason: clean(reason) });
+            self.waiting.push(Incident { round, device: device.map(printable), reason: printable(reason) });
         } else {
             self.dropped += 1;
         }
@@ -56,19 +56,14 @@ impl Incidents {
     }
 }
 
-/// A peer may have chosen these words: short, and nothing that a terminal would obey.
-fn clean(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(CHARS_MAX).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn words_of_a_peer_are_cut_and_cleaned() {
-        assert_eq!(clean("a\u{1b}[31mb\nc"), "a[31mbc");
-        assert_eq!(clean(&"ü".repeat(1_000)).chars().count(), CHARS_MAX);
+        assert_eq!(printable("a\u{1b}[31mb\nc"), "a[31mbc");
+        assert_eq!(printable(&"ü".repeat(1_000)).chars().count(), 200);
     }
 
     #[test]

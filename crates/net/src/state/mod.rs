@@ -30,7 +30,8 @@ mod run_state;
 pub mod view;
 
 pub use database::{STATE, VERSION};
-pub use models::model_digest;
 pub use rows::{Commit, EnrolledDevice, Expected, Fate, Founding, Resumed, StoredPlan};
 pub use run_state::RunState;
 pub use view::StateView;
+
+pub use crate::wire::numbers::digest as model_digest;

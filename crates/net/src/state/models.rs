@@ -6,29 +6,13 @@ use std::path::{Path, PathBuf};
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::model_file;
 use fedflip_record::atomic;
-use sha2::{Digest, Sha256};
 
 use super::database::damaged;
-use super::rows::DIGEST_BYTES;
 use crate::error::NetError;
+use crate::wire::numbers::{self, VectorDigest};
 
 const FOLDER: &str = "models";
 const ENDING: &str = ".safetensors";
-
-/// SHA-256 of a model: of its numbers, little-endian, one after the other.
-pub fn model_digest(model: &[f32]) -> [u8; DIGEST_BYTES] {
-    let mut sum = Sha256::new();
-    let mut bytes = Vec::with_capacity(CHUNK * 4);
-    for numbers in model.chunks(CHUNK) {
-        bytes.clear();
-        bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-        sum.update(&bytes);
-    }
-    sum.finalize().into()
-}
-
-/// Numbers that are summed up at once: a few pages.
-const CHUNK: usize = 4096;
 
 /// The models of one run's folder.
 #[derive(Clone, Debug)]
@@ -63,18 +47,18 @@ impl Models {
     }
 
     /// Brings the model that round `round` left to the disk, and says what its digest is.
-    pub(super) fn write(&self, round: u64, model: &[f32]) -> Result<[u8; DIGEST_BYTES], NetError> {
+    pub(super) fn write(&self, round: u64, model: &[f32]) -> Result<VectorDigest, NetError> {
         atomic::write(&self.path(round), &self.bytes(model)?)?;
-        Ok(model_digest(model))
+        Ok(numbers::digest(model))
     }
 
     /// The model that round `round` left, if it is still what it was.
-    pub(super) fn read(&self, round: u64, digest: [u8; DIGEST_BYTES]) -> Result<Vec<f32>, NetError> {
+    pub(super) fn read(&self, round: u64, digest: VectorDigest) -> Result<Vec<f32>, NetError> {
         let path = self.path(round);
         let bytes = fs::read(&path).map_err(|error| damaged(&path, format!("cannot be read: {error}")))?;
         let model = model_file::read(&self.params, &bytes, &path.display().to_string())
             .map_err(|error| damaged(&path, format!("is damaged: {error}")))?;
-        if model_digest(&model) != digest {
+        if numbers::digest(&model) != digest {
             return Err(damaged(&path, format!("is not the model that round {round} left")));
         }
         Ok(model)

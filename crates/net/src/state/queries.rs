@@ -3,7 +3,8 @@
 use fedflip_record::{End, Header, Line, Round};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::rows::{DIGEST_BYTES, EnrolledDevice, Expected, Fate, StoredPlan};
+use super::rows::{EnrolledDevice, Expected, Fate, StoredPlan};
+use crate::wire::numbers::VectorDigest;
 
 /// A round, as it was committed.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +18,7 @@ pub struct StoredRound {
     /// The last round up to this one that moved the model; 0 if none did.
     pub model_round: u64,
     /// SHA-256 of the model after it; none before anybody moved it.
-    pub model_sha256: Option<[u8; DIGEST_BYTES]>,
+    pub model_sha256: Option<VectorDigest>,
     /// Loss and accuracy of that model, if it was evaluated.
     pub evaluated: Option<[f64; 2]>,
 }

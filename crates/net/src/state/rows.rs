@@ -5,9 +5,7 @@ use fedflip_record::{End, Header, Round};
 use serde::{Deserialize, Serialize};
 
 use crate::coin::{KEY_BYTES, RUN_BYTES};
-
-/// Of SHA-256, in bytes.
-pub const DIGEST_BYTES: usize = 32;
+use crate::wire::numbers::VectorDigest;
 
 /// What a run's folder is founded on.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +80,7 @@ pub enum Fate {
     /// Its update is in the model.
     Accepted {
         /// SHA-256 of the update's bytes.
-        digest: [u8; DIGEST_BYTES],
+        digest: VectorDigest,
         /// How many.
         bytes: u64,
         /// Of the local training.

@@ -12,9 +12,10 @@ use super::incidents::Incidents;
 use super::models::Models;
 use super::open::write_plan;
 use super::records_file::RecordsFile;
-use super::rows::{Commit, DIGEST_BYTES, EnrolledDevice, Fate, Resumed, StoredPlan};
+use super::rows::{Commit, EnrolledDevice, Fate, Resumed, StoredPlan};
 use crate::coin::KEY_BYTES;
 use crate::error::NetError;
+use crate::wire::numbers::{VectorDigest, digest};
 
 /// A q that has changed by more than this has changed.
 const CHANGED: f64 = 0.01;
@@ -46,7 +47,7 @@ pub struct RunState {
     q: Vec<f64>,
     round: u64,
     model_round: u64,
-    model_sha256: Option<[u8; DIGEST_BYTES]>,
+    model_sha256: Option<VectorDigest>,
     ended: bool,
     failed: bool,
     _lock: File,
@@ -63,7 +64,7 @@ impl RunState {
             q: resumed.plan.as_ref().map_or_else(Vec::new, |plan| plan.q.clone()),
             round: resumed.round,
             model_round,
-            model_sha256: resumed.model.as_deref().map(super::model_digest),
+            model_sha256: resumed.model.as_deref().map(digest),
             ended: resumed.end.is_some(),
             failed: false,
             incidents: Incidents::default(),

@@ -9,9 +9,10 @@ use rusqlite::Connection;
 use super::database::{STATE, open_read_only, refusal};
 use super::models::Models;
 use super::queries::{self, Incident, StoredRound};
-use super::rows::{DIGEST_BYTES, EnrolledDevice, Fate, StoredPlan};
+use super::rows::{EnrolledDevice, Fate, StoredPlan};
 use crate::coin::RUN_BYTES;
 use crate::error::NetError;
+use crate::wire::numbers::VectorDigest;
 
 /// A run's state, to read.
 #[derive(Debug)]
@@ -103,5 +104,5 @@ pub struct StoredModel {
     /// Its parameters.
     pub numbers: Vec<f32>,
     /// Their digest.
-    pub sha256: [u8; DIGEST_BYTES],
+    pub sha256: VectorDigest,
 }

@@ -27,3 +27,9 @@ pub mod v1 {
 
 /// Of the protocol: a server refuses devices that speak another.
 pub const PROTOCOL: u32 = 1;
+
+/// A peer may have chosen these words: short, and nothing that a terminal would obey.
+pub fn printable(text: &str) -> String {
+    const CHARS_MAX: usize = 200;
+    text.chars().filter(|c| !c.is_control()).take(CHARS_MAX).collect()
+}
