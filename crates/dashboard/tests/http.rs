@@ -43,6 +43,7 @@ fn begin(dashboard: &Dashboard, devices: usize) {
         expected_participants: 1.0,
         expected_rounds: None,
         expected_round_secs: None,
+        deployed: None,
     };
     dashboard.begin(&Run {
         title: "a run",

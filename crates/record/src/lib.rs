@@ -1,7 +1,7 @@
 //! What a run leaves behind: its records, its checkpoints, and the folder that holds them.
 //!
-//! Records are the truth: reports read nothing else. They hold virtual time only, so that equal scenarios
-//! and seeds give equal bytes; what belongs to the machine goes into `host.json`.
+//! Records are the truth: reports read nothing else. Those of simulations hold virtual time only, so that
+//! equal scenarios and seeds give equal bytes; what belongs to the machine goes into `host.json`.
 //!
 //! # Layout
 //!
@@ -27,5 +27,7 @@ pub mod writer;
 pub use checkpoint::Checkpoint;
 pub use error::RecordError;
 pub use folder::{RunFolder, Start};
-pub use schema::{End, EndReason, Header, Line, Lost, Replan, Round};
+pub use schema::{
+    ConstantsSource, Deployed, End, EndReason, Header, Line, Lost, Replan, Round, UsedConstants,
+};
 pub use summary::Summary;

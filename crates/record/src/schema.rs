@@ -49,6 +49,38 @@ pub struct Header {
     pub expected_rounds: Option<f64>,
     /// What the plan expects of a round, in seconds: E[T̂].
     pub expected_round_secs: Option<f64>,
+    /// What there is to say of a run on real devices; a simulated one has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<Deployed>,
+}
+
+/// A run on real devices: its times are by the clock on the wall, and not virtual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Deployed {
+    /// What plans are made with; a pilot has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constants: Option<UsedConstants>,
+}
+
+/// α and β, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UsedConstants {
+    /// α.
+    pub alpha: f64,
+    /// β.
+    pub beta: f64,
+    /// Where they come from.
+    pub source: ConstantsSource,
+}
+
+/// Where α and β come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConstantsSource {
+    /// The scenario gives them.
+    Scenario,
+    /// Pilots on the devices measured them.
+    Pilots,
 }
 
 /// A round, after it is over.
@@ -56,7 +88,7 @@ pub struct Header {
 pub struct Round {
     /// Counted from 1.
     pub round: u64,
-    /// Virtual time at its start.
+    /// Time at its start, since the run began: virtual, or by the clock on the wall where devices are real.
     pub start_secs: f64,
     /// How long it took.
     pub round_secs: f64,
@@ -118,7 +150,7 @@ pub struct End {
     pub reason: EndReason,
     /// Rounds in all.
     pub rounds: u64,
-    /// Virtual time in all.
+    /// Time in all; see [`Round::start_secs`].
     pub secs: f64,
     /// Of the model at the end, where its last round was not evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]

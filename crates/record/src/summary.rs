@@ -19,7 +19,7 @@ pub struct Summary {
     pub empty_rounds: u64,
     /// Rounds in which somebody who took part did not report.
     pub biased_rounds: u64,
-    /// Virtual time in all, in hours.
+    /// Time in all, in hours: virtual, or by the clock on the wall where devices are real.
     pub hours: f64,
     /// Per round, on average.
     pub mean_participants: f64,

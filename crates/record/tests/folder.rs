@@ -25,6 +25,7 @@ fn contents(run: &str) -> Contents {
         expected_participants: 1.5,
         expected_rounds: None,
         expected_round_secs: None,
+        deployed: None,
     };
     Contents {
         run: run.to_owned(),

@@ -80,6 +80,11 @@ impl Group {
         }
     }
 
+    /// What its runs are timed by, for people.
+    pub fn time(&self) -> &'static str {
+        if self.setting.on_devices() { "real time" } else { "virtual time" }
+    }
+
     /// All runs but pilots.
     pub fn runs(&self) -> impl Iterator<Item = &RunView> {
         self.schemes.iter().flat_map(|scheme| &scheme.runs)
@@ -201,6 +206,8 @@ fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) 
     // A run without its scenario differs from the others in that alone.
     let known = growing.iter().map(|(_, setting, _)| setting).filter(|setting| !setting.is_empty());
     let keys = Config::differences(&known.collect::<Vec<_>>());
+    let simulated = growing.iter().filter(|(_, setting, _)| !setting.on_devices()).count();
+    let both = simulated > 0 && simulated < growing.len();
     let mut groups: Vec<Group> = growing
         .into_iter()
         .map(|(task, setting, runs)| {
@@ -208,11 +215,15 @@ fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) 
                 let of_run = runs.first().and_then(|run| run.config.get(key));
                 (key.clone(), setting.get(key).or(of_run).unwrap_or("not set").to_owned())
             };
-            let label = match setting.is_empty() {
-                false if !keys.is_empty() => keys.iter().map(value).collect(),
+            let world = if setting.on_devices() { "real" } else { "simulated" };
+            let mut label = match setting.is_empty() {
+                false if !keys.is_empty() || both => keys.iter().map(value).collect::<Vec<_>>(),
                 false => vec![("task".to_owned(), task)],
                 true => vec![("task".to_owned(), task), (RUN.to_owned(), "missing".to_owned())],
             };
+            if both {
+                label.push(("devices".to_owned(), world.to_owned()));
+            }
             let schemes = by_scheme(runs, problems);
             Group { label, setting, schemes, pilots: Vec::new() }
         })
@@ -258,14 +269,14 @@ fn by_constants((task, setting, runs): Growing) -> Vec<Growing> {
     let planned: BTreeSet<Config> = runs
         .iter()
         .filter(|run| needs_pilots(&run.header.scheme))
-        .map(|run| run.config.setting_with_constants())
+        .map(|run| run.config.setting_with_constants(run.used_constants()))
         .collect();
     if planned.len() < 2 {
         return vec![(task, setting, runs)];
     }
     let mut parts: BTreeMap<Config, Vec<RunView>> = BTreeMap::new();
     for run in runs {
-        parts.entry(run.config.setting_with_constants()).or_default().push(run);
+        parts.entry(run.config.setting_with_constants(run.used_constants())).or_default().push(run);
     }
     parts.into_iter().map(|(setting, runs)| (task.clone(), setting, runs)).collect()
 }

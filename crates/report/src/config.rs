@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use fedflip_record::UsedConstants;
+
 use crate::problem::Problem;
 
 /// Keys by section, such as `fleet.devices`, with their values as TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Config {
     keys: BTreeMap<String, String>,
+    /// Whether it was run on real devices: such a run has no equal among simulated ones, whatever its keys.
+    on_devices: bool,
 }
 
 /// In what runs of one comparison may differ: seed, scheme, and where they stop or save.
@@ -49,7 +53,7 @@ impl Config {
                 }
             }
         }
-        Ok(Self { keys })
+        Ok(Self { keys, on_devices: false })
     }
 
     /// All keys with their values, in order.
@@ -67,6 +71,16 @@ impl Config {
         self.keys.get(key).map(String::as_str)
     }
 
+    /// The same, run on real devices or in a simulation.
+    pub(crate) fn run_on(self, on_devices: bool) -> Self {
+        Self { on_devices, ..self }
+    }
+
+    /// Whether it was run on real devices.
+    pub fn on_devices(&self) -> bool {
+        self.on_devices
+    }
+
     /// A key's value as a number.
     pub fn number(&self, key: &str) -> Option<f64> {
         self.get(key)?.parse().ok()
@@ -77,9 +91,14 @@ impl Config {
         self.without(FREE).without(CONSTANTS)
     }
 
-    /// The same, for runs whose plans differ by their constants.
-    pub(crate) fn setting_with_constants(&self) -> Self {
-        self.without(FREE)
+    /// The same, for runs whose plans differ by their constants: those that were used.
+    pub(crate) fn setting_with_constants(&self, used: Option<UsedConstants>) -> Self {
+        let mut config = self.without(FREE);
+        if let Some(used) = used {
+            let values = CONSTANTS.iter().zip([used.alpha, used.beta]);
+            config.keys.extend(values.map(|(key, value)| ((*key).to_owned(), value.to_string())));
+        }
+        config
     }
 
     /// Whether a key says where a run stops.
@@ -102,7 +121,8 @@ impl Config {
 
     fn without(&self, free: &[&str]) -> Self {
         let keys = self.keys.iter().filter(|(key, _)| !free.contains(&key.as_str()));
-        Self { keys: keys.map(|(key, value)| (key.clone(), value.clone())).collect() }
+        let keys = keys.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Self { keys, ..*self }
     }
 
     /// The keys in which any two differ, in order.

@@ -8,7 +8,7 @@ pub const POINTS_MAX: usize = 240;
 /// Mean, least and most over the seeds, at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// Virtual time.
+    /// Since the run began.
     pub secs: f64,
     /// Over the seeds.
     pub mean: f64,
@@ -18,7 +18,7 @@ pub struct CurvePoint {
     pub high: f64,
 }
 
-/// Accuracy or loss over virtual time.
+/// Accuracy or loss over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// On the test samples, 0 to 1.

@@ -28,7 +28,7 @@ pub fn curves(group: &Group) -> Table {
         columns: vec![
             Column::words("scheme", "scheme"),
             Column::words("measure", "measure"),
-            Column::number("virtual hours", "hours"),
+            Column::number("hours", "hours"),
             Column::number("mean", "mean"),
             Column::number("least", "low"),
             Column::number("most", "high"),

@@ -42,12 +42,13 @@ pub fn curves(group: &Group, measure: Measure) -> Figure {
     let caption = format!(
         "{over}A filled dot ends a scheme that reached its target with every seed, a hollow one any other."
     );
-    let task = group.task();
+    let (task, time) = (group.task(), group.time());
     match measure {
         Measure::Accuracy => LineChart {
             name: "accuracy",
-            title: &format!("Accuracy on {task} against virtual time"),
+            title: &format!("Accuracy on {task} against {time}"),
             caption: &caption,
+            x_title: time,
             y_title: "test accuracy (%)",
             y_factor: 100.0,
             y_range: (0.0, 100.0 * accuracy_top(&curves, group.target_accuracy())),
@@ -59,8 +60,9 @@ pub fn curves(group: &Group, measure: Measure) -> Figure {
             let y_range = loss_range(&curves);
             LineChart {
                 name: "loss",
-                title: &format!("Loss on {task} against virtual time"),
+                title: &format!("Loss on {task} against {time}"),
                 caption: &caption,
+                x_title: time,
                 y_title: "test loss",
                 y_factor: 1.0,
                 y_range,

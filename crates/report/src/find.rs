@@ -12,6 +12,9 @@ const DEPTH_MAX: usize = 8;
 /// More runs than anybody looks at in one page.
 const RUNS_MAX: usize = 10_000;
 
+/// Where a run on real devices keeps its pilots.
+const PILOTS: &str = "pilots";
+
 /// All folders with records, at or below the named ones, each once, in the order of their names.
 pub(crate) fn run_folders(named: &[PathBuf], problems: &mut Vec<Problem>) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -41,6 +44,11 @@ pub(crate) fn run_folders(named: &[PathBuf], problems: &mut Vec<Problem>) -> Vec
 fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, problems: &mut Vec<Problem>) {
     if folder.join(RECORDS).is_file() {
         found.push(folder.to_owned());
+        // A run on real devices has its own pilots within.
+        let pilots = folder.join(PILOTS);
+        if pilots.is_dir() && depth < DEPTH_MAX {
+            walk(&pilots, depth + 1, found, problems);
+        }
         return;
     }
     if depth == DEPTH_MAX || found.len() > RUNS_MAX {

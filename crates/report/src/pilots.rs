@@ -2,6 +2,7 @@
 
 use fedflip_plan::constants::{self, Pilot, PilotFit};
 use fedflip_plan::{Constants, Interval, Scheme};
+use fedflip_record::ConstantsSource;
 
 use crate::collection::Group;
 use crate::devices::Devices;
@@ -11,8 +12,10 @@ use crate::run_view::RunView;
 /// α and β of a group.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// By the runs' own scenarios; none without a run that needs them.
+    /// By the runs' own records or scenarios; none without a run that needs them.
     pub planned_with: Option<Constants>,
+    /// Whether that was measured by pilots on the devices before the run.
+    pub measured_first: bool,
     /// By the pilots at hand, with intervals.
     pub fit: Option<PilotFit>,
     /// Why the pilots at hand do not give them.
@@ -23,12 +26,18 @@ pub struct Measured {
 impl Measured {
     /// Of a group.
     pub fn of(group: &Group) -> Self {
-        let planned = group.runs().filter(|run| needs_pilots(&run.header.scheme));
-        let planned_with = planned.filter_map(given).next();
+        let mut planned = group.runs().filter(|run| needs_pilots(&run.header.scheme));
+        let (planned_with, source) = planned
+            .find_map(|run| Some((run.constants()?, run.used_constants().map(|used| used.source))))
+            .unzip();
         let (mut fit, mut problem) = (None, None);
         if let Some(first) = group.pilots.first() {
             // The pilots of a comparison ran on the fleet of its runs.
             let of_runs = group.schemes.iter().find_map(|scheme| scheme.devices.clone());
+            // On real devices availabilities move: α and β are of the fleet as the last pilot had it.
+            let full = group.pilots.iter().find(|pilot| pilot.is_deployed() && pilot.header.scheme == "full");
+            let of_pilot = full.and_then(|pilot| Devices::read(&pilot.folder).ok());
+            let of_runs = of_pilot.or(of_runs);
             let devices = of_runs.map_or_else(|| Devices::read(&first.folder), Ok);
             match devices
                 .map_err(|error| error.to_string())
@@ -38,7 +47,8 @@ impl Measured {
                 Err(error) => problem = Some(error),
             }
         }
-        Self { planned_with, fit, problem, pilots: group.pilots.len() }
+        let measured_first = source.flatten() == Some(ConstantsSource::Pilots);
+        Self { planned_with, measured_first, fit, problem, pilots: group.pilots.len() }
     }
 
     /// What there is: what runs were planned with, or else what pilots say.
@@ -49,15 +59,18 @@ impl Measured {
     /// In words.
     pub fn sentences(&self) -> String {
         let pilots = self.pilots;
+        let first = if self.measured_first { ", as pilots on the devices measured them" } else { "" };
         let mut text = match (self.planned_with, self.fit) {
             (Some(planned), Some(fit)) if near(planned, fit.constants) => {
-                format!("{}, fitted to {pilots} pilots.", with_intervals(&fit))
+                let which = if self.measured_first { " that ran on the devices first" } else { "" };
+                format!("{}, fitted to {pilots} pilots{which}.", with_intervals(&fit))
             }
             (Some(planned), Some(fit)) => format!(
-                "Planned with {}. The {pilots} pilots at hand give {}.",
+                "Planned with {}{first}. The {pilots} pilots at hand give {}.",
                 plain(planned),
                 with_intervals(&fit)
             ),
+            (Some(planned), None) if self.measured_first => format!("{}{first}.", plain(planned)),
             (Some(planned), None) => format!("{}, as the scenario gives them.", plain(planned)),
             (None, Some(fit)) => format!("{}, fitted to {pilots} pilots.", with_intervals(&fit)),
             (None, None) => "α and β are not known here.".to_owned(),
@@ -67,11 +80,6 @@ impl Measured {
         }
         text
     }
-}
-
-fn given(run: &RunView) -> Option<Constants> {
-    let (alpha, beta) = (run.config.number("plan.alpha")?, run.config.number("plan.beta")?);
-    Constants::new(alpha, beta).ok()
 }
 
 fn near(a: Constants, b: Constants) -> bool {
@@ -114,7 +122,7 @@ fn fitted(devices: &Devices, pilots: &[RunView]) -> Result<PilotFit, String> {
     constants::from_pilots(&devices.fleet, &points).map_err(|error| error.to_string())
 }
 
-/// Virtual hours of a pair of pilots, averaged over their seeds: what Algorithm 2 takes before it starts.
+/// Hours of a pair of pilots, averaged over their seeds: what Algorithm 2 takes before it starts.
 pub fn pilot_hours(group: &Group) -> Option<f64> {
     let mut seeds: Vec<u64> = group.pilots.iter().map(|pilot| pilot.header.seed).collect();
     seeds.sort_unstable();

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fedflip_fleet::DEVICES_MAX;
+use fedflip_plan::Constants;
 use fedflip_record::folder::{RECORDS, RUN};
-use fedflip_record::{End, Header, Line, Round, Summary, reader};
+use fedflip_record::{End, Header, Line, Round, Summary, UsedConstants, reader};
 
 use crate::config::Config;
 use crate::problem::Problem;
@@ -13,7 +14,7 @@ use crate::rounds::{KeptRounds, RoundTimes};
 /// The model after a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluated {
-    /// Virtual time.
+    /// Since the run began.
     pub secs: f64,
     /// On the test samples.
     pub loss: f64,
@@ -44,6 +45,8 @@ pub struct RunView {
     pub lost: Vec<u64>,
     /// Its scenario; empty if that is missing.
     pub config: Config,
+    /// Whether its plan was replaced: only a run on real devices knows that, also before headers did.
+    replanned: bool,
     /// Whether rounds name devices that the header does not have.
     strangers: bool,
 }
@@ -60,6 +63,7 @@ impl RunView {
             // Devices may come while a run goes on.
             (Line::Replan(replan), Some(view)) => {
                 view.header.devices = view.header.devices.max(replan.devices);
+                view.replanned = true;
             }
             (Line::End(end), Some(view)) => view.end(&end),
             (_, None) => {}
@@ -84,10 +88,11 @@ impl RunView {
                 "names devices that its header does not have: they are not counted",
             ));
         }
-        match Config::read(&folder.join(RUN)) {
-            Ok(config) => view.config = config,
-            Err(problem) => problems.push(problem),
-        }
+        let config = Config::read(&folder.join(RUN)).unwrap_or_else(|problem| {
+            problems.push(problem);
+            Config::default()
+        });
+        view.config = config.run_on(view.is_deployed());
         Some(view)
     }
 
@@ -103,6 +108,7 @@ impl RunView {
             participations: Vec::new(),
             lost: Vec::new(),
             config: Config::default(),
+            replanned: false,
             strangers: false,
         }
     }
@@ -131,6 +137,24 @@ impl RunView {
         if let (Some(loss), Some(accuracy)) = (loss, accuracy) {
             self.evaluated.push(Evaluated { secs, loss, accuracy });
         }
+    }
+
+    /// Whether it ran on real devices, so that its time is real time.
+    pub fn is_deployed(&self) -> bool {
+        self.header.deployed.is_some() || self.replanned
+    }
+
+    /// What it was planned with: as its records say, or else as its scenario does.
+    pub fn constants(&self) -> Option<Constants> {
+        let used = self.used_constants().map(|used| (used.alpha, used.beta));
+        let given = || Some((self.config.number("plan.alpha")?, self.config.number("plan.beta")?));
+        let (alpha, beta) = used.or_else(given)?;
+        Constants::new(alpha, beta).ok()
+    }
+
+    /// As its records say; those of simulations, and older ones, do not.
+    pub fn used_constants(&self) -> Option<UsedConstants> {
+        self.header.deployed?.constants
     }
 
     /// A pilot ends at the loss that its scenario has for pilots.

@@ -68,7 +68,7 @@ pub struct Standing {
     pub diverged: usize,
     /// Seeds that have not ended.
     pub going_on: usize,
-    /// Virtual hours of a run; none if there are no runs, or if some diverged.
+    /// Hours of a run; none if there are no runs, or if some diverged.
     pub hours: Option<Spread>,
     /// Rounds of a run.
     pub rounds: Option<Spread>,

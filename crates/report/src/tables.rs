@@ -74,8 +74,9 @@ pub fn table_one(group: &Group) -> Table {
         name: "table1".to_owned(),
         title: format!("Time to {target}"),
         note: format!(
-            "Virtual time, means over seeds with one standard deviation; the ratio is to the best scheme that reached \
+            "{}, means over seeds with one standard deviation; the ratio is to the best scheme that reached \
              the target with every seed; {pilots_note}. “>” marks a lower bound: some run ended before the target.{}",
+            if group.setting.on_devices() { "Time by the clock on the wall" } else { "Virtual time" },
             biased(group)
         ),
         columns: vec![
@@ -230,11 +231,17 @@ pub fn config_table(group: &Group) -> Table {
             known.push(value);
         }
     }
+    let caps = match group.setting.on_devices() {
+        false => "A cap on virtual time is what a comparison gives up at.",
+        true => {
+            "On real devices times were measured: stop.virtual_hours_max counts real time, and the types of the fleet and the world are not used."
+        }
+    };
     let words = |(key, values): (&str, Vec<&str>)| vec![Cell::text(key), Cell::text(values.join(" | "))];
     Table {
         name: "configuration".to_owned(),
         title: "Every key of the scenarios".to_owned(),
-        note: "Where runs or pilots differ, all values are listed. A cap on virtual time is what a comparison gives up at.".to_owned(),
+        note: format!("Where runs or pilots differ, all values are listed. {caps}"),
         columns: vec![Column::words("key", "key"), Column::words("value", "value")],
         rows: values.into_iter().map(words).collect(),
     }
@@ -250,6 +257,7 @@ pub fn runs_table(collection: &Collection) -> Table {
                 let reason = serde_json::to_value(end).ok();
                 let reason =
                     reason.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().replace('_', " ");
+                let reason = if run.is_deployed() { reason.replace("virtual ", "") } else { reason };
                 detail.as_ref().map_or(reason.clone(), |detail| format!("{reason}: {detail}"))
             }
         };

@@ -158,6 +158,7 @@ fn contents(plan: &Plan) -> Contents {
         expected_participants: COHORT,
         expected_rounds: None,
         expected_round_secs: None,
+        deployed: None,
     };
     Contents { run: String::new(), free_keys: &[], fleet: Vec::new(), plan: Vec::new(), header }
 }

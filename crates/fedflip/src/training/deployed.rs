@@ -12,7 +12,7 @@ use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patie
 use fedflip_net::state::{Founding, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
-use fedflip_record::{End, Round, Summary, reader};
+use fedflip_record::{ConstantsSource, End, Header, Round, Summary, UsedConstants, reader};
 use fedflip_sim::{Crew, with_crew};
 use tracing::info;
 
@@ -167,7 +167,9 @@ impl Deployed<'_> {
         let parameters = self.host.parameters();
         let head = |planned: &fedflip_net::server::Planned| {
             let expected = (planned.expected.rounds, planned.expected.round_secs);
-            header(scenario, parameters, &planned.plan, expected)
+            let used = constants.map(|constants| self.used(constants));
+            let deployed = Some(fedflip_record::Deployed { constants: used });
+            Header { deployed, ..header(scenario, parameters, &planned.plan, expected) }
         };
         let title = format!("{} {scheme}", scenario.task.name());
         let mut shown = Shown { followers, title, begun: false };
@@ -183,6 +185,12 @@ impl Deployed<'_> {
             Ended::Stopped => None,
         })?;
         Ok(ended)
+    }
+
+    /// As the records have them.
+    fn used(&self, constants: Constants) -> UsedConstants {
+        let source = if self.pilots { ConstantsSource::Pilots } else { ConstantsSource::Scenario };
+        UsedConstants { alpha: constants.alpha(), beta: constants.beta(), source }
     }
 
     fn summary(&self, folder: &Path) -> Result<Summary, CliError> {

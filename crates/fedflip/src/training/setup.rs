@@ -75,7 +75,7 @@ impl Setup {
     }
 }
 
-/// The first line of the records of a run, simulated or deployed: `expected` are rounds, and seconds a round.
+/// The first line of the records of a run: `expected` are rounds, and seconds a round.
 pub(crate) fn header(
     scenario: &Scenario,
     parameters: usize,
@@ -96,5 +96,6 @@ pub(crate) fn header(
         expected_participants: plan.q().iter().sum(),
         expected_rounds,
         expected_round_secs,
+        deployed: None,
     }
 }

@@ -113,6 +113,7 @@ fn deployed(folder: &Path) {
         expected_participants: planned.expected.participants,
         expected_rounds: None,
         expected_round_secs: None,
+        deployed: None,
     };
     let mut helpers = Helpers {
         evaluate: &mut |model| Ok(learner.evaluate(&mut worker, model.as_slice())?),

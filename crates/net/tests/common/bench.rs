@@ -153,6 +153,7 @@ fn serve(
         expected_participants: planned.expected.participants,
         expected_rounds: None,
         expected_round_secs: None,
+        deployed: None,
     };
     let mut worker = learner.worker();
     let mut helpers = Helpers {

@@ -16,11 +16,13 @@ pub(crate) struct Curve<'a> {
     pub reached: bool,
 }
 
-/// A chart of curves over virtual time.
+/// A chart of curves over time.
 pub(crate) struct LineChart<'a> {
     pub name: &'a str,
     pub title: &'a str,
     pub caption: &'a str,
+    /// Whose time, without its unit.
+    pub x_title: &'a str,
     pub y_title: &'a str,
     /// What values are multiplied by, such as 100 for per cent.
     pub y_factor: f64,
@@ -50,7 +52,7 @@ impl LineChart<'_> {
         let frame = Frame::new(SIZE, legend_px + 14.0, (0.0, end / unit_secs), self.y_range);
         let mut canvas = Canvas::default();
         legend::draw(&mut canvas, &entries, (frame.left(), 2.0), SIZE.0 - 72.0);
-        frame.draw(&mut canvas, &format!("virtual time ({unit})"), self.y_title, None);
+        frame.draw(&mut canvas, &format!("{} ({unit})", self.x_title), self.y_title, None);
         let at = |secs: f64, value: f64| frame.at(secs / unit_secs, value * self.y_factor);
         if let Some(target) = self.target {
             let (from, to) = (at(0.0, target), at(end, target));

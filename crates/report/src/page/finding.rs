@@ -27,7 +27,7 @@ pub(super) fn finding(group: &Group) -> Markup {
     let spread = best.std.map_or(String::new(), |std| format!(" ± {}", duration(3600.0 * std)));
     html! {
         p .finding {
-            b { (first.scheme) } " took the least virtual time: " (duration(3600.0 * best.mean)) (spread) "."
+            b { (first.scheme) } " took the least " (group.time()) ": " (duration(3600.0 * best.mean)) (spread) "."
             @if !near.is_empty() {
                 " " (near.join(", ")) @if near.len() == 1 { " is" } @else { " are" }
                 " no more than one standard deviation away."

@@ -49,7 +49,7 @@ pub fn render(collection: &Collection, title: Option<&str>) -> String {
                     section #runs {
                         h2 { "All runs" }
                         details {
-                            summary { (count(run_count(collection))) " runs: folders, seeds and how they ended" }
+                            summary { (count(run_count(collection))) @if run_count(collection) == 1 { " run" } @else { " runs" } ": folders, seeds and how they ended" }
                             (parts::table(&tables::runs_table(collection)))
                         }
                     }

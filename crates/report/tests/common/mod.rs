@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fedflip_record::{End, EndReason, Header, Line, Lost, Round};
+use fedflip_record::{Deployed, End, EndReason, Header, Line, Lost, Replan, Round};
 use fedflip_report::Collection;
 
 /// A folder that goes away.
@@ -22,6 +22,10 @@ pub(crate) struct Run<'a> {
     pub end: Option<EndReason>,
     /// At which a pilot ends.
     pub target_loss: Option<f64>,
+    /// On real devices.
+    pub deployed: Option<Deployed>,
+    /// In the order of their rounds.
+    pub replans: Vec<Replan>,
 }
 
 impl Default for Run<'_> {
@@ -34,6 +38,8 @@ impl Default for Run<'_> {
             bandwidth_mbps: 100.0,
             end: Some(EndReason::TargetAccuracy),
             target_loss: None,
+            deployed: None,
+            replans: Vec::new(),
         }
     }
 }
@@ -93,6 +99,7 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         expected_participants: 1.8,
         expected_rounds: Some(10.0),
         expected_round_secs: Some(run.secs),
+        deployed: run.deployed,
     })];
     for round in 1..=run.rounds {
         // Everybody, the laptop alone, nobody, and so on.
@@ -110,6 +117,8 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
             accuracy: Some(1.0 - 1.0 / (1.0 + round as f64)),
             ..Round::default()
         }));
+        let after = run.replans.iter().filter(|replan| replan.after_round == round);
+        lines.extend(after.cloned().map(Line::Replan));
     }
     if let Some(reason) = run.end {
         lines.push(Line::End(End {
