@@ -40,6 +40,16 @@ impl SchemeRuns {
         self.runs.iter().filter_map(|run| run.participations.get(device)).sum()
     }
 
+    /// Of all seeds, under the plans that are in their folders.
+    pub fn rounds_of_plan(&self) -> u64 {
+        self.runs.iter().map(RunView::rounds_of_plan).sum()
+    }
+
+    /// How often a device took part in these.
+    pub fn participations_of_plan(&self, device: usize) -> u64 {
+        self.runs.iter().map(|run| run.participations_of_plan(device)).sum()
+    }
+
     /// How often a device took part and did not report, over all seeds.
     pub fn lost(&self, device: usize) -> u64 {
         self.runs.iter().filter_map(|run| run.lost.get(device)).sum()

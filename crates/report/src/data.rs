@@ -37,14 +37,14 @@ pub fn curves(group: &Group) -> Table {
     }
 }
 
-/// Every device under every scheme: planned and realised.
+/// Every device under every scheme: planned, and realised under the plan that it is from.
 pub fn participation(group: &Group) -> Table {
     let mut rows = Vec::new();
     for scheme in &group.schemes {
         let Some(devices) = &scheme.devices else { continue };
-        let rounds = scheme.rounds();
+        let rounds = scheme.rounds_of_plan();
         for (device, &q) in devices.q.iter().enumerate() {
-            let taken = scheme.participations(device);
+            let taken = scheme.participations_of_plan(device);
             let name = devices.fleet.name(device);
             rows.push(vec![
                 Cell::text(&scheme.scheme),

@@ -15,15 +15,17 @@ pub struct Devices {
     pub fleet: Fleet,
     /// Planned participation, in fleet order.
     pub q: Vec<f64>,
+    /// Of real devices: how often each was there, as measured at last; `fleet` has what the plan was made with.
+    pub availability: Option<Vec<f64>>,
 }
+
+/// The fleet of a run on real devices as measured at last.
+const MEASURED: &str = "measured.csv";
 
 impl Devices {
     /// Of a run's folder.
     pub(crate) fn read(folder: &Path) -> Result<Self, Problem> {
-        let path = folder.join(FLEET);
-        let file =
-            File::open(&path).map_err(|error| Problem::new(&path, &format!("cannot be read: {error}")))?;
-        let fleet = csv_file::read(file, &path.display().to_string()).map_err(|error| Problem::of(&error))?;
+        let fleet = read_fleet(&folder.join(FLEET))?;
         let path = folder.join(PLAN);
         let text = std::fs::read_to_string(&path)
             .map_err(|error| Problem::new(&path, &format!("cannot be read: {error}")))?;
@@ -32,8 +34,16 @@ impl Devices {
             let what = format!("has {} devices, where {FLEET} has {}", q.len(), fleet.len());
             return Err(Problem::new(&path, &what));
         }
-        Ok(Self { fleet, q })
+        let measured = folder.join(MEASURED);
+        let availability =
+            if measured.is_file() { Some(read_fleet(&measured)?.availability().to_vec()) } else { None };
+        Ok(Self { fleet, q, availability })
     }
+}
+
+fn read_fleet(path: &Path) -> Result<Fleet, Problem> {
+    let file = File::open(path).map_err(|error| Problem::new(path, &format!("cannot be read: {error}")))?;
+    csv_file::read(file, &path.display().to_string()).map_err(|error| Problem::of(&error))
 }
 
 /// The column `q` of a `plan.csv`: the last but one, so that a name may hold commas.

@@ -26,6 +26,8 @@ pub struct RoundModel {
 pub struct Explained {
     /// Which one.
     pub scheme: String,
+    /// How many there were, one after another; what is expected is of the last one.
+    pub plans: usize,
     /// Σ q.
     pub expected_participants: f64,
     /// Devices in a round, realised.
@@ -76,7 +78,11 @@ impl Explained {
     pub fn of(scheme: &SchemeRuns) -> Option<Self> {
         let first = scheme.runs.first()?;
         let header = &first.header;
-        let overhead_secs = first.config.number("round.overhead_secs").unwrap_or(0.0);
+        // The one that the folder has.
+        let plan = first.plans.last()?;
+        // What rounds on real devices take beyond the model is not known before.
+        let overhead_secs = first.config.number("round.overhead_secs").filter(|_| !first.is_deployed());
+        let overhead_secs = overhead_secs.unwrap_or(0.0);
         // E[T̂] is of rounds in which all finish together.
         let adaptive = first.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");
         let model = scheme.devices.as_ref().filter(|_| adaptive).and_then(|devices| {
@@ -94,30 +100,28 @@ impl Explained {
             let weights = devices.fleet.weights().iter().zip(&devices.q);
             weights.map(|(a, q)| a / q).fold(0.0, f64::max)
         };
-        let round_secs = model.map(|model| model.mean_secs).or(header.expected_round_secs);
+        let round_secs = model.map(|model| model.mean_secs).or(plan.expected_round_secs);
         let all = scheme.rounds();
         let total_secs: f64 = scheme.runs.iter().map(|run| run.times.total_secs).sum();
         let empty: u64 = scheme.runs.iter().map(|run| run.times.empty).sum();
         Some(Self {
             scheme: scheme.scheme.clone(),
-            expected_participants: header.expected_participants,
+            plans: first.plans.len(),
+            expected_participants: plan.expected_participants,
             participants: scheme.standing.participants,
             sampling_noise: scheme
                 .devices
                 .as_ref()
                 .map(|devices| sampling_noise(devices.fleet.weights(), &devices.q)),
             largest_weight: scheme.devices.as_ref().map(weights),
-            expected_rounds: header.expected_rounds,
+            expected_rounds: plan.expected_rounds,
             rounds: scheme.standing.rounds,
             round_model: model,
             overhead_secs,
             left_out: left_out(&first.config),
             round_secs: (all > 0).then(|| total_secs / all as f64),
             empty_share: empty as f64 / (all as f64).max(1.0),
-            expected_hours: header
-                .expected_rounds
-                .zip(round_secs)
-                .map(|(rounds, secs)| rounds * secs / 3600.0),
+            expected_hours: plan.expected_rounds.zip(round_secs).map(|(rounds, secs)| rounds * secs / 3600.0),
             hours: scheme.standing.hours,
             lower_bound: scheme.standing.is_lower_bound(),
         })
@@ -127,5 +131,7 @@ impl Explained {
 fn left_out(config: &Config) -> Vec<&'static str> {
     let mut keys: Vec<&'static str> = BEYOND_THE_MODEL.to_vec();
     keys.retain(|key| config.number(key).is_some_and(|value| value != 0.0));
+    // Real devices are a world of their own.
+    keys.retain(|key| !(config.on_devices() && key.starts_with("world.")));
     keys
 }

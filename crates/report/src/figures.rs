@@ -95,7 +95,8 @@ fn loss_range(curves: &[Curve<'_>]) -> (f64, f64) {
 /// Planned q against realised frequency.
 pub fn participation(scheme: &SchemeRuns) -> Option<Figure> {
     let devices = scheme.devices.as_ref()?;
-    let rounds = scheme.rounds();
+    // Under other plans q was another.
+    let rounds = scheme.rounds_of_plan();
     let all = devices.fleet.len();
     let mut kinds: Vec<String> = Vec::new();
     let kind_of = |name: &str, kinds: &mut Vec<String>| {
@@ -110,7 +111,7 @@ pub fn participation(scheme: &SchemeRuns) -> Option<Figure> {
     let mut points = Vec::new();
     for device in (0..all).step_by(all.div_ceil(DEVICES_MAX).max(1)) {
         let name = devices.fleet.name(device);
-        let taken = scheme.participations(device);
+        let taken = scheme.participations_of_plan(device);
         let (planned, realised) = (devices.q[device], taken as f64 / (rounds as f64).max(1.0));
         let hover = format!(
             "{name}: planned {}, took part in {} of {} rounds ({})",
@@ -126,11 +127,12 @@ pub fn participation(scheme: &SchemeRuns) -> Option<Figure> {
     } else {
         String::new()
     };
+    let since = if rounds < scheme.rounds() { " since the last plan" } else { "" };
     let figure = Scatter {
         name: &format!("participation-{}", scheme.scheme),
         title: &format!("Participation under {}", scheme.scheme),
         caption: &format!(
-            "A point a device, over {} rounds of all seeds. Devices on the dashed line took part as often as planned; chance alone keeps 95 % of them within the grey area.{some}",
+            "A point a device, over {} rounds of all seeds{since}. Devices on the dashed line took part as often as planned; chance alone keeps 95 % of them within the grey area.{some}",
             count(rounds as usize)
         ),
         kinds: &kinds,

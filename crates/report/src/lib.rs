@@ -10,6 +10,7 @@
 //! - [`collection`]: runs that can be compared in one group, each scheme with its seeds.
 //! - [`standing`], [`curve`], [`pilots`], [`explain`], [`sweep`]: what groups say: hours to the target, curves with
 //!   bands, α and β, the plan against what came of it, speed-up over the values of a key.
+//! - [`deployed`]: runs on real devices: plan after plan, and how each device did.
 //! - [`table`], [`tables`], [`data`]: tables for people and programs; those of a report; the numbers behind
 //!   the figures.
 //! - `chart`, [`figures`], [`png`]: SVG of our own; the figures of a report; their pixels.
@@ -22,6 +23,7 @@ pub mod collection;
 pub mod config;
 pub mod curve;
 pub mod data;
+pub mod deployed;
 pub mod devices;
 pub mod error;
 pub mod explain;

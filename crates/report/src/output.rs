@@ -11,7 +11,7 @@ use crate::pilots::Measured;
 use crate::png::Painter;
 use crate::sweep::Sweep;
 use crate::table::Table;
-use crate::{Figure, data, figures, page, tables};
+use crate::{Figure, data, deployed, figures, page, tables};
 
 /// What a report is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +147,7 @@ fn all_tables(collection: &Collection, with_data: bool) -> Vec<(String, Table)> 
         let explained: Vec<Explained> = group.schemes.iter().filter_map(Explained::of).collect();
         let mut of_group =
             vec![tables::table_one(group), tables::plan_table(&explained), tables::pilot_table(group)];
+        of_group.extend([deployed::plans_table(group), deployed::devices_table(group)].into_iter().flatten());
         if with_data {
             of_group.extend([data::curves(group), data::participation(group)]);
         }
@@ -201,6 +202,8 @@ fn json(collection: &Collection) -> serde_json::Value {
             "table1": tables::table_one(group).json(),
             "plan": tables::plan_table(&explained).json(),
             "pilots": tables::pilot_table(group).json(),
+            "plans": deployed::plans_table(group).map(|table| table.json()),
+            "devices": deployed::devices_table(group).map(|table| table.json()),
             "configuration": tables::config_table(group).json(),
         })
     };

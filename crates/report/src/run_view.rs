@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use fedflip_fleet::DEVICES_MAX;
 use fedflip_plan::Constants;
 use fedflip_record::folder::{RECORDS, RUN};
-use fedflip_record::{End, Header, Line, Round, Summary, UsedConstants, reader};
+use fedflip_record::{End, Header, Line, Replan, Round, Summary, UsedConstants, reader};
 
 use crate::config::Config;
+use crate::deployed::HeldPlan;
 use crate::problem::Problem;
 use crate::rounds::{KeptRounds, RoundTimes};
 
@@ -20,6 +21,13 @@ pub struct Evaluated {
     pub loss: f64,
     /// See `loss`.
     pub accuracy: f64,
+}
+
+/// What had happened when the last plan was made.
+#[derive(Clone, Debug, Default)]
+struct Before {
+    rounds: u64,
+    participations: Vec<u64>,
 }
 
 /// A run.
@@ -45,8 +53,10 @@ pub struct RunView {
     pub lost: Vec<u64>,
     /// Its scenario; empty if that is missing.
     pub config: Config,
-    /// Whether its plan was replaced: only a run on real devices knows that, also before headers did.
-    replanned: bool,
+    /// The first one, and those that took its place; the last one is in the folder.
+    pub plans: Vec<HeldPlan>,
+    /// Before the last plan.
+    before_plan: Before,
     /// Whether rounds name devices that the header does not have.
     strangers: bool,
 }
@@ -63,7 +73,7 @@ impl RunView {
             // Devices may come while a run goes on.
             (Line::Replan(replan), Some(view)) => {
                 view.header.devices = view.header.devices.max(replan.devices);
-                view.replanned = true;
+                view.replan(replan);
             }
             (Line::End(end), Some(view)) => view.end(&end),
             (_, None) => {}
@@ -100,6 +110,8 @@ impl RunView {
         Self {
             folder: folder.to_owned(),
             summary: Summary::new(&header),
+            plans: vec![HeldPlan::first(&header)],
+            before_plan: Before::default(),
             header,
             detail: None,
             evaluated: Vec::new(),
@@ -108,7 +120,6 @@ impl RunView {
             participations: Vec::new(),
             lost: Vec::new(),
             config: Config::default(),
-            replanned: false,
             strangers: false,
         }
     }
@@ -116,6 +127,7 @@ impl RunView {
     fn add(&mut self, round: Round) {
         self.summary.add(&round);
         self.times.add(&round);
+        self.plans.last_mut().into_iter().for_each(|plan| plan.add(&round));
         for &device in &round.cohort {
             self.strangers |= !count(&mut self.participations, device, self.header.devices);
         }
@@ -125,6 +137,23 @@ impl RunView {
         let secs = round.start_secs + round.round_secs;
         self.evaluate(secs, round.loss, round.accuracy);
         self.kept.offer(round);
+    }
+
+    fn replan(&mut self, replan: Replan) {
+        self.plans.push(HeldPlan::of(replan));
+        self.before_plan.rounds = self.summary.rounds;
+        self.before_plan.participations.clone_from(&self.participations);
+    }
+
+    /// Rounds under the last plan.
+    pub fn rounds_of_plan(&self) -> u64 {
+        self.summary.rounds - self.before_plan.rounds
+    }
+
+    /// How often a device took part under the last plan.
+    pub fn participations_of_plan(&self, device: usize) -> u64 {
+        let of = |counts: &[u64]| counts.get(device).copied().unwrap_or(0);
+        of(&self.participations) - of(&self.before_plan.participations)
     }
 
     fn end(&mut self, end: &End) {
@@ -141,7 +170,8 @@ impl RunView {
 
     /// Whether it ran on real devices, so that its time is real time.
     pub fn is_deployed(&self) -> bool {
-        self.header.deployed.is_some() || self.replanned
+        // Only real devices have a plan replaced: that told before headers did.
+        self.header.deployed.is_some() || self.plans.len() > 1
     }
 
     /// What it was planned with: as its records say, or else as its scenario does.

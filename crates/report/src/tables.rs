@@ -138,7 +138,12 @@ pub fn plan_table(explained: &[Explained]) -> Table {
                are right up to a factor that all schemes share, if the model holds: compare the last column from \
                row to row."
             .to_owned()
-            + &explained.first().map_or(String::new(), Explained::left_out_sentence),
+            + &explained.first().map_or(String::new(), Explained::left_out_sentence)
+            + if explained.iter().any(|plan| plan.plans > 1) {
+                " Where plans were replaced, what is predicted is of the last one."
+            } else {
+                ""
+            },
         columns: vec![
             Column::words("scheme", "scheme"),
             Column::number("Σ q", "expected_participants"),

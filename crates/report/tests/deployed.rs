@@ -3,10 +3,11 @@
 mod common;
 
 use common::{Run, Runs};
-use fedflip_record::{ConstantsSource, Deployed, UsedConstants};
+use fedflip_record::{ConstantsSource, Deployed, Replan, UsedConstants};
+use fedflip_report::explain::Explained;
 use fedflip_report::output::{Format, files};
 use fedflip_report::page::render;
-use fedflip_report::{Collection, tables};
+use fedflip_report::{Collection, deployed, tables};
 
 fn measured(alpha: f64, beta: f64) -> Option<Deployed> {
     Some(Deployed { constants: Some(UsedConstants { alpha, beta, source: ConstantsSource::Pilots }) })
@@ -88,4 +89,91 @@ fn a_deployed_run_is_no_copy_of_the_simulated_one() {
     let expected = [("devices = real", "real time"), ("devices = simulated", "virtual time")];
     assert_eq!(groups, expected.map(|(title, time)| (title.to_owned(), time)));
     assert_eq!(tables::runs_table(&collection).rows.len(), 2);
+}
+
+fn replan(after_round: u64, reason: &str, expected_participants: f64) -> Replan {
+    Replan {
+        after_round,
+        reason: reason.to_owned(),
+        devices: 3,
+        expected_participants,
+        expected_rounds: Some(36.0),
+        expected_round_secs: Some(100.0),
+        ..Replan::default()
+    }
+}
+
+fn cells(table: &fedflip_report::table::Table, columns: &[&str]) -> Vec<Vec<String>> {
+    let place = |key: &&str| table.columns.iter().position(|column| column.key == **key).unwrap();
+    let places: Vec<usize> = columns.iter().map(place).collect();
+    table.rows.iter().map(|row| places.iter().map(|&place| row[place].text.clone()).collect()).collect()
+}
+
+#[test]
+fn plans_stand_one_after_another_with_their_reasons() {
+    let runs = Runs::new();
+    let replans = vec![replan(2, "laptop-0 came", 1.5), replan(14, "<phone-1> was there less", 0.75)];
+    runs.add("run", &Run { deployed: Some(Deployed::default()), replans, ..Run::default() });
+    let collection = runs.read();
+    let group = &collection.groups[0];
+    let table = deployed::plans_table(group).unwrap();
+    let columns = ["from_round", "reason", "mean_q", "expected_hours", "rounds", "biased_rounds"];
+    assert_eq!(
+        cells(&table, &columns),
+        [
+            ["1", "the first plan", "60 %", "20 s", "2", "0"],
+            ["3", "laptop-0 came", "50 %", "60 min", "12", "1"],
+            ["15", "<phone-1> was there less", "25 %", "60 min", "6", "0"],
+        ]
+    );
+    let page = render(&collection, None);
+    assert!(page.contains("&lt;phone-1&gt; was there less") && page.contains("Where plans were replaced"));
+    // plan.csv is of the last plan: it is compared with the six rounds since.
+    assert!(page.contains("phone-0: planned 50 %, took part in 2 of 6 rounds"));
+    assert_eq!(Explained::of(&group.schemes[0]).unwrap().expected_participants, 0.75);
+}
+
+#[test]
+fn devices_are_counted_with_how_often_they_were_there() {
+    let runs = Runs::new();
+    let folder = runs.add("run", &Run { deployed: Some(Deployed::default()), ..Run::default() });
+    let fleet = "device,compute_secs,comm_secs,samples,availability\n\
+                 phone-0,1,10,30,1\nphone-1,1,20,30,0.75\nlaptop-0,0.5,5,40,1\nlate-0,1,1,1,1\n";
+    std::fs::write(folder.join("measured.csv"), fleet).unwrap();
+    let table = deployed::devices_table(&runs.read().groups[0]).unwrap();
+    let columns = ["device", "participations", "lost", "planned_availability", "availability"];
+    assert_eq!(
+        cells(&table, &columns),
+        [
+            ["phone-1", "6", "1", "100 %", "75 %"],
+            ["phone-0", "6", "0", "100 %", "100 %"],
+            ["laptop-0", "13", "0", "100 %", "100 %"],
+        ]
+    );
+}
+
+#[test]
+fn simulations_have_neither_table() {
+    let runs = Runs::new();
+    runs.add("run", &Run::default());
+    let group = &runs.read().groups[0];
+    assert!(deployed::plans_table(group).is_none() && deployed::devices_table(group).is_none());
+}
+
+#[test]
+fn what_only_a_simulated_world_has_is_not_held_against_a_real_one() {
+    let runs = Runs::new();
+    let deployed = Some(Deployed::default());
+    for (name, deployed) in [("real", deployed), ("simulated", None)] {
+        let folder = runs.add(name, &Run { deployed, ..Run::default() });
+        let scenario = std::fs::read_to_string(folder.join("run.toml")).unwrap();
+        let keys = "\n[round]\noverhead_secs = 5.0\n[world]\ndropout = 0.1\n";
+        std::fs::write(folder.join("run.toml"), scenario + keys).unwrap();
+    }
+    let collection = runs.read();
+    let found = collection.groups.iter().map(|group| {
+        let explained = Explained::of(&group.schemes[0]).unwrap();
+        (explained.overhead_secs, explained.left_out)
+    });
+    assert_eq!(found.collect::<Vec<_>>(), [(0.0, vec![]), (5.0, vec!["world.dropout"])]);
 }

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::parts;
 use crate::collection::{Group, SchemeRuns};
 use crate::curve::Measure;
+use crate::deployed;
 use crate::explain::Explained;
 use crate::figures;
 use crate::pilots::Measured;
@@ -53,6 +54,7 @@ fn plan(group: &Group, explained: &[Explained], number: usize) -> Markup {
             h2 { "The plan, explained" }
             p { (Measured::of(group).sentences()) }
             @if !explained.is_empty() { (parts::table(&tables::plan_table(explained))) }
+            @if let Some(plans) = deployed::plans_table(group) { (parts::table(&plans)) }
             @if !group.pilots.is_empty() {
                 details open[group.schemes.is_empty()] {
                     summary { "The pilots" }
@@ -70,6 +72,7 @@ fn participation(group: &Group, prefix: &str, number: usize) -> Markup {
             section id={ "participation-" (number) } {
                 h2 { "Participation" }
                 div .tiles { @for figure in &drawn { (parts::figure(figure, prefix)) } }
+                @if let Some(devices) = deployed::devices_table(group) { (parts::table(&devices)) }
             }
         }
     }

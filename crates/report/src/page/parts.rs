@@ -43,7 +43,7 @@ pub(super) fn table(table: &Table) -> Markup {
 
 fn cell_of(cell: &Cell, column: &Column) -> Markup {
     let swatch = (column.key == "scheme").then(|| Look::of_scheme(&cell.text));
-    let wraps = matches!(column.key.as_str(), "folder" | "value" | "end") && !column.numeric;
+    let wraps = matches!(column.key.as_str(), "folder" | "value" | "end" | "reason") && !column.numeric;
     html! {
         td .n[column.numeric] .wrap[wraps] data-value=[&cell.value] {
             @if let Some(look) = swatch {
