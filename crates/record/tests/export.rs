@@ -56,7 +56,10 @@ fn csv_has_a_line_a_row() {
          1,0,0.25,0,0,,,\n\
          2,0.25,1.5,2,1,2.5,1.25,0.5\n"
     );
-    assert_eq!(as_csv(&Table::participants(&records())), "round,device,mbps,reported\n2,0,60,1\n2,2,40,0\n");
+    assert_eq!(
+        as_csv(&Table::participants(&records(), &[])),
+        "round,device,mbps,reported\n2,0,60,1\n2,2,40,0\n"
+    );
 }
 
 #[test]
@@ -84,6 +87,24 @@ fn parquet_reads_back() {
     // A run that has only begun has tables too.
     let none = Records { rounds: Vec::new(), ..records() };
     let mut bytes = Vec::new();
-    parquet::write(&Table::participants(&none), &mut bytes).unwrap();
+    parquet::write(&Table::participants(&none, &[]), &mut bytes).unwrap();
     assert!(!bytes.is_empty());
+}
+
+#[test]
+fn participants_have_their_names() {
+    let names = ["phone", "laptop", "a \"b\", c"].map(std::sync::Arc::from);
+    let table = Table::participants(&records(), &names);
+    assert_eq!(
+        as_csv(&table),
+        "round,device,mbps,reported,name\n2,0,60,1,phone\n2,2,40,0,\"a \"\"b\"\", c\"\n"
+    );
+    // Devices that came later than the fleet's file have none.
+    assert!(as_csv(&Table::participants(&records(), &names[..1])).ends_with("2,2,40,0,\n"));
+    let desk = tempfile::tempdir().unwrap();
+    let path = desk.path().join("participants.parquet");
+    parquet::write(&table, std::fs::File::create(&path).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let rows: Vec<String> = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
+    assert_eq!(rows[0], "{round: 2, device: 0, mbps: 60.0, reported: 1, name: \"phone\"}");
 }

@@ -4,11 +4,13 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
+use fedflip_fleet::csv_file;
 use fedflip_record::RecordError;
 use fedflip_record::export::tensorboard::EventWriter;
 use fedflip_record::export::{Table, csv, parquet};
-use fedflip_record::folder::RECORDS;
+use fedflip_record::folder::{FLEET, RECORDS};
 use fedflip_record::reader::{self, Records};
 
 use crate::args::{ExportArgs, ExportFormat, ExportTable};
@@ -28,9 +30,9 @@ pub(super) fn run(args: &ExportArgs, output: &mut dyn Write) -> Result<(), CliEr
         });
     }
     let records = reader::read(&path)?;
-    let table = match args.table {
-        None | Some(ExportTable::Rounds) => Table::rounds,
-        Some(ExportTable::Participants) => Table::participants,
+    let table = |records: &Records| match args.table {
+        None | Some(ExportTable::Rounds) => Table::rounds(records),
+        Some(ExportTable::Participants) => Table::participants(records, &names(&args.run)),
     };
     let mut bytes = Vec::new();
     match (format, &args.out) {
@@ -48,6 +50,15 @@ pub(super) fn run(args: &ExportArgs, output: &mut dyn Write) -> Result<(), CliEr
         Some(out) => Ok(files::write(out, &bytes)?),
         None => Ok(output.write_all(&bytes)?),
     }
+}
+
+/// What the run's fleet calls its devices; nothing where that cannot be read, as numbers go without.
+fn names(run: &Path) -> Vec<Arc<str>> {
+    let path = run.join(FLEET);
+    let fleet = fs::File::open(&path).ok().map(|file| csv_file::read(file, &path.display().to_string()));
+    fleet
+        .and_then(Result::ok)
+        .map_or_else(Vec::new, |fleet| (0..fleet.len()).map(|device| Arc::from(fleet.name(device))).collect())
 }
 
 /// Writes the event file that the run would have written with --tensorboard.

@@ -1,4 +1,4 @@
-//! Tables as CSV. No name and no number needs quotes.
+//! Tables as CSV. No number needs quotes; words get them where they need them.
 
 use std::io::{self, Write};
 
@@ -16,6 +16,7 @@ pub fn write(table: &Table, mut output: impl Write) -> io::Result<()> {
             match column {
                 Column::Whole(values) => write!(output, "{}", values[row])?,
                 Column::Number(values) => write!(output, "{}", values[row])?,
+                Column::Text(values) => write_text(&values[row], &mut output)?,
                 Column::Optional(values) => {
                     values[row].map_or(Ok(()), |value| write!(output, "{value}"))?;
                 }
@@ -24,4 +25,13 @@ pub fn write(table: &Table, mut output: impl Write) -> io::Result<()> {
         output.write_all(b"\n")?;
     }
     Ok(())
+}
+
+/// In quotes where it would otherwise not read back the same.
+fn write_text(text: &str, output: &mut impl Write) -> io::Result<()> {
+    if text.contains([',', '"', '\n', '\r']) || text.trim() != text {
+        write!(output, "\"{}\"", text.replace('"', "\"\""))
+    } else {
+        output.write_all(text.as_bytes())
+    }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use parquet::data_type::{DoubleType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -27,9 +27,11 @@ fn try_write(table: &Table, output: impl Write + Send) -> Result<(), ParquetErro
             Column::Whole(_) => "required int64",
             Column::Number(_) => "required double",
             Column::Optional(_) => "optional double",
+            Column::Text(_) => "required binary",
         };
         // Writing to a string does not fail.
-        let _ = write!(schema, " {kind} {name};");
+        let text = if matches!(column, Column::Text(_)) { " (UTF8)" } else { "" };
+        let _ = write!(schema, " {kind} {name}{text};");
     }
     schema.push('}');
     let properties = WriterProperties::builder().set_created_by("fedflip".to_owned()).build();
@@ -41,6 +43,10 @@ fn try_write(table: &Table, output: impl Write + Send) -> Result<(), ParquetErro
         match column {
             Column::Whole(values) => writer.typed::<Int64Type>().write_batch(values, None, None)?,
             Column::Number(values) => writer.typed::<DoubleType>().write_batch(values, None, None)?,
+            Column::Text(values) => {
+                let bytes: Vec<ByteArray> = values.iter().map(|text| ByteArray::from(&**text)).collect();
+                writer.typed::<ByteArrayType>().write_batch(&bytes, None, None)?
+            }
             Column::Optional(values) => {
                 let there: Vec<f64> = values.iter().copied().flatten().collect();
                 let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();

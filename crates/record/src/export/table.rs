@@ -1,5 +1,7 @@
 //! The two tables of a run: a row a round, and a row for each device that took part in one.
 
+use std::sync::Arc;
+
 use crate::reader::Records;
 use crate::schema::Round;
 
@@ -21,6 +23,8 @@ pub enum Column {
     Number(Vec<f64>),
     /// Numbers that may be missing.
     Optional(Vec<Option<f64>>),
+    /// Words, many of them the same.
+    Text(Vec<Arc<str>>),
 }
 
 impl Column {
@@ -30,6 +34,7 @@ impl Column {
             Self::Whole(values) => values.len(),
             Self::Number(values) => values.len(),
             Self::Optional(values) => values.len(),
+            Self::Text(values) => values.len(),
         }
     }
 
@@ -63,8 +68,8 @@ impl Table {
         }
     }
 
-    /// A row for each device in each round that it took part in.
-    pub fn participants(records: &Records) -> Self {
+    /// A row for each device in each round that it took part in; with their names, by position, if there are any.
+    pub fn participants(records: &Records, names: &[Arc<str>]) -> Self {
         let (mut rounds, mut devices, mut mbps, mut reported) = (vec![], vec![], vec![], vec![]);
         for round in &records.rounds {
             for (&device, &share) in round.cohort.iter().zip(&round.mbps) {
@@ -74,15 +79,17 @@ impl Table {
                 reported.push(i64::from(round.lost.iter().all(|lost| lost.device != device)));
             }
         }
-        Self {
-            name: "participants",
-            columns: vec![
-                ("round", Column::Whole(rounds)),
-                ("device", Column::Whole(devices)),
-                ("mbps", Column::Number(mbps)),
-                ("reported", Column::Whole(reported)),
-            ],
-        }
+        let nobody: Arc<str> = Arc::from("");
+        let name = |&device: &i64| Arc::clone(names.get(device as usize).unwrap_or(&nobody));
+        let named = (!names.is_empty()).then(|| devices.iter().map(name).collect());
+        let mut columns = vec![
+            ("round", Column::Whole(rounds)),
+            ("device", Column::Whole(devices)),
+            ("mbps", Column::Number(mbps)),
+            ("reported", Column::Whole(reported)),
+        ];
+        columns.extend(named.map(|names| ("name", Column::Text(names))));
+        Self { name: "participants", columns }
     }
 
     /// How many rows it has.
