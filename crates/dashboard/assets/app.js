@@ -4,7 +4,7 @@ import { Chart, KINDS } from "./charts.js";
 import { fleetChanged, startFleet } from "./fleet.js";
 import { duration } from "./format.js";
 import { showSchemes } from "./schemes.js";
-import { lostStatus, showStatus, tick } from "./status.js";
+import { lostStatus, showStatus, tick, timeOf } from "./status.js";
 import { follow } from "./stream.js";
 import { showTimeline } from "./timeline.js";
 
@@ -80,7 +80,7 @@ function draw() {
       const { x = [], y = [], tail } = curves[name] ?? {};
       const whole = { x: x.concat(tail?.x ?? []), y: y.concat(tail?.y ?? []) };
       if (status.title) runs.push({ ...whole, title: status.title, ...style(status.label) });
-      chart.update(runs, lineOf(name));
+      chart.update(runs, lineOf(name), timeOf(status));
     }
     showLegend();
   });

@@ -1,4 +1,4 @@
-// Curves over virtual time. The current run is uPlot's one series; the runs before it are drawn under it, each
+// Curves over time. The current run is uPlot's one series; the runs before it are drawn under it, each
 // from its own few points, so that a comparison of many runs needs no table of all their times.
 
 import { duration, significant, timeUnit } from "./format.js";
@@ -46,7 +46,7 @@ export class Chart {
           y: { range: () => this.extent?.y ?? [0, 1] },
         },
         axes: [
-          { ...axis, grid: { show: false }, label: "virtual time (s)", labelSize: 18, size: 32 },
+          { ...axis, grid: { show: false }, label: "time (s)", labelSize: 18, size: 32 },
           { ...axis, grid, label: this.what, labelSize: 18, size: AXIS_PX - 18 },
         ],
         series: [{}, { width: this.noisy ? 1 : 2, alpha: this.noisy ? 0.5 : 1, points: { show: false } }],
@@ -60,14 +60,13 @@ export class Chart {
       this.element,
     );
     this.plot.over.append(this.tip);
-    this.update(this.runs, this.line);
+    this.update(this.runs, this.line, this.time);
   }
 
   // `runs` in the order of drawing, the current one last: { title, x, y, colour, dash, shown }. `line` is one
-  // across all of them, such as the target: { name, value }, or null.
-  update(runs, line) {
-    this.runs = runs;
-    this.line = line;
+  // across all of them, such as the target: { name, value }, or null. `time` is whose time it is.
+  update(runs, line, time) {
+    Object.assign(this, { runs, line, time });
     const shown = runs.filter((run) => run.shown && run.x.length > 0);
     const current = runs.at(-1);
     const largestX = Math.max(0, ...shown.map((run) => run.x.at(-1)));
@@ -80,7 +79,7 @@ export class Chart {
     this.extent = { x: largestX / secs, y: [Math.min(0, low) / size, ((high || 1) * HEADROOM) / size] };
 
     const [x, y] = this.plot.axes;
-    x.label = `virtual time (${unitX})`;
+    x.label = `${time} (${unitX})`;
     y.label = label;
     this.plot.series[1].stroke = () => css(current?.colour ?? "--c0");
     this.plot.series[1].dash = current?.dash ?? [];
@@ -94,7 +93,7 @@ export class Chart {
       "aria-label",
       last === undefined
         ? `${this.what}: nothing to draw yet`
-        : `${this.what} of ${current.title}: ${this.show(last)} after ${duration(current.x.at(-1))} of virtual time` +
+        : `${this.what} of ${current.title}: ${this.show(last)} after ${duration(current.x.at(-1))} of ${time}` +
             (line === null ? "" : `; the ${line.name} is ${this.show(line.value)}`),
     );
   }

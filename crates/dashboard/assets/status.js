@@ -31,6 +31,11 @@ export function showStatus(status) {
   speak(status);
 }
 
+// What runs are timed by.
+export function timeOf(status) {
+  return status.is_deployed ? "real time" : "virtual time";
+}
+
 // Nothing comes any more: what is shown is no longer how it is.
 export function lostStatus(words) {
   if (latest?.state === "running") latest = { ...latest, state: "lost" };
@@ -59,9 +64,9 @@ function figuresOf(status) {
     ["Accuracy", percent(status.accuracy), target],
     ["Loss", status.loss === null ? "–" : `${significant(status.loss)} nats`, lossTarget],
     ["Round", count(status.round), rounds],
-    ["Virtual time", duration(status.secs), `${duration(mean)} a round${expected}`],
+    [status.is_deployed ? "Time" : "Virtual time", duration(status.secs), `${duration(mean)} a round${expected}`],
     ["Devices a round", significant(status.mean_participants), `${significant(status.expected_participants)} expected`],
-    ["Real time", "", "by the wall clock", "real"],
+    [status.is_deployed ? "This session" : "Real time", "", "by the wall clock", "real"],
   ];
 }
 
@@ -115,5 +120,5 @@ function speak(status) {
   spokenAt = now;
   spoken.textContent =
     `${status.title}, ${status.ended ?? "running"}: round ${count(status.round)}, ` +
-    `accuracy ${percent(status.accuracy)}, ${duration(status.secs)} of virtual time`;
+    `accuracy ${percent(status.accuracy)}, ${duration(status.secs)} of ${timeOf(status)}`;
 }

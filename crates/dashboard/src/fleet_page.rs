@@ -128,7 +128,7 @@ pub struct Table<'a> {
     pub tallies: &'a [Tally],
     /// Rounds so far.
     pub rounds: u64,
-    /// Virtual seconds so far.
+    /// Seconds so far.
     pub secs: f64,
 }
 

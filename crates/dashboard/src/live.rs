@@ -39,7 +39,7 @@ pub struct Run<'a> {
     pub folder: Option<&'a Path>,
 }
 
-/// Who may take part: what does not change while a run goes.
+/// Who may take part: what does not change while a plan holds.
 #[derive(Debug)]
 pub struct Roster {
     /// Which run it is, counted from 1.
@@ -50,6 +50,12 @@ pub struct Roster {
     pub q: Vec<f64>,
 }
 
+impl Roster {
+    fn of(number: u64, run: &Run<'_>) -> Self {
+        Self { run: number, fleet: run.fleet.clone(), q: run.q.to_vec() }
+    }
+}
+
 /// The curves of a run that is over.
 #[derive(Debug)]
 pub struct Earlier {
@@ -57,9 +63,9 @@ pub struct Earlier {
     pub title: String,
     /// What it is compared by.
     pub label: String,
-    /// Accuracy over virtual time.
+    /// Accuracy over time.
     pub accuracy: Vec<Point>,
-    /// Loss over virtual time.
+    /// Loss over time.
     pub loss: Vec<Point>,
 }
 
@@ -137,6 +143,17 @@ impl Live {
         self.current = Some(Current::new(self.runs, run));
     }
 
+    /// Another plan takes the place of the one that held: `run` as it is from now on.
+    pub fn replan(&mut self, run: &Run<'_>, reason: &str) {
+        let Some(current) = &mut self.current else { return };
+        self.version += 1;
+        current.roster = Arc::new(Roster::of(current.roster.run, run));
+        current.header = run.header.clone();
+        // Devices may come, and none go.
+        current.tallies.resize(run.fleet.len().max(current.tallies.len()), Tally::default());
+        self.log.write(current.secs, format!("a new plan after round {}: {reason}", current.round));
+    }
+
     /// One more round, so long after the run began by the clock on the wall.
     pub fn round(&mut self, round: &Round, real_secs: f64) {
         let Some(current) = &mut self.current else { return };
@@ -159,7 +176,7 @@ impl Live {
         if let Some(end) = end {
             self.standings.note(&current.label, end.reason, end.secs, end.rounds);
         }
-        let how = current.phase.words();
+        let how = current.words();
         let detail = current.detail.as_ref().map_or(String::new(), |detail| format!(": {detail}"));
         let text = format!("{}: {how} after round {}{detail}", current.title, current.round);
         self.log.write(current.secs, text);
@@ -183,7 +200,7 @@ impl Live {
         self.current.as_ref().map(|current| Arc::clone(&current.roster))
     }
 
-    /// Rounds and virtual seconds of the current run.
+    /// Rounds and seconds of the current run.
     pub fn elapsed(&self) -> (u64, f64) {
         self.current.as_ref().map_or((0, 0.0), |current| (current.round, current.secs))
     }
@@ -196,10 +213,9 @@ impl Live {
 
 impl Current {
     fn new(number: u64, run: &Run<'_>) -> Self {
-        let roster = Roster { run: number, fleet: run.fleet.clone(), q: run.q.to_vec() };
         Self {
             tallies: vec![Tally::default(); run.fleet.len()],
-            roster: Arc::new(roster),
+            roster: Arc::new(Roster::of(number, run)),
             title: run.title.to_owned(),
             label: run.label.to_owned(),
             header: run.header.clone(),
@@ -245,6 +261,12 @@ impl Current {
         let [accuracies, losses, ..] = &mut self.curves;
         accuracies.push(self.secs, accuracy);
         losses.push(self.secs, loss);
+    }
+
+    /// How far it is, for people.
+    pub(crate) fn words(&self) -> String {
+        let words = self.phase.words();
+        if self.header.deployed.is_some() { words.replace("virtual ", "") } else { words.to_owned() }
     }
 
     /// What of a round is worth a line.

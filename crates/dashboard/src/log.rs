@@ -12,7 +12,7 @@ pub const LINES_MAX: usize = 200;
 pub struct Line {
     /// Counted from 1 and never reused, so that a reader knows what is new.
     pub number: u64,
-    /// Virtual time.
+    /// Since the run began.
     pub secs: f64,
     /// What it was.
     pub text: String,

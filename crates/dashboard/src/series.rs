@@ -15,7 +15,7 @@ const TAIL_MAX: usize = 3;
 /// A point of a curve. Seven digits are more than a screen shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Virtual time.
+    /// Since the run began.
     pub secs: f32,
     /// Whatever the curve is of.
     pub value: f32,

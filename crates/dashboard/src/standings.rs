@@ -17,7 +17,7 @@ pub struct Row {
     pub reached: u64,
     /// Those whose model left the numbers: their time says nothing.
     pub diverged: u64,
-    /// Virtual time, on average.
+    /// How long they took, on average.
     pub mean_secs: f64,
     /// Rounds, on average.
     pub mean_rounds: f64,

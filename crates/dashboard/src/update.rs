@@ -80,6 +80,8 @@ struct RunStatus {
     biased_rounds: u64,
     lost: u64,
     real_secs: f64,
+    /// Whether devices are real, and so `secs`.
+    is_deployed: bool,
     folder: Option<String>,
 }
 
@@ -174,8 +176,8 @@ impl Live {
             Phase::Stopped => "stopped",
         };
         let ended = (current.phase != Phase::Running).then(|| match &current.detail {
-            Some(detail) => format!("{}: {detail}", current.phase.words()),
-            None => current.phase.words().to_owned(),
+            Some(detail) => format!("{}: {detail}", current.words()),
+            None => current.words(),
         });
         Status {
             state,
@@ -214,6 +216,7 @@ impl Current {
             biased_rounds: self.biased_rounds,
             lost: self.lost,
             real_secs: self.real_secs,
+            is_deployed: header.deployed.is_some(),
             folder: self.folder.clone(),
         }
     }
@@ -284,6 +287,32 @@ mod tests {
         assert_eq!((numbers(&accuracy["new"]), numbers(&accuracy["tail"])), (0, 2));
         assert_eq!(delta["log"][0]["text"], "round 5: accuracy 35.0 %");
         assert!(read(&live, &mut cursor).is_none());
+    }
+
+    #[test]
+    fn a_new_plan_is_followed_and_the_run_goes_on() {
+        let (mut live, mut cursor) = (Live::default(), Cursor::default());
+        begin(&mut live, "one");
+        (1..=4).for_each(|n| live.round(&round(n, 0.2), 1.5));
+        read(&live, &mut cursor);
+        let (fleet, mut header) = (fleet(12), header(12));
+        (header.expected_rounds, header.deployed) = (Some(7.0), Some(Default::default()));
+        let q = vec![0.25; 12];
+        let run = Run { title: "one", label: "exact", header: &header, fleet: &fleet, q: &q, folder: None };
+        live.replan(&run, "two came");
+        live.round(&Round { cohort: vec![1, 11], mbps: vec![1.0; 2], ..round(5, 0.2) }, 2.0);
+        let roster = live.roster().unwrap();
+        assert_eq!((roster.fleet.len(), roster.q[0], roster.run), (12, 0.25, 1));
+        let taken: Vec<u32> = live.tallies(1, 0..12).unwrap().iter().map(|tally| tally.taken).collect();
+        assert_eq!((taken[1], taken[11]), (5, 1));
+        let delta = read(&live, &mut cursor).unwrap();
+        assert_eq!((&delta["whole"], &delta["status"]["round"]), (&false.into(), &5.into()));
+        assert_eq!(
+            (&delta["status"]["devices"], &delta["status"]["expected_rounds"]),
+            (&12.into(), &7.0.into())
+        );
+        assert_eq!(delta["log"][0]["text"], "a new plan after round 4: two came");
+        assert_eq!(delta["status"]["is_deployed"], true);
     }
 
     #[test]

@@ -119,6 +119,11 @@ impl Dashboard {
         locked(&self.live).begin(run);
     }
 
+    /// Another plan takes the place of the one that held.
+    pub fn replan(&self, run: &Run<'_>, reason: &str) {
+        locked(&self.live).replan(run, reason);
+    }
+
     /// One more round, so long after the run began by the clock on the wall.
     pub fn round(&self, round: &Round, real_secs: f64) {
         locked(&self.live).round(round, real_secs);

@@ -1,6 +1,6 @@
 //! Runs as they go, in a browser: `--dashboard`.
 
-use std::io::Write;
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use fedflip_dashboard::{Address, Dashboard, Run};
@@ -19,13 +19,11 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Serves a dashboard and says where, if one is asked for.
-    pub(super) fn of(args: &DashboardArgs) -> Result<Option<Self>, CliError> {
+    /// Serves a dashboard and tells where, if one is asked for.
+    pub(super) fn of(args: &DashboardArgs, tell: &dyn Fn(SocketAddr)) -> Result<Option<Self>, CliError> {
         let Some(address) = &args.dashboard else { return Ok(None) };
         let dashboard = Dashboard::serve(Address::parse(address, args.dashboard_public)?)?;
-        // With --quiet too: whoever lets the system choose the port has to be told. If nobody listens, the
-        // work still counts.
-        let _ = writeln!(std::io::stderr(), "dashboard: http://{}/", dashboard.address());
+        tell(dashboard.address());
         Ok(Some(Self { dashboard, began: now() }))
     }
 
@@ -36,18 +34,13 @@ impl Watched {
 
 impl Follower for Watched {
     fn begin(&mut self, run: &Began<'_>) -> Result<(), RecordError> {
-        let header = run.header;
-        let pilot = if header.target_loss.is_some() { "pilot " } else { "" };
         self.began = now();
-        self.dashboard.begin(&Run {
-            title: run.title,
-            label: &format!("{pilot}{}", header.scheme),
-            header,
-            fleet: run.fleet,
-            q: run.plan.q(),
-            folder: run.folder,
-        });
+        self.dashboard.begin(&shown(run, &label(run)));
         Ok(())
+    }
+
+    fn replan(&mut self, run: &Began<'_>, reason: &str) {
+        self.dashboard.replan(&shown(run, &label(run)), reason);
     }
 
     fn round(&mut self, round: &Round) -> Result<(), RecordError> {
@@ -63,4 +56,14 @@ impl Follower for Watched {
     fn all_done(&mut self) {
         self.dashboard.finish();
     }
+}
+
+fn label(run: &Began<'_>) -> String {
+    let pilot = if run.header.target_loss.is_some() { "pilot " } else { "" };
+    format!("{pilot}{}", run.header.scheme)
+}
+
+fn shown<'a>(run: &Began<'a>, label: &'a str) -> Run<'a> {
+    let Began { title, header, fleet, folder, plan } = *run;
+    Run { title, label, header, fleet, q: plan.q(), folder }
 }

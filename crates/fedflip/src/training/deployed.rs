@@ -172,7 +172,7 @@ impl Deployed<'_> {
             Header { deployed, ..header(scenario, parameters, &planned.plan, expected) }
         };
         let title = format!("{} {scheme}", scenario.task.name());
-        let mut shown = Shown { followers, title, begun: false };
+        let mut shown = Shown { followers, title, plan: None };
         let mut helpers = Helpers {
             evaluate: &mut |model: &Arc<_>| crew.evaluate(model),
             stop: &interrupted,
@@ -204,12 +204,13 @@ impl Deployed<'_> {
 struct Shown<'a> {
     followers: &'a mut Followers,
     title: String,
-    begun: bool,
+    /// The one that holds, and why it was made; none before the first.
+    plan: Option<(Vec<f64>, String)>,
 }
 
 impl Shown<'_> {
     fn end(&mut self, end: Option<&End>) -> Result<(), CliError> {
-        if self.begun {
+        if self.plan.is_some() {
             self.followers.end(end)?;
         }
         Ok(())
@@ -218,18 +219,30 @@ impl Shown<'_> {
 
 impl Observer for Shown<'_> {
     fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError> {
-        if self.begun {
-            return Ok(());
-        }
-        self.begun = true;
+        // As the plan that holds expects it, and not the first one.
+        let header = Header {
+            devices: planned.plan.q().len(),
+            expected_participants: planned.expected.participants,
+            expected_rounds: planned.expected.rounds,
+            expected_round_secs: planned.expected.round_secs,
+            ..planned.header.clone()
+        };
         let run = Began {
             title: &self.title,
-            header: planned.header,
+            header: &header,
             fleet: planned.fleet,
             plan: planned.plan,
             folder: Some(planned.folder),
         };
-        Ok(self.followers.begin(&run, planned.after_round)?)
+        let plan = (planned.plan.q().to_vec(), planned.reason.to_owned());
+        // Also a plan that was looked at and stays begins again.
+        let before = self.plan.replace(plan);
+        match before {
+            None => self.followers.begin(&run, planned.after_round)?,
+            before if before != self.plan => self.followers.replan(&run, planned.reason),
+            _ => {}
+        }
+        Ok(())
     }
 
     fn round(&mut self, round: &Round) -> Result<(), NetError> {

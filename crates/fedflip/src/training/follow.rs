@@ -1,6 +1,7 @@
 //! Those who follow runs as they go, beside the records and the bar: a dashboard, TensorBoard.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use fedflip_fleet::Fleet;
@@ -30,6 +31,9 @@ pub(crate) trait Follower {
     /// A run begins, goes on, or is shown again after its end; the one before it is over.
     fn begin(&mut self, run: &Began<'_>) -> Result<(), RecordError>;
 
+    /// Another plan takes the place of the one that held: `run` as it is from now on.
+    fn replan(&mut self, _run: &Began<'_>, _reason: &str) {}
+
     /// One more round; at first those that earlier sessions recorded. Called thousands of times a second where nothing is trained: it must not wait.
     fn round(&mut self, round: &Round) -> Result<(), RecordError>;
 
@@ -45,29 +49,62 @@ pub(crate) trait Follower {
     fn end(&mut self, end: Option<&End>) -> Result<(), RecordError>;
 }
 
+/// What is said when the work is over and the dashboard is not.
+pub(crate) const STAYS: &str = "the dashboard stays until Ctrl-C";
+
+/// Of an event in a log that says where the dashboard is.
+pub(crate) const SERVED: &str = "serving a dashboard";
+
+/// With --quiet too: whoever lets the system choose the port has to be told.
+pub(crate) fn to_people(address: SocketAddr) {
+    // If nobody listens, the work still counts.
+    let _ = writeln!(std::io::stderr(), "dashboard: http://{address}/");
+}
+
 /// All who follow.
 pub(crate) struct Followers(Vec<Box<dyn Follower>>);
 
 impl Followers {
     /// Those whom the flags ask for.
     pub(crate) fn of(tensorboard: bool, dashboard: &DashboardArgs) -> Result<Self, CliError> {
+        Self::telling(tensorboard, dashboard, &to_people)
+    }
+
+    /// The same, with somebody else to tell where the dashboard is.
+    pub(crate) fn telling(
+        tensorboard: bool,
+        dashboard: &DashboardArgs,
+        tell: &dyn Fn(SocketAddr),
+    ) -> Result<Self, CliError> {
         let mut followers: Vec<Box<dyn Follower>> = Vec::new();
         if tensorboard {
             followers.push(Box::new(TensorBoard::new()));
         }
-        if let Some(watched) = Watched::of(dashboard)? {
+        if let Some(watched) = Watched::of(dashboard, tell)? {
             followers.push(Box::new(watched));
         }
         Ok(Self(followers))
     }
 
     /// With --keep-dashboard: hands out what was found, and lets people look until Ctrl-C.
-    pub(crate) fn linger(mut self, args: &DashboardArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    pub(crate) fn linger(self, args: &DashboardArgs, output: &mut dyn Write) -> Result<(), CliError> {
+        self.lingering(args, output, || {
+            // If nobody listens, it stays all the same.
+            let _ = writeln!(std::io::stderr(), "{STAYS}");
+        })
+    }
+
+    /// The same, with somebody else to tell that it stays.
+    pub(crate) fn lingering(
+        mut self,
+        args: &DashboardArgs,
+        output: &mut dyn Write,
+        tell: impl FnOnce(),
+    ) -> Result<(), CliError> {
         self.0.iter_mut().for_each(|follower| follower.all_done());
         if args.keep_dashboard && !watch::interrupted() {
             output.flush()?;
-            // If nobody listens, it stays all the same.
-            let _ = writeln!(std::io::stderr(), "the dashboard stays until Ctrl-C");
+            tell();
             watch::until_interrupted();
         }
         Ok(())
@@ -89,6 +126,10 @@ impl Followers {
             shown?;
         }
         self.0.iter_mut().try_for_each(|follower| follower.caught_up())
+    }
+
+    pub(crate) fn replan(&mut self, run: &Began<'_>, reason: &str) {
+        self.0.iter_mut().for_each(|follower| follower.replan(run, reason));
     }
 
     pub(crate) fn round(&mut self, round: &Round) -> Result<(), RecordError> {

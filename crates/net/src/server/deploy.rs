@@ -25,7 +25,7 @@ use super::world::{Clock, Ledger, NetWorld, Patience};
 use crate::coin::CoinPublic;
 use crate::error::NetError;
 use crate::measure::Measures;
-use crate::state::{EnrolledDevice, Resumed, RunState};
+use crate::state::{EnrolledDevice, Expected, Resumed, RunState};
 use crate::status::Readiness;
 
 /// How often somebody who waits looks around, and how often it says so.
@@ -91,6 +91,8 @@ pub struct Announced<'a> {
     pub plan: &'a Plan,
     /// The run's folder.
     pub folder: &'a Path,
+    /// What it expects.
+    pub expected: Expected,
     /// Rounds before it.
     pub after_round: u64,
     /// Why it was made.
@@ -168,6 +170,7 @@ impl Deployment {
                 fleet: &planned.fleet,
                 plan: &planned.plan,
                 folder: state.path(),
+                expected: planned.expected,
                 after_round: run.round,
                 reason: &planned.reason,
             })?;
