@@ -73,6 +73,8 @@ pub(crate) enum CliError {
     Flag { flag: &'static str, value: f64, wanted: String },
     #[error("{path}: cannot be made: {source}")]
     Make { path: String, source: std::io::Error },
+    #[error("--out: {folder} is no run: it holds {holds:?}")]
+    NoRun { folder: String, holds: String },
     #[error("the demo's server has failed: {problem}")]
     Demo { problem: String },
     #[error("{flag}: {value:?} is no address")]
@@ -111,6 +113,7 @@ impl CliError {
             Self::Scenario(error) => Some(error.hint.clone()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
             Self::Make { .. } => Some("name a new folder in one that can be written".to_owned()),
+            Self::NoRun { .. } => Some("name a new folder, or that of a run to go on with".to_owned()),
             Self::Demo { .. } => Some("try again with --keep FOLDER and look at its server.log".to_owned()),
             Self::Address { .. } => Some("write ADDRESS:PORT, such as 127.0.0.1:7700".to_owned()),
             Self::Cohort { hint, .. } => Some(hint.clone()),

@@ -17,7 +17,7 @@ use super::print_json;
 use crate::args::DemoArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{duration, percent, significant};
-use crate::training::watch;
+use crate::training::{follow, watch};
 
 /// Of the first device's training; each one after it takes as much longer.
 const COMPUTE_SECS: f64 = 0.1;
@@ -262,7 +262,7 @@ enum Said {
 impl Said {
     fn of(line: &str) -> Self {
         let Ok(event) = serde_json::from_str::<Value>(line) else {
-            // The dashboard's address is for people.
+            // Why it cannot go on is for people.
             return Self::Worth(line.to_owned());
         };
         let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
@@ -275,6 +275,8 @@ impl Said {
                 event["samples"],
                 duration(number("compute_secs"))
             )),
+            Some(follow::SERVED) => Self::Worth(format!("dashboard: {}", text("url"))),
+            Some(follow::STAYS) => Self::Worth(follow::STAYS.to_owned()),
             Some("a new plan") => Self::Worth(format!("a new plan: {}", text("reason"))),
             Some("a round is committed") => Self::Worth(format!(
                 "round {}: {} took part, {}{}",

@@ -5,12 +5,14 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fedflip_agent::logs;
+use fedflip_agent::{LogFormat, logs};
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{Offer, Patience, Server, ServerSettings};
+use fedflip_net::state::STATE;
 use fedflip_net::status::Reach;
 use fedflip_plan::Scheme;
+use fedflip_record::folder::{RECORDS, RUN};
 use fedflip_record::{EndReason, Summary};
 use serde::Serialize;
 use tracing::{info, warn};
@@ -22,7 +24,7 @@ use crate::error::{CliError, ExitStatus};
 use crate::render::{count, duration, percent, significant};
 use crate::scenario::Scenario;
 use crate::training::deployed::{Deployed, Host};
-use crate::training::follow::Followers;
+use crate::training::follow::{self, Followers};
 use crate::training::{processors, watch};
 
 const PORT: u16 = 7700;
@@ -53,9 +55,18 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let limits = Limits::of_this_process();
     let settings =
         ServerSettings { listen, security, limits, status: status.map(|address| (address, reach)) };
+    refuse_another_folder(&args.out)?;
     rehearse(&settings, &scenario)?;
+    let unused = scenario.unused_on_devices();
+    if !unused.is_empty() {
+        warn!(keys = unused.join(", "), "the scenario has keys that are not used on real devices");
+    }
     watch::catch_interrupts(false);
-    let mut followers = Followers::of(false, &args.dashboard)?;
+    let for_programs = args.logs.log == LogFormat::Json;
+    let mut followers = Followers::telling(false, &args.dashboard, &|address| match for_programs {
+        true => info!(url = %format!("http://{address}/"), "{}", follow::SERVED),
+        false => follow::to_people(address),
+    })?;
 
     let host = Host::new(&scenario, &data_dir(args.data_dir.as_ref())?)?;
     let deployed = Deployed {
@@ -89,7 +100,10 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     } else {
         writeln!(output, "{} stopped before its first plan; the same command goes on", scenario.task.name())?;
     }
-    followers.linger(&args.dashboard, output)?;
+    match for_programs {
+        true => followers.lingering(&args.dashboard, output, || info!("{}", follow::STAYS))?,
+        false => followers.linger(&args.dashboard, output)?,
+    }
     Ok(match end {
         Some(EndReason::Diverged) => ExitStatus::Diverged,
         _ => ExitStatus::Done,
@@ -112,6 +126,24 @@ fn rehearse(settings: &ServerSettings, scenario: &Scenario) -> Result<(), CliErr
     let listen = SocketAddr::new(address.ip(), 0);
     Server::start(&ServerSettings { listen, ..settings.clone() }, &offer(scenario, [0; 16], 0))?;
     Ok(())
+}
+
+/// What is in a folder that is no run is somebody else's. A new disk may have something hidden, or what its system
+/// puts there; what there is of a run without its state is refused with better words when it is opened.
+fn refuse_another_folder(out: &Path) -> Result<(), CliError> {
+    let ours = [STATE, RUN, RECORDS].iter().any(|name| out.join(name).exists());
+    let entries = if ours { None } else { std::fs::read_dir(out).ok() };
+    let strange = entries.into_iter().flatten().flatten().map(|entry| entry.file_name()).find(|name| {
+        let name = name.to_string_lossy();
+        !name.starts_with('.') && name != "lost+found"
+    });
+    match strange {
+        Some(name) => Err(CliError::NoRun {
+            folder: out.display().to_string(),
+            holds: name.to_string_lossy().into_owned(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The folder, if it holds what a server needs of an authority.

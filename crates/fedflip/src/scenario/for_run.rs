@@ -69,6 +69,18 @@ impl Scenario {
         }
     }
 
+    /// Keys that say something and that real devices have no use for: they are a world of their own.
+    pub(crate) fn unused_on_devices(&self) -> Vec<&'static str> {
+        let said = [
+            ("round.overhead_secs", self.round.overhead.get() != 0.0),
+            ("world.compute_jitter", self.world.compute_jitter != 0.0),
+            ("world.fading_db", self.world.fading_db != 0.0),
+            ("world.dropout", self.world.dropout != 0.0),
+            ("stop.real_hours_max", self.stop.real_hours_max.is_some()),
+        ];
+        said.into_iter().filter_map(|(key, said)| said.then_some(key)).collect()
+    }
+
     /// As a run's folder keeps it: a fleet file is the copy beside it, so that the folder is whole wherever it
     /// is moved.
     pub(crate) fn stored(&self) -> String {

@@ -40,7 +40,7 @@ impl Serving {
         let mut command = fedflip();
         command.arg("serve").arg(folder.join("s.toml")).arg("--out").arg(folder.join("run"));
         command.arg("--certs").arg(folder.join("certs"));
-        command.args(["--listen", listen, "--log", "json", "--json"]);
+        command.args(["--listen", listen, "--log", "json", "--json", "--dashboard", "0"]);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let mut said = Vec::new();
@@ -53,7 +53,8 @@ impl Serving {
             }
         };
         let log = std::thread::spawn(move || {
-            said.extend(lines.map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok()));
+            let objects = lines.map_while(Result::ok).map(|line| serde_json::from_str(&line).expect(&line));
+            said.extend(objects);
             said
         });
         Self { process: Running(process), address, log }
@@ -87,7 +88,7 @@ fn prepare(folder: &Path, devices: &[&str], rounds: u64) {
     done(fedflip().args(["certs", "device"]).args(devices).arg("--dir").arg(&certs));
     let scenario = format!(
         "[task]\nname = \"synthetic\"\n[data]\ntest_samples_max = 100\n[fleet]\ndevices = {}\n\
-         [plan]\nscheme = \"fixed=0.7\"\n[stop]\ntarget_accuracy = 1\nrounds_max = {rounds}\n",
+         [world]\ndropout = 0.1\n[plan]\nscheme = \"fixed=0.7\"\n[stop]\ntarget_accuracy = 1\nrounds_max = {rounds}\n",
         devices.len()
     );
     std::fs::write(folder.join("s.toml"), scenario).unwrap();
@@ -107,6 +108,21 @@ fn a_run_ends_and_the_fleet_is_as_measured() {
     for device in &mut devices {
         assert!(device.0.wait().unwrap().success(), "agents leave when the run is over");
     }
+    let events = |message: &str| log.iter().filter(|event| event["message"] == message).collect::<Vec<_>>();
+    let [dashboard] = events("serving a dashboard")[..] else { panic!("{log:?}") };
+    assert!(dashboard["url"].as_str().unwrap().starts_with("http://127.0.0.1:"));
+    let [unused] = events("the scenario has keys that are not used on real devices")[..] else {
+        panic!("{log:?}")
+    };
+    assert_eq!((&unused["level"], &unused["keys"]), (&"WARN".into(), &"world.dropout".into()));
+    // Records say what they are of.
+    let records = std::fs::read_to_string(desk.path().join("run/records.jsonl")).unwrap();
+    let header: serde_json::Value = serde_json::from_str(records.lines().next().unwrap()).unwrap();
+    assert_eq!(header["deployed"]["constants"]["source"], "scenario");
+    let export = ["export", "--table", "participants"];
+    let rows = String::from_utf8(done(fedflip().args(export).arg(desk.path().join("run"))).stdout).unwrap();
+    assert!(rows.lines().skip(1).all(|row| names.contains(&row.rsplit(',').next().unwrap())), "{rows}");
+    assert!(rows.lines().count() > 8, "{rows}");
     // What was measured is what `fedflip plan` reads.
     let fleet = desk.path().join("run/fleet.csv");
     let plan = done(
@@ -204,5 +220,39 @@ fn a_refused_start_leaves_nothing_behind() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
         assert!(said.contains(expected), "{args:?}: {said}");
         assert!(!run.exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_folder_that_holds_something_else_is_left_alone() {
+    let desk = tempfile::tempdir().unwrap();
+    prepare(desk.path(), &["a"], 1);
+    let certs = desk.path().join("certs");
+    let serve = |out: &Path| {
+        let mut command = fedflip();
+        command.args(["serve", "--insecure", "--listen", ANY_PORT, "--out"]).arg(out);
+        command.arg(desk.path().join("s.toml"));
+        command
+    };
+    let listing = || {
+        let mut names: Vec<_> =
+            std::fs::read_dir(&certs).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = listing();
+    let output = serve(&certs).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("certs is no run: it holds") && said.contains("name a new folder"), "{said}");
+    assert_eq!(listing(), before);
+    // What a server that was killed at its very start, or a new disk, has in it is no obstacle.
+    let fresh = desk.path().join("fresh");
+    std::fs::create_dir_all(fresh.join("lost+found")).unwrap();
+    std::fs::write(fresh.join(".lock"), "").unwrap();
+    let mut server = Running(serve(&fresh).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
+    while !fresh.join("state.sqlite").exists() {
+        assert!(server.0.try_wait().unwrap().is_none(), "it runs");
+        a_moment();
     }
 }
