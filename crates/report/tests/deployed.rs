@@ -1,5 +1,7 @@
 //! Runs on real devices, beside simulated ones.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::{Run, Runs};
