@@ -249,7 +249,7 @@ impl NetError {
             Self::ServerNotTrusted { doubt } => *doubt == Doubt::OtherAuthority,
             Self::Call { code, reason, .. } => {
                 matches!(code, tonic::Code::PermissionDenied | tonic::Code::Unauthenticated)
-                    || matches!(reason, Some(Reason::OtherProtocol | Reason::FleetFull))
+                    || matches!(reason, Some(Reason::OtherProtocol | Reason::FleetFull | Reason::OtherData))
             }
             _ => true,
         }
@@ -322,6 +322,9 @@ impl NetError {
             Self::Call { reason: Some(Reason::FleetFull), .. } => {
                 "a run has as many places as its scenario says in fleet.devices: wait for another run"
                     .to_owned()
+            }
+            Self::Call { reason: Some(Reason::OtherData), .. } => {
+                "fetch the data set again with fedflip data get, as the server has it".to_owned()
             }
             Self::Call { reason: Some(Reason::OtherCoin), .. } => {
                 "use the identity that this device had before, or one of a new name".to_owned()

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_agent::logs;
@@ -69,7 +70,8 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         threads: args.threads.map_or_else(processors, usize::from),
     };
     let opened = deployed.open()?;
-    let server = Server::start(&settings, &offer(&scenario, opened.run_id(), host.parameters()))?;
+    let server =
+        Server::start(&settings, &offer(&scenario, opened.run_id(), (host.parameters(), host.samples())))?;
     let (devices, connections_max) = (scenario.devices(), limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {
@@ -96,9 +98,9 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     })
 }
 
-fn offer(scenario: &Scenario, run: [u8; 16], parameters: usize) -> Offer {
+fn offer(scenario: &Scenario, run: [u8; 16], (parameters, samples): (usize, Arc<[u64]>)) -> Offer {
     let (task, seed, band_mbps) = (scenario.task_settings(), scenario.seed, scenario.band.get());
-    Offer { run, task, seed, parameters, band_mbps }
+    Offer { run, task, seed, parameters, samples, band_mbps }
 }
 
 /// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.
@@ -110,7 +112,10 @@ fn rehearse(settings: &ServerSettings, scenario: &Scenario) -> Result<(), CliErr
     TcpListener::bind(address).map_err(|source| NetError::Listen { address, source })?;
     // The certificates and the address of the metrics, behind a port that nobody knows.
     let listen = SocketAddr::new(address.ip(), 0);
-    Server::start(&ServerSettings { listen, ..settings.clone() }, &offer(scenario, [0; 16], 0))?;
+    Server::start(
+        &ServerSettings { listen, ..settings.clone() },
+        &offer(scenario, [0; 16], (0, Arc::default())),
+    )?;
     Ok(())
 }
 

@@ -67,6 +67,7 @@ fn deployed(folder: &Path) {
             task: settings(),
             seed: SEED,
             parameters: learner.params_len(),
+            samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
             band_mbps: band().get(),
         },
     )
@@ -118,6 +119,7 @@ fn deployed(folder: &Path) {
         evaluate: &mut |model| Ok(learner.evaluate(&mut worker, model.as_slice())?),
         stop: &|| false,
         observer: &mut Silent,
+        enrolled: &mut |_| Ok(()),
     };
     let initial = || learner.initial_model(SEED);
     let ended = deployment.run(&server, (&mut state, resumed), initial, &header, &mut helpers).unwrap();

@@ -56,6 +56,7 @@ fn words(reason: Reason) -> String {
         Reason::TooManyCalls => "this device calls too often".to_owned(),
         Reason::OutOfMemory => "it has no room left for now".to_owned(),
         Reason::BadMessage => "it cannot make sense of what this device says".to_owned(),
+        Reason::OtherData => "this device's data are not those that the scenario shares out".to_owned(),
         other => other.name().replace('_', " "),
     }
 }
@@ -144,6 +145,7 @@ mod tests {
             (Reason::FleetFull, true),
             (Reason::OtherProtocol, true),
             (Reason::OtherCoin, true),
+            (Reason::OtherData, true),
             (Reason::BadMessage, false),
             (Reason::Stalled, false),
             (Reason::TooManyCalls, false),

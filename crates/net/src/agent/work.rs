@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fedflip_learn::LearnError;
+use fedflip_learn::{LearnError, TrainKey};
 use tokio::time::Instant;
 use tonic::{Code, Status};
 
@@ -85,6 +85,8 @@ impl From<Status> for Failed {
 pub(super) struct Work {
     pub talk: Talk,
     pub trainer: Arc<Trainer>,
+    /// Which share of the data is the device's.
+    pub slot: usize,
     pub memory: Memory,
     /// One fetch at a time: the second finds what the first has brought.
     pub fetching: Arc<tokio::sync::Mutex<()>>,
@@ -132,8 +134,8 @@ impl Work {
         }
         let model = self.fetch(&grant.digest).await?;
         let (trainer, memory) = (Arc::clone(&self.trainer), self.memory.clone());
-        let (seed, round) = (grant.seed, grant.round);
-        let training = move || memory.train_once(occasion, || trainer.train(&model, seed, round));
+        let key = TrainKey { seed: grant.seed, round: grant.round, device: self.slot };
+        let training = move || memory.train_once(occasion, || trainer.train(&model, key));
         let trained = tokio::task::spawn_blocking(training).await;
         trained
             .map_err(|error| Failed::Unable(error.to_string()))?

@@ -109,8 +109,10 @@ impl Device {
     }
 
     pub(crate) async fn enrol(&mut self, samples: u64, compute_secs: f64) -> Result<(), Status> {
-        let request = self.request(v1::EnrolRequest { samples, compute_secs });
-        self.client.enrol(request).await.map(|_| ())
+        let slot = self.slot as u32;
+        let request = self.request(v1::EnrolRequest { samples, compute_secs, slot });
+        self.slot = self.client.enrol(request).await?.into_inner().slot as usize;
+        Ok(())
     }
 
     pub(crate) async fn attend(&mut self) -> Result<(), Status> {
