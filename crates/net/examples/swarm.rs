@@ -178,10 +178,10 @@ async fn stay(device: Device, shared: Arc<Shared>) -> Result<(), Failure> {
         match notice.what {
             Some(to_device::What::Opened(opened)) => {
                 opened_at = Instant::now();
-                let toss = Toss { run: opened.toss_run[..].try_into()?, round: opened.round };
+                let toss = Toss { run: opened.run[..].try_into()?, round: opened.round };
                 let (flip, proof) = device.coin.flip(toss);
                 let proof = if flip.joins(opened.q) { proof.to_vec().into() } else { Bytes::new() };
-                let answer = v1::Answer { round: opened.round, proof };
+                let answer = v1::Answer { round: opened.round, proof, run: opened.run };
                 answers.send(v1::FromDevice { what: Some(from_device::What::Answer(answer)) }).await?;
             }
             Some(to_device::What::Grant(grant)) => {
@@ -240,7 +240,7 @@ async fn take_part(
         model_digest: grant.digest.clone(),
         digest: digest.to_vec().into(),
         train_loss: 1.0,
-        compute_secs: 0.001,
+        run: grant.run.clone(),
     };
     let chunks = (0..bytes.len())
         .step_by(CHUNK_BYTES_MAX)

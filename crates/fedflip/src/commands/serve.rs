@@ -70,8 +70,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         threads: args.threads.map_or_else(processors, usize::from),
     };
     let opened = deployed.open()?;
-    let server =
-        Server::start(&settings, &offer(&scenario, opened.run_id(), (host.parameters(), host.samples())))?;
+    let server = Server::start(&settings, &offer(&scenario, host.parameters(), host.samples()))?;
     let (devices, connections_max) = (scenario.devices(), limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {
@@ -98,9 +97,9 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     })
 }
 
-fn offer(scenario: &Scenario, run: [u8; 16], (parameters, samples): (usize, Arc<[u64]>)) -> Offer {
+fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Offer {
     let (task, seed, band_mbps) = (scenario.task_settings(), scenario.seed, scenario.band.get());
-    Offer { run, task, seed, parameters, samples, band_mbps }
+    Offer { task, seed, parameters, samples, band_mbps }
 }
 
 /// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.
@@ -112,10 +111,7 @@ fn rehearse(settings: &ServerSettings, scenario: &Scenario) -> Result<(), CliErr
     TcpListener::bind(address).map_err(|source| NetError::Listen { address, source })?;
     // The certificates and the address of the metrics, behind a port that nobody knows.
     let listen = SocketAddr::new(address.ip(), 0);
-    Server::start(
-        &ServerSettings { listen, ..settings.clone() },
-        &offer(scenario, [0; 16], (0, Arc::default())),
-    )?;
+    Server::start(&ServerSettings { listen, ..settings.clone() }, &offer(scenario, 0, Arc::default()))?;
     Ok(())
 }
 

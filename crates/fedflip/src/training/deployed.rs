@@ -69,10 +69,6 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    pub(crate) fn run_id(&self) -> [u8; 16] {
-        self.resumed.run_id
-    }
-
     /// Keeps a device that enrols while a pilot is on.
     fn enrol(&mut self, device: &EnrolledDevice) -> Result<(), NetError> {
         self.state.enrol(device)?;

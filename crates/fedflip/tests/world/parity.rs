@@ -63,7 +63,6 @@ fn deployed(folder: &Path) {
             status: None,
         },
         &Offer {
-            run: resumed.run_id,
             task: settings(),
             seed: SEED,
             parameters: learner.params_len(),

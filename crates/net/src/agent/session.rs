@@ -11,7 +11,7 @@ use super::talk::Talk;
 use super::trainer::{Trained, Trainer};
 use super::work::{Failed, Memory, Work};
 use super::{AgentSettings, News};
-use crate::coin::{CoinKey, RUN_BYTES, Toss};
+use crate::coin::{CoinKey, Toss};
 use crate::error::NetError;
 use crate::wire::v1::to_device::What;
 use crate::wire::{PROTOCOL, printable, task, v1};
@@ -34,7 +34,7 @@ pub(super) struct Session<'a> {
 
 /// The part in a round that is being done; dropped, it is given up.
 struct Part {
-    round: u64,
+    toss: Toss,
     doing: JoinHandle<Result<Trained, Failed>>,
 }
 
@@ -83,8 +83,6 @@ impl Session<'_> {
             return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
         }
         self.past.trainer = Some((message, Arc::clone(&trainer)));
-        // Another run may have the same rounds, seed and first model: what was learnt for the one before is not for it.
-        self.past.memory = Memory::default();
         Ok(trainer)
     }
 
@@ -120,11 +118,12 @@ impl Session<'_> {
                 notice = notices.message() => match notice?.and_then(|notice| notice.what) {
                     Some(What::Opened(opened)) => self.flip(work, answers, &opened).await?,
                     Some(What::Grant(grant)) => {
+                        let toss = toss(&grant.run, grant.round)?;
                         // The same grant again, after a broken line: the part goes on as it is.
-                        if part.as_ref().is_none_or(|part| part.round != grant.round) {
+                        if part.as_ref().is_none_or(|part| part.toss != toss) {
                             debug!(round = grant.round, mbps = grant.mbps, "granted");
-                            let round = grant.round;
-                            part = Some(Part { round, doing: tokio::spawn(work.clone().take_part(grant)) });
+                            let doing = tokio::spawn(work.clone().take_part(toss, grant));
+                            part = Some(Part { toss, doing });
                         }
                     }
                     Some(What::Refusal(refusal)) => {
@@ -134,12 +133,12 @@ impl Session<'_> {
                     None => return Err(NetError::Hung),
                 },
                 done = finished(&mut part) => {
-                    let round = part.take().map_or(0, |part| part.round);
+                    let Some(Toss { run, round }) = part.take().map(|part| part.toss) else { continue };
                     match done {
                         Ok(trained) => (self.tell)(News::TookPart { round, train_loss: trained.train_loss }),
                         Err(Failed::Unable(problem)) => {
                             warn!(round, problem = %printable(&problem), "cannot take part");
-                            let failure = v1::from_device::What::Failure(v1::Failure { round });
+                            let failure = v1::from_device::What::Failure(v1::Failure { round, run: run.to_vec().into() });
                             send(answers, failure).await?;
                         }
                         Err(Failed::Call(status)) => {
@@ -162,14 +161,12 @@ impl Session<'_> {
         answers: &mpsc::Sender<v1::FromDevice>,
         opened: &v1::Opened,
     ) -> Result<(), NetError> {
-        let run: [u8; RUN_BYTES] = opened.toss_run[..]
-            .try_into()
-            .map_err(|_| NetError::OtherServer { problem: "its run has no name" })?;
-        let (flip, proof) = self.coin.flip(Toss { run, round: opened.round });
+        let (flip, proof) = self.coin.flip(toss(&opened.run, opened.round)?);
         let joins = flip.joins(opened.q);
         debug!(round = opened.round, q = opened.q, joins, "flipped");
         let proof = if joins { proof.to_vec().into() } else { Default::default() };
-        send(answers, v1::from_device::What::Answer(v1::Answer { round: opened.round, proof })).await?;
+        let answer = v1::Answer { round: opened.round, proof, run: opened.run.clone() };
+        send(answers, v1::from_device::What::Answer(answer)).await?;
         if joins {
             let (mut work, digest) = (work.clone(), opened.digest.clone());
             // If it fails, the grant tries again.
@@ -177,6 +174,10 @@ impl Session<'_> {
         }
         Ok(())
     }
+}
+
+fn toss(run: &[u8], round: u64) -> Result<Toss, NetError> {
+    Toss::named(run, round).ok_or(NetError::OtherServer { problem: "its run has no name" })
 }
 
 async fn send(answers: &mpsc::Sender<v1::FromDevice>, what: v1::from_device::What) -> Result<(), NetError> {

@@ -146,7 +146,7 @@ impl Talk {
             model_digest: grant.digest.clone(),
             digest: trained.digest.to_vec().into(),
             train_loss: trained.train_loss,
-            compute_secs: trained.compute_secs,
+            run: grant.run.clone(),
         };
         let (sender, parts) = mpsc::channel(1);
         let delta = std::sync::Arc::clone(&trained.delta);

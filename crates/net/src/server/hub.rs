@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::newcomers::Newcomers;
 use super::rate::Bucket;
 use super::round::{Current, Taken};
-use crate::coin::CoinPublic;
+use crate::coin::{CoinPublic, Toss};
 use crate::identity::DeviceName;
 use crate::reason::Reason;
 use crate::wire::limits::NOTICES_WAITING_MAX;
@@ -70,7 +70,7 @@ pub(crate) struct Desk {
     /// The round in progress.
     pub current: Option<Current>,
     /// What was taken in the round before: its devices may not have heard so.
-    pub previous: Option<(u64, BTreeMap<usize, Taken>)>,
+    pub previous: Option<(Toss, BTreeMap<usize, Taken>)>,
     /// Updates that have come, for the round loop to take.
     pub arrived: VecDeque<Arrival>,
     /// What went wrong, for the round loop to record.
@@ -278,10 +278,10 @@ impl Desk {
     }
 
     /// Notes a refusal; a device that sent what nobody sends by accident has lost its turn.
-    pub(crate) fn give_up_on(&mut self, slot: usize, round: u64, reason: Reason) {
-        self.note(round, Some(slot), reason);
+    pub(crate) fn give_up_on(&mut self, slot: usize, toss: Option<Toss>, reason: Reason) {
+        self.note(toss.map_or(0, |toss| toss.round), Some(slot), reason);
         if let Some(current) = &mut self.current
-            && current.round() == round
+            && toss.is_some_and(|toss| current.is(toss))
             && !reason.may_try_again()
             && current.take(slot, Taken::Refused(reason))
         {

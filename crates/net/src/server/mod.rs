@@ -71,8 +71,6 @@ pub struct ServerSettings {
 /// What devices are told.
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// No two runs have the same.
-    pub run: [u8; 16],
     /// What is learnt, over how many devices.
     pub task: TaskSettings,
     /// Of local training.
@@ -115,9 +113,9 @@ impl Server {
             }
             None => None,
         };
-        let Offer { run, task, seed, parameters, ref samples, band_mbps } = *offer;
+        let Offer { task, seed, parameters, ref samples, band_mbps } = *offer;
         let samples = Arc::clone(samples);
-        let announcement = Announcement { run, task, seed, parameters, samples, band_mbps };
+        let announcement = Announcement { task, seed, parameters, samples, band_mbps };
         let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)

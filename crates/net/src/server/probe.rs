@@ -62,6 +62,6 @@ impl Probe {
         if let Some(newcomer) = self.hub.desk().newcomers.get_mut(&self.name) {
             newcomer.comm_mbit = Some(comm_mbit);
         }
-        Ok(v1::ProbeReply { secs, comm_mbit })
+        Ok(v1::ProbeReply { comm_mbit })
     }
 }

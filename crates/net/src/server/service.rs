@@ -32,7 +32,6 @@ use crate::wire::{PROTOCOL, task, v1};
 /// What devices are told when they say hello.
 #[derive(Clone, Debug)]
 pub(crate) struct Announcement {
-    pub run: [u8; 16],
     pub task: TaskSettings,
     pub seed: u64,
     pub parameters: usize,
@@ -114,10 +113,9 @@ impl Federation for Service {
             desk.hello(&name, coin, Instant::now()).map_err(|reason| self.refused(reason))?
         };
         info!(device = %name, slot, enrolled, "a device says hello");
-        let Announcement { run, task, seed, parameters, band_mbps, .. } = &self.announcement;
+        let Announcement { task, seed, parameters, band_mbps, .. } = &self.announcement;
         Ok(Response::new(v1::HelloReply {
             protocol: PROTOCOL,
-            run: run.to_vec().into(),
             task: task::message(task),
             slot: slot as u32,
             seed: *seed,
@@ -225,9 +223,10 @@ impl Federation for Service {
         let slot = self.slot(&request)?;
         match self.take_in(slot, request.into_inner()).await {
             Ok(repeated) => Ok(Response::new(v1::UploadReply { repeated })),
-            Err((round, reason)) => {
+            Err((toss, reason)) => {
+                let round = toss.map(|toss| toss.round);
                 warn!(slot, round, reason = reason.name(), "an update is refused");
-                self.hub.desk().give_up_on(slot, round, reason);
+                self.hub.desk().give_up_on(slot, toss, reason);
                 self.hub.ring();
                 Err(self.refused(reason))
             }

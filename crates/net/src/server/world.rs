@@ -169,7 +169,7 @@ impl World for NetWorld<'_> {
             let digest = offered.digest;
             desk.model = Some(offered);
             if let Some(before) = desk.current.take() {
-                desk.previous = Some((before.round(), before.into_taken()));
+                desk.previous = Some((before.toss, before.into_taken()));
             }
             desk.arrived.clear();
             let toss = Toss { run: self.toss_run, round };
@@ -180,7 +180,7 @@ impl World for NetWorld<'_> {
                 // An answer and, with heads, a model.
                 desk.members[slot].calls.grant(2.0);
                 if desk.members[slot].line.is_some()
-                    && let Some(notice) = current.ask(slot, now)
+                    && let Some(notice) = current.ask(slot)
                     && !desk.tell(slot, notice)
                 {
                     current.gone(slot);

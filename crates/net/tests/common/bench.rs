@@ -123,7 +123,6 @@ fn serve(
     };
     let parameters = learner.params_len();
     let offer = Offer {
-        run: resumed.run_id,
         task: wanted.task(),
         seed: SEED,
         parameters,

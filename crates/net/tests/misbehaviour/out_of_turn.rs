@@ -27,7 +27,8 @@ async fn calls_out_of_turn_are_refused() {
     a.name = "a".to_owned();
     a.hello().await.unwrap();
     refuse(a.attend().await, Code::FailedPrecondition, "not_enrolled");
-    refuse(a.enrol(10, 0.1).await, Code::FailedPrecondition, "not_enrolled");
+    let samples = bench.wanted.learner().samples(0) as u64;
+    refuse(a.enrol(samples, 0.1).await, Code::FailedPrecondition, "not_enrolled");
     refuse(a.probe(&[1000]).await, Code::InvalidArgument, "bad_message");
     refuse(a.probe(&[0]).await, Code::DeadlineExceeded, "stalled");
     refuse(a.probe(&[0, (64 << 10) + 1]).await, Code::InvalidArgument, "too_many_bytes");
