@@ -4,8 +4,8 @@
 //!
 //! - here: the listening part, on a runtime of its own.
 //! - `hub`: where calls and the round loop meet; `newcomers`: who is about to enrol; `round`: a round in progress.
-//! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `probe`: a
-//!   timed transfer.
+//! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
+//!   models on their way out; `probe`: a timed transfer.
 //! - `rate`: how many calls a device may make.
 //! - `world`: the world behind the engine's round loop; `presence`: who is there; `patience`: for how long.
 //! - [`deploy`]: a run from enrolment to its end; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
@@ -14,6 +14,7 @@
 mod attend;
 mod commit;
 pub mod deploy;
+mod download;
 mod enrolment;
 mod hub;
 mod intake;

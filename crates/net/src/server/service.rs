@@ -14,6 +14,7 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{info, warn};
 
 use super::attend::Attendance;
+use super::download::download;
 use super::hub::{Enrolment, Hub};
 use super::norms::NormGuard;
 use super::probe::Probe;
@@ -23,9 +24,7 @@ use crate::identity::DeviceName;
 use crate::plain;
 use crate::reason::Reason;
 use crate::status::Metrics;
-use crate::wire::limits::{
-    CHUNK_BYTES_MAX, COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, UPLOADS_BYTES_MAX,
-};
+use crate::wire::limits::{COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX};
 use crate::wire::v1::federation_server::Federation;
 use crate::wire::{PROTOCOL, task, v1};
 
@@ -198,7 +197,7 @@ impl Federation for Service {
     type FetchStream = Outgoing<v1::FetchPart>;
 
     async fn fetch(&self, request: Request<v1::FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
-        self.slot(&request)?;
+        let slot = self.slot(&request)?;
         let bytes = {
             let desk = self.hub.desk();
             match &desk.model {
@@ -206,12 +205,13 @@ impl Federation for Service {
                 _ => return Err(self.refused(Reason::OtherModel)),
             }
         };
-        // A chunk at a time, as it is read: a slow reader holds the bytes that all share, and one chunk.
-        let chunks = bytes.len().div_ceil(CHUNK_BYTES_MAX);
-        let parts = tokio_stream::iter(0..chunks).map(move |chunk| {
-            let start = chunk * CHUNK_BYTES_MAX;
-            let end = bytes.len().min(start + CHUNK_BYTES_MAX);
-            Ok(v1::FetchPart { data: bytes.slice(start..end) })
+        let (hub, digest) = (Arc::clone(&self.hub), request.into_inner().digest);
+        let wanted =
+            move || hub.desk().model.as_ref().is_some_and(|offered| offered.digest[..] == digest[..]);
+        let metrics = Arc::clone(&self.metrics);
+        let parts = download(bytes, SILENCE_MAX, wanted, move |reason| {
+            info!(slot, reason = reason.name(), "a download is given up");
+            metrics.refused.add(reason);
         });
         Ok(Response::new(Box::pin(parts)))
     }
