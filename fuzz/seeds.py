@@ -157,6 +157,7 @@ def main():
     seed("protocol", "opened", message(f1=message(f1=7, f2=digest, f3=0.5, f4=run, f5=1)))
     seed("protocol", "grant", message(f2=message(f1=7, f2=digest, f3=12.5, f4=60000, f5=1, f6=run)))
     seed("protocol", "refusal", message(f4=message(f1=7, f2="späť".encode())))
+    seed("protocol", "superseded", message(f5=b""))
     seed("protocol", "upload_head", message(f1=message(f1=7, f2=digest, f3=digest, f4=2.3, f5=run)))
     seed("protocol", "upload_data", message(f2=digest))
     seed("protocol", "vector", bytes([13]) + bytes(range(13)) + bytes([0, 51]) + bytes(range(51)))

@@ -6,6 +6,9 @@ use std::path::Path;
 use crate::identity::AUTHORITY_KEY;
 use crate::reason::Reason;
 
+/// What was tried with a file that somebody gave us.
+pub(crate) const CANNOT_BE_READ: &str = "cannot be read";
+
 /// Why there is no identity, or none that can be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -227,6 +230,15 @@ pub enum NetError {
         /// What the library says.
         problem: String,
     },
+    /// Two agents with one identity.
+    #[error("another agent with this identity has connected")]
+    Superseded,
+    /// Somebody listens, but without certificates.
+    #[error("{server} does not speak TLS: a server without certificates may listen there")]
+    NoTlsAnswer {
+        /// As given.
+        server: String,
+    },
 }
 
 impl NetError {
@@ -241,10 +253,31 @@ impl NetError {
         move |source| Self::System { action, source }
     }
 
+    /// Whether the system failed us, rather than what was given: a file that cannot be read was given.
+    pub fn is_failure(&self) -> bool {
+        match self {
+            Self::Io { action, .. } => *action != CANNOT_BE_READ,
+            Self::Certificate(_)
+            | Self::Database { .. }
+            | Self::StateFailed { .. }
+            | Self::System { .. }
+            | Self::Unreachable { .. }
+            | Self::NoPlainAnswer { .. }
+            | Self::NoTlsAnswer { .. }
+            | Self::Superseded
+            | Self::Hung => true,
+            _ => false,
+        }
+    }
+
     /// Whether trying again is of no use.
     pub fn is_final(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Hung | Self::NoPlainAnswer { .. } => false,
+            Self::Unreachable { .. }
+            | Self::Hung
+            | Self::NoPlainAnswer { .. }
+            | Self::Superseded
+            | Self::NoTlsAnswer { .. } => false,
             // Whoever runs the server can mend its certificate, or this device's clock.
             Self::ServerNotTrusted { doubt } => *doubt == Doubt::OtherAuthority,
             Self::Call { code, reason, .. } => {
@@ -345,6 +378,14 @@ impl NetError {
             }
             Self::NoPlainAnswer { .. } => {
                 "this server may want certificates: join with --identity instead of --insecure".to_owned()
+            }
+            Self::Superseded => "stop one of the two, or give each an identity of its own with \
+                                 fedflip certs device"
+                .to_owned(),
+            Self::NoTlsAnswer { .. } => {
+                "see that the port is that of fedflip serve, started with --certs; on its \
+                                         own machine a server with --insecure is joined with --insecure"
+                    .to_owned()
             }
         }
     }

@@ -126,7 +126,8 @@ pub async fn stay(
     tell: &mut dyn FnMut(News),
 ) -> Result<Farewell, NetError> {
     let mut past = Past::default();
-    let mut backoff = Backoff::default();
+    let (mut backoff, mut after_rival) = (Backoff::default(), Backoff::after_rival());
+    let mut has_attended = false;
     let mut random = backoff::random();
     let mut silent_since = tokio::time::Instant::now();
     loop {
@@ -147,6 +148,7 @@ pub async fn stay(
         };
         if attended {
             backoff.worked();
+            has_attended = true;
             silent_since = tokio::time::Instant::now();
         }
         let error = match ended {
@@ -157,8 +159,18 @@ pub async fn stay(
         if settings.give_up_after.is_some_and(|patience| silent_since.elapsed() > patience) {
             return Err(error);
         }
-        let wait = backoff.next(&mut random);
-        tell(News::Waiting { problem: error.to_string(), wait });
+        let wait = match error {
+            NetError::Superseded => after_rival.next(&mut random),
+            _ => backoff.next(&mut random),
+        };
+        let problem = match error {
+            // A server that is gone cannot say why.
+            NetError::Unreachable { .. } if has_attended => {
+                format!("{error}; it may come back, or the run may be over")
+            }
+            error => error.to_string(),
+        };
+        tell(News::Waiting { problem, wait });
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = told_to(stop) => return Ok(Farewell::Stopped),

@@ -12,6 +12,10 @@ use crate::wire::printable;
 /// A server that could not be connected to.
 pub(super) fn of_connecting(server: &str, error: &dyn Error) -> NetError {
     let problem = causes(error);
+    // What comes back is not TLS, in the library's words.
+    if problem.contains("InvalidContentType") {
+        return NetError::NoTlsAnswer { server: server.to_owned() };
+    }
     of_certificates(&problem)
         .unwrap_or_else(|| NetError::Unreachable { server: server.to_owned(), problem: printable(&problem) })
 }

@@ -130,6 +130,7 @@ impl Session<'_> {
                         warn!(round = refusal.round, reason = %printable(&refusal.reason), "refused");
                     }
                     Some(What::Finished(_)) => return Ok(()),
+                    Some(What::Superseded(_)) => return Err(NetError::Superseded),
                     None => return Err(NetError::Hung),
                 },
                 done = finished(&mut part) => {

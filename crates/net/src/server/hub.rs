@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use fedflip_fleet::ModelVector;
 use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
+use tracing::warn;
 
 use super::newcomers::Newcomers;
 use super::rate::Bucket;
@@ -112,6 +114,23 @@ pub(crate) struct Member {
     pub absent_since: Instant,
     /// Since the server started.
     pub has_attended: bool,
+    /// When the log last said that somebody else has its identity.
+    rival_told: Option<Instant>,
+}
+
+impl Member {
+    /// A line is cut for a newer one. Once is a device whose first line broke unnoticed; two agents that share an
+    /// identity would do it for ever, and must not fill the log.
+    fn came_twice(&mut self, now: Instant) {
+        let is_old = |told: Instant| now.saturating_duration_since(told) > RIVAL_REMIND;
+        if self.rival_told.is_none_or(is_old) {
+            self.rival_told = Some(now);
+            warn!(
+                device = %self.name,
+                "attends over a second line, and the first is cut: if its line did not just break, two agents have its identity"
+            );
+        }
+    }
 }
 
 /// What a device says of itself, and what was measured of it when it did.
@@ -151,6 +170,9 @@ pub(crate) struct Incident {
     pub device: Option<String>,
     pub reason: Reason,
 }
+
+/// How often the log says that two agents have one identity.
+const RIVAL_REMIND: Duration = Duration::from_secs(600);
 
 /// How many incidents wait to be recorded; the oldest give way.
 const INCIDENTS_WAITING_MAX: usize = 1000;
@@ -213,6 +235,7 @@ impl Desk {
             line: None,
             absent_since: Instant::now(),
             has_attended: false,
+            rival_told: None,
         });
         self.slots.insert(name.as_str().to_owned(), slot);
         Ok(slot)
@@ -231,6 +254,9 @@ impl Desk {
     /// A device has come, or come again: the old line is cut. What it has missed of the round is told.
     pub(crate) fn attend(&mut self, slot: usize) -> (u64, mpsc::Receiver<Notice>) {
         let (notices, receiver) = mpsc::channel(NOTICES_WAITING_MAX);
+        if self.tell(slot, v1::to_device::What::Superseded(v1::to_device::Superseded {})) {
+            self.members[slot].came_twice(Instant::now());
+        }
         self.lines += 1;
         let id = self.lines;
         self.members[slot].has_attended = true;

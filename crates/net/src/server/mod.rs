@@ -41,7 +41,7 @@ use self::hub::Hub;
 use self::service::{Announcement, Service};
 use crate::door::{Door, Limits, Security};
 use crate::error::NetError;
-use crate::status::{Health, Metrics, Reach, StatusServer};
+use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
 use crate::wire::v1::federation_server::FederationServer;
 
@@ -164,6 +164,7 @@ impl Server {
 
     /// Tells devices that the run is over, and waits a moment for them to hear it.
     pub fn finish(&self) {
+        self.health.set(Readiness::Stopping);
         self.hub.desk().finish();
         let heard = async {
             // Devices leave when they hear it; whoever does not is not waited for.
