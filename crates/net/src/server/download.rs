@@ -84,7 +84,7 @@ mod tests {
     async fn a_reader_that_stops_gives_the_memory_back() {
         let model = model();
         let (given_up, heard) = oneshot::channel();
-        let parts = download(model.clone(), SOON, || true, |reason| drop(given_up.send(reason)));
+        let parts = download(model.clone(), SOON, || true, |reason| given_up.send(reason).unwrap());
         let mut parts = Box::pin(parts);
         parts.next().await.unwrap().unwrap();
         assert!(!model.is_unique());

@@ -1,7 +1,7 @@
 //! Devices and their places: as they were before a restart, and as more of them come.
 
 use super::Server;
-use super::hub::{Enrolment, Member};
+use super::member::{Enrolment, Member};
 use super::presence::{self, Look};
 use crate::coin::CoinPublic;
 use crate::error::NetError;

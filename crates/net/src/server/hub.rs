@@ -5,14 +5,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use fedflip_fleet::ModelVector;
 use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
-use tracing::warn;
 
+use super::member::{Enrolment, Line, Member};
 use super::newcomers::Newcomers;
 use super::rate::Bucket;
 use super::round::{Current, Taken};
@@ -103,50 +102,6 @@ impl Offered {
     }
 }
 
-/// A device that has enrolled.
-pub(crate) struct Member {
-    pub name: DeviceName,
-    pub coin: CoinPublic,
-    pub calls: Bucket,
-    pub enrolment: Enrolment,
-    pub line: Option<Line>,
-    /// Since when it has not attended.
-    pub absent_since: Instant,
-    /// Since the server started.
-    pub has_attended: bool,
-    /// When the log last said that somebody else has its identity.
-    rival_told: Option<Instant>,
-}
-
-impl Member {
-    /// A line is cut for a newer one. Once is a device whose first line broke unnoticed; two agents that share an
-    /// identity would do it for ever, and must not fill the log.
-    fn came_twice(&mut self, now: Instant) {
-        let is_old = |told: Instant| now.saturating_duration_since(told) > RIVAL_REMIND;
-        if self.rival_told.is_none_or(is_old) {
-            self.rival_told = Some(now);
-            warn!(
-                device = %self.name,
-                "attends over a second line, and the first is cut: if its line did not just break, two agents have its identity"
-            );
-        }
-    }
-}
-
-/// What a device says of itself, and what was measured of it when it did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Enrolment {
-    pub samples: u64,
-    pub compute_secs: f64,
-    pub comm_mbit: f64,
-}
-
-/// The open end of a device's stream.
-pub(crate) struct Line {
-    id: u64,
-    notices: mpsc::Sender<Notice>,
-}
-
 /// An update that is whole and checked.
 pub(crate) struct Arrival {
     pub slot: usize,
@@ -170,9 +125,6 @@ pub(crate) struct Incident {
     pub device: Option<String>,
     pub reason: Reason,
 }
-
-/// How often the log says that two agents have one identity.
-const RIVAL_REMIND: Duration = Duration::from_secs(600);
 
 /// How many incidents wait to be recorded; the oldest give way.
 const INCIDENTS_WAITING_MAX: usize = 1000;
@@ -227,16 +179,7 @@ impl Desk {
             return Err(Reason::FleetFull);
         }
         let calls = self.newcomers.leave(name).map_or_else(Bucket::full, |newcomer| newcomer.calls);
-        self.members.push(Member {
-            name: name.clone(),
-            coin,
-            calls,
-            enrolment: enrolment(slot),
-            line: None,
-            absent_since: Instant::now(),
-            has_attended: false,
-            rival_told: None,
-        });
+        self.members.push(Member::new(name.clone(), coin, calls, enrolment(slot)));
         self.slots.insert(name.as_str().to_owned(), slot);
         Ok(slot)
     }

@@ -3,7 +3,8 @@
 //! # Layout
 //!
 //! - here: the listening part, on a runtime of its own.
-//! - `hub`: where calls and the round loop meet; `newcomers`: who is about to enrol; `round`: a round in progress.
+//! - `hub`: where calls and the round loop meet; `member`: a device of the fleet; `newcomers`: those who are about to
+//!   enrol; `round`: a round in progress.
 //! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
 //!   models on their way out; `probe`: a timed transfer.
 //! - `rate`: how many calls a device may make.
@@ -18,6 +19,7 @@ mod download;
 mod enrolment;
 mod hub;
 mod intake;
+mod member;
 mod newcomers;
 mod norms;
 mod patience;

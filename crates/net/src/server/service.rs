@@ -15,7 +15,8 @@ use tracing::{info, warn};
 
 use super::attend::Attendance;
 use super::download::download;
-use super::hub::{Enrolment, Hub};
+use super::hub::Hub;
+use super::member::Enrolment;
 use super::norms::NormGuard;
 use super::probe::Probe;
 use crate::coin::CoinPublic;
