@@ -215,6 +215,13 @@ fn strangers_stay_out() {
     );
     assert_eq!(code, Some(2), "revoked: {errors}");
     assert!(errors.contains("refuses this device"), "{errors}");
+    let broken = desk.path().join("broken");
+    for file in ["cert.pem", "key.pem", "coin.key", "ca.pem"] {
+        std::fs::create_dir_all(broken.join(file)).unwrap();
+    }
+    let (code, errors) = joined(fedflip().args(["join", &server.address, "--identity"]).arg(&broken));
+    assert_eq!(code, Some(2), "files that are none: {errors}");
+    assert!(errors.contains("cannot be read"), "{errors}");
     let (code, errors) = joined(fedflip().args(["join", &server.address, "--insecure", "--name", "a"]));
     assert_ne!(code, Some(0), "without a certificate: {errors}");
 }

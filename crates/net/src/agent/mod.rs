@@ -163,13 +163,7 @@ pub async fn stay(
             NetError::Superseded => after_rival.next(&mut random),
             _ => backoff.next(&mut random),
         };
-        let problem = match error {
-            // A server that is gone cannot say why.
-            NetError::Unreachable { .. } if has_attended => {
-                format!("{error}; it may come back, or the run may be over")
-            }
-            error => error.to_string(),
-        };
+        let problem = in_words(&error, has_attended);
         tell(News::Waiting { problem, wait });
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
@@ -182,5 +176,28 @@ pub async fn stay(
 async fn told_to(stop: &dyn Fn() -> bool) {
     while !stop() {
         tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Why there is no line. A server that is gone cannot say that its run is over.
+fn in_words(error: &NetError, has_attended: bool) -> String {
+    match error {
+        NetError::Unreachable { .. } if has_attended => {
+            format!("{error}; it may come back, or the run may be over")
+        }
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_was_there_may_have_ended() {
+        let gone = NetError::Unreachable { server: "a:1".to_owned(), problem: "refused".to_owned() };
+        assert!(in_words(&gone, true).ends_with("the run may be over"));
+        assert_eq!(in_words(&gone, false), "a:1 cannot be reached: refused");
+        assert_eq!(in_words(&NetError::Hung, true), "the server has hung up");
     }
 }
