@@ -170,6 +170,6 @@ mod tests {
         for (run, round, expected) in [(0, 1, 1.0), (0, 1, 1.0), (0, 2, 2.0), (0, 2, 2.0), (9, 2, 11.0)] {
             assert_eq!(train(run, round).unwrap().delta[0], expected);
         }
-        assert_eq!(trainings, 2);
+        assert_eq!(trainings, 3);
     }
 }
