@@ -7,7 +7,8 @@ use clap::ValueEnum;
 /// Take part in a run: flip this device's coin, train on its data, send what was learnt.
 ///
 /// The server says what is learnt; the device's share of the data set must be here (`fedflip data get`). The
-/// agent stays until the run is over, and comes back by itself whenever the line breaks.
+/// agent stays until the run is over, and comes back by itself whenever the line breaks. If the run ends while it is
+/// away, and the server with it, nobody is left to say so: it goes on trying, or until --give-up-secs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -44,15 +44,6 @@ impl JoinError {
 
     /// Whether the system failed us, rather than what was typed.
     pub fn is_failure(&self) -> bool {
-        matches!(
-            self,
-            Self::Net(
-                NetError::Io { .. }
-                    | NetError::System { .. }
-                    | NetError::Unreachable { .. }
-                    | NetError::NoPlainAnswer { .. }
-                    | NetError::Hung
-            )
-        )
+        matches!(self, Self::Net(error) if error.is_failure())
     }
 }

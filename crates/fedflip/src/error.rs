@@ -135,17 +135,11 @@ impl CliError {
             | Self::Demo { .. }
             | Self::Dashboard(DashboardError::Start(_))
             | Self::Record(RecordError::Io { .. })
-            | Self::Net(
-                NetError::Io { .. }
-                | NetError::Certificate(_)
-                | NetError::Database { .. }
-                | NetError::StateFailed { .. }
-                | NetError::System { .. },
-            )
             | Self::Report(ReportError::Io { .. } | ReportError::Draw { .. })
             | Self::Engine(EngineError::Record(RecordError::Io { .. }) | EngineError::World { .. }) => {
                 ExitStatus::Failed
             }
+            Self::Net(error) if error.is_failure() => ExitStatus::Failed,
             Self::Join(error) if error.is_failure() => ExitStatus::Failed,
             _ => ExitStatus::BadInput,
         }

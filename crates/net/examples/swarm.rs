@@ -17,14 +17,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use fedflip_engine::aggregate::Aggregator;
+use fedflip_learn::Learner;
 use fedflip_net::coin::{CoinKey, Toss};
 use fedflip_net::identity::DeviceName;
 use fedflip_net::identity::mint::{self, Identity, Signer, Validity};
-use fedflip_net::wire::PROTOCOL;
 use fedflip_net::wire::limits::CHUNK_BYTES_MAX;
 use fedflip_net::wire::numbers::{Collector, VectorDigest, digest, to_bytes};
 use fedflip_net::wire::v1::federation_client::FederationClient;
 use fedflip_net::wire::v1::{self, from_device, to_device, upload_part};
+use fedflip_net::wire::{PROTOCOL, task};
 use prost::bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
@@ -93,6 +94,8 @@ fn identities(server: &str, certs: &Path, devices: usize) -> Result<Vec<Device>,
 struct Shared {
     coming: Semaphore,
     attending: AtomicUsize,
+    /// Of each slot.
+    samples: OnceLock<Vec<u64>>,
     /// What everybody sends, and its digest.
     update: OnceLock<(Bytes, VectorDigest)>,
     timings: Mutex<BTreeMap<&'static str, Vec<f64>>>,
@@ -110,6 +113,7 @@ async fn swarm(devices: Vec<Device>) -> Result<(), Failure> {
     let shared = Arc::new(Shared {
         coming: Semaphore::new(COMING_AT_ONCE),
         attending: AtomicUsize::new(0),
+        samples: OnceLock::new(),
         update: OnceLock::new(),
         timings: Mutex::default(),
     });
@@ -161,7 +165,9 @@ async fn stay(device: Device, shared: Arc<Shared>) -> Result<(), Failure> {
         let delta = vec![STEP / (parameters as f32).sqrt(); parameters];
         (to_bytes(&delta).into(), digest(&delta))
     });
-    enrol(&mut client).await?;
+    let samples = shared.samples.get_or_init(|| samples(&hello)).get(hello.slot as usize);
+    let samples = *samples.ok_or("a slot without samples")?;
+    enrol(&mut client, v1::EnrolRequest { samples, compute_secs: 0.001, slot: hello.slot }).await?;
     let (answers, outgoing) = mpsc::channel(4);
     let mut notices = client.attend(ReceiverStream::new(outgoing)).await?.into_inner();
     drop(coming);
@@ -172,10 +178,10 @@ async fn stay(device: Device, shared: Arc<Shared>) -> Result<(), Failure> {
         match notice.what {
             Some(to_device::What::Opened(opened)) => {
                 opened_at = Instant::now();
-                let toss = Toss { run: opened.toss_run[..].try_into()?, round: opened.round };
+                let toss = Toss { run: opened.run[..].try_into()?, round: opened.round };
                 let (flip, proof) = device.coin.flip(toss);
                 let proof = if flip.joins(opened.q) { proof.to_vec().into() } else { Bytes::new() };
-                let answer = v1::Answer { round: opened.round, proof };
+                let answer = v1::Answer { round: opened.round, proof, run: opened.run };
                 answers.send(v1::FromDevice { what: Some(from_device::What::Answer(answer)) }).await?;
             }
             Some(to_device::What::Grant(grant)) => {
@@ -184,13 +190,23 @@ async fn stay(device: Device, shared: Arc<Shared>) -> Result<(), Failure> {
             }
             Some(to_device::What::Refusal(refusal)) => return Err(refusal.reason.into()),
             Some(to_device::What::Finished(_)) => return Ok(()),
+            Some(to_device::What::Superseded(_)) => return Err("another swarm has these identities".into()),
             None => return Err("a notice of an unknown kind".into()),
         }
     }
     Err("the server hung up".into())
 }
 
-async fn enrol(client: &mut FederationClient<Channel>) -> Result<(), Failure> {
+/// Of each slot: the server checks what a device says of its own.
+fn samples(hello: &v1::HelloReply) -> Vec<u64> {
+    let settings = hello.task.as_ref().and_then(task::settings);
+    let learner = settings.and_then(|settings| settings.learner(Path::new("made up")).ok());
+    learner.map_or_else(Vec::new, |(learner, _)| {
+        (0..learner.devices()).map(|slot| learner.samples(slot) as u64).collect()
+    })
+}
+
+async fn enrol(client: &mut FederationClient<Channel>, request: v1::EnrolRequest) -> Result<(), Failure> {
     let (sender, parts) = mpsc::channel(2);
     let mut replies = client.probe(ReceiverStream::new(parts)).await?.into_inner();
     for len in [0, PROBE_BYTES] {
@@ -198,7 +214,7 @@ async fn enrol(client: &mut FederationClient<Channel>) -> Result<(), Failure> {
     }
     drop(sender);
     replies.message().await?.ok_or("no reply to the timed transfer")?;
-    client.enrol(v1::EnrolRequest { samples: 10, compute_secs: 0.001 }).await?;
+    client.enrol(request).await?;
     Ok(())
 }
 
@@ -225,7 +241,7 @@ async fn take_part(
         model_digest: grant.digest.clone(),
         digest: digest.to_vec().into(),
         train_loss: 1.0,
-        compute_secs: 0.001,
+        run: grant.run.clone(),
     };
     let chunks = (0..bytes.len())
         .step_by(CHUNK_BYTES_MAX)

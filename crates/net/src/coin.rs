@@ -29,6 +29,11 @@ pub struct Toss {
 }
 
 impl Toss {
+    /// As a message names it; none if that is no name of a run.
+    pub fn named(run: &[u8], round: u64) -> Option<Self> {
+        Some(Self { run: run.try_into().ok()?, round })
+    }
+
     fn bytes(self) -> Vec<u8> {
         [PURPOSE, &self.run, &self.round.to_be_bytes()].concat()
     }

@@ -50,6 +50,8 @@ reasons! {
         FleetFull = "fleet_full",
         /// It has not enrolled.
         NotEnrolled = "not_enrolled",
+        /// A device whose data are not those that the scenario shares out.
+        OtherData = "other_data",
     }
 }
 

@@ -137,7 +137,6 @@ fn a_supervisor_learns_whether_it_is_ready_and_why_not() {
     assert_eq!(ready(Readiness::Starting), said(503, "starting\n"));
     assert_eq!(ready(Readiness::WaitingForDevices), said(200, "waiting for devices\n"));
     assert_eq!(ready(Readiness::InRounds), said(200, "in rounds\n"));
-    assert_eq!(ready(Readiness::Failed("the disk is full".to_owned())), said(503, "the disk is full\n"));
     assert_eq!(ready(Readiness::Stopping), said(503, "stopping\n"));
     // It serves, whatever it is at.
     assert_eq!(ask(bench.server.address(), "GET", "/healthz").0, 200);

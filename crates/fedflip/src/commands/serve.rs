@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_agent::{LogFormat, logs};
@@ -80,7 +81,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         threads: args.threads.map_or_else(processors, usize::from),
     };
     let opened = deployed.open()?;
-    let server = Server::start(&settings, &offer(&scenario, opened.run_id(), host.parameters()))?;
+    let server = Server::start(&settings, &offer(&scenario, host.parameters(), host.samples()))?;
     let (devices, connections_max) = (scenario.devices(), limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {
@@ -110,9 +111,9 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     })
 }
 
-fn offer(scenario: &Scenario, run: [u8; 16], parameters: usize) -> Offer {
+fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Offer {
     let (task, seed, band_mbps) = (scenario.task_settings(), scenario.seed, scenario.band.get());
-    Offer { run, task, seed, parameters, band_mbps }
+    Offer { task, seed, parameters, samples, band_mbps }
 }
 
 /// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.
@@ -124,7 +125,7 @@ fn rehearse(settings: &ServerSettings, scenario: &Scenario) -> Result<(), CliErr
     TcpListener::bind(address).map_err(|source| NetError::Listen { address, source })?;
     // The certificates and the address of the metrics, behind a port that nobody knows.
     let listen = SocketAddr::new(address.ip(), 0);
-    Server::start(&ServerSettings { listen, ..settings.clone() }, &offer(scenario, [0; 16], 0))?;
+    Server::start(&ServerSettings { listen, ..settings.clone() }, &offer(scenario, 0, Arc::default()))?;
     Ok(())
 }
 

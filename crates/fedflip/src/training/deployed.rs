@@ -9,7 +9,7 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_net::NetError;
 use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patience, Server};
-use fedflip_net::state::{Founding, Resumed, RunState, StateView};
+use fedflip_net::state::{EnrolledDevice, Founding, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
 use fedflip_record::{ConstantsSource, End, Header, Round, Summary, UsedConstants, reader};
@@ -43,6 +43,11 @@ impl Host {
     pub(crate) fn parameters(&self) -> usize {
         self.learner.params_len()
     }
+
+    /// Of each slot.
+    pub(crate) fn samples(&self) -> Arc<[u64]> {
+        (0..self.learner.devices()).map(|slot| self.learner.samples(slot) as u64).collect()
+    }
 }
 
 /// A run to do.
@@ -64,8 +69,13 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    pub(crate) fn run_id(&self) -> [u8; 16] {
-        self.resumed.run_id
+    /// Keeps a device that enrols while a pilot is on.
+    fn enrol(&mut self, device: &EnrolledDevice) -> Result<(), NetError> {
+        self.state.enrol(device)?;
+        if device.slot == self.resumed.devices.len() {
+            self.resumed.devices.push(device.clone());
+        }
+        Ok(())
     }
 }
 
@@ -90,15 +100,16 @@ impl Deployed<'_> {
         followers: &mut Followers,
     ) -> Result<Option<Summary>, CliError> {
         with_crew(&self.host.learner, self.threads, |crew| {
+            let mut opened = opened;
             let was_over = opened.resumed.end.is_some();
             let constants = match self.pilots && !was_over {
-                true => self.run_pilots(server, crew, followers)?,
+                true => self.run_pilots(server, crew, followers, &mut opened)?,
                 false => Some(self.scenario.plan.constants),
             };
             let ended = match constants {
                 Some(constants) => {
-                    let scheme = self.scenario.plan.scheme;
-                    self.one(server, crew, followers, self.scenario, (scheme, Some(constants)), opened)?
+                    let plan = (self.scenario.plan.scheme, Some(constants));
+                    self.one(server, crew, followers, (self.scenario, plan), opened, &mut |_| Ok(()))?
                 }
                 None => Ended::Stopped,
             };
@@ -111,21 +122,24 @@ impl Deployed<'_> {
     }
 
     /// Lines 1–3 of Algorithm 2, on the devices; none if it is to stop. What was measured before a restart is
-    /// not measured again.
+    /// not measured again. Devices enrol for the run: whenever the server is killed, they have one place in all of it.
     fn run_pilots(
         &self,
         server: &Server,
         crew: &mut Crew<'_, SgdLearner>,
         followers: &mut Followers,
+        main: &mut Opened,
     ) -> Result<Option<Constants>, CliError> {
+        server.restore(&main.resumed.devices)?;
         let mut points = Vec::new();
         for scheme in [Scheme::Uniform, Scheme::Full] {
             let folder: PathBuf = self.out.join("pilots").join(scheme.to_string());
             let scenario = pilot_scenario(self.scenario, scheme, 0);
             let opened = self.open_at(&scenario, &folder)?;
             info!(%scheme, "a pilot begins");
-            let Ended::Over(end) = self.one(server, crew, followers, &scenario, (scheme, None), opened)?
-            else {
+            let of = (&scenario, (scheme, None));
+            let ended = self.one(server, crew, followers, of, opened, &mut |device| main.enrol(device))?;
+            let Ended::Over(end) = ended else {
                 return Ok(None);
             };
             let reached = self.summary(&folder)?.reached();
@@ -147,9 +161,9 @@ impl Deployed<'_> {
         server: &Server,
         crew: &mut Crew<'_, SgdLearner>,
         followers: &mut Followers,
-        scenario: &Scenario,
-        (scheme, constants): (Scheme, Option<Constants>),
+        (scenario, (scheme, constants)): (&Scenario, (Scheme, Option<Constants>)),
         Opened { mut state, resumed }: Opened,
+        enrolled: &mut dyn FnMut(&EnrolledDevice) -> Result<(), NetError>,
     ) -> Result<Ended, CliError> {
         let deployment = Deployment {
             scheme,
@@ -177,6 +191,7 @@ impl Deployed<'_> {
             evaluate: &mut |model: &Arc<_>| crew.evaluate(model),
             stop: &interrupted,
             observer: &mut shown,
+            enrolled,
         };
         let initial = || self.host.learner.initial_model(scenario.seed);
         let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut helpers)?;

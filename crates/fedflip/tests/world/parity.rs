@@ -63,10 +63,10 @@ fn deployed(folder: &Path) {
             status: None,
         },
         &Offer {
-            run: resumed.run_id,
             task: settings(),
             seed: SEED,
             parameters: learner.params_len(),
+            samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
             band_mbps: band().get(),
         },
     )
@@ -119,6 +119,7 @@ fn deployed(folder: &Path) {
         evaluate: &mut |model| Ok(learner.evaluate(&mut worker, model.as_slice())?),
         stop: &|| false,
         observer: &mut Silent,
+        enrolled: &mut |_| Ok(()),
     };
     let initial = || learner.initial_model(SEED);
     let ended = deployment.run(&server, (&mut state, resumed), initial, &header, &mut helpers).unwrap();

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use fedflip_net::state::StateView;
+
 const ANY_PORT: &str = "127.0.0.1:0";
 
 fn fedflip() -> Command {
@@ -37,10 +39,14 @@ struct Serving {
 
 impl Serving {
     fn start(folder: &Path, listen: &str) -> Self {
+        Self::start_with(folder, listen, &[])
+    }
+
+    fn start_with(folder: &Path, listen: &str, more: &[&str]) -> Self {
         let mut command = fedflip();
         command.arg("serve").arg(folder.join("s.toml")).arg("--out").arg(folder.join("run"));
         command.arg("--certs").arg(folder.join("certs"));
-        command.args(["--listen", listen, "--log", "json", "--json", "--dashboard", "0"]);
+        command.args(["--listen", listen, "--log", "json", "--json", "--dashboard", "0"]).args(more);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let mut said = Vec::new();
@@ -88,7 +94,8 @@ fn prepare(folder: &Path, devices: &[&str], rounds: u64) {
     done(fedflip().args(["certs", "device"]).args(devices).arg("--dir").arg(&certs));
     let scenario = format!(
         "[task]\nname = \"synthetic\"\n[data]\ntest_samples_max = 100\n[fleet]\ndevices = {}\n\
-         [world]\ndropout = 0.1\n[plan]\nscheme = \"fixed=0.7\"\n[stop]\ntarget_accuracy = 1\nrounds_max = {rounds}\n",
+         [world]\ndropout = 0.1\n[plan]\nscheme = \"fixed=0.7\"\n[stop]\ntarget_accuracy = 1\nrounds_max = {rounds}\n\
+         [pilot]\nloss = 1e-6\nrounds_max = 30\n",
         devices.len()
     );
     std::fs::write(folder.join("s.toml"), scenario).unwrap();
@@ -171,6 +178,38 @@ fn a_server_that_is_told_to_stop_exits_well_and_goes_on_later() {
     drop(server);
 }
 
+/// Pilots come before the run, and devices enrol for all of it: a server that is killed on the way knows who has
+/// which place, and what was measured then.
+#[test]
+fn devices_keep_their_places_from_pilots_to_the_run() {
+    let desk = tempfile::tempdir().unwrap();
+    let names = ["a", "b"];
+    prepare(desk.path(), &names, 1_000_000);
+    let serve = |listen: &str| Serving::start_with(desk.path(), listen, &["--pilots"]);
+    let run = desk.path().join("run");
+    let kept = |folder: &str| StateView::open(&run.join(folder)).and_then(|view| view.devices());
+    let rounds = |folder: &str| {
+        let view = StateView::open(&run.join("pilots").join(folder));
+        view.and_then(|view| view.rounds()).unwrap_or(0)
+    };
+    let server = serve(ANY_PORT);
+    let address = server.address.clone();
+    let _devices: Vec<Running> = names.iter().map(|name| device(desk.path(), &address, name)).collect();
+    while rounds("uniform") < 2 {
+        a_moment();
+    }
+    drop(server);
+    let before = kept("").unwrap();
+    assert_eq!(before.len(), names.len(), "the run knows them while its pilot is on");
+    assert_eq!(kept("pilots/uniform").unwrap(), before);
+    let _server = serve(&address);
+    while rounds("full") < 1 {
+        a_moment();
+    }
+    assert_eq!(kept("pilots/full").unwrap(), before);
+    assert_eq!(kept("").unwrap(), before);
+}
+
 #[test]
 fn strangers_stay_out() {
     let desk = tempfile::tempdir().unwrap();
@@ -193,6 +232,13 @@ fn strangers_stay_out() {
     );
     assert_eq!(code, Some(2), "revoked: {errors}");
     assert!(errors.contains("refuses this device"), "{errors}");
+    let broken = desk.path().join("broken");
+    for file in ["cert.pem", "key.pem", "coin.key", "ca.pem"] {
+        std::fs::create_dir_all(broken.join(file)).unwrap();
+    }
+    let (code, errors) = joined(fedflip().args(["join", &server.address, "--identity"]).arg(&broken));
+    assert_eq!(code, Some(2), "files that are none: {errors}");
+    assert!(errors.contains("cannot be read"), "{errors}");
     let (code, errors) = joined(fedflip().args(["join", &server.address, "--insecure", "--name", "a"]));
     assert_ne!(code, Some(0), "without a certificate: {errors}");
 }

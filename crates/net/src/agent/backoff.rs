@@ -8,14 +8,30 @@ use rand_core::RngCore;
 
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
+/// For an agent that another one with its identity has pushed out: coming back pushes that one out.
+const FIRST_AFTER_RIVAL: Duration = Duration::from_secs(60);
+const LONGEST_AFTER_RIVAL: Duration = Duration::from_secs(900);
 
 /// Counts attempts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Backoff {
     attempts: u32,
+    first: Duration,
+    longest: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self { attempts: 0, first: FIRST, longest: LONGEST }
+    }
 }
 
 impl Backoff {
+    /// For an agent that shares its identity with another one.
+    pub fn after_rival() -> Self {
+        Self { attempts: 0, first: FIRST_AFTER_RIVAL, longest: LONGEST_AFTER_RIVAL }
+    }
+
     /// It worked: the next failure is a first one.
     pub fn worked(&mut self) {
         self.attempts = 0;
@@ -24,7 +40,7 @@ impl Backoff {
     /// How long to wait now: uniform up to a bound that doubles, so that a thousand devices that lost the same
     /// server do not come back at the same moment.
     pub fn next(&mut self, random: &mut impl rand::Rng) -> Duration {
-        let bound = FIRST.saturating_mul(1 << self.attempts.min(16)).min(LONGEST);
+        let bound = self.first.saturating_mul(1 << self.attempts.min(16)).min(self.longest);
         self.attempts = self.attempts.saturating_add(1);
         bound.mul_f64(random.random_range(0.25..1.0))
     }

@@ -126,7 +126,8 @@ pub async fn stay(
     tell: &mut dyn FnMut(News),
 ) -> Result<Farewell, NetError> {
     let mut past = Past::default();
-    let mut backoff = Backoff::default();
+    let (mut backoff, mut after_rival) = (Backoff::default(), Backoff::after_rival());
+    let mut has_attended = false;
     let mut random = backoff::random();
     let mut silent_since = tokio::time::Instant::now();
     loop {
@@ -147,6 +148,7 @@ pub async fn stay(
         };
         if attended {
             backoff.worked();
+            has_attended = true;
             silent_since = tokio::time::Instant::now();
         }
         let error = match ended {
@@ -157,8 +159,12 @@ pub async fn stay(
         if settings.give_up_after.is_some_and(|patience| silent_since.elapsed() > patience) {
             return Err(error);
         }
-        let wait = backoff.next(&mut random);
-        tell(News::Waiting { problem: error.to_string(), wait });
+        let wait = match error {
+            NetError::Superseded => after_rival.next(&mut random),
+            _ => backoff.next(&mut random),
+        };
+        let problem = in_words(&error, has_attended);
+        tell(News::Waiting { problem, wait });
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = told_to(stop) => return Ok(Farewell::Stopped),
@@ -170,5 +176,28 @@ pub async fn stay(
 async fn told_to(stop: &dyn Fn() -> bool) {
     while !stop() {
         tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Why there is no line. A server that is gone cannot say that its run is over.
+fn in_words(error: &NetError, has_attended: bool) -> String {
+    match error {
+        NetError::Unreachable { .. } if has_attended => {
+            format!("{error}; it may come back, or the run may be over")
+        }
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_was_there_may_have_ended() {
+        let gone = NetError::Unreachable { server: "a:1".to_owned(), problem: "refused".to_owned() };
+        assert!(in_words(&gone, true).ends_with("the run may be over"));
+        assert_eq!(in_words(&gone, false), "a:1 cannot be reached: refused");
+        assert_eq!(in_words(&NetError::Hung, true), "the server has hung up");
     }
 }

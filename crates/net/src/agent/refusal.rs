@@ -12,6 +12,10 @@ use crate::wire::printable;
 /// A server that could not be connected to.
 pub(super) fn of_connecting(server: &str, error: &dyn Error) -> NetError {
     let problem = causes(error);
+    // What comes back is not TLS, in the library's words.
+    if problem.contains("InvalidContentType") {
+        return NetError::NoTlsAnswer { server: server.to_owned() };
+    }
     of_certificates(&problem)
         .unwrap_or_else(|| NetError::Unreachable { server: server.to_owned(), problem: printable(&problem) })
 }
@@ -56,6 +60,7 @@ fn words(reason: Reason) -> String {
         Reason::TooManyCalls => "this device calls too often".to_owned(),
         Reason::OutOfMemory => "it has no room left for now".to_owned(),
         Reason::BadMessage => "it cannot make sense of what this device says".to_owned(),
+        Reason::OtherData => "this device's data are not those that the scenario shares out".to_owned(),
         other => other.name().replace('_', " "),
     }
 }
@@ -144,6 +149,7 @@ mod tests {
             (Reason::FleetFull, true),
             (Reason::OtherProtocol, true),
             (Reason::OtherCoin, true),
+            (Reason::OtherData, true),
             (Reason::BadMessage, false),
             (Reason::Stalled, false),
             (Reason::TooManyCalls, false),

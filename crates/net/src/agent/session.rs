@@ -11,7 +11,7 @@ use super::talk::Talk;
 use super::trainer::{Trained, Trainer};
 use super::work::{Failed, Memory, Work};
 use super::{AgentSettings, News};
-use crate::coin::{CoinKey, RUN_BYTES, Toss};
+use crate::coin::{CoinKey, Toss};
 use crate::error::NetError;
 use crate::wire::v1::to_device::What;
 use crate::wire::{PROTOCOL, printable, task, v1};
@@ -19,7 +19,7 @@ use crate::wire::{PROTOCOL, printable, task, v1};
 /// What outlives a session: a broken line costs nothing that was read, computed or fetched.
 #[derive(Default)]
 pub(super) struct Past {
-    trainer: Option<(v1::Task, u32, Arc<Trainer>)>,
+    trainer: Option<(v1::Task, Arc<Trainer>)>,
     memory: Memory,
     fetching: Arc<tokio::sync::Mutex<()>>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Session<'a> {
 
 /// The part in a round that is being done; dropped, it is given up.
 struct Part {
-    round: u64,
+    toss: Toss,
     doing: JoinHandle<Result<Trained, Failed>>,
 }
 
@@ -51,58 +51,59 @@ impl Session<'_> {
         let hello = talk.hello(PROTOCOL).await;
         let hello = hello.map_err(|status| refusal::of_first_call(status, is_plain))?;
         let trainer = self.trainer(&hello).await?;
-        if !hello.enrolled {
-            self.enrol(&mut talk, &hello, &trainer).await?;
-        }
+        let slot = match hello.enrolled {
+            true => hello.slot,
+            false => self.enrol(&mut talk, &hello, &trainer).await?,
+        } as usize;
+        let samples = trainer.samples(slot)?;
         let (answers, notices) = talk.attend().await?;
-        (self.tell)(News::Attending { slot: hello.slot as usize, samples: trainer.samples() });
+        (self.tell)(News::Attending { slot, samples });
         let memory = self.past.memory.clone();
-        let work = Work { talk, trainer, memory, fetching: Arc::clone(&self.past.fetching) };
+        let work = Work { talk, trainer, slot, memory, fetching: Arc::clone(&self.past.fetching) };
         self.rounds(&work, &answers, notices).await
     }
 
     /// Reads the data of the task, unless it is the one of the last session.
     async fn trainer(&mut self, hello: &v1::HelloReply) -> Result<Arc<Trainer>, NetError> {
         let message = hello.task.ok_or(NetError::OtherServer { problem: "it names no task" })?;
-        if let Some((known, slot, trainer)) = &self.past.trainer
-            && (known, *slot) == (&message, hello.slot)
+        if let Some((known, trainer)) = &self.past.trainer
+            && *known == message
         {
             return Ok(Arc::clone(trainer));
         }
         let settings =
             task::settings(&message).ok_or(NetError::OtherServer { problem: "its task is not whole" })?;
         (self.tell)(News::Reading { task: settings.task.name() });
-        let (slot, data_dir) = (hello.slot as usize, self.settings.data_dir.clone());
+        let data_dir = self.settings.data_dir.clone();
         let at_least = self.settings.compute_at_least;
-        let reading =
-            tokio::task::spawn_blocking(move || Trainer::new(&settings, slot, &data_dir, at_least)).await;
+        let reading = tokio::task::spawn_blocking(move || Trainer::new(&settings, &data_dir, at_least)).await;
         let trainer =
             Arc::new(reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??);
         if trainer.parameters() as u64 != hello.parameters {
             return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
         }
-        self.past.trainer = Some((message, hello.slot, Arc::clone(&trainer)));
-        // Another run may have the same rounds, seed and first model: what was learnt for the one before is not for it.
-        self.past.memory = Memory::default();
+        self.past.trainer = Some((message, Arc::clone(&trainer)));
         Ok(trainer)
     }
 
-    /// Measures the device and its link.
+    /// Measures the device and its link; the slot that it gets.
     async fn enrol(
         &mut self,
         talk: &mut Talk,
         hello: &v1::HelloReply,
         trainer: &Arc<Trainer>,
-    ) -> Result<(), NetError> {
+    ) -> Result<u32, NetError> {
         (self.tell)(News::Calibrating);
-        let (timed, seed) = (Arc::clone(trainer), hello.seed);
-        let compute_secs = tokio::task::spawn_blocking(move || timed.calibrate(seed)).await;
+        let v1::HelloReply { slot, seed, .. } = *hello;
+        let samples = trainer.samples(slot as usize)? as u64;
+        let timed = Arc::clone(trainer);
+        let compute_secs = tokio::task::spawn_blocking(move || timed.calibrate(slot as usize, seed)).await;
         let compute_secs =
             compute_secs.map_err(|_| NetError::OtherServer { problem: "its task cannot be trained" })??;
         let probe = talk.probe(hello.probe_bytes as usize, hello.probe_mbps).await?;
-        talk.enrol(trainer.samples() as u64, compute_secs).await?;
+        let slot = talk.enrol(v1::EnrolRequest { samples, compute_secs, slot }).await?;
         (self.tell)(News::Enrolled { compute_secs, comm_mbit: probe.comm_mbit });
-        Ok(())
+        Ok(slot)
     }
 
     async fn rounds(
@@ -117,26 +118,28 @@ impl Session<'_> {
                 notice = notices.message() => match notice?.and_then(|notice| notice.what) {
                     Some(What::Opened(opened)) => self.flip(work, answers, &opened).await?,
                     Some(What::Grant(grant)) => {
+                        let toss = toss(&grant.run, grant.round)?;
                         // The same grant again, after a broken line: the part goes on as it is.
-                        if part.as_ref().is_none_or(|part| part.round != grant.round) {
+                        if part.as_ref().is_none_or(|part| part.toss != toss) {
                             debug!(round = grant.round, mbps = grant.mbps, "granted");
-                            let round = grant.round;
-                            part = Some(Part { round, doing: tokio::spawn(work.clone().take_part(grant)) });
+                            let doing = tokio::spawn(work.clone().take_part(toss, grant));
+                            part = Some(Part { toss, doing });
                         }
                     }
                     Some(What::Refusal(refusal)) => {
                         warn!(round = refusal.round, reason = %printable(&refusal.reason), "refused");
                     }
                     Some(What::Finished(_)) => return Ok(()),
+                    Some(What::Superseded(_)) => return Err(NetError::Superseded),
                     None => return Err(NetError::Hung),
                 },
                 done = finished(&mut part) => {
-                    let round = part.take().map_or(0, |part| part.round);
+                    let Some(Toss { run, round }) = part.take().map(|part| part.toss) else { continue };
                     match done {
                         Ok(trained) => (self.tell)(News::TookPart { round, train_loss: trained.train_loss }),
                         Err(Failed::Unable(problem)) => {
                             warn!(round, problem = %printable(&problem), "cannot take part");
-                            let failure = v1::from_device::What::Failure(v1::Failure { round });
+                            let failure = v1::from_device::What::Failure(v1::Failure { round, run: run.to_vec().into() });
                             send(answers, failure).await?;
                         }
                         Err(Failed::Call(status)) => {
@@ -159,14 +162,12 @@ impl Session<'_> {
         answers: &mpsc::Sender<v1::FromDevice>,
         opened: &v1::Opened,
     ) -> Result<(), NetError> {
-        let run: [u8; RUN_BYTES] = opened.toss_run[..]
-            .try_into()
-            .map_err(|_| NetError::OtherServer { problem: "its run has no name" })?;
-        let (flip, proof) = self.coin.flip(Toss { run, round: opened.round });
+        let (flip, proof) = self.coin.flip(toss(&opened.run, opened.round)?);
         let joins = flip.joins(opened.q);
         debug!(round = opened.round, q = opened.q, joins, "flipped");
         let proof = if joins { proof.to_vec().into() } else { Default::default() };
-        send(answers, v1::from_device::What::Answer(v1::Answer { round: opened.round, proof })).await?;
+        let answer = v1::Answer { round: opened.round, proof, run: opened.run.clone() };
+        send(answers, v1::from_device::What::Answer(answer)).await?;
         if joins {
             let (mut work, digest) = (work.clone(), opened.digest.clone());
             // If it fails, the grant tries again.
@@ -174,6 +175,10 @@ impl Session<'_> {
         }
         Ok(())
     }
+}
+
+fn toss(run: &[u8], round: u64) -> Result<Toss, NetError> {
+    Toss::named(run, round).ok_or(NetError::OtherServer { problem: "its run has no name" })
 }
 
 async fn send(answers: &mpsc::Sender<v1::FromDevice>, what: v1::from_device::What) -> Result<(), NetError> {

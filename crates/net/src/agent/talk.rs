@@ -110,9 +110,10 @@ impl Talk {
         reply?.ok_or_else(|| Status::data_loss("no reply"))
     }
 
-    pub(super) async fn enrol(&mut self, samples: u64, compute_secs: f64) -> Result<(), Status> {
-        let request = self.request(v1::EnrolRequest { samples, compute_secs });
-        self.client.enrol(request).await.map(|_| ())
+    /// The slot that the device has from now on.
+    pub(super) async fn enrol(&mut self, request: v1::EnrolRequest) -> Result<u32, Status> {
+        let request = self.request(request);
+        Ok(self.client.enrol(request).await?.into_inner().slot)
     }
 
     /// Attends: answers go in at one end, rounds come out at the other.
@@ -145,7 +146,7 @@ impl Talk {
             model_digest: grant.digest.clone(),
             digest: trained.digest.to_vec().into(),
             train_loss: trained.train_loss,
-            compute_secs: trained.compute_secs,
+            run: grant.run.clone(),
         };
         let (sender, parts) = mpsc::channel(1);
         let delta = std::sync::Arc::clone(&trained.delta);

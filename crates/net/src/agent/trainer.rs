@@ -25,10 +25,9 @@ pub(super) struct Trained {
     pub compute_secs: f64,
 }
 
-/// Trains one device.
+/// Trains one device, on the share of whichever slot it has.
 pub(super) struct Trainer {
     learner: SgdLearner,
-    slot: usize,
     /// One training at a time, in memory that stays.
     worker: Mutex<SgdWorker>,
     /// To emulate a slower device.
@@ -39,20 +38,18 @@ impl Trainer {
     /// Reads the data.
     pub(super) fn new(
         settings: &TaskSettings,
-        slot: usize,
         data_dir: &Path,
         at_least: Duration,
     ) -> Result<Self, NetError> {
         let (learner, _) = settings.learner(data_dir)?;
-        if slot >= learner.devices() || learner.samples(slot) == 0 {
-            return Err(LearnError::NoSamples { device: slot }.into());
-        }
         let worker = Mutex::new(learner.worker());
-        Ok(Self { learner, slot, worker, at_least })
+        Ok(Self { learner, worker, at_least })
     }
 
-    pub(super) fn samples(&self) -> usize {
-        self.learner.samples(self.slot)
+    /// How many samples there are for a slot; without any nothing can be learnt.
+    pub(super) fn samples(&self, slot: usize) -> Result<usize, LearnError> {
+        let samples = if slot < self.learner.devices() { self.learner.samples(slot) } else { 0 };
+        if samples == 0 { Err(LearnError::NoSamples { device: slot }) } else { Ok(samples) }
     }
 
     pub(super) fn parameters(&self) -> usize {
@@ -60,10 +57,9 @@ impl Trainer {
     }
 
     /// Trains for a round, on the calling thread.
-    pub(super) fn train(&self, model: &[f32], seed: u64, round: u64) -> Result<Trained, LearnError> {
+    pub(super) fn train(&self, model: &[f32], key: TrainKey) -> Result<Trained, LearnError> {
         let start = Instant::now();
         let mut delta = vec![0.0; self.learner.params_len()];
-        let key = TrainKey { seed, round, device: self.slot };
         let train_loss = {
             // Buffers hold nothing between calls: a panic has left nothing behind.
             let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,13 +72,14 @@ impl Trainer {
     }
 
     /// How long a round's training takes: the median of some, after one that warms up.
-    pub(super) fn calibrate(&self, seed: u64) -> Result<f64, LearnError> {
+    pub(super) fn calibrate(&self, slot: usize, seed: u64) -> Result<f64, LearnError> {
         let model = self.learner.initial_model(seed);
         let start = Instant::now();
         let mut secs = Vec::new();
         for attempt in 0..=CALIBRATIONS as u64 {
             // Rounds count from 1, so round 0 is nobody's.
-            secs.push(self.train(model.as_slice(), seed.wrapping_add(attempt), 0)?.compute_secs);
+            let key = TrainKey { seed: seed.wrapping_add(attempt), round: 0, device: slot };
+            secs.push(self.train(model.as_slice(), key)?.compute_secs);
             if start.elapsed() > CALIBRATION_TIME {
                 break;
             }

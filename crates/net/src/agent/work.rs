@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fedflip_learn::LearnError;
+use fedflip_learn::{LearnError, TrainKey};
 use tokio::time::Instant;
 use tonic::{Code, Status};
 
 use super::backoff::{self, Backoff};
 use super::talk::Talk;
 use super::trainer::{Trained, Trainer};
+use crate::coin::Toss;
 use crate::wire::v1;
 
 /// What the device remembers from round to round: enough that nothing is fetched or computed twice.
@@ -23,12 +24,12 @@ pub(super) struct Memory {
 #[derive(Default)]
 struct Remembered {
     model: Option<(Vec<u8>, Arc<Vec<f32>>)>,
-    /// Of which round, seed and model; for when the grant comes again.
+    /// Of which round, seed and model, for when the grant comes again.
     update: Option<(Occasion, Trained)>,
 }
 
-/// Round, seed and model of a training: with the device, all that decides its update.
-type Occasion = (u64, u64, Vec<u8>);
+/// Run and round, seed and model of a training: with the device, all that decides its update.
+type Occasion = (Toss, u64, Vec<u8>);
 
 impl Memory {
     fn with<T>(&self, look: impl FnOnce(&mut Remembered) -> T) -> T {
@@ -85,6 +86,8 @@ impl From<Status> for Failed {
 pub(super) struct Work {
     pub talk: Talk,
     pub trainer: Arc<Trainer>,
+    /// Which share of the data is the device's.
+    pub slot: usize,
     pub memory: Memory,
     /// One fetch at a time: the second finds what the first has brought.
     pub fetching: Arc<tokio::sync::Mutex<()>>,
@@ -103,11 +106,11 @@ impl Work {
     }
 
     /// From the grant to the server's receipt. What stumbles on its way is sent again until the round is over.
-    pub(super) async fn take_part(mut self, grant: v1::Grant) -> Result<Trained, Failed> {
+    pub(super) async fn take_part(mut self, toss: Toss, grant: v1::Grant) -> Result<Trained, Failed> {
         let deadline = Instant::now() + Duration::from_millis(u64::from(grant.deadline_millis));
         let (mut backoff, mut random) = (Backoff::default(), backoff::random());
         loop {
-            let status = match self.attempt(&grant).await {
+            let status = match self.attempt(toss, &grant).await {
                 Err(Failed::Call(status)) if may_pass(status.code()) => status,
                 done => return done,
             };
@@ -119,21 +122,21 @@ impl Work {
         }
     }
 
-    async fn attempt(&mut self, grant: &v1::Grant) -> Result<Trained, Failed> {
-        let trained = self.trained(grant).await?;
+    async fn attempt(&mut self, toss: Toss, grant: &v1::Grant) -> Result<Trained, Failed> {
+        let trained = self.trained(toss, grant).await?;
         self.talk.upload(grant, &trained).await?;
         Ok(trained)
     }
 
-    async fn trained(&mut self, grant: &v1::Grant) -> Result<Trained, Failed> {
-        let occasion = (grant.round, grant.seed, grant.digest.to_vec());
+    async fn trained(&mut self, toss: Toss, grant: &v1::Grant) -> Result<Trained, Failed> {
+        let occasion = (toss, grant.seed, grant.digest.to_vec());
         if let Some(trained) = self.memory.update(&occasion) {
             return Ok(trained);
         }
         let model = self.fetch(&grant.digest).await?;
         let (trainer, memory) = (Arc::clone(&self.trainer), self.memory.clone());
-        let (seed, round) = (grant.seed, grant.round);
-        let training = move || memory.train_once(occasion, || trainer.train(&model, seed, round));
+        let key = TrainKey { seed: grant.seed, round: grant.round, device: self.slot };
+        let training = move || memory.train_once(occasion, || trainer.train(&model, key));
         let trained = tokio::task::spawn_blocking(training).await;
         trained
             .map_err(|error| Failed::Unable(error.to_string()))?
@@ -157,16 +160,16 @@ mod tests {
     fn nothing_is_trained_twice() {
         let memory = Memory::default();
         let mut trainings = 0;
-        let mut train = |round| {
-            memory.train_once((round, 7, vec![1]), || {
+        let mut train = |run, round| {
+            memory.train_once((Toss { run: [run; 16], round }, 7, vec![1]), || {
                 trainings += 1;
-                let delta = Arc::new(vec![round as f32]);
+                let delta = Arc::new(vec![f32::from(run) + round as f32]);
                 Ok(Trained { delta, digest: Default::default(), train_loss: 0.0, compute_secs: 0.0 })
             })
         };
-        for (round, expected) in [(1, 1.0), (1, 1.0), (2, 2.0), (2, 2.0)] {
-            assert_eq!(train(round).unwrap().delta[0], expected);
+        for (run, round, expected) in [(0, 1, 1.0), (0, 1, 1.0), (0, 2, 2.0), (0, 2, 2.0), (9, 2, 11.0)] {
+            assert_eq!(train(run, round).unwrap().delta[0], expected);
         }
-        assert_eq!(trainings, 2);
+        assert_eq!(trainings, 3);
     }
 }

@@ -9,14 +9,14 @@ use webpki::{
     CertRevocationList, EndEntityCert, KeyUsage, OwnedCertRevocationList, RevocationOptionsBuilder,
 };
 
-use crate::error::NetError;
+use crate::error::{CANNOT_BE_READ, NetError};
 
 pub(super) fn damaged(path: &Path, problem: impl Into<String>) -> NetError {
     NetError::Damaged { path: path.display().to_string(), problem: problem.into() }
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, NetError> {
-    fs::read(path).map_err(NetError::io(path, "cannot be read"))
+    fs::read(path).map_err(NetError::io(path, CANNOT_BE_READ))
 }
 
 /// At least one.

@@ -27,7 +27,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use super::mint::{self, Identity, SERIAL_BYTES, Signer, Validity, hex};
 use super::name::DeviceName;
 use crate::coin::CoinKey;
-use crate::error::NetError;
+use crate::error::{CANNOT_BE_READ, NetError};
 
 const CERTIFICATE: &str = "cert.pem";
 const KEY: &str = "key.pem";
@@ -91,7 +91,7 @@ impl Store {
         let lock = locked(folder)?;
         let read = |name: &str| {
             let path = folder.join(name);
-            fs::read_to_string(&path).map_err(NetError::io(&path, "cannot be read"))
+            fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))
         };
         let authority = Identity { certificate_pem: read(AUTHORITY)?, key_pem: read(AUTHORITY_KEY)? };
         let issued = serde_json::from_str(&read(ISSUED)?).map_err(|error| NetError::Damaged {
@@ -105,7 +105,7 @@ impl Store {
     pub fn renew_server(&mut self, hosts: &[String], validity: Validity) -> Result<PathBuf, NetError> {
         let server = self.signer.server(hosts, validity)?;
         let path = self.folder.join(AUTHORITY);
-        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, "cannot be read"))?;
+        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
         let (place, before) = (self.folder.join("server"), self.folder.join(".old"));
         if before.exists() {
             fs::remove_dir_all(&before).map_err(NetError::io(&before, "cannot be removed"))?;
@@ -124,7 +124,7 @@ impl Store {
     /// The names that the server's certificate has now.
     pub fn server_hosts(&self) -> Result<Vec<String>, NetError> {
         let path = self.folder.join("server").join(CERTIFICATE);
-        let pem = fs::read(&path).map_err(NetError::io(&path, "cannot be read"))?;
+        let pem = fs::read(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
         hosts_of(&pem).ok_or_else(|| NetError::Damaged {
             path: path.display().to_string(),
             problem: "names no host".to_owned(),
@@ -174,7 +174,7 @@ impl Store {
         });
         self.note()?;
         let path = self.folder.join(AUTHORITY);
-        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, "cannot be read"))?;
+        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
         self.hand_out(&format!("devices/{name}"), &identity, &authority, Some(&coin))
     }
 

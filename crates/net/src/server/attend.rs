@@ -9,6 +9,7 @@ use tracing::{debug, info, warn};
 
 use super::hub::{Hub, Notice};
 use super::round::Said;
+use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::status::Metrics;
 use crate::wire::v1;
@@ -44,7 +45,7 @@ impl Attendance {
             }
             match message.what {
                 Some(What::Answer(answer)) => self.answered(&answer),
-                Some(What::Failure(failure)) => self.failed(failure.round),
+                Some(What::Failure(failure)) => self.failed(&failure),
                 None => self.note(0, Reason::BadMessage),
             }
         }
@@ -70,32 +71,41 @@ impl Attendance {
 
     /// Proofs are checked while nobody waits for the lock: a thousand devices may answer at once.
     fn check(&self, answer: &v1::Answer) -> Result<(), Reason> {
-        let (coin, toss) = {
+        let toss = Toss::named(&answer.run, answer.round).ok_or(Reason::BadMessage)?;
+        let coin = {
             let mut desk = self.hub.desk();
             let coin = desk.members[self.slot].coin;
-            let Some(current) = desk.current.as_mut().filter(|current| current.round() == answer.round)
-            else {
+            let Some(current) = desk.current.as_mut().filter(|current| current.is(toss)) else {
                 return Err(Reason::StaleRound);
             };
             match current.hears(self.slot) {
-                Some(toss) => (coin, toss),
+                Some(_) => coin,
                 // What would not be heard is not worth checking.
                 None => return current.answer(self.slot, Said::False, Instant::now()),
             }
         };
         let said = Said::check(&coin, toss, &answer.proof);
         match &mut self.hub.desk().current {
-            Some(current) if current.round() == answer.round => {
-                current.answer(self.slot, said, Instant::now())
-            }
+            Some(current) if current.is(toss) => current.answer(self.slot, said, Instant::now()),
             _ => Err(Reason::StaleRound),
         }
     }
 
-    fn failed(&self, round: u64) {
+    fn failed(&self, failure: &v1::Failure) {
+        let round = failure.round;
+        let toss = Toss::named(&failure.run, round);
+        {
+            let mut desk = self.hub.desk();
+            let current = desk.current.as_ref();
+            if !current.zip(toss).is_some_and(|(current, toss)| current.is(toss)) {
+                // Nobody waits for it any more.
+                debug!(slot = self.slot, round, "a late failure");
+                return;
+            }
+            desk.give_up_on(self.slot, toss, Reason::Failed);
+        }
         warn!(slot = self.slot, round, "a device cannot train");
         self.metrics.refused.add(Reason::Failed);
-        self.hub.desk().give_up_on(self.slot, round, Reason::Failed);
         self.hub.ring();
     }
 

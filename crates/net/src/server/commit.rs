@@ -91,7 +91,7 @@ impl Sink for Committer<'_> {
             self.failed = Some(error);
             return Ok(Control::Stop);
         }
-        let came = self.server.hub.desk().enrolled() > self.devices;
+        let came = self.server.hub.desk().members.len() > self.devices;
         let due = self.replan_after.is_some_and(|round| state.round >= round || came);
         Ok(if due || (self.stop)() { Control::Stop } else { Control::GoOn })
     }

@@ -20,17 +20,15 @@ use tracing::info;
 
 use super::Server;
 use super::commit::Committer;
+use super::enrolment;
+use super::patience::Patience;
 use super::planning::{Planned, Planner};
-use super::world::{Clock, Ledger, NetWorld, Patience};
-use crate::coin::CoinPublic;
+use super::world::{Clock, Ledger, NetWorld};
 use crate::error::NetError;
 use crate::measure::Measures;
 use crate::state::{EnrolledDevice, Expected, Resumed, RunState};
 use crate::status::Readiness;
 
-/// How often somebody who waits looks around, and how often it says so.
-const LOOK: Duration = Duration::from_millis(200);
-const REMIND: Duration = Duration::from_secs(15);
 /// The fleet as measured by now.
 pub const MEASURED: &str = "measured.csv";
 
@@ -69,12 +67,12 @@ pub struct Helpers<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// Whoever watches.
     pub observer: &'a mut dyn Observer,
+    /// A device has its place. Called before this run's state keeps it, and again if that fails.
+    pub enrolled: &'a mut dyn FnMut(&EnrolledDevice) -> Result<(), NetError>,
 }
 
 /// Whoever watches a deployed run.
 pub trait Observer {
-    /// So many devices of so many have enrolled.
-    fn waiting(&mut self, _enrolled: usize, _wanted: usize) {}
     /// Rounds begin, or go on, under this plan; `reason` is why there is a new one.
     fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError>;
     /// A round was committed.
@@ -123,9 +121,13 @@ impl Deployment {
             return Ok(Ended::Over(end));
         }
         server.health.set(Readiness::WaitingForDevices);
-        restore(server, &resumed.devices)?;
+        server.restore(&resumed.devices)?;
         let mut kept = resumed.devices;
-        if !self.gather(server, state, &mut kept, helpers)? {
+        let (first, stop) = (&mut *helpers.enrolled, helpers.stop);
+        if !enrolment::gather(server, self.devices_min, stop, || {
+            enrolment::keep(server, state, first, &mut kept)?;
+            Ok(kept.len())
+        })? {
             return Ok(Ended::Stopped);
         }
         let mut measures: Measures = match &resumed.measures {
@@ -188,7 +190,7 @@ impl Deployment {
                 return Ok(ended);
             }
             let known = kept.len();
-            keep_enrolments(server, state, &mut kept)?;
+            enrolment::keep(server, state, &mut *helpers.enrolled, &mut kept)?;
             kept[known..].iter().for_each(|device| ledger.borrow_mut().measures.calibrated(device));
             let fleet = ledger.borrow().measures.fleet(&kept)?;
             if let Some(next) = planner.next(&planned, fleet) {
@@ -197,33 +199,6 @@ impl Deployment {
                 state.replan(&next.stored(run.round, run.secs))?;
                 planned = next;
             }
-        }
-    }
-
-    /// Waits until enough devices have enrolled; false if the run is to stop.
-    fn gather(
-        &self,
-        server: &Server,
-        state: &mut RunState,
-        kept: &mut Vec<EnrolledDevice>,
-        helpers: &mut Helpers<'_>,
-    ) -> Result<bool, NetError> {
-        let mut told: Option<(usize, Instant)> = None;
-        loop {
-            keep_enrolments(server, state, kept)?;
-            if kept.len() >= self.devices_min {
-                return Ok(true);
-            }
-            if (helpers.stop)() {
-                return Ok(false);
-            }
-            let enrolled = kept.len();
-            if told.is_none_or(|(before, at)| before != enrolled || at.elapsed() > REMIND) {
-                told = Some((enrolled, Instant::now()));
-                info!(enrolled, wanted = self.devices_min, "waiting for devices to enrol");
-                helpers.observer.waiting(enrolled, self.devices_min);
-            }
-            server.runtime.block_on(server.hub.changed_or(Instant::now() + LOOK));
         }
     }
 
@@ -326,57 +301,4 @@ pub(super) fn bring_incidents(server: &Server, state: &mut RunState) {
     for incident in incidents {
         state.incident(incident.round, incident.device.as_deref(), incident.reason.name());
     }
-}
-
-/// Those who enrolled before a restart have their places; from now on others may come.
-fn restore(server: &Server, devices: &[EnrolledDevice]) -> Result<(), NetError> {
-    let mut desk = server.hub.desk();
-    for device in devices {
-        let damaged = |problem: &str| NetError::Damaged {
-            path: crate::state::STATE.to_owned(),
-            problem: format!("device {}: {problem}", device.slot),
-        };
-        let name = device.name.parse().map_err(|_| damaged("its name is not one"))?;
-        let coin = CoinPublic::from_bytes(device.coin).ok_or_else(|| damaged("its coin is not one"))?;
-        match desk.admit(&name, coin) {
-            Ok(slot) if slot == device.slot => {
-                desk.members[slot].enrolment = Some(super::hub::Enrolment {
-                    samples: device.samples as u64,
-                    compute_secs: device.compute_secs,
-                    comm_mbit: device.comm_mbit,
-                });
-            }
-            _ => return Err(damaged("its place is taken")),
-        }
-    }
-    desk.open = true;
-    Ok(())
-}
-
-/// Brings to the state who has enrolled since.
-fn keep_enrolments(
-    server: &Server,
-    state: &mut RunState,
-    kept: &mut Vec<EnrolledDevice>,
-) -> Result<(), NetError> {
-    let enrolled = server.hub.desk().enrolled();
-    server.metrics.devices_enrolled.set(enrolled as f64);
-    for slot in kept.len()..enrolled {
-        let device = {
-            let desk = server.hub.desk();
-            let member = &desk.members[slot];
-            let Some(enrolment) = member.enrolment else { break };
-            EnrolledDevice {
-                slot,
-                name: member.name.as_str().to_owned(),
-                coin: member.coin.to_bytes(),
-                samples: enrolment.samples as f64,
-                compute_secs: enrolment.compute_secs,
-                comm_mbit: enrolment.comm_mbit,
-            }
-        };
-        state.enrol(&device)?;
-        kept.push(device);
-    }
-    Ok(())
 }

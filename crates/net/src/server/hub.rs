@@ -5,16 +5,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use fedflip_fleet::ModelVector;
 use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
+use super::member::{Enrolment, Line, Member};
+use super::newcomers::Newcomers;
 use super::rate::Bucket;
 use super::round::{Current, Taken};
-use crate::coin::CoinPublic;
+use crate::coin::{CoinPublic, Toss};
 use crate::identity::DeviceName;
 use crate::reason::Reason;
 use crate::wire::limits::NOTICES_WAITING_MAX;
@@ -61,6 +62,8 @@ impl Hub {
 pub(crate) struct Desk {
     /// Whether devices may come: not before those of before a restart have their places again.
     pub open: bool,
+    /// Those who have said hello and have no slot yet.
+    pub newcomers: Newcomers,
     /// By slot.
     pub members: Vec<Member>,
     slots: BTreeMap<String, usize>,
@@ -68,7 +71,7 @@ pub(crate) struct Desk {
     /// The round in progress.
     pub current: Option<Current>,
     /// What was taken in the round before: its devices may not have heard so.
-    pub previous: Option<(u64, BTreeMap<usize, Taken>)>,
+    pub previous: Option<(Toss, BTreeMap<usize, Taken>)>,
     /// Updates that have come, for the round loop to take.
     pub arrived: VecDeque<Arrival>,
     /// What went wrong, for the round loop to record.
@@ -99,44 +102,6 @@ impl Offered {
     }
 }
 
-/// A device that has said hello.
-pub(crate) struct Member {
-    pub name: DeviceName,
-    pub coin: CoinPublic,
-    pub calls: Bucket,
-    /// By the timed transfer.
-    pub comm_mbit: Option<f64>,
-    pub enrolment: Option<Enrolment>,
-    pub line: Option<Line>,
-    /// Since when it has not attended.
-    pub absent_since: Instant,
-    /// Since the server started.
-    pub has_attended: bool,
-}
-
-impl Member {
-    /// Said hello and was never heard of again: its place is for somebody else.
-    fn has_given_up(&self, now: Instant) -> bool {
-        self.enrolment.is_none()
-            && self.line.is_none()
-            && now.saturating_duration_since(self.calls.last().unwrap_or(self.absent_since)) > ENROL_TIME_MAX
-    }
-}
-
-/// What a device says of itself, and what was measured of it when it did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Enrolment {
-    pub samples: u64,
-    pub compute_secs: f64,
-    pub comm_mbit: f64,
-}
-
-/// The open end of a device's stream.
-pub(crate) struct Line {
-    id: u64,
-    notices: mpsc::Sender<Notice>,
-}
-
 /// An update that is whole and checked.
 pub(crate) struct Arrival {
     pub slot: usize,
@@ -161,41 +126,60 @@ pub(crate) struct Incident {
     pub reason: Reason,
 }
 
-/// From one call to the next of a device that is enrolling: reading its data and calibrating take a while.
-const ENROL_TIME_MAX: Duration = Duration::from_secs(300);
-
 /// How many incidents wait to be recorded; the oldest give way.
 const INCIDENTS_WAITING_MAX: usize = 1000;
 
 impl Desk {
-    /// The slot of a device, which gets the next one if it is new.
-    pub(crate) fn admit(&mut self, name: &DeviceName, coin: CoinPublic) -> Result<usize, Reason> {
-        if let Some(&slot) = self.slots.get(name.as_str()) {
+    /// A device says hello: its slot, or the next one that is free if it has none; and whether it has one.
+    pub(crate) fn hello(
+        &mut self,
+        name: &DeviceName,
+        coin: CoinPublic,
+        now: Instant,
+    ) -> Result<(usize, bool), Reason> {
+        let enrolled = self.slot(name).is_some();
+        if !enrolled {
+            if self.members.len() >= self.capacity {
+                return Err(Reason::FleetFull);
+            }
+            self.newcomers.meet(name, coin, self.capacity, now)?;
+        }
+        self.call(name, coin, now)?;
+        Ok((self.slot(name).unwrap_or(self.members.len()), enrolled))
+    }
+
+    /// Counts a call of a device that has said hello.
+    pub(crate) fn call(&mut self, name: &DeviceName, coin: CoinPublic, now: Instant) -> Result<(), Reason> {
+        let (known, calls) = match self.slot(name) {
+            Some(slot) => (self.members[slot].coin, &mut self.members[slot].calls),
+            None => {
+                let newcomer = self.newcomers.get_mut(name).ok_or(Reason::NotEnrolled)?;
+                (newcomer.coin, &mut newcomer.calls)
+            }
+        };
+        if known != coin {
+            return Err(Reason::OtherCoin);
+        }
+        if calls.take(now) { Ok(()) } else { Err(Reason::TooManyCalls) }
+    }
+
+    /// Gives a device the next slot, for ever. Slots are given here and nowhere else, so that none is ever held by
+    /// somebody who does not come: the fleet has no gaps. One that has a slot keeps it, and what was measured then.
+    pub(crate) fn enrol(
+        &mut self,
+        name: &DeviceName,
+        coin: CoinPublic,
+        enrolment: impl FnOnce(usize) -> Enrolment,
+    ) -> Result<usize, Reason> {
+        if let Some(slot) = self.slot(name) {
             return if self.members[slot].coin == coin { Ok(slot) } else { Err(Reason::OtherCoin) };
         }
-        let now = Instant::now();
-        let member = Member {
-            name: name.clone(),
-            coin,
-            calls: Bucket::full(),
-            comm_mbit: None,
-            enrolment: None,
-            line: None,
-            absent_since: now,
-            has_attended: false,
-        };
-        let slot = match self.members.iter().position(|member| member.has_given_up(now)) {
-            Some(slot) => {
-                let before = std::mem::replace(&mut self.members[slot], member);
-                self.slots.remove(before.name.as_str());
-                slot
-            }
-            None if self.members.len() >= self.capacity => return Err(Reason::FleetFull),
-            None => {
-                self.members.push(member);
-                self.members.len() - 1
-            }
-        };
+        let slot = self.members.len();
+        if slot >= self.capacity {
+            return Err(Reason::FleetFull);
+        }
+        let calls = self.newcomers.leave(name).map_or_else(Bucket::full, |newcomer| newcomer.calls);
+        self.members.push(Member::new(name.clone(), coin, calls, enrolment(slot)));
         self.slots.insert(name.as_str().to_owned(), slot);
         Ok(slot)
     }
@@ -203,11 +187,6 @@ impl Desk {
     /// The slot of a device that has one.
     pub(crate) fn slot(&self, name: &DeviceName) -> Option<usize> {
         self.slots.get(name.as_str()).copied()
-    }
-
-    /// How many have enrolled without a gap: the fleet can be the first so many slots.
-    pub(crate) fn enrolled(&self) -> usize {
-        self.members.iter().take_while(|member| member.enrolment.is_some()).count()
     }
 
     /// How many are there now.
@@ -218,6 +197,9 @@ impl Desk {
     /// A device has come, or come again: the old line is cut. What it has missed of the round is told.
     pub(crate) fn attend(&mut self, slot: usize) -> (u64, mpsc::Receiver<Notice>) {
         let (notices, receiver) = mpsc::channel(NOTICES_WAITING_MAX);
+        if self.tell(slot, v1::to_device::What::Superseded(v1::to_device::Superseded {})) {
+            self.members[slot].came_twice(Instant::now());
+        }
         self.lines += 1;
         let id = self.lines;
         self.members[slot].has_attended = true;
@@ -265,10 +247,10 @@ impl Desk {
     }
 
     /// Notes a refusal; a device that sent what nobody sends by accident has lost its turn.
-    pub(crate) fn give_up_on(&mut self, slot: usize, round: u64, reason: Reason) {
-        self.note(round, Some(slot), reason);
+    pub(crate) fn give_up_on(&mut self, slot: usize, toss: Option<Toss>, reason: Reason) {
+        self.note(toss.map_or(0, |toss| toss.round), Some(slot), reason);
         if let Some(current) = &mut self.current
-            && current.round() == round
+            && toss.is_some_and(|toss| current.is(toss))
             && !reason.may_try_again()
             && current.take(slot, Taken::Refused(reason))
         {

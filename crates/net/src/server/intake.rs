@@ -8,6 +8,7 @@ use tonic::Streaming;
 use super::hub::{Arrival, Update};
 use super::round::{Granted, Taken};
 use super::service::Service;
+use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::wire::limits::SILENCE_MAX;
 use crate::wire::numbers::{Collector, NotIt, VectorDigest};
@@ -15,7 +16,7 @@ use crate::wire::v1;
 use crate::wire::v1::upload_part::{Head, What};
 
 /// Which round it was of, and why it was refused.
-type Refused = (u64, Reason);
+type Refused = (Option<Toss>, Reason);
 
 impl Service {
     /// Takes an update in; whether it had been taken before.
@@ -26,11 +27,12 @@ impl Service {
     ) -> Result<bool, Refused> {
         let first = within(Instant::now() + SILENCE_MAX, &mut parts).await;
         let Ok(Some(v1::UploadPart { what: Some(What::Head(head)) })) = first else {
-            return Err((0, Reason::BadMessage));
+            return Err((None, Reason::BadMessage));
         };
-        let refuse = |reason| (head.round, reason);
+        let toss = Toss::named(&head.run, head.round).ok_or((None, Reason::BadMessage))?;
+        let refuse = |reason| (Some(toss), reason);
         let first = Instant::now();
-        let Some(granted) = self.expected(slot, &head).map_err(refuse)? else { return Ok(true) };
+        let Some(granted) = self.expected(slot, toss, &head).map_err(refuse)? else { return Ok(true) };
 
         let parameters = self.announcement.parameters;
         let kilobytes = (4 * parameters).div_ceil(1024).max(1) as u32;
@@ -65,11 +67,11 @@ impl Service {
         let digest: VectorDigest = head.digest[..].try_into().map_err(|_| refuse(Reason::OtherDigest))?;
         let took_secs = [(first - granted.at).as_secs_f64(), (last - first).as_secs_f64()];
         let update = Update { delta, digest, train_loss: head.train_loss, took_secs, memory };
-        self.hand_over(slot, head.round, update).map_err(refuse)
+        self.hand_over(slot, toss, update).map_err(refuse)
     }
 
     /// Whether an update of this round is expected of this device: its grant, or none if it is in already.
-    fn expected(&self, slot: usize, head: &Head) -> Result<Option<Granted>, Reason> {
+    fn expected(&self, slot: usize, toss: Toss, head: &Head) -> Result<Option<Granted>, Reason> {
         let desk = self.hub.desk();
         let known = |taken: Option<Taken>| match taken {
             Some(Taken::Update(digest)) if digest[..] == head.digest[..] => Some(Ok(None)),
@@ -78,7 +80,7 @@ impl Service {
             None => None,
         };
         match &desk.current {
-            Some(current) if current.round() == head.round => {
+            Some(current) if current.is(toss) => {
                 if let Some(known) = known(current.taken(slot)) {
                     return known;
                 }
@@ -89,7 +91,7 @@ impl Service {
                 Ok(Some(granted))
             }
             _ => match &desk.previous {
-                Some((round, taken)) if *round == head.round => {
+                Some((before, taken)) if *before == toss => {
                     known(taken.get(&slot).copied()).unwrap_or(Err(Reason::StaleRound))
                 }
                 _ => Err(Reason::StaleRound),
@@ -97,11 +99,11 @@ impl Service {
         }
     }
 
-    /// The only place where an update comes to count: under the lock, once for a round and a device.
-    fn hand_over(&self, slot: usize, round: u64, update: Update) -> Result<bool, Reason> {
+    /// The only place where an update comes to count: under the lock, once for a run, a round and a device.
+    fn hand_over(&self, slot: usize, toss: Toss, update: Update) -> Result<bool, Reason> {
         {
             let mut desk = self.hub.desk();
-            let Some(current) = desk.current.as_mut().filter(|current| current.round() == round) else {
+            let Some(current) = desk.current.as_mut().filter(|current| current.is(toss)) else {
                 return Err(Reason::StaleRound);
             };
             match current.taken(slot) {

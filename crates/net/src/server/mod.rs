@@ -3,25 +3,33 @@
 //! # Layout
 //!
 //! - here: the listening part, on a runtime of its own.
-//! - `hub`: where calls and the round loop meet; `round`: a round in progress.
-//! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `probe`: a
-//!   timed transfer.
+//! - `hub`: where calls and the round loop meet; `member`: a device of the fleet; `newcomers`: those who are about to
+//!   enrol; `round`: a round in progress.
+//! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
+//!   models on their way out; `probe`: a timed transfer.
 //! - `rate`: how many calls a device may make.
-//! - [`world`]: the world behind the engine's round loop.
-//! - [`deploy`]: a run from enrolment to its end; [`planning`]: its plans; `commit`: what is kept of its rounds.
+//! - `world`: the world behind the engine's round loop; `presence`: who is there; `patience`: for how long.
+//! - [`deploy`]: a run from enrolment to its end; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
+//!   is kept of its rounds.
 
 mod attend;
 mod commit;
 pub mod deploy;
+mod download;
+mod enrolment;
 mod hub;
 mod intake;
+mod member;
+mod newcomers;
 mod norms;
+mod patience;
 pub mod planning;
+mod presence;
 mod probe;
 mod rate;
 mod round;
 mod service;
-pub mod world;
+mod world;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,13 +43,13 @@ use self::hub::Hub;
 use self::service::{Announcement, Service};
 use crate::door::{Door, Limits, Security};
 use crate::error::NetError;
-use crate::status::{Health, Metrics, Reach, StatusServer};
+use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
 use crate::wire::v1::federation_server::FederationServer;
 
 pub use deploy::{Announced, Deployment, Ended, Helpers, Observer};
+pub use patience::Patience;
 pub use planning::Planned;
-pub use world::Patience;
 
 /// A device that is gone without a word is noticed after this and as much again.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -66,14 +74,14 @@ pub struct ServerSettings {
 /// What devices are told.
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// No two runs have the same.
-    pub run: [u8; 16],
     /// What is learnt, over how many devices.
     pub task: TaskSettings,
     /// Of local training.
     pub seed: u64,
     /// Of the model.
     pub parameters: usize,
+    /// How many samples there are at each slot, as far as the server knows.
+    pub samples: Arc<[u64]>,
     /// f_tot.
     pub band_mbps: f64,
 }
@@ -108,8 +116,9 @@ impl Server {
             }
             None => None,
         };
-        let Offer { run, task, seed, parameters, band_mbps } = *offer;
-        let announcement = Announcement { run, task, seed, parameters, band_mbps };
+        let Offer { task, seed, parameters, ref samples, band_mbps } = *offer;
+        let samples = Arc::clone(samples);
+        let announcement = Announcement { task, seed, parameters, samples, band_mbps };
         let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
@@ -157,6 +166,7 @@ impl Server {
 
     /// Tells devices that the run is over, and waits a moment for them to hear it.
     pub fn finish(&self) {
+        self.health.set(Readiness::Stopping);
         self.hub.desk().finish();
         let heard = async {
             // Devices leave when they hear it; whoever does not is not waited for.

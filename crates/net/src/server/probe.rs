@@ -15,17 +15,15 @@ use crate::wire::v1;
 /// One transfer of one device.
 pub(super) struct Probe {
     hub: Arc<Hub>,
-    slot: usize,
     name: DeviceName,
     payload_bytes: usize,
     band_mbps: f64,
 }
 
 impl Probe {
-    pub(super) fn new(hub: &Arc<Hub>, announcement: &Announcement, slot: usize) -> Self {
+    pub(super) fn new(hub: &Arc<Hub>, announcement: &Announcement, name: DeviceName) -> Self {
         let payload_bytes = 4 * announcement.parameters;
-        let name = hub.desk().members[slot].name.clone();
-        Self { hub: Arc::clone(hub), slot, name, payload_bytes, band_mbps: announcement.band_mbps }
+        Self { hub: Arc::clone(hub), name, payload_bytes, band_mbps: announcement.band_mbps }
     }
 
     /// Takes the transfer, and notes what it says of the device. It has the band for itself, but not for ever.
@@ -60,10 +58,10 @@ impl Probe {
         let secs = start.elapsed().as_secs_f64();
         // A round's upload is the same over its own bytes.
         let comm_mbit = secs * self.band_mbps * self.payload_bytes as f64 / bytes as f64;
-        let mut desk = self.hub.desk();
-        // Whoever waited for its turn too long may have lost its place to another.
-        let member = desk.members.get_mut(self.slot).filter(|member| member.name == self.name);
-        member.ok_or(Reason::NotEnrolled)?.comm_mbit = Some(comm_mbit);
-        Ok(v1::ProbeReply { secs, comm_mbit })
+        // One that has enrolled is measured by its rounds; one that took too long may have been forgotten.
+        if let Some(newcomer) = self.hub.desk().newcomers.get_mut(&self.name) {
+            newcomer.comm_mbit = Some(comm_mbit);
+        }
+        Ok(v1::ProbeReply { comm_mbit })
     }
 }

@@ -111,6 +111,11 @@ impl Current {
         }
     }
 
+    /// Which round, of all runs.
+    pub(crate) fn is(&self, toss: Toss) -> bool {
+        self.toss == toss
+    }
+
     pub(crate) fn round(&self) -> u64 {
         self.toss.round
     }
@@ -122,7 +127,7 @@ impl Current {
 
     /// What to tell a device so that it flips its coin; it is awaited from now on. None if the round has
     /// nothing for it.
-    pub(crate) fn ask(&mut self, slot: usize, now: Instant) -> Option<What> {
+    pub(crate) fn ask(&mut self, slot: usize) -> Option<What> {
         let q = *self.coin_q.get(slot)?;
         if self.phase != Phase::Open || self.answered[slot] {
             return None;
@@ -130,14 +135,12 @@ impl Current {
         if !std::mem::replace(&mut self.awaited[slot], true) {
             self.awaited_count += 1;
         }
-        let left = self.window_end().saturating_duration_since(now);
         Some(What::Opened(v1::Opened {
             round: self.toss.round,
             digest: self.digest.to_vec().into(),
             q,
-            toss_run: self.toss.run.to_vec().into(),
+            run: self.toss.run.to_vec().into(),
             seed: self.seed,
-            window_millis: left.as_millis().try_into().unwrap_or(u32::MAX),
         }))
     }
 
@@ -209,12 +212,13 @@ impl Current {
             mbps: grant.mbps,
             deadline_millis: left.as_millis().try_into().unwrap_or(u32::MAX),
             seed: self.seed,
+            run: self.toss.run.to_vec().into(),
         }))
     }
 
     /// What a device that comes in the middle has to hear.
     pub(crate) fn for_newcomer(&mut self, slot: usize, now: Instant) -> Vec<What> {
-        self.ask(slot, now).into_iter().chain(self.grant_message(slot, now)).collect()
+        self.ask(slot).into_iter().chain(self.grant_message(slot, now)).collect()
     }
 
     /// The grant of a device whose update may come now.
@@ -283,7 +287,7 @@ mod tests {
     #[test]
     fn a_coin_that_says_no_does_not_join_and_a_false_one_neither() {
         let (mut current, key, now) = opened(0.0);
-        current.ask(0, now).unwrap();
+        current.ask(0).unwrap();
         assert!(!current.all_answered());
         let (_, proof) = key.flip(current.toss);
         assert_eq!(answer(&mut current, 0, &key, &proof, now), Err(Reason::CoinSaysNo));
@@ -303,7 +307,7 @@ mod tests {
     fn a_grant_is_told_again_until_the_update_is_in() {
         let (mut current, key, now) = opened(1.0);
         for slot in 0..3 {
-            current.ask(slot, now).unwrap();
+            current.ask(slot).unwrap();
         }
         let (_, proof) = key.flip(current.toss);
         answer(&mut current, 1, &key, &proof, now).unwrap();

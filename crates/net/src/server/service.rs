@@ -14,7 +14,9 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{info, warn};
 
 use super::attend::Attendance;
-use super::hub::{Enrolment, Hub};
+use super::download::download;
+use super::hub::Hub;
+use super::member::Enrolment;
 use super::norms::NormGuard;
 use super::probe::Probe;
 use crate::coin::CoinPublic;
@@ -23,19 +25,17 @@ use crate::identity::DeviceName;
 use crate::plain;
 use crate::reason::Reason;
 use crate::status::Metrics;
-use crate::wire::limits::{
-    CHUNK_BYTES_MAX, COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, UPLOADS_BYTES_MAX,
-};
+use crate::wire::limits::{COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX};
 use crate::wire::v1::federation_server::Federation;
 use crate::wire::{PROTOCOL, task, v1};
 
 /// What devices are told when they say hello.
 #[derive(Clone, Debug)]
 pub(crate) struct Announcement {
-    pub run: [u8; 16],
     pub task: TaskSettings,
     pub seed: u64,
     pub parameters: usize,
+    pub samples: Arc<[u64]>,
     /// f_tot: a timed transfer goes as fast as that.
     pub band_mbps: f64,
 }
@@ -73,19 +73,17 @@ impl Service {
         }
     }
 
-    /// The slot of whoever calls; it must have said hello, and not call too often.
-    pub(super) fn slot<T>(&self, request: &Request<T>) -> Result<usize, Status> {
+    /// Who calls; it must have said hello, and not call too often.
+    fn known<T>(&self, request: &Request<T>) -> Result<(DeviceName, CoinPublic), Status> {
         let (name, coin) = self.caller(request)?;
-        let mut desk = self.hub.desk();
-        let slot = desk.slot(&name).ok_or_else(|| self.refused(Reason::NotEnrolled))?;
-        let member = &mut desk.members[slot];
-        if member.coin != coin {
-            return Err(self.refused(Reason::OtherCoin));
-        }
-        if !member.calls.take(Instant::now()) {
-            return Err(self.refused(Reason::TooManyCalls));
-        }
-        Ok(slot)
+        self.hub.desk().call(&name, coin, Instant::now()).map_err(|reason| self.refused(reason))?;
+        Ok((name, coin))
+    }
+
+    /// The slot of whoever calls; it must have enrolled, and not call too often.
+    fn slot<T>(&self, request: &Request<T>) -> Result<usize, Status> {
+        let (name, _) = self.known(request)?;
+        self.hub.desk().slot(&name).ok_or_else(|| self.refused(Reason::NotEnrolled))
     }
 
     pub(super) fn refused(&self, reason: Reason) -> Status {
@@ -112,18 +110,12 @@ impl Federation for Service {
             if !desk.open {
                 return Err(Status::unavailable("not ready yet"));
             }
-            let slot = desk.admit(&name, coin).map_err(|reason| self.refused(reason))?;
-            let member = &mut desk.members[slot];
-            if !member.calls.take(Instant::now()) {
-                return Err(self.refused(Reason::TooManyCalls));
-            }
-            (slot, member.enrolment.is_some())
+            desk.hello(&name, coin, Instant::now()).map_err(|reason| self.refused(reason))?
         };
         info!(device = %name, slot, enrolled, "a device says hello");
-        let Announcement { run, task, seed, parameters, band_mbps } = &self.announcement;
+        let Announcement { task, seed, parameters, band_mbps, .. } = &self.announcement;
         Ok(Response::new(v1::HelloReply {
             protocol: PROTOCOL,
-            run: run.to_vec().into(),
             task: task::message(task),
             slot: slot as u32,
             seed: *seed,
@@ -140,12 +132,12 @@ impl Federation for Service {
         &self,
         request: Request<Streaming<v1::ProbePart>>,
     ) -> Result<Response<Self::ProbeStream>, Status> {
-        let slot = self.slot(&request)?;
+        let (name, _) = self.known(&request)?;
         let alone = Arc::clone(&self.probing).acquire_owned().await;
         let alone = alone.map_err(|_| Status::internal("closed"))?;
         // This answer says that the band is free; the device sends from then on.
         let (reply, replies) = mpsc::channel(1);
-        let probe = Probe::new(&self.hub, &self.announcement, slot);
+        let probe = Probe::new(&self.hub, &self.announcement, name);
         let metrics = Arc::clone(&self.metrics);
         tokio::spawn(async move {
             let measured = probe.measure(request.into_inner()).await;
@@ -160,22 +152,35 @@ impl Federation for Service {
     }
 
     async fn enrol(&self, request: Request<v1::EnrolRequest>) -> Result<Response<v1::EnrolReply>, Status> {
-        let slot = self.slot(&request)?;
-        let v1::EnrolRequest { samples, compute_secs } = *request.get_ref();
+        let (name, coin) = self.known(&request)?;
+        let v1::EnrolRequest { samples, compute_secs, slot } = *request.get_ref();
         let sensible =
             (1..=SAMPLES_MAX).contains(&samples) && (0.0..=COMPUTE_SECS_MAX).contains(&compute_secs);
         if !sensible {
             return Err(self.refused(Reason::BadMessage));
         }
-        {
-            let mut desk = self.hub.desk();
-            let member = &mut desk.members[slot];
-            let comm_mbit = member.comm_mbit.ok_or_else(|| self.refused(Reason::NotEnrolled))?;
-            member.enrolment = Some(Enrolment { samples, compute_secs, comm_mbit });
-            info!(device = %member.name, slot, samples, compute_secs, comm_mbit, "a device enrols");
+        // Weights are made of these numbers: where we know better, a device is not believed.
+        let samples_at = |slot: usize| self.announcement.samples.get(slot).copied();
+        if samples_at(slot as usize).is_some_and(|known| known != samples) {
+            warn!(device = %name, slot, samples, "a device's data are not those of the scenario");
+            return Err(self.refused(Reason::OtherData));
         }
+        let slot = {
+            let mut desk = self.hub.desk();
+            let comm_mbit = match desk.newcomers.get_mut(&name) {
+                Some(newcomer) => newcomer.comm_mbit.ok_or_else(|| self.refused(Reason::NotEnrolled))?,
+                // It has enrolled before: what it says now changes nothing.
+                None => 0.0,
+            };
+            let enrolment = |slot| {
+                let samples = samples_at(slot).unwrap_or(samples);
+                info!(device = %name, slot, samples, compute_secs, comm_mbit, "a device enrols");
+                Enrolment { samples, compute_secs, comm_mbit }
+            };
+            desk.enrol(&name, coin, enrolment).map_err(|reason| self.refused(reason))?
+        };
         self.hub.ring();
-        Ok(Response::new(v1::EnrolReply {}))
+        Ok(Response::new(v1::EnrolReply { slot: slot as u32 }))
     }
 
     type AttendStream = Outgoing<v1::ToDevice>;
@@ -185,9 +190,6 @@ impl Federation for Service {
         request: Request<Streaming<v1::FromDevice>>,
     ) -> Result<Response<Self::AttendStream>, Status> {
         let slot = self.slot(&request)?;
-        if self.hub.desk().members[slot].enrolment.is_none() {
-            return Err(self.refused(Reason::NotEnrolled));
-        }
         let (attendance, notices) = Attendance::begin(&self.hub, &self.metrics, slot);
         tokio::spawn(attendance.listen(request.into_inner()));
         Ok(Response::new(Box::pin(ReceiverStream::new(notices).map(|notice| Ok(*notice)))))
@@ -196,7 +198,7 @@ impl Federation for Service {
     type FetchStream = Outgoing<v1::FetchPart>;
 
     async fn fetch(&self, request: Request<v1::FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
-        self.slot(&request)?;
+        let slot = self.slot(&request)?;
         let bytes = {
             let desk = self.hub.desk();
             match &desk.model {
@@ -204,12 +206,13 @@ impl Federation for Service {
                 _ => return Err(self.refused(Reason::OtherModel)),
             }
         };
-        // A chunk at a time, as it is read: a slow reader holds the bytes that all share, and one chunk.
-        let chunks = bytes.len().div_ceil(CHUNK_BYTES_MAX);
-        let parts = tokio_stream::iter(0..chunks).map(move |chunk| {
-            let start = chunk * CHUNK_BYTES_MAX;
-            let end = bytes.len().min(start + CHUNK_BYTES_MAX);
-            Ok(v1::FetchPart { data: bytes.slice(start..end) })
+        let (hub, digest) = (Arc::clone(&self.hub), request.into_inner().digest);
+        let wanted =
+            move || hub.desk().model.as_ref().is_some_and(|offered| offered.digest[..] == digest[..]);
+        let metrics = Arc::clone(&self.metrics);
+        let parts = download(bytes, SILENCE_MAX, wanted, move |reason| {
+            info!(slot, reason = reason.name(), "a download is given up");
+            metrics.refused.add(reason);
         });
         Ok(Response::new(Box::pin(parts)))
     }
@@ -221,9 +224,10 @@ impl Federation for Service {
         let slot = self.slot(&request)?;
         match self.take_in(slot, request.into_inner()).await {
             Ok(repeated) => Ok(Response::new(v1::UploadReply { repeated })),
-            Err((round, reason)) => {
+            Err((toss, reason)) => {
+                let round = toss.map(|toss| toss.round);
                 warn!(slot, round, reason = reason.name(), "an update is refused");
-                self.hub.desk().give_up_on(slot, round, reason);
+                self.hub.desk().give_up_on(slot, toss, reason);
                 self.hub.ring();
                 Err(self.refused(reason))
             }

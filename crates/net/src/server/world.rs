@@ -18,61 +18,14 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::hub::{Arrival, Desk, Hub, Offered};
-use super::round::{Current, Taken};
+use super::patience::Patience;
+use super::presence::LOOK;
+use super::round::Current;
 use crate::coin::Toss;
 use crate::measure::{Measures, Outcome as Seen};
 use crate::reason::Reason;
-use crate::status::{Health, Metrics, Readiness};
+use crate::status::{Health, Metrics};
 use crate::wire::numbers::VectorDigest;
-
-/// How often a wait is interrupted to look around.
-const LOOK: Duration = Duration::from_millis(100);
-/// How often somebody who waits says so.
-const REMIND: Duration = Duration::from_secs(15);
-
-/// How long things may take.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Patience {
-    /// Coins must be in after this, even if somebody who was asked has not answered.
-    pub window: Duration,
-    /// Share of the fleet that must be there for a round to be opened.
-    pub quorum: f64,
-    /// A server that has just started waits so long for all of them.
-    pub muster: Duration,
-    /// Without a deadline of the scenario: so many times what the round should take …
-    pub deadline_factor: f64,
-    /// … and this on top …
-    pub deadline_slack: Duration,
-    /// … but never more than this, whatever a device says of itself.
-    pub deadline_max: Duration,
-    /// Whoever takes part and leaves must be back after this.
-    pub come_back: Duration,
-    /// A server that is told to stop lets the round in progress go on for so long.
-    pub finish: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            window: Duration::from_secs(5),
-            quorum: 0.5,
-            muster: Duration::from_secs(10),
-            deadline_factor: 3.0,
-            deadline_slack: Duration::from_secs(10),
-            deadline_max: Duration::from_secs(3600),
-            come_back: Duration::from_secs(5),
-            finish: Duration::from_secs(20),
-        }
-    }
-}
-
-impl Patience {
-    /// When a round that should take so long is over for those who have not reported.
-    fn deadline_secs(&self, expected_secs: f64) -> f64 {
-        let secs = self.deadline_factor * expected_secs + self.deadline_slack.as_secs_f64();
-        secs.min(self.deadline_max.as_secs_f64())
-    }
-}
 
 /// What the round loop and whoever commits its rounds both know of the round.
 #[derive(Debug)]
@@ -135,7 +88,7 @@ impl NetWorld<'_> {
     }
 
     /// Whether to give up what is waited for.
-    fn check_stop(&mut self, grace: Duration) -> Result<(), EngineError> {
+    pub(super) fn check_stop(&mut self, grace: Duration) -> Result<(), EngineError> {
         if !(self.stop)() {
             return Ok(());
         }
@@ -145,47 +98,6 @@ impl NetWorld<'_> {
         }
         self.ledger.borrow_mut().abandoned = true;
         Err(EngineError::World { problem: "the server is to stop".to_owned() })
-    }
-
-    /// Waits until enough of the fleet are there.
-    fn gather(&mut self) -> Result<(), EngineError> {
-        let devices = self.coin_q.len();
-        let quorum = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
-        let mut reminded: Option<Instant> = None;
-        loop {
-            let there = {
-                let desk = self.hub.desk();
-                self.metrics.devices_attending.set(desk.attending() as f64);
-                desk.members[..devices].iter().filter(|member| member.line.is_some()).count()
-            };
-            // After a restart agents are still on their way: what they miss is the server's doing.
-            let wanted = if Instant::now() < self.muster_until { devices } else { quorum };
-            if there >= wanted {
-                self.health.set(Readiness::InRounds);
-                return Ok(());
-            }
-            self.health.set(Readiness::WaitingForDevices);
-            self.check_stop(Duration::ZERO)?;
-            if reminded.is_none_or(|at| at.elapsed() > REMIND) {
-                reminded = Some(Instant::now());
-                info!(there, wanted, devices, "waiting for devices");
-            }
-            self.wait(Instant::now() + LOOK);
-        }
-    }
-
-    /// Gives up those who took part and have not come back.
-    fn missing(&self, desk: &mut Desk, now: Instant) -> Option<usize> {
-        let Desk { current: Some(current), members, .. } = desk else { return None };
-        let missing = current.joined().iter().find_map(|(&slot, joined)| {
-            let member = &members[slot];
-            let gone = joined.taken.is_none()
-                && member.line.is_none()
-                && now.saturating_duration_since(member.absent_since) > self.patience.come_back;
-            gone.then_some(slot)
-        })?;
-        current.take(missing, Taken::Refused(Reason::Disconnected));
-        Some(missing)
     }
 
     /// A device that took part will not report.
@@ -257,7 +169,7 @@ impl World for NetWorld<'_> {
             let digest = offered.digest;
             desk.model = Some(offered);
             if let Some(before) = desk.current.take() {
-                desk.previous = Some((before.round(), before.into_taken()));
+                desk.previous = Some((before.toss, before.into_taken()));
             }
             desk.arrived.clear();
             let toss = Toss { run: self.toss_run, round };
@@ -268,7 +180,7 @@ impl World for NetWorld<'_> {
                 // An answer and, with heads, a model.
                 desk.members[slot].calls.grant(2.0);
                 if desk.members[slot].line.is_some()
-                    && let Some(notice) = current.ask(slot, now)
+                    && let Some(notice) = current.ask(slot)
                     && !desk.tell(slot, notice)
                 {
                     current.gone(slot);

@@ -16,11 +16,12 @@
 //!
 //! - `open`: founding a run, and going on with one.
 //! - `run_state`: [`RunState`], the one that writes; [`view`]: [`StateView`], for those who look on.
-//! - [`rows`]: what the state is made of; [`queries`]: reading it back.
+//! - [`rows`]: what the state is made of; `inserts`: writing it; [`queries`]: reading it back.
 //! - `database`: the tables, and what errors mean; `models`, `records_file`, `incidents`: what their names say.
 
 mod database;
 mod incidents;
+mod inserts;
 mod models;
 mod open;
 pub mod queries;

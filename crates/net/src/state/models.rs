@@ -8,7 +8,7 @@ use fedflip_learn::model_file;
 use fedflip_record::atomic;
 
 use super::database::damaged;
-use crate::error::NetError;
+use crate::error::{CANNOT_BE_READ, NetError};
 use crate::wire::numbers::{self, VectorDigest};
 
 const FOLDER: &str = "models";
@@ -72,7 +72,7 @@ impl Models {
 
     /// Removes what a server that was killed left lying about; files that are not ours stay.
     pub(super) fn sweep(&self, newest: u64) -> Result<(), NetError> {
-        let unreadable = || NetError::io(&self.folder, "cannot be read");
+        let unreadable = || NetError::io(&self.folder, CANNOT_BE_READ);
         for entry in fs::read_dir(&self.folder).map_err(unreadable())? {
             let path = entry.map_err(unreadable())?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

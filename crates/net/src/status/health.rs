@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a server is at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
     /// It reads its state and certificates.
     Starting,
@@ -11,21 +11,18 @@ pub enum Readiness {
     WaitingForDevices,
     /// Rounds are opened and committed.
     InRounds,
-    /// The run is over, or somebody asked it to stop.
+    /// The run is over.
     Stopping,
-    /// It cannot go on, such as because the disk is full.
-    Failed(String),
 }
 
 impl Readiness {
     /// Whether devices should come, and what to tell whoever asks.
-    pub fn verdict(&self) -> (bool, &str) {
+    pub fn verdict(self) -> (bool, &'static str) {
         match self {
             Self::Starting => (false, "starting"),
             Self::WaitingForDevices => (true, "waiting for devices"),
             Self::InRounds => (true, "in rounds"),
             Self::Stopping => (false, "stopping"),
-            Self::Failed(why) => (false, why),
         }
     }
 }
@@ -48,7 +45,7 @@ impl Health {
 
     /// At the moment.
     pub fn readiness(&self) -> Readiness {
-        self.locked().clone()
+        *self.locked()
     }
 
     /// It is replaced whole: whoever panicked with the lock left nothing half-done.

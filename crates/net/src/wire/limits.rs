@@ -24,5 +24,5 @@ pub const CALLS_IN_A_ROW_MAX: f64 = 64.0;
 pub const CALLS_PER_SEC_MAX: f64 = 32.0;
 /// Of what a server keeps of updates that are on their way or wait for their turn.
 pub const UPLOADS_BYTES_MAX: usize = 2 << 30;
-/// Of a device's stream: an upload that says nothing for so long is given up.
+/// Of a device's stream: an upload that says nothing, or a download that is not read, for so long is given up.
 pub const SILENCE_MAX: Duration = Duration::from_secs(30);

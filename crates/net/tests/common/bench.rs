@@ -39,6 +39,7 @@ const RUN_TIME_MAX: Duration = Duration::from_secs(90);
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) devices: usize,
+    pub(crate) devices_min: usize,
     pub(crate) rounds: u64,
     pub(crate) scheme: Scheme,
     pub(crate) replan_every: Option<u64>,
@@ -59,7 +60,7 @@ impl Wanted {
             ..Patience::default()
         };
         let (scheme, security) = (Scheme::Full, Security::Plain);
-        Self { devices, rounds, scheme, replan_every: None, patience, security }
+        Self { devices, devices_min: devices, rounds, scheme, replan_every: None, patience, security }
     }
 
     pub(crate) fn task(&self) -> TaskSettings {
@@ -121,8 +122,13 @@ fn serve(
         status: None,
     };
     let parameters = learner.params_len();
-    let offer =
-        Offer { run: resumed.run_id, task: wanted.task(), seed: SEED, parameters, band_mbps: BAND_MBPS };
+    let offer = Offer {
+        task: wanted.task(),
+        seed: SEED,
+        parameters,
+        samples: (0..wanted.devices).map(|slot| learner.samples(slot) as u64).collect(),
+        band_mbps: BAND_MBPS,
+    };
     let server = Server::start(&settings, &offer)?;
     // A test that does not listen has failed already.
     let _ = tell.send((server.address(), Arc::clone(server.metrics())));
@@ -135,7 +141,7 @@ fn serve(
         evaluate_every: 1000,
         stop: Stop { accuracy: None, loss: None, rounds_max: wanted.rounds, secs_max: None },
         seed: SEED,
-        devices_min: wanted.devices,
+        devices_min: wanted.devices_min,
         replan_every: wanted.replan_every,
         patience: wanted.patience,
     };
@@ -160,6 +166,7 @@ fn serve(
         evaluate: &mut |model| Ok(learner.evaluate(&mut worker, model.as_slice())?),
         stop: &|| false,
         observer: &mut Nobody,
+        enrolled: &mut |_| Ok(()),
     };
     let initial = || learner.initial_model(SEED);
     let ended = deployment.run(&server, (&mut state, resumed), initial, &header, &mut helpers)?;

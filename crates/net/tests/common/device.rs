@@ -33,6 +33,8 @@ pub(crate) struct Device {
     line: Option<Line>,
     /// As the server said at hello.
     pub(crate) slot: usize,
+    /// Of the last round that opened.
+    run: Vec<u8>,
 }
 
 struct Line {
@@ -60,7 +62,7 @@ impl Device {
         let coin = plain::coin(&name.parse().unwrap()).unwrap();
         let (port, wire) = wire_to(address).await;
         let client = FederationClient::new(channel(format!("http://127.0.0.1:{port}"), None).await.unwrap());
-        Self { name: name.to_owned(), coin, client, address, wire, line: None, slot: 0 }
+        Self { name: name.to_owned(), coin, client, address, wire, line: None, slot: 0, run: Vec::new() }
     }
 
     /// With a certificate; `name` is what it claims beside it.
@@ -72,7 +74,16 @@ impl Device {
         let (port, wire) = wire_to(address).await;
         let channel = channel(format!("https://localhost:{port}"), Some(pass.tls)).await?;
         let client = FederationClient::new(channel);
-        Ok(Self { name: name.to_owned(), coin: pass.coin, client, address, wire, line: None, slot: 0 })
+        Ok(Self {
+            name: name.to_owned(),
+            coin: pass.coin,
+            client,
+            address,
+            wire,
+            line: None,
+            slot: 0,
+            run: Vec::new(),
+        })
     }
 
     /// A new connection in place of the old one, which is gone without a word.
@@ -109,8 +120,10 @@ impl Device {
     }
 
     pub(crate) async fn enrol(&mut self, samples: u64, compute_secs: f64) -> Result<(), Status> {
-        let request = self.request(v1::EnrolRequest { samples, compute_secs });
-        self.client.enrol(request).await.map(|_| ())
+        let slot = self.slot as u32;
+        let request = self.request(v1::EnrolRequest { samples, compute_secs, slot });
+        self.slot = self.client.enrol(request).await?.into_inner().slot as usize;
+        Ok(())
     }
 
     pub(crate) async fn attend(&mut self) -> Result<(), Status> {
@@ -142,7 +155,10 @@ impl Device {
     pub(crate) async fn opened(&mut self) -> Option<v1::Opened> {
         loop {
             match self.notice().await {
-                Some(Notice::Opened(opened)) => return Some(opened),
+                Some(Notice::Opened(opened)) => {
+                    self.run = opened.run.to_vec();
+                    return Some(opened);
+                }
                 Some(Notice::Finished(_)) => return None,
                 Some(_) => {}
                 None => panic!("{}: the line is cut", self.name),
@@ -168,7 +184,7 @@ impl Device {
 
     /// What its coin proves for a round.
     pub(crate) fn proof(&self, opened: &v1::Opened, round: u64) -> (bool, Vec<u8>) {
-        let run = opened.toss_run[..].try_into().unwrap();
+        let run = opened.run[..].try_into().unwrap();
         let (flip, proof) = self.coin.flip(Toss { run, round });
         (flip.joins(opened.q), proof.to_vec())
     }
@@ -179,7 +195,8 @@ impl Device {
     }
 
     pub(crate) async fn answer(&self, round: u64, proof: Vec<u8>) {
-        self.say(Some(from_device::What::Answer(v1::Answer { round, proof: proof.into() }))).await;
+        let answer = v1::Answer { round, proof: proof.into(), run: self.run.clone().into() };
+        self.say(Some(from_device::What::Answer(answer))).await;
     }
 
     /// Takes part, as its coin says, and waits for the grant.
@@ -216,7 +233,7 @@ impl Device {
             model_digest: grant.digest.clone(),
             digest: update.digest.to_vec().into(),
             train_loss: update.train_loss,
-            compute_secs: 0.01,
+            run: grant.run.clone(),
         }
     }
 

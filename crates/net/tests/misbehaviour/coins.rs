@@ -56,7 +56,9 @@ async fn measured_availability_caps_the_next_plan() {
         rogue.answer(opened.round, if joins { proof } else { Vec::new() }).await;
         if joins {
             rogue.grant().await;
-            rogue.say(Some(from_device::What::Failure(v1::Failure { round: opened.round }))).await;
+            rogue
+                .say(Some(from_device::What::Failure(v1::Failure { round: opened.round, run: opened.run })))
+                .await;
         }
     }
     drop(rogue);

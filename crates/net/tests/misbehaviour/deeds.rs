@@ -158,6 +158,13 @@ async fn act(deed: Deed, rogue: &mut Device, opened: &v1::Opened, learner: &SgdL
             rogue.answer(opened.round, Vec::new()).await;
             return;
         }
+        SendsOtherRounds => {
+            // What is said of the same round of another run is not of this one.
+            let (round, run) = (opened.round, vec![9; 16]);
+            let sits_out = v1::Answer { round, proof: Vec::new().into(), run: run.clone().into() };
+            rogue.say(Some(from_device::What::Answer(sits_out))).await;
+            rogue.say(Some(from_device::What::Failure(v1::Failure { round, run: run.into() }))).await;
+        }
         NeverAnswers => return,
         SaysNothing => {
             rogue.say(None).await;
@@ -231,6 +238,8 @@ async fn act(deed: Deed, rogue: &mut Device, opened: &v1::Opened, learner: &SgdL
             assert!(!send(rogue, &good).await.unwrap());
         }
         SendsOtherRounds => {
+            let head = v1::upload_part::Head { run: vec![9; 16].into(), ..Device::head(&grant, &good) };
+            refuse(rogue.upload(head, &good.bytes).await, Code::FailedPrecondition, "stale_round");
             for round in [0, 1, grant.round - 2, grant.round + 1, u64::MAX] {
                 let head = v1::upload_part::Head { round, ..Device::head(&grant, &good) };
                 refuse(rogue.upload(head, &good.bytes).await, Code::FailedPrecondition, "stale_round");
@@ -261,7 +270,12 @@ async fn act(deed: Deed, rogue: &mut Device, opened: &v1::Opened, learner: &SgdL
             refuse(rogue.upload(head, &good.bytes).await, Code::InvalidArgument, "other_model");
         }
         CannotTrain => {
-            rogue.say(Some(from_device::What::Failure(v1::Failure { round: grant.round }))).await;
+            rogue
+                .say(Some(from_device::What::Failure(v1::Failure {
+                    round: grant.round,
+                    run: grant.run.clone(),
+                })))
+                .await;
         }
         Honest | SaysNothing => assert!(!send(rogue, &good).await.unwrap()),
         ProvesAnotherRound
@@ -273,8 +287,8 @@ async fn act(deed: Deed, rogue: &mut Device, opened: &v1::Opened, learner: &SgdL
 }
 
 async fn send_anything(rogue: &mut Device, opened: &v1::Opened, parameters: usize) -> Result<bool, Status> {
-    let (round, digest) = (opened.round, opened.digest.clone());
-    let grant = v1::Grant { round, digest, ..v1::Grant::default() };
+    let (round, digest, run) = (opened.round, opened.digest.clone(), opened.run.clone());
+    let grant = v1::Grant { round, digest, run, ..v1::Grant::default() };
     let update = Update::of(&vec![0.25; parameters]);
     rogue.upload(Device::head(&grant, &update), &update.bytes).await
 }

@@ -15,6 +15,7 @@ mod out_of_turn;
 mod patience;
 #[path = "../common/replay.rs"]
 mod replay;
+mod rivals;
 
 use tonic::{Code, Status};
 

@@ -1,0 +1,112 @@
+//! A model on its way to a device: read in time, or given up.
+
+use std::time::Duration;
+
+use futures_util::Stream;
+use prost::bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+
+use crate::reason::Reason;
+use crate::wire::limits::CHUNK_BYTES_MAX;
+use crate::wire::v1;
+
+/// A chunk at a time, as it is read. The library does not ask for the next one while a device reads nothing, so
+/// somebody else looks at the clock: after `patience` without reading, or once the model is not `wanted` any more,
+/// the model's memory is given back. Whoever reads on then hears why there is no more.
+pub(super) fn download(
+    bytes: Bytes,
+    patience: Duration,
+    wanted: impl Fn() -> bool + Send + 'static,
+    given_up: impl FnOnce(Reason) + Send + 'static,
+) -> impl Stream<Item = Result<v1::FetchPart, Status>> + Send {
+    let (sender, parts) = mpsc::channel(1);
+    let (tell, told) = oneshot::channel();
+    tokio::spawn(async move {
+        let ended = send(bytes, patience, wanted, sender).await;
+        if let Err(reason) = ended {
+            given_up(reason);
+        }
+        // A device that is gone is not told.
+        let _ = tell.send(ended);
+    });
+    let end = futures_util::stream::once(told);
+    let end = end.filter_map(|told| told.ok()?.err().map(|reason| Err(reason.into())));
+    ReceiverStream::new(parts).map(Ok).chain(end)
+}
+
+async fn send(
+    bytes: Bytes,
+    patience: Duration,
+    wanted: impl Fn() -> bool,
+    sender: mpsc::Sender<v1::FetchPart>,
+) -> Result<(), Reason> {
+    for chunk in bytes.chunks(CHUNK_BYTES_MAX) {
+        if !wanted() {
+            return Err(Reason::OtherModel);
+        }
+        // A copy: a part of the model's own memory would keep all of it.
+        let part = v1::FetchPart { data: Bytes::copy_from_slice(chunk) };
+        match tokio::time::timeout(patience, sender.send(part)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Ok(()),
+            Err(_) => return Err(Reason::Stalled),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    const CHUNKS: usize = 5;
+    const SOON: Duration = Duration::from_millis(30);
+
+    fn model() -> Bytes {
+        (0..CHUNKS * CHUNK_BYTES_MAX - 1).map(|n| n as u8).collect()
+    }
+
+    #[tokio::test]
+    async fn a_reader_gets_all_of_it_in_order() {
+        let model = model();
+        let parts = download(model.clone(), Duration::from_secs(20), || true, |_| {});
+        let parts: Vec<_> = parts.map(|part| part.unwrap().data).collect().await;
+        assert_eq!((parts.len(), parts.concat()), (CHUNKS, model.to_vec()));
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_stops_gives_the_memory_back() {
+        let model = model();
+        let (given_up, heard) = oneshot::channel();
+        let parts = download(model.clone(), SOON, || true, |reason| given_up.send(reason).unwrap());
+        let mut parts = Box::pin(parts);
+        parts.next().await.unwrap().unwrap();
+        assert!(!model.is_unique());
+        assert_eq!(heard.await.unwrap(), Reason::Stalled);
+        tokio::task::yield_now().await;
+        assert!(model.is_unique(), "the download holds nothing of it");
+        let rest: Vec<_> = parts.collect().await;
+        let (last, before) = rest.split_last().unwrap();
+        assert_eq!(last.as_ref().unwrap_err().message(), "stalled");
+        assert!(before.len() < CHUNKS - 1 && before.iter().all(Result::is_ok));
+    }
+
+    #[tokio::test]
+    async fn a_model_of_yesterday_is_not_sent_to_its_end() {
+        let is_wanted = Arc::new(AtomicBool::new(true));
+        let asked = Arc::clone(&is_wanted);
+        let parts = download(model(), Duration::from_secs(20), move || asked.load(Ordering::Relaxed), |_| {});
+        let mut parts = Box::pin(parts);
+        parts.next().await.unwrap().unwrap();
+        is_wanted.store(false, Ordering::Relaxed);
+        let rest: Vec<_> = parts.collect().await;
+        assert!(rest.len() < CHUNKS);
+        assert_eq!(rest.last().unwrap().as_ref().unwrap_err().message(), "other_model");
+    }
+}

@@ -1,0 +1,104 @@
+//! Devices that have said hello and have not enrolled: they are measured, and have no slot yet.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::rate::Bucket;
+use crate::coin::CoinPublic;
+use crate::identity::DeviceName;
+use crate::reason::Reason;
+
+/// From one call to the next of a device that is enrolling: reading its data and calibrating take a while.
+const ENROL_TIME_MAX: Duration = Duration::from_secs(300);
+/// How many there may be beyond the places of the fleet: not all of them come as far as to enrol.
+const BEYOND_MAX: usize = 1024;
+
+/// A device on its way in.
+pub(crate) struct Newcomer {
+    pub coin: CoinPublic,
+    pub calls: Bucket,
+    /// By the timed transfer.
+    pub comm_mbit: Option<f64>,
+    came: Instant,
+}
+
+impl Newcomer {
+    /// It was never heard of again.
+    fn has_given_up(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.calls.last().unwrap_or(self.came)) > ENROL_TIME_MAX
+    }
+}
+
+/// All of them, by name.
+#[derive(Default)]
+pub(crate) struct Newcomers(BTreeMap<String, Newcomer>);
+
+impl Newcomers {
+    /// A device comes, or comes again.
+    pub(crate) fn meet(
+        &mut self,
+        name: &DeviceName,
+        coin: CoinPublic,
+        capacity: usize,
+        now: Instant,
+    ) -> Result<(), Reason> {
+        // Its owner may have got a new identity since.
+        let gone = |newcomer: &Newcomer| newcomer.coin != coin && newcomer.has_given_up(now);
+        if self.0.get(name.as_str()).is_some_and(gone) {
+            self.0.remove(name.as_str());
+        }
+        if self.0.contains_key(name.as_str()) {
+            return Ok(());
+        }
+        let most = capacity.saturating_add(BEYOND_MAX);
+        if self.0.len() >= most {
+            self.0.retain(|_, newcomer| !newcomer.has_given_up(now));
+        }
+        if self.0.len() >= most {
+            return Err(Reason::OutOfMemory);
+        }
+        let newcomer = Newcomer { coin, calls: Bucket::full(), comm_mbit: None, came: now };
+        self.0.insert(name.as_str().to_owned(), newcomer);
+        Ok(())
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &DeviceName) -> Option<&mut Newcomer> {
+        self.0.get_mut(name.as_str())
+    }
+
+    /// It is one no more.
+    pub(crate) fn leave(&mut self, name: &DeviceName) -> Option<Newcomer> {
+        self.0.remove(name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coin::CoinKey;
+
+    #[test]
+    fn those_who_give_up_make_room() {
+        let (mut newcomers, start) = (Newcomers::default(), Instant::now());
+        let coin = CoinKey::generate().public();
+        let name = |n: usize| -> DeviceName { format!("device-{n}").parse().unwrap() };
+        for n in 0..=BEYOND_MAX {
+            newcomers.meet(&name(n), coin, 1, start).unwrap();
+        }
+        let one_more = name(BEYOND_MAX + 1);
+        assert_eq!(newcomers.meet(&one_more, coin, 1, start), Err(Reason::OutOfMemory));
+        newcomers.meet(&name(0), coin, 1, start).unwrap();
+        let later = start + 2 * ENROL_TIME_MAX;
+        assert!(newcomers.get_mut(&name(7)).unwrap().calls.take(later), "this one is at it still");
+        newcomers.meet(&one_more, coin, 1, later).unwrap();
+        assert!(newcomers.get_mut(&name(0)).is_none() && newcomers.get_mut(&name(7)).is_some());
+        // A name whose owner has given up is free for another coin.
+        let other = CoinKey::generate().public();
+        newcomers.meet(&name(7), other, 1, later).unwrap();
+        assert_ne!(newcomers.get_mut(&name(7)).unwrap().coin, other);
+        newcomers.meet(&name(7), other, 1, later + 2 * ENROL_TIME_MAX).unwrap();
+        assert_eq!(newcomers.get_mut(&name(7)).unwrap().coin, other);
+    }
+}

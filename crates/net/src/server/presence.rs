@@ -1,0 +1,94 @@
+//! Who is there: waiting for enough devices, and giving up those who have left.
+
+use std::time::Duration;
+
+use fedflip_engine::EngineError;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+use tracing::info;
+
+use super::hub::{Desk, Hub};
+use super::round::Taken;
+use super::world::NetWorld;
+use crate::reason::Reason;
+use crate::status::Readiness;
+
+/// How often a wait is interrupted to look around.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
+/// How often somebody who waits says so.
+const REMIND: Duration = Duration::from_secs(15);
+
+/// What a look around has found.
+pub(super) enum Look {
+    /// All that are needed.
+    Enough,
+    /// Too few.
+    Wait { there: usize, wanted: usize },
+    /// Nobody needs to be waited for any more.
+    Stop,
+}
+
+/// Looks around at every bell and now and then, until there is enough; false if it is to stop. Whoever reads the
+/// log hears what is waited for when that changes, and now and then.
+pub(super) fn gather<E>(
+    hub: &Hub,
+    runtime: &Handle,
+    waiting: &str,
+    mut look: impl FnMut() -> Result<Look, E>,
+) -> Result<bool, E> {
+    let mut told: Option<([usize; 2], Instant)> = None;
+    loop {
+        match look()? {
+            Look::Enough => return Ok(true),
+            Look::Stop => return Ok(false),
+            Look::Wait { there, wanted } => {
+                let now = [there, wanted];
+                if told.is_none_or(|(before, at)| before != now || at.elapsed() > REMIND) {
+                    told = Some((now, Instant::now()));
+                    info!(there, wanted, "{waiting}");
+                }
+            }
+        }
+        runtime.block_on(hub.changed_or(Instant::now() + LOOK));
+    }
+}
+
+impl NetWorld<'_> {
+    /// Waits until enough of the fleet are there.
+    pub(super) fn gather(&mut self) -> Result<(), EngineError> {
+        let devices = self.coin_q.len();
+        let quorum = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
+        let (hub, runtime) = (self.hub, self.runtime);
+        let look = || -> Result<Look, EngineError> {
+            let there = {
+                let desk = self.hub.desk();
+                self.metrics.devices_attending.set(desk.attending() as f64);
+                desk.members[..devices].iter().filter(|member| member.line.is_some()).count()
+            };
+            // After a restart agents are still on their way: what they miss is the server's doing.
+            let wanted = if Instant::now() < self.muster_until { devices } else { quorum };
+            if there >= wanted {
+                self.health.set(Readiness::InRounds);
+                return Ok(Look::Enough);
+            }
+            self.health.set(Readiness::WaitingForDevices);
+            self.check_stop(Duration::ZERO)?;
+            Ok(Look::Wait { there, wanted })
+        };
+        gather(hub, runtime, "waiting for devices", look).map(|_| ())
+    }
+
+    /// Gives up those who took part and have not come back.
+    pub(super) fn missing(&self, desk: &mut Desk, now: Instant) -> Option<usize> {
+        let Desk { current: Some(current), members, .. } = desk else { return None };
+        let missing = current.joined().iter().find_map(|(&slot, joined)| {
+            let member = &members[slot];
+            let gone = joined.taken.is_none()
+                && member.line.is_none()
+                && now.saturating_duration_since(member.absent_since) > self.patience.come_back;
+            gone.then_some(slot)
+        })?;
+        current.take(missing, Taken::Refused(Reason::Disconnected));
+        Some(missing)
+    }
+}

@@ -1,0 +1,70 @@
+//! Rows as they are written.
+
+use fedflip_record::Line;
+use rusqlite::{Connection, params};
+
+use super::rows::{Fate, StoredPlan};
+
+pub(super) fn next_seq(state: &Connection) -> rusqlite::Result<i64> {
+    state.query_row("SELECT coalesce(max(seq), 0) + 1 FROM records", [], |row| row.get(0))
+}
+
+pub(super) fn kind(line: &Line) -> &'static str {
+    match line {
+        Line::Header(_) => "header",
+        Line::Round(_) => "round",
+        Line::Replan(_) => "replan",
+        Line::End(_) => "end",
+    }
+}
+
+pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) -> rusqlite::Result<usize> {
+    let (number, after_round) = (number as i64, plan.after_round as i64);
+    let [alpha, beta] = plan.constants.map_or([None; 2], |constants| constants.map(Some));
+    let expected = plan.expected;
+    state.execute(
+        "INSERT INTO plans (plan, after_round, secs, reason, scheme, alpha, beta, expected_participants, \
+         expected_rounds, expected_round_secs, fleet_csv, plan_csv) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        params![
+            number,
+            after_round,
+            plan.secs,
+            plan.reason,
+            plan.scheme,
+            alpha,
+            beta,
+            expected.participants,
+            expected.rounds,
+            expected.round_secs,
+            plan.fleet_csv,
+            plan.plan_csv
+        ],
+    )?;
+    let mut insert = state.prepare("INSERT INTO plan_devices VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for (slot, ((q, availability), weight)) in
+        (0_i64..).zip(plan.q.iter().zip(&plan.availability).zip(&plan.weights))
+    {
+        insert.execute(params![number, slot, q, availability, weight])?;
+    }
+    Ok(plan.q.len())
+}
+
+pub(super) fn insert_fates(state: &Connection, round: u64, fates: &[(usize, Fate)]) -> rusqlite::Result<()> {
+    let columns = "round, slot, digest, bytes, train_loss, reason";
+    let mut insert =
+        state.prepare(&format!("INSERT INTO updates ({columns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"))?;
+    for (slot, fate) in fates {
+        let (round, slot) = (round as i64, *slot as i64);
+        match fate {
+            Fate::Accepted { digest, bytes, train_loss } => {
+                insert.execute(params![round, slot, digest, *bytes as i64, train_loss, None::<String>])?
+            }
+            Fate::Lost { reason } => {
+                let nothing = (None::<Vec<u8>>, None::<i64>, None::<f64>);
+                insert.execute(params![round, slot, nothing.0, nothing.1, nothing.2, reason])?
+            }
+        };
+    }
+    Ok(())
+}
