@@ -37,7 +37,7 @@ pub(crate) fn open_as(folder: &Path, run_toml: &str) -> Result<(RunState, Resume
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     Enrol(EnrolledDevice),
-    Begin(Header, StoredPlan),
+    Begin(Header, Box<StoredPlan>),
     Replan(StoredPlan),
     Commit { record: Round, moved: bool, fates: Vec<(usize, Fate)> },
     End(End),
@@ -124,7 +124,7 @@ pub(crate) fn script() -> Vec<Operation> {
     vec![
         Operation::Enrol(device(0)),
         Operation::Enrol(device(1)),
-        Operation::Begin(header(2), plan(0, 2, 0.5)),
+        Operation::Begin(header(2), Box::new(plan(0, 2, 0.5))),
         commit(1, &[], &[]),
         commit(2, &[0, 1], &[]),
         Operation::Replan(plan(2, 2, 0.25)),
@@ -195,7 +195,7 @@ impl Oracle {
                 resumed.devices.insert(device.slot, device.clone());
             }
             Operation::Begin(header, plan) => {
-                (resumed.header, resumed.plan) = (Some(header.clone()), Some(plan.clone()));
+                (resumed.header, resumed.plan) = (Some(header.clone()), Some((**plan).clone()));
                 self.lines.push(Line::Header(header.clone()));
             }
             Operation::Replan(plan) => {
