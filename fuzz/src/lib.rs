@@ -28,7 +28,11 @@ pub mod plays;
 pub mod protocol;
 pub mod records;
 // The binary has no library, and with one the fuzzer would have to build all that the binary is made of.
-#[allow(dead_code, unused_imports, reason = "only what reads a scenario is fuzzed, not what prints or runs it")]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "only what reads a scenario is fuzzed, not what prints or runs it"
+)]
 #[path = "../../crates/fedflip/src/scenario/mod.rs"]
 mod scenario;
 pub mod scenario_file;
