@@ -130,6 +130,7 @@ def check_cut_events(run, scratch):
 def check_tables(desk, name):
     """Parquet by pandas and by DuckDB, against the CSV and the records."""
     rounds, _ = records(desk.folder / name)
+    fleet = pandas.read_csv(desk.folder / name / "fleet.csv", comment="#")
     wanted = {
         "rounds": [
             {
@@ -151,6 +152,7 @@ def check_tables(desk, name):
                 # Shares have 32 bits, and JSON the fewest digits that tell them apart.
                 "mbps": float(numpy.float32(mbps)),
                 "reported": int(all(lost["device"] != device for lost in line.get("lost", []))),
+                "name": fleet.iloc[device, 0],
             }
             for line in rounds
             for device, mbps in zip(line["cohort"], line["mbps"])
