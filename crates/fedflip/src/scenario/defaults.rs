@@ -7,7 +7,9 @@ use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
 use fedflip_plan::{Constants, Scheme};
 
-use super::{Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Stop, Train, World};
+use super::{
+    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train, World,
+};
 use crate::error::CliError;
 
 /// What has to be measured, a task at a time.
@@ -54,6 +56,7 @@ impl Scenario {
             }),
             band: Mbps::new(BAND_MBPS).map_err(CliError::flag("fleet.bandwidth_mbps"))?,
             train,
+            server: Server::paper(),
             plan: Planning { scheme: Scheme::Exact, constants: Constants::new(alpha, beta)? },
             pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000 },
             round: Round {

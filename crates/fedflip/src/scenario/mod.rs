@@ -8,6 +8,7 @@
 //! - here: the value, and how it is read; `for_run`: what a run takes from it.
 //! - `defaults`: the paper's settings of each task, ours where it has none.
 //! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
+//! - `server`: what the server does with the sum of the updates.
 //! - `value`: values, their types and ranges.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
@@ -25,6 +26,7 @@ mod keys;
 mod over;
 mod print;
 mod resolve;
+mod server;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -40,6 +42,7 @@ use fedflip_plan::{Constants, Scheme};
 
 pub(crate) use self::error::ScenarioError;
 pub(crate) use self::over::{Axis, Point, points};
+use self::server::Server;
 pub(crate) use self::value::Value;
 use crate::error::CliError;
 
@@ -54,6 +57,7 @@ pub(crate) struct Scenario {
     /// f_tot: what those who take part share.
     pub band: Mbps,
     pub train: Train,
+    pub server: Server,
     pub plan: Planning,
     pub pilot: Pilots,
     pub round: Round,

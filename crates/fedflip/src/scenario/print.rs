@@ -12,11 +12,14 @@ use crate::error::CliError;
 const COMMENT_COLUMN: usize = 34;
 
 impl Scenario {
-    /// Every value that is set, nothing else: equal scenarios give equal bytes, which read back as an equal
+    /// Every value that is set, nothing else, and no section that says nothing: equal scenarios give equal bytes, which read back as an equal
     /// scenario.
     pub(crate) fn to_toml(&self) -> String {
         let mut text = String::new();
         for (section, _) in SECTIONS {
+            if keys::says_nothing(section, self) {
+                continue;
+            }
             if !section.is_empty() {
                 text += &format!("\n[{section}]\n");
             }

@@ -7,27 +7,30 @@
 //! # Layout
 //!
 //! - here: sections, what a key is, and all of them in a row.
-//! - `task`, `data`, `fleet`: the keys of these sections; `run`: those of the others.
+//! - `task`, `data`, `fleet`, `server`: the keys of these sections; `run`: those of the others.
 
 mod data;
 mod fleet;
 mod run;
+mod server;
 mod task;
 
 use fedflip_learn::task::Task;
 
 use super::Scenario;
 use super::error::Refusal;
+use super::server::Server;
 use super::value::{Given, Value};
 pub(super) use task::task_of;
 
 /// The sections in their order, and what each is about.
-pub(super) const SECTIONS: [(&str, &str); 11] = [
+pub(super) const SECTIONS: [(&str, &str); 12] = [
     ("", "Of everything that chance decides, but for the data"),
     ("task", "What is learnt, and by which network"),
     ("data", "What devices learn from"),
     ("fleet", "Devices and their times, and the band they share"),
     ("train", "What a device does in a round"),
+    ("server", "What the server does with the sum of the updates"),
     ("plan", "How often each device takes part"),
     ("pilot", "How α and β are measured: rounds to the loss F_s with q = 1/N and with q = 1"),
     ("round", "What a round is like, whoever takes part"),
@@ -35,6 +38,12 @@ pub(super) const SECTIONS: [(&str, &str); 11] = [
     ("stop", "When a run ends: whatever comes first"),
     ("record", "What is kept on the way"),
 ];
+
+/// Whether a section may be left out of what is stored. Those that came later are, where they say nothing: the
+/// scenarios of runs from before keep their bytes, and their folders go on.
+pub(super) fn says_nothing(section: &str, scenario: &Scenario) -> bool {
+    section == "server" && scenario.server == Server::paper()
+}
 
 type Get = fn(&Scenario) -> Option<Value>;
 type Set = fn(&mut Scenario, &Given<'_>) -> Result<(), Refusal>;
@@ -100,7 +109,7 @@ impl Key {
 
 /// All keys, section by section.
 pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
-    [run::SEED, task::KEYS, data::KEYS, fleet::KEYS, run::KEYS].into_iter().flatten()
+    [run::SEED, task::KEYS, data::KEYS, fleet::KEYS, server::KEYS, run::KEYS].into_iter().flatten()
 }
 
 /// The keys of a section that a task has.
