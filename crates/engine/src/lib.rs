@@ -24,6 +24,6 @@ pub mod world;
 
 pub use error::EngineError;
 pub use optimiser::Optimiser;
-pub use run::{Control, Engine, Outcome, Sink, Stop};
+pub use run::{Aggregation, Control, Engine, Outcome, Sink, Stop};
 pub use state::State;
 pub use world::{Event, Order, Update, World};

@@ -10,7 +10,7 @@ use fedflip_record::{Lost, Round};
 use crate::aggregate::Aggregator;
 use crate::error::EngineError;
 use crate::optimiser::{Memory, Optimiser};
-use crate::run::Engine;
+use crate::run::{Aggregation, Engine};
 use crate::state::State;
 use crate::world::{Event, Order, Update, World};
 
@@ -158,7 +158,10 @@ impl Engine<'_> {
         aggregator.begin(state.model.as_slice().len());
         let mut failed: Option<(usize, LearnError)> = None;
         let weights = self.plan.aggregation_weights();
-        let weight = |place: usize| weights[shares[place].device] as f32;
+        let weight = |place: usize| match self.aggregation {
+            Aggregation::Unbiased => weights[shares[place].device] as f32,
+            Aggregation::CohortMean => 1.0 / shares.len() as f32,
+        };
         while aggregator.settled() < shares.len() {
             let (device, report, delta) = match world.next_event()? {
                 Event::Update(Update { device, delta, train_loss, took_secs }) => {

@@ -25,12 +25,25 @@ pub struct Engine<'a> {
     pub division: Division,
     /// After so long a round is over for those who have not reported; with none, everybody is waited for.
     pub deadline_secs: Option<f64>,
+    /// What is summed up.
+    pub aggregation: Aggregation,
     /// What the server does with the sum of the updates.
     pub optimiser: Optimiser,
     /// Rounds from one evaluation to the next.
     pub evaluate_every: u64,
     /// When the run is over.
     pub stop: Stop,
+}
+
+/// With which weight an update is added to the sum of its round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Aggregation {
+    /// a/q: without bias for any q.
+    #[default]
+    Unbiased,
+    /// One over the number of those who take part, as the paper's authors have it in their code; there a/q is a
+    /// factor of the device's learning rate instead, which is the world's business.
+    CohortMean,
 }
 
 /// When a run is over: whichever comes first.

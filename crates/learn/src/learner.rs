@@ -12,7 +12,7 @@ pub use crate::network::Score;
 pub const SCORED_TOGETHER: usize = 256;
 
 /// Which local training this is: together with model and device it determines the update to the byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrainKey {
     /// Of the run.
     pub seed: u64,
@@ -20,6 +20,15 @@ pub struct TrainKey {
     pub round: u64,
     /// Position in the fleet.
     pub device: usize,
+    /// By what this device's learning rate is multiplied: 1, but for rules of aggregation that weigh there.
+    pub rate_factor: f32,
+}
+
+impl TrainKey {
+    /// With the learning rate of everybody.
+    pub fn new(seed: u64, round: u64, device: usize) -> Self {
+        Self { seed, round, device, rate_factor: 1.0 }
+    }
 }
 
 /// How a model does on the test data.

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use fedflip_engine::optimiser::{Adaptive, Rule};
-use fedflip_engine::{Control, Engine, EngineError, Optimiser, Outcome, Sink, State, Stop};
+use fedflip_engine::{Aggregation, Control, Engine, EngineError, Optimiser, Outcome, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::Learner;
@@ -75,6 +75,7 @@ impl Bench {
             band: Mbps::new(20.0).unwrap(),
             division: Division::Adaptive,
             deadline_secs: None,
+            aggregation: Aggregation::Unbiased,
             optimiser,
             evaluate_every: 3,
             stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use fedflip_engine::{Control, Engine, Optimiser, Outcome, Sink, State, Stop};
+use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Outcome, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
@@ -80,6 +80,7 @@ impl<'a> Case<'a> {
             band: band(),
             division: Division::Adaptive,
             deadline_secs: self.deadline_secs,
+            aggregation: Aggregation::Unbiased,
             optimiser: Optimiser::default(),
             evaluate_every: self.evaluate_every,
             stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },
@@ -283,6 +284,7 @@ fn a_worker_that_dies_is_an_error_and_no_hang() {
         band: band(),
         division: Division::Equal,
         deadline_secs: None,
+        aggregation: Aggregation::Unbiased,
         optimiser: Optimiser::default(),
         evaluate_every: 1,
         stop: Stop { accuracy: None, loss: None, rounds_max: 5, secs_max: None },

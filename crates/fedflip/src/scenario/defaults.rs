@@ -1,5 +1,6 @@
 //! The paper's settings of each task, and ours where it has none.
 
+use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Secs};
@@ -61,6 +62,7 @@ impl Scenario {
             pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000 },
             round: Round {
                 allocation: Division::Adaptive,
+                aggregation: Aggregation::Unbiased,
                 overhead: Secs::new(0.0).map_err(CliError::flag("round.overhead_secs"))?,
                 deadline: None,
             },

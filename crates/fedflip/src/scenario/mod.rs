@@ -34,6 +34,7 @@ mod value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::{DeviceType, Hardware};
 use fedflip_fleet::{Fleet, Gflop, Mbit, Mbps, Secs};
@@ -124,6 +125,7 @@ pub(crate) struct Pilots {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Round {
     pub allocation: Division,
+    pub aggregation: Aggregation,
     pub overhead: Secs,
     pub deadline: Option<Secs>,
 }

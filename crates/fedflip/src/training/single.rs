@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fedflip_engine::{Engine, Outcome, State};
+use fedflip_engine::{Aggregation, Engine, Outcome, State};
 use fedflip_fleet::csv_file;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Learner, model_file};
@@ -82,6 +82,7 @@ impl Single<'_> {
             band: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
+            aggregation: scenario.round.aggregation,
             optimiser,
             evaluate_every: scenario.record.evaluate_every,
             stop: scenario.engine_stop(),
@@ -95,6 +96,9 @@ impl Single<'_> {
         let from = state.round;
         let clock = (scenario.seed, state.secs);
         let mut world = SimWorld::new(crew, &setup.fleet, planned.plan.sampler(), conditions, clock);
+        if scenario.round.aggregation == Aggregation::CohortMean {
+            world = world.with_rate_factors(planned.plan.aggregation_weights());
+        }
         let session = match &keep {
             Keep::Folder(folder) => Some(host::Session::begin(folder.path(), self.threads, from)?),
             Keep::Memory(_) => None,

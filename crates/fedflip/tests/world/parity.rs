@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fedflip_engine::optimiser::{Adaptive, Rule};
-use fedflip_engine::{Control, Engine, Optimiser, Sink, State, Stop};
+use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
 use fedflip_learn::task::TaskSettings;
@@ -188,6 +188,7 @@ fn parity(optimiser: Optimiser) {
         band: band(),
         division: Division::Adaptive,
         deadline_secs: None,
+        aggregation: Aggregation::Unbiased,
         optimiser,
         evaluate_every: 4,
         stop: stop(),

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_engine::{Engine, EngineError, Optimiser, Outcome, State, Stop};
+use fedflip_engine::{Aggregation, Engine, EngineError, Optimiser, Outcome, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Fleet, Mbps, ModelVector, csv_file};
 use fedflip_learn::Metrics as Scores;
@@ -227,6 +227,7 @@ impl Deployment {
             band: self.band,
             division: self.division,
             deadline_secs: self.deadline_secs,
+            aggregation: Aggregation::Unbiased,
             optimiser: self.optimiser,
             evaluate_every: self.evaluate_every,
             stop: self.stop,

@@ -86,7 +86,7 @@ struct Trainer<'a> {
 impl Trainer<'_> {
     fn train(&mut self, model: &[f32], round: u64, device: usize) -> (Vec<f32>, f64) {
         let mut delta = vec![0.0; model.len()];
-        let key = TrainKey { seed: self.seed, round, device };
+        let key = TrainKey::new(self.seed, round, device);
         let loss = self.learner.train(&mut self.worker, model, key, &mut delta).unwrap();
         (delta, loss)
     }
