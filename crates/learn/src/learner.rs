@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use fedflip_fleet::ModelVector;
+use fedflip_fleet::{ModelVector, Purpose, StreamKey};
+use rand::Rng;
 
 use crate::error::LearnError;
 pub use crate::network::Score;
@@ -20,6 +21,14 @@ pub struct TrainKey {
     pub round: u64,
     /// Position in the fleet.
     pub device: usize,
+}
+
+impl TrainKey {
+    /// With what chance the update is rounded when it is sent: see [`Encoding`](crate::Encoding).
+    pub fn rounding(self) -> impl Rng {
+        let Self { seed, round, device } = self;
+        StreamKey { seed, purpose: Purpose::UpdateRounding, round }.device(device as u64)
+    }
 }
 
 /// How a model does on the test data.

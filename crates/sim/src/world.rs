@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fedflip_engine::{EngineError, Event, Order, Update, World};
 use fedflip_fleet::bandwidth::{self, Entrant};
 use fedflip_fleet::{CohortSampler, Fleet, ModelVector, Purpose, StreamKey};
-use fedflip_learn::{Learner, Metrics, TrainKey};
+use fedflip_learn::{Encoding, Learner, Metrics, TrainKey};
 
 use crate::conditions::Conditions;
 use crate::crew::{Crew, Trained, worker_died};
@@ -43,6 +43,7 @@ pub struct SimWorld<'w, 'c, L: Learner> {
     fleet: &'w Fleet,
     coins: Box<dyn Coins + 'w>,
     conditions: Conditions,
+    encoding: Encoding,
     seed: u64,
     secs: f64,
     cohort: Vec<usize>,
@@ -64,12 +65,18 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
     ) -> Self {
         let (cohort, took_secs, settled) = (Vec::new(), Vec::new(), VecDeque::new());
         let coins = Box::new(SeededCoins { sampler, seed });
-        Self { crew, fleet, coins, conditions, seed, secs, cohort, took_secs, settled }
+        let encoding = Encoding::default();
+        Self { crew, fleet, coins, conditions, encoding, seed, secs, cohort, took_secs, settled }
     }
 
     /// With other coins, such as those that real devices would have flipped.
     pub fn with_coins(self, coins: impl Coins + 'w) -> Self {
         Self { coins: Box::new(coins), ..self }
+    }
+
+    /// With updates that are sent in another way than as they are.
+    pub fn with_encoding(self, encoding: Encoding) -> Self {
+        Self { encoding, ..self }
     }
 }
 
@@ -132,7 +139,7 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         for neighbours in devices.chunks_mut(NEIGHBOURS) {
             neighbours.sort_by_key(|&device| std::cmp::Reverse(self.crew.learner().relative_cost(device)));
         }
-        self.crew.train(model, devices.into_iter().map(|device| TrainKey { seed, round, device }));
+        self.crew.train(model, self.encoding, devices.into_iter().map(|device| TrainKey { seed, round, device }));
         Ok(())
     }
 
