@@ -139,7 +139,11 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         for neighbours in devices.chunks_mut(NEIGHBOURS) {
             neighbours.sort_by_key(|&device| std::cmp::Reverse(self.crew.learner().relative_cost(device)));
         }
-        self.crew.train(model, self.encoding, devices.into_iter().map(|device| TrainKey { seed, round, device }));
+        self.crew.train(
+            model,
+            self.encoding,
+            devices.into_iter().map(|device| TrainKey { seed, round, device }),
+        );
         Ok(())
     }
 

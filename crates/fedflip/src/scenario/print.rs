@@ -17,16 +17,19 @@ impl Scenario {
     pub(crate) fn to_toml(&self) -> String {
         let mut text = String::new();
         for (section, _) in SECTIONS {
-            if !section.is_empty() {
+            let lines: String = keys::of(section, self.task).filter_map(|key| self.setting(key)).collect();
+            if !section.is_empty() && !lines.is_empty() {
                 text += &format!("\n[{section}]\n");
             }
-            for key in keys::of(section, self.task) {
-                if let Some(value) = (key.get)(self) {
-                    text += &format!("{} = {value}\n", key.name);
-                }
-            }
+            text += &lines;
         }
         text
+    }
+
+    /// A key's line in the canonical text, if it has one.
+    fn setting(&self, key: &Key) -> Option<String> {
+        let value = (key.get)(self)?.to_string();
+        (key.left_out_at != Some(&value)).then(|| format!("{} = {value}\n", key.name))
     }
 
     /// The paper's scenario of a task with every default visible and every key explained.

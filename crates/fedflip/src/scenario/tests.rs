@@ -69,6 +69,8 @@ fn what_follows_from_other_values_follows_them() {
     assert_eq!(payload, 32.0 * 21_840.0 / 1e6);
     let (wide, _) = made_up(of("mnist-cnn", &["task.wide=true"]));
     assert_eq!(wide, 32.0 * 1_663_370.0 / 1e6);
+    let (eight, _) = made_up(of("mnist-cnn", &["update.encoding=int8"]));
+    assert_eq!(eight, 8.0 * (21_840.0 + 4.0 * 86.0) / 1e6, "86 blocks have a scale each");
     let (_, twice) = made_up(of("mnist-cnn", &["train.iterations=20"]));
     assert_eq!(twice, 2.0 * work);
     let given = of("mnist-cnn", &["task.wide=true", "fleet.payload_mbit=3", "fleet.work_gflop=0"]);
@@ -94,6 +96,17 @@ fn keys_that_do_not_matter_leave_no_trace() {
     assert_eq!(iid, of("mnist-cnn", &["data.sharing=iid"]));
     assert!(!iid.to_toml().contains("concentration"));
     assert!(parse(&template, &["data.sharing=iid", "data.concentration=-1"]).is_err());
+}
+
+/// A folder that was written before there were encodings goes on.
+#[test]
+fn what_came_later_is_left_out_while_it_changes_nothing() {
+    let as_ever = of("synthetic", &["update.encoding=f32"]);
+    assert_eq!(as_ever, of("synthetic", &[]));
+    assert!(!as_ever.to_toml().contains("update"));
+    let eight = of("synthetic", &["update.encoding=int8"]);
+    assert!(eight.to_toml().contains("\n[update]\nencoding = \"int8\"\n"));
+    assert_eq!(parse(&eight.to_toml(), &[]).unwrap(), eight);
 }
 
 /// A scenario in a folder with a fleet of three.

@@ -89,7 +89,8 @@ impl Single<'_> {
         };
         let from = state.round;
         let clock = (scenario.seed, state.secs);
-        let mut world = SimWorld::new(crew, &setup.fleet, planned.plan.sampler(), conditions, clock);
+        let mut world = SimWorld::new(crew, &setup.fleet, planned.plan.sampler(), conditions, clock)
+            .with_encoding(scenario.update.encoding);
         let session = match &keep {
             Keep::Folder(folder) => Some(host::Session::begin(folder.path(), self.threads, from)?),
             Keep::Memory(_) => None,

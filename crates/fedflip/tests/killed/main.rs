@@ -18,6 +18,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fedflip_fleet::{Purpose, StreamKey};
+use fedflip_learn::Encoding;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_net::state::StateView;
@@ -83,7 +84,11 @@ fn run(seed: u64) -> Replayed {
                 }
                 let before = rounds(0);
                 if StateView::open(&desk.run()).is_ok() {
-                    assert_eq!(replay(&desk.run(), &learner, SEED).rounds, before, "seed {seed}");
+                    assert_eq!(
+                        replay(&desk.run(), &learner, SEED, Encoding::F32).rounds,
+                        before,
+                        "seed {seed}"
+                    );
                 }
                 pause(random.random_range(0..300));
                 server = desk.serve();
@@ -100,7 +105,7 @@ fn run(seed: u64) -> Replayed {
             agent.stop(STOP_TIME_MAX, seed);
         }
     }
-    let replayed = replay(&desk.run(), &learner, SEED);
+    let replayed = replay(&desk.run(), &learner, SEED, Encoding::F32);
     assert!(replayed.ended && replayed.accepted > 0, "seed {seed}: {replayed:?}");
     replayed
 }

@@ -8,7 +8,7 @@ use fedflip_engine::{Control, Engine, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
 use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{Learner, Metrics};
+use fedflip_learn::{Encoding, Learner, Metrics};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
@@ -50,7 +50,7 @@ impl Observer for Silent {
 }
 
 /// A server and as many agents as there are devices, over plain text on loopback.
-fn deployed(folder: &Path) {
+fn deployed(folder: &Path, encoding: Encoding) {
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let params = learner.network().params();
     let founding = Founding { run_toml: "seed = 11\n", free_keys: &[], params: &params };
@@ -68,6 +68,7 @@ fn deployed(folder: &Path) {
             parameters: learner.params_len(),
             samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
             band_mbps: band().get(),
+            encoding,
         },
     )
     .unwrap();
@@ -158,8 +159,17 @@ impl Sink for Kept {
 
 #[test]
 fn both_worlds_have_the_same_cohorts_and_the_same_model() {
+    assert_same(Encoding::F32);
+}
+
+#[test]
+fn and_with_updates_in_fewer_bits() {
+    assert_same(Encoding::Int8);
+}
+
+fn assert_same(encoding: Encoding) {
     let desk = tempfile::tempdir().unwrap();
-    deployed(desk.path());
+    deployed(desk.path(), encoding);
     let view = StateView::open(desk.path()).unwrap();
 
     let (learner, _) = settings().learner(Path::new("")).unwrap();
@@ -182,8 +192,9 @@ fn both_worlds_have_the_same_cohorts_and_the_same_model() {
     let mut kept = Kept::default();
     with_crew(&learner, 2, |crew| {
         let conditions = Conditions::default();
-        let mut world =
-            SimWorld::new(crew, &fleet, plan.sampler(), conditions, (SEED, 0.0)).with_coins(coins);
+        let mut world = SimWorld::new(crew, &fleet, plan.sampler(), conditions, (SEED, 0.0))
+            .with_coins(coins)
+            .with_encoding(encoding);
         engine.run(&mut world, &mut state, &mut kept).unwrap();
     });
 

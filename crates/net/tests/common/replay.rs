@@ -4,10 +4,11 @@
 use std::path::Path;
 
 use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::{Learner, TrainKey};
+use fedflip_learn::{Encoding, Learner, TrainKey};
 use fedflip_net::coin::Toss;
 use fedflip_net::plain;
 use fedflip_net::state::{Fate, StateView, StoredPlan, model_digest};
+use fedflip_net::wire::numbers::digest_of_bytes;
 use fedflip_record::{Round, reader};
 
 /// What a folder turned out to hold.
@@ -24,9 +25,9 @@ pub(crate) struct Replayed {
 }
 
 /// Replays the run in a folder, finished or killed. Panics where something is not as it must be.
-pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64) -> Replayed {
+pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64, encoding: Encoding) -> Replayed {
     let view = StateView::open(folder).unwrap();
-    let mut trainer = Trainer { learner, seed, worker: learner.worker() };
+    let mut trainer = Trainer { learner, seed, encoding, worker: learner.worker() };
     let mut model = learner.initial_model(seed).as_slice().to_vec();
     let mut moved_in = 0;
     let mut replayed = Replayed {
@@ -49,13 +50,9 @@ pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64) -> Replayed
                 continue;
             };
             replayed.accepted += 1;
-            let (delta, loss) = trainer.train(&model, number, *slot);
-            assert_eq!(*digest, model_digest(&delta), "round {number}, device {slot}: another update");
-            assert_eq!(
-                (*bytes, *train_loss),
-                (4 * delta.len() as u64, loss),
-                "round {number}, device {slot}"
-            );
+            let (sent, delta, loss) = trainer.train(&model, number, *slot);
+            assert_eq!(*digest, digest_of_bytes(&sent), "round {number}, device {slot}: another update");
+            assert_eq!((*bytes, *train_loss), (sent.len() as u64, loss), "round {number}, device {slot}");
             add(&mut step, plan.weights[*slot] as f32, &delta);
         }
         if let Some(step) = step {
@@ -74,15 +71,20 @@ pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64) -> Replayed
 struct Trainer<'a> {
     learner: &'a SgdLearner,
     seed: u64,
+    encoding: Encoding,
     worker: <SgdLearner as Learner>::Worker,
 }
 
 impl Trainer<'_> {
-    fn train(&mut self, model: &[f32], round: u64, device: usize) -> (Vec<f32>, f64) {
+    /// The bytes that the device has sent, the numbers that came out of them, and the loss.
+    fn train(&mut self, model: &[f32], round: u64, device: usize) -> (Vec<u8>, Vec<f32>, f64) {
         let mut delta = vec![0.0; model.len()];
         let key = TrainKey { seed: self.seed, round, device };
         let loss = self.learner.train(&mut self.worker, model, key, &mut delta).unwrap();
-        (delta, loss)
+        let mut sent = Vec::new();
+        self.encoding.encode(&delta, &mut key.rounding(), &mut sent);
+        self.encoding.decode(&sent, &mut delta).unwrap();
+        (sent, delta, loss)
     }
 }
 
