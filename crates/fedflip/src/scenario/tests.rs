@@ -5,6 +5,7 @@ use std::path::Path;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
+use fedflip_learn::Encoding;
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::synthetic::Spread;
@@ -14,7 +15,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Source, Stop, Train, World,
+    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Source, Stop, Train, Update, World,
 };
 use crate::error::CliError;
 
@@ -244,12 +245,13 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         sizes(-300, 0).prop_map(|q| Scheme::Fixed(Probability::new(q).unwrap()))
     ];
     let divisions = prop_oneof![Just(Division::Adaptive), Just(Division::Equal)];
+    let encodings = prop::sample::select(Encoding::ALL.map(|(_, encoding)| encoding).to_vec());
     let rounds = || 1..=1_000_000_000_u64;
     let hours = || prop::option::of(sizes(-9, 9));
     (
         (seeds(), tasks(), seeds(), sharings(), 1..=1_000_000_usize, fleets(), sizes(-9, 9)),
         (sizes(-30, 6), 1..=65_536_usize, 0..=1_000_000_usize, schemes, sizes(-12, 15), sizes(-12, 15)),
-        (sizes(-9, 6), 1..=1000_u64, rounds(), divisions, secs(), prop::option::of(secs())),
+        (sizes(-9, 6), 1..=1000_u64, rounds(), divisions, secs(), prop::option::of(secs()), encodings),
         (
             0.0..10.0_f64,
             0.0..40.0_f64,
@@ -265,7 +267,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         .prop_map(|(what, how, when, world)| {
             let (seed, task, data_seed, mut sharing, test_samples_max, made_up, band) = what;
             let (learning_rate, batch, iterations, scheme, alpha, beta) = how;
-            let (loss, seeds, pilot_rounds, allocation, overhead, deadline) = when;
+            let (loss, seeds, pilot_rounds, allocation, overhead, deadline, encoding) = when;
             let (compute_jitter, fading_db, dropout, target_accuracy, rounds_max, virtual_max, real_max, ..) =
                 world;
             let (.., evaluate_every, checkpoint) = world;
@@ -282,6 +284,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 fleet: FleetSource::MadeUp(made_up),
                 band: Mbps::new(band).unwrap(),
                 train: Train { learning_rate, batch, iterations },
+                update: Update { encoding },
                 plan: Planning { scheme, constants: Constants::new(alpha, beta).unwrap() },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds },
                 round: Round { allocation, overhead, deadline },
