@@ -144,6 +144,18 @@ def main():
     seed("coin", "proof", bytes.fromhex(PROOF))
     seed("coin", "key_and_proof", bytes.fromhex(PUBLIC + PROOF))
 
+    # A block of 256 numbers and one of three, in each encoding.
+    scales = struct.pack("<f", 0.25), struct.pack("<f", 1e-3)
+    codes = bytes((n * 37) % 255 + 129 & 0xFF for n in range(256))
+    halves = struct.pack("<259e", *((n - 128) / 64 for n in range(259)))
+    seed("encoding", "f32", struct.pack("<259f", *((n - 128) / 300 for n in range(259))))
+    seed("encoding", "f16", halves)
+    seed("encoding", "f16_infinite", halves[:6] + struct.pack("<e", float("inf")) + halves[8:])
+    seed("encoding", "int8", scales[0] + codes + scales[1] + codes[:3])
+    seed("encoding", "int8_no_scale", struct.pack("<f", float("nan")) + codes + scales[1] + codes[:3])
+    seed("encoding", "int4", scales[0] + bytes([0x97]) * 128 + scales[1] + bytes([0x7F, 0x01]))
+    seed("encoding", "int4_not_whole", scales[0] + bytes([0x97]) * 128 + scales[1] + bytes([0x7F, 0x11]))
+
     digest, run = bytes(range(32)), bytes(range(16))
     synthetic = message(f1=message(f1=0.5, f2=0.5, f3=8), f6=message(f1=0.8, f2=32), f9=5, f10=1)
     # The learning rate is the one number of 32 bit.
@@ -151,7 +163,7 @@ def main():
     mobilenet = message(f4=message(f1=0.25, f2=1), f7=b"", f9=100, f12=32, f13=10)
     seed("protocol", "task", synthetic)
     seed("protocol", "mobilenet", mobilenet)
-    seed("protocol", "hello", message(f1=1, f2=synthetic, f3=3, f4=1, f5=610, f6=65536, f7=100.0, f8=1))
+    seed("protocol", "hello", message(f1=1, f2=synthetic, f3=3, f4=1, f5=610, f6=65536, f7=100.0, f8=1, f9=2))
     seed("protocol", "enrol", message(f1=300, f2=1.5, f3=3))
     seed("protocol", "answer", message(f1=message(f1=7, f2=bytes.fromhex(PROOF), f3=run)))
     seed("protocol", "opened", message(f1=message(f1=7, f2=digest, f3=0.5, f4=run, f5=1)))

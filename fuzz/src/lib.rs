@@ -9,13 +9,14 @@
 //! - [`fleet_csv`], [`scenario_file`]: what people write: fleets, scenarios.
 //! - [`records`], [`checkpoint`], [`model_file`]: what a run leaves behind.
 //! - [`images`], [`plays`], [`archives`]: data sets, and what they come in.
-//! - [`coin`], [`protocol`]: what comes from a device; [`names`], [`identity`], [`pass`]: who it is.
+//! - [`coin`], [`protocol`], [`encoding`]: what comes from a device; [`names`], [`identity`], [`pass`]: who it is.
 //! - [`memory`]: how much a decoder takes; [`scratch`]: files for decoders that open their own.
 //! - `scenario`: the scenario's reader, from the binary's sources; `error`: what it needs of the binary's errors.
 
 pub mod archives;
 pub mod checkpoint;
 pub mod coin;
+pub mod encoding;
 mod error;
 pub mod fleet_csv;
 pub mod identity;

@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: how the solvers grow with the fleet, in seconds and in instructions; and what the
-//! layers of the models take, in instructions.
+//! `cargo xtask bench`: how the solvers grow with the fleet, in seconds and in instructions; how long updates take
+//! through their encodings; and what the layers of the models take, in instructions.
 
 use crate::error::TaskError;
 use crate::repo::Repo;
@@ -8,12 +8,14 @@ use crate::tools;
 
 pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
     Cmd::words("cargo bench --locked --package fedflip-plan --bench solvers").run(repo)?;
+    Cmd::words("cargo bench --locked --package fedflip-learn --bench encoding").run(repo)?;
     instructions(repo)
 }
 
-/// Each case of the criterion benchmark once, untimed, and built as the tests are: that it runs is all that counts.
+/// Each case of the criterion benchmarks once, untimed, and built as the tests are: that it runs is all that counts.
 pub(crate) fn smoke(repo: &Repo) -> Result<(), TaskError> {
-    Cmd::words("cargo test --locked --package fedflip-plan --bench solvers").run(repo)
+    Cmd::words("cargo test --locked --package fedflip-plan --bench solvers").run(repo)?;
+    Cmd::words("cargo test --locked --package fedflip-learn --bench encoding").run(repo)
 }
 
 /// The instruction counts. Their limits are pinned beside the benchmark and make it fail, because

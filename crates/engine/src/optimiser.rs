@@ -124,10 +124,10 @@ impl Optimiser {
         round: u64,
         (model, memory): (&ModelVector, &Memory),
         step: Option<&[f32]>,
-        next: (&mut ModelVector, &mut Memory),
+        (next, next_memory): (&mut ModelVector, &mut Memory),
     ) -> bool {
-        let (from, to) = (model.as_slice(), next.0.as_mut_slice());
-        let Memory { first, second, average } = next.1;
+        let (from, to) = (model.as_slice(), next.as_mut_slice());
+        let Memory { first, second, average } = next_memory;
         let mut average = average.as_mut().map(|average| Arc::make_mut(average).as_mut_slice());
         let keep = self.averaging.min(1.0 - 1.0 / (round as f64 + 1.0));
         let mut finite = true;

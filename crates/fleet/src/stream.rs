@@ -33,6 +33,8 @@ pub enum Purpose {
     ComputeJitter = 10,
     /// Who vanishes in a round, and when.
     Dropout = 11,
+    /// Which way an update's numbers are rounded on their way to the server.
+    UpdateRounding = 12,
     /// Numbers for tests.
     Test = 1000,
 }

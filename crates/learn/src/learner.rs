@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use fedflip_fleet::ModelVector;
+use fedflip_fleet::{ModelVector, Purpose, StreamKey};
+use rand::Rng;
 
 use crate::error::LearnError;
 pub use crate::network::Score;
@@ -28,6 +29,14 @@ impl TrainKey {
     /// With the learning rate of everybody.
     pub fn new(seed: u64, round: u64, device: usize) -> Self {
         Self { seed, round, device, rate_factor: 1.0 }
+    }
+}
+
+impl TrainKey {
+    /// With what chance the update is rounded when it is sent: see [`Encoding`](crate::Encoding).
+    pub fn rounding(self) -> impl Rng {
+        let Self { seed, round, device, .. } = self;
+        StreamKey { seed, purpose: Purpose::UpdateRounding, round }.device(device as u64)
     }
 }
 

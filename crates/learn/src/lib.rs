@@ -10,6 +10,7 @@
 //! - [`task`]: the paper's tasks: data, model and settings as one value.
 //! - [`shards`]: the data of all devices; [`synthetic`]: made by the devices themselves; [`partitioned`]: a
 //!   data set split over them.
+//! - [`encoding`]: how an update is sent, in fewer bits than it has.
 //! - [`model_file`]: a model as safetensors, in the layout of PyTorch.
 //! - [`real`]: f32 and f64 behind one trait; [`matmul`]: matrix products with strides.
 //! - [`layer`]: what a layer is; [`nn`]: the layers, one file each.
@@ -18,6 +19,7 @@
 //! - [`error`]: one enum for all that can go wrong, each with a hint.
 
 pub mod data;
+pub mod encoding;
 pub mod error;
 pub mod layer;
 pub mod learner;
@@ -34,5 +36,6 @@ pub mod shards;
 pub mod synthetic;
 pub mod task;
 
+pub use encoding::Encoding;
 pub use error::LearnError;
 pub use learner::{Learner, Metrics, Score, TrainKey};

@@ -24,9 +24,9 @@ reasons! {
         OtherModel = "other_model",
         /// A second, different update for the same round.
         SecondUpdate = "second_update",
-        /// More bytes than the model has.
+        /// More bytes than an update has.
         TooManyBytes = "too_many_bytes",
-        /// Fewer bytes than the model has.
+        /// Fewer bytes than an update has.
         WrongShape = "wrong_shape",
         /// Bytes that are not those announced.
         OtherDigest = "other_digest",

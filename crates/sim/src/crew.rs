@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use fedflip_engine::EngineError;
 use fedflip_fleet::ModelVector;
 use fedflip_learn::learner::pieces;
-use fedflip_learn::{LearnError, Learner, Metrics, Score, TrainKey};
+use fedflip_learn::{Encoding, LearnError, Learner, Metrics, Score, TrainKey};
 
 /// Workers for a learner, for as long as `body` runs.
 pub fn with_crew<L: Learner, R>(learner: &L, threads: usize, body: impl FnOnce(&mut Crew<'_, L>) -> R) -> R {
@@ -47,7 +47,7 @@ pub struct Crew<'a, L: Learner> {
 
 /// What a worker is asked to do.
 enum Task {
-    Train { model: Arc<ModelVector>, key: TrainKey },
+    Train { model: Arc<ModelVector>, key: TrainKey, encoding: Encoding },
     Score { model: Arc<ModelVector>, piece: usize, samples: Range<usize> },
 }
 
@@ -89,9 +89,14 @@ impl<L: Learner> Crew<'_, L> {
         self.learner
     }
 
-    /// Begins training on some devices, the first one first.
-    pub(crate) fn train(&mut self, model: &Arc<ModelVector>, keys: impl Iterator<Item = TrainKey>) {
-        self.begin(keys.map(|key| Task::Train { model: Arc::clone(model), key }));
+    /// Begins training on some devices, the first one first; updates are as they come out of their encoding.
+    pub(crate) fn train(
+        &mut self,
+        model: &Arc<ModelVector>,
+        encoding: Encoding,
+        keys: impl Iterator<Item = TrainKey>,
+    ) {
+        self.begin(keys.map(|key| Task::Train { model: Arc::clone(model), key, encoding }));
     }
 
     /// Waits for one of them, and trains meanwhile. None if there is nothing to wait for.
@@ -178,10 +183,13 @@ fn work<L: Learner>(learner: &L, shared: &Shared, results: Sender<Done>) {
 
 fn perform<L: Learner>(learner: &L, shared: &Shared, worker: &mut L::Worker, task: Task) -> Done {
     match task {
-        Task::Train { model, key } => {
+        Task::Train { model, key, encoding } => {
             let mut delta = locked(&shared.spare).pop().unwrap_or_default();
             delta.resize(learner.params_len(), 0.0);
             let train_loss = learner.train(worker, model.as_slice(), key, &mut delta);
+            if train_loss.is_ok() {
+                encoding.round_trip(&mut delta, &mut key.rounding());
+            }
             Done::Trained(Trained { device: key.device, delta, train_loss })
         }
         Task::Score { model, piece, samples } => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fedflip_engine::{EngineError, Event, Order, Update, World};
 use fedflip_fleet::bandwidth::{self, Entrant};
 use fedflip_fleet::{CohortSampler, Fleet, ModelVector, Purpose, StreamKey};
-use fedflip_learn::{Learner, Metrics, TrainKey};
+use fedflip_learn::{Encoding, Learner, Metrics, TrainKey};
 
 use crate::conditions::Conditions;
 use crate::crew::{Crew, Trained, worker_died};
@@ -43,6 +43,7 @@ pub struct SimWorld<'w, 'c, L: Learner> {
     fleet: &'w Fleet,
     coins: Box<dyn Coins + 'w>,
     conditions: Conditions,
+    encoding: Encoding,
     seed: u64,
     secs: f64,
     cohort: Vec<usize>,
@@ -66,7 +67,20 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
     ) -> Self {
         let (cohort, took_secs, settled) = (Vec::new(), Vec::new(), VecDeque::new());
         let coins = Box::new(SeededCoins { sampler, seed });
-        Self { crew, fleet, coins, conditions, seed, secs, cohort, took_secs, rate_factors: None, settled }
+        let (encoding, rate_factors) = (Encoding::default(), None);
+        Self {
+            crew,
+            fleet,
+            coins,
+            conditions,
+            encoding,
+            rate_factors,
+            seed,
+            secs,
+            cohort,
+            took_secs,
+            settled,
+        }
     }
 
     /// With other coins, such as those that real devices would have flipped.
@@ -77,6 +91,11 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
     /// Every device's learning rate is multiplied by its own factor.
     pub fn with_rate_factors(self, factors: &'w [f64]) -> Self {
         Self { rate_factors: Some(factors), ..self }
+    }
+
+    /// With updates that are sent in another way than as they are.
+    pub fn with_encoding(self, encoding: Encoding) -> Self {
+        Self { encoding, ..self }
     }
 }
 
@@ -141,7 +160,7 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         }
         let factor = |device: usize| self.rate_factors.map_or(1.0, |factors| factors[device]) as f32;
         let key = |device| TrainKey { rate_factor: factor(device), ..TrainKey::new(seed, round, device) };
-        self.crew.train(model, devices.into_iter().map(key));
+        self.crew.train(model, self.encoding, devices.into_iter().map(key));
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{LearnError, Learner, Score, TrainKey};
+use fedflip_learn::{Encoding, LearnError, Learner, Score, TrainKey};
 use fedflip_plan::{Plan, Scheme, monte_carlo, solve::baseline};
 use fedflip_record::{EndReason, RecordError, Round};
 use fedflip_sim::{Conditions, SimWorld, with_crew};
@@ -61,6 +61,7 @@ struct Case<'a> {
     fleet: &'a Fleet,
     plan: &'a Plan,
     conditions: Conditions,
+    encoding: Encoding,
     deadline_secs: Option<f64>,
     evaluate_every: u64,
     threads: usize,
@@ -69,8 +70,9 @@ struct Case<'a> {
 impl<'a> Case<'a> {
     /// As the fleet says, one worker, nobody looks at the model.
     fn new(learner: &'a SgdLearner, fleet: &'a Fleet, plan: &'a Plan) -> Self {
-        let conditions = Conditions::default();
-        Self { learner, fleet, plan, conditions, deadline_secs: None, evaluate_every: u64::MAX, threads: 1 }
+        let (conditions, encoding) = (Conditions::default(), Encoding::F32);
+        let (deadline_secs, evaluate_every, threads) = (None, u64::MAX, 1);
+        Self { learner, fleet, plan, conditions, encoding, deadline_secs, evaluate_every, threads }
     }
 
     fn run(&self, state: &mut State, rounds_max: u64) -> (Vec<Round>, Outcome) {
@@ -88,11 +90,40 @@ impl<'a> Case<'a> {
         let mut kept = Kept::default();
         let outcome = with_crew(self.learner, self.threads, |crew| {
             let sampler = self.plan.sampler();
-            let mut world = SimWorld::new(crew, self.fleet, sampler, self.conditions, (9, state.secs));
+            let mut world = SimWorld::new(crew, self.fleet, sampler, self.conditions, (9, state.secs))
+                .with_encoding(self.encoding);
             engine.run(&mut world, state, &mut kept).unwrap()
         });
         (kept.0, outcome)
     }
+}
+
+#[test]
+fn updates_in_fewer_bits_are_the_same_on_any_number_of_workers() {
+    let learner = learner(3);
+    let fleet = fleet(&learner);
+    let plan = plan(&fleet, "fixed=0.4");
+    let run = |encoding, threads| {
+        let case = Case { encoding, threads, ..Case::new(&learner, &fleet, &plan) };
+        let mut state = State::new(learner.initial_model(9));
+        let (rounds, _) = case.run(&mut state, 12);
+        (rounds, state)
+    };
+    let as_it_is = run(Encoding::F32, 1);
+    let off = |state: &State| {
+        let (a, b) = (as_it_is.1.model.as_slice(), state.model.as_slice());
+        a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt()
+    };
+    let mut before = 0.0;
+    for encoding in [Encoding::F16, Encoding::Int8, Encoding::Int4] {
+        let one = run(encoding, 1);
+        assert_eq!(one, run(encoding, 3), "{encoding:?}");
+        let now = off(&one.1);
+        assert!(now > before, "{encoding:?}: the fewer bits, the more noise: {now} after {before}");
+        before = now;
+    }
+    let size = as_it_is.1.model.as_slice().iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+    assert!(before < 0.2 * size, "{before} of {size}");
 }
 
 fn band() -> Mbps {

@@ -146,4 +146,77 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
             at_least_quick: 1.1,
         }],
     },
+    Experiment {
+        name: "rule",
+        shows: "the unbiased sum against the rule of the authors' code: how much of a gap is a learning rate",
+        parts: &[Part {
+            folder: ONLY,
+            scenario: SCENARIO,
+            full: "sweep SCENARIO --over round.aggregation=unbiased,cohort-mean --seeds 3 --give-up 20 --no-pilot \
+                   --schemes paper,weighted,uniform,fixed=0.2",
+            quick: "sweep SCENARIO --over round.aggregation=unbiased,cohort-mean --seeds 1 --give-up 5 --no-pilot \
+                    --schemes paper,uniform,fixed=0.2",
+        }],
+        claims: &[
+            Claim {
+                faster: Place { folder: "round.aggregation=unbiased", scheme: "fixed=0.2" },
+                slower: Place { folder: "round.aggregation=cohort-mean", scheme: "fixed=0.2" },
+                counted: Counted::Training,
+                at_least: 2.0,
+                at_least_quick: 2.0,
+            },
+            // Under its rule sampling less also steps further: the gap is wider than sampling makes it.
+            within("round.aggregation=cohort-mean", "fixed=0.2", "paper", 5.0, 5.0),
+        ],
+    },
+    Experiment {
+        name: "system",
+        shows: "server optimisers, model averaging and updates in fewer bits, for every scheme alike",
+        parts: &[
+            Part {
+                folder: "plain",
+                scenario: SCENARIO,
+                full: "compare SCENARIO --seeds 3 --schemes paper,exact,auto,weighted,uniform",
+                quick: "compare SCENARIO --seeds 3 --schemes paper,auto,uniform",
+            },
+            Part {
+                folder: "encodings",
+                scenario: SCENARIO,
+                full: "sweep SCENARIO --over update.encoding=f16,int8,int4 --seeds 3 --no-pilot --schemes paper,auto",
+                quick: "sweep SCENARIO --over update.encoding=int8 --seeds 1 --no-pilot --schemes auto",
+            },
+            Part {
+                folder: "optimisers",
+                scenario: SCENARIO,
+                full: "sweep SCENARIO --over server.optimiser=momentum,adam,yogi --seeds 3 --no-pilot \
+                       --schemes paper,auto",
+                quick: "sweep SCENARIO --over server.optimiser=momentum --seeds 1 --no-pilot --schemes auto",
+            },
+            Part {
+                folder: "all",
+                scenario: SCENARIO,
+                full: "compare SCENARIO --seeds 3 --no-pilot --schemes paper,exact,auto,weighted,uniform \
+                       --set server.optimiser=adam --set server.momentum=0.8 --set server.averaging=0.9 \
+                       --set update.encoding=int4",
+                quick: "compare SCENARIO --seeds 3 --no-pilot --schemes auto,uniform --set server.optimiser=adam \
+                        --set server.momentum=0.8 --set server.averaging=0.9 --set update.encoding=int4",
+            },
+        ],
+        claims: &[
+            Claim {
+                faster: Place { folder: "all", scheme: "auto" },
+                slower: Place { folder: "plain", scheme: "paper" },
+                counted: Counted::Training,
+                at_least: 2.5,
+                at_least_quick: 2.0,
+            },
+            Claim {
+                faster: Place { folder: "plain", scheme: "auto" },
+                slower: Place { folder: "plain", scheme: "paper" },
+                counted: Counted::WithPilots,
+                at_least: 1.5,
+                at_least_quick: 1.5,
+            },
+        ],
+    },
 ];

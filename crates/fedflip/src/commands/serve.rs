@@ -113,7 +113,8 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
 
 fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Offer {
     let (task, seed, band_mbps) = (scenario.task_settings(), scenario.seed, scenario.band.get());
-    Offer { task, seed, parameters, samples, band_mbps }
+    let encoding = scenario.update.encoding;
+    Offer { task, seed, parameters, samples, band_mbps, encoding }
 }
 
 /// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.

@@ -4,12 +4,13 @@ use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Secs};
+use fedflip_learn::Encoding;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
 use fedflip_plan::{Constants, Scheme};
 
 use super::{
-    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train, World,
+    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train, Update, World,
 };
 use crate::error::CliError;
 
@@ -44,6 +45,7 @@ impl Scenario {
             TaskSettings::paper(task, DEVICES);
         let SgdSettings { learning_rate, batch, iterations } = sgd;
         let train = Train { learning_rate: as_written(learning_rate), batch, iterations };
+        let update = Update { encoding: Encoding::F32 };
         let Measured { alpha, beta, pilot_loss } = measured(task);
         Ok(Self {
             seed: 1,
@@ -52,12 +54,13 @@ impl Scenario {
             fleet: FleetSource::MadeUp(MadeUp {
                 devices: DEVICES,
                 types: PAPER.to_vec(),
-                payload: payload(task)?,
+                payload: payload(task, update)?,
                 work: work(task, train)?,
             }),
             band: Mbps::new(BAND_MBPS).map_err(CliError::flag("fleet.bandwidth_mbps"))?,
             train,
             server: Server::paper(),
+            update,
             plan: Planning { scheme: Scheme::Exact, constants: Constants::new(alpha, beta)? },
             pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000 },
             round: Round {
@@ -88,10 +91,10 @@ fn costed_as(task: Task) -> Task {
     if matches!(task, Task::Synthetic { .. }) { Task::MnistCnn { wide: false } } else { task }
 }
 
-/// What a device sends in a round: every parameter as a number of 32 bit.
-pub(super) fn payload(task: Task) -> Result<Mbit, CliError> {
+/// What a device sends in a round: its update, to the byte.
+pub(super) fn payload(task: Task, update: Update) -> Result<Mbit, CliError> {
     let params = costed_as(task).network()?.params_len();
-    Mbit::new(32.0 * params as f64 / 1e6).map_err(CliError::flag("fleet.payload_mbit"))
+    Mbit::new(8.0 * update.encoding.bytes(params) as f64 / 1e6).map_err(CliError::flag("fleet.payload_mbit"))
 }
 
 /// What a device computes in a round: its steps of SGD.

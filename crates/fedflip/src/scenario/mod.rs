@@ -38,6 +38,7 @@ use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::{DeviceType, Hardware};
 use fedflip_fleet::{Fleet, Gflop, Mbit, Mbps, Secs};
+use fedflip_learn::Encoding;
 use fedflip_learn::task::{Sharing, Task};
 use fedflip_plan::{Constants, Scheme};
 
@@ -59,6 +60,7 @@ pub(crate) struct Scenario {
     pub band: Mbps,
     pub train: Train,
     pub server: Server,
+    pub update: Update,
     pub plan: Planning,
     pub pilot: Pilots,
     pub round: Round,
@@ -103,6 +105,12 @@ pub(crate) struct Train {
     pub learning_rate: f64,
     pub batch: usize,
     pub iterations: usize,
+}
+
+/// How devices send what they have learnt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Update {
+    pub encoding: Encoding,
 }
 
 /// How q is chosen.

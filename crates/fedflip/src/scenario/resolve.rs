@@ -36,10 +36,10 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
     }
 
     let is_given = |name: &str| given.iter().any(|entry| entry.section == "fleet" && entry.key == name);
-    let (task, train) = (scenario.task, scenario.train);
+    let (task, train, update) = (scenario.task, scenario.train, scenario.update);
     if let FleetSource::MadeUp(made_up) = &mut scenario.fleet {
         if !is_given("payload_mbit") {
-            made_up.payload = defaults::payload(task).map_err(|error| follows(error, &whole_file))?;
+            made_up.payload = defaults::payload(task, update).map_err(|error| follows(error, &whole_file))?;
         }
         if !is_given("work_gflop") {
             made_up.work = defaults::work(task, train).map_err(|error| follows(error, &whole_file))?;

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
+use fedflip_learn::Encoding;
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::synthetic::Spread;
@@ -15,7 +17,8 @@ use tempfile::TempDir;
 
 use super::server::Kind;
 use super::{
-    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Source, Stop, Train, World,
+    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Source, Stop, Train,
+    Update, World,
 };
 use crate::error::CliError;
 
@@ -70,6 +73,8 @@ fn what_follows_from_other_values_follows_them() {
     assert_eq!(payload, 32.0 * 21_840.0 / 1e6);
     let (wide, _) = made_up(of("mnist-cnn", &["task.wide=true"]));
     assert_eq!(wide, 32.0 * 1_663_370.0 / 1e6);
+    let (eight, _) = made_up(of("mnist-cnn", &["update.encoding=int8"]));
+    assert_eq!(eight, 8.0 * (21_840.0 + 4.0 * 86.0) / 1e6, "86 blocks have a scale each");
     let (_, twice) = made_up(of("mnist-cnn", &["train.iterations=20"]));
     assert_eq!(twice, 2.0 * work);
     let given = of("mnist-cnn", &["task.wide=true", "fleet.payload_mbit=3", "fleet.work_gflop=0"]);
@@ -115,13 +120,24 @@ fn optimisers_have_their_own_defaults() {
     assert!(error.contains("server.momentum") && error.contains("below 1"), "{error}");
 }
 
-/// Runs from before there were optimisers have scenarios without the section, and go on.
+/// A folder that was written before there were optimisers, encodings and other sums goes on.
 #[test]
-fn a_section_that_says_nothing_is_not_stored() {
-    let stored = |overrides: &[&str]| of("synthetic", overrides).stored();
-    assert!(!stored(&[]).contains("[server]"));
-    assert_eq!(stored(&["server.optimiser=none", "server.averaging=0", "server.step=2"]), stored(&[]));
-    assert!(stored(&["server.averaging=0.9"]).contains("[server]\noptimiser = \"none\"\naveraging = 0.9\n"));
+fn what_came_later_is_left_out_while_it_changes_nothing() {
+    let as_ever = ["update.encoding=f32", "server.optimiser=none", "server.averaging=0", "server.step=2"];
+    let stored = of("synthetic", &as_ever).stored();
+    assert_eq!(stored, of("synthetic", &["round.aggregation=unbiased"]).stored());
+    for later in ["update", "server", "aggregation"] {
+        assert!(!stored.contains(later), "{stored}");
+    }
+    for (key, lines) in [
+        ("update.encoding=int8", "\n[update]\nencoding = \"int8\"\n"),
+        ("server.averaging=0.9", "\n[server]\naveraging = 0.9\n"),
+        ("round.aggregation=cohort-mean", "\naggregation = \"cohort-mean\"\n"),
+    ] {
+        let scenario = of("synthetic", &[key]);
+        assert!(scenario.stored().contains(lines), "{}", scenario.stored());
+        assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
+    }
 }
 
 /// A scenario in a folder with a fleet of three.
@@ -274,12 +290,14 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         sizes(-300, 0).prop_map(|q| Scheme::Fixed(Probability::new(q).unwrap()))
     ];
     let divisions = prop_oneof![Just(Division::Adaptive), Just(Division::Equal)];
+    let aggregations = prop_oneof![Just(Aggregation::Unbiased), Just(Aggregation::CohortMean)];
+    let encodings = prop::sample::select(Encoding::ALL.map(|(_, encoding)| encoding).to_vec());
     let rounds = || 1..=1_000_000_000_u64;
     let hours = || prop::option::of(sizes(-9, 9));
     (
         (seeds(), tasks(), seeds(), sharings(), 1..=1_000_000_usize, fleets(), sizes(-9, 9)),
         (sizes(-30, 6), 1..=65_536_usize, 0..=1_000_000_usize, schemes, sizes(-12, 15), sizes(-12, 15)),
-        (sizes(-9, 6), 1..=1000_u64, rounds(), divisions, secs(), prop::option::of(secs())),
+        (sizes(-9, 6), 1..=1000_u64, rounds(), divisions, secs(), prop::option::of(secs()), encodings),
         (
             0.0..10.0_f64,
             0.0..40.0_f64,
@@ -291,12 +309,12 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             rounds(),
             secs(),
         ),
-        servers(),
+        (servers(), aggregations),
     )
-        .prop_map(|(what, how, when, world, server)| {
+        .prop_map(|(what, how, when, world, (server, aggregation))| {
             let (seed, task, data_seed, mut sharing, test_samples_max, made_up, band) = what;
             let (learning_rate, batch, iterations, scheme, alpha, beta) = how;
-            let (loss, seeds, pilot_rounds, allocation, overhead, deadline) = when;
+            let (loss, seeds, pilot_rounds, allocation, overhead, deadline, encoding) = when;
             let (compute_jitter, fading_db, dropout, target_accuracy, rounds_max, virtual_max, real_max, ..) =
                 world;
             let (.., evaluate_every, checkpoint) = world;
@@ -314,9 +332,10 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 band: Mbps::new(band).unwrap(),
                 train: Train { learning_rate, batch, iterations },
                 server,
+                update: Update { encoding },
                 plan: Planning { scheme, constants: Constants::new(alpha, beta).unwrap() },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds },
-                round: Round { allocation, overhead, deadline },
+                round: Round { allocation, aggregation, overhead, deadline },
                 world: World { compute_jitter, fading_db, dropout },
                 stop: Stop {
                     target_accuracy,

@@ -95,7 +95,8 @@ impl Single<'_> {
         };
         let from = state.round;
         let clock = (scenario.seed, state.secs);
-        let mut world = SimWorld::new(crew, &setup.fleet, planned.plan.sampler(), conditions, clock);
+        let mut world = SimWorld::new(crew, &setup.fleet, planned.plan.sampler(), conditions, clock)
+            .with_encoding(scenario.update.encoding);
         if scenario.round.aggregation == Aggregation::CohortMean {
             world = world.with_rate_factors(planned.plan.aggregation_weights());
         }

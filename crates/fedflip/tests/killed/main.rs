@@ -20,6 +20,7 @@ use std::time::Duration;
 use fedflip_engine::Optimiser;
 use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_fleet::{Purpose, StreamKey};
+use fedflip_learn::Encoding;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_net::state::StateView;
@@ -86,7 +87,8 @@ fn run(seed: u64) -> Replayed {
                 }
                 let before = rounds(0);
                 if StateView::open(&desk.run()).is_ok() {
-                    assert_eq!(replay(&desk.run(), &learner, SEED, &optimiser).rounds, before, "seed {seed}");
+                    let replayed = replay(&desk.run(), &learner, SEED, (&optimiser, Encoding::F32));
+                    assert_eq!(replayed.rounds, before, "seed {seed}");
                 }
                 pause(random.random_range(0..300));
                 server = desk.serve();
@@ -103,7 +105,7 @@ fn run(seed: u64) -> Replayed {
             agent.stop(STOP_TIME_MAX, seed);
         }
     }
-    let replayed = replay(&desk.run(), &learner, SEED, &optimiser);
+    let replayed = replay(&desk.run(), &learner, SEED, (&optimiser, Encoding::F32));
     assert!(replayed.ended && replayed.accepted > 0, "seed {seed}: {replayed:?}");
     replayed
 }

@@ -9,7 +9,7 @@ use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Sink, State, Stop}
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
 use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{Learner, Metrics, model_file};
+use fedflip_learn::{Encoding, Learner, Metrics, model_file};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
@@ -51,7 +51,7 @@ impl Observer for Silent {
 }
 
 /// A server and as many agents as there are devices, over plain text on loopback.
-fn deployed(folder: &Path, optimiser: Optimiser) {
+fn deployed(folder: &Path, optimiser: Optimiser, encoding: Encoding) {
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let params = learner.network().params();
     let memory = optimiser.names();
@@ -70,6 +70,7 @@ fn deployed(folder: &Path, optimiser: Optimiser) {
             parameters: learner.params_len(),
             samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
             band_mbps: band().get(),
+            encoding,
         },
     )
     .unwrap();
@@ -161,18 +162,18 @@ impl Sink for Kept {
 
 #[test]
 fn both_worlds_have_the_same_cohorts_and_the_same_model() {
-    parity(Optimiser::default());
+    parity(Optimiser::default(), Encoding::F32);
 }
 
 #[test]
-fn both_worlds_optimise_alike() {
+fn and_with_an_optimiser_and_updates_in_fewer_bits() {
     let adam = Adaptive { step: 0.05, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
-    parity(Optimiser { rule: Rule::Adam(adam), averaging: 0.8 });
+    parity(Optimiser { rule: Rule::Adam(adam), averaging: 0.8 }, Encoding::Int8);
 }
 
-fn parity(optimiser: Optimiser) {
+fn parity(optimiser: Optimiser, encoding: Encoding) {
     let desk = tempfile::tempdir().unwrap();
-    deployed(desk.path(), optimiser);
+    deployed(desk.path(), optimiser, encoding);
     let view = StateView::open(desk.path()).unwrap();
 
     let (learner, _) = settings().learner(Path::new("")).unwrap();
@@ -197,8 +198,9 @@ fn parity(optimiser: Optimiser) {
     let mut kept = Kept::default();
     with_crew(&learner, 2, |crew| {
         let conditions = Conditions::default();
-        let mut world =
-            SimWorld::new(crew, &fleet, plan.sampler(), conditions, (SEED, 0.0)).with_coins(coins);
+        let mut world = SimWorld::new(crew, &fleet, plan.sampler(), conditions, (SEED, 0.0))
+            .with_coins(coins)
+            .with_encoding(encoding);
         engine.run(&mut world, &mut state, &mut kept).unwrap();
     });
 

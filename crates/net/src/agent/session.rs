@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fedflip_learn::Encoding;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tracing::{debug, info, warn};
@@ -14,7 +15,7 @@ use super::{AgentSettings, News};
 use crate::coin::{CoinKey, Toss};
 use crate::error::NetError;
 use crate::wire::v1::to_device::What;
-use crate::wire::{PROTOCOL, printable, task, v1};
+use crate::wire::{PROTOCOL, encoding, printable, task, v1};
 
 /// What outlives a session: a broken line costs nothing that was read, computed or fetched.
 #[derive(Default)]
@@ -50,16 +51,19 @@ impl Session<'_> {
         let is_plain = self.settings.credentials.tls.is_none();
         let hello = talk.hello(PROTOCOL).await;
         let hello = hello.map_err(|status| refusal::of_first_call(status, is_plain))?;
+        let encoding = encoding::encoding(hello.encoding)
+            .ok_or(NetError::OtherServer { problem: "it takes updates in a way that we do not know" })?;
         let trainer = self.trainer(&hello).await?;
         let slot = match hello.enrolled {
             true => hello.slot,
-            false => self.enrol(&mut talk, &hello, &trainer).await?,
+            false => self.enrol(&mut talk, &hello, &trainer, encoding).await?,
         } as usize;
         let samples = trainer.samples(slot)?;
         let (answers, notices) = talk.attend().await?;
         (self.tell)(News::Attending { slot, samples });
         let memory = self.past.memory.clone();
-        let work = Work { talk, trainer, slot, memory, fetching: Arc::clone(&self.past.fetching) };
+        let fetching = Arc::clone(&self.past.fetching);
+        let work = Work { talk, trainer, slot, encoding, memory, fetching };
         self.rounds(&work, &answers, notices).await
     }
 
@@ -92,12 +96,14 @@ impl Session<'_> {
         talk: &mut Talk,
         hello: &v1::HelloReply,
         trainer: &Arc<Trainer>,
+        encoding: Encoding,
     ) -> Result<u32, NetError> {
         (self.tell)(News::Calibrating);
         let v1::HelloReply { slot, seed, .. } = *hello;
         let samples = trainer.samples(slot as usize)? as u64;
         let timed = Arc::clone(trainer);
-        let compute_secs = tokio::task::spawn_blocking(move || timed.calibrate(slot as usize, seed)).await;
+        let timing = move || timed.calibrate(slot as usize, seed, encoding);
+        let compute_secs = tokio::task::spawn_blocking(timing).await;
         let compute_secs =
             compute_secs.map_err(|_| NetError::OtherServer { problem: "its task cannot be trained" })??;
         let probe = talk.probe(hello.probe_bytes as usize, hello.probe_mbps).await?;

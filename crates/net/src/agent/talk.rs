@@ -16,7 +16,7 @@ use crate::error::NetError;
 use crate::identity::DeviceName;
 use crate::plain;
 use crate::wire::limits::{CHUNK_BYTES_MAX, MESSAGE_BYTES_MAX, PROBE_BYTES_MAX};
-use crate::wire::numbers::{Collector, to_bytes};
+use crate::wire::numbers::Collector;
 use crate::wire::v1;
 use crate::wire::v1::federation_client::FederationClient;
 use crate::wire::v1::upload_part::{Head, What};
@@ -149,7 +149,7 @@ impl Talk {
             run: grant.run.clone(),
         };
         let (sender, parts) = mpsc::channel(1);
-        let delta = std::sync::Arc::clone(&trained.delta);
+        let bytes = trained.bytes.clone();
         let sending = async move {
             let message = |what| v1::UploadPart { what: Some(what) };
             let start = Instant::now();
@@ -158,10 +158,12 @@ impl Talk {
                 return;
             }
             let mut sent = 0;
-            for numbers in delta.chunks(pace.chunk_bytes().min(CHUNK_BYTES_MAX) / 4) {
-                sent += 4 * numbers.len();
+            while sent < bytes.len() {
+                let end = bytes.len().min(sent + pace.chunk_bytes().min(CHUNK_BYTES_MAX));
+                let chunk = bytes.slice(sent..end);
+                sent = end;
                 tokio::time::sleep_until(start + pace.leaves_after(sent)).await;
-                if sender.send(message(What::Data(to_bytes(numbers).into()))).await.is_err() {
+                if sender.send(message(What::Data(chunk))).await.is_err() {
                     return;
                 }
             }

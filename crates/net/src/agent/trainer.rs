@@ -1,16 +1,17 @@
 //! What a device computes: the task that the server names, on the device's own share of the data.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fedflip_learn::sgd::{SgdLearner, SgdWorker};
 use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{LearnError, Learner, TrainKey};
+use fedflip_learn::{Encoding, LearnError, Learner, TrainKey};
+use prost::bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::error::NetError;
-use crate::wire::numbers::{VectorDigest, digest};
+use crate::wire::numbers::{VectorDigest, digest_of_bytes};
 
 /// Timed trainings at most, and how long they may take together: a slow device is measured by one.
 const CALIBRATIONS: usize = 5;
@@ -19,7 +20,8 @@ const CALIBRATION_TIME: Duration = Duration::from_secs(5);
 /// An update, ready to be sent as often as needed.
 #[derive(Clone, Debug)]
 pub(super) struct Trained {
-    pub delta: Arc<Vec<f32>>,
+    /// As they are sent.
+    pub bytes: Bytes,
     pub digest: VectorDigest,
     pub train_loss: f64,
     pub compute_secs: f64,
@@ -56,8 +58,13 @@ impl Trainer {
         self.learner.params_len()
     }
 
-    /// Trains for a round, on the calling thread.
-    pub(super) fn train(&self, model: &[f32], key: TrainKey) -> Result<Trained, LearnError> {
+    /// Trains for a round and encodes what was learnt, on the calling thread.
+    pub(super) fn train(
+        &self,
+        model: &[f32],
+        key: TrainKey,
+        encoding: Encoding,
+    ) -> Result<Trained, LearnError> {
         let start = Instant::now();
         let mut delta = vec![0.0; self.learner.params_len()];
         let train_loss = {
@@ -66,20 +73,22 @@ impl Trainer {
             self.learner.train(&mut worker, model, key, &mut delta)?
         };
         wait_until(start + self.at_least);
-        let digest = digest(&delta);
+        let mut bytes = Vec::new();
+        encoding.encode(&delta, &mut key.rounding(), &mut bytes);
+        let digest = digest_of_bytes(&bytes);
         let compute_secs = start.elapsed().as_secs_f64();
-        Ok(Trained { delta: Arc::new(delta), digest, train_loss, compute_secs })
+        Ok(Trained { bytes: bytes.into(), digest, train_loss, compute_secs })
     }
 
     /// How long a round's training takes: the median of some, after one that warms up.
-    pub(super) fn calibrate(&self, slot: usize, seed: u64) -> Result<f64, LearnError> {
+    pub(super) fn calibrate(&self, slot: usize, seed: u64, encoding: Encoding) -> Result<f64, LearnError> {
         let model = self.learner.initial_model(seed);
         let start = Instant::now();
         let mut secs = Vec::new();
         for attempt in 0..=CALIBRATIONS as u64 {
             // Rounds count from 1, so round 0 is nobody's.
             let key = TrainKey::new(seed.wrapping_add(attempt), 0, slot);
-            secs.push(self.train(model.as_slice(), key)?.compute_secs);
+            secs.push(self.train(model.as_slice(), key, encoding)?.compute_secs);
             if start.elapsed() > CALIBRATION_TIME {
                 break;
             }

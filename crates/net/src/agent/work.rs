@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fedflip_learn::{LearnError, TrainKey};
+use fedflip_learn::{Encoding, LearnError, TrainKey};
 use tokio::time::Instant;
 use tonic::{Code, Status};
 
@@ -28,8 +28,8 @@ struct Remembered {
     update: Option<(Occasion, Trained)>,
 }
 
-/// Run and round, seed and model of a training: with the device, all that decides its update.
-type Occasion = (Toss, u64, Vec<u8>);
+/// Run and round, seed and model of a training, and how it is sent: with the device, all that decides its bytes.
+type Occasion = (Toss, u64, Vec<u8>, Encoding);
 
 impl Memory {
     fn with<T>(&self, look: impl FnOnce(&mut Remembered) -> T) -> T {
@@ -88,6 +88,8 @@ pub(super) struct Work {
     pub trainer: Arc<Trainer>,
     /// Which share of the data is the device's.
     pub slot: usize,
+    /// How updates are sent.
+    pub encoding: Encoding,
     pub memory: Memory,
     /// One fetch at a time: the second finds what the first has brought.
     pub fetching: Arc<tokio::sync::Mutex<()>>,
@@ -129,14 +131,15 @@ impl Work {
     }
 
     async fn trained(&mut self, toss: Toss, grant: &v1::Grant) -> Result<Trained, Failed> {
-        let occasion = (toss, grant.seed, grant.digest.to_vec());
+        let encoding = self.encoding;
+        let occasion = (toss, grant.seed, grant.digest.to_vec(), encoding);
         if let Some(trained) = self.memory.update(&occasion) {
             return Ok(trained);
         }
         let model = self.fetch(&grant.digest).await?;
         let (trainer, memory) = (Arc::clone(&self.trainer), self.memory.clone());
         let key = TrainKey::new(grant.seed, grant.round, self.slot);
-        let training = move || memory.train_once(occasion, || trainer.train(&model, key));
+        let training = move || memory.train_once(occasion, || trainer.train(&model, key, encoding));
         let trained = tokio::task::spawn_blocking(training).await;
         trained
             .map_err(|error| Failed::Unable(error.to_string()))?
@@ -160,15 +163,18 @@ mod tests {
     fn nothing_is_trained_twice() {
         let memory = Memory::default();
         let mut trainings = 0;
-        let mut train = |run, round| {
-            memory.train_once((Toss { run: [run; 16], round }, 7, vec![1]), || {
-                trainings += 1;
-                let delta = Arc::new(vec![f32::from(run) + round as f32]);
-                Ok(Trained { delta, digest: Default::default(), train_loss: 0.0, compute_secs: 0.0 })
-            })
+        let mut train = |run: u8, round: u8| {
+            memory.train_once(
+                (Toss { run: [run; 16], round: round.into() }, 7, vec![1], Encoding::F32),
+                || {
+                    trainings += 1;
+                    let bytes = vec![run + round].into();
+                    Ok(Trained { bytes, digest: Default::default(), train_loss: 0.0, compute_secs: 0.0 })
+                },
+            )
         };
-        for (run, round, expected) in [(0, 1, 1.0), (0, 1, 1.0), (0, 2, 2.0), (0, 2, 2.0), (9, 2, 11.0)] {
-            assert_eq!(train(run, round).unwrap().delta[0], expected);
+        for (run, round, expected) in [(0, 1, 1), (0, 1, 1), (0, 2, 2), (0, 2, 2), (9, 2, 11)] {
+            assert_eq!(train(run, round).unwrap().bytes[0], expected);
         }
         assert_eq!(trainings, 3);
     }

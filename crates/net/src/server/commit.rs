@@ -36,7 +36,7 @@ impl Committer<'_> {
     fn commit(&mut self, record: &Round, state: &State) -> Result<(), NetError> {
         bring_incidents(self.server, self.state);
         let ledger = self.ledger.borrow();
-        let bytes = 4 * state.model.as_slice().len() as u64;
+        let bytes = self.server.update_bytes;
         let fates: Vec<(usize, Fate)> = record
             .cohort
             .iter()

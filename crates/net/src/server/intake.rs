@@ -11,7 +11,8 @@ use super::service::Service;
 use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::wire::limits::SILENCE_MAX;
-use crate::wire::numbers::{Collector, NotIt, VectorDigest};
+use crate::wire::numbers::{NotIt, VectorDigest};
+use crate::wire::update::{NoUpdate, UpdateCollector};
 use crate::wire::v1;
 use crate::wire::v1::upload_part::{Head, What};
 
@@ -34,11 +35,11 @@ impl Service {
         let first = Instant::now();
         let Some(granted) = self.expected(slot, toss, &head).map_err(refuse)? else { return Ok(true) };
 
-        let parameters = self.announcement.parameters;
-        let kilobytes = (4 * parameters).div_ceil(1024).max(1) as u32;
+        let (encoding, parameters) = (self.announcement.encoding, self.announcement.parameters);
+        let kilobytes = UpdateCollector::memory_bytes(encoding, parameters).div_ceil(1024).max(1) as u32;
         let memory = Arc::clone(&self.uploads).try_acquire_many_owned(kilobytes);
         let memory = memory.map_err(|_| refuse(Reason::OutOfMemory))?;
-        let mut collector = Collector::new(parameters);
+        let mut collector = UpdateCollector::new(encoding, parameters);
         loop {
             let until = granted.deadline.min(Instant::now() + SILENCE_MAX);
             match within(until, &mut parts).await {
@@ -53,12 +54,13 @@ impl Service {
         let last = Instant::now();
         self.metrics.upload_bytes.add(collector.bytes() as u64);
         self.metrics.upload_secs.observe((last - first).as_secs_f64());
-        let delta = collector.finish(&head.digest).map_err(|not_it| match not_it {
-            NotIt::TooFew => refuse(Reason::WrongShape),
-            NotIt::TooMany => refuse(Reason::TooManyBytes),
-            NotIt::OtherDigest => refuse(Reason::OtherDigest),
+        let delta = collector.finish(&head.digest).map_err(|no_update| match no_update {
+            NoUpdate::Bytes(NotIt::TooFew) => refuse(Reason::WrongShape),
+            NoUpdate::Bytes(NotIt::TooMany) => refuse(Reason::TooManyBytes),
+            NoUpdate::Bytes(NotIt::OtherDigest) => refuse(Reason::OtherDigest),
+            NoUpdate::NoNumber => refuse(Reason::NotFinite),
         })?;
-        if !head.train_loss.is_finite() || !delta.iter().all(|number| number.is_finite()) {
+        if !head.train_loss.is_finite() {
             return Err(refuse(Reason::NotFinite));
         }
         if !self.norms.accepts(slot, &delta) {

@@ -35,6 +35,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedflip_learn::Encoding;
 use fedflip_learn::task::TaskSettings;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -84,6 +85,8 @@ pub struct Offer {
     pub samples: Arc<[u64]>,
     /// f_tot.
     pub band_mbps: f64,
+    /// How updates are sent.
+    pub encoding: Encoding,
 }
 
 /// A server that devices can call.
@@ -94,6 +97,8 @@ pub struct Server {
     health: Arc<Health>,
     address: SocketAddr,
     status: Option<StatusServer>,
+    /// Of every update.
+    update_bytes: u64,
     stop: Option<oneshot::Sender<()>>,
 }
 
@@ -116,9 +121,10 @@ impl Server {
             }
             None => None,
         };
-        let Offer { task, seed, parameters, ref samples, band_mbps } = *offer;
+        let Offer { task, seed, parameters, ref samples, band_mbps, encoding } = *offer;
         let samples = Arc::clone(samples);
-        let announcement = Announcement { task, seed, parameters, samples, band_mbps };
+        let announcement = Announcement { task, seed, parameters, samples, band_mbps, encoding };
+        let update_bytes = announcement.update_bytes() as u64;
         let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
@@ -141,7 +147,7 @@ impl Server {
                 tracing::error!(%error, "the server has stopped listening");
             }
         });
-        Ok(Self { runtime, hub, metrics, health, address, status, stop: Some(stop) })
+        Ok(Self { runtime, hub, metrics, health, address, status, update_bytes, stop: Some(stop) })
     }
 
     /// Where it listens: the port is the real one.

@@ -22,7 +22,7 @@ pub(super) struct Probe {
 
 impl Probe {
     pub(super) fn new(hub: &Arc<Hub>, announcement: &Announcement, name: DeviceName) -> Self {
-        let payload_bytes = 4 * announcement.parameters;
+        let payload_bytes = announcement.update_bytes();
         Self { hub: Arc::clone(hub), name, payload_bytes, band_mbps: announcement.band_mbps }
     }
 

@@ -4,6 +4,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use fedflip_learn::Encoding;
 use fedflip_learn::task::TaskSettings;
 use futures_util::Stream;
 use tokio::sync::{Semaphore, mpsc};
@@ -27,7 +28,7 @@ use crate::reason::Reason;
 use crate::status::Metrics;
 use crate::wire::limits::{COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX};
 use crate::wire::v1::federation_server::Federation;
-use crate::wire::{PROTOCOL, task, v1};
+use crate::wire::{PROTOCOL, encoding, task, v1};
 
 /// What devices are told when they say hello.
 #[derive(Clone, Debug)]
@@ -38,6 +39,14 @@ pub(crate) struct Announcement {
     pub samples: Arc<[u64]>,
     /// f_tot: a timed transfer goes as fast as that.
     pub band_mbps: f64,
+    pub encoding: Encoding,
+}
+
+impl Announcement {
+    /// What a device sends in a round.
+    pub(super) fn update_bytes(&self) -> usize {
+        self.encoding.bytes(self.parameters)
+    }
 }
 
 /// Answers calls.
@@ -113,16 +122,17 @@ impl Federation for Service {
             desk.hello(&name, coin, Instant::now()).map_err(|reason| self.refused(reason))?
         };
         info!(device = %name, slot, enrolled, "a device says hello");
-        let Announcement { task, seed, parameters, band_mbps, .. } = &self.announcement;
+        let Announcement { task, seed, parameters, band_mbps, encoding, .. } = &self.announcement;
         Ok(Response::new(v1::HelloReply {
             protocol: PROTOCOL,
             task: task::message(task),
             slot: slot as u32,
             seed: *seed,
             parameters: *parameters as u64,
-            probe_bytes: (4 * parameters).clamp(16 << 10, PROBE_BYTES_MAX) as u32,
+            probe_bytes: self.announcement.update_bytes().clamp(16 << 10, PROBE_BYTES_MAX) as u32,
             probe_mbps: *band_mbps,
             enrolled,
+            encoding: encoding::message(*encoding),
         }))
     }
 

@@ -4,14 +4,17 @@
 //!
 //! - here: the messages as Rust, made by the build from the protocol file.
 //! - [`codec`]: messages as bytes.
+//! - [`encoding`]: how updates are sent, there and back; [`update`]: one in the making.
 //! - [`limits`]: the bounds of everything that a peer may send.
 //! - [`numbers`]: vectors as bytes, and their digests.
 //! - [`task`]: what is learnt, there and back.
 
 pub mod codec;
+pub mod encoding;
 pub mod limits;
 pub mod numbers;
 pub mod task;
+pub mod update;
 
 /// The messages, the client and the server's trait.
 #[allow(

@@ -11,9 +11,9 @@ use std::time::Duration;
 use fedflip_engine::{Optimiser, Stop};
 use fedflip_fleet::Mbps;
 use fedflip_fleet::bandwidth::Division;
-use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
+use fedflip_learn::{Encoding, Learner};
 use fedflip_net::NetError;
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
@@ -46,6 +46,7 @@ pub(crate) struct Wanted {
     pub(crate) replan_every: Option<u64>,
     pub(crate) patience: Patience,
     pub(crate) security: Security,
+    pub(crate) encoding: Encoding,
 }
 
 impl Wanted {
@@ -71,6 +72,7 @@ impl Wanted {
             replan_every: None,
             patience,
             security,
+            encoding: Encoding::F32,
         }
     }
 
@@ -112,7 +114,9 @@ impl Bench {
         assert!(within(RUN_TIME_MAX, || self.serving.is_finished()), "the run does not end");
         let ended =
             self.serving.join().expect("a server that does not panic").expect("a server that ends well");
-        let replayed = replay(self.folder.path(), &self.wanted.learner(), SEED, &self.wanted.optimiser);
+        let wanted = &self.wanted;
+        let how = (&wanted.optimiser, wanted.encoding);
+        let replayed = replay(self.folder.path(), &wanted.learner(), SEED, how);
         (ended, replayed, self.folder)
     }
 }
@@ -140,6 +144,7 @@ fn serve(
         parameters,
         samples: (0..wanted.devices).map(|slot| learner.samples(slot) as u64).collect(),
         band_mbps: BAND_MBPS,
+        encoding: wanted.encoding,
     };
     let server = Server::start(&settings, &offer)?;
     // A test that does not listen has failed already.

@@ -6,10 +6,11 @@ use std::path::Path;
 use fedflip_engine::Optimiser;
 use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::{Learner, TrainKey, model_file};
+use fedflip_learn::{Encoding, Learner, TrainKey, model_file};
 use fedflip_net::coin::Toss;
 use fedflip_net::plain;
 use fedflip_net::state::{Fate, StateView, StoredPlan, model_digest};
+use fedflip_net::wire::numbers::digest_of_bytes;
 use fedflip_record::{Round, reader};
 
 /// What a folder turned out to hold.
@@ -26,9 +27,14 @@ pub(crate) struct Replayed {
 }
 
 /// Replays the run in a folder, finished or killed. Panics where something is not as it must be.
-pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64, optimiser: &Optimiser) -> Replayed {
+pub(crate) fn replay(
+    folder: &Path,
+    learner: &SgdLearner,
+    seed: u64,
+    (optimiser, encoding): (&Optimiser, Encoding),
+) -> Replayed {
     let view = StateView::open(folder).unwrap();
-    let mut trainer = Trainer { learner, seed, worker: learner.worker() };
+    let mut trainer = Trainer { learner, seed, encoding, worker: learner.worker() };
     let mut server = ByHand::new(*optimiser, learner.initial_model(seed).as_slice());
     let mut moved_in = 0;
     let mut replayed = Replayed {
@@ -51,16 +57,12 @@ pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64, optimiser: 
                 continue;
             };
             replayed.accepted += 1;
-            let (delta, loss) = trainer.train(&server.model, number, *slot);
-            assert_eq!(*digest, model_digest(&delta), "round {number}, device {slot}: another update");
-            assert_eq!(
-                (*bytes, *train_loss),
-                (4 * delta.len() as u64, loss),
-                "round {number}, device {slot}"
-            );
+            let (sent, delta, loss) = trainer.train(&server.model, number, *slot);
+            assert_eq!(*digest, digest_of_bytes(&sent), "round {number}, device {slot}: another update");
+            assert_eq!((*bytes, *train_loss), (sent.len() as u64, loss), "round {number}, device {slot}");
             add(&mut step, plan.weights[*slot] as f32, &delta);
         }
-        if server.round(number, step) {
+        if server.round(number, step.as_deref()) {
             moved_in = number;
         }
         let digest = (moved_in > 0).then(|| model_digest(&server.all()));
@@ -80,15 +82,20 @@ pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64, optimiser: 
 struct Trainer<'a> {
     learner: &'a SgdLearner,
     seed: u64,
+    encoding: Encoding,
     worker: <SgdLearner as Learner>::Worker,
 }
 
 impl Trainer<'_> {
-    fn train(&mut self, model: &[f32], round: u64, device: usize) -> (Vec<f32>, f64) {
+    /// The bytes that the device has sent, the numbers that came out of them, and the loss.
+    fn train(&mut self, model: &[f32], round: u64, device: usize) -> (Vec<u8>, Vec<f32>, f64) {
         let mut delta = vec![0.0; model.len()];
         let key = TrainKey::new(self.seed, round, device);
         let loss = self.learner.train(&mut self.worker, model, key, &mut delta).unwrap();
-        (delta, loss)
+        let mut sent = Vec::new();
+        self.encoding.encode(&delta, &mut key.rounding(), &mut sent);
+        self.encoding.decode(&sent, &mut delta).unwrap();
+        (sent, delta, loss)
     }
 }
 
@@ -122,13 +129,13 @@ impl ByHand {
     }
 
     /// Whether anything may have changed.
-    fn round(&mut self, round: u64, step: Option<Vec<f32>>) -> bool {
+    fn round(&mut self, round: u64, step: Option<&[f32]>) -> bool {
         if self.optimiser == Optimiser::default() && step.is_none() {
             return false;
         }
         let keep = self.optimiser.averaging.min(1.0 - 1.0 / (round as f64 + 1.0));
         for k in 0..self.model.len() {
-            let g = step.as_ref().map_or(-0.0, |step| step[k]);
+            let g = step.map_or(-0.0, |step| step[k]);
             let (x, m, v) = (&mut self.model[k], &mut self.first[k], &mut self.second[k]);
             match self.optimiser.rule {
                 Rule::None => *x += g,

@@ -9,6 +9,7 @@ mod coins;
 mod deeds;
 #[path = "../common/device.rs"]
 mod device;
+mod encodings;
 mod names;
 mod out_of_turn;
 #[path = "../common/patience.rs"]

@@ -47,7 +47,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "payload_mbit",
-        "what a device sends in a round: by default every parameter as 32 bit",
+        "what a device sends in a round: by default its update, in its encoding",
         |s| made_up(s).map(|fleet| Value::Number(fleet.payload.get())),
         |s, v| v.quantity(Mbit::new, Mbit::WANTED).map(|mbit| change(s, |fleet| fleet.payload = mbit)),
     )

@@ -108,7 +108,8 @@ pub(super) static KEYS: &[Key] = &[
         "\"unbiased\" (Σ a/q Δ) or, as the paper's authors have it in their code, \"cohort-mean\"",
         |s| name_of(&AGGREGATIONS, &s.round.aggregation),
         |s, v| v.choice(&AGGREGATIONS).map(|aggregation| s.round.aggregation = aggregation),
-    ),
+    )
+    .left_out_at("\"unbiased\""),
     key(
         "round",
         "overhead_secs",

@@ -19,7 +19,8 @@ pub(super) static KEYS: &[Key] = &[
         |s, v| {
             v.choice(&KINDS).map(|kind| s.server = Server { averaging: s.server.averaging, ..kind.server() })
         },
-    ),
+    )
+    .left_out_at("\"none\""),
     key(
         "server",
         "step",
@@ -74,7 +75,8 @@ pub(super) static KEYS: &[Key] = &[
         "γ: the model shown is an average over about 1/(1 − γ) rounds; 0 is the model",
         |s| Some(Value::Number(s.server.averaging)),
         |s, v| share(v).map(|averaging| s.server.averaging = averaging),
-    ),
+    )
+    .left_out_at("0"),
 ];
 
 fn share(v: &Given<'_>) -> Result<f64, Refusal> {
