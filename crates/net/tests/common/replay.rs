@@ -60,7 +60,7 @@ pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64, optimiser: 
             );
             add(&mut step, plan.weights[*slot] as f32, &delta);
         }
-        if server.round(number, step) {
+        if server.round(number, step.as_deref()) {
             moved_in = number;
         }
         let digest = (moved_in > 0).then(|| model_digest(&server.all()));
@@ -122,13 +122,13 @@ impl ByHand {
     }
 
     /// Whether anything may have changed.
-    fn round(&mut self, round: u64, step: Option<Vec<f32>>) -> bool {
+    fn round(&mut self, round: u64, step: Option<&[f32]>) -> bool {
         if self.optimiser == Optimiser::default() && step.is_none() {
             return false;
         }
         let keep = self.optimiser.averaging.min(1.0 - 1.0 / (round as f64 + 1.0));
         for k in 0..self.model.len() {
-            let g = step.as_ref().map_or(-0.0, |step| step[k]);
+            let g = step.map_or(-0.0, |step| step[k]);
             let (x, m, v) = (&mut self.model[k], &mut self.first[k], &mut self.second[k]);
             match self.optimiser.rule {
                 Rule::None => *x += g,
