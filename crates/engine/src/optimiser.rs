@@ -117,16 +117,16 @@ impl Optimiser {
         [first, second, self.averaging > 0.0]
     }
 
-    /// Round `round`: writes what comes of model, memory and g to `next`, all of which are as long as the
+    /// Round `round`: writes what comes of model, memory and g to the last pair, all as long as the
     /// model. False if any of it has left the numbers.
     pub(crate) fn advance(
         &self,
         round: u64,
         (model, memory): (&ModelVector, &Memory),
         step: Option<&[f32]>,
-        (next, next_memory): (&mut ModelVector, &mut Memory),
+        (next_model, next_memory): (&mut ModelVector, &mut Memory),
     ) -> bool {
-        let (from, to) = (model.as_slice(), next.as_mut_slice());
+        let (from, to) = (model.as_slice(), next_model.as_mut_slice());
         let Memory { first, second, average } = next_memory;
         let mut average = average.as_mut().map(|average| Arc::make_mut(average).as_mut_slice());
         let keep = self.averaging.min(1.0 - 1.0 / (round as f64 + 1.0));

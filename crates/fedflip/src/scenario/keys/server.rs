@@ -72,7 +72,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "server",
         "averaging",
-        "γ: the model shown is an average over about 1/(1 − γ) rounds; 0 is the model",
+        "γ: the model shown averages some 1/(1 − γ) rounds; 0 is no average",
         |s| Some(Value::Number(s.server.averaging)),
         |s, v| share(v).map(|averaging| s.server.averaging = averaging),
     )
