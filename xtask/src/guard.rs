@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{band, bench, browser, faults, fuzz, load, readers, speed, tidy, tools};
+use crate::{band, bench, browser, experiments, faults, fuzz, load, readers, speed, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -95,6 +95,11 @@ pub(crate) const STEPS: &[Step] = &[
         name: "load",
         guards: "a server with many devices: no update lost, little memory for those who are idle",
         run: |repo| passed(load::run(repo, &load::SHORT)),
+    },
+    Step {
+        name: "experiments",
+        guards: "what docs/RESULTS.md shows, in little: which scheme takes fewer hours than which",
+        run: |repo| passed(experiments::quick(repo)),
     },
     Step {
         name: "band",

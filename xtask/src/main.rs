@@ -15,6 +15,7 @@
 //! - [`load`]: many devices at one server.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`browser`]: pages in a real browser.
+//! - [`experiments`]: the paper's evaluation and what goes beyond it, run and archived.
 //! - [`faults`]: deployed runs over a bad network, and with their processes killed.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`shell`], [`background`], [`repo`], [`clock`], [`json`]: running a program, and some beside each other,
@@ -27,6 +28,7 @@ mod bench;
 mod browser;
 mod clock;
 mod error;
+mod experiments;
 mod faults;
 mod fuzz;
 mod golden;
@@ -69,7 +71,8 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if !["test", "fuzz", "faults", "golden", "bench-peers", band::network::UNDERTAKER].contains(&task)
+    if !["test", "fuzz", "faults", "experiments", "golden", "bench-peers", band::network::UNDERTAKER]
+        .contains(&task)
         && !rest.is_empty()
     {
         return Err(TaskError::Usage(format!(
@@ -90,6 +93,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "pin" => pin::run(&repo),
         "golden" => golden::run(&repo, rest),
         "faults" => faults::run(&repo, rest),
+        "experiments" => experiments::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
             print!("{}", help());
@@ -117,6 +121,8 @@ fn help() -> String {
   load            1,000 devices in rounds and 10,000 idle ones at one server: times and memory
   faults [--runs N] [--seed S]
                   N deployed runs over a bad network, and N whose processes are killed (300, from 1)
+  experiments --list | --run NAME [--quick]
+                  the paper's evaluation and what goes beyond it: run, checked, archived
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   install         only fetch the tools that the others need
   help            this text

@@ -21,6 +21,14 @@ pub enum EngineError {
         /// In the fleet.
         devices: usize,
     },
+    /// The state is that of another optimiser.
+    #[error("the state remembers {remembered:?}, where the optimiser needs {needed:?}")]
+    OtherOptimiser {
+        /// In the state.
+        remembered: Vec<&'static str>,
+        /// By the optimiser.
+        needed: Vec<&'static str>,
+    },
     /// The world is gone.
     #[error("the world of the run has ended: {problem}")]
     World {
@@ -36,6 +44,7 @@ impl EngineError {
             Self::Record(error) => error.hint(),
             Self::Learn(error) => error.hint(),
             Self::OtherFleet { .. } => "plan for the fleet of the run".to_owned(),
+            Self::OtherOptimiser { .. } => "begin the state with the optimiser of the run".to_owned(),
             Self::World { .. } => "go on with --resume".to_owned(),
         }
     }

@@ -9,18 +9,21 @@
 //! - [`world`]: the seam: who takes part, and what comes back.
 //! - [`round`]: a round, its steps numbered as in the paper's Algorithm 1.
 //! - [`aggregate`]: Σ (a_n/q_n) Δ_n in device order, whatever the order of arrival.
+//! - [`optimiser`]: what the server does with that sum, and what it remembers.
 //! - [`run`]: rounds until the target, a cap, or whoever watches says stop.
 //! - [`state`]: what a run is between two rounds, and its checkpoint.
 //! - [`error`]: one enum for all that can stop a run.
 
 pub mod aggregate;
 pub mod error;
+pub mod optimiser;
 pub mod round;
 pub mod run;
 pub mod state;
 pub mod world;
 
 pub use error::EngineError;
-pub use run::{Control, Engine, Outcome, Sink, Stop};
+pub use optimiser::Optimiser;
+pub use run::{Aggregation, Control, Engine, Outcome, Sink, Stop};
 pub use state::State;
 pub use world::{Event, Order, Update, World};

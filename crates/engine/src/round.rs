@@ -9,7 +9,8 @@ use fedflip_record::{Lost, Round};
 
 use crate::aggregate::Aggregator;
 use crate::error::EngineError;
-use crate::run::Engine;
+use crate::optimiser::{Memory, Optimiser};
+use crate::run::{Aggregation, Engine};
 use crate::state::State;
 use crate::world::{Event, Order, Update, World};
 
@@ -23,26 +24,39 @@ pub(crate) struct Desk {
     spare: Spare,
 }
 
-/// The memory of the model before last: models take turns, so that the last good one is never overwritten.
+/// The model, and what the server remembers with it.
+#[derive(Debug)]
+struct Turn {
+    model: Arc<ModelVector>,
+    memory: Memory,
+}
+
+impl Turn {
+    fn result(&self) -> &Arc<ModelVector> {
+        self.memory.average().unwrap_or(&self.model)
+    }
+}
+
+/// The memory of the turn before last: models take turns, so that the last good one is never overwritten.
 #[derive(Debug, Default)]
-struct Spare(Option<Arc<ModelVector>>);
+struct Spare(Option<Turn>);
 
 impl Spare {
-    /// model + step, in memory of its own, and whether all of it are finite numbers.
-    fn sum(&mut self, model: &ModelVector, step: &[f32]) -> (Arc<ModelVector>, bool) {
-        let mut next = self.0.take().unwrap_or_else(|| Arc::new(model.clone()));
+    /// What comes of the state and the sum of the updates, in memory of its own, and whether all of it are
+    /// finite numbers.
+    fn turn(&mut self, optimiser: &Optimiser, state: &State, step: Option<&[f32]>) -> (Turn, bool) {
+        let mut next = self.0.take().unwrap_or_else(|| Turn {
+            model: Arc::new(ModelVector::clone(&state.model)),
+            memory: state.memory.room(),
+        });
         // A copy only if somebody still looks at it.
-        let numbers = Arc::make_mut(&mut next).as_mut_slice();
-        let mut finite = true;
-        for ((next, x), step) in numbers.iter_mut().zip(model.as_slice()).zip(step) {
-            *next = x + step;
-            finite &= next.is_finite();
-        }
+        let to = (Arc::make_mut(&mut next.model), &mut next.memory);
+        let finite = optimiser.advance(state.round + 1, (&state.model, &state.memory), step, to);
         (next, finite)
     }
 
-    fn keep(&mut self, model: Arc<ModelVector>) {
-        self.0 = Some(model);
+    fn keep(&mut self, turn: Turn) {
+        self.0 = Some(turn);
     }
 }
 
@@ -85,13 +99,18 @@ impl Engine<'_> {
         }
         let secs = world.now_secs();
 
-        // Line 7, aggregation: x_{r+1} = x_r + Σ (a_n/q_n) Δ_n, over those who took part and reported.
-        let moved = match desk.aggregator.step().map(|step| desk.spare.sum(&state.model, step)) {
-            Some((_, false)) => {
-                return Ok(Went::Diverged(LearnError::NotFinite { what: "model", value: f64::NAN }));
+        // Line 7, aggregation: x_{r+1} = x_r + Σ (a_n/q_n) Δ_n, over those who took part and reported; or what
+        // else the server makes of that sum.
+        let step = desk.aggregator.step();
+        let moved = if step.is_none() && self.optimiser.is_plain() {
+            None
+        } else {
+            match desk.spare.turn(&self.optimiser, state, step) {
+                (_, false) => {
+                    return Ok(Went::Diverged(LearnError::NotFinite { what: "model", value: f64::NAN }));
+                }
+                (turn, true) => Some(turn),
             }
-            Some((model, true)) => Some(model),
-            None => None,
         };
 
         // Line 8, synchronisation, is the model of the next order. What remains is to look at it.
@@ -101,7 +120,7 @@ impl Engine<'_> {
             // Nothing has changed since.
             state.evaluated
         } else {
-            match world.evaluate(moved.as_ref().unwrap_or(&state.model)) {
+            match world.evaluate(moved.as_ref().map_or_else(|| state.result(), Turn::result)) {
                 Ok(metrics) => Some(metrics),
                 Err(EngineError::Learn(error @ LearnError::NotFinite { .. })) => {
                     return Ok(Went::Diverged(error));
@@ -112,8 +131,10 @@ impl Engine<'_> {
         let record = self.record(round, [start_secs, secs], &allocation, desk);
         let (loss, accuracy) = evaluated.map(|metrics| (metrics.loss, metrics.accuracy)).unzip();
         (state.round, state.secs) = (round, secs);
-        if let Some(model) = moved {
-            desk.spare.keep(std::mem::replace(&mut state.model, model));
+        if let Some(Turn { model, memory }) = moved {
+            let model = std::mem::replace(&mut state.model, model);
+            let memory = std::mem::replace(&mut state.memory, memory);
+            desk.spare.keep(Turn { model, memory });
             // An evaluation is of one model: that of the last one says nothing about this one.
             state.evaluated = None;
         }
@@ -137,7 +158,10 @@ impl Engine<'_> {
         aggregator.begin(state.model.as_slice().len());
         let mut failed: Option<(usize, LearnError)> = None;
         let weights = self.plan.aggregation_weights();
-        let weight = |place: usize| weights[shares[place].device] as f32;
+        let weight = |place: usize| match self.aggregation {
+            Aggregation::Unbiased => weights[shares[place].device] as f32,
+            Aggregation::CohortMean => 1.0 / shares.len() as f32,
+        };
         while aggregator.settled() < shares.len() {
             let (device, report, delta) = match world.next_event()? {
                 Event::Update(Update { device, delta, train_loss, took_secs }) => {

@@ -7,6 +7,7 @@ use fedflip_plan::Plan;
 use fedflip_record::{End, EndReason, RecordError, Round};
 
 use crate::error::EngineError;
+use crate::optimiser::Optimiser;
 use crate::round::{Desk, Went};
 use crate::state::State;
 use crate::world::World;
@@ -24,10 +25,25 @@ pub struct Engine<'a> {
     pub division: Division,
     /// After so long a round is over for those who have not reported; with none, everybody is waited for.
     pub deadline_secs: Option<f64>,
+    /// What is summed up.
+    pub aggregation: Aggregation,
+    /// What the server does with the sum of the updates.
+    pub optimiser: Optimiser,
     /// Rounds from one evaluation to the next.
     pub evaluate_every: u64,
     /// When the run is over.
     pub stop: Stop,
+}
+
+/// With which weight an update is added to the sum of its round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Aggregation {
+    /// a/q: without bias for any q.
+    #[default]
+    Unbiased,
+    /// One over the number of those who take part, as the paper's authors have it in their code; there a/q is a
+    /// factor of the device's learning rate instead, which is the world's business.
+    CohortMean,
 }
 
 /// When a run is over: whichever comes first.
@@ -80,6 +96,10 @@ impl Engine<'_> {
         if planned != devices {
             return Err(EngineError::OtherFleet { planned, devices });
         }
+        if !self.optimiser.fits(&state.memory, state.model.as_slice().len()) {
+            let remembered = state.memory.vectors().map(|(name, _)| name).collect();
+            return Err(EngineError::OtherOptimiser { remembered, needed: self.optimiser.names() });
+        }
         let mut desk = Desk::default();
         loop {
             // Before the round and not after it: a resumed run ends where the first one did.
@@ -104,7 +124,7 @@ impl Engine<'_> {
         if state.evaluated.is_some() || state.round == 0 {
             return Ok(Outcome::Ended(ended(reason, state, None)));
         }
-        match world.evaluate(&state.model) {
+        match world.evaluate(state.result()) {
             Ok(Metrics { loss, accuracy }) => {
                 let end = ended(reason, state, None);
                 Ok(Outcome::Ended(End { loss: Some(loss), accuracy: Some(accuracy), ..end }))

@@ -47,7 +47,7 @@ fn main() -> Result<(), Problem> {
     let mut model = learner.initial_model(seed);
     let mut update = vec![0.0; learner.params_len()];
     for round in 0..steps.div_ceil(every) as u64 {
-        let key = TrainKey { seed, round, device: 0 };
+        let key = TrainKey::new(seed, round, 0);
         let train_loss = learner.train(&mut worker, model.as_slice(), key, &mut update)?;
         model.add_scaled(1.0, &update)?;
         let test = learner.evaluate(&mut worker, model.as_slice())?;

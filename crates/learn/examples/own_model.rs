@@ -92,7 +92,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for round in 0..20 {
         let global = model.clone();
         for device in 0..line.devices() {
-            line.train(&mut (), global.as_slice(), TrainKey { seed: 0, round, device }, &mut update)?;
+            line.train(&mut (), global.as_slice(), TrainKey::new(0, round, device), &mut update)?;
             model.add_scaled(line.samples(device) as f32 / total as f32, &update)?;
         }
     }

@@ -13,7 +13,7 @@ pub use crate::network::Score;
 pub const SCORED_TOGETHER: usize = 256;
 
 /// Which local training this is: together with model and device it determines the update to the byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrainKey {
     /// Of the run.
     pub seed: u64,
@@ -21,12 +21,19 @@ pub struct TrainKey {
     pub round: u64,
     /// Position in the fleet.
     pub device: usize,
+    /// By what this device's learning rate is multiplied: 1, but for rules of aggregation that weigh there.
+    pub rate_factor: f32,
 }
 
 impl TrainKey {
+    /// With the learning rate of everybody.
+    pub fn new(seed: u64, round: u64, device: usize) -> Self {
+        Self { seed, round, device, rate_factor: 1.0 }
+    }
+
     /// With what chance the update is rounded when it is sent: see [`Encoding`](crate::Encoding).
     pub fn rounding(self) -> impl Rng {
-        let Self { seed, round, device } = self;
+        let Self { seed, round, device, .. } = self;
         StreamKey { seed, purpose: Purpose::UpdateRounding, round }.device(device as u64)
     }
 }

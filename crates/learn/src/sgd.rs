@@ -91,9 +91,9 @@ impl SgdLearner {
         if model.len() == want { Ok(()) } else { Err(LearnError::WrongLength { have: model.len(), want }) }
     }
 
-    fn step(&self, params: &mut [f32], grad: &[f32]) {
+    fn step(&self, params: &mut [f32], grad: &[f32], rate_factor: f32) {
         for &(start, end, trained) in &self.ranges {
-            let rate = if trained { self.settings.learning_rate } else { 1.0 };
+            let rate = if trained { rate_factor * self.settings.learning_rate } else { 1.0 };
             params[start..end].iter_mut().zip(&grad[start..end]).for_each(|(x, grad)| *x -= rate * grad);
         }
     }
@@ -156,7 +156,7 @@ impl Learner for SgdLearner {
     ) -> Result<f64, LearnError> {
         self.check_len(model)?;
         self.check_len(update)?;
-        let TrainKey { seed, round, device } = key;
+        let TrainKey { seed, round, device, rate_factor } = key;
         let samples = self.shards.samples(device);
         if samples == 0 {
             return Err(LearnError::NoSamples { device });
@@ -188,7 +188,7 @@ impl Learner for SgdLearner {
                 return Err(LearnError::Diverged { device, iteration, what: "the loss", value: loss });
             }
             loss_sum += loss;
-            self.step(params, &buffers.params_grad);
+            self.step(params, &buffers.params_grad, rate_factor);
         }
         let mut finite = true;
         for ((update, local), global) in update.iter_mut().zip(params.iter()).zip(model) {

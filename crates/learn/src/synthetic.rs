@@ -254,7 +254,7 @@ mod tests {
         let (mut used, mut fresh) = (learner.worker(), learner.worker());
         let update = |worker: &mut _, device, round| {
             let mut update = vec![0.0; learner.params_len()];
-            let key = TrainKey { seed: 3, round, device };
+            let key = TrainKey::new(3, round, device);
             learner.train(worker, model.as_slice(), key, &mut update).unwrap();
             update
         };
@@ -276,7 +276,7 @@ mod tests {
         for round in 0..60 {
             let global = model.clone();
             for device in 0..4 {
-                let key = TrainKey { seed: 1, round, device };
+                let key = TrainKey::new(1, round, device);
                 learner.train(&mut worker, global.as_slice(), key, &mut update).unwrap();
                 model.add_scaled(0.25, &update).unwrap();
             }
@@ -290,7 +290,7 @@ mod tests {
         let learner = learner();
         let mut worker = learner.worker();
         let mut update = vec![0.0; learner.params_len()];
-        let key = TrainKey { seed: 1, round: 0, device: 1 };
+        let key = TrainKey::new(1, 0, 1);
         let wild = vec![1e30_f32; learner.params_len()];
         assert!(learner.train(&mut worker, &wild, key, &mut update).is_err());
         assert!(learner.evaluate(&mut worker, &vec![f32::NAN; learner.params_len()]).is_err());

@@ -10,7 +10,7 @@ use rand::Rng;
 const LOSSY: [Encoding; 3] = [Encoding::F16, Encoding::Int8, Encoding::Int4];
 
 fn stream(round: u64) -> impl Rng {
-    TrainKey { seed: 7, round, device: 3 }.rounding()
+    TrainKey::new(7, round, 3).rounding()
 }
 
 fn encoded(encoding: Encoding, numbers: &[f32], round: u64) -> Vec<u8> {
@@ -172,7 +172,7 @@ fn broken_bytes_are_refused() {
 #[test]
 fn every_part_of_the_key_matters() {
     let numbers = update(500);
-    let key = TrainKey { seed: 7, round: 1, device: 3 };
+    let key = TrainKey::new(7, 1, 3);
     let sent = |key: TrainKey| {
         let mut bytes = Vec::new();
         Encoding::Int8.encode(&numbers, &mut key.rounding(), &mut bytes);

@@ -108,7 +108,7 @@ fn assert_none_of_ours(network: Network<f32>) {
     let mut round = |round| {
         for device in [0, 1] {
             learner
-                .train(&mut worker, model.as_slice(), TrainKey { seed: 1, round, device }, &mut update)
+                .train(&mut worker, model.as_slice(), TrainKey::new(1, round, device), &mut update)
                 .unwrap();
         }
         learner.evaluate(&mut worker, model.as_slice()).unwrap();

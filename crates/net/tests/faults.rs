@@ -20,6 +20,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bench::{Agent, Bench, Wanted};
+use fedflip_engine::Optimiser;
+use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_net::server::{Ended, Patience};
 use fedflip_plan::Scheme;
 use proxy::Proxy;
@@ -49,7 +51,15 @@ fn run(seed: u64) -> Replayed {
     };
     let scheme = if seed.is_multiple_of(4) { Scheme::Uniform } else { Scheme::Full };
     let replan_every = (seed.is_multiple_of(3)).then_some(2);
-    let bench = Bench::serve(Wanted { patience, scheme, replan_every, ..Wanted::full(DEVICES, ROUNDS) });
+    let adaptive = Adaptive { step: 0.1, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
+    let optimiser = match seed % 4 {
+        1 => Optimiser { rule: Rule::Momentum { step: 1.0, momentum: 0.5 }, averaging: 0.9 },
+        2 => Optimiser { rule: Rule::Adam(adaptive), averaging: 0.0 },
+        3 => Optimiser { rule: Rule::Yogi(adaptive), averaging: 0.5 },
+        _ => Optimiser::default(),
+    };
+    let bench =
+        Bench::serve(Wanted { patience, scheme, optimiser, replan_every, ..Wanted::full(DEVICES, ROUNDS) });
     let proxy = Proxy::start(bench.address, seed);
     let agents: Vec<Agent> =
         (0..DEVICES).map(|device| Agent::join(proxy.address(), &format!("phone-{seed}-{device}"))).collect();

@@ -10,6 +10,8 @@ use crate::error::PlanError;
 /// How q is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scheme {
+    /// P2's optimum for a β that needs no pilots: as much noise as training is known to bear.
+    Auto,
     /// The global optimum of P2.
     Exact,
     /// The global optimum of P3, the paper's surrogate, in closed form.
@@ -32,7 +34,8 @@ pub enum Scheme {
 
 impl Scheme {
     /// All of them, `fixed` with the paper's 0.2: the rows of a comparison.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::Auto,
         Self::Exact,
         Self::Paper,
         Self::PaperLinesearch,
@@ -48,11 +51,17 @@ impl Scheme {
     pub fn is_baseline(self) -> bool {
         matches!(self, Self::Full | Self::Fixed(_) | Self::Uniform | Self::Weighted)
     }
+
+    /// Whether q depends on α or β, and so on pilots.
+    pub fn needs_constants(self) -> bool {
+        !self.is_baseline() && self != Self::Auto
+    }
 }
 
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
+            Self::Auto => "auto",
             Self::Exact => "exact",
             Self::Paper => "paper",
             Self::PaperLinesearch => "paper-linesearch",
@@ -109,7 +118,7 @@ mod tests {
         assert_eq!(hint("exat"), "did you mean exact?");
         assert_eq!(hint("paper_linesearch"), "did you mean paper-linesearch?");
         assert_eq!(hint("fixed"), "did you mean fixed=0.2?");
-        assert!(hint("oort").starts_with("the schemes are exact, paper"));
+        assert!(hint("oort").starts_with("the schemes are auto, exact, paper"));
         for wrong in ["fixed=0", "fixed=1.2", "fixed=", "fixed=NaN", "fixed=x"] {
             assert!(hint(wrong).contains("fixed=0.2"), "{wrong}");
         }

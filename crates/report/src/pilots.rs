@@ -133,5 +133,5 @@ pub fn pilot_hours(group: &Group) -> Option<f64> {
 
 /// Whether a scheme's q needs α and β, and so the pilots.
 pub fn needs_pilots(scheme: &str) -> bool {
-    scheme.parse::<Scheme>().is_ok_and(|scheme| !scheme.is_baseline())
+    scheme.parse::<Scheme>().is_ok_and(Scheme::needs_constants)
 }

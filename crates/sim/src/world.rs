@@ -49,6 +49,8 @@ pub struct SimWorld<'w, 'c, L: Learner> {
     cohort: Vec<usize>,
     /// Of the devices that are trained in this round, in device order: how long they take.
     took_secs: Vec<(usize, [f64; 2])>,
+    /// By device; everybody's is 1 without it.
+    rate_factors: Option<&'w [f64]>,
     /// Losses, and at last the deadline, if it was needed.
     settled: VecDeque<Event>,
 }
@@ -65,8 +67,20 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
     ) -> Self {
         let (cohort, took_secs, settled) = (Vec::new(), Vec::new(), VecDeque::new());
         let coins = Box::new(SeededCoins { sampler, seed });
-        let encoding = Encoding::default();
-        Self { crew, fleet, coins, conditions, encoding, seed, secs, cohort, took_secs, settled }
+        let (encoding, rate_factors) = (Encoding::default(), None);
+        Self {
+            crew,
+            fleet,
+            coins,
+            conditions,
+            encoding,
+            seed,
+            secs,
+            cohort,
+            took_secs,
+            rate_factors,
+            settled,
+        }
     }
 
     /// With other coins, such as those that real devices would have flipped.
@@ -77,6 +91,11 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
     /// With updates that are sent in another way than as they are.
     pub fn with_encoding(self, encoding: Encoding) -> Self {
         Self { encoding, ..self }
+    }
+
+    /// Every device's learning rate is multiplied by its own factor.
+    pub fn with_rate_factors(self, factors: &'w [f64]) -> Self {
+        Self { rate_factors: Some(factors), ..self }
     }
 }
 
@@ -139,11 +158,9 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         for neighbours in devices.chunks_mut(NEIGHBOURS) {
             neighbours.sort_by_key(|&device| std::cmp::Reverse(self.crew.learner().relative_cost(device)));
         }
-        self.crew.train(
-            model,
-            self.encoding,
-            devices.into_iter().map(|device| TrainKey { seed, round, device }),
-        );
+        let factor = |device: usize| self.rate_factors.map_or(1.0, |factors| factors[device]) as f32;
+        let key = |device| TrainKey { rate_factor: factor(device), ..TrainKey::new(seed, round, device) };
+        self.crew.train(model, self.encoding, devices.into_iter().map(key));
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use fedflip_engine::{Control, Engine, Outcome, Sink, State, Stop};
+use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Outcome, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
@@ -82,6 +82,8 @@ impl<'a> Case<'a> {
             band: band(),
             division: Division::Adaptive,
             deadline_secs: self.deadline_secs,
+            aggregation: Aggregation::Unbiased,
+            optimiser: Optimiser::default(),
             evaluate_every: self.evaluate_every,
             stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },
         };
@@ -148,7 +150,8 @@ fn the_number_of_workers_does_not_change_a_byte() {
         // In two parts it is the same.
         let mut again = State::new(learner.initial_model(9));
         let (mut first, _) = case.run(&mut again, 17);
-        let mut again = State::resumed(again.checkpoint(), learner.params_len()).unwrap();
+        let mut again =
+            State::resumed(again.checkpoint(), learner.params_len(), &Optimiser::default()).unwrap();
         first.extend(case.run(&mut again, 40).0);
         assert_eq!((&first, &again), (&rounds, &state));
         (rounds, outcome, state)
@@ -312,6 +315,8 @@ fn a_worker_that_dies_is_an_error_and_no_hang() {
         band: band(),
         division: Division::Equal,
         deadline_secs: None,
+        aggregation: Aggregation::Unbiased,
+        optimiser: Optimiser::default(),
         evaluate_every: 1,
         stop: Stop { accuracy: None, loss: None, rounds_max: 5, secs_max: None },
     };

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use fedflip_engine::aggregate::Aggregator;
-use fedflip_engine::{Control, Engine, Sink, State, Stop};
+use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::Learner;
@@ -103,6 +103,8 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
         band: Mbps::new(100.0).map_err(CliError::flag("band"))?,
         division: Division::Adaptive,
         deadline_secs: None,
+        aggregation: Aggregation::Unbiased,
+        optimiser: Optimiser::default(),
         evaluate_every: u64::MAX,
         stop: Stop { accuracy: None, loss: None, rounds_max: u64::MAX, secs_max: None },
     };

@@ -157,6 +157,9 @@ fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
         Scheme::Exact => {
             "q = a·√(ρ/c) up to the cap: twice the data, twice as often; four times the cost c = t/f + τ, half as often."
         }
+        Scheme::Auto => {
+            "as exact, for as much noise as training is known to bear instead of what pilots measured."
+        }
         Scheme::Paper | Scheme::PaperLinesearch => {
             "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo."
         }

@@ -1,15 +1,15 @@
 //! The paper's settings of each task, and ours where it has none.
 
+use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Secs};
-use fedflip_learn::Encoding;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
 use fedflip_plan::{Constants, Scheme};
 
 use super::{
-    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Stop, Train, Update, World,
+    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train, Update, World,
 };
 use crate::error::CliError;
 
@@ -44,7 +44,7 @@ impl Scenario {
             TaskSettings::paper(task, DEVICES);
         let SgdSettings { learning_rate, batch, iterations } = sgd;
         let train = Train { learning_rate: as_written(learning_rate), batch, iterations };
-        let update = Update { encoding: Encoding::F32 };
+        let update = Update::paper();
         let Measured { alpha, beta, pilot_loss } = measured(task);
         Ok(Self {
             seed: 1,
@@ -59,10 +59,12 @@ impl Scenario {
             band: Mbps::new(BAND_MBPS).map_err(CliError::flag("fleet.bandwidth_mbps"))?,
             train,
             update,
+            server: Server::paper(),
             plan: Planning { scheme: Scheme::Exact, constants: Constants::new(alpha, beta)? },
             pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000 },
             round: Round {
                 allocation: Division::Adaptive,
+                aggregation: Aggregation::Unbiased,
                 overhead: Secs::new(0.0).map_err(CliError::flag("round.overhead_secs"))?,
                 deadline: None,
             },

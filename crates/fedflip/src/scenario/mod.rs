@@ -8,6 +8,7 @@
 //! - here: the value, and how it is read; `for_run`: what a run takes from it.
 //! - `defaults`: the paper's settings of each task, ours where it has none.
 //! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
+//! - `server`: what the server does with the sum of the updates.
 //! - `value`: values, their types and ranges.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
@@ -25,6 +26,7 @@ mod keys;
 mod over;
 mod print;
 mod resolve;
+mod server;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -32,6 +34,7 @@ mod value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::{DeviceType, Hardware};
 use fedflip_fleet::{Fleet, Gflop, Mbit, Mbps, Secs};
@@ -41,6 +44,7 @@ use fedflip_plan::{Constants, Scheme};
 
 pub(crate) use self::error::ScenarioError;
 pub(crate) use self::over::{Axis, Point, points};
+use self::server::Server;
 pub(crate) use self::value::Value;
 use crate::error::CliError;
 
@@ -56,6 +60,7 @@ pub(crate) struct Scenario {
     pub band: Mbps,
     pub train: Train,
     pub update: Update,
+    pub server: Server,
     pub plan: Planning,
     pub pilot: Pilots,
     pub round: Round,
@@ -108,6 +113,13 @@ pub(crate) struct Update {
     pub encoding: Encoding,
 }
 
+impl Update {
+    /// As they are.
+    fn paper() -> Self {
+        Self { encoding: Encoding::F32 }
+    }
+}
+
 /// How q is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Planning {
@@ -128,6 +140,7 @@ pub(crate) struct Pilots {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Round {
     pub allocation: Division,
+    pub aggregation: Aggregation,
     pub overhead: Secs,
     pub deadline: Option<Secs>,
 }

@@ -12,24 +12,24 @@ use crate::error::CliError;
 const COMMENT_COLUMN: usize = 34;
 
 impl Scenario {
-    /// Every value that is set, nothing else: equal scenarios give equal bytes, which read back as an equal
+    /// Every value that is set, nothing else, and no section that says nothing: equal scenarios give equal bytes, which read back as an equal
     /// scenario.
     pub(crate) fn to_toml(&self) -> String {
         let mut text = String::new();
         for (section, _) in SECTIONS {
-            let lines: String = keys::of(section, self.task).filter_map(|key| self.setting(key)).collect();
-            if !section.is_empty() && !lines.is_empty() {
+            if keys::says_nothing(section, self) {
+                continue;
+            }
+            if !section.is_empty() {
                 text += &format!("\n[{section}]\n");
             }
-            text += &lines;
+            for key in keys::of(section, self.task) {
+                if let Some(value) = (key.get)(self) {
+                    text += &format!("{} = {value}\n", key.name);
+                }
+            }
         }
         text
-    }
-
-    /// A key's line in the canonical text, if it has one.
-    fn setting(&self, key: &Key) -> Option<String> {
-        let value = (key.get)(self)?.to_string();
-        (key.left_out_at != Some(&value)).then(|| format!("{} = {value}\n", key.name))
     }
 
     /// The paper's scenario of a task with every default visible and every key explained.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
@@ -14,8 +15,10 @@ use fedflip_plan::{Constants, Scheme};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::server::Kind;
 use super::{
-    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Source, Stop, Train, Update, World,
+    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Source, Stop, Train,
+    Update, World,
 };
 use crate::error::CliError;
 
@@ -57,7 +60,7 @@ fn commented_lines_are_ready_to_use() {
             parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 6);
+    assert_eq!(commented, 10);
 }
 
 #[test]
@@ -108,6 +111,33 @@ fn what_came_later_is_left_out_while_it_changes_nothing() {
     let eight = of("synthetic", &["update.encoding=int8"]);
     assert!(eight.to_toml().contains("\n[update]\nencoding = \"int8\"\n"));
     assert_eq!(parse(&eight.to_toml(), &[]).unwrap(), eight);
+}
+
+/// What an optimiser has of its own follows from it unless it is set; what it has not changes nothing.
+#[test]
+fn optimisers_have_their_own_defaults() {
+    let server = |overrides: &[&str]| of("synthetic", overrides).server;
+    assert_eq!(server(&[]), Kind::None.server());
+    assert!(server(&[]).optimiser().is_plain());
+    let momentum = server(&["server.optimiser=momentum"]);
+    assert_eq!((momentum.step, momentum.momentum), (1.0, 0.5));
+    let adam = server(&["server.optimiser=adam"]);
+    assert_eq!((adam.step, adam.momentum, adam.second_moment, adam.epsilon), (0.01, 0.9, 0.99, 0.001));
+    let given = server(&["server.momentum=0.25", "server.averaging=0.5", "server.optimiser=yogi"]);
+    assert_eq!(given, Server { momentum: 0.25, averaging: 0.5, ..Kind::Yogi.server() }, "in any order");
+    let no_trace = ["server.momentum=0.25", "server.step=3", "server.epsilon=1"];
+    assert_eq!(server(&no_trace), server(&[]));
+    let error = parse("task.name = 'synthetic'", &["server.momentum=1"]).unwrap_err();
+    assert!(error.contains("server.momentum") && error.contains("below 1"), "{error}");
+}
+
+/// Runs from before there were optimisers have scenarios without the section, and go on.
+#[test]
+fn a_section_that_says_nothing_is_not_stored() {
+    let stored = |overrides: &[&str]| of("synthetic", overrides).stored();
+    assert!(!stored(&[]).contains("[server]"));
+    assert_eq!(stored(&["server.optimiser=none", "server.averaging=0", "server.step=2"]), stored(&[]));
+    assert!(stored(&["server.averaging=0.9"]).contains("[server]\noptimiser = \"none\"\naveraging = 0.9\n"));
 }
 
 /// A scenario in a folder with a fleet of three.
@@ -237,6 +267,21 @@ fn fleets() -> impl Strategy<Value = MadeUp> {
     })
 }
 
+fn servers() -> impl Strategy<Value = Server> {
+    let kinds = prop::sample::select(vec![Kind::None, Kind::Momentum, Kind::Adam, Kind::Yogi]);
+    let share = || 0.0..0.999_999;
+    (kinds, sizes(-9, 6), share(), share(), sizes(-12, 6), prop_oneof![Just(0.0), share()]).prop_map(
+        |(kind, step, momentum, second_moment, epsilon, averaging)| {
+            let defaults = Server { averaging, ..kind.server() };
+            match kind {
+                Kind::None => defaults,
+                Kind::Momentum => Server { step, momentum, ..defaults },
+                Kind::Adam | Kind::Yogi => Server { step, momentum, second_moment, epsilon, ..defaults },
+            }
+        },
+    )
+}
+
 fn scenarios() -> impl Strategy<Value = Scenario> {
     let seeds = || 0..i64::MAX as u64;
     let secs = || sizes(-9, 9).prop_map(|secs| Secs::new(secs).unwrap());
@@ -263,8 +308,9 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             rounds(),
             secs(),
         ),
+        servers(),
     )
-        .prop_map(|(what, how, when, world)| {
+        .prop_map(|(what, how, when, world, server)| {
             let (seed, task, data_seed, mut sharing, test_samples_max, made_up, band) = what;
             let (learning_rate, batch, iterations, scheme, alpha, beta) = how;
             let (loss, seeds, pilot_rounds, allocation, overhead, deadline, encoding) = when;
@@ -285,9 +331,10 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 band: Mbps::new(band).unwrap(),
                 train: Train { learning_rate, batch, iterations },
                 update: Update { encoding },
+                server,
                 plan: Planning { scheme, constants: Constants::new(alpha, beta).unwrap() },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds },
-                round: Round { allocation, overhead, deadline },
+                round: Round { allocation, aggregation: Aggregation::Unbiased, overhead, deadline },
                 world: World { compute_jitter, fading_db, dropout },
                 stop: Stop {
                     target_accuracy,

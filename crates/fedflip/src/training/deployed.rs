@@ -87,7 +87,9 @@ impl Deployed<'_> {
 
     fn open_at(&self, scenario: &Scenario, folder: &Path) -> Result<Opened, CliError> {
         let run_toml = scenario.stored();
-        let founding = Founding { run_toml: &run_toml, free_keys: FREE_KEYS, params: &self.host.params };
+        let memory = scenario.server.optimiser().names();
+        let (free_keys, params) = (FREE_KEYS, &self.host.params);
+        let founding = Founding { run_toml: &run_toml, free_keys, params, memory: &memory };
         let (state, resumed) = RunState::open(folder, &founding)?;
         Ok(Opened { state, resumed })
     }
@@ -171,6 +173,7 @@ impl Deployed<'_> {
             band: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
+            optimiser: scenario.server.optimiser(),
             evaluate_every: scenario.record.evaluate_every,
             stop: scenario.engine_stop(),
             seed: scenario.seed,

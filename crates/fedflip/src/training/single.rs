@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use fedflip_engine::{Engine, Outcome, State};
+use fedflip_engine::{Aggregation, Engine, Outcome, State};
 use fedflip_fleet::csv_file;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Learner, model_file};
 use fedflip_record::folder::{Contents, RECORDS};
-use fedflip_record::{Header, RunFolder, Start};
+use fedflip_record::{Header, RecordError, RunFolder, Start};
 use fedflip_sim::{Conditions, Crew, SimWorld};
 
 use super::follow::{Began, Followers};
@@ -59,7 +59,8 @@ impl Single<'_> {
             }
             None => (Keep::Memory(Outline::new(&header)), Start::New),
         };
-        let state = match (start, &keep) {
+        let optimiser = scenario.server.optimiser();
+        let mut state = match (start, &keep) {
             (Start::Ended(end), Keep::Folder(folder)) => {
                 let outline = Outline::read(&folder.path().join(RECORDS), &header)?;
                 // Whoever follows now may not have followed then.
@@ -67,10 +68,13 @@ impl Single<'_> {
                 followers.end(Some(&end))?;
                 return Ok(Done { outline, detail: end.detail, was_over: true });
             }
-            (Start::After(checkpoint), _) => State::resumed(checkpoint, header.parameters),
-            _ => None,
+            (Start::After(checkpoint), Keep::Folder(folder)) => {
+                // Of another optimiser, in a folder of the same scenario: somebody has been at it.
+                let damaged = || RecordError::Damaged { folder: folder.path().display().to_string() };
+                State::resumed(checkpoint, header.parameters, &optimiser).ok_or_else(damaged)?
+            }
+            _ => State::new(setup.learner.initial_model(scenario.seed)).with_optimiser(&optimiser),
         };
-        let mut state = state.unwrap_or_else(|| State::new(setup.learner.initial_model(scenario.seed)));
 
         let engine = Engine {
             fleet: &setup.fleet,
@@ -78,6 +82,8 @@ impl Single<'_> {
             band: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
+            aggregation: scenario.round.aggregation,
+            optimiser,
             evaluate_every: scenario.record.evaluate_every,
             stop: scenario.engine_stop(),
         };
@@ -91,6 +97,9 @@ impl Single<'_> {
         let clock = (scenario.seed, state.secs);
         let mut world = SimWorld::new(crew, &setup.fleet, planned.plan.sampler(), conditions, clock)
             .with_encoding(scenario.update.encoding);
+        if scenario.round.aggregation == Aggregation::CohortMean {
+            world = world.with_rate_factors(planned.plan.aggregation_weights());
+        }
         let session = match &keep {
             Keep::Folder(folder) => Some(host::Session::begin(folder.path(), self.threads, from)?),
             Keep::Memory(_) => None,
@@ -118,7 +127,8 @@ impl Single<'_> {
                     session.end(real, state.round)?;
                 }
                 if let Some(end) = end {
-                    let model = model_file::write(&setup.learner.network().params(), state.model.as_slice())?;
+                    let model =
+                        model_file::write(&setup.learner.network().params(), state.result().as_slice())?;
                     folder.end(end, &model)?;
                 }
                 Outline::read(&path.join(RECORDS), &header)?

@@ -55,9 +55,9 @@ impl Study {
         })
     }
 
-    /// Whether α and β are measured: baselines need none.
+    /// Whether α and β are measured: not all schemes need them.
     pub(crate) fn has_pilots(&self) -> bool {
-        !self.no_pilot && !self.schemes.iter().all(|scheme| scheme.is_baseline())
+        !self.no_pilot && self.schemes.iter().any(|scheme| scheme.needs_constants())
     }
 
     /// Everything for one scenario, kept in `out`: pilots, runs, and at last `compare.json`. None if it was

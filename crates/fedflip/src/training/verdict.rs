@@ -49,8 +49,7 @@ impl ComparisonJson {
         let schemes = entries.iter().map(|entry| {
             let standing = entry.standing();
             let hours = standing.hours;
-            // A baseline needs no pilots.
-            let pilots = if entry.scheme.is_baseline() { 0.0 } else { pilot.hours.unwrap_or(0.0) };
+            let pilots = if entry.scheme.needs_constants() { pilot.hours.unwrap_or(0.0) } else { 0.0 };
             SchemeJson {
                 scheme: entry.scheme.to_string(),
                 hours,

@@ -17,6 +17,8 @@ mod replay;
 use std::path::Path;
 use std::time::Duration;
 
+use fedflip_engine::Optimiser;
+use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_fleet::{Purpose, StreamKey};
 use fedflip_learn::Encoding;
 use fedflip_learn::sgd::SgdLearner;
@@ -53,7 +55,8 @@ enum Blow {
 
 fn run(seed: u64) -> Replayed {
     let mut random = StreamKey { seed, purpose: Purpose::Test, round: 0 }.shared();
-    let desk = Desk::new(DEVICES, ROUNDS);
+    let (optimiser, server_section) = optimiser(seed);
+    let desk = Desk::new(DEVICES, ROUNDS, server_section);
     let learner = learner();
     let mut server = desk.serve();
     let mut agents: Vec<Process> = (0..DEVICES).map(|device| desk.join(device)).collect();
@@ -85,7 +88,7 @@ fn run(seed: u64) -> Replayed {
                 let before = rounds(0);
                 if StateView::open(&desk.run()).is_ok() {
                     assert_eq!(
-                        replay(&desk.run(), &learner, SEED, Encoding::F32).rounds,
+                        replay(&desk.run(), &learner, SEED, &optimiser, Encoding::F32).rounds,
                         before,
                         "seed {seed}"
                     );
@@ -105,9 +108,25 @@ fn run(seed: u64) -> Replayed {
             agent.stop(STOP_TIME_MAX, seed);
         }
     }
-    let replayed = replay(&desk.run(), &learner, SEED, Encoding::F32);
+    let replayed = replay(&desk.run(), &learner, SEED, &optimiser, Encoding::F32);
     assert!(replayed.ended && replayed.accepted > 0, "seed {seed}: {replayed:?}");
     replayed
+}
+
+/// What the server does with the sums, and how a scenario says so: moments and averages must survive, too.
+fn optimiser(seed: u64) -> (Optimiser, &'static str) {
+    match seed % 3 {
+        0 => (Optimiser::default(), ""),
+        1 => {
+            let adam = Adaptive { step: 0.01, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
+            let optimiser = Optimiser { rule: Rule::Adam(adam), averaging: 0.9 };
+            (optimiser, "[server]\noptimiser = \"adam\"\naveraging = 0.9\n")
+        }
+        _ => {
+            let rule = Rule::Momentum { step: 1.0, momentum: 0.5 };
+            (Optimiser { rule, averaging: 0.0 }, "[server]\noptimiser = \"momentum\"\n")
+        }
+    }
 }
 
 /// What `fedflip scenario new synthetic` describes.

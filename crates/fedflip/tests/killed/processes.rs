@@ -26,9 +26,10 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn new(devices: usize, rounds: u64) -> Self {
+    pub(crate) fn new(devices: usize, rounds: u64, server_section: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("s.toml"), "[task]\nname = \"synthetic\"\n").unwrap();
+        let scenario = format!("[task]\nname = \"synthetic\"\n{server_section}");
+        fs::write(folder.path().join("s.toml"), scenario).unwrap();
         let (_reserved, address) = reserve();
         Self { folder, address, _reserved, devices, rounds }
     }

@@ -4,11 +4,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fedflip_engine::{Control, Engine, Sink, State, Stop};
+use fedflip_engine::optimiser::{Adaptive, Rule};
+use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
 use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{Encoding, Learner, Metrics};
+use fedflip_learn::{Encoding, Learner, Metrics, model_file};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
@@ -50,10 +51,11 @@ impl Observer for Silent {
 }
 
 /// A server and as many agents as there are devices, over plain text on loopback.
-fn deployed(folder: &Path, encoding: Encoding) {
+fn deployed(folder: &Path, optimiser: Optimiser, encoding: Encoding) {
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let params = learner.network().params();
-    let founding = Founding { run_toml: "seed = 11\n", free_keys: &[], params: &params };
+    let memory = optimiser.names();
+    let founding = Founding { run_toml: "seed = 11\n", free_keys: &[], params: &params, memory: &memory };
     let (mut state, resumed) = RunState::open(folder, &founding).unwrap();
     let server = Server::start(
         &ServerSettings {
@@ -92,6 +94,7 @@ fn deployed(folder: &Path, encoding: Encoding) {
         band: band(),
         division: Division::Adaptive,
         deadline_secs: None,
+        optimiser,
         evaluate_every: 4,
         stop: stop(),
         seed: SEED,
@@ -159,17 +162,23 @@ impl Sink for Kept {
 
 #[test]
 fn both_worlds_have_the_same_cohorts_and_the_same_model() {
-    assert_same(Encoding::F32);
+    parity(Optimiser::default(), Encoding::F32);
 }
 
 #[test]
-fn and_with_updates_in_fewer_bits() {
-    assert_same(Encoding::Int8);
+fn both_worlds_optimise_alike() {
+    let adam = Adaptive { step: 0.05, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
+    parity(Optimiser { rule: Rule::Adam(adam), averaging: 0.8 }, Encoding::F32);
 }
 
-fn assert_same(encoding: Encoding) {
+#[test]
+fn both_worlds_round_updates_alike() {
+    parity(Optimiser::default(), Encoding::Int8);
+}
+
+fn parity(optimiser: Optimiser, encoding: Encoding) {
     let desk = tempfile::tempdir().unwrap();
-    deployed(desk.path(), encoding);
+    deployed(desk.path(), optimiser, encoding);
     let view = StateView::open(desk.path()).unwrap();
 
     let (learner, _) = settings().learner(Path::new("")).unwrap();
@@ -185,10 +194,12 @@ fn assert_same(encoding: Encoding) {
         band: band(),
         division: Division::Adaptive,
         deadline_secs: None,
+        aggregation: Aggregation::Unbiased,
+        optimiser,
         evaluate_every: 4,
         stop: stop(),
     };
-    let mut state = State::new(learner.initial_model(SEED));
+    let mut state = State::new(learner.initial_model(SEED)).with_optimiser(&optimiser);
     let mut kept = Kept::default();
     with_crew(&learner, 2, |crew| {
         let conditions = Conditions::default();
@@ -208,7 +219,13 @@ fn assert_same(encoding: Encoding) {
         taken += cohort.len();
     }
     assert!(taken > 10, "the coins were not all tails");
-    let theirs = view.model(&learner.network().params()).unwrap().unwrap().numbers;
+    let params = learner.network().params();
+    let theirs = view.model(&params, &optimiser.names()).unwrap().unwrap();
     let bits = |model: &[f32]| model.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
-    assert_eq!(bits(&theirs), bits(state.model.as_slice()), "to the byte");
+    assert_eq!(bits(&theirs.numbers), bits(state.model.as_slice()), "to the byte");
+    let ours: Vec<Vec<u32>> = state.memory.vectors().map(|(_, vector)| bits(vector)).collect();
+    assert_eq!(theirs.memory.iter().map(|vector| bits(vector)).collect::<Vec<_>>(), ours, "to the byte");
+    let shown = std::fs::read(desk.path().join("model.safetensors")).unwrap();
+    let shown = model_file::read(&params, &shown, "model.safetensors").unwrap();
+    assert_eq!(bits(&shown), bits(state.result().as_slice()), "what both have to show");
 }

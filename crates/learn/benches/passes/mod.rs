@@ -145,7 +145,7 @@ impl LocalUpdate {
     }
 
     pub(crate) fn train(&mut self) {
-        let key = TrainKey { seed: 1, round: 0, device: 0 };
+        let key = TrainKey::new(1, 0, 0);
         self.learner.train(&mut self.worker, &self.model, key, &mut self.update).unwrap();
     }
 }

@@ -87,7 +87,7 @@ impl Trainer {
         let mut secs = Vec::new();
         for attempt in 0..=CALIBRATIONS as u64 {
             // Rounds count from 1, so round 0 is nobody's.
-            let key = TrainKey { seed: seed.wrapping_add(attempt), round: 0, device: slot };
+            let key = TrainKey::new(seed.wrapping_add(attempt), 0, slot);
             secs.push(self.train(model.as_slice(), key, encoding)?.compute_secs);
             if start.elapsed() > CALIBRATION_TIME {
                 break;

@@ -138,7 +138,7 @@ impl Work {
         }
         let model = self.fetch(&grant.digest).await?;
         let (trainer, memory) = (Arc::clone(&self.trainer), self.memory.clone());
-        let key = TrainKey { seed: grant.seed, round: grant.round, device: self.slot };
+        let key = TrainKey::new(grant.seed, grant.round, self.slot);
         let training = move || memory.train_once(occasion, || trainer.train(&model, key, encoding));
         let trained = tokio::task::spawn_blocking(training).await;
         trained

@@ -53,10 +53,12 @@ impl Committer<'_> {
             .collect();
         let measures = serde_json::to_string(&ledger.measures).unwrap_or_default();
         let moved = !Arc::ptr_eq(&self.model, &state.model);
+        let memory: Vec<&[f32]> = state.memory.vectors().map(|(_, vector)| vector).collect();
         self.state.commit(&Commit {
             record,
             secs: state.secs,
             model: moved.then(|| state.model.as_slice()),
+            memory: &memory,
             evaluated: state.evaluated.map(|scores| [scores.loss, scores.accuracy]),
             fates: &fates,
             measures: &measures,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_engine::{Engine, EngineError, Outcome, State, Stop};
+use fedflip_engine::{Aggregation, Engine, EngineError, Optimiser, Outcome, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Fleet, Mbps, ModelVector, csv_file};
 use fedflip_learn::Metrics as Scores;
@@ -45,6 +45,8 @@ pub struct Deployment {
     pub division: Division,
     /// After so long a round is over for those who have not reported; by default as long as seems right.
     pub deadline_secs: Option<f64>,
+    /// What the server does with the sum of the updates.
+    pub optimiser: Optimiser,
     /// Rounds from one evaluation to the next.
     pub evaluate_every: u64,
     /// When the run is over.
@@ -155,12 +157,20 @@ impl Deployment {
         if resumed.plan.is_none() {
             state.begin(&head, &planned.stored(0, 0.0))?;
         }
-        let mut run = State {
-            round: resumed.round,
-            secs: resumed.secs,
-            model: Arc::new(resumed.model.map_or_else(initial_model, ModelVector::new)),
-            evaluated: resumed.evaluated.map(|[loss, accuracy]| Scores { loss, accuracy }),
+        let begun = match resumed.model {
+            Some(model) => {
+                let parameters = model.len();
+                let memory = self.optimiser.restored(resumed.memory, parameters);
+                let Some(memory) = memory else {
+                    // Cannot be: a folder of another scenario is refused when it is opened.
+                    return Err(NetError::StateRefused { what: "another optimiser".to_owned() });
+                };
+                State { memory, ..State::new(ModelVector::new(model)) }
+            }
+            None => State::new(initial_model()).with_optimiser(&self.optimiser),
         };
+        let evaluated = resumed.evaluated.map(|[loss, accuracy]| Scores { loss, accuracy });
+        let mut run = State { round: resumed.round, secs: resumed.secs, evaluated, ..begun };
         let ledger =
             Rc::new(RefCell::new(Ledger { measures, accepted: Default::default(), abandoned: false }));
         let clock = Clock::after(run.secs);
@@ -217,6 +227,8 @@ impl Deployment {
             band: self.band,
             division: self.division,
             deadline_secs: self.deadline_secs,
+            aggregation: Aggregation::Unbiased,
+            optimiser: self.optimiser,
             evaluate_every: self.evaluate_every,
             stop: self.stop,
         };
@@ -256,7 +268,7 @@ impl Deployment {
         match outcome {
             Ok(Outcome::Ended(end)) => {
                 bring_incidents(server, state);
-                state.end(&end, run.model.as_slice())?;
+                state.end(&end, run.result().as_slice())?;
                 Ok(Some(Ended::Over(end)))
             }
             Ok(Outcome::Stopped) if (helpers.stop)() => {

@@ -3,7 +3,7 @@
 //! | file | |
 //! |---|---|
 //! | `state.sqlite` | the truth: devices, plans, rounds, what became of every update, the records |
-//! | `models/NNNNNNNN.safetensors` | the model that this round left; only the newest |
+//! | `models/NNNNNNNN.safetensors` | the model that this round left, and the optimiser's vectors; only the newest |
 //! | `run.toml`, `fleet.csv`, `plan.csv`, `records.jsonl` | for readers, as a simulated run has them |
 //! | `model.safetensors` | the model at the end |
 //! | `.lock` | held by the server |

@@ -1,8 +1,12 @@
 //! The models of a run: one file a round that moved the model, and only the newest is kept.
+//!
+//! What the server remembers with a model (moments, an average) is in the same file, under the same digest: they
+//! are there together or not at all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fedflip_engine::optimiser::AVERAGE;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::model_file;
 use fedflip_record::atomic;
@@ -19,11 +23,30 @@ const ENDING: &str = ".safetensors";
 pub(super) struct Models {
     folder: PathBuf,
     params: Vec<(String, ParamSpec)>,
+    /// Of the model, and of what is remembered with it.
+    all_params: Vec<(String, ParamSpec)>,
+    memory: Vec<String>,
+}
+
+/// A model, and what the server remembers with it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Remembered {
+    pub model: Vec<f32>,
+    pub memory: Vec<Vec<f32>>,
 }
 
 impl Models {
-    pub(super) fn new(run: &Path, params: &[(String, ParamSpec)]) -> Self {
-        Self { folder: run.join(FOLDER), params: params.to_vec() }
+    pub(super) fn new(run: &Path, params: &[(String, ParamSpec)], memory: &[&str]) -> Self {
+        let mut all_params = params.to_vec();
+        for vector in memory {
+            all_params.extend(params.iter().map(|(name, spec)| (format!("{vector}/{name}"), spec.clone())));
+        }
+        Self {
+            folder: run.join(FOLDER),
+            params: params.to_vec(),
+            all_params,
+            memory: memory.iter().map(|&name| name.to_owned()).collect(),
+        }
     }
 
     /// Makes the folder.
@@ -46,22 +69,39 @@ impl Models {
         Ok(model_file::write(&self.params, model)?)
     }
 
+    /// Which of what is remembered is the model to show; none if it is the model itself.
+    pub(super) fn average<'a>(&self, memory: &'a [Vec<f32>]) -> Option<&'a [f32]> {
+        self.memory.iter().zip(memory).find(|(name, _)| *name == AVERAGE).map(|(_, vector)| &vector[..])
+    }
+
     /// Brings the model that round `round` left to the disk, and says what its digest is.
-    pub(super) fn write(&self, round: u64, model: &[f32]) -> Result<VectorDigest, NetError> {
-        atomic::write(&self.path(round), &self.bytes(model)?)?;
-        Ok(numbers::digest(model))
+    pub(super) fn write(
+        &self,
+        round: u64,
+        model: &[f32],
+        memory: &[&[f32]],
+    ) -> Result<VectorDigest, NetError> {
+        if memory.is_empty() {
+            atomic::write(&self.path(round), &model_file::write(&self.all_params, model)?)?;
+            return Ok(numbers::digest(model));
+        }
+        let all = [&[model], memory].concat().concat();
+        atomic::write(&self.path(round), &model_file::write(&self.all_params, &all)?)?;
+        Ok(numbers::digest(&all))
     }
 
     /// The model that round `round` left, if it is still what it was.
-    pub(super) fn read(&self, round: u64, digest: VectorDigest) -> Result<Vec<f32>, NetError> {
+    pub(super) fn read(&self, round: u64, digest: VectorDigest) -> Result<Remembered, NetError> {
         let path = self.path(round);
         let bytes = fs::read(&path).map_err(|error| damaged(&path, format!("cannot be read: {error}")))?;
-        let model = model_file::read(&self.params, &bytes, &path.display().to_string())
+        let mut model = model_file::read(&self.all_params, &bytes, &path.display().to_string())
             .map_err(|error| damaged(&path, format!("is damaged: {error}")))?;
         if numbers::digest(&model) != digest {
             return Err(damaged(&path, format!("is not the model that round {round} left")));
         }
-        Ok(model)
+        let rest = model.split_off(self.parameters());
+        let memory = rest.chunks_exact(self.parameters().max(1)).map(<[f32]>::to_vec).collect();
+        Ok(Remembered { model, memory })
     }
 
     /// Removes a model that another one has replaced.

@@ -9,11 +9,11 @@ use rand_core::RngCore;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::database::{self, Found, STATE, damaged, refusal};
-use super::models::Models;
+use super::models::{Models, Remembered};
 use super::queries;
 use super::records_file::RecordsFile;
 use super::rows::{Founding, Resumed, StoredPlan};
-use super::run_state::{Parts, RunState};
+use super::run_state::{Newest, Parts, RunState};
 use crate::coin::RUN_BYTES;
 use crate::error::NetError;
 
@@ -22,7 +22,7 @@ impl RunState {
     pub fn open(folder: &Path, founding: &Founding<'_>) -> Result<(Self, Resumed), NetError> {
         fs::create_dir_all(folder).map_err(NetError::io(folder, "cannot be made"))?;
         let lock = folder::lock(folder)?;
-        let models = Models::new(folder, founding.params);
+        let models = Models::new(folder, founding.params, founding.memory);
         if !folder.join(STATE).exists() {
             refuse_what_is_there(folder, &models)?;
         }
@@ -37,11 +37,11 @@ impl RunState {
             Found::Empty => found_run(folder, &mut connection, founding, models.parameters())?,
         }
         models.make()?;
-        let (resumed, model_round) = resumed(folder, &connection, &models)?;
-        models.sweep(model_round)?;
+        let (resumed, newest) = resumed(folder, &connection, &models)?;
+        models.sweep(newest.round)?;
         let records = readers_files(folder, &connection, &models, founding, &resumed)?;
         let parts = Parts { folder: folder.to_owned(), connection, records, models, lock };
-        Ok((Self::new(parts, &resumed, model_round)?, resumed))
+        Ok((Self::new(parts, &resumed, newest)?, resumed))
     }
 }
 
@@ -104,8 +104,8 @@ fn check(
     transaction.commit().map_err(&refuse)
 }
 
-/// Where the run stands, and the round whose model is the newest.
-fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(Resumed, u64), NetError> {
+/// Where the run stands, and which model is the newest.
+fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(Resumed, Newest), NetError> {
     let path = folder.join(STATE);
     let refuse = refusal(&path);
     let (run_id, measures) = connection
@@ -117,6 +117,7 @@ fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(R
         round: queries::rounds(connection).map_err(&refuse)?,
         secs: 0.0,
         model: None,
+        memory: Vec::new(),
         evaluated: None,
         end: queries::end(connection).map_err(&refuse)?,
         devices: queries::devices(connection).map_err(&refuse)?,
@@ -128,16 +129,17 @@ fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(R
         return Err(damaged(&path, format!("is damaged: no device at position {}", misplaced.0)));
     }
     if resumed.round == 0 {
-        return Ok((resumed, 0));
+        return Ok((resumed, Newest::default()));
     }
     let Some(last) = queries::round(connection, resumed.round).map_err(&refuse)? else {
         return Err(damaged(&path, format!("is damaged: round {} has no record", resumed.round)));
     };
     (resumed.secs, resumed.evaluated) = (last.secs, last.evaluated);
     if let Some(digest) = last.model_sha256 {
-        resumed.model = Some(models.read(last.model_round, digest)?);
+        let Remembered { model, memory } = models.read(last.model_round, digest)?;
+        (resumed.model, resumed.memory) = (Some(model), memory);
     }
-    Ok((resumed, last.model_round))
+    Ok((resumed, Newest { round: last.model_round, sha256: last.model_sha256 }))
 }
 
 /// Brings the files for readers up to the database.
@@ -153,7 +155,7 @@ fn readers_files(
     }
     follow(folder, RUN, founding.run_toml.as_bytes())?;
     if let (Some(_), Some(model)) = (&resumed.end, &resumed.model) {
-        follow(folder, MODEL, &models.bytes(model)?)?;
+        follow(folder, MODEL, &models.bytes(models.average(&resumed.memory).unwrap_or(model))?)?;
     }
     for name in [RUN, FLEET, PLAN, MODEL] {
         // What an interrupted replacement has begun.

@@ -17,7 +17,7 @@ pub struct StoredRound {
     pub secs: f64,
     /// The last round up to this one that moved the model; 0 if none did.
     pub model_round: u64,
-    /// SHA-256 of the model after it; none before anybody moved it.
+    /// SHA-256 of the model after it and of what the server remembers with it, one after the other; none before anybody moved it.
     pub model_sha256: Option<VectorDigest>,
     /// Loss and accuracy of that model, if it was evaluated.
     pub evaluated: Option<[f64; 2]>,

@@ -17,6 +17,8 @@ pub struct Founding<'a> {
     pub free_keys: &'a [&'a str],
     /// The arrays of the model, one after the other.
     pub params: &'a [(String, ParamSpec)],
+    /// The names of what else the server remembers: vectors as long as the model.
+    pub memory: &'a [&'a str],
 }
 
 /// A device that has a place in the fleet, for ever.
@@ -102,6 +104,8 @@ pub struct Commit<'a> {
     pub secs: f64,
     /// The model after it; none if nobody moved it.
     pub model: Option<&'a [f32]>,
+    /// What else the server remembers with that model, in the order of the names that the run was founded on.
+    pub memory: &'a [&'a [f32]],
     /// Loss and accuracy of that model, if it was ever evaluated.
     pub evaluated: Option<[f64; 2]>,
     /// Of everybody in the cohort, in its order.
@@ -121,6 +125,8 @@ pub struct Resumed {
     pub secs: f64,
     /// The model; none while it is the one that the scenario begins with.
     pub model: Option<Vec<f32>>,
+    /// What else the server remembered with that model, in the order of the names; nothing without a model.
+    pub memory: Vec<Vec<f32>>,
     /// Loss and accuracy of that model, if it was evaluated.
     pub evaluated: Option<[f64; 2]>,
     /// If it is over.

@@ -16,7 +16,7 @@ use super::records_file::RecordsFile;
 use super::rows::{Commit, EnrolledDevice, Fate, Resumed, StoredPlan};
 use crate::coin::KEY_BYTES;
 use crate::error::NetError;
-use crate::wire::numbers::{VectorDigest, digest};
+use crate::wire::numbers::VectorDigest;
 
 /// A q that has changed by more than this has changed.
 const CHANGED: f64 = 0.01;
@@ -28,6 +28,15 @@ pub(super) struct Parts {
     pub records: RecordsFile,
     pub models: Models,
     pub lock: File,
+}
+
+/// The newest model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Newest {
+    /// The round that left it; 0 before anybody has moved the model.
+    pub round: u64,
+    /// Of the model and what is remembered with it.
+    pub sha256: Option<VectorDigest>,
 }
 
 /// The state of a run, held by the one server that writes it.
@@ -47,15 +56,14 @@ pub struct RunState {
     plans: u64,
     q: Vec<f64>,
     round: u64,
-    model_round: u64,
-    model_sha256: Option<VectorDigest>,
+    model: Newest,
     ended: bool,
     failed: bool,
     _lock: File,
 }
 
 impl RunState {
-    pub(super) fn new(parts: Parts, resumed: &Resumed, model_round: u64) -> Result<Self, NetError> {
+    pub(super) fn new(parts: Parts, resumed: &Resumed, model: Newest) -> Result<Self, NetError> {
         let Parts { folder, connection, records, models, lock } = parts;
         let plans = super::queries::plans(&connection).map_err(refusal(&folder.join(STATE)))?;
         let devices = resumed.devices.iter().map(|device| (device.name.clone(), device.coin));
@@ -64,8 +72,7 @@ impl RunState {
             plans,
             q: resumed.plan.as_ref().map_or_else(Vec::new, |plan| plan.q.clone()),
             round: resumed.round,
-            model_round,
-            model_sha256: resumed.model.as_deref().map(digest),
+            model,
             ended: resumed.end.is_some(),
             failed: false,
             incidents: Incidents::default(),
@@ -177,27 +184,30 @@ impl RunState {
             return refuse("a round before the first plan".to_owned());
         }
         agree(commit)?;
-        let (model_round, model_sha256) = match commit.model {
-            Some(model) => (round, Some(self.beside(|state| state.models.write(round, model))?)),
-            None => (self.model_round, self.model_sha256),
+        let model = match commit.model {
+            Some(model) => {
+                let sha256 = self.beside(|state| state.models.write(round, model, commit.memory))?;
+                Newest { round, sha256: Some(sha256) }
+            }
+            None => self.model,
         };
         let [loss, accuracy] = commit.evaluated.map_or([None; 2], |numbers| numbers.map(Some));
         let plan = self.plans as i64;
         let insert = "INSERT INTO rounds (round, plan, seq, secs, model_round, model_sha256, loss, accuracy) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         self.write(Some(&Line::Round(commit.record.clone())), |state, seq| {
-            let model = model_round as i64;
+            let (model_round, sha256) = (model.round as i64, model.sha256);
             state.execute(
                 insert,
-                params![round as i64, plan, seq, commit.secs, model, model_sha256, loss, accuracy],
+                params![round as i64, plan, seq, commit.secs, model_round, sha256, loss, accuracy],
             )?;
             insert_fates(state, round, commit.fates)?;
             state.execute("UPDATE run SET measures = ?1", [commit.measures])
         })?;
-        let before = std::mem::replace(&mut self.model_round, model_round);
-        (self.round, self.model_sha256) = (round, model_sha256);
-        if before != model_round && before != 0 {
-            self.models.remove(before);
+        let before = std::mem::replace(&mut self.model, model);
+        self.round = round;
+        if before.round != model.round && before.round != 0 {
+            self.models.remove(before.round);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use fedflip_record::{End, Header};
 use rusqlite::Connection;
 
 use super::database::{STATE, open_read_only, refusal};
-use super::models::Models;
+use super::models::{Models, Remembered};
 use super::queries::{self, Incident, StoredRound};
 use super::rows::{EnrolledDevice, Fate, StoredPlan};
 use crate::coin::RUN_BYTES;
@@ -84,15 +84,20 @@ impl StateView {
         self.ask(queries::end)
     }
 
-    /// The newest model, checked against its digest; none before anybody moved it. A server that goes on
+    /// The newest model, with what the run was founded to remember beside it, checked against its digest; none
+    /// before anybody moved it. A server that goes on
     /// meanwhile may have replaced it, and then this is refused.
-    pub fn model(&self, params: &[(String, ParamSpec)]) -> Result<Option<StoredModel>, NetError> {
+    pub fn model(
+        &self,
+        params: &[(String, ParamSpec)],
+        memory: &[&str],
+    ) -> Result<Option<StoredModel>, NetError> {
         let last = self.round(self.rounds()?)?;
         let Some((round, sha256)) = last.and_then(|last| Some((last.model_round, last.model_sha256?))) else {
             return Ok(None);
         };
-        let numbers = Models::new(&self.folder, params).read(round, sha256)?;
-        Ok(Some(StoredModel { round, numbers, sha256 }))
+        let Remembered { model, memory } = Models::new(&self.folder, params, memory).read(round, sha256)?;
+        Ok(Some(StoredModel { round, numbers: model, memory, sha256 }))
     }
 }
 
@@ -103,6 +108,8 @@ pub struct StoredModel {
     pub round: u64,
     /// Its parameters.
     pub numbers: Vec<f32>,
-    /// Their digest.
+    /// What else the server remembered, in the order of the names.
+    pub memory: Vec<Vec<f32>>,
+    /// The digest of both.
     pub sha256: VectorDigest,
 }

@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn chunks_of_any_size_make_the_same_update() {
         let mut sent: Vec<f32> = (0..600).map(|n| (n as f32).sin()).collect();
-        let key = TrainKey { seed: 1, round: 2, device: 3 };
+        let key = TrainKey::new(1, 2, 3);
         for (_, encoding) in Encoding::ALL {
             let mut bytes = Vec::new();
             encoding.encode(&sent, &mut key.rounding(), &mut bytes);

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use fedflip_engine::Stop;
+use fedflip_engine::{Optimiser, Stop};
 use fedflip_fleet::Mbps;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_learn::sgd::SgdLearner;
@@ -42,6 +42,7 @@ pub(crate) struct Wanted {
     pub(crate) devices_min: usize,
     pub(crate) rounds: u64,
     pub(crate) scheme: Scheme,
+    pub(crate) optimiser: Optimiser,
     pub(crate) replan_every: Option<u64>,
     pub(crate) patience: Patience,
     pub(crate) security: Security,
@@ -61,11 +62,13 @@ impl Wanted {
             ..Patience::default()
         };
         let (scheme, security) = (Scheme::Full, Security::Plain);
+        let optimiser = Optimiser::default();
         Self {
             devices,
             devices_min: devices,
             rounds,
             scheme,
+            optimiser,
             replan_every: None,
             patience,
             security,
@@ -111,7 +114,8 @@ impl Bench {
         assert!(within(RUN_TIME_MAX, || self.serving.is_finished()), "the run does not end");
         let ended =
             self.serving.join().expect("a server that does not panic").expect("a server that ends well");
-        let replayed = replay(self.folder.path(), &self.wanted.learner(), SEED, self.wanted.encoding);
+        let Wanted { optimiser, encoding, .. } = &self.wanted;
+        let replayed = replay(self.folder.path(), &self.wanted.learner(), SEED, optimiser, *encoding);
         (ended, replayed, self.folder)
     }
 }
@@ -123,7 +127,8 @@ fn serve(
 ) -> Result<Ended, NetError> {
     let learner = wanted.learner();
     let params = learner.network().params();
-    let founding = Founding { run_toml: "seed = 1\n", free_keys: &[], params: &params };
+    let memory = wanted.optimiser.names();
+    let founding = Founding { run_toml: "seed = 1\n", free_keys: &[], params: &params, memory: &memory };
     let (mut state, resumed) = RunState::open(folder, &founding)?;
     let settings = ServerSettings {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -149,6 +154,7 @@ fn serve(
         band: Mbps::new(BAND_MBPS).unwrap(),
         division: Division::Adaptive,
         deadline_secs: None,
+        optimiser: wanted.optimiser,
         evaluate_every: 1000,
         stop: Stop { accuracy: None, loss: None, rounds_max: wanted.rounds, secs_max: None },
         seed: SEED,

@@ -221,7 +221,7 @@ impl Device {
     pub(crate) async fn trained(&mut self, grant: &v1::Grant, learner: &SgdLearner) -> Update {
         let model = self.fetch(&grant.digest, learner.params_len()).await.unwrap();
         let mut delta = vec![0.0; model.len()];
-        let key = TrainKey { seed: grant.seed, round: grant.round, device: self.slot };
+        let key = TrainKey::new(grant.seed, grant.round, self.slot);
         let train_loss = learner.train(&mut learner.worker(), &model, key, &mut delta).unwrap();
         Update { train_loss, ..Update::of(&delta) }
     }

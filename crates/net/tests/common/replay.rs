@@ -1,10 +1,12 @@
 //! What a run's folder claims, computed again from nothing: every committed round must be the sum of the updates
-//! it accepted, each exactly once, to the byte.
+//! it accepted, each exactly once, or what the server's optimiser makes of that sum, to the byte.
 
 use std::path::Path;
 
+use fedflip_engine::Optimiser;
+use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::{Encoding, Learner, TrainKey};
+use fedflip_learn::{Encoding, Learner, TrainKey, model_file};
 use fedflip_net::coin::Toss;
 use fedflip_net::plain;
 use fedflip_net::state::{Fate, StateView, StoredPlan, model_digest};
@@ -25,10 +27,16 @@ pub(crate) struct Replayed {
 }
 
 /// Replays the run in a folder, finished or killed. Panics where something is not as it must be.
-pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64, encoding: Encoding) -> Replayed {
+pub(crate) fn replay(
+    folder: &Path,
+    learner: &SgdLearner,
+    seed: u64,
+    optimiser: &Optimiser,
+    encoding: Encoding,
+) -> Replayed {
     let view = StateView::open(folder).unwrap();
     let mut trainer = Trainer { learner, seed, encoding, worker: learner.worker() };
-    let mut model = learner.initial_model(seed).as_slice().to_vec();
+    let mut server = ByHand::new(*optimiser, learner.initial_model(seed).as_slice());
     let mut moved_in = 0;
     let mut replayed = Replayed {
         rounds: view.rounds().unwrap(),
@@ -50,20 +58,24 @@ pub(crate) fn replay(folder: &Path, learner: &SgdLearner, seed: u64, encoding: E
                 continue;
             };
             replayed.accepted += 1;
-            let (sent, delta, loss) = trainer.train(&model, number, *slot);
+            let (sent, delta, loss) = trainer.train(&server.model, number, *slot);
             assert_eq!(*digest, digest_of_bytes(&sent), "round {number}, device {slot}: another update");
             assert_eq!((*bytes, *train_loss), (sent.len() as u64, loss), "round {number}, device {slot}");
             add(&mut step, plan.weights[*slot] as f32, &delta);
         }
-        if let Some(step) = step {
-            model.iter_mut().zip(step).for_each(|(number, step)| *number += step);
+        if server.round(number, step) {
             moved_in = number;
         }
-        let digest = (moved_in > 0).then(|| model_digest(&model));
+        let digest = (moved_in > 0).then(|| model_digest(&server.all()));
         assert_eq!((stored.model_round, stored.model_sha256), (moved_in, digest), "the model of {number}");
         records.push(stored.record);
     }
-    check_model(&view, learner, moved_in, &model);
+    check_model(&view, learner, moved_in, &server);
+    if replayed.ended {
+        let shown = std::fs::read(folder.join(fedflip_record::folder::MODEL)).unwrap();
+        let shown = model_file::read(&learner.network().params(), &shown, "model.safetensors").unwrap();
+        assert_eq!(model_digest(&shown), model_digest(server.result()), "the model at the end");
+    }
     check_records(folder, &view, &records);
     replayed
 }
@@ -79,7 +91,7 @@ impl Trainer<'_> {
     /// The bytes that the device has sent, the numbers that came out of them, and the loss.
     fn train(&mut self, model: &[f32], round: u64, device: usize) -> (Vec<u8>, Vec<f32>, f64) {
         let mut delta = vec![0.0; model.len()];
-        let key = TrainKey { seed: self.seed, round, device };
+        let key = TrainKey::new(self.seed, round, device);
         let loss = self.learner.train(&mut self.worker, model, key, &mut delta).unwrap();
         let mut sent = Vec::new();
         self.encoding.encode(&delta, &mut key.rounding(), &mut sent);
@@ -94,6 +106,103 @@ fn add(step: &mut Option<Vec<f32>>, weight: f32, delta: &[f32]) {
         None => *step = Some(delta.iter().map(|number| weight * number).collect()),
         Some(step) => step.iter_mut().zip(delta).for_each(|(sum, number)| *sum += weight * number),
     }
+}
+
+/// What the server makes of the sums, a number at a time: what checks the engine must not be the engine.
+struct ByHand {
+    optimiser: Optimiser,
+    model: Vec<f32>,
+    first: Vec<f32>,
+    second: Vec<f32>,
+    average: Vec<f32>,
+}
+
+impl ByHand {
+    fn new(optimiser: Optimiser, model: &[f32]) -> Self {
+        let zeros = vec![0.0; model.len()];
+        Self {
+            optimiser,
+            model: model.to_vec(),
+            first: zeros.clone(),
+            second: zeros,
+            average: model.to_vec(),
+        }
+    }
+
+    /// Whether anything may have changed.
+    fn round(&mut self, round: u64, step: Option<Vec<f32>>) -> bool {
+        if self.optimiser == Optimiser::default() && step.is_none() {
+            return false;
+        }
+        let keep = self.optimiser.averaging.min(1.0 - 1.0 / (round as f64 + 1.0));
+        for k in 0..self.model.len() {
+            let g = step.as_ref().map_or(-0.0, |step| step[k]);
+            let (x, m, v) = (&mut self.model[k], &mut self.first[k], &mut self.second[k]);
+            match self.optimiser.rule {
+                Rule::None => *x += g,
+                Rule::Momentum { step, momentum } => {
+                    *m = nearly_zero_is_zero(momentum as f32 * *m + g);
+                    *x += step as f32 * *m;
+                }
+                Rule::Adam(settings) => {
+                    *v = settings.second_moment as f32 * *v + (1.0 - settings.second_moment) as f32 * (g * g);
+                    *x += adaptive_step(settings, round, g, m, v);
+                }
+                Rule::Yogi(settings) => {
+                    let change = (1.0 - settings.second_moment) as f32 * (g * g);
+                    if *v < g * g {
+                        *v += change;
+                    } else if *v > g * g {
+                        *v -= change;
+                    }
+                    *x += adaptive_step(settings, round, g, m, v);
+                }
+            }
+            self.average[k] += (1.0 - keep) as f32 * (*x - self.average[k]);
+        }
+        true
+    }
+
+    fn result(&self) -> &[f32] {
+        if self.optimiser.averaging > 0.0 { &self.average } else { &self.model }
+    }
+
+    /// What is committed, one vector after the other.
+    fn all(&self) -> Vec<f32> {
+        let mut all = self.model.clone();
+        for name in self.optimiser.names() {
+            all.extend(match name {
+                "first_moment" => &self.first,
+                "second_moment" => &self.second,
+                _ => &self.average,
+            });
+        }
+        all
+    }
+}
+
+fn adaptive_step(settings: Adaptive, round: u64, g: f32, m: &mut f32, v: &mut f32) -> f32 {
+    let Adaptive { step, momentum, second_moment, epsilon } = settings;
+    *v = nearly_zero_is_zero(*v);
+    *m = nearly_zero_is_zero(momentum as f32 * *m + (1.0 - momentum) as f32 * g);
+    let scale = (step / (1.0 - power(momentum, round))) as f32;
+    let correction = (1.0 / (1.0 - power(second_moment, round))) as f32;
+    scale * *m / ((*v * correction).sqrt() + epsilon as f32)
+}
+
+fn nearly_zero_is_zero(number: f32) -> f32 {
+    if number.abs() < f32::MIN_POSITIVE { 0.0 } else { number }
+}
+
+/// Of squares of squares, from the smallest on.
+fn power(base: f64, exponent: u64) -> f64 {
+    let bits = (0..u64::BITS).take_while(|bit| exponent >> bit > 0);
+    let mut square = base;
+    bits.fold(1.0, |product, bit| {
+        let factor = if exponent >> bit & 1 == 1 { square } else { 1.0 };
+        square *= square;
+        product * factor
+    })
 }
 
 /// Everybody in the cohort has one fate, nobody else has any, and the record says the same of the lost.
@@ -128,11 +237,11 @@ fn check_coins(view: &StateView, round: u64, plan: &StoredPlan, fates: &[(usize,
 }
 
 /// The file that the database names is the model that came out here.
-fn check_model(view: &StateView, learner: &SgdLearner, moved_in: u64, model: &[f32]) {
-    let stored = view.model(&learner.network().params()).unwrap();
+fn check_model(view: &StateView, learner: &SgdLearner, moved_in: u64, server: &ByHand) {
+    let stored = view.model(&learner.network().params(), &server.optimiser.names()).unwrap();
     assert_eq!(stored.as_ref().map_or(0, |stored| stored.round), moved_in);
     if let Some(stored) = stored {
-        assert_eq!(model_digest(&stored.numbers), model_digest(model));
+        assert_eq!(model_digest(&stored.numbers), model_digest(&server.model));
     }
 }
 

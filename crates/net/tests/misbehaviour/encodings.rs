@@ -67,7 +67,7 @@ async fn what_is_no_update_in_the_encoding_is_refused() {
     let opened = device.opened().await.unwrap();
     let grant = device.take_part(&opened).await;
     let model = device.fetch(&grant.digest, learner.params_len()).await.unwrap();
-    let key = TrainKey { seed: grant.seed, round: grant.round, device: device.slot };
+    let key = TrainKey::new(grant.seed, grant.round, device.slot);
     let mut delta = vec![0.0; model.len()];
     let train_loss = learner.train(&mut learner.worker(), &model, key, &mut delta).unwrap();
     let mut bytes = Vec::new();

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use fedflip_learn::model_file;
 use fedflip_net::NetError;
 use fedflip_net::state::{Commit, EnrolledDevice, Fate, Founding, RunState, StateView};
 use fedflip_record::{End, EndReason};
 
 use crate::script::{
-    Operation, RUN_TOML, apply, commit, device, end, header, model, open, open_as, params, plan, script,
+    MEMORY, Operation, RUN_TOML, all, apply, commit, device, end, header, model, open, open_as, params, plan,
+    script,
 };
 
 /// A run of so many operations, closed.
@@ -85,6 +87,23 @@ fn a_damaged_model_is_refused_by_name() {
     assert!(refused(desk.path()).to_string().contains("00000002.safetensors"));
     fs::write(&path, &whole).unwrap();
     assert_eq!(open(desk.path()).unwrap().1.model, Some(model(2)));
+    // A model is nothing without what is remembered with it, and each number of it counts.
+    let write = |names: &[&str], numbers: &[f32]| {
+        let named = |vector: &str| {
+            let prefix = if vector.is_empty() { String::new() } else { format!("{vector}/") };
+            params().into_iter().map(move |(name, spec)| (format!("{prefix}{name}"), spec))
+        };
+        let params: Vec<_> = [""].iter().chain(names).flat_map(|vector| named(vector)).collect();
+        fs::write(&path, model_file::write(&params, numbers).unwrap()).unwrap();
+    };
+    write(&MEMORY, &all(2));
+    assert_eq!(fs::read(&path).unwrap(), whole, "as it was");
+    let mut moved = all(2);
+    *moved.last_mut().unwrap() += 1.0;
+    for (names, numbers) in [(&MEMORY[..], moved), (&MEMORY[..1], all(2)[..18].to_vec()), (&[], model(2))] {
+        write(names, &numbers);
+        assert!(refused(desk.path()).to_string().contains("00000002.safetensors"), "{names:?}");
+    }
 }
 
 #[test]
@@ -121,7 +140,7 @@ fn one_server_one_scenario_one_version() {
     let error = open_as(desk.path(), "seed = 2\nrounds_max = 9\n").unwrap_err();
     assert!(error.to_string().contains("`seed = 1`, where this one has `seed = 2`"), "{error}");
     assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), RUN_TOML);
-    let smaller = Founding { run_toml: RUN_TOML, free_keys: &[], params: &params()[..1] };
+    let smaller = Founding { run_toml: RUN_TOML, free_keys: &[], params: &params()[..1], memory: &MEMORY };
     let error = RunState::open(desk.path(), &smaller).unwrap_err().to_string();
     assert!(error.contains("9 parameters, where this one has 6"), "{error}");
     let database = rusqlite::Connection::open(desk.path().join("state.sqlite")).unwrap();
@@ -172,7 +191,9 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     let Operation::Commit { record, .. } = commit(1, &[0], &[]) else { unreachable!() };
     let other = (1, Fate::Lost { reason: "deadline".to_owned() });
     for fates in [&[][..], std::slice::from_ref(&other), &[(0, other.1.clone())]] {
-        let commit = Commit { record: &record, secs: 1.5, model: None, evaluated: None, fates, measures: "" };
+        let (memory, measures) = (&[][..], "");
+        let commit =
+            Commit { record: &record, secs: 1.5, model: None, memory, evaluated: None, fates, measures };
         assert!(state.commit(&commit).is_err(), "{fates:?}");
     }
     apply(&mut state, &commit(1, &[0], &[])).unwrap();

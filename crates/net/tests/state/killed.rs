@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 
 use fedflip_net::state::{Fate, StateView, model_digest};
 
-use crate::script::{Operation, apply, commit, device, header, model, open, params, plan};
+use crate::script::{
+    MEMORY, Operation, all, apply, commit, device, header, memory, model, open, params, plan,
+};
 
 const FOLDER: &str = "FEDFLIP_TEST_STATE";
 const ROUNDS: u64 = 120;
@@ -93,14 +95,15 @@ fn a_killed_server_loses_nothing_it_told_of() {
         };
         newest = if moved { number } else { newest };
         assert_eq!((&stored.record, stored.model_round), (&record, newest));
-        assert_eq!(stored.model_sha256, Some(model_digest(&model(newest))));
+        assert_eq!(stored.model_sha256, Some(model_digest(&all(newest))));
         let found = view.fates(number).unwrap();
         assert_eq!(found, fates, "each update once");
         assert_eq!(moved, found.iter().any(|(_, fate)| matches!(fate, Fate::Accepted { .. })));
         // A plan holds from the round after the one it was made after.
         assert_eq!(stored.plan, 1 + (number - 1) / 10, "round {number}");
     }
-    assert_eq!(view.model(&params()).unwrap().unwrap().numbers, model(newest));
+    let found = view.model(&params(), &MEMORY).unwrap().unwrap();
+    assert_eq!((found.numbers, found.memory), (model(newest), memory(newest)));
     let records = fedflip_record::reader::read(&desk.path().join("records.jsonl")).unwrap();
     assert_eq!(records.rounds.len() as u64, ROUNDS);
 }

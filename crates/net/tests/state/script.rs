@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fedflip_learn::layer::{Init, ParamSpec};
+use fedflip_learn::model_file;
 use fedflip_net::NetError;
 use fedflip_net::state::{
     Commit, EnrolledDevice, Expected, Fate, Founding, Resumed, RunState, StateView, StoredPlan, model_digest,
@@ -24,13 +25,26 @@ pub(crate) fn model(round: u64) -> Vec<f32> {
     (0..9).map(|place| round as f32 + place as f32 / 7.0).collect()
 }
 
+/// What the server remembers beside the model, in this order.
+pub(crate) const MEMORY: [&str; 2] = ["first_moment", "average"];
+
+pub(crate) fn memory(round: u64) -> Vec<Vec<f32>> {
+    [-1.0, 0.5].map(|factor| model(round).iter().map(|number| factor * number).collect()).to_vec()
+}
+
+/// All of a round's numbers, one after the other.
+pub(crate) fn all(round: u64) -> Vec<f32> {
+    [model(round), memory(round).concat()].concat()
+}
+
 /// Opens the run.
 pub(crate) fn open(folder: &Path) -> Result<(RunState, Resumed), NetError> {
     open_as(folder, RUN_TOML)
 }
 
 pub(crate) fn open_as(folder: &Path, run_toml: &str) -> Result<(RunState, Resumed), NetError> {
-    RunState::open(folder, &Founding { run_toml, free_keys: &["rounds_max"], params: &params() })
+    let founding = Founding { run_toml, free_keys: &["rounds_max"], params: &params(), memory: &MEMORY };
+    RunState::open(folder, &founding)
 }
 
 /// One thing that a server does.
@@ -147,17 +161,19 @@ pub(crate) fn apply(state: &mut RunState, operation: &Operation) -> Result<(), N
         Operation::Begin(header, plan) => state.begin(header, plan),
         Operation::Replan(plan) => state.replan(plan),
         Operation::Commit { record, moved, fates } => {
-            let model = model(record.round);
+            let (model, memory) = (model(record.round), memory(record.round));
+            let memory: Vec<&[f32]> = memory.iter().map(Vec::as_slice).collect();
             state.commit(&Commit {
                 record,
                 secs: 1.5 * record.round as f64,
                 model: moved.then_some(&model[..]),
+                memory: &memory,
                 evaluated: moved.then_some([0.5, 0.25]),
                 fates,
                 measures: &format!("[{}]", record.round),
             })
         }
-        Operation::End(end) => state.end(end, &model(end.rounds)),
+        Operation::End(end) => state.end(end, &memory(end.rounds)[1]),
     }
 }
 
@@ -177,6 +193,7 @@ impl Oracle {
             round: 0,
             secs: 0.0,
             model: None,
+            memory: Vec::new(),
             evaluated: None,
             end: None,
             devices: Vec::new(),
@@ -218,7 +235,7 @@ impl Oracle {
                 resumed.evaluated = moved.then_some([0.5, 0.25]);
                 if *moved {
                     self.model_round = record.round;
-                    resumed.model = Some(model(record.round));
+                    (resumed.model, resumed.memory) = (Some(model(record.round)), memory(record.round));
                 }
                 self.lines.push(Line::Round(record.clone()));
                 self.fates.push(fates.clone());
@@ -241,11 +258,12 @@ impl Oracle {
         for (number, fates) in (1..).zip(&self.fates) {
             assert_eq!(view.fates(number).unwrap(), *fates, "{when}, round {number}");
         }
-        let found = view.model(&params()).unwrap();
+        let found = view.model(&params(), &MEMORY).unwrap();
         assert_eq!(found.as_ref().map(|found| found.numbers.clone()), self.resumed.model, "{when}");
+        assert_eq!(found.as_ref().map_or(&[][..], |found| &found.memory), self.resumed.memory, "{when}");
         assert_eq!(
             found.map(|found| (found.round, found.sha256)),
-            self.resumed.model.as_deref().map(|model| (self.model_round, model_digest(model)))
+            self.resumed.model.as_ref().map(|_| (self.model_round, model_digest(&all(self.model_round))))
         );
         state
     }
@@ -279,6 +297,11 @@ impl Oracle {
         };
         assert_eq!(found.iter().filter(ours).collect::<Vec<_>>(), wanted, "{when}");
         assert!(self.resumed.end.is_none() || found.contains(&"model.safetensors".to_owned()), "{when}");
+        if self.resumed.end.is_some() {
+            let shown = fs::read(folder.join("model.safetensors")).unwrap();
+            let shown = model_file::read(&params(), &shown, "model.safetensors").unwrap();
+            assert_eq!(shown, memory(self.model_round)[1], "{when}: the average is what is shown");
+        }
         let models = (self.model_round > 0).then(|| format!("{:08}.safetensors", self.model_round));
         assert_eq!(names(&folder.join("models")), models.into_iter().collect::<Vec<_>>(), "{when}");
     }

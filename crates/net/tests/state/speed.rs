@@ -15,7 +15,7 @@ fn commit_time_of_small_and_large_models() {
             ParamSpec { name: "weight", shape: vec![parameters], init: Init::Constant(0.0), trained: true };
         let params = [("weight".to_owned(), spec)];
         let desk = tempfile::tempdir().unwrap();
-        let founding = Founding { run_toml: "seed = 1\n", free_keys: &[], params: &params };
+        let founding = Founding { run_toml: "seed = 1\n", free_keys: &[], params: &params, memory: &[] };
         let (mut state, _) = RunState::open(desk.path(), &founding).unwrap();
         (0..100).for_each(|slot| state.enrol(&device(slot)).unwrap());
         state.begin(&header(100), &plan(0, 100, 0.1)).unwrap();
@@ -35,6 +35,7 @@ fn commit_time_of_small_and_large_models() {
                     record: &record,
                     secs: 1.0,
                     model,
+                    memory: &[],
                     evaluated: None,
                     fates: &fates,
                     measures,

@@ -1,5 +1,6 @@
 //! The solvers, one file each.
 //!
+//! - [`auto`]: P2 without pilots.
 //! - [`exact`]: P2 by its break points; `ratio` is the kernel that `tight` and `sampled` step with too.
 //! - [`paper`]: P3 by its break points.
 //! - [`line_search`]: P3 as printed, with Clarabel.
@@ -7,6 +8,7 @@
 //! - [`baseline`]: what the paper compares with.
 //! - `break_points`: piecewise equations solved by one sort; `kkt`: how far from optimal a q is.
 
+pub mod auto;
 pub mod baseline;
 mod break_points;
 mod descent;
@@ -39,6 +41,7 @@ pub fn solve(problem: &Problem<'_>, scheme: Scheme, settings: &Settings) -> Resu
         return Ok(plan);
     }
     match scheme {
+        Scheme::Auto => Ok(auto::plan(problem)),
         Scheme::Paper => paper::plan(problem),
         Scheme::PaperLinesearch => line_search::plan(problem, settings.line_search),
         Scheme::Tight => Ok(tight::plan(problem)),

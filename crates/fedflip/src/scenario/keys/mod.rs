@@ -7,29 +7,32 @@
 //! # Layout
 //!
 //! - here: sections, what a key is, and all of them in a row.
-//! - `task`, `data`, `fleet`, `update`: the keys of these sections; `run`: those of the others.
+//! - `task`, `data`, `fleet`, `update`, `server`: the keys of these sections; `run`: those of the others.
 
 mod data;
 mod fleet;
 mod run;
+mod server;
 mod task;
 mod update;
 
 use fedflip_learn::task::Task;
 
-use super::Scenario;
 use super::error::Refusal;
+use super::server::Server;
 use super::value::{Given, Value};
+use super::{Scenario, Update};
 pub(super) use task::task_of;
 
 /// The sections in their order, and what each is about.
-pub(super) const SECTIONS: [(&str, &str); 12] = [
+pub(super) const SECTIONS: [(&str, &str); 13] = [
     ("", "Of everything that chance decides, but for the data"),
     ("task", "What is learnt, and by which network"),
     ("data", "What devices learn from"),
     ("fleet", "Devices and their times, and the band they share"),
     ("train", "What a device does in a round"),
     ("update", "How a device sends what it has learnt"),
+    ("server", "What the server does with the sum of the updates"),
     ("plan", "How often each device takes part"),
     ("pilot", "How α and β are measured: rounds to the loss F_s with q = 1/N and with q = 1"),
     ("round", "What a round is like, whoever takes part"),
@@ -37,6 +40,16 @@ pub(super) const SECTIONS: [(&str, &str); 12] = [
     ("stop", "When a run ends: whatever comes first"),
     ("record", "What is kept on the way"),
 ];
+
+/// Whether a section may be left out of what is stored. Those that came later are, where they say nothing: the
+/// scenarios of runs from before keep their bytes, and their folders go on.
+pub(super) fn says_nothing(section: &str, scenario: &Scenario) -> bool {
+    match section {
+        "server" => scenario.server == Server::paper(),
+        "update" => scenario.update == Update::paper(),
+        _ => false,
+    }
+}
 
 type Get = fn(&Scenario) -> Option<Value>;
 type Set = fn(&mut Scenario, &Given<'_>) -> Result<(), Refusal>;
@@ -49,9 +62,6 @@ pub(super) struct Key {
     /// The tasks that have it; all, if none is named.
     pub tasks: &'static [&'static str],
     pub shown: Shown,
-    /// A key that came later: with this value the canonical text is as it was before there was the key, so that
-    /// folders of then go on.
-    pub left_out_at: Option<&'static str>,
     /// None if it is not set, or does not matter beside others.
     pub get: Get,
     pub set: Set,
@@ -68,7 +78,7 @@ pub(super) enum Shown {
 }
 
 const fn key(section: &'static str, name: &'static str, about: &'static str, get: Get, set: Set) -> Key {
-    Key { section, name, about, tasks: &[], shown: Shown::Set, left_out_at: None, get, set }
+    Key { section, name, about, tasks: &[], shown: Shown::Set, get, set }
 }
 
 impl Key {
@@ -78,10 +88,6 @@ impl Key {
 
     const fn shown(self, shown: Shown) -> Self {
         Self { shown, ..self }
-    }
-
-    const fn left_out_at(self, value: &'static str) -> Self {
-        Self { left_out_at: Some(value), ..self }
     }
 
     /// `train.batch`, and `seed` for what stands above all sections.
@@ -109,7 +115,9 @@ impl Key {
 
 /// All keys, section by section.
 pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
-    [run::SEED, task::KEYS, data::KEYS, fleet::KEYS, update::KEYS, run::KEYS].into_iter().flatten()
+    [run::SEED, task::KEYS, data::KEYS, fleet::KEYS, update::KEYS, server::KEYS, run::KEYS]
+        .into_iter()
+        .flatten()
 }
 
 /// The keys of a section that a task has.

@@ -1,5 +1,6 @@
 //! The keys of the sections that say how a run goes.
 
+use fedflip_engine::Aggregation;
 use fedflip_fleet::Secs;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_plan::{Constants, Scheme};
@@ -10,6 +11,10 @@ use crate::scenario::error::Refusal;
 use crate::scenario::value::{Given, Value};
 
 const DIVISIONS: [(&str, Division); 2] = [("adaptive", Division::Adaptive), ("equal", Division::Equal)];
+
+/// The second weighs the devices' learning rates by a/q, and their updates alike.
+const AGGREGATIONS: [(&str, Aggregation); 2] =
+    [("unbiased", Aggregation::Unbiased), ("cohort-mean", Aggregation::CohortMean)];
 
 const ROUNDS_MAX: u64 = 1_000_000_000;
 
@@ -96,6 +101,13 @@ pub(super) static KEYS: &[Key] = &[
         "of the band: \"adaptive\" (all finish together) or \"equal\" shares",
         |s| name_of(&DIVISIONS, &s.round.allocation),
         |s, v| v.choice(&DIVISIONS).map(|division| s.round.allocation = division),
+    ),
+    key(
+        "round",
+        "aggregation",
+        "\"unbiased\" (Σ a/q Δ) or, as the paper's authors have it in their code, \"cohort-mean\"",
+        |s| name_of(&AGGREGATIONS, &s.round.aggregation),
+        |s, v| v.choice(&AGGREGATIONS).map(|aggregation| s.round.aggregation = aggregation),
     ),
     key(
         "round",

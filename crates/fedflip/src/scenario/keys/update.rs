@@ -10,5 +10,4 @@ pub(super) static KEYS: &[Key] = &[key(
     "\"f32\" as it is; fewer bits, rounded without bias: \"f16\", \"int8\", \"int4\"",
     |s| name_of(&Encoding::ALL, &s.update.encoding),
     |s, v| v.choice(&Encoding::ALL).map(|encoding| s.update.encoding = encoding),
-)
-.left_out_at("\"f32\"")];
+)];

@@ -1,0 +1,75 @@
+//! q without pilots: the fewest device seconds for as much noise as training is known to bear.
+//!
+//! Under P2 the noise at the optimum is β/2, whatever α: all that pilots tell the planner is how much noise to
+//! allow. Uniform sampling with one device a round, C(1/N) = N Σ a², is what federated training is known to bear,
+//! and β came out near twice that wherever it was measured. Hours are flat there: a β wrong by a half costs a
+//! sixth.
+
+use fedflip_fleet::Fleet;
+
+use super::ratio::{Ratio, RatioSolver};
+use crate::plan::{Plan, PlanStatus};
+use crate::problem::{Problem, sampling_noise};
+use crate::scheme::Scheme;
+
+/// The noise of a round, as a multiple of C(1/N), that experiments/system found best.
+const NOISE: f64 = 1.4;
+
+/// The β that stands in for the pilots': twice the noise that is allowed, and so that some q has it.
+pub fn beta(fleet: &Fleet) -> f64 {
+    let one_a_round = fleet.len() as f64 * fleet.weights().iter().map(|a| a * a).sum::<f64>();
+    let least_noise = sampling_noise(fleet.weights(), fleet.availability());
+    2.0 * (NOISE * one_a_round).max(least_noise)
+}
+
+/// P2's optimum for that β; the problem's own constants are not looked at.
+pub fn plan(problem: &Problem<'_>) -> Plan {
+    let fleet = problem.fleet();
+    let mut q = vec![0.0; fleet.len()];
+    let ratio = Ratio {
+        weights: fleet.weights(),
+        caps: fleet.availability(),
+        cost_secs: problem.cost_secs(),
+        offset_secs: 0.0,
+        beta: beta(fleet),
+    };
+    RatioSolver::default().solve(ratio, &mut q);
+    let reachable = problem.headroom(&q).is_some();
+    let status = if reachable { PlanStatus::Optimal } else { PlanStatus::Unreachable };
+    Plan::new(fleet, Scheme::Auto, status, q)
+}
+
+#[cfg(test)]
+mod tests {
+    use fedflip_fleet::{Mbps, csv_file};
+
+    use super::*;
+    use crate::constants::Constants;
+    use crate::solve::{Settings, solve};
+
+    const FLEET: &str = "device,compute_secs,comm_secs,samples\na,1,2,100\nb,9,2,100\nc,3,1,50\nd,1,4,300\n";
+
+    #[test]
+    fn it_is_p2_at_its_own_beta_whatever_the_pilots_say() {
+        let fleet = csv_file::read(FLEET.as_bytes(), "fleet.csv").unwrap();
+        let band = Mbps::new(5.0).unwrap();
+        let problem = |beta| Problem::new(&fleet, band, Constants::new(10.0, beta).unwrap()).unwrap();
+        let own = solve(&problem(beta(&fleet)), Scheme::Exact, &Settings::default()).unwrap();
+        for other in [1.0, 30.0] {
+            let plan = solve(&problem(other), Scheme::Auto, &Settings::default()).unwrap();
+            assert_eq!(plan.q(), own.q());
+            assert_eq!(plan.scheme(), Scheme::Auto);
+        }
+    }
+
+    #[test]
+    fn the_noise_is_what_is_allowed_where_nobody_is_capped() {
+        let fleet = csv_file::read(FLEET.as_bytes(), "fleet.csv").unwrap();
+        let band = Mbps::new(5.0).unwrap();
+        let problem = Problem::new(&fleet, band, Constants::new(10.0, 30.0).unwrap()).unwrap();
+        let q = plan(&problem).q().to_vec();
+        assert!(q.iter().all(|&q| q < 1.0), "{q:?}");
+        let one_a_round = sampling_noise(fleet.weights(), &[0.25; 4]);
+        assert!((problem.sampling_noise(&q) / (NOISE * one_a_round) - 1.0).abs() < 1e-9);
+    }
+}

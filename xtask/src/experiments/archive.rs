@@ -1,0 +1,67 @@
+//! What is kept of an experiment: tables, curves and figures, the commands, the machine and the commit.
+
+use std::fs;
+use std::path::Path;
+
+use super::Desk;
+use crate::error::TaskError;
+use crate::shell::Cmd;
+
+/// Figures that are worth a place in the repository; all others come from the runs again.
+const FIGURES: [&str; 3] = ["accuracy", "loss", "speed-up"];
+/// Tables, and the numbers behind the figures.
+const TABLES: [&str; 6] = ["table1", "curves", "runs", "pilots", "configuration", "speed-up"];
+
+/// Writes it beside the scenario.
+pub(super) fn write(desk: &Desk<'_>) -> Result<(), TaskError> {
+    let folder = desk.repo.path("experiments").join(desk.experiment.name);
+    for part in desk.experiment.parts {
+        let runs = desk.runs().join(part.folder);
+        let kept = folder.join(part.folder);
+        fs::create_dir_all(&kept).map_err(|source| TaskError::File { path: kept.clone(), source })?;
+        let report = || desk.fedflip().args(["report", &runs.display().to_string(), "--format"]);
+        put(&kept.join("tables.md"), &report().arg("md").output(desk.repo)?)?;
+        let all = desk.runs().join(format!("archive-{}", part.folder));
+        for (format, names) in [("svg", &FIGURES[..]), ("csv", &TABLES[..])] {
+            let made = all.join(format);
+            report().args([format, "--quiet", "--out", &made.display().to_string()]).run(desk.repo)?;
+            for name in names {
+                let file = format!("{name}.{format}");
+                // Not every experiment has every figure.
+                if let Ok(text) = fs::read_to_string(made.join(&file)) {
+                    put(&kept.join(&file), &text)?;
+                }
+            }
+        }
+    }
+    put(&folder.join("provenance.md"), &provenance(desk)?)
+}
+
+/// How it was made, and where.
+fn provenance(desk: &Desk<'_>) -> Result<String, TaskError> {
+    let line = |cmd: &str| Ok(Cmd::words(cmd).output(desk.repo)?.trim().to_owned());
+    let commit: String = line("git rev-parse HEAD")?;
+    let clean: String = line("git status --porcelain -- crates Cargo.lock")?;
+    let changed = if clean.is_empty() { "" } else { ", with changes that are not committed" };
+    let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let model = model.map_or("unknown processor", |(_, name)| name.trim());
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut text = format!(
+        "# How it was made\n\n- commit {commit}{changed}\n- {model}, {threads} threads, {}\n- {}\n\n```sh\n",
+        std::env::consts::OS,
+        line("rustc --version")?,
+    );
+    for part in desk.experiment.parts {
+        let command = desk.words(part).fold(Cmd::new("fedflip"), Cmd::arg);
+        text.push_str(&format!("{command}\n"));
+    }
+    text.push_str("```\n\nAll of it: `cargo xtask experiments --run ");
+    text.push_str(desk.experiment.name);
+    text.push_str("`.\n");
+    Ok(text)
+}
+
+fn put(path: &Path, text: &str) -> Result<(), TaskError> {
+    fs::write(path, text).map_err(|source| TaskError::File { path: path.to_path_buf(), source })
+}

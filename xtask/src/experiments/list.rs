@@ -1,0 +1,149 @@
+//! The experiments, and what is to hold.
+
+use std::fmt;
+
+use super::hours::Counted;
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Experiment {
+    pub name: &'static str,
+    pub shows: &'static str,
+    pub parts: &'static [Part],
+    pub claims: &'static [Claim],
+}
+
+/// One command of an experiment, with a folder of its own.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// Below the experiment's; empty where it is the only one.
+    pub folder: &'static str,
+    /// A file of the experiment.
+    pub scenario: &'static str,
+    /// The words behind `fedflip`; SCENARIO stands for the file.
+    pub full: &'static str,
+    /// The same in little, on `experiments/quick.toml`.
+    pub quick: &'static str,
+}
+
+/// One scheme takes longer than another.
+#[derive(Debug)]
+pub(super) struct Claim {
+    pub faster: Place,
+    pub slower: Place,
+    pub counted: Counted,
+    /// How many times the hours, at least.
+    pub at_least: f64,
+    pub at_least_quick: f64,
+}
+
+/// Where hours are.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// Of a comparison, below the runs of the experiment.
+    pub folder: &'static str,
+    pub scheme: &'static str,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.scheme)?;
+        if self.folder.is_empty() { Ok(()) } else { write!(f, " ({})", self.folder) }
+    }
+}
+
+/// Within one comparison, without the pilots.
+const fn slower(slower: &'static str, faster: &'static str, at_least: f64, at_least_quick: f64) -> Claim {
+    within("", slower, faster, at_least, at_least_quick)
+}
+
+/// Within the comparison of a folder, without the pilots.
+const fn within(
+    folder: &'static str,
+    slower: &'static str,
+    faster: &'static str,
+    at_least: f64,
+    at_least_quick: f64,
+) -> Claim {
+    Claim {
+        faster: Place { folder, scheme: faster },
+        slower: Place { folder, scheme: slower },
+        counted: Counted::Training,
+        at_least,
+        at_least_quick,
+    }
+}
+
+const ONLY: &str = "";
+const SCENARIO: &str = "scenario.toml";
+
+pub(super) const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "mnist-table",
+        shows: "Table I and Fig. 2: CNN on MNIST to 95 %, and `exact`, `tight`, `sampled` beside the paper's schemes",
+        parts: &[Part {
+            folder: ONLY,
+            scenario: SCENARIO,
+            full: "compare SCENARIO --seeds 3 --give-up 20 \
+                   --schemes exact,paper,tight,sampled,weighted,uniform,fixed=0.2,full",
+            quick: "compare SCENARIO --seeds 3 --give-up 20 --schemes exact,paper,uniform,fixed=0.2,full",
+        }],
+        claims: &[
+            slower("full", "paper", 7.0, 2.0),
+            slower("fixed=0.2", "paper", 2.5, 1.1),
+            slower("uniform", "exact", 1.2, 1.2),
+            slower("paper", "exact", 1.15, 1.15),
+        ],
+    },
+    Experiment {
+        name: "bandwidth",
+        shows: "Fig. 5: the speed-up over full sampling at 100, 200 and 400 Mbit/s",
+        parts: &[Part {
+            folder: ONLY,
+            scenario: SCENARIO,
+            full: "sweep SCENARIO --over fleet.bandwidth_mbps=100,200,400 --seeds 1 --give-up 20 --no-pilot \
+                   --schemes exact,paper,full",
+            quick: "sweep SCENARIO --over fleet.bandwidth_mbps=100,400 --seeds 1 --give-up 20 --no-pilot \
+                    --schemes exact,paper,full",
+        }],
+        claims: &[
+            within("fleet.bandwidth_mbps=100", "full", "paper", 5.0, 2.5),
+            within("fleet.bandwidth_mbps=400", "full", "paper", 4.0, 1.2),
+        ],
+    },
+    Experiment {
+        name: "device-model",
+        shows: "how the ratios depend on the share of computation in a round's time",
+        parts: &[Part {
+            folder: ONLY,
+            scenario: SCENARIO,
+            full: "sweep SCENARIO --over fleet.work_gflop=0.0083,0.083,0.83,8.3 --seeds 1 --give-up 100 --no-pilot \
+                   --schemes exact,paper,weighted,uniform,fixed=0.2",
+            quick: "sweep SCENARIO --over fleet.work_gflop=0.0083,8.3 --seeds 1 --give-up 100 --no-pilot \
+                    --schemes exact,paper,weighted,uniform,fixed=0.2",
+        }],
+        claims: &[
+            within("fleet.work_gflop=0.0083", "fixed=0.2", "exact", 5.0, 5.0),
+            within("fleet.work_gflop=8.3", "fixed=0.2", "exact", 1.1, 1.1),
+        ],
+    },
+    Experiment {
+        name: "allocation",
+        shows: "adaptive shares of the band against equal ones",
+        parts: &[Part {
+            folder: ONLY,
+            scenario: SCENARIO,
+            full: "sweep SCENARIO --over round.allocation=adaptive,equal --seeds 3 --give-up 20 --no-pilot \
+                   --schemes exact,paper,fixed=0.2",
+            quick: "sweep SCENARIO --over round.allocation=adaptive,equal --seeds 1 --give-up 20 --no-pilot \
+                    --schemes exact,fixed=0.2",
+        }],
+        claims: &[Claim {
+            faster: Place { folder: "round.allocation=adaptive", scheme: "fixed=0.2" },
+            slower: Place { folder: "round.allocation=equal", scheme: "fixed=0.2" },
+            counted: Counted::Training,
+            at_least: 1.1,
+            at_least_quick: 1.1,
+        }],
+    },
+];
