@@ -42,7 +42,7 @@ fn decode(encoding: Encoding, bytes: &[u8], len: usize) {
 
 /// What came out can be sent again, and where the encoding has every such number, comes to the same bytes.
 fn sent_again(encoding: Encoding, bytes: &[u8], numbers: &[f32]) {
-    let key = TrainKey { seed: 1, round: 1, device: 1 };
+    let key = TrainKey::new(1, 1, 1);
     let mut again = Vec::new();
     encoding.encode(numbers, &mut key.rounding(), &mut again);
     assert_eq!(again.len(), bytes.len());

@@ -30,9 +30,7 @@ impl TrainKey {
     pub fn new(seed: u64, round: u64, device: usize) -> Self {
         Self { seed, round, device, rate_factor: 1.0 }
     }
-}
 
-impl TrainKey {
     /// With what chance the update is rounded when it is sent: see [`Encoding`](crate::Encoding).
     pub fn rounding(self) -> impl Rng {
         let Self { seed, round, device, .. } = self;

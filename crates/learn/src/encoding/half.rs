@@ -20,7 +20,7 @@ const FIRST_NO_NUMBER: u16 = 0x7c00;
 /// A chance of 32 bits as a number from 0 to below 1: its upper 24 bits, which f32 holds exactly.
 #[inline(always)]
 pub(super) fn uniform(chance: u32) -> f32 {
-    (chance >> 8) as f32 * (1.0 / (1 << 24) as f32)
+    (chance >> 8).cast_signed() as f32 * (1.0 / (1 << 24) as f32)
 }
 
 /// One of the two nearest, such that the mean is the number: up with the chance that is its share of the way.
@@ -36,10 +36,10 @@ pub fn code(number: f32, chance: u32) -> u16 {
     let whole = steps as i32;
     let up = uniform(chance) < steps - whole as f32;
     // Codes count steps from 0 up, through the places where the spacing doubles: a carry is right.
-    let code = (((exponent - SMALLEST_NORMAL) >> (EXPONENT_AT - FRACTION_BITS)) as i32 + whole) as u16;
-    let code = code + u16::from(up);
-    let sign = ((bits >> 16) & 0x8000) as u16;
-    sign | if size_bits >= NOT_FINITE { NO_NUMBER } else { code }
+    let base = (exponent - SMALLEST_NORMAL) >> (EXPONENT_AT - FRACTION_BITS);
+    let code = base + whole.cast_unsigned() + u32::from(up);
+    let code = if size_bits >= NOT_FINITE { u32::from(NO_NUMBER) } else { code };
+    (bits >> 16 & 0x8000 | code) as u16
 }
 
 /// What a code stands for; no number for those that stand for none.

@@ -27,8 +27,8 @@ fn level<const LEVELS: i8>(number: f32, scale: f32, chance: u32) -> i8 {
     let parts = number.abs() / scale * f32::from(LEVELS);
     let whole = parts as i32;
     let up = uniform(chance) < parts - whole as f32;
-    let size = whole as i8 + i8::from(up);
-    if number < 0.0 { -size } else { size }
+    let size = whole + i32::from(up);
+    (if number < 0.0 { -size } else { size }) as i8
 }
 
 #[inline(always)]
