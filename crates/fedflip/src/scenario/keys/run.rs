@@ -105,7 +105,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "round",
         "aggregation",
-        "\"unbiased\" (Σ a/q Δ) or, as the paper's authors have it in their code, \"cohort-mean\"",
+        "\"unbiased\": Σ a/q Δ; \"cohort-mean\": as in the code of the paper's authors",
         |s| name_of(&AGGREGATIONS, &s.round.aggregation),
         |s, v| v.choice(&AGGREGATIONS).map(|aggregation| s.round.aggregation = aggregation),
     )
