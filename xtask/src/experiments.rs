@@ -134,6 +134,9 @@ impl Desk<'_> {
             fs::remove_dir_all(self.runs())
                 .map_err(|source| TaskError::File { path: self.runs(), source })?;
         }
+        if self.form == Form::Full {
+            archive::remember_commit(self)?;
+        }
         for part in self.experiment.parts {
             self.command(part).run(self.repo)?;
         }
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn every_experiment_has_its_scenarios_and_says_what_was_found() {
+    fn every_experiment_has_its_scenarios_and_a_page() {
         let repo = Repo::here();
         let mut names = std::collections::BTreeSet::new();
         for experiment in EXPERIMENTS {

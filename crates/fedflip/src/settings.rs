@@ -192,7 +192,7 @@ impl BoundSettings {
         let (rounds, threshold) =
             (positive("--rounds", args.rounds)?, positive("--threshold", args.threshold)?);
         let p = positive("--p", args.p)?;
-        if !scheme.is_baseline() && (threshold.is_none() || band.is_none()) {
+        if scheme.needs_constants() && threshold.is_none() || !scheme.is_baseline() && band.is_none() {
             return Err(CliError::Usage {
                 problem: "a planned scheme needs a threshold and a band to plan for",
                 hint: "add --threshold and --bandwidth, or use a baseline such as --scheme fixed=0.2",

@@ -5,7 +5,7 @@
 //! on, as far as it can.
 
 use fedflip_fleet::{Fleet, Mbps};
-use fedflip_plan::solve::baseline;
+use fedflip_plan::solve::{auto, baseline};
 use fedflip_plan::{Constants, Evaluation, Plan, PlanError, Problem, Scheme, Settings, solve};
 
 /// The least saving of expected time that is worth a new plan.
@@ -111,7 +111,8 @@ fn drifted(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
 
 /// A plan that is faster by enough; otherwise why there is none.
 fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), String> {
-    let constants = terms.constants.ok_or("there are no constants to plan with")?;
+    let constants = auto::constants(standing.scheme, terms.fleet, terms.constants);
+    let constants = constants.ok_or("there are no constants to plan with")?;
     let refused = |error: PlanError| format!("the planner refuses: {error}");
     let problem = Problem::new(terms.fleet, terms.band, constants).map_err(refused)?;
     let now = clipped(standing, terms.fleet).map_err(refused)?;
@@ -134,7 +135,8 @@ fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), St
 
 /// A plan that is needed whatever it costs.
 fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
-    let problem = terms.constants.map(|constants| Problem::new(terms.fleet, terms.band, constants));
+    let constants = auto::constants(standing.scheme, terms.fleet, terms.constants);
+    let problem = constants.map(|constants| Problem::new(terms.fleet, terms.band, constants));
     let planned = match (problem, baseline::unjudged(terms.fleet, standing.scheme)) {
         (Some(Ok(problem)), _) => solve(&problem, standing.scheme, terms.settings).map_err(|e| e.to_string()),
         // A baseline needs no judgement.

@@ -180,6 +180,7 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
 
 fn scheme() -> impl Strategy<Value = Scheme> {
     prop::sample::select(vec![
+        Scheme::Auto,
         Scheme::Exact,
         Scheme::Paper,
         Scheme::Tight,

@@ -10,7 +10,7 @@ use crate::scheme::Scheme;
 /// How good a plan is, as a value: none of these is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanStatus {
-    /// The global optimum of its problem; the KKT residual is the certificate.
+    /// The global optimum of its problem; the KKT residual, where there is one, is the certificate.
     Optimal,
     /// The best point that descent found from several starts.
     LocalOptimum,
@@ -18,7 +18,7 @@ pub enum PlanStatus {
     Approximate,
     /// Not optimised: a baseline.
     Given,
-    /// A baseline whose sampling noise reaches β: no number of rounds gets to the target.
+    /// Given, or planned for another β, and its sampling noise reaches this one: no number of rounds gets to the target.
     Unreachable,
     /// Made before, and taken up again as it was.
     Restored,

@@ -62,6 +62,7 @@ struct Case<'a> {
     plan: &'a Plan,
     conditions: Conditions,
     encoding: Encoding,
+    aggregation: Aggregation,
     deadline_secs: Option<f64>,
     evaluate_every: u64,
     threads: usize,
@@ -71,8 +72,19 @@ impl<'a> Case<'a> {
     /// As the fleet says, one worker, nobody looks at the model.
     fn new(learner: &'a SgdLearner, fleet: &'a Fleet, plan: &'a Plan) -> Self {
         let (conditions, encoding) = (Conditions::default(), Encoding::F32);
+        let aggregation = Aggregation::Unbiased;
         let (deadline_secs, evaluate_every, threads) = (None, u64::MAX, 1);
-        Self { learner, fleet, plan, conditions, encoding, deadline_secs, evaluate_every, threads }
+        Self {
+            learner,
+            fleet,
+            plan,
+            conditions,
+            encoding,
+            aggregation,
+            deadline_secs,
+            evaluate_every,
+            threads,
+        }
     }
 
     fn run(&self, state: &mut State, rounds_max: u64) -> (Vec<Round>, Outcome) {
@@ -82,7 +94,7 @@ impl<'a> Case<'a> {
             band: band(),
             division: Division::Adaptive,
             deadline_secs: self.deadline_secs,
-            aggregation: Aggregation::Unbiased,
+            aggregation: self.aggregation,
             optimiser: Optimiser::default(),
             evaluate_every: self.evaluate_every,
             stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },
@@ -92,6 +104,9 @@ impl<'a> Case<'a> {
             let sampler = self.plan.sampler();
             let mut world = SimWorld::new(crew, self.fleet, sampler, self.conditions, (9, state.secs))
                 .with_encoding(self.encoding);
+            if self.aggregation == Aggregation::CohortMean {
+                world = world.with_rate_factors(self.plan.aggregation_weights());
+            }
             engine.run(&mut world, state, &mut kept).unwrap()
         });
         (kept.0, outcome)
@@ -191,6 +206,35 @@ fn participation_and_round_times_are_those_of_the_plan() {
     assert!(rounds.iter().filter(|round| round.cohort.is_empty()).all(|round| round.round_secs == 0.0));
     let last = rounds.last().unwrap();
     assert!((last.start_secs + last.round_secs - mean * count).abs() < 1e-6 * mean * count);
+}
+
+/// The authors' rule, by hand: the plain mean of those who took part, each with its own learning rate.
+#[test]
+fn the_mean_of_a_cohort_is_that_of_devices_with_rates_of_their_own() {
+    let learner = learner(2);
+    let fleet = fleet(&learner);
+    let plan = plan(&fleet, "fixed=0.5");
+    let start = learner.initial_model(9);
+    let mut state = State::new(start.clone());
+    let aggregation = Aggregation::CohortMean;
+    let (rounds, _) = Case { aggregation, ..Case::new(&learner, &fleet, &plan) }.run(&mut state, 1);
+    let cohort = &rounds[0].cohort;
+    assert!(cohort.len() > 1, "a cohort of one says nothing about means");
+    let (mut worker, mut sum) = (learner.worker(), vec![0.0_f64; learner.params_len()]);
+    for &device in cohort {
+        let rate_factor = plan.aggregation_weights()[device] as f32;
+        let key = TrainKey { rate_factor, ..TrainKey::new(9, 1, device) };
+        let mut delta = vec![0.0; sum.len()];
+        learner.train(&mut worker, start.as_slice(), key, &mut delta).unwrap();
+        sum.iter_mut().zip(&delta).for_each(|(sum, delta)| *sum += f64::from(*delta));
+    }
+    let mut moved = 0.0_f64;
+    for ((after, before), sum) in state.model.as_slice().iter().zip(start.as_slice()).zip(sum) {
+        let step = sum / cohort.len() as f64;
+        moved = moved.max(step.abs());
+        assert!((f64::from(after - before) - step).abs() < 1e-6, "{after} from {before} by {step}");
+    }
+    assert!(moved > 1e-3, "{moved}");
 }
 
 /// E[x + Σ (a/q) Δ] over the coins is the step of full participation.

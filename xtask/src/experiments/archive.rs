@@ -7,6 +7,8 @@ use super::Desk;
 use crate::error::TaskError;
 use crate::shell::Cmd;
 
+/// In the folder of an experiment's runs.
+const COMMITS: &str = "commits.txt";
 /// Figures that are worth a place in the repository; all others come from the runs again.
 const FIGURES: [&str; 3] = ["accuracy", "loss", "speed-up"];
 /// Tables, and the numbers behind the figures.
@@ -27,9 +29,10 @@ pub(super) fn write(desk: &Desk<'_>) -> Result<(), TaskError> {
             report().args([format, "--quiet", "--out", &made.display().to_string()]).run(desk.repo)?;
             for name in names {
                 let file = format!("{name}.{format}");
-                // Not every experiment has every figure.
-                if let Ok(text) = fs::read_to_string(made.join(&file)) {
-                    put(&kept.join(&file), &text)?;
+                match fs::read_to_string(made.join(&file)) {
+                    Ok(text) => put(&kept.join(&file), &text)?,
+                    // Not every experiment has every figure; one of an earlier archive must not stay.
+                    Err(_) => drop(fs::remove_file(kept.join(&file))),
                 }
             }
         }
@@ -37,20 +40,38 @@ pub(super) fn write(desk: &Desk<'_>) -> Result<(), TaskError> {
     put(&folder.join("provenance.md"), &provenance(desk)?)
 }
 
+/// Runs may take days and go on with a newer program: every commit that they were run with is noted beside them.
+pub(super) fn remember_commit(desk: &Desk<'_>) -> Result<(), TaskError> {
+    let commit = line(desk, "git rev-parse HEAD")?;
+    let path = desk.runs().join(COMMITS);
+    let mut commits = fs::read_to_string(&path).unwrap_or_default();
+    if !commits.lines().any(|known| known == commit) {
+        commits.push_str(&format!("{commit}\n"));
+        fs::create_dir_all(desk.runs()).map_err(|source| TaskError::File { path: desk.runs(), source })?;
+        put(&path, &commits)?;
+    }
+    Ok(())
+}
+
+fn line(desk: &Desk<'_>, command: &str) -> Result<String, TaskError> {
+    Ok(Cmd::words(command).output(desk.repo)?.trim().to_owned())
+}
+
 /// How it was made, and where.
 fn provenance(desk: &Desk<'_>) -> Result<String, TaskError> {
-    let line = |cmd: &str| Ok(Cmd::words(cmd).output(desk.repo)?.trim().to_owned());
-    let commit: String = line("git rev-parse HEAD")?;
-    let clean: String = line("git status --porcelain -- crates Cargo.lock")?;
+    let path = desk.runs().join(COMMITS);
+    let commits = fs::read_to_string(&path).map_err(|source| TaskError::File { path, source })?;
+    let commits = commits.lines().collect::<Vec<_>>().join(", ");
+    let clean = line(desk, "git status --porcelain -- crates Cargo.lock xtask experiments/*/scenario.toml")?;
     let changed = if clean.is_empty() { "" } else { ", with changes that are not committed" };
     let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let model = model.map_or("unknown processor", |(_, name)| name.trim());
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut text = format!(
-        "# How it was made\n\n- commit {commit}{changed}\n- {model}, {threads} threads, {}\n- {}\n\n```sh\n",
+        "# How it was made\n\n- run with commits {commits}{changed}\n- {model}, {threads} threads, {}\n- {}\n\n```sh\n",
         std::env::consts::OS,
-        line("rustc --version")?,
+        line(desk, "rustc --version")?,
     );
     for part in desk.experiment.parts {
         let command = desk.words(part).fold(Cmd::new("fedflip"), Cmd::arg);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_agent::{LogFormat, logs};
+use fedflip_engine::Aggregation;
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{Offer, Patience, Server, ServerSettings};
@@ -58,6 +59,12 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         ServerSettings { listen, security, limits, status: status.map(|address| (address, reach)) };
     refuse_another_folder(&args.out)?;
     rehearse(&settings, &scenario)?;
+    if scenario.round.aggregation != Aggregation::Unbiased {
+        return Err(CliError::Usage {
+            problem: "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
+            hint: "leave it out: on devices updates are added up without bias",
+        });
+    }
     let unused = scenario.unused_on_devices();
     if !unused.is_empty() {
         warn!(keys = unused.join(", "), "the scenario has keys that are not used on real devices");

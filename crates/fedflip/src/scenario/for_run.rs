@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use fedflip_engine::Aggregation;
 use fedflip_fleet::{Fleet, FleetError, Samples};
 use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
@@ -73,7 +72,6 @@ impl Scenario {
     /// Keys that say something and that real devices have no use for: they are a world of their own.
     pub(crate) fn unused_on_devices(&self) -> Vec<&'static str> {
         let said = [
-            ("round.aggregation", self.round.aggregation != Aggregation::Unbiased),
             ("round.overhead_secs", self.round.overhead.get() != 0.0),
             ("world.compute_jitter", self.world.compute_jitter != 0.0),
             ("world.fading_db", self.world.fading_db != 0.0),

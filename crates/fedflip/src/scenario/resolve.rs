@@ -4,12 +4,14 @@ use std::path::Path;
 
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, nearest};
+use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::task::Task;
 
 use super::defaults;
 use super::entries::{Entry, HEADING};
 use super::error::{Place, Refusal, ScenarioError, short};
 use super::keys::{self, Key, SECTIONS};
+use super::server::Kind;
 use super::value::Given;
 use super::{FleetSource, Scenario};
 use crate::error::CliError;
@@ -35,6 +37,8 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
         (key.set)(&mut scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
     }
 
+    check_server(&scenario, &given, &whole_file)?;
+
     let is_given = |name: &str| given.iter().any(|entry| entry.section == "fleet" && entry.key == name);
     let (task, train, update) = (scenario.task, scenario.train, scenario.update);
     if let FleetSource::MadeUp(made_up) = &mut scenario.fleet {
@@ -47,6 +51,22 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
         made_up.hardware().checked().map_err(|error| times_out_of_range(&error, &given, whole_file))?;
     }
     Ok(scenario)
+}
+
+/// Running means and variances of batch norm are no parameters that anything is learnt of: only plain sums of their
+/// changes are means and variances again.
+fn check_server(scenario: &Scenario, given: &[Entry], whole_file: &Place) -> Result<(), ScenarioError> {
+    let has_statistics = matches!(scenario.task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. });
+    if !has_statistics || scenario.server.kind == Kind::None {
+        return Ok(());
+    }
+    let entry = given.iter().rev().find(|entry| entry.section == "server" && entry.key == "optimiser");
+    let refusal = Refusal {
+        problem: "does not go with task.norm = \"batch\", whose running variances it would drive below 0"
+            .to_owned(),
+        hint: "take task.norm = \"group\", or leave the optimiser out".to_owned(),
+    };
+    Err(refusal.at(entry.map_or(whole_file.clone(), |entry| entry.place.clone()), "server.optimiser"))
 }
 
 fn refuse(entry: &Entry, problem: String, hint: String) -> ScenarioError {

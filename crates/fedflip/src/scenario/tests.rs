@@ -118,6 +118,10 @@ fn optimisers_have_their_own_defaults() {
     assert_eq!(server(&no_trace), server(&[]));
     let error = parse("task.name = 'synthetic'", &["server.momentum=1"]).unwrap_err();
     assert!(error.contains("server.momentum") && error.contains("below 1"), "{error}");
+    let batch = "task.name = 'cifar10-mobilenet'\ntask.norm = 'batch'\n";
+    let error = parse(batch, &["server.optimiser=adam"]).unwrap_err();
+    assert!(error.contains("server.optimiser") && error.contains("batch"), "{error}");
+    assert!(parse(batch, &["server.averaging=0.9"]).is_ok());
 }
 
 /// A folder that was written before there were optimisers, encodings and other sums goes on.
@@ -311,13 +315,16 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         ),
         (servers(), aggregations),
     )
-        .prop_map(|(what, how, when, world, (server, aggregation))| {
+        .prop_map(|(what, how, when, world, (mut server, aggregation))| {
             let (seed, task, data_seed, mut sharing, test_samples_max, made_up, band) = what;
             let (learning_rate, batch, iterations, scheme, alpha, beta) = how;
             let (loss, seeds, pilot_rounds, allocation, overhead, deadline, encoding) = when;
             let (compute_jitter, fading_db, dropout, target_accuracy, rounds_max, virtual_max, real_max, ..) =
                 world;
             let (.., evaluate_every, checkpoint) = world;
+            if matches!(task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. }) {
+                server = Server { averaging: server.averaging, ..Kind::None.server() };
+            }
             // A task without roles, or with nothing to share, has the default.
             let default = TaskSettings::paper(task, 1).sharing;
             let has_roles = task == Task::ShakespeareLstm;

@@ -14,7 +14,7 @@ use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
 use fedflip_record::{ConstantsSource, End, Header, Round, Summary, UsedConstants, reader};
 use fedflip_sim::{Crew, with_crew};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::follow::{Began, Followers};
 use super::outline::Outline;
@@ -104,7 +104,12 @@ impl Deployed<'_> {
         with_crew(&self.host.learner, self.threads, |crew| {
             let mut opened = opened;
             let was_over = opened.resumed.end.is_some();
-            let constants = match self.pilots && !was_over {
+            // A baseline has no use for them either, but its predictions have.
+            let in_vain = self.scenario.plan.scheme == Scheme::Auto;
+            if self.pilots && in_vain {
+                warn!("no pilots are run: the scheme auto does without");
+            }
+            let constants = match self.pilots && !in_vain && !was_over {
                 true => self.run_pilots(server, crew, followers, &mut opened)?,
                 false => Some(self.scenario.plan.constants),
             };

@@ -6,7 +6,7 @@ use fedflip_fleet::Fleet;
 use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::SharingReport;
-use fedflip_plan::solve::{self, baseline};
+use fedflip_plan::solve::{self, auto, baseline};
 use fedflip_plan::{Constants, Evaluation, Plan, Problem, Scheme, Settings};
 use fedflip_record::Header;
 use fedflip_record::schema::VERSION;
@@ -51,14 +51,17 @@ impl Setup {
         {
             return Ok(unjudged);
         }
-        let problem = match Problem::new(&self.fleet, scenario.band, constants) {
+        let own = auto::constants(scheme, &self.fleet, Some(constants)).unwrap_or(constants);
+        let problem = match Problem::new(&self.fleet, scenario.band, own) {
             Ok(problem) => problem,
             Err(error) => return self.unjudged(scheme).ok_or(error.into()),
         };
         let settings = Settings { seed: scenario.seed, ..Settings::default() };
         let plan = solve::solve(&problem, scheme, &settings)?;
-        let expected = Evaluation::new(&problem, &plan, scenario.seed, Some(2_000));
-        Ok(Planned { plan, expected: Some(expected) })
+        // Whatever it was planned with, what it takes is judged by what is known.
+        let judge = Problem::new(&self.fleet, scenario.band, constants).ok();
+        let expected = judge.map(|problem| Evaluation::new(&problem, &plan, scenario.seed, Some(2_000)));
+        Ok(Planned { plan, expected })
     }
 
     /// q of a baseline before α and β are known.

@@ -1,7 +1,7 @@
 //! Plans of a deployed run: the first, the next, and the one of before a restart.
 
 use fedflip_fleet::{Fleet, csv_file};
-use fedflip_plan::solve::{self, baseline};
+use fedflip_plan::solve::{self, auto, baseline};
 use fedflip_plan::{Evaluation, Plan, Problem, Settings};
 
 use super::deploy::Deployment;
@@ -65,7 +65,7 @@ impl Planner<'_> {
     /// From what devices measured when they came.
     pub(super) fn first(&self, fleet: Fleet) -> Result<Planned, NetError> {
         let Deployment { scheme, constants, band, .. } = *self.deployment;
-        let plan = match constants {
+        let plan = match auto::constants(scheme, &fleet, constants) {
             Some(constants) => match Problem::new(&fleet, band, constants) {
                 Ok(problem) => solve::solve(&problem, scheme, &self.settings())?,
                 // A baseline needs no constants: where they rule it out it is run all the same.

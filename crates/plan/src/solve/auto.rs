@@ -3,11 +3,12 @@
 //! Under P2 the noise at the optimum is β/2, whatever α: all that pilots tell the planner is how much noise to
 //! allow. One device a round, drawn by its share of the data, has C(a) = Σ a²/a = 1 in every fleet, and training is
 //! known to bear that; β came out from 2.2 to 3.4 wherever it was measured, which allows 1.1 to 1.7. Hours are flat
-//! there: a β wrong by a half costs a sixth.
+//! there: a β wrong by a half costs a sixth. (Devices at their caps add their own noise, as they do under `exact`.)
 
 use fedflip_fleet::Fleet;
 
 use super::ratio::{Ratio, RatioSolver};
+use crate::constants::Constants;
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::{Problem, sampling_noise};
 use crate::scheme::Scheme;
@@ -19,6 +20,12 @@ const NOISE: f64 = 1.4;
 pub fn beta(fleet: &Fleet) -> f64 {
     let least_noise = sampling_noise(fleet.weights(), fleet.availability());
     2.0 * least_noise.max(NOISE)
+}
+
+/// What a scheme plans with where `given` is what is known: `auto` has constants of its own, whose α says nothing
+/// but cancels wherever plans are compared.
+pub fn constants(scheme: Scheme, fleet: &Fleet, given: Option<Constants>) -> Option<Constants> {
+    if scheme == Scheme::Auto { Constants::new(1.0, beta(fleet)).ok() } else { given }
 }
 
 /// P2's optimum for that β; the problem's own constants are not looked at.
@@ -43,7 +50,6 @@ mod tests {
     use fedflip_fleet::{Mbps, csv_file};
 
     use super::*;
-    use crate::constants::Constants;
     use crate::solve::{Settings, solve};
 
     const FLEET: &str = "device,compute_secs,comm_secs,samples\na,1,2,100\nb,9,2,100\nc,3,1,50\nd,1,4,300\n";
@@ -59,6 +65,22 @@ mod tests {
             assert_eq!(plan.q(), own.q());
             assert_eq!(plan.scheme(), Scheme::Auto);
         }
+    }
+
+    /// Constants that nobody has measured, or that no q could meet, do not keep it from planning.
+    #[test]
+    fn it_has_constants_of_its_own_for_any_fleet() {
+        let rare =
+            "device,compute_secs,comm_secs,samples,availability\na,1,2,900,0.2\nb,9,2,50,1\nc,3,1,50,1\n";
+        let fleet = csv_file::read(rare.as_bytes(), "fleet.csv").unwrap();
+        let band = Mbps::new(5.0).unwrap();
+        let given = Constants::new(10.0, 2.2).unwrap();
+        assert!(Problem::new(&fleet, band, given).is_err());
+        assert_eq!(constants(Scheme::Exact, &fleet, Some(given)), Some(given));
+        let own = constants(Scheme::Auto, &fleet, None).unwrap();
+        let plan = plan(&Problem::new(&fleet, band, own).unwrap());
+        assert_eq!(plan.status(), PlanStatus::Optimal);
+        assert!(plan.q()[0] <= 0.2 && plan.q().iter().all(|&q| q > 0.0), "{:?}", plan.q());
     }
 
     #[test]
