@@ -22,7 +22,9 @@ pub(super) fn write(desk: &Desk<'_>) -> Result<(), TaskError> {
         let kept = folder.join(part.folder);
         fs::create_dir_all(&kept).map_err(|source| TaskError::File { path: kept.clone(), source })?;
         let report = || desk.fedflip().args(["report", &runs.display().to_string(), "--format"]);
-        put(&kept.join("tables.md"), &report().arg("md").output(desk.repo)?)?;
+        // Where the runs are on this machine says nothing to others.
+        let here = format!("{}/", runs.display());
+        put(&kept.join("tables.md"), &report().arg("md").output(desk.repo)?.replace(&here, ""))?;
         let all = desk.runs().join(format!("archive-{}", part.folder));
         for (format, names) in [("svg", &FIGURES[..]), ("csv", &TABLES[..])] {
             let made = all.join(format);
@@ -30,7 +32,7 @@ pub(super) fn write(desk: &Desk<'_>) -> Result<(), TaskError> {
             for name in names {
                 let file = format!("{name}.{format}");
                 match fs::read_to_string(made.join(&file)) {
-                    Ok(text) => put(&kept.join(&file), &text)?,
+                    Ok(text) => put(&kept.join(&file), &text.replace(&here, ""))?,
                     // Not every experiment has every figure; one of an earlier archive must not stay.
                     Err(_) => drop(fs::remove_file(kept.join(&file))),
                 }
