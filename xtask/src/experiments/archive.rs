@@ -23,7 +23,7 @@ pub(super) fn write(desk: &Desk<'_>) -> Result<(), TaskError> {
         fs::create_dir_all(&kept).map_err(|source| TaskError::File { path: kept.clone(), source })?;
         let report = || desk.fedflip().args(["report", &runs.display().to_string(), "--format"]);
         // Where the runs are on this machine says nothing to others.
-        let here = format!("{}/", runs.display());
+        let here = format!("{}/", runs.components().as_path().display());
         put(&kept.join("tables.md"), &report().arg("md").output(desk.repo)?.replace(&here, ""))?;
         let all = desk.runs().join(format!("archive-{}", part.folder));
         for (format, names) in [("svg", &FIGURES[..]), ("csv", &TABLES[..])] {
