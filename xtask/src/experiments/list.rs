@@ -208,7 +208,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                 faster: Place { folder: "all", scheme: "auto" },
                 slower: Place { folder: "plain", scheme: "paper" },
                 counted: Counted::Training,
-                at_least: 2.5,
+                at_least: 3.0,
                 at_least_quick: 1.4,
             },
             Claim {
