@@ -49,15 +49,20 @@ proptest! {
         columns in any_columns(1..=8), q in prop::collection::vec(0.01..=1.0_f64, 8), f in 0.1..500.0_f64,
     ) {
         let (fleet, band, q) = (columns.fleet(), mbps(f), &q[..columns.samples.len()]);
-        let mean: f64 =
-            cohorts(q).map(|(chance, cohort)| chance * allocate(&fleet, &cohort, band, Division::Adaptive).round_secs).sum();
+        let rounds: Vec<(f64, f64)> = cohorts(q)
+            .map(|(chance, cohort)| (chance, allocate(&fleet, &cohort, band, Division::Adaptive).round_secs))
+            .collect();
+        let mean: f64 = rounds.iter().map(|(chance, secs)| chance * secs).sum();
+        let variance: f64 = rounds.iter().map(|(chance, secs)| chance * (secs - mean).powi(2)).sum();
         let first = theorem2_bound_secs(&fleet, q, band);
         let second = Problem::new(&fleet, band, Constants::new(1.0, 1e9).unwrap()).unwrap().linear_bound_secs(q);
         prop_assert!(mean <= first * (1.0 + 1e-12), "{mean} > {first}");
         prop_assert!(first <= second * (1.0 + 1e-12), "{first} > {second}");
         let estimate = monte_carlo::round_secs(&fleet, q, band, 5, 400);
         let off = (estimate.mean - mean).abs();
-        prop_assert!(off <= 7.0 * estimate.std_error + 1e-3 * (first - mean) + 1e-12 * mean, "{estimate:?} {mean}");
+        // Draws that have missed a rare and slow device cannot know how far they are off: the cohorts can.
+        let std_error = estimate.std_error.max((variance / 400.0).sqrt());
+        prop_assert!(off <= 7.0 * std_error + 1e-3 * (first - mean) + 1e-12 * mean, "{estimate:?} {mean}");
         prop_assert!(estimate.mean <= first * (1.0 + 1e-12));
     }
 

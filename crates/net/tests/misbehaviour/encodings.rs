@@ -74,7 +74,11 @@ async fn what_is_no_update_in_the_encoding_is_refused() {
     encoding.encode(&delta, &mut key.rounding(), &mut bytes);
     let update = Update { digest: digest_of_bytes(&bytes), bytes, train_loss };
     assert!(!device.upload(Device::head(&grant, &update), &update.bytes).await.unwrap());
-    assert!(device.upload(Device::head(&grant, &update), &update.bytes).await.unwrap(), "counted once");
+    // Counted once, whether the round is still open when it comes again or not.
+    match device.upload(Device::head(&grant, &update), &update.bytes).await {
+        Ok(duplicate) => assert!(duplicate),
+        Err(status) => assert_eq!(status.message(), "stale_round"),
+    }
     let (_, replayed, _folder) = tokio::task::spawn_blocking(|| bench.ended()).await.unwrap();
     assert_eq!((replayed.accepted, replayed.lost), (1, 2));
 }
