@@ -7,7 +7,7 @@
 
 use fedflip_fleet::Fleet;
 
-use super::ratio::{Ratio, RatioSolver};
+use super::exact;
 use crate::constants::Constants;
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::{Problem, sampling_noise};
@@ -31,15 +31,7 @@ pub fn constants(scheme: Scheme, fleet: &Fleet, given: Option<Constants>) -> Opt
 /// P2's optimum for that β; the problem's own constants are not looked at.
 pub fn plan(problem: &Problem<'_>) -> Plan {
     let fleet = problem.fleet();
-    let mut q = vec![0.0; fleet.len()];
-    let ratio = Ratio {
-        weights: fleet.weights(),
-        caps: fleet.availability(),
-        cost_secs: problem.cost_secs(),
-        offset_secs: 0.0,
-        beta: beta(fleet),
-    };
-    RatioSolver::default().solve(ratio, &mut q);
+    let q = exact::participation_at(problem, beta(fleet));
     let reachable = problem.headroom(&q).is_some();
     let status = if reachable { PlanStatus::Optimal } else { PlanStatus::Unreachable };
     Plan::new(fleet, Scheme::Auto, status, q)

@@ -15,6 +15,11 @@ pub fn plan(problem: &Problem<'_>) -> Plan {
 
 /// Only its q.
 pub(crate) fn participation(problem: &Problem<'_>) -> Vec<f64> {
+    participation_at(problem, problem.constants().beta())
+}
+
+/// As it would be with another β.
+pub(super) fn participation_at(problem: &Problem<'_>, beta: f64) -> Vec<f64> {
     let fleet = problem.fleet();
     let mut q = vec![0.0; fleet.len()];
     let ratio = Ratio {
@@ -22,7 +27,7 @@ pub(crate) fn participation(problem: &Problem<'_>) -> Vec<f64> {
         caps: fleet.availability(),
         cost_secs: problem.cost_secs(),
         offset_secs: 0.0,
-        beta: problem.constants().beta(),
+        beta,
     };
     RatioSolver::default().solve(ratio, &mut q);
     q
