@@ -198,10 +198,13 @@ type Growing = (String, Config, Vec<RunView>);
 
 fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<Group> {
     let mut growing: Vec<Growing> = Vec::new();
-    for run in runs {
+    // A scheme that brings more than its q is put beside others, so they come first.
+    let (bringing, others): (Vec<RunView>, Vec<RunView>) =
+        runs.into_iter().partition(|run| run.config.brings_its_own());
+    for run in others.into_iter().chain(bringing) {
         // A run without its scenario still has a task.
         let key = (run.header.task.clone(), run.config.setting());
-        match growing.iter_mut().find(|(task, setting, _)| (task, setting) == (&key.0, &key.1)) {
+        match home(&mut growing, &key, run.config.brings_its_own()) {
             Some((_, _, runs)) => runs.push(run),
             None => growing.push((key.0, key.1, vec![run])),
         }
@@ -260,6 +263,26 @@ fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) 
         homes.into_iter().for_each(|group| group.pilots.push(pilot.clone()));
     }
     groups
+}
+
+/// The group of a run: that of its setting; and where its scheme brings more than its q, else the one from which it
+/// differs in that alone, if there is only one and it has no runs of that scheme with something else.
+fn home<'a>(
+    growing: &'a mut [Growing],
+    (task, setting): &(String, Config),
+    brings_its_own: bool,
+) -> Option<&'a mut Growing> {
+    if let Some(place) = growing.iter().position(|(t, s, _)| (t, s) == (task, setting)) {
+        return growing.get_mut(place);
+    }
+    let bare = brings_its_own.then(|| setting.without_brought())?;
+    let alike = |runs: &[RunView]| {
+        let mut bringing = runs.iter().filter(|run| run.config.brings_its_own());
+        bringing.all(|run| run.config.setting() == *setting)
+    };
+    let mut near =
+        growing.iter_mut().filter(|(t, s, runs)| t == task && s.without_brought() == bare && alike(runs));
+    near.next().filter(|_| near.next().is_none())
 }
 
 /// The order of groups: by numbers where values are numbers, and by words.

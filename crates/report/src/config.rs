@@ -31,6 +31,29 @@ const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
 /// In what a pilot differs from the run that it is for, beyond [`FREE`].
 const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "record.evaluate_every"];
 
+/// What a scheme may bring besides its q: who is compared with it may differ in that.
+pub const BROUGHT: &[&str] = &[
+    "fleet.payload_mbit",
+    "server.averaging",
+    "server.epsilon",
+    "server.momentum",
+    "server.optimiser",
+    "server.second_moment",
+    "server.step",
+    "update.encoding",
+];
+
+/// The scheme that does.
+const BRINGS: &str = "auto";
+
+/// Keys that are left out of a scenario at these values: it was written so before there were the keys.
+pub const LEFT_OUT: &[(&str, &str)] = &[
+    ("round.aggregation", "unbiased"),
+    ("server.averaging", "0"),
+    ("server.optimiser", "none"),
+    ("update.encoding", "f32"),
+];
+
 impl Config {
     pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
         let text = std::fs::read_to_string(path)
@@ -68,7 +91,18 @@ impl Config {
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.keys.get(key).map(String::as_str)
+        let left_out = || LEFT_OUT.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
+        self.keys.get(key).map(String::as_str).or_else(left_out)
+    }
+
+    /// Whether its scheme brings more than its q.
+    pub(crate) fn brings_its_own(&self) -> bool {
+        self.get("plan.scheme") == Some(BRINGS)
+    }
+
+    /// Without what such a scheme brings.
+    pub(crate) fn without_brought(&self) -> Self {
+        self.without(BROUGHT)
     }
 
     /// The same, run on real devices or in a simulation.
@@ -175,6 +209,19 @@ mod tests {
         let pilot = config("[stop]\ntarget_loss = 0.6\n[record]\nevaluate_every = 1");
         assert_eq!(pilot.pilot_setting(), config("").pilot_setting());
         assert_ne!(pilot.setting(), config("").setting());
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_value() {
+        let before = config("[plan]\nscheme = \"exact\"");
+        let after = config("[plan]\nscheme = \"exact\"\n[update]\nencoding = \"int8\"");
+        assert_eq!(
+            (before.get("update.encoding"), after.get("update.encoding")),
+            (Some("f32"), Some("int8"))
+        );
+        assert_eq!(Config::differences(&[&before, &after]), ["update.encoding"]);
+        assert_eq!(before.without_brought(), after.without_brought());
+        assert!(!before.brings_its_own() && config("[plan]\nscheme = \"auto\"").brings_its_own());
     }
 
     #[test]

@@ -193,6 +193,28 @@ fn other_constants_make_other_plans_but_not_other_baselines() {
     assert_eq!(titles, ["plan.alpha = 20", "plan.alpha = 40"]);
 }
 
+#[test]
+fn a_scheme_that_brings_its_own_stands_beside_the_others() {
+    let runs = Runs::new();
+    let auto = |name: &str, seed: u64, encoding: &str| {
+        let folder = runs.add(name, &Run { scheme: "auto", seed, ..Run::default() });
+        let brought = format!("[update]\nencoding = \"{encoding}\"\n[stop]");
+        alter(&folder, "run.toml", "[stop]", &brought);
+    };
+    runs.add("exact", &Run::default());
+    auto("auto-1", 1, "int4");
+    auto("auto-2", 2, "int4");
+    let collection = runs.read();
+    let [group] = &collection.groups[..] else { panic!("{:?}", collection.groups) };
+    assert_eq!(group.scheme("auto").unwrap().runs.len(), 2);
+    // Of two kinds that would both fit, neither is a seed of the other.
+    auto("auto-3", 1, "int8");
+    let collection = runs.read();
+    let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
+    assert_eq!(titles, ["update.encoding = f32", "update.encoding = int8"]);
+    assert_eq!(collection.groups[0].scheme("auto").unwrap().runs.len(), 2);
+}
+
 /// Changes a run's file as a hostile or careless hand would.
 fn alter(folder: &std::path::Path, file: &str, from: &str, to: &str) {
     let text = fs::read_to_string(folder.join(file)).unwrap();

@@ -12,16 +12,16 @@ use crate::scenario::Source;
 use crate::training::follow::Followers;
 use crate::training::study::{Studied, Study};
 use crate::training::verdict::PilotJson;
-use crate::training::{overrides, watch};
+use crate::training::watch;
 
 pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let training = &args.comparison.training;
     let study = Study::new(&args.comparison, data_dir(training.data_dir.as_ref())?)?;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
-    let scenario = source.scenario(&overrides(&training.set, training.seed, None))?;
+    let scenarios = study.scenarios(training, |set| source.scenario(set))?;
     watch::catch_interrupts(training.quiet);
     let mut followers = Followers::of(training.tensorboard, &training.dashboard)?;
-    let Some(studied) = study.run(&scenario, training.out.as_deref(), "", &mut followers)? else {
+    let Some(studied) = study.run(&scenarios, training.out.as_deref(), "", &mut followers)? else {
         super::stopped(training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fedflip_plan::Interval;
+use fedflip_plan::{Interval, Scheme};
 use fedflip_record::Summary;
 use fedflip_sim::with_crew;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use super::print_json;
 use crate::args::PilotArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{Table, duration, significant};
-use crate::scenario::Scenario;
+use crate::scenario::Source;
 use crate::training::follow::Followers;
 use crate::training::pilots::Pilots;
 use crate::training::setup::Setup;
@@ -31,7 +31,13 @@ struct PilotJson<'a> {
 }
 
 pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
-    let scenario = Scenario::read(&args.scenario, &overrides(&args.training.set, args.training.seed, None))?;
+    let source = Source::read(&args.scenario)?;
+    let under = |scheme| source.scenario(&overrides(&args.training.set, args.training.seed, scheme));
+    let mut scenario = under(None)?;
+    if scenario.plan.scheme == Scheme::Auto {
+        // It has no use for pilots: they are for the schemes that have.
+        scenario = under(Some("exact"))?;
+    }
     watch::catch_interrupts(args.training.quiet);
     let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
@@ -44,7 +50,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         threads,
         prefix: "",
     };
-    let Some(piloted) = with_crew(&setup.learner, threads, |crew| pilots.run(crew, &mut followers))? else {
+    let Some(piloted) = with_crew(&*setup.learner, threads, |crew| pilots.run(crew, &mut followers))? else {
         super::stopped(args.training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };

@@ -39,7 +39,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     watch::catch_interrupts(args.training.quiet);
     let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
-    let planned = setup.plan(&scenario, scenario.plan.scheme, scenario.plan.constants)?;
+    let planned = setup.plan(&scenario, scenario.plan.constants)?;
     let threads = threads(&args.training);
     let single = Single {
         setup: &setup,
@@ -50,7 +50,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
         threads,
         title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
     };
-    let done = with_crew(&setup.learner, threads, |crew| single.run(crew, &mut followers))?;
+    let done = with_crew(&*setup.learner, threads, |crew| single.run(crew, &mut followers))?;
     if args.training.json {
         let out = args.training.out.as_ref().map(|out| out.display().to_string());
         let (summary, detail) = (&done.outline.summary, &done.detail);

@@ -65,18 +65,19 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     let axes = args.over.iter().map(|text| Axis::parse(text, &base)).collect::<Result<Vec<_>, _>>()?;
     let points = points(&axes)?;
     // All of them before anything runs: a mistake in the last must not cost the hours of the others.
-    let scenarios = points.iter().map(|point| source.at(&set, point)).collect::<Result<Vec<_>, _>>()?;
+    let at = |point| study.scenarios(training, |set| source.at(set, point));
+    let scenarios = points.iter().map(at).collect::<Result<Vec<_>, _>>()?;
     for axis in &axes {
         check_matters(axis, &study)?;
     }
     watch::catch_interrupts(training.quiet);
     let mut followers = Followers::of(training.tensorboard, &training.dashboard)?;
     let mut done = Vec::new();
-    for (number, (point, scenario)) in points.iter().zip(&scenarios).enumerate() {
+    for (number, (point, scenarios)) in points.iter().zip(&scenarios).enumerate() {
         let name = point.name();
         let out = training.out.as_ref().map(|out| out.join(&name));
         let prefix = format!("{name} ({} of {}): ", number + 1, points.len());
-        done.push(match study.run(scenario, out.as_deref(), &prefix, &mut followers) {
+        done.push(match study.run(scenarios, out.as_deref(), &prefix, &mut followers) {
             Ok(Some(studied)) => Ok(studied),
             Ok(None) => {
                 super::stopped(training.out.is_some());

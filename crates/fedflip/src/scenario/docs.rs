@@ -17,7 +17,7 @@ fn tasks_of(key: &'static Key) -> impl Iterator<Item = Task> {
 
 /// What it takes: what it says to a value that no key takes.
 fn wanted(key: &'static Key) -> String {
-    let mut scenario = Scenario::paper(tasks_of(key).last().unwrap()).unwrap();
+    let mut scenario = Scenario::of(tasks_of(key).last().unwrap()).unwrap();
     let given = Given { value: &Value::Foreign("a table"), folder: Path::new("") };
     let refusal = (key.set)(&mut scenario, &given).unwrap_err();
     refusal.hint.strip_prefix("it must be ").unwrap().to_owned()
@@ -33,7 +33,8 @@ fn default(key: &'static Key) -> String {
     }
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for task in tasks_of(key) {
-        let value = (key.get)(&Scenario::paper(task).unwrap()).unwrap().to_string();
+        let value = (key.get)(&Scenario::of(task).unwrap());
+        let value = value.map_or_else(|| "not set".to_owned(), |value| format!("`{value}`"));
         match groups.iter_mut().find(|(known, _)| *known == value) {
             Some((_, tasks)) => tasks.push(task.name()),
             None => groups.push((value, vec![task.name()])),
@@ -44,12 +45,12 @@ fn default(key: &'static Key) -> String {
     let is_common = |tasks: &[&str]| tasks.len() == most && most > 1;
     let texts = groups.iter().enumerate().map(|(position, (value, tasks))| {
         if groups.len() == 1 || position == 0 && is_common(tasks) {
-            format!("`{value}`")
+            value.clone()
         } else {
-            format!("`{value}` ({})", tasks.join(", "))
+            format!("{value} ({})", tasks.join(", "))
         }
     });
-    let follows = if matches!(key.shown, Shown::Follows) { "follows: " } else { "" };
+    let follows = if matches!(key.shown, Shown::Follows | Shown::FollowsOr(_)) { "follows: " } else { "" };
     format!("{follows}{}", texts.collect::<Vec<_>>().join("; "))
 }
 

@@ -6,7 +6,7 @@
 //! # Layout
 //!
 //! - here: the value, and how it is read; `for_run`: what a run takes from it.
-//! - `defaults`: the paper's settings of each task, ours where it has none.
+//! - `defaults`: the paper's settings of each task, ours where it has none; what `auto` brings.
 //! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
 //! - `server`: what the server does with the sum of the updates.
 //! - `value`: values, their types and ranges.
@@ -111,6 +111,13 @@ pub(crate) struct Train {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Update {
     pub encoding: Encoding,
+}
+
+impl Update {
+    /// The paper's: numbers as they are.
+    fn paper() -> Self {
+        Self { encoding: Encoding::F32 }
+    }
 }
 
 /// How q is chosen.

@@ -1,6 +1,7 @@
 //! A scenario as text: canonical TOML, the commented file to start from, JSON.
 
 use fedflip_learn::task::Task;
+use fedflip_plan::Scheme;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -29,12 +30,14 @@ impl Scenario {
     /// A key's line in the canonical text, if it has one.
     fn setting(&self, key: &Key) -> Option<String> {
         let value = (key.get)(self)?.to_string();
-        (key.left_out_at != Some(&value)).then(|| format!("{} = {value}\n", key.name))
+        let is_default = self.plan.scheme != Scheme::Auto || !matches!(key.section, "server" | "update");
+        let left_out = is_default && key.left_out_at == Some(&value);
+        (!left_out).then(|| format!("{} = {value}\n", key.name))
     }
 
-    /// The paper's scenario of a task with every default visible and every key explained.
+    /// The scenario of a task with every default visible and every key explained.
     pub(crate) fn template(task: Task) -> Result<String, CliError> {
-        let scenario = Self::paper(task)?;
+        let scenario = Self::of(task)?;
         let mut text = format!(
             "# All that decides a run of fedflip. What stands here are the defaults of {}: any line but the\n\
              # task's name may be left out. Lines that are commented out show what follows from the others, or an\n\
@@ -55,10 +58,11 @@ impl Scenario {
 
 /// A key, its value and its comment: beside it, or above where the value is long.
 fn line(key: &Key, scenario: &Scenario) -> String {
-    let value = (key.get)(scenario).map_or_else(String::new, |value| value.to_string());
+    let value = (key.get)(scenario).map(|value| value.to_string());
     let setting = match key.shown {
-        Shown::Set => format!("{} = {value}", key.name),
-        Shown::Follows => format!("# {} = {value}", key.name),
+        Shown::Set => format!("{} = {}", key.name, value.unwrap_or_default()),
+        Shown::Follows => format!("# {} = {}", key.name, value.unwrap_or_default()),
+        Shown::FollowsOr(example) => format!("# {} = {}", key.name, value.as_deref().unwrap_or(example)),
         Shown::Example(example) => format!("# {} = {example}", key.name),
     };
     if setting.len() < COMMENT_COLUMN {

@@ -6,6 +6,7 @@ use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, nearest};
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::task::Task;
+use fedflip_plan::Scheme;
 
 use super::defaults;
 use super::entries::{Entry, HEADING};
@@ -29,13 +30,21 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
     }
     one_fleet(&mut given)?;
 
-    let mut scenario = Scenario::paper(task)?;
     let entry_of = |key: &Key| given.iter().rev().find(|entry| key.is(&entry.section, &entry.key));
-    for key in keys::all() {
-        let Some(entry) = entry_of(key) else { continue };
-        let value = Given { value: &entry.value, folder };
-        (key.set)(&mut scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
-    }
+    let set = |scenario: &mut Scenario, keys: Vec<&Key>| -> Result<(), ScenarioError> {
+        for key in keys {
+            let Some(entry) = entry_of(key) else { continue };
+            let value = Given { value: &entry.value, folder };
+            (key.set)(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
+        }
+        Ok(())
+    };
+    let (deciding, others): (Vec<&Key>, Vec<&Key>) =
+        keys::all().partition(|key| key.section == "task" || key.is("plan", "scheme"));
+    let mut scenario = Scenario::paper(task, Scheme::Auto)?;
+    set(&mut scenario, deciding)?;
+    scenario.follow_scheme();
+    set(&mut scenario, others)?;
 
     check_server(&scenario, &given, &whole_file)?;
 

@@ -15,6 +15,7 @@ use fedflip_plan::{Constants, Scheme};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::keys::{self, Key};
 use super::server::Kind;
 use super::{
     Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Source, Stop, Train,
@@ -41,7 +42,7 @@ fn of(task: &str, overrides: &[&str]) -> Scenario {
 fn a_name_alone_is_the_papers_scenario() {
     for name in Task::NAMES {
         let task: Task = name.parse().unwrap();
-        let paper = Scenario::paper(task).unwrap();
+        let paper = Scenario::of(task).unwrap();
         assert_eq!(of(name, &[]), paper);
         assert_eq!(paper.task_settings(), TaskSettings::paper(task, 100), "the learner's defaults are ours");
         assert_eq!(parse(&Scenario::template(task).unwrap(), &[]).unwrap(), paper, "what `new` prints");
@@ -60,7 +61,7 @@ fn commented_lines_are_ready_to_use() {
             parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 10);
+    assert_eq!(commented, 13);
 }
 
 #[test]
@@ -69,9 +70,9 @@ fn what_follows_from_other_values_follows_them() {
         FleetSource::MadeUp(made_up) => (made_up.payload.get(), made_up.work.get()),
         FleetSource::File { .. } => panic!("no file was named"),
     };
-    let (payload, work) = made_up(of("mnist-cnn", &[]));
+    let (payload, work) = made_up(of("mnist-cnn", &["plan.scheme=exact"]));
     assert_eq!(payload, 32.0 * 21_840.0 / 1e6);
-    let (wide, _) = made_up(of("mnist-cnn", &["task.wide=true"]));
+    let (wide, _) = made_up(of("mnist-cnn", &["task.wide=true", "update.encoding=f32"]));
     assert_eq!(wide, 32.0 * 1_663_370.0 / 1e6);
     let (eight, _) = made_up(of("mnist-cnn", &["update.encoding=int8"]));
     assert_eq!(eight, 8.0 * (21_840.0 + 4.0 * 86.0) / 1e6, "86 blocks have a scale each");
@@ -105,7 +106,7 @@ fn keys_that_do_not_matter_leave_no_trace() {
 /// What an optimiser has of its own follows from it unless it is set; what it has not changes nothing.
 #[test]
 fn optimisers_have_their_own_defaults() {
-    let server = |overrides: &[&str]| of("synthetic", overrides).server;
+    let server = |overrides: &[&str]| of("synthetic", &[&["plan.scheme=exact"], overrides].concat()).server;
     assert_eq!(server(&[]), Kind::None.server());
     assert!(server(&[]).optimiser().is_plain());
     let momentum = server(&["server.optimiser=momentum"]);
@@ -124,12 +125,34 @@ fn optimisers_have_their_own_defaults() {
     assert!(parse(batch, &["server.averaging=0.9"]).is_ok());
 }
 
+/// What `auto` brings is its own, unless it is set; what another scheme has by default can be set too, and stays.
+#[test]
+fn a_scheme_brings_what_goes_with_it() {
+    let paper = (Kind::None.server(), Encoding::F32);
+    let brought = |overrides: &[&str]| {
+        let scenario = of("shakespeare-lstm", overrides);
+        assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
+        (scenario.server, scenario.update.encoding)
+    };
+    let auto = (Server { momentum: 0.8, averaging: 0.9, ..Kind::Adam.server() }, Encoding::Int4);
+    assert_eq!(brought(&[]), auto);
+    assert_eq!(brought(&["plan.scheme=weighted"]), paper);
+    assert_eq!(brought(&["plan.scheme=weighted", "plan.scheme=auto"]), auto);
+    let plain = ["server.optimiser=none", "server.averaging=0", "update.encoding=f32"];
+    assert_eq!(brought(&plain), paper);
+    let step = brought(&["server.step=0.1"]);
+    assert_eq!(step, (Server { step: 0.1, ..auto.0 }, auto.1));
+    let batch = of("cifar10-mobilenet", &["task.norm=batch"]);
+    assert_eq!((batch.server, batch.update.encoding), paper, "statistics are no parameters");
+}
+
 /// A folder that was written before there were optimisers, encodings and other sums goes on.
 #[test]
 fn what_came_later_is_left_out_while_it_changes_nothing() {
     let as_ever = ["update.encoding=f32", "server.optimiser=none", "server.averaging=0", "server.step=2"];
-    let stored = of("synthetic", &as_ever).stored();
-    assert_eq!(stored, of("synthetic", &["round.aggregation=unbiased"]).stored());
+    let of = |overrides: &[&str]| of("synthetic", &[&["plan.scheme=exact"], overrides].concat());
+    let stored = of(&as_ever).stored();
+    assert_eq!(stored, of(&["round.aggregation=unbiased"]).stored());
     for later in ["update", "server", "aggregation"] {
         assert!(!stored.contains(later), "{stored}");
     }
@@ -138,10 +161,24 @@ fn what_came_later_is_left_out_while_it_changes_nothing() {
         ("server.averaging=0.9", "\n[server]\naveraging = 0.9\n"),
         ("round.aggregation=cohort-mean", "\naggregation = \"cohort-mean\"\n"),
     ] {
-        let scenario = of("synthetic", &[key]);
+        let scenario = of(&[key]);
         assert!(scenario.stored().contains(lines), "{}", scenario.stored());
         assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
     }
+}
+
+/// What reports know of scenarios is so.
+#[test]
+fn reports_know_what_is_left_out_and_what_a_scheme_brings() {
+    let left_out = keys::all().filter_map(|key| Some((key.path(), key.left_out_at?.trim_matches('"'))));
+    let mut left_out: Vec<(String, &str)> = left_out.collect();
+    left_out.sort();
+    let known = fedflip_report::config::LEFT_OUT.iter().map(|(key, value)| ((*key).to_owned(), *value));
+    assert_eq!(left_out, known.collect::<Vec<_>>());
+    let of_auto = keys::all().filter(|key| matches!(key.section, "server" | "update")).map(Key::path);
+    let mut of_auto: Vec<String> = of_auto.chain(["fleet.payload_mbit".to_owned()]).collect();
+    of_auto.sort();
+    assert_eq!(of_auto, fedflip_report::config::BROUGHT);
 }
 
 /// A scenario in a folder with a fleet of three.

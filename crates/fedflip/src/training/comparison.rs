@@ -19,9 +19,9 @@ use crate::scenario::Scenario;
 /// What is compared.
 pub(crate) struct Comparison<'a> {
     pub setup: &'a Setup,
-    pub scenario: &'a Scenario,
+    /// One for each scheme: what a scheme brings besides its q may differ.
+    pub scenarios: &'a [Scenario],
     pub constants: Constants,
-    pub schemes: &'a [Scheme],
     pub seeds: u64,
     /// A run past so many times the best scheme's hours is stopped.
     pub give_up: f64,
@@ -67,8 +67,10 @@ impl Comparison<'_> {
         followers: &mut Followers,
     ) -> Result<Option<Vec<Entry>>, CliError> {
         let mut entries = Vec::new();
-        for (place, &scheme) in self.schemes.iter().enumerate() {
-            let planned = match self.setup.plan(self.scenario, scheme, self.constants) {
+        for (place, scenario) in self.scenarios.iter().enumerate() {
+            let scheme = scenario.plan.scheme;
+            let setup = self.setup.under(scenario)?;
+            let planned = match setup.plan(scenario, self.constants) {
                 Ok(planned) => planned,
                 Err(CliError::Plan(error)) => {
                     entries.push(Entry { scheme, runs: Err(error), curve: Curve::default() });
@@ -79,18 +81,17 @@ impl Comparison<'_> {
             let cap_hours = best_hours(&entries).map(|best| self.give_up * best);
             let (mut runs, mut first) = (Vec::new(), None);
             for number in 0..self.seeds {
-                let mut scenario = self.scenario.clone();
-                scenario.seed = seed_after(self.scenario.seed, number);
-                scenario.plan.scheme = scheme;
+                let mut scenario = scenario.clone();
+                scenario.seed = seed_after(scenario.seed, number);
                 scenario.plan.constants = self.constants;
                 let caps = [cap_hours, scenario.stop.virtual_hours_max];
                 scenario.stop.virtual_hours_max = caps.into_iter().flatten().min_by(f64::total_cmp);
                 let name = format!("{scheme}-seed{}", scenario.seed);
                 let out = self.out.map(|out| out.join(&name));
                 let done = place as u64 * self.seeds + number + 1;
-                let all = self.schemes.len() as u64 * self.seeds;
+                let all = self.scenarios.len() as u64 * self.seeds;
                 let single = Single {
-                    setup: self.setup,
+                    setup: &setup,
                     scenario: &scenario,
                     planned: &planned,
                     out: out.as_deref(),

@@ -1,6 +1,7 @@
 //! A scenario's data, learner and fleet, made once for many runs; plans for them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use fedflip_fleet::Fleet;
 use fedflip_learn::Learner;
@@ -15,11 +16,12 @@ use crate::error::CliError;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
 
-/// What all runs of a scenario share, whatever their scheme and seed.
+/// What all runs of a scenario share, whatever their seed; and but for the fleet, whatever their scheme.
+#[derive(Clone)]
 pub(crate) struct Setup {
-    pub learner: SgdLearner,
+    pub learner: Arc<SgdLearner>,
     pub sharing: SharingReport,
-    /// With the sample counts that the data have.
+    /// With the sample counts that the data have, and the times of what the scenario computes and sends.
     pub fleet: Fleet,
 }
 
@@ -34,17 +36,18 @@ impl Setup {
     pub(crate) fn new(scenario: &Scenario, data_dir: &Path) -> Result<Self, CliError> {
         let _progress = Progress::start(&format!("reading the data of {}", scenario.task.name()));
         let (learner, sharing) = scenario.task_settings().learner(data_dir)?;
-        let samples: Vec<usize> = (0..learner.devices()).map(|device| learner.samples(device)).collect();
-        Ok(Self { learner, sharing, fleet: scenario.fleet(&samples)? })
+        let fleet = fleet(scenario, &learner)?;
+        Ok(Self { learner: Arc::new(learner), sharing, fleet })
     }
 
-    /// q under a scheme. A baseline needs no constants: where they rule it out it is run all the same.
-    pub(crate) fn plan(
-        &self,
-        scenario: &Scenario,
-        scheme: Scheme,
-        constants: Constants,
-    ) -> Result<Planned, CliError> {
+    /// The same data under a scheme that may send other bytes.
+    pub(crate) fn under(&self, scenario: &Scenario) -> Result<Self, CliError> {
+        Ok(Self { fleet: fleet(scenario, &self.learner)?, ..self.clone() })
+    }
+
+    /// q under the scenario's scheme. A baseline needs no constants: where they rule it out it is run all the same.
+    pub(crate) fn plan(&self, scenario: &Scenario, constants: Constants) -> Result<Planned, CliError> {
+        let scheme = scenario.plan.scheme;
         // A pilot is there to find the constants: it does not expect anything of them.
         if scenario.stop.target_loss.is_some()
             && let Some(unjudged) = self.unjudged(scheme)
@@ -76,6 +79,11 @@ impl Setup {
         let round_secs = expected.map(|expected| expected.round_secs.mean.mean);
         header(scenario, self.learner.params_len(), &planned.plan, (rounds, round_secs))
     }
+}
+
+fn fleet(scenario: &Scenario, learner: &SgdLearner) -> Result<Fleet, CliError> {
+    let samples: Vec<usize> = (0..learner.devices()).map(|device| learner.samples(device)).collect();
+    scenario.fleet(&samples)
 }
 
 /// The first line of the records of a run: `expected` are rounds, and seconds a round.

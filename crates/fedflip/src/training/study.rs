@@ -11,15 +11,15 @@ use super::comparison::{Comparison, Entry};
 use super::follow::Followers;
 use super::pilots::Pilots;
 use super::setup::Setup;
-use super::threads;
 use super::verdict::{ComparisonJson, PilotJson};
-use crate::args::ComparisonArgs;
+use super::{overrides, threads};
+use crate::args::{ComparisonArgs, TrainingArgs};
 use crate::error::CliError;
 use crate::scenario::Scenario;
 
 /// How to compare, whatever the scenario.
 pub(crate) struct Study {
-    pub schemes: Vec<Scheme>,
+    schemes: Vec<Scheme>,
     seeds: u64,
     give_up: f64,
     /// With the scenario's α and β.
@@ -60,20 +60,33 @@ impl Study {
         !self.no_pilot && self.schemes.iter().any(|scheme| scheme.needs_constants())
     }
 
-    /// Everything for one scenario, kept in `out`: pilots, runs, and at last `compare.json`. None if it was
-    /// interrupted. `prefix` is what the bar says before the names of runs.
+    /// A scenario for each scheme, from what makes one of the flags.
+    pub(crate) fn scenarios(
+        &self,
+        training: &TrainingArgs,
+        scenario: impl Fn(&[String]) -> Result<Scenario, CliError>,
+    ) -> Result<Vec<Scenario>, CliError> {
+        let under = |scheme: &Scheme| overrides(&training.set, training.seed, Some(&scheme.to_string()));
+        self.schemes.iter().map(|scheme| scenario(&under(scheme))).collect()
+    }
+
+    /// Everything for the scenarios of all schemes, kept in `out`: pilots, runs, and at last `compare.json`. None if
+    /// it was interrupted. `prefix` is what the bar says before the names of runs.
     pub(crate) fn run(
         &self,
-        scenario: &Scenario,
+        scenarios: &[Scenario],
         out: Option<&Path>,
         prefix: &str,
         followers: &mut Followers,
     ) -> Result<Option<Studied>, CliError> {
+        // Pilots are those of a scheme that needs them.
+        let needy = scenarios.iter().find(|scenario| scenario.plan.scheme.needs_constants());
+        let Some(scenario) = needy.or(scenarios.first()) else { return Ok(None) };
         let setup = Setup::new(scenario, &self.data_dir)?;
         let Self { resume, threads, .. } = *self;
         let given = scenario.plan.constants;
         let mut pilot = PilotJson { alpha: given.alpha(), beta: given.beta(), hours: None };
-        let entries = with_crew(&setup.learner, threads, |crew| {
+        let entries = with_crew(&*setup.learner, threads, |crew| {
             let mut constants = given;
             if self.has_pilots() {
                 let out = out.map(|out| out.join("pilots"));
@@ -87,9 +100,8 @@ impl Study {
             let out = out.map(|out| out.join("runs"));
             let comparison = Comparison {
                 setup: &setup,
-                scenario,
+                scenarios,
                 constants,
-                schemes: &self.schemes,
                 seeds: self.seeds,
                 give_up: self.give_up,
                 out: out.as_deref(),

@@ -1,7 +1,7 @@
 //! Every key of a scenario: what it is called, what it means, how it gets in and out.
 //!
 //! The commented file that `fedflip scenario new` prints, what is stored with a run, the checks of what is
-//! read, and the table in `docs/scenario.md` all come from here. Defaults are those of [`Scenario::paper`].
+//! read, and the table in `docs/scenario.md` all come from here. Defaults are those of [`Scenario::of`].
 
 //!
 //! # Layout
@@ -30,9 +30,12 @@ pub(super) const SECTIONS: [(&str, &str); 13] = [
     ("data", "What devices learn from"),
     ("fleet", "Devices and their times, and the band they share"),
     ("train", "What a device does in a round"),
-    ("update", "How a device sends what it has learnt"),
-    ("server", "What the server does with the sum of the updates"),
-    ("plan", "How often each device takes part"),
+    (
+        "update",
+        "How a device sends what it has learnt: under auto as it is best for the task, else as in the paper",
+    ),
+    ("server", "What the server does with the sum of the updates: likewise"),
+    ("plan", "How often each device takes part; auto brings [update] and [server] of its own"),
     ("pilot", "How α and β are measured: rounds to the loss F_s with q = 1/N and with q = 1"),
     ("round", "What a round is like, whoever takes part"),
     ("world", "How the simulated world departs from the fleet's numbers"),
@@ -52,7 +55,7 @@ pub(super) struct Key {
     pub tasks: &'static [&'static str],
     pub shown: Shown,
     /// A key that came later: with this value the canonical text is as it was before there was the key, so that
-    /// folders of then go on.
+    /// folders of then go on. Under `auto` those of `[server]` and `[update]` stay: there it is not the default.
     pub left_out_at: Option<&'static str>,
     /// None if it is not set, or does not matter beside others.
     pub get: Get,
@@ -65,6 +68,8 @@ pub(super) enum Shown {
     Set,
     /// Commented out with its default, which follows from others: written down, it would stay behind them.
     Follows,
+    /// The same where there is a default, and otherwise an example.
+    FollowsOr(&'static str),
     /// Commented out with an example: there is no default.
     Example(&'static str),
 }

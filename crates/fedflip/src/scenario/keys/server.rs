@@ -20,6 +20,7 @@ pub(super) static KEYS: &[Key] = &[
             v.choice(&KINDS).map(|kind| s.server = Server { averaging: s.server.averaging, ..kind.server() })
         },
     )
+    .shown(Shown::Follows)
     .left_out_at("\"none\""),
     key(
         "server",
@@ -32,7 +33,7 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
-    .shown(Shown::Example("1")),
+    .shown(Shown::FollowsOr("1")),
     key(
         "server",
         "momentum",
@@ -44,7 +45,7 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
-    .shown(Shown::Example("0.5")),
+    .shown(Shown::FollowsOr("0.5")),
     key(
         "server",
         "second_moment",
@@ -56,7 +57,7 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
-    .shown(Shown::Example("0.99")),
+    .shown(Shown::FollowsOr("0.99")),
     key(
         "server",
         "epsilon",
@@ -68,7 +69,7 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
-    .shown(Shown::Example("0.001")),
+    .shown(Shown::FollowsOr("0.001")),
     key(
         "server",
         "averaging",
@@ -76,6 +77,7 @@ pub(super) static KEYS: &[Key] = &[
         |s| Some(Value::Number(s.server.averaging)),
         |s, v| share(v).map(|averaging| s.server.averaging = averaging),
     )
+    .shown(Shown::Follows)
     .left_out_at("0"),
 ];
 
