@@ -29,7 +29,7 @@ const FREE: &[&str] = &[
 const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
 
 /// In what a pilot differs from the run that it is for, beyond [`FREE`].
-const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "record.evaluate_every"];
+const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "record.evaluate_every", "pilot.keep"];
 
 /// What a scheme may bring besides its q: who is compared with it may differ in that.
 pub const BROUGHT: &[&str] = &[
@@ -48,6 +48,7 @@ const BRINGS: &str = "auto";
 
 /// Keys that are left out of a scenario at these values: it was written so before there were the keys.
 pub const LEFT_OUT: &[(&str, &str)] = &[
+    ("pilot.keep", "false"),
     ("round.aggregation", "unbiased"),
     ("server.averaging", "0"),
     ("server.optimiser", "none"),

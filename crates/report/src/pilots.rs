@@ -131,6 +131,16 @@ pub fn pilot_hours(group: &Group) -> Option<f64> {
     (!seeds.is_empty()).then(|| hours / seeds.len() as f64)
 }
 
+/// Hours of pilots that go before a scheme's runs and are not among theirs.
+pub fn hours_before(group: &Group, scheme: &str) -> f64 {
+    pilot_hours(group).filter(|_| needs_pilots(scheme) && !are_kept(group)).unwrap_or(0.0)
+}
+
+/// Whether runs went on from their pilots: they have that time on their clocks.
+pub(crate) fn are_kept(group: &Group) -> bool {
+    group.setting.get("pilot.keep") == Some("true")
+}
+
 /// Whether a scheme's q needs α and β, and so the pilots.
 pub fn needs_pilots(scheme: &str) -> bool {
     scheme.parse::<Scheme>().is_ok_and(Scheme::needs_constants)

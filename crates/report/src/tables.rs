@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::collection::{Collection, Group};
 use crate::explain::Explained;
 use crate::numbers::{duration, percent, significant, times};
-use crate::pilots::{needs_pilots, pilot_hours};
+use crate::pilots::{are_kept, hours_before, pilot_hours};
 use crate::standing::{Spread, best_hours};
 use crate::sweep::Sweep;
 use crate::table::{Cell, Column, Table};
@@ -27,12 +27,11 @@ fn mean(spread: Option<Spread>) -> Option<f64> {
 /// The paper's Table I.
 pub fn table_one(group: &Group) -> Table {
     let best = best_hours(group.schemes.iter().map(|scheme| &scheme.standing));
-    let pilots = pilot_hours(group);
     let rows = group.schemes.iter().map(|scheme| {
         let standing = &scheme.standing;
         let (hours, bound) = (mean(standing.hours), standing.is_lower_bound());
         let least = if bound { "> " } else { "" };
-        let piloted = if needs_pilots(&scheme.scheme) { pilots.unwrap_or(0.0) } else { 0.0 };
+        let piloted = hours_before(group, &scheme.scheme);
         let state = if standing.diverged > 0 {
             format!(", {} diverged", standing.diverged)
         } else if standing.going_on > 0 {
@@ -63,7 +62,11 @@ pub fn table_one(group: &Group) -> Table {
         ]
     });
     let target = group.target();
-    let pilots_note = match pilots {
+    let pilots_note = match pilot_hours(group) {
+        Some(hours) if are_kept(group) => format!(
+            "schemes that need α and β went on from their pilots, a pair of which takes {} and is counted",
+            duration(3600.0 * hours)
+        ),
         Some(hours) => format!(
             "a pair of pilots takes {}, counted under “with pilots” for schemes that need α and β",
             duration(3600.0 * hours)

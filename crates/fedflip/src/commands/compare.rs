@@ -35,7 +35,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
 }
 
 fn write_table(output: &mut dyn Write, Studied { json, entries }: &Studied) -> Result<(), CliError> {
-    let PilotJson { alpha, beta, hours } = json.pilot;
+    let PilotJson { alpha, beta, hours, kept } = json.pilot;
     writeln!(output, "{} to {}", json.task, percent(json.target_accuracy))?;
     let cost = hours.map_or("given".to_owned(), |hours| {
         format!("from pilots, a pair of which takes {} of virtual time", duration(3600.0 * hours))
@@ -73,9 +73,11 @@ fn write_table(output: &mut dyn Write, Studied { json, entries }: &Studied) -> R
             writeln!(output, "\n  {}: {error}\n    hint: {}", entry.scheme, error.hint())?;
         }
     }
+    let counted =
+        if kept { "count the pilots, from which planned schemes go on" } else { "are without the pilots" };
     writeln!(
         output,
-        "\n  time to the target and ratio to the best are without the pilots; devices and rounds are means, ± is one\n  \
+        "\n  time to the target and ratio to the best {counted}; devices and rounds are means, ± is one\n  \
          standard deviation over seeds; accuracy is the first seed's, over its own time"
     )?;
     if json.schemes.iter().any(|scheme| scheme.lower_bound) {

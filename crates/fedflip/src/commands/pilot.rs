@@ -49,6 +49,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         resume: args.training.resume,
         threads,
         prefix: "",
+        kept: 0,
     };
     let Some(piloted) = with_crew(&*setup.learner, threads, |crew| pilots.run(crew, &mut followers))? else {
         super::stopped(args.training.out.is_some());

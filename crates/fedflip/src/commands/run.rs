@@ -17,6 +17,7 @@ use crate::scenario::Scenario;
 use crate::sparkline::{range_of, sparkline};
 use crate::training::follow::Followers;
 use crate::training::outline::Outline;
+use crate::training::pilots::Pilots;
 use crate::training::setup::Setup;
 use crate::training::single::{Done, Single};
 use crate::training::{overrides, threads, watch};
@@ -41,16 +42,30 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let planned = setup.plan(&scenario, scenario.plan.constants)?;
     let threads = threads(&args.training);
-    let single = Single {
-        setup: &setup,
-        scenario: &scenario,
-        planned: &planned,
-        out: args.training.out.as_deref(),
-        resume: args.training.resume,
-        threads,
-        title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
+    let done = with_crew(&*setup.learner, threads, |crew| {
+        let mut kept = None;
+        if scenario.pilot.keep && scenario.plan.scheme.needs_constants() {
+            let (setup, scenario) = (&setup, &scenario);
+            let pilots = Pilots { setup, scenario, out: None, resume: false, threads, prefix: "", kept: 1 };
+            let Some(pair) = pilots.pair(0, crew, &mut followers)? else { return Ok(None) };
+            kept = Some(pair.better);
+        }
+        let single = Single {
+            setup: &setup,
+            scenario: &scenario,
+            planned: &planned,
+            kept,
+            out: args.training.out.as_deref(),
+            resume: args.training.resume,
+            threads,
+            title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
+        };
+        single.run(crew, &mut followers).map(Some)
+    })?;
+    let Some(done) = done else {
+        super::stopped(args.training.out.is_some());
+        return Ok(ExitStatus::Stopped);
     };
-    let done = with_crew(&*setup.learner, threads, |crew| single.run(crew, &mut followers))?;
     if args.training.json {
         let out = args.training.out.as_ref().map(|out| out.display().to_string());
         let (summary, detail) = (&done.outline.summary, &done.detail);
@@ -90,7 +105,7 @@ fn write_text(
     done: &Done,
     out: Option<&Path>,
 ) -> Result<(), CliError> {
-    let Done { outline: Outline { summary, curve }, detail, was_over } = done;
+    let Done { outline: Outline { summary, curve }, detail, was_over, .. } = done;
     let target = percent(scenario.stop.target_accuracy);
     let over = if *was_over { "was over already: " } else { "" };
     let how = match summary.end {

@@ -99,7 +99,7 @@ impl Scenario {
             server: Server::paper(),
             update,
             plan: Planning { scheme, constants: Constants::new(alpha, beta)? },
-            pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000 },
+            pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000, keep: false },
             round: Round {
                 allocation: Division::Adaptive,
                 aggregation: Aggregation::Unbiased,

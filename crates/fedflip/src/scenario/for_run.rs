@@ -77,6 +77,7 @@ impl Scenario {
             ("world.fading_db", self.world.fading_db != 0.0),
             ("world.dropout", self.world.dropout != 0.0),
             ("stop.real_hours_max", self.stop.real_hours_max.is_some()),
+            ("pilot.keep", self.pilot.keep),
         ];
         said.into_iter().filter_map(|(key, said)| said.then_some(key)).collect()
     }

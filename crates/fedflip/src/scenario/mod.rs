@@ -134,6 +134,8 @@ pub(crate) struct Pilots {
     pub loss: f64,
     pub seeds: u64,
     pub rounds_max: u64,
+    /// Whether training goes on from them.
+    pub keep: bool,
 }
 
 /// What a round is like, whoever takes part.

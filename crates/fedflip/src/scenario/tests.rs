@@ -378,7 +378,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 server,
                 update: Update { encoding },
                 plan: Planning { scheme, constants: Constants::new(alpha, beta).unwrap() },
-                pilot: Pilots { loss, seeds, rounds_max: pilot_rounds },
+                pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
                 round: Round { allocation, aggregation, overhead, deadline },
                 world: World { compute_jitter, fading_db, dropout },
                 stop: Stop {

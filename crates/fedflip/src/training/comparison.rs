@@ -12,7 +12,8 @@ use super::follow::Followers;
 use super::outline::Curve;
 use super::seed_after;
 use super::setup::Setup;
-use super::single::Single;
+use super::single::{Kept, Single};
+use super::watch::interrupted;
 use crate::error::CliError;
 use crate::scenario::Scenario;
 
@@ -22,6 +23,8 @@ pub(crate) struct Comparison<'a> {
     /// One for each scheme: what a scheme brings besides its q may differ.
     pub scenarios: &'a [Scenario],
     pub constants: Constants,
+    /// Where the runs of planned schemes go on, seed by seed; otherwise they begin.
+    pub kept: Vec<Kept>,
     pub seeds: u64,
     /// A run past so many times the best scheme's hours is stopped.
     pub give_up: f64,
@@ -90,17 +93,20 @@ impl Comparison<'_> {
                 let out = self.out.map(|out| out.join(&name));
                 let done = place as u64 * self.seeds + number + 1;
                 let all = self.scenarios.len() as u64 * self.seeds;
+                let kept = self.kept.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
                 let single = Single {
                     setup: &setup,
                     scenario: &scenario,
                     planned: &planned,
+                    kept,
                     out: out.as_deref(),
                     resume: self.resume,
                     threads: self.threads,
                     title: &format!("{}{done}/{all} {name}", self.prefix),
                 };
                 let outline = single.run(crew, followers)?.outline;
-                if outline.summary.end.is_none() {
+                // One that the clock on the wall stopped is a lower bound.
+                if outline.summary.end.is_none() && interrupted() {
                     return Ok(None);
                 }
                 runs.push(outline.summary);

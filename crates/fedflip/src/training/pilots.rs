@@ -1,16 +1,20 @@
 //! Lines 1–3 of Algorithm 2: short runs under uniform and full sampling, and what they say of α and β.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use fedflip_fleet::ModelVector;
+use fedflip_learn::model_file;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_plan::{Pilot, PilotFit, PlanError, Scheme, constants};
 use fedflip_record::Summary;
+use fedflip_record::folder::MODEL;
 use fedflip_sim::Crew;
 
 use super::follow::Followers;
 use super::seed_after;
 use super::setup::Setup;
-use super::single::Single;
+use super::single::{Done, Kept, Single};
 use super::watch::interrupted;
 use crate::error::CliError;
 use crate::scenario::{Scenario, Stop};
@@ -31,6 +35,16 @@ pub(crate) struct Pilots<'a> {
     pub threads: usize,
     /// What the bar says before a pilot's name.
     pub prefix: &'a str,
+    /// How many runs go on from pilots, each from those of its own seed.
+    pub kept: u64,
+}
+
+/// The two pilots of a seed.
+pub(crate) struct Pair {
+    /// As in [`SCHEMES`].
+    pub runs: Vec<Summary>,
+    /// The model of the one that came to the lower loss, after the time of both.
+    pub better: Kept,
 }
 
 /// What pilots came to.
@@ -39,6 +53,8 @@ pub(crate) struct Piloted {
     pub runs: Vec<Summary>,
     /// α and β, or why there are none.
     pub fit: Result<PilotFit, PlanError>,
+    /// Where runs go on, seed by seed.
+    pub kept: Vec<Kept>,
 }
 
 impl Piloted {
@@ -56,33 +72,85 @@ impl Pilots<'_> {
         crew: &mut Crew<'_, SgdLearner>,
         followers: &mut Followers,
     ) -> Result<Option<Piloted>, CliError> {
-        let (mut runs, mut points) = (Vec::new(), Vec::new());
-        for number in 0..self.scenario.pilot.seeds {
-            for scheme in SCHEMES {
-                let scenario = pilot_scenario(self.scenario, scheme, number);
-                let Some(planned) = self.setup.unjudged(scheme) else { continue };
-                let name = format!("{scheme}-seed{}", scenario.seed);
-                let out = self.out.map(|out| out.join(&name));
-                let single = Single {
-                    setup: self.setup,
-                    scenario: &scenario,
-                    planned: &planned,
-                    out: out.as_deref(),
-                    resume: self.resume,
-                    threads: self.threads,
-                    title: &format!("{}pilot {name}", self.prefix),
-                };
-                let done = single.run(crew, followers)?;
-                let summary = done.outline.summary;
-                if summary.end.is_none() || interrupted() {
-                    return Ok(None);
-                }
-                points.push(Pilot { rounds: summary.rounds as f64, reached: summary.reached(), scheme });
-                runs.push(summary);
+        let (mut runs, mut points, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let seeds = self.scenario.pilot.seeds;
+        for number in 0..seeds.max(self.kept) {
+            let Some(pair) = self.pair(number, crew, followers)? else { return Ok(None) };
+            if number < seeds {
+                points.extend(pair.runs.iter().zip(SCHEMES).map(|(run, scheme)| Pilot {
+                    rounds: run.rounds as f64,
+                    reached: run.reached(),
+                    scheme,
+                }));
+                runs.extend(pair.runs);
+            }
+            if number < self.kept {
+                kept.push(pair.better);
             }
         }
         let fit = constants::from_pilots(&self.setup.fleet, &points);
-        Ok(Some(Piloted { runs, fit }))
+        Ok(Some(Piloted { runs, fit, kept }))
+    }
+
+    /// The two pilots of a seed; none if it was interrupted.
+    pub(crate) fn pair(
+        &self,
+        number: u64,
+        crew: &mut Crew<'_, SgdLearner>,
+        followers: &mut Followers,
+    ) -> Result<Option<Pair>, CliError> {
+        let (mut runs, mut better, mut least) = (Vec::new(), None, f64::INFINITY);
+        for scheme in SCHEMES {
+            let Some((done, folder)) = self.one(scheme, number, crew, followers)? else { return Ok(None) };
+            let summary = done.outline.summary;
+            let loss = summary.loss.unwrap_or(f64::INFINITY);
+            if better.is_none() || loss < least {
+                least = loss;
+                better = Some(match (done.model, folder) {
+                    (Some(model), _) => model,
+                    (None, Some(folder)) => Arc::new(self.read_model(&folder)?),
+                    // Only what has a folder can have been over before.
+                    (None, None) => return Ok(None),
+                });
+            }
+            runs.push(summary);
+        }
+        let secs = runs.iter().map(|run| 3600.0 * run.hours).sum();
+        Ok(better.map(|model| Pair { runs, better: Kept { model, secs } }))
+    }
+
+    /// A pilot and its folder; none if it was interrupted.
+    fn one(
+        &self,
+        scheme: Scheme,
+        number: u64,
+        crew: &mut Crew<'_, SgdLearner>,
+        followers: &mut Followers,
+    ) -> Result<Option<(Done, Option<PathBuf>)>, CliError> {
+        let scenario = pilot_scenario(self.scenario, scheme, number);
+        let planned = self.setup.plan(&scenario, scenario.plan.constants)?;
+        let name = format!("{scheme}-seed{}", scenario.seed);
+        let out = self.out.map(|out| out.join(&name));
+        let single = Single {
+            setup: self.setup,
+            scenario: &scenario,
+            planned: &planned,
+            kept: None,
+            out: out.as_deref(),
+            resume: self.resume,
+            threads: self.threads,
+            title: &format!("{}pilot {name}", self.prefix),
+        };
+        let done = single.run(crew, followers)?;
+        let over = done.outline.summary.end.is_some() && !interrupted();
+        Ok(over.then_some((done, out)))
+    }
+
+    fn read_model(&self, folder: &Path) -> Result<ModelVector, CliError> {
+        let path = folder.join(MODEL);
+        let name = path.display().to_string();
+        let bytes = std::fs::read(&path).map_err(|source| CliError::Open { path: name.clone(), source })?;
+        Ok(ModelVector::new(model_file::read(&self.setup.learner.network().params(), &bytes, &name)?))
     }
 }
 
@@ -91,6 +159,8 @@ pub(crate) fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scen
     let mut scenario = of.clone();
     scenario.seed = seed_after(of.seed, SEED_OFFSET + number);
     scenario.plan.scheme = scheme;
+    // What is done with it afterwards makes no other pilot.
+    scenario.pilot.keep = false;
     scenario.stop = Stop {
         target_loss: Some(of.pilot.loss),
         rounds_max: of.pilot.rounds_max,

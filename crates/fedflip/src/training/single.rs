@@ -1,9 +1,10 @@
 //! One run, in a folder or in memory.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use fedflip_engine::{Aggregation, Engine, Outcome, State};
-use fedflip_fleet::csv_file;
+use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Learner, model_file};
 use fedflip_record::folder::{Contents, RECORDS};
@@ -28,6 +29,8 @@ pub(crate) struct Single<'a> {
     /// Whose seed, caps and target are those of this run.
     pub scenario: &'a Scenario,
     pub planned: &'a Planned,
+    /// What it goes on from; otherwise it begins.
+    pub kept: Option<Kept>,
     pub out: Option<&'a Path>,
     pub resume: bool,
     pub threads: usize,
@@ -35,9 +38,18 @@ pub(crate) struct Single<'a> {
     pub title: &'a str,
 }
 
+/// A model, and the time that it took to make.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub model: Arc<ModelVector>,
+    pub secs: f64,
+}
+
 /// What came of it.
 pub(crate) struct Done {
     pub outline: Outline,
+    /// What it has to show; none if it was over before, and then it is in its folder.
+    pub model: Option<Arc<ModelVector>>,
     /// More about how it ended, where there is more to say.
     pub detail: Option<String>,
     /// It was over before it was begun again.
@@ -66,14 +78,14 @@ impl Single<'_> {
                 // Whoever follows now may not have followed then.
                 self.begin(followers, &header, end.rounds)?;
                 followers.end(Some(&end))?;
-                return Ok(Done { outline, detail: end.detail, was_over: true });
+                return Ok(Done { outline, model: None, detail: end.detail, was_over: true });
             }
             (Start::After(checkpoint), Keep::Folder(folder)) => {
                 // Of another optimiser, in a folder of the same scenario: somebody has been at it.
                 let damaged = || RecordError::Damaged { folder: folder.path().display().to_string() };
                 State::resumed(checkpoint, header.parameters, &optimiser).ok_or_else(damaged)?
             }
-            _ => State::new(setup.learner.initial_model(scenario.seed)).with_optimiser(&optimiser),
+            _ => self.first_state().with_optimiser(&optimiser),
         };
 
         let engine = Engine {
@@ -138,7 +150,16 @@ impl Single<'_> {
                 outline
             }
         };
-        Ok(Done { outline, detail, was_over: false })
+        let model = Some(Arc::clone(state.result()));
+        Ok(Done { outline, model, detail, was_over: false })
+    }
+
+    /// Before its first round.
+    fn first_state(&self) -> State {
+        match &self.kept {
+            Some(Kept { model, secs }) => State { secs: *secs, ..State::new(ModelVector::clone(model)) },
+            None => State::new(self.setup.learner.initial_model(self.scenario.seed)),
+        }
     }
 
     /// Shows those who follow where the run is.

@@ -82,26 +82,40 @@ impl Study {
         // Pilots are those of a scheme that needs them.
         let needy = scenarios.iter().find(|scenario| scenario.plan.scheme.needs_constants());
         let Some(scenario) = needy.or(scenarios.first()) else { return Ok(None) };
+        if scenario.pilot.keep && self.no_pilot {
+            return Err(CliError::Usage {
+                problem: "pilot.keep goes on from pilots, and --no-pilot leaves them out",
+                hint: "leave out one of the two",
+            });
+        }
         let setup = Setup::new(scenario, &self.data_dir)?;
         let Self { resume, threads, .. } = *self;
         let given = scenario.plan.constants;
-        let mut pilot = PilotJson { alpha: given.alpha(), beta: given.beta(), hours: None };
+        let mut pilot = PilotJson { alpha: given.alpha(), beta: given.beta(), hours: None, kept: false };
         let entries = with_crew(&*setup.learner, threads, |crew| {
             let mut constants = given;
+            let mut kept = Vec::new();
             if self.has_pilots() {
                 let out = out.map(|out| out.join("pilots"));
                 let out = out.as_deref();
-                let pilots = Pilots { setup: &setup, scenario, out, resume, threads, prefix };
+                let of_runs = if scenario.pilot.keep { self.seeds } else { 0 };
+                let pilots = Pilots { setup: &setup, scenario, out, resume, threads, prefix, kept: of_runs };
                 let Some(piloted) = pilots.run(crew, followers)? else { return Ok(None) };
                 let hours = Some(piloted.hours());
-                constants = piloted.fit?.constants;
-                pilot = PilotJson { alpha: constants.alpha(), beta: constants.beta(), hours };
+                (constants, kept) = (piloted.fit?.constants, piloted.kept);
+                pilot = PilotJson {
+                    alpha: constants.alpha(),
+                    beta: constants.beta(),
+                    hours,
+                    kept: scenario.pilot.keep,
+                };
             }
             let out = out.map(|out| out.join("runs"));
             let comparison = Comparison {
                 setup: &setup,
                 scenarios,
                 constants,
+                kept,
                 seeds: self.seeds,
                 give_up: self.give_up,
                 out: out.as_deref(),

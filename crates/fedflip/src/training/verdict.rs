@@ -20,6 +20,8 @@ pub(crate) struct PilotJson {
     pub beta: f64,
     /// None without pilots.
     pub hours: Option<f64>,
+    /// Whether planned schemes went on from them: their hours are then counted in.
+    pub kept: bool,
 }
 
 #[derive(Serialize)]
@@ -49,7 +51,9 @@ impl ComparisonJson {
         let schemes = entries.iter().map(|entry| {
             let standing = entry.standing();
             let hours = standing.hours;
-            let pilots = if entry.scheme.needs_constants() { pilot.hours.unwrap_or(0.0) } else { 0.0 };
+            // Runs that went on from their pilots have that time on their clocks.
+            let apart = entry.scheme.needs_constants() && !scenario.pilot.keep;
+            let pilots = pilot.hours.filter(|_| apart).unwrap_or(0.0);
             SchemeJson {
                 scheme: entry.scheme.to_string(),
                 hours,

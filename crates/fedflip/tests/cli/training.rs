@@ -213,6 +213,63 @@ fn pilots_give_constants_with_their_spread() {
     assert!(desk.stdout(line).contains("alpha = "));
 }
 
+/// A run that goes on from its pilots starts with their model and at their time, wherever it is run.
+#[test]
+fn pilots_that_are_kept_are_gone_on_from() {
+    let desk = desk();
+    let line = "compare s.toml --quiet --set fleet.devices=20 --set pilot.loss=1.5 --set stop.target_accuracy=0.5 \
+                --set data.test_samples_max=500 --set pilot.seeds=2 --seeds 3 --schemes exact,weighted";
+    let thrown_away = desk.json(line);
+    let compared = desk.json(&format!("{line} --set pilot.keep=true --out c"));
+    assert_eq!(
+        compared["pilot"]["alpha"], thrown_away["pilot"]["alpha"],
+        "a third pair is only gone on from"
+    );
+    assert_eq!((&compared["pilot"]["kept"], &thrown_away["pilot"]["kept"]), (&true.into(), &false.into()));
+    let scheme = |of: &Value, n: usize, key: &str| of["schemes"][n][key].clone();
+    assert_eq!(scheme(&compared, 1, "hours"), scheme(&thrown_away, 1, "hours"), "a baseline begins");
+    assert_eq!(
+        scheme(&compared, 0, "hours")["mean"],
+        scheme(&compared, 0, "hours_with_pilot"),
+        "counted once"
+    );
+    let number = |value: Value| value.as_f64().unwrap();
+    assert!(
+        number(scheme(&compared, 0, "hours_with_pilot"))
+            < number(scheme(&thrown_away, 0, "hours_with_pilot"))
+    );
+    for seed in 1..=3 {
+        let end = |scheme: &str| {
+            let name = format!("c/pilots/{scheme}-seed{}/records.jsonl", 1_000_000 + seed);
+            let text = String::from_utf8(file(&desk, &name)).unwrap();
+            let end: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+            end["secs"].as_f64().unwrap()
+        };
+        let table = desk.stdout(&format!("export c/runs/exact-seed{seed}"));
+        let first: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
+        assert!((first[1].parse::<f64>().unwrap() - end("uniform") - end("full")).abs() < 1e-6, "{first:?}");
+    }
+    desk.stdout("run c/runs/exact-seed1/run.toml --quiet --out again");
+    assert!(results(&desk, "again") == results(&desk, "c/runs/exact-seed1"));
+    assert_eq!(desk.json(&format!("{line} --set pilot.keep=true --out c --resume")), compared);
+    let (code, said) = refusal(&desk.run(&format!("{line} --set pilot.keep=true --no-pilot")));
+    assert!(code == Some(2) && said.contains("--no-pilot"), "{said}");
+}
+
+/// What the clock on the wall stops is a lower bound, and the comparison goes on to the next.
+#[test]
+fn a_comparison_outlasts_runs_that_take_too_long_here() {
+    let desk = desk();
+    let line = "compare s.toml --quiet --set fleet.devices=20 --set stop.target_accuracy=0.99 --seeds 1 --no-pilot \
+                --set stop.real_hours_max=0.0000001 --schemes weighted,uniform --out c";
+    let compared = desk.json(line);
+    for scheme in compared["schemes"].as_array().unwrap() {
+        assert_eq!((&scheme["lower_bound"], &scheme["rounds"]), (&true.into(), &1.0.into()), "{scheme}");
+    }
+    let further = desk.json(&format!("{line} --resume"));
+    assert_eq!(further["schemes"][1]["rounds"], 2.0, "{further}");
+}
+
 /// Table I as an object: the keys that scripts rely on, and the same again after a resume.
 #[test]
 fn a_comparison_has_its_keys_and_goes_on() {

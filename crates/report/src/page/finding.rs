@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::collection::{Group, SchemeRuns};
 use crate::numbers::{duration, significant};
-use crate::pilots::{needs_pilots, pilot_hours};
+use crate::pilots::hours_before;
 use crate::standing::{Spread, best_hours};
 
 /// Nothing if there is nothing to compare, or nobody got there.
@@ -40,11 +40,9 @@ pub(super) fn finding(group: &Group) -> Markup {
 
 /// Who is first when the pilots are counted, if that is another one.
 fn with_pilots(group: &Group, first: &SchemeRuns) -> Markup {
-    let pilots = pilot_hours(group).unwrap_or(0.0);
     let whole = group.schemes.iter().filter(|scheme| scheme.standing.is_whole());
     let counted = whole.filter_map(|scheme| {
-        let own = if needs_pilots(&scheme.scheme) { pilots } else { 0.0 };
-        Some((scheme, scheme.standing.hours?.mean + own))
+        Some((scheme, scheme.standing.hours?.mean + hours_before(group, &scheme.scheme)))
     });
     let best = counted.min_by(|a, b| a.1.total_cmp(&b.1));
     html! {

@@ -32,7 +32,7 @@ pub(super) const SECTIONS: [(&str, &str); 13] = [
     ("train", "What a device does in a round"),
     (
         "update",
-        "How a device sends what it has learnt: under auto as it is best for the task, else as in the paper",
+        "How a device sends what it has learnt: under auto as is best for the task, else as in the paper",
     ),
     ("server", "What the server does with the sum of the updates: likewise"),
     ("plan", "How often each device takes part; auto brings [update] and [server] of its own"),

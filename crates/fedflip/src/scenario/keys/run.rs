@@ -96,6 +96,14 @@ pub(super) static KEYS: &[Key] = &[
         |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.pilot.rounds_max = rounds),
     ),
     key(
+        "pilot",
+        "keep",
+        "planned schemes go on from the better of their two pilots, after both",
+        |s| Some(Value::Flag(s.pilot.keep)),
+        |s, v| v.flag().map(|keep| s.pilot.keep = keep),
+    )
+    .left_out_at("false"),
+    key(
         "round",
         "allocation",
         "of the band: \"adaptive\" (all finish together) or \"equal\" shares",
