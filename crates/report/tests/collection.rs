@@ -80,6 +80,32 @@ fn what_a_plan_expected_stands_beside_what_came() {
     assert_eq!(explained.empty_share, 7.0 / 20.0);
 }
 
+/// Also of a scheme that never got to the target.
+#[test]
+fn times_on_the_way_are_those_of_the_first_evaluation_that_is_good_enough() {
+    let runs = Runs::new();
+    runs.add("exact", &Run::default());
+    runs.add("full", &Run { scheme: "full", secs: 6.0, end: None, rounds: 10, ..Run::default() });
+    let collection = runs.read();
+    let group = &collection.groups[0];
+    let table = fedflip_report::milestones::milestones_table(group).unwrap();
+    assert_eq!(table.columns.last().unwrap().key, "hours_to_85");
+    let by_hand = |scheme: &str, level: f64| {
+        let run = &group.scheme(scheme).unwrap().runs[0];
+        run.evaluated.iter().find(|at| at.accuracy >= level).map(|at| at.secs / 3600.0)
+    };
+    let mut known = 0;
+    for row in table.json().as_array().unwrap() {
+        let scheme = row["scheme"].as_str().unwrap();
+        for level in [65, 70, 75, 80, 85] {
+            let expected = by_hand(scheme, f64::from(level) / 100.0);
+            known += usize::from(expected.is_some());
+            assert_eq!(row[format!("hours_to_{level}")].as_f64(), expected, "{scheme} to {level} %");
+        }
+    }
+    assert!(known > 0, "nobody got anywhere");
+}
+
 #[test]
 fn folders_that_differ_in_one_key_are_a_sweep() {
     let runs = Runs::new();

@@ -8,6 +8,7 @@ use crate::curve::Measure;
 use crate::deployed;
 use crate::explain::Explained;
 use crate::figures;
+use crate::milestones::milestones_table;
 use crate::pilots::Measured;
 use crate::tables;
 
@@ -26,6 +27,7 @@ pub(super) fn sections(group: &Group, number: usize) -> Markup {
                     (parts::figure(&figures::curves(group, Measure::Accuracy), &prefix))
                     (parts::figure(&figures::curves(group, Measure::Loss), &prefix))
                 }
+                @if let Some(milestones) = milestones_table(group) { (parts::table(&milestones)) }
             }
         }
         (plan(group, &explained, number))
