@@ -8,8 +8,8 @@
 //! - `find`, [`run_view`], [`rounds`], [`config`], [`devices`]: which folders hold runs; a run's records folded
 //!   into what is shown; its scenario; its fleet and plan.
 //! - [`collection`]: runs that can be compared in one group, each scheme with its seeds.
-//! - [`standing`], [`milestones`], [`curve`], [`pilots`], [`explain`], [`sweep`]: what groups say: hours to the
-//!   target and on the way, curves with bands, α and β, the plan against what came of it, speed-up over the values
+//! - [`standing`], [`milestones`], [`curve`], [`pilots`], [`fits`], [`explain`], [`sweep`]: what groups say: hours to the
+//!   target and on the way, curves with bands, α and β (also at other losses), the plan against what came of it, speed-up over the values
 //!   of a key.
 //! - [`deployed`]: runs on real devices: plan after plan, and how each device did.
 //! - [`table`], [`tables`], [`data`]: tables for people and programs; those of a report; the numbers behind
@@ -30,6 +30,7 @@ pub mod error;
 pub mod explain;
 pub mod figures;
 mod find;
+pub mod fits;
 pub mod milestones;
 pub mod numbers;
 pub mod output;

@@ -7,6 +7,7 @@ use crate::collection::{Collection, Group};
 use crate::curve::Measure;
 use crate::error::ReportError;
 use crate::explain::Explained;
+use crate::fits::fits_table;
 use crate::milestones::milestones_table;
 use crate::pilots::Measured;
 use crate::png::Painter;
@@ -149,6 +150,7 @@ fn all_tables(collection: &Collection, with_data: bool) -> Vec<(String, Table)> 
         let mut of_group =
             vec![tables::table_one(group), tables::plan_table(&explained), tables::pilot_table(group)];
         of_group.splice(1..1, milestones_table(group));
+        of_group.extend(fits_table(group));
         of_group.extend([deployed::plans_table(group), deployed::devices_table(group)].into_iter().flatten());
         if with_data {
             of_group.extend([data::curves(group), data::participation(group)]);
@@ -205,6 +207,7 @@ fn json(collection: &Collection) -> serde_json::Value {
             "milestones": milestones_table(group).map(|table| table.json()),
             "plan": tables::plan_table(&explained).json(),
             "pilots": tables::pilot_table(group).json(),
+            "fits": fits_table(group).map(|table| table.json()),
             "plans": deployed::plans_table(group).map(|table| table.json()),
             "devices": deployed::devices_table(group).map(|table| table.json()),
             "configuration": tables::config_table(group).json(),

@@ -7,6 +7,7 @@ use fedflip_record::ConstantsSource;
 use crate::collection::Group;
 use crate::devices::Devices;
 use crate::numbers::significant;
+use crate::problem::Problem;
 use crate::run_view::RunView;
 
 /// α and β of a group.
@@ -30,23 +31,14 @@ impl Measured {
         let (planned_with, source) = planned
             .find_map(|run| Some((run.constants()?, run.used_constants().map(|used| used.source))))
             .unzip();
-        let (mut fit, mut problem) = (None, None);
-        if let Some(first) = group.pilots.first() {
-            // The pilots of a comparison ran on the fleet of its runs.
-            let of_runs = group.schemes.iter().find_map(|scheme| scheme.devices.clone());
-            // On real devices availabilities move: α and β are of the fleet as the last pilot had it.
-            let full = group.pilots.iter().find(|pilot| pilot.is_deployed() && pilot.header.scheme == "full");
-            let of_pilot = full.and_then(|pilot| Devices::read(&pilot.folder).ok());
-            let of_runs = of_pilot.or(of_runs);
-            let devices = of_runs.map_or_else(|| Devices::read(&first.folder), Ok);
-            match devices
-                .map_err(|error| error.to_string())
-                .and_then(|devices| fitted(&devices, &group.pilots))
-            {
-                Ok(found) => fit = Some(found),
-                Err(error) => problem = Some(error),
-            }
-        }
+        let fitted = devices(group).map(|devices| {
+            devices.map_err(|error| error.to_string()).and_then(|devices| fitted(&devices, &group.pilots))
+        });
+        let (fit, problem) = match fitted {
+            Some(Ok(found)) => (Some(found), None),
+            Some(Err(error)) => (None, Some(error)),
+            None => (None, None),
+        };
         let measured_first = source.flatten() == Some(ConstantsSource::Pilots);
         Self { planned_with, measured_first, fit, problem, pilots: group.pilots.len() }
     }
@@ -80,6 +72,17 @@ impl Measured {
         }
         text
     }
+}
+
+/// The fleet that pilots ran on; none without pilots.
+pub(crate) fn devices(group: &Group) -> Option<Result<Devices, Problem>> {
+    let first = group.pilots.first()?;
+    // The pilots of a comparison ran on the fleet of its runs.
+    let of_runs = group.schemes.iter().find_map(|scheme| scheme.devices.clone());
+    // On real devices availabilities move: α and β are of the fleet as the last pilot had it.
+    let full = group.pilots.iter().find(|pilot| pilot.is_deployed() && pilot.header.scheme == "full");
+    let of_pilot = full.and_then(|pilot| Devices::read(&pilot.folder).ok());
+    Some(of_pilot.or(of_runs).map_or_else(|| Devices::read(&first.folder), Ok))
 }
 
 fn near(a: Constants, b: Constants) -> bool {

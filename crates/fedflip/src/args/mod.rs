@@ -271,7 +271,8 @@ Schemes:
   paper-linesearch  the same by Algorithm 2 as printed: a line search with a convex program inside
   tight             P2 with Theorem 2's first bound on the round time
   sampled           P2 with the mean round time itself, by common random numbers
-  auto              P2 for as much noise as training is known to bear: α and β only say how long it takes
+  auto              P2 for as much noise as training is known to bear: α and β only say how long it takes;
+                    in training also the optimiser and encoding that suit the task (docs/RESULTS.md)
   full, fixed=Q, uniform, weighted
                     the paper's baselines: q = 1, Q, 1/N, and the share of the data
 

@@ -135,7 +135,7 @@ pub(crate) struct ComparisonArgs {
         long,
         value_name = "SCHEMES",
         value_delimiter = ',',
-        default_value = "exact,paper,tight,sampled,weighted,uniform,fixed=0.2,full"
+        default_value = "auto,exact,paper,tight,sampled,weighted,uniform,fixed=0.2,full"
     )]
     pub schemes: Vec<String>,
     /// Runs of each scheme, with the scenario's seed and those after it

@@ -303,6 +303,13 @@ fn a_comparison_has_its_keys_and_goes_on() {
     assert_eq!(desk.json(&format!("{line} --resume")), compared);
     let stored: Value = serde_json::from_slice(&file(&desk, "c/compare.json")).unwrap();
     assert_eq!(stored, compared);
+    // At their own loss the pilots say in a report what they said to the planner.
+    let report = desk.json("report c");
+    let fits = report["groups"][0]["fits"].as_array().unwrap();
+    let own = fits.last().unwrap();
+    assert_eq!((&own["loss"], &own["alpha"]), (&1.5.into(), &compared["pilot"]["alpha"]), "{fits:?}");
+    assert!(fits.len() > 1 && fits[0]["loss"].as_f64() > Some(1.5), "{fits:?}");
+    assert!(own["beta_least"].as_f64().unwrap() <= own["beta_most"].as_f64().unwrap());
     // Every run can be looked at, and run again, by itself.
     let table = desk.stdout("export c/runs/exact-seed1");
     assert!(

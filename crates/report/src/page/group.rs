@@ -8,6 +8,7 @@ use crate::curve::Measure;
 use crate::deployed;
 use crate::explain::Explained;
 use crate::figures;
+use crate::fits::fits_table;
 use crate::milestones::milestones_table;
 use crate::pilots::Measured;
 use crate::tables;
@@ -61,6 +62,7 @@ fn plan(group: &Group, explained: &[Explained], number: usize) -> Markup {
                 details open[group.schemes.is_empty()] {
                     summary { "The pilots" }
                     (parts::table(&tables::pilot_table(group)))
+                    @if let Some(fits) = fits_table(group) { (parts::table(&fits)) }
                 }
             }
         }
