@@ -187,7 +187,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         parts: &[Part {
             folder: ONLY,
             scenario: SCENARIO,
-            full: "sweep SCENARIO --over round.allocation=adaptive,equal --seeds 1 --give-up 20 --no-pilot \
+            full: "sweep SCENARIO --over round.allocation=adaptive,equal --seeds 3 --give-up 20 --no-pilot \
                    --schemes exact,paper,fixed=0.2",
             quick: "sweep SCENARIO --over round.allocation=adaptive,equal --seeds 1 --give-up 20 --no-pilot \
                     --schemes exact,fixed=0.2",
