@@ -17,7 +17,7 @@ Examples:
   fedflip certs init --host fl.example.org
   fedflip certs device phone-01 phone-02 phone-03
   fedflip serve s.toml --set fleet.devices=3 --out run
-  fedflip serve s.toml --out run --pilots --metrics 127.0.0.1:9090 --dashboard 8080
+  fedflip serve s.toml --out run --scheme exact --pilots --metrics 127.0.0.1:9090 --dashboard 8080
   fedflip serve s.toml --out run --insecure --listen 127.0.0.1:7700
 
 Exit codes: 0 ended, or stopped by Ctrl-C or SIGTERM; 1 the system failed it; 2 bad input; 3 the model diverged")]
@@ -45,7 +45,7 @@ pub(crate) struct ServeArgs {
     /// Seed of everything that chance decides but for the data and the coins (by default the scenario's)
     #[arg(long, value_name = "SEED", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
-    /// First measure α and β by pilots on the devices
+    /// First measure α and β by pilots on the devices; auto, the default scheme, needs none
     #[arg(long)]
     pub pilots: bool,
     /// Begin when so many devices have enrolled (by default all); others come in with the next plan

@@ -73,13 +73,14 @@ fn write_table(output: &mut dyn Write, Studied { json, entries }: &Studied) -> R
             writeln!(output, "\n  {}: {error}\n    hint: {}", entry.scheme, error.hint())?;
         }
     }
-    let counted =
-        if kept { "count the pilots, from which planned schemes go on" } else { "are without the pilots" };
     writeln!(
         output,
-        "\n  time to the target and ratio to the best {counted}; devices and rounds are means, ± is one\n  \
+        "\n  time to the target and ratio to the best are without the pilots; devices and rounds are means, ± is one\n  \
          standard deviation over seeds; accuracy is the first seed's, over its own time"
     )?;
+    if kept {
+        writeln!(output, "  but for schemes that need pilots: they went on from theirs, and count both")?;
+    }
     if json.schemes.iter().any(|scheme| scheme.lower_bound) {
         writeln!(output, "  > a lower bound: some run was stopped before it reached the target")?;
     }
