@@ -150,6 +150,22 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         claims: &[across(("thrown-away", "exact"), ("kept", "exact"), Counted::WithPilots, [1.0, 1.0])],
     },
     Experiment {
+        name: "noise",
+        shows: "hours against β, which is how much noise the plan allows: what there is to gain from measuring it",
+        parts: &[Part {
+            folder: ONLY,
+            scenario: SCENARIO,
+            full: "sweep SCENARIO --over plan.beta=0.5,1,2,2.8,4,6 --seeds 3 --give-up 20 --no-pilot --schemes exact",
+            quick: "sweep SCENARIO --over plan.beta=0.5,2.8,6 --seeds 3 --give-up 20 --no-pilot --schemes exact",
+        }],
+        claims: &[across(
+            ("plan.beta=0.5", "exact"),
+            ("plan.beta=2.8", "exact"),
+            Counted::Training,
+            [1.5, 1.1],
+        )],
+    },
+    Experiment {
         name: "bandwidth",
         shows: "Fig. 5: the speed-up over full sampling at 100, 200 and 400 Mbit/s",
         parts: &[Part {

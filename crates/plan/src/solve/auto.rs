@@ -3,7 +3,9 @@
 //! Under P2 the noise at the optimum is β/2, whatever α: all that pilots tell the planner is how much noise to
 //! allow. One device a round, drawn by its share of the data, has C(a) = Σ a²/a = 1 in every fleet, and training is
 //! known to bear that; β came out from 2.2 to 3.4 wherever it was measured, which allows 1.1 to 1.7. Hours are flat
-//! there: a β wrong by a half costs a sixth. (Devices at their caps add their own noise, as they do under `exact`.)
+//! around it: on the two tasks on which β was swept (experiments/noise, experiments/candidates) 2.8 takes a tenth and a
+//! fifth more than the best, which is above it on the one and below on the other. (Devices at their caps add their own
+//! noise, as they do under `exact`.)
 
 use fedflip_fleet::Fleet;
 
