@@ -76,8 +76,8 @@ fn parse(args: &[String]) -> Result<Wanted, TaskError> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--list" => list = true,
-            "--quick" => form = Form::Quick,
-            "--as-is" => form = Form::AsIs,
+            "--quick" if form != Form::AsIs => form = Form::Quick,
+            "--as-is" if form != Form::Quick => form = Form::AsIs,
             "--run" => match words.next() {
                 Some(name) => names.push(name.clone()),
                 None => {
@@ -86,7 +86,7 @@ fn parse(args: &[String]) -> Result<Wanted, TaskError> {
             },
             other => {
                 return Err(TaskError::Usage(format!(
-                    "`experiments` knows --list, --run NAME, --quick and --as-is, not `{other}`"
+                    "`experiments` knows --list, --run NAME, and with it --quick or --as-is, not `{other}`"
                 )));
             }
         }
@@ -248,7 +248,16 @@ mod tests {
         assert_eq!(parsed("--run mnist-table").unwrap(), run(names(&["mnist-table"]), Form::Full));
         assert_eq!(parsed("--quick --run a --run b").unwrap(), run(names(&["a", "b"]), Form::Quick));
         assert_eq!(parsed("--run a --as-is").unwrap(), run(names(&["a"]), Form::AsIs));
-        for wrong in ["", "--run", "--quick", "--list --quick", "--list --run a", "table1", "--fast"] {
+        for wrong in [
+            "",
+            "--run",
+            "--quick",
+            "--list --quick",
+            "--list --run a",
+            "table1",
+            "--fast",
+            "--run a --quick --as-is",
+        ] {
             assert!(matches!(parsed(wrong), Err(TaskError::Usage(_))), "{wrong}");
         }
         assert!(matches!(select(&["tabel".to_owned()]), Err(TaskError::Usage(_))));

@@ -136,6 +136,11 @@ impl Config {
         config
     }
 
+    /// With the constants of another one.
+    pub(crate) fn with_constants_of(&self, other: &Self) -> Self {
+        self.with(other, &CONSTANTS.iter().map(|key| (*key).to_owned()).collect())
+    }
+
     /// Whether a key says where a run stops.
     pub(crate) fn is_cap(key: &str) -> bool {
         key.starts_with("stop.") && FREE.contains(&key)

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::collection::SchemeRuns;
 use crate::config::Config;
 use crate::devices::Devices;
+use crate::pilots::needs_pilots;
 use crate::standing::Spread;
 
 /// A round's length by the book, in seconds.
@@ -122,7 +123,12 @@ impl Explained {
             round_secs: (all > 0).then(|| total_secs / all as f64),
             empty_share: empty as f64 / (all as f64).max(1.0),
             expected_hours: plan.expected_rounds.zip(round_secs).map(|(rounds, secs)| rounds * secs / 3600.0),
-            hours: scheme.standing.hours,
+            // Without the pilots, where those are on the clock: the plan does not predict them.
+            hours: match first.config.get("pilot.keep") == Some("true") && needs_pilots(&scheme.scheme) {
+                true => Spread::of(scheme.runs.iter().map(|run| run.times.total_secs / 3600.0))
+                    .filter(|_| scheme.standing.hours.is_some()),
+                false => scheme.standing.hours,
+            },
             lower_bound: scheme.standing.is_lower_bound(),
         })
     }

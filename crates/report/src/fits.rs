@@ -16,21 +16,20 @@ const TIMES_THE_LOSS: [f64; 6] = [3.0, 2.5, 2.0, 1.5, 1.25, 1.0];
 /// A row a loss: the fit over all seeds, and from where to where those of single seeds go. None without pilots that
 /// were evaluated after every round.
 pub fn fits_table(group: &Group) -> Option<Table> {
-    let loss = group.pilots.first()?.header.target_loss?;
+    let planned = pilots::for_planning(group);
+    let loss = planned.first()?.header.target_loss?;
     let devices = pilots::devices(group)?.ok()?;
-    let every_round = |pilot: &RunView| pilot.evaluated.len() as u64 >= pilot.summary.rounds;
-    if !group.pilots.iter().all(every_round) {
+    let every_round = |pilot: &&RunView| pilot.evaluated.len() as u64 >= pilot.summary.rounds;
+    if !planned.iter().all(every_round) {
         return None;
     }
-    let mut seeds: Vec<u64> = group.pilots.iter().map(|pilot| pilot.header.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
+    let seeds = pilots::seeds(planned.iter().copied());
     let row = |times: f64| {
         let loss = loss * times;
-        let all = fit(&devices, &group.pilots.iter().collect::<Vec<_>>(), loss)?;
+        let all = fit(&devices, &planned, loss)?;
         let singles = seeds.iter().filter_map(|&seed| {
             let of_seed: Vec<&RunView> =
-                group.pilots.iter().filter(|pilot| pilot.header.seed == seed).collect();
+                planned.iter().copied().filter(|pilot| pilot.header.seed == seed).collect();
             fit(&devices, &of_seed, loss)
         });
         let singles: Vec<Constants> = singles.collect();
@@ -76,10 +75,11 @@ fn most(all: &[Constants], of: fn(Constants) -> f64) -> Option<f64> {
     all.iter().map(|&constants| of(constants)).max_by(f64::total_cmp)
 }
 
-/// None where some pilot did not come to the loss, or started below it, or where they contradict each other.
+/// None where some pilot did not come to the loss, or was there at once, or where they contradict each other.
 fn fit(devices: &Devices, pilots: &[&RunView], loss: f64) -> Option<Constants> {
     let point = |pilot: &&RunView| {
-        let rounds = 1 + pilot.evaluated.iter().position(|at| at.loss <= loss)?;
+        // One that is there after its first round may have been there before it.
+        let rounds = 1 + pilot.evaluated.iter().position(|at| at.loss <= loss).filter(|&place| place > 0)?;
         let scheme = pilot.header.scheme.parse().ok()?;
         Some(Pilot { rounds: rounds as f64, reached: true, scheme })
     };

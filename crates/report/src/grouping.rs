@@ -23,11 +23,10 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     let (bringing, others): (Vec<RunView>, Vec<RunView>) =
         runs.into_iter().partition(|run| run.config.brings_its_own());
     for run in others.into_iter().chain(bringing) {
-        // A run without its scenario still has a task.
-        let key = (run.header.task.clone(), run.config.setting());
-        match home(&mut growing, &key, run.config.brings_its_own()) {
+        match home(&mut growing, &run) {
             Some((_, _, runs)) => runs.push(run),
-            None => growing.push((key.0, key.1, vec![run])),
+            // A run without its scenario still has a task.
+            None => growing.push((run.header.task.clone(), run.config.setting(), vec![run])),
         }
     }
     let mut growing: Vec<Growing> = growing.into_iter().flat_map(by_constants).flat_map(by_caps).collect();
@@ -86,24 +85,28 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     groups
 }
 
-/// The group of a run: that of its setting; and where its scheme brings more than its q, else the one from which it
-/// differs in that alone, if there is only one and it has no runs of that scheme with something else.
-fn home<'a>(
-    growing: &'a mut [Growing],
-    (task, setting): &(String, Config),
-    brings_its_own: bool,
-) -> Option<&'a mut Growing> {
-    if let Some(place) = growing.iter().position(|(t, s, _)| (t, s) == (task, setting)) {
-        return growing.get_mut(place);
-    }
-    let bare = brings_its_own.then(|| setting.without_brought())?;
-    let alike = |runs: &[RunView]| {
-        let mut bringing = runs.iter().filter(|run| run.config.brings_its_own());
-        bringing.all(|run| run.config.setting() == *setting)
+/// The group of a run: that of its setting. Where its scheme brings more than its q, else the one from which it differs
+/// in that alone, if it has no runs of that scheme with something else; of several, the one whose runs it lies beside.
+fn home<'a>(growing: &'a mut [Growing], run: &RunView) -> Option<&'a mut Growing> {
+    let (task, setting) = (&run.header.task, run.config.setting());
+    let place = |fits: &dyn Fn(&Growing) -> bool| {
+        let mut places = (0..growing.len()).filter(|&place| fits(&growing[place]));
+        places.next().filter(|_| places.next().is_none())
     };
-    let mut near =
-        growing.iter_mut().filter(|(t, s, runs)| t == task && s.without_brought() == bare && alike(runs));
-    near.next().filter(|_| near.next().is_none())
+    let same = |(t, s, _): &Growing| (t, s) == (task, &setting);
+    let near = |(t, s, runs): &Growing| {
+        let mut bringing = runs.iter().filter(|other| other.config.brings_its_own());
+        t == task
+            && s.without_brought() == setting.without_brought()
+            && bringing.all(|other| other.config.setting() == setting)
+    };
+    let beside = |group: &Growing| {
+        near(group) && group.2.iter().any(|other| other.folder.parent() == run.folder.parent())
+    };
+    let own = run.config.brings_its_own();
+    let place =
+        place(&same).or_else(|| place(&near).filter(|_| own)).or_else(|| place(&beside).filter(|_| own));
+    growing.get_mut(place?)
 }
 
 /// The order of groups: by numbers where values are numbers, and by words.
@@ -130,7 +133,9 @@ fn by_constants((task, setting, runs): Growing) -> Vec<Growing> {
     }
     let mut parts: BTreeMap<Config, Vec<RunView>> = BTreeMap::new();
     for run in runs {
-        parts.entry(run.config.setting_with_constants(run.used_constants())).or_default().push(run);
+        // What a scheme brings is no difference here either: the group's setting stays, but for the constants.
+        let own = run.config.setting_with_constants(run.used_constants());
+        parts.entry(setting.with_constants_of(&own)).or_default().push(run);
     }
     parts.into_iter().map(|(setting, runs)| (task.clone(), setting, runs)).collect()
 }

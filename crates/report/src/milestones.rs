@@ -4,8 +4,8 @@ use crate::collection::{Group, SchemeRuns};
 use crate::numbers::{duration, percent, times};
 use crate::table::{Cell, Column, Table};
 
-/// How far apart accuracies are.
-const STEP: f64 = 0.05;
+/// How many steps there are from 0 to 1.
+const STEPS: f64 = 20.0;
 
 /// How many of them.
 const MILESTONES: usize = 5;
@@ -43,8 +43,8 @@ pub fn milestones_table(group: &Group) -> Option<Table> {
 /// The last few whole steps below the target, in order.
 fn levels(target: f64) -> Vec<f64> {
     // A target on a step is no step below itself.
-    let last = ((target - 1e-9) / STEP).floor() as usize;
-    (last.saturating_sub(MILESTONES - 1).max(1)..=last).map(|step| step as f64 * STEP).collect()
+    let last = ((target - 1e-9) * STEPS).floor() as usize;
+    (last.saturating_sub(MILESTONES - 1).max(1)..=last).map(|step| step as f64 / STEPS).collect()
 }
 
 /// 0.35 as `35`.

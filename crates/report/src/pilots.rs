@@ -32,7 +32,9 @@ impl Measured {
             .find_map(|run| Some((run.constants()?, run.used_constants().map(|used| used.source))))
             .unzip();
         let fitted = devices(group).map(|devices| {
-            devices.map_err(|error| error.to_string()).and_then(|devices| fitted(&devices, &group.pilots))
+            devices
+                .map_err(|error| error.to_string())
+                .and_then(|devices| fitted(&devices, &for_planning(group)))
         });
         let (fit, problem) = match fitted {
             Some(Ok(found)) => (Some(found), None),
@@ -40,7 +42,7 @@ impl Measured {
             None => (None, None),
         };
         let measured_first = source.flatten() == Some(ConstantsSource::Pilots);
-        Self { planned_with, measured_first, fit, problem, pilots: group.pilots.len() }
+        Self { planned_with, measured_first, fit, problem, pilots: for_planning(group).len() }
     }
 
     /// What there is: what runs were planned with, or else what pilots say.
@@ -114,7 +116,24 @@ fn with_intervals(fit: &PilotFit) -> String {
     )
 }
 
-fn fitted(devices: &Devices, pilots: &[RunView]) -> Result<PilotFit, String> {
+/// The pilots that α and β come from: where runs go on from theirs there may be more, one pair a run.
+pub(crate) fn for_planning(group: &Group) -> Vec<&RunView> {
+    let mut seeds = seeds(group.pilots.iter());
+    if let Some(count) = group.setting.number("pilot.seeds").filter(|_| are_kept(group)) {
+        seeds.truncate(count as usize);
+    }
+    group.pilots.iter().filter(|pilot| seeds.contains(&pilot.header.seed)).collect()
+}
+
+/// Of runs, each once and in order.
+pub(crate) fn seeds<'a>(runs: impl Iterator<Item = &'a RunView>) -> Vec<u64> {
+    let mut seeds: Vec<u64> = runs.map(|run| run.header.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    seeds
+}
+
+fn fitted(devices: &Devices, pilots: &[&RunView]) -> Result<PilotFit, String> {
     let mut points = Vec::new();
     for pilot in pilots {
         let scheme: Scheme =
@@ -127,10 +146,9 @@ fn fitted(devices: &Devices, pilots: &[RunView]) -> Result<PilotFit, String> {
 
 /// Hours of a pair of pilots, averaged over their seeds: what Algorithm 2 takes before it starts.
 pub fn pilot_hours(group: &Group) -> Option<f64> {
-    let mut seeds: Vec<u64> = group.pilots.iter().map(|pilot| pilot.header.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    let hours: f64 = group.pilots.iter().map(|pilot| pilot.summary.hours).sum();
+    let pilots = for_planning(group);
+    let seeds = seeds(pilots.iter().copied());
+    let hours: f64 = pilots.iter().map(|pilot| pilot.summary.hours).sum();
     (!seeds.is_empty()).then(|| hours / seeds.len() as f64)
 }
 

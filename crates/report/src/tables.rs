@@ -218,7 +218,11 @@ pub fn sweep_table(sweep: &Sweep) -> Table {
         columns: sweep
             .keys
             .iter()
-            .map(|key| Column::number(key, key))
+            .enumerate()
+            .map(|(place, key)| match sweep.points.iter().all(|point| is_number(&point.values[place])) {
+                true => Column::number(key, key),
+                false => Column::words(key, key),
+            })
             .chain([
                 Column::words("scheme", "scheme"),
                 Column::number("time to target", "hours"),
@@ -228,6 +232,10 @@ pub fn sweep_table(sweep: &Sweep) -> Table {
             .collect(),
         rows: rows.collect(),
     }
+}
+
+fn is_number(value: &str) -> bool {
+    value.parse::<f64>().is_ok()
 }
 
 /// All keys of a group's scenarios; where its runs differ, every value.

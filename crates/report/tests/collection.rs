@@ -241,6 +241,40 @@ fn a_scheme_that_brings_its_own_stands_beside_the_others() {
     assert_eq!(collection.groups[0].scheme("auto").unwrap().runs.len(), 2);
 }
 
+/// What a scheme brings stays no difference where runs differ in their constants, or in what is brought itself.
+#[test]
+fn a_scheme_that_brings_its_own_stays_beside_the_others_at_every_point() {
+    let runs = Runs::new();
+    let add = |point: &str, scheme: &str, changes: &[(&str, &str)]| {
+        let folder = runs.add(&format!("{point}/runs/{scheme}"), &Run { scheme, ..Run::default() });
+        for (from, to) in changes {
+            alter(&folder, "run.toml", from, to);
+        }
+    };
+    let int4 = ("[stop]", "[update]\nencoding = \"int4\"\n[stop]");
+    for (point, alpha) in [("a", "alpha = 20.0"), ("b", "alpha = 40.0")] {
+        add(point, "exact", &[("alpha = 20.0", alpha)]);
+        add(point, "auto", &[("alpha = 20.0", alpha), int4]);
+    }
+    let sizes = |collection: &Collection| -> Vec<usize> {
+        collection.groups.iter().map(|group| group.schemes.len()).collect()
+    };
+    assert_eq!(sizes(&runs.read()), [2, 2]);
+
+    let runs = Runs::new();
+    for (point, optimiser) in [("a", "none"), ("b", "momentum")] {
+        let line = format!("[server]\noptimiser = {optimiser:?}\n[stop]");
+        for (scheme, more) in [("weighted", ""), ("auto", "[update]\nencoding = \"int4\"\n")] {
+            let folder = runs.add(&format!("{point}/runs/{scheme}"), &Run { scheme, ..Run::default() });
+            alter(&folder, "run.toml", "[stop]", &format!("{more}{line}"));
+        }
+    }
+    let collection = runs.read();
+    assert_eq!(sizes(&collection), [2, 2]);
+    let sweep = tables::sweep_table(&Sweep::of(&collection).unwrap());
+    assert!(sweep.csv().contains("\nmomentum,"), "{}", sweep.csv());
+}
+
 /// Changes a run's file as a hostile or careless hand would.
 fn alter(folder: &std::path::Path, file: &str, from: &str, to: &str) {
     let text = fs::read_to_string(folder.join(file)).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::Desk;
+use super::{Desk, Form};
 use crate::error::TaskError;
 use crate::shell::Cmd;
 
@@ -67,12 +67,17 @@ fn provenance(desk: &Desk<'_>) -> Result<String, TaskError> {
     let commits = commits.lines().collect::<Vec<_>>().join(", ");
     let clean = line(desk, "git status --porcelain -- crates Cargo.lock xtask experiments/*/scenario.toml")?;
     let changed = if clean.is_empty() { "" } else { ", with changes that are not committed" };
+    let so_far = if desk.form == Form::AsIs {
+        "; runs that are not over are shown as far as they had come"
+    } else {
+        ""
+    };
     let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let model = model.map_or("unknown processor", |(_, name)| name.trim());
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut text = format!(
-        "# How it was made\n\n- run with commits {commits}{changed}\n- {model}, {threads} threads, {}\n- {}\n\n```sh\n",
+        "# How it was made\n\n- run with commits {commits}{changed}{so_far}\n- {model}, {threads} threads, {}\n- {}\n\n```sh\n",
         std::env::consts::OS,
         line(desk, "rustc --version")?,
     );

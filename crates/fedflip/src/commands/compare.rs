@@ -73,14 +73,16 @@ fn write_table(output: &mut dyn Write, Studied { json, entries }: &Studied) -> R
             writeln!(output, "\n  {}: {error}\n    hint: {}", entry.scheme, error.hint())?;
         }
     }
+    let counted = if kept {
+        "time to the target and ratio to the best count pilots, where schemes went on from theirs"
+    } else {
+        "time to the target and ratio to the best are without the pilots"
+    };
     writeln!(
         output,
-        "\n  time to the target and ratio to the best are without the pilots; devices and rounds are means, ± is one\n  \
+        "\n  {counted}; devices and rounds are means, ± is one\n  \
          standard deviation over seeds; accuracy is the first seed's, over its own time"
     )?;
-    if kept {
-        writeln!(output, "  but for schemes that need pilots: they went on from theirs, and count both")?;
-    }
     if json.schemes.iter().any(|scheme| scheme.lower_bound) {
         writeln!(output, "  > a lower bound: some run was stopped before it reached the target")?;
     }

@@ -46,7 +46,9 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
         let mut kept = None;
         if scenario.pilot.keep && scenario.plan.scheme.needs_constants() {
             let (setup, scenario) = (&setup, &scenario);
-            let pilots = Pilots { setup, scenario, out: None, resume: false, threads, prefix: "", kept: 1 };
+            let out = args.training.out.as_ref().map(|out| out.join("pilots"));
+            let (out, resume) = (out.as_deref(), args.training.resume);
+            let pilots = Pilots { setup, scenario, out, resume, threads, prefix: "", kept: 1 };
             let Some(pair) = pilots.pair(0, crew, &mut followers)? else { return Ok(None) };
             kept = Some(pair.better);
         }

@@ -70,6 +70,12 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     for axis in &axes {
         check_matters(axis, &study)?;
     }
+    if points.len() > 1 && scenarios.windows(2).all(|two| two[0] == two[1]) {
+        return Err(CliError::Usage {
+            problem: "--over: makes no difference to any of the schemes, so all points would be the same",
+            hint: "some keys only matter beside others, such as server.step beside server.optimiser",
+        });
+    }
     watch::catch_interrupts(training.quiet);
     let mut followers = Followers::of(training.tensorboard, &training.dashboard)?;
     let mut done = Vec::new();

@@ -14,7 +14,7 @@ use super::error::{Place, Refusal, ScenarioError, short};
 use super::keys::{self, Key, SECTIONS};
 use super::server::Kind;
 use super::value::Given;
-use super::{FleetSource, Scenario};
+use super::{FleetSource, Scenario, Update};
 use crate::error::CliError;
 
 /// What a fleet file takes the place of.
@@ -45,16 +45,23 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
     set(&mut scenario, deciding)?;
     scenario.follow_scheme();
     set(&mut scenario, others)?;
+    let is_given =
+        |section: &str, name: &str| given.iter().any(|entry| entry.section == section && entry.key == name);
+    let times_are_given =
+        matches!(scenario.fleet, FleetSource::File { .. }) || is_given("fleet", "payload_mbit");
+    if times_are_given && !is_given("update", "encoding") {
+        // Fewer bits would be rounded for nothing: no upload gets shorter.
+        scenario.update = Update::paper();
+    }
 
     check_server(&scenario, &given, &whole_file)?;
 
-    let is_given = |name: &str| given.iter().any(|entry| entry.section == "fleet" && entry.key == name);
     let (task, train, update) = (scenario.task, scenario.train, scenario.update);
     if let FleetSource::MadeUp(made_up) = &mut scenario.fleet {
-        if !is_given("payload_mbit") {
+        if !is_given("fleet", "payload_mbit") {
             made_up.payload = defaults::payload(task, update).map_err(|error| follows(error, &whole_file))?;
         }
-        if !is_given("work_gflop") {
+        if !is_given("fleet", "work_gflop") {
             made_up.work = defaults::work(task, train).map_err(|error| follows(error, &whole_file))?;
         }
         made_up.hardware().checked().map_err(|error| times_out_of_range(&error, &given, whole_file))?;

@@ -142,6 +142,8 @@ fn a_scheme_brings_what_goes_with_it() {
     assert_eq!(brought(&plain), paper);
     let step = brought(&["server.step=0.1"]);
     assert_eq!(step, (Server { step: 0.1, ..auto.0 }, auto.1));
+    let given = brought(&["fleet.payload_mbit=3"]);
+    assert_eq!(given, (auto.0, Encoding::F32), "fewer bits would shorten no upload");
     let batch = of("cifar10-mobilenet", &["task.norm=batch"]);
     assert_eq!((batch.server, batch.update.encoding), paper, "statistics are no parameters");
 }
@@ -244,7 +246,7 @@ fn a_file_and_what_it_replaces_do_not_stand_together() {
     let made_up = "task.name = 'synthetic'\nfleet.devices = 9\nfleet.work_gflop = 2\n";
     assert_eq!(read(made_up, file).unwrap(), scenario, "--set takes back what it replaces");
     let back = read(&scenario.to_toml(), "fleet.devices=100").unwrap();
-    assert_eq!(back, of("synthetic", &[]));
+    assert_eq!(back, of("synthetic", &["update.encoding=f32"]));
     let both = read(&format!("{made_up}{file}"), "seed=1").unwrap_err();
     assert_eq!(both, "s.toml, line 2: fleet.devices stands beside fleet.file");
     let cut = read("task.name = 'synthetic'\nfleet.file = 's.toml'", "seed=1").unwrap_err();

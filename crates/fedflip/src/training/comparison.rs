@@ -63,7 +63,8 @@ pub(crate) fn best_hours(entries: &[Entry]) -> Option<f64> {
 
 impl Comparison<'_> {
     /// Runs everything, scheme after scheme; none if it was interrupted. What a run may take depends on the
-    /// schemes before it alone, so a comparison that goes on comes out the same.
+    /// schemes before it alone, so a comparison that goes on comes out the same, but for runs that the clock on the
+    /// wall has stopped.
     pub(crate) fn run(
         &self,
         crew: &mut Crew<'_, SgdLearner>,
@@ -87,13 +88,16 @@ impl Comparison<'_> {
                 let mut scenario = scenario.clone();
                 scenario.seed = seed_after(scenario.seed, number);
                 scenario.plan.constants = self.constants;
+                let kept = self.kept.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
+                // What is kept is on the clock before the first round: it is no reason to give up.
+                let before_hours = kept.as_ref().map_or(0.0, |kept| kept.secs / 3600.0);
+                let cap_hours = cap_hours.map(|cap| cap + before_hours);
                 let caps = [cap_hours, scenario.stop.virtual_hours_max];
                 scenario.stop.virtual_hours_max = caps.into_iter().flatten().min_by(f64::total_cmp);
                 let name = format!("{scheme}-seed{}", scenario.seed);
                 let out = self.out.map(|out| out.join(&name));
                 let done = place as u64 * self.seeds + number + 1;
                 let all = self.scenarios.len() as u64 * self.seeds;
-                let kept = self.kept.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
                 let single = Single {
                     setup: &setup,
                     scenario: &scenario,

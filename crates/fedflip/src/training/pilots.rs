@@ -103,7 +103,7 @@ impl Pilots<'_> {
         for scheme in SCHEMES {
             let Some((done, folder)) = self.one(scheme, number, crew, followers)? else { return Ok(None) };
             let summary = done.outline.summary;
-            let loss = summary.loss.unwrap_or(f64::INFINITY);
+            let loss = summary.loss.filter(|loss| !loss.is_nan()).unwrap_or(f64::INFINITY);
             if better.is_none() || loss < least {
                 least = loss;
                 better = Some(match (done.model, folder) {
@@ -165,6 +165,8 @@ pub(crate) fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scen
         target_loss: Some(of.pilot.loss),
         rounds_max: of.pilot.rounds_max,
         virtual_hours_max: None,
+        // Half a pilot says nothing.
+        real_hours_max: None,
         ..of.stop
     };
     // A pilot counts rounds, so it has to look at each.

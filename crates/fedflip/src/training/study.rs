@@ -67,7 +67,16 @@ impl Study {
         scenario: impl Fn(&[String]) -> Result<Scenario, CliError>,
     ) -> Result<Vec<Scenario>, CliError> {
         let under = |scheme: &Scheme| overrides(&training.set, training.seed, Some(&scheme.to_string()));
-        self.schemes.iter().map(|scheme| scenario(&under(scheme))).collect()
+        let scenarios = self.schemes.iter().map(|scheme| scenario(&under(scheme)));
+        let scenarios = scenarios.collect::<Result<Vec<Scenario>, CliError>>()?;
+        let goes_on = |of: &Scenario| of.pilot.keep && of.plan.scheme.needs_constants();
+        if self.no_pilot && scenarios.iter().any(goes_on) {
+            return Err(CliError::Usage {
+                problem: "pilot.keep goes on from pilots, and --no-pilot leaves them out",
+                hint: "leave out one of the two",
+            });
+        }
+        Ok(scenarios)
     }
 
     /// Everything for the scenarios of all schemes, kept in `out`: pilots, runs, and at last `compare.json`. None if
@@ -82,12 +91,6 @@ impl Study {
         // Pilots are those of a scheme that needs them.
         let needy = scenarios.iter().find(|scenario| scenario.plan.scheme.needs_constants());
         let Some(scenario) = needy.or(scenarios.first()) else { return Ok(None) };
-        if scenario.pilot.keep && self.no_pilot {
-            return Err(CliError::Usage {
-                problem: "pilot.keep goes on from pilots, and --no-pilot leaves them out",
-                hint: "leave out one of the two",
-            });
-        }
         let setup = Setup::new(scenario, &self.data_dir)?;
         let Self { resume, threads, .. } = *self;
         let given = scenario.plan.constants;

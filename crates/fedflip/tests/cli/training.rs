@@ -252,6 +252,20 @@ fn pilots_that_are_kept_are_gone_on_from() {
     desk.stdout("run c/runs/exact-seed1/run.toml --quiet --out again");
     assert!(results(&desk, "again") == results(&desk, "c/runs/exact-seed1"));
     assert_eq!(desk.json(&format!("{line} --set pilot.keep=true --out c --resume")), compared);
+    // The third pair is none that α and β come from, nor is its time.
+    let report = desk.json("report c");
+    assert_eq!(report["groups"][0]["constants"]["alpha"], compared["pilot"]["alpha"], "{report}");
+    // Pilots on the clock are no reason to give up.
+    let soon = line.replace("exact,weighted", "weighted,exact");
+    let soon = desk.json(&format!("{soon} --set pilot.keep=true --give-up 1.5x"));
+    assert!(soon["schemes"][1]["rounds"].as_f64().unwrap() > 0.0, "{soon}");
+    // A run that is over does not fly its pilots again.
+    let pilot = desk.folder.path().join("again/pilots/full-seed1000001/host.json");
+    let before = fs::metadata(&pilot).unwrap().modified().unwrap();
+    assert!(
+        desk.stdout("run c/runs/exact-seed1/run.toml --quiet --out again --resume").contains("over already")
+    );
+    assert_eq!(fs::metadata(&pilot).unwrap().modified().unwrap(), before);
     let (code, said) = refusal(&desk.run(&format!("{line} --set pilot.keep=true --no-pilot")));
     assert!(code == Some(2) && said.contains("--no-pilot"), "{said}");
 }
