@@ -178,7 +178,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         }],
         claims: &[
             within("fleet.bandwidth_mbps=100", "full", "paper", 5.0, 2.5),
-            within("fleet.bandwidth_mbps=400", "full", "paper", 4.0, 1.2),
+            within("fleet.bandwidth_mbps=400", "full", "paper", 3.0, 1.2),
         ],
     },
     Experiment {
