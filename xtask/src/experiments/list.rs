@@ -116,7 +116,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                    --schemes auto,paper,exact,weighted,uniform,fixed=0.2,full",
             quick: "compare SCENARIO --seeds 1 --give-up 20 --no-pilot --schemes auto,paper",
         }],
-        claims: &[slower("paper", "auto", 3.0, 1.2)],
+        claims: &[slower("paper", "auto", 1.9, 1.2)],
     },
     Experiment {
         name: "shakespeare-table",
@@ -128,7 +128,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
                    --schemes auto,paper,exact,weighted,uniform,fixed=0.2,full",
             quick: "compare SCENARIO --seeds 1 --give-up 20 --no-pilot --schemes auto,weighted,paper",
         }],
-        claims: &[slower("paper", "auto", 3.0, 1.2)],
+        claims: &[slower("paper", "auto", 1.9, 1.2)],
     },
     Experiment {
         name: "pilots",
