@@ -1,7 +1,7 @@
 //! Times to accuracies below the target: what can be compared where a scheme did not get to the end.
 
 use crate::collection::{Group, SchemeRuns};
-use crate::numbers::{duration, percent, times};
+use crate::numbers::{duration, times};
 use crate::table::{Cell, Column, Table};
 
 /// How many steps there are from 0 to 1.
@@ -28,7 +28,10 @@ pub fn milestones_table(group: &Group) -> Option<Table> {
     let row = |(scheme, secs): (&SchemeRuns, &Vec<Option<f64>>)| {
         std::iter::once(Cell::text(&scheme.scheme)).chain(secs.iter().zip(&best).map(cell)).collect()
     };
-    let column = |level: &f64| Column::number(&percent(*level), &format!("hours_to_{}", percent_key(*level)));
+    let column = |level: &f64| {
+        let percent = format!("{:.0}", 100.0 * level);
+        Column::number(&format!("{percent} %"), &format!("hours_to_{percent}"))
+    };
     Some(Table {
         name: "milestones".to_owned(),
         title: "On the way".to_owned(),
@@ -45,11 +48,6 @@ fn levels(target: f64) -> Vec<f64> {
     // A target on a step is no step below itself.
     let last = ((target - 1e-9) * STEPS).floor() as usize;
     (last.saturating_sub(MILESTONES - 1).max(1)..=last).map(|step| step as f64 / STEPS).collect()
-}
-
-/// 0.35 as `35`.
-fn percent_key(level: f64) -> String {
-    format!("{:.0}", 100.0 * level)
 }
 
 /// None where some seed did not get there.
