@@ -10,8 +10,8 @@ import { showTimeline } from "./timeline.js";
 
 const LINES_MAX = 200;
 // The schemes in the order of their colours, the baselines with dashes of their own: as in reports.
-const SCHEMES = ["exact", "paper", "tight", "sampled", "weighted", "uniform", "fixed", "full"];
-const DASHES = [[], [], [], [], [9, 3], [6, 3, 1.5, 3], [3.5, 3], [1.5, 2.5]];
+const SCHEMES = ["exact", "paper", "tight", "sampled", "weighted", "uniform", "fixed", "full", "auto"];
+const DASHES = [[], [], [], [], [9, 3], [6, 3, 1.5, 3], [3.5, 3], [1.5, 2.5], []];
 
 const notice = document.getElementById("notice");
 const log = document.getElementById("log");

@@ -2,6 +2,7 @@
 
 use crate::collection::{Group, SchemeRuns};
 use crate::numbers::{duration, times};
+use crate::run_view::RunView;
 use crate::table::{Cell, Column, Table};
 
 /// How many steps there are from 0 to 1.
@@ -10,13 +11,30 @@ const STEPS: f64 = 20.0;
 /// How many of them.
 const MILESTONES: usize = 5;
 
-/// A row a scheme: how long it took to each accuracy; none without a target accuracy.
-pub fn milestones_table(group: &Group) -> Option<Table> {
+/// So many evaluations in a row are averaged where a first one by chance should not count.
+const IN_A_ROW: usize = 10;
+
+/// A row a scheme: how long it took to each accuracy, once and on average over evaluations in a row; none without a
+/// target accuracy.
+pub fn milestones_tables(group: &Group) -> Option<[Table; 2]> {
     let levels = levels(group.target_accuracy()?);
+    let once = "Time to the first evaluation that is at least so accurate, means over seeds, and how many times that of the \
+                fastest scheme; – where some seed did not get there.";
+    let on_average = format!(
+        "The same of the mean over {IN_A_ROW} evaluations in a row: what is noisy gets to an accuracy by chance long \
+         before it is there."
+    );
+    Some([
+        table(group, &levels, 1, ("milestones", "On the way"), once),
+        table(group, &levels, IN_A_ROW, ("milestones-mean", "On the way, on average"), &on_average),
+    ])
+}
+
+fn table(group: &Group, levels: &[f64], in_a_row: usize, (name, title): (&str, &str), note: &str) -> Table {
     let secs: Vec<Vec<Option<f64>>> = group
         .schemes
         .iter()
-        .map(|scheme| levels.iter().map(|&level| mean_secs(scheme, level)).collect())
+        .map(|scheme| levels.iter().map(|&level| mean_secs(scheme, level, in_a_row)).collect())
         .collect();
     let best = |column: usize| secs.iter().filter_map(|row| row[column]).min_by(f64::total_cmp);
     let best: Vec<Option<f64>> = (0..levels.len()).map(best).collect();
@@ -32,15 +50,15 @@ pub fn milestones_table(group: &Group) -> Option<Table> {
         let percent = format!("{:.0}", 100.0 * level);
         Column::number(&format!("{percent} %"), &format!("hours_to_{percent}"))
     };
-    Some(Table {
-        name: "milestones".to_owned(),
-        title: "On the way".to_owned(),
-        note: "Time to the first evaluation that is at least so accurate, means over seeds, and how many times that \
-               of the fastest scheme; – where some seed did not get there."
-            .to_owned(),
-        columns: std::iter::once(Column::words("scheme", "scheme")).chain(levels.iter().map(column)).collect(),
+    Table {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        note: note.to_owned(),
+        columns: std::iter::once(Column::words("scheme", "scheme"))
+            .chain(levels.iter().map(column))
+            .collect(),
         rows: group.schemes.iter().zip(&secs).map(row).collect(),
-    })
+    }
 }
 
 /// The last few whole steps below the target, in order.
@@ -51,10 +69,13 @@ fn levels(target: f64) -> Vec<f64> {
 }
 
 /// None where some seed did not get there.
-fn mean_secs(scheme: &SchemeRuns, level: f64) -> Option<f64> {
-    let first = |run: &crate::run_view::RunView| {
+fn mean_secs(scheme: &SchemeRuns, level: f64, in_a_row: usize) -> Option<f64> {
+    let first = |run: &RunView| {
+        let mut rows = run.evaluated.windows(in_a_row);
         // Steps are not exact in binary.
-        run.evaluated.iter().find(|at| at.accuracy >= level - 1e-9).map(|at| at.secs)
+        let row =
+            rows.find(|row| row.iter().map(|at| at.accuracy).sum::<f64>() / row.len() as f64 >= level - 1e-9);
+        row?.last().map(|at| at.secs)
     };
     let secs = scheme.runs.iter().map(first).collect::<Option<Vec<f64>>>()?;
     (!secs.is_empty()).then(|| secs.iter().sum::<f64>() / secs.len() as f64)

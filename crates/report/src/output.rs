@@ -8,7 +8,7 @@ use crate::curve::Measure;
 use crate::error::ReportError;
 use crate::explain::Explained;
 use crate::fits::fits_table;
-use crate::milestones::milestones_table;
+use crate::milestones::milestones_tables;
 use crate::pilots::Measured;
 use crate::png::Painter;
 use crate::sweep::Sweep;
@@ -149,7 +149,7 @@ fn all_tables(collection: &Collection, with_data: bool) -> Vec<(String, Table)> 
         let explained: Vec<Explained> = group.schemes.iter().filter_map(Explained::of).collect();
         let mut of_group =
             vec![tables::table_one(group), tables::plan_table(&explained), tables::pilot_table(group)];
-        of_group.splice(1..1, milestones_table(group));
+        of_group.splice(1..1, milestones_tables(group).into_iter().flatten());
         of_group.extend(fits_table(group));
         of_group.extend([deployed::plans_table(group), deployed::devices_table(group)].into_iter().flatten());
         if with_data {
@@ -204,7 +204,8 @@ fn json(collection: &Collection) -> serde_json::Value {
             "target_accuracy": group.target_accuracy(),
             "constants": constants,
             "table1": tables::table_one(group).json(),
-            "milestones": milestones_table(group).map(|table| table.json()),
+            "milestones": milestones_tables(group).map(|[once, _]| once.json()),
+            "milestones_mean": milestones_tables(group).map(|[_, mean]| mean.json()),
             "plan": tables::plan_table(&explained).json(),
             "pilots": tables::pilot_table(group).json(),
             "fits": fits_table(group).map(|table| table.json()),

@@ -12,8 +12,18 @@ const COMMITS: &str = "commits.txt";
 /// Figures that are worth a place in the repository; all others come from the runs again.
 const FIGURES: [&str; 3] = ["accuracy", "loss", "speed-up"];
 /// Tables, and the numbers behind the figures.
-const TABLES: [&str; 9] =
-    ["table1", "milestones", "curves", "runs", "pilots", "fits", "configuration", "sweep", "speed-up"];
+const TABLES: [&str; 10] = [
+    "table1",
+    "milestones",
+    "milestones-mean",
+    "curves",
+    "runs",
+    "pilots",
+    "fits",
+    "configuration",
+    "sweep",
+    "speed-up",
+];
 
 /// Writes it beside the scenario.
 pub(super) fn write(desk: &Desk<'_>) -> Result<(), TaskError> {

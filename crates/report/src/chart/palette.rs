@@ -1,22 +1,25 @@
 //! Which colour and which dashes a scheme or a device type has, the same in all figures.
 //!
 //! Eight colours that people with any kind of colour vision tell apart, after Okabe and Ito, darkened or
-//! lightened until they stand out from a white or a black page. Baselines are dashed as well.
+//! lightened until they stand out from a white or a black page, and a violet for the ninth scheme. Baselines are dashed
+//! as well.
 
-/// Colours there are.
+use std::ops::Range;
+
+/// Colours there are, for what has no colour of its own.
 pub(crate) const COLOURS: usize = 8;
 
 /// The known schemes in the order of the colours.
-const SCHEMES: [&str; COLOURS] =
-    ["exact", "paper", "tight", "sampled", "weighted", "uniform", "fixed", "full"];
+const SCHEMES: [&str; COLOURS + 1] =
+    ["exact", "paper", "tight", "sampled", "weighted", "uniform", "fixed", "full", "auto"];
 
-/// The first of the baselines in [`SCHEMES`].
-const FIRST_BASELINE: usize = 4;
+/// The baselines in [`SCHEMES`].
+const BASELINES: Range<usize> = 4..8;
 
 /// How a scheme is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Class `c0` to `c7`.
+    /// Class `c0` to `c8`.
     pub colour: usize,
     /// Class `d0` (solid) to `d4`.
     pub dashes: usize,
@@ -27,8 +30,8 @@ impl Look {
     pub(crate) fn of_scheme(scheme: &str) -> Self {
         let name = scheme.split(['=', '-']).next().unwrap_or(scheme);
         match SCHEMES.iter().position(|known| *known == name) {
-            Some(place) if place >= FIRST_BASELINE => {
-                Self { colour: place, dashes: place - FIRST_BASELINE + 1 }
+            Some(place) if BASELINES.contains(&place) => {
+                Self { colour: place, dashes: place - BASELINES.start + 1 }
             }
             Some(place) => Self { colour: place, dashes: 0 },
             None => Self { colour: name.bytes().map(usize::from).sum::<usize>() % COLOURS, dashes: 2 },

@@ -18,12 +18,18 @@ pub(super) fn finding(group: &Group) -> Markup {
         scheme.standing.is_whole() && hours(scheme).is_some_and(|hours| within_noise(best, hours))
     };
     let near: Vec<&str> = others.iter().filter(is_near).map(|scheme| scheme.scheme.as_str()).collect();
-    let slower = others.iter().filter(|scheme| !is_near(scheme)).filter_map(|scheme| {
+    // A lower bound below the best says nothing.
+    let says = |scheme: &&SchemeRuns| {
+        !scheme.standing.is_lower_bound() || hours(scheme).is_some_and(|hours| hours.mean > best.mean)
+    };
+    let slower = others.iter().filter(|scheme| !is_near(scheme)).filter(says).filter_map(|scheme| {
         let least = if scheme.standing.is_lower_bound() { "more than " } else { "" };
         let ratio = significant(hours(scheme)?.mean / best.mean, 3);
         Some(format!("{} takes {least}{ratio} times as long", scheme.scheme))
     });
     let slower: Vec<String> = slower.collect();
+    let silent = others.iter().filter(|scheme| !is_near(scheme) && !says(scheme));
+    let silent: Vec<&str> = silent.map(|scheme| scheme.scheme.as_str()).collect();
     let spread = best.std.map_or(String::new(), |std| format!(" ± {}", duration(3600.0 * std)));
     html! {
         p .finding {
@@ -33,6 +39,7 @@ pub(super) fn finding(group: &Group) -> Markup {
                 " no more than one standard deviation away."
             }
             @if !slower.is_empty() { " " (sentence(&slower.join(", "))) "." }
+            @if !silent.is_empty() { " " (sentence(&silent.join(", "))) " did not run for as long." }
             (with_pilots(group, first))
         }
     }

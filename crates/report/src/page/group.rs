@@ -9,7 +9,7 @@ use crate::deployed;
 use crate::explain::Explained;
 use crate::figures;
 use crate::fits::fits_table;
-use crate::milestones::milestones_table;
+use crate::milestones::milestones_tables;
 use crate::pilots::Measured;
 use crate::tables;
 
@@ -28,7 +28,7 @@ pub(super) fn sections(group: &Group, number: usize) -> Markup {
                     (parts::figure(&figures::curves(group, Measure::Accuracy), &prefix))
                     (parts::figure(&figures::curves(group, Measure::Loss), &prefix))
                 }
-                @if let Some(milestones) = milestones_table(group) { (parts::table(&milestones)) }
+                @for table in milestones_tables(group).iter().flatten() { (parts::table(table)) }
             }
         }
         (plan(group, &explained, number))
