@@ -77,7 +77,7 @@ describe("a comparison", () => {
   open("draws curves, points, bars and a round", () => one, async (page) => {
     assert.match(await page.title(), /synthetic to 50 %/);
     for (const [part, shape, least] of [
-      ["#curves-0", "path.line", 6],
+      ["#curves-0", "svg.figure path.line", 6],
       ["#curves-0", "path.band", 6],
       ["#participation-0", ".dot title", 60],
       ["#times-0", "rect title", 10],
@@ -85,7 +85,7 @@ describe("a comparison", () => {
     ]) {
       assert.ok((await page.locator(`${part} ${shape}`).count()) >= least, `${part} ${shape}`);
     }
-    const length = await page.locator("#curves-0 path.line.c0").last().evaluate((path) => path.getTotalLength());
+    const length = await page.locator("#curves-0 svg.figure path.line.c0").last().evaluate((path) => path.getTotalLength());
     assert.ok(length > 50, `a curve of ${length} pixels`);
     assert.deepEqual(await overlaps(page), []);
     assert.deepEqual(await outside(page), []);
