@@ -96,6 +96,11 @@ impl Config {
         self.keys.get(key).map(String::as_str).or_else(left_out)
     }
 
+    /// Whether planned schemes went on from their pilots, and have that time on their clocks.
+    pub(crate) fn keeps_pilots(&self) -> bool {
+        self.get("pilot.keep") == Some("true")
+    }
+
     /// Whether its scheme brings more than its q.
     pub(crate) fn brings_its_own(&self) -> bool {
         self.get("plan.scheme") == Some(BRINGS)

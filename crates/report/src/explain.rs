@@ -124,7 +124,7 @@ impl Explained {
             empty_share: empty as f64 / (all as f64).max(1.0),
             expected_hours: plan.expected_rounds.zip(round_secs).map(|(rounds, secs)| rounds * secs / 3600.0),
             // Without the pilots, where those are on the clock: the plan does not predict them.
-            hours: match first.config.get("pilot.keep") == Some("true") && needs_pilots(&scheme.scheme) {
+            hours: match first.config.keeps_pilots() && needs_pilots(&scheme.scheme) {
                 true => Spread::of(scheme.runs.iter().map(|run| run.times.total_secs / 3600.0))
                     .filter(|_| scheme.standing.hours.is_some()),
                 false => scheme.standing.hours,

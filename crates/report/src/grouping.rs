@@ -89,7 +89,7 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
 /// in that alone, if it has no runs of that scheme with something else; of several, the one whose runs it lies beside.
 fn home<'a>(growing: &'a mut [Growing], run: &RunView) -> Option<&'a mut Growing> {
     let (task, setting) = (&run.header.task, run.config.setting());
-    let place = |fits: &dyn Fn(&Growing) -> bool| {
+    let only = |fits: &dyn Fn(&Growing) -> bool| {
         let mut places = (0..growing.len()).filter(|&place| fits(&growing[place]));
         places.next().filter(|_| places.next().is_none())
     };
@@ -103,9 +103,10 @@ fn home<'a>(growing: &'a mut [Growing], run: &RunView) -> Option<&'a mut Growing
     let beside = |group: &Growing| {
         near(group) && group.2.iter().any(|other| other.folder.parent() == run.folder.parent())
     };
-    let own = run.config.brings_its_own();
-    let place =
-        place(&same).or_else(|| place(&near).filter(|_| own)).or_else(|| place(&beside).filter(|_| own));
+    let mut place = only(&same);
+    if run.config.brings_its_own() {
+        place = place.or_else(|| only(&near)).or_else(|| only(&beside));
+    }
     growing.get_mut(place?)
 }
 

@@ -198,14 +198,15 @@ fn json(collection: &Collection) -> serde_json::Value {
                 "beta_interval": ends(measured.fit.and_then(|fit| fit.beta_interval)),
             })
         });
+        let milestones = milestones_tables(group);
         serde_json::json!({
             "label": label,
             "task": group.task(),
             "target_accuracy": group.target_accuracy(),
             "constants": constants,
             "table1": tables::table_one(group).json(),
-            "milestones": milestones_tables(group).map(|[once, _]| once.json()),
-            "milestones_mean": milestones_tables(group).map(|[_, mean]| mean.json()),
+            "milestones": milestones.as_ref().map(|[once, _]| once.json()),
+            "milestones_mean": milestones.as_ref().map(|[_, mean]| mean.json()),
             "plan": tables::plan_table(&explained).json(),
             "pilots": tables::pilot_table(group).json(),
             "fits": fits_table(group).map(|table| table.json()),

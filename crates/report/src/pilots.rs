@@ -119,7 +119,7 @@ fn with_intervals(fit: &PilotFit) -> String {
 /// The pilots that α and β come from: where runs go on from theirs there may be more, one pair a run.
 pub(crate) fn for_planning(group: &Group) -> Vec<&RunView> {
     let mut seeds = seeds(group.pilots.iter());
-    if let Some(count) = group.setting.number("pilot.seeds").filter(|_| are_kept(group)) {
+    if let Some(count) = group.setting.number("pilot.seeds").filter(|_| group.setting.keeps_pilots()) {
         seeds.truncate(count as usize);
     }
     group.pilots.iter().filter(|pilot| seeds.contains(&pilot.header.seed)).collect()
@@ -154,12 +154,7 @@ pub fn pilot_hours(group: &Group) -> Option<f64> {
 
 /// Hours of pilots that go before a scheme's runs and are not among theirs.
 pub fn hours_before(group: &Group, scheme: &str) -> f64 {
-    pilot_hours(group).filter(|_| needs_pilots(scheme) && !are_kept(group)).unwrap_or(0.0)
-}
-
-/// Whether runs went on from their pilots: they have that time on their clocks.
-pub(crate) fn are_kept(group: &Group) -> bool {
-    group.setting.get("pilot.keep") == Some("true")
+    pilot_hours(group).filter(|_| needs_pilots(scheme) && !group.setting.keeps_pilots()).unwrap_or(0.0)
 }
 
 /// Whether a scheme's q needs α and β, and so the pilots.

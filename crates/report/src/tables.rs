@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::collection::{Collection, Group};
 use crate::explain::Explained;
 use crate::numbers::{duration, percent, significant, times};
-use crate::pilots::{are_kept, hours_before, pilot_hours};
+use crate::pilots::{hours_before, pilot_hours};
 use crate::standing::{Spread, best_hours};
 use crate::sweep::Sweep;
 use crate::table::{Cell, Column, Table};
@@ -63,7 +63,7 @@ pub fn table_one(group: &Group) -> Table {
     });
     let target = group.target();
     let pilots_note = match pilot_hours(group) {
-        Some(hours) if are_kept(group) => format!(
+        Some(hours) if group.setting.keeps_pilots() => format!(
             "schemes that need α and β went on from their pilots, a pair of which takes {} and is counted",
             duration(3600.0 * hours)
         ),

@@ -42,16 +42,15 @@ fn measured(task: Task) -> Measured {
 fn of_auto(task: Task) -> (Server, Update) {
     let averaged = |server| Server { averaging: 0.9, ..server };
     let adam = |step| averaged(Server { step, momentum: 0.8, ..Kind::Adam.server() });
-    match task {
-        Task::Synthetic { .. } => (averaged(Server::paper()), Update { encoding: Encoding::Int8 }),
-        Task::Cifar10Mobilenet { norm: Norm::Batch, .. } => (Server::paper(), Update::paper()),
-        Task::Cifar10Mobilenet { norm: Norm::Group, .. } => {
-            (adam(0.003), Update { encoding: Encoding::Int4 })
-        }
+    let (server, encoding) = match task {
+        Task::Synthetic { .. } => (averaged(Server::paper()), Encoding::Int8),
+        Task::Cifar10Mobilenet { norm: Norm::Batch, .. } => (Server::paper(), Encoding::F32),
+        Task::Cifar10Mobilenet { norm: Norm::Group, .. } => (adam(0.003), Encoding::Int4),
         Task::MnistCnn { .. } | Task::FashionCnn { .. } | Task::ShakespeareLstm => {
-            (adam(0.01), Update { encoding: Encoding::Int4 })
+            (adam(0.01), Encoding::Int4)
         }
-    }
+    };
+    (server, Update { encoding })
 }
 
 const DEVICES: usize = 100;
@@ -61,7 +60,7 @@ const CHECKPOINT_SECS: f64 = 10.0;
 impl Scenario {
     /// A task of which nothing else is said.
     pub(crate) fn of(task: Task) -> Result<Self, CliError> {
-        let mut scenario = Self::paper(task, Scheme::Auto)?;
+        let mut scenario = Self::paper(task)?;
         scenario.follow_scheme();
         if let FleetSource::MadeUp(made_up) = &mut scenario.fleet {
             made_up.payload = payload(task, scenario.update)?;
@@ -76,8 +75,8 @@ impl Scenario {
         }
     }
 
-    /// The paper's scenario of a task.
-    pub(super) fn paper(task: Task, scheme: Scheme) -> Result<Self, CliError> {
+    /// The paper's scenario of a task, but for the scheme.
+    pub(super) fn paper(task: Task) -> Result<Self, CliError> {
         let TaskSettings { sharing, test_samples_max, data_seed, sgd, .. } =
             TaskSettings::paper(task, DEVICES);
         let SgdSettings { learning_rate, batch, iterations } = sgd;
@@ -98,7 +97,7 @@ impl Scenario {
             train,
             server: Server::paper(),
             update,
-            plan: Planning { scheme, constants: Constants::new(alpha, beta)? },
+            plan: Planning { scheme: Scheme::Auto, constants: Constants::new(alpha, beta)? },
             pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000, keep: false },
             round: Round {
                 allocation: Division::Adaptive,

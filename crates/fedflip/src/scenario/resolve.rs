@@ -6,7 +6,6 @@ use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, nearest};
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::task::Task;
-use fedflip_plan::Scheme;
 
 use super::defaults;
 use super::entries::{Entry, HEADING};
@@ -41,7 +40,7 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
     };
     let (deciding, others): (Vec<&Key>, Vec<&Key>) =
         keys::all().partition(|key| key.section == "task" || key.is("plan", "scheme"));
-    let mut scenario = Scenario::paper(task, Scheme::Auto)?;
+    let mut scenario = Scenario::paper(task)?;
     set(&mut scenario, deciding)?;
     scenario.follow_scheme();
     set(&mut scenario, others)?;

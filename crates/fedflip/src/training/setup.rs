@@ -17,7 +17,6 @@ use crate::progress::Progress;
 use crate::scenario::Scenario;
 
 /// What all runs of a scenario share, whatever their seed; and but for the fleet, whatever their scheme.
-#[derive(Clone)]
 pub(crate) struct Setup {
     pub learner: Arc<SgdLearner>,
     pub sharing: SharingReport,
@@ -42,7 +41,8 @@ impl Setup {
 
     /// The same data under a scheme that may send other bytes.
     pub(crate) fn under(&self, scenario: &Scenario) -> Result<Self, CliError> {
-        Ok(Self { fleet: fleet(scenario, &self.learner)?, ..self.clone() })
+        let fleet = fleet(scenario, &self.learner)?;
+        Ok(Self { learner: Arc::clone(&self.learner), sharing: self.sharing, fleet })
     }
 
     /// q under the scenario's scheme. A baseline needs no constants: where they rule it out it is run all the same.
