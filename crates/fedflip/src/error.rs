@@ -85,6 +85,8 @@ pub(crate) enum CliError {
     Pilot { value: String, problem: &'static str },
     #[error("the step of a line search is given, but the scheme is {scheme}")]
     StepWithoutLineSearch { scheme: Scheme },
+    #[error("--noise is the sampling noise that auto allows, and {scheme} has none")]
+    NoiseWithoutAuto { scheme: Scheme },
     #[error("{problem}")]
     Usage { problem: &'static str, hint: &'static str },
     #[error("the output cannot be written: {0}")]
@@ -124,6 +126,7 @@ impl CliError {
             Self::StepWithoutLineSearch { .. } => {
                 Some("leave out --step, or plan with --scheme paper-linesearch".to_owned())
             }
+            Self::NoiseWithoutAuto { .. } => Some("leave out --noise, or plan with --scheme auto".to_owned()),
             Self::Output(_) => None,
         }
     }

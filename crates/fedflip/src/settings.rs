@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use fedflip_fleet::{Fleet, Mbps, csv_file};
-use fedflip_plan::solve::Search;
+use fedflip_plan::solve::{Search, auto};
 use fedflip_plan::theorem1::Assumptions;
 use fedflip_plan::{Constants, Interval, Pilot, PilotFit, Problem, Scheme, Settings, constants};
 
@@ -60,6 +60,12 @@ impl PlanSettings {
             Some(step_secs) => Search::AsPrinted { step_secs },
             None => Search::default(),
         };
+        let noise = match positive("--noise", args.noise)? {
+            Some(_) if scheme != Scheme::Auto && !args.compare => {
+                return Err(CliError::NoiseWithoutAuto { scheme });
+            }
+            noise => noise.unwrap_or(auto::NOISE),
+        };
         let band = band(args.bandwidth)?;
         let fleet = read_fleet(&args.fleet)?;
         Ok(Self {
@@ -68,7 +74,7 @@ impl PlanSettings {
             fleet,
             band,
             scheme,
-            solver: Settings { seed: args.seed, line_search },
+            solver: Settings { seed: args.seed, line_search, noise },
             draws: args.draws,
             list_devices: args.devices,
             json: args.json,

@@ -111,7 +111,7 @@ fn drifted(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
 
 /// A plan that is faster by enough; otherwise why there is none.
 fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), String> {
-    let constants = auto::constants(standing.scheme, terms.fleet, terms.constants);
+    let constants = auto::constants(standing.scheme, terms.fleet, terms.settings.noise, terms.constants);
     let constants = constants.ok_or("there are no constants to plan with")?;
     let refused = |error: PlanError| format!("the planner refuses: {error}");
     let problem = Problem::new(terms.fleet, terms.band, constants).map_err(refused)?;
@@ -135,7 +135,7 @@ fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), St
 
 /// A plan that is needed whatever it costs.
 fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
-    let constants = auto::constants(standing.scheme, terms.fleet, terms.constants);
+    let constants = auto::constants(standing.scheme, terms.fleet, terms.settings.noise, terms.constants);
     let problem = constants.map(|constants| Problem::new(terms.fleet, terms.band, constants));
     let planned = match (problem, baseline::unjudged(terms.fleet, standing.scheme)) {
         (Some(Ok(problem)), _) => solve(&problem, standing.scheme, terms.settings).map_err(|e| e.to_string()),

@@ -34,6 +34,7 @@ const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "record.evaluate_every", 
 /// What a scheme may bring besides its q: who is compared with it may differ in that.
 pub const BROUGHT: &[&str] = &[
     "fleet.payload_mbit",
+    "plan.noise",
     "server.averaging",
     "server.epsilon",
     "server.momentum",
@@ -49,6 +50,7 @@ const BRINGS: &str = "auto";
 /// Keys that are left out of a scenario at these values: it was written so before there were the keys.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("pilot.keep", "false"),
+    ("plan.noise", "1.4"),
     ("round.aggregation", "unbiased"),
     ("server.averaging", "0"),
     ("server.optimiser", "none"),

@@ -8,6 +8,7 @@ use fedflip_learn::Encoding;
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
+use fedflip_plan::solve::auto;
 use fedflip_plan::{Constants, Scheme};
 
 use super::server::Kind;
@@ -36,10 +37,17 @@ fn measured(task: Task) -> Measured {
     }
 }
 
-/// What `auto` brings besides its q, as docs/RESULTS.md has measured it: Adam takes the step that suits its task,
+/// What `auto` brings to a task.
+struct Brought {
+    server: Server,
+    update: Update,
+    noise: f64,
+}
+
+/// What `auto` brings, as docs/RESULTS.md has measured it: Adam takes the step that suits its task,
 /// and averaging takes out the noise that one device a round leaves. On the convex task Adam loses; and running
 /// variances of batch norm bear neither an optimiser nor rounding.
-fn of_auto(task: Task) -> (Server, Update) {
+fn of_auto(task: Task) -> Brought {
     let averaged = |server| Server { averaging: 0.9, ..server };
     let adam = |step| averaged(Server { step, momentum: 0.8, ..Kind::Adam.server() });
     let (server, encoding) = match task {
@@ -50,7 +58,12 @@ fn of_auto(task: Task) -> (Server, Update) {
             (adam(0.01), Encoding::Int4)
         }
     };
-    (server, Update { encoding })
+    let noise = match task {
+        Task::Cifar10Mobilenet { norm: Norm::Group, .. } => 0.175,
+        Task::ShakespeareLstm => 0.35,
+        _ => auto::NOISE,
+    };
+    Brought { server, update: Update { encoding }, noise }
 }
 
 const DEVICES: usize = 100;
@@ -71,7 +84,8 @@ impl Scenario {
     /// What follows from task and scheme where nothing is said of it, but for the payload, which follows from that.
     pub(super) fn follow_scheme(&mut self) {
         if self.plan.scheme == Scheme::Auto {
-            (self.server, self.update) = of_auto(self.task);
+            let Brought { server, update, noise } = of_auto(self.task);
+            (self.server, self.update, self.plan.noise) = (server, update, noise);
         }
     }
 
@@ -97,7 +111,11 @@ impl Scenario {
             train,
             server: Server::paper(),
             update,
-            plan: Planning { scheme: Scheme::Auto, constants: Constants::new(alpha, beta)? },
+            plan: Planning {
+                scheme: Scheme::Auto,
+                constants: Constants::new(alpha, beta)?,
+                noise: auto::NOISE,
+            },
             pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000, keep: false },
             round: Round {
                 allocation: Division::Adaptive,

@@ -125,6 +125,8 @@ impl Update {
 pub(crate) struct Planning {
     pub scheme: Scheme,
     pub constants: Constants,
+    /// Σ a²/q that `auto` allows; the others have no use for it.
+    pub noise: f64,
 }
 
 /// How α and β are measured.

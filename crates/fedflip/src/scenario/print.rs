@@ -30,7 +30,7 @@ impl Scenario {
     /// A key's line in the canonical text, if it has one.
     fn setting(&self, key: &Key) -> Option<String> {
         let value = (key.get)(self)?.to_string();
-        let is_default = self.plan.scheme != Scheme::Auto || !matches!(key.section, "server" | "update");
+        let is_default = self.plan.scheme != Scheme::Auto || !key.is_brought();
         let left_out = is_default && key.left_out_at == Some(&value);
         (!left_out).then(|| format!("{} = {value}\n", key.name))
     }

@@ -11,6 +11,7 @@ use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::synthetic::Spread;
 use fedflip_learn::task::{Sharing, Task, TaskSettings};
+use fedflip_plan::solve::auto;
 use fedflip_plan::{Constants, Scheme};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -61,7 +62,7 @@ fn commented_lines_are_ready_to_use() {
             parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 13);
+    assert_eq!(commented, 14);
 }
 
 #[test]
@@ -148,6 +149,26 @@ fn a_scheme_brings_what_goes_with_it() {
     assert_eq!((batch.server, batch.update.encoding), paper, "statistics are no parameters");
 }
 
+/// A plain sum bears as much noise as ever; an optimiser is faster with more devices a round, where rounds are many.
+#[test]
+fn the_noise_that_is_allowed_follows_from_task_and_optimiser() {
+    let noise = |task: &str, overrides: &[&str]| of(task, overrides).plan.noise;
+    assert!(noise("shakespeare-lstm", &[]) < auto::NOISE);
+    assert!(noise("cifar10-mobilenet", &[]) < auto::NOISE);
+    for (task, overrides) in [
+        ("mnist-cnn", &[][..]),
+        ("shakespeare-lstm", &["server.optimiser=none"]),
+        ("shakespeare-lstm", &["plan.scheme=exact"]),
+        ("cifar10-mobilenet", &["task.norm=batch"]),
+    ] {
+        assert_eq!(noise(task, overrides), auto::NOISE, "{task} {overrides:?}");
+    }
+    assert_eq!(noise("shakespeare-lstm", &["server.optimiser=none", "plan.noise=0.5"]), 0.5);
+    // Whatever it is, a run says it: defaults may change.
+    assert!(of("mnist-cnn", &[]).stored().contains("noise = 1.4\n"));
+    assert!(!of("mnist-cnn", &["plan.scheme=exact"]).stored().contains("noise"));
+}
+
 /// A folder that was written before there were optimisers, encodings and other sums goes on.
 #[test]
 fn what_came_later_is_left_out_while_it_changes_nothing() {
@@ -177,7 +198,7 @@ fn reports_know_what_is_left_out_and_what_a_scheme_brings() {
     left_out.sort();
     let known = fedflip_report::config::LEFT_OUT.iter().map(|(key, value)| ((*key).to_owned(), *value));
     assert_eq!(left_out, known.collect::<Vec<_>>());
-    let of_auto = keys::all().filter(|key| matches!(key.section, "server" | "update")).map(Key::path);
+    let of_auto = keys::all().filter(|key| key.is_brought()).map(Key::path);
     let mut of_auto: Vec<String> = of_auto.chain(["fleet.payload_mbit".to_owned()]).collect();
     of_auto.sort();
     assert_eq!(of_auto, fedflip_report::config::BROUGHT);
@@ -352,9 +373,9 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             rounds(),
             secs(),
         ),
-        (servers(), aggregations),
+        (servers(), aggregations, prop_oneof![Just(1.4), sizes(-6, 6)]),
     )
-        .prop_map(|(what, how, when, world, (mut server, aggregation))| {
+        .prop_map(|(what, how, when, world, (mut server, aggregation, noise))| {
             let (seed, task, data_seed, mut sharing, test_samples_max, made_up, band) = what;
             let (learning_rate, batch, iterations, scheme, alpha, beta) = how;
             let (loss, seeds, pilot_rounds, allocation, overhead, deadline, encoding) = when;
@@ -379,7 +400,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 train: Train { learning_rate, batch, iterations },
                 server,
                 update: Update { encoding },
-                plan: Planning { scheme, constants: Constants::new(alpha, beta).unwrap() },
+                plan: Planning { scheme, constants: Constants::new(alpha, beta).unwrap(), noise },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
                 round: Round { allocation, aggregation, overhead, deadline },
                 world: World { compute_jitter, fading_db, dropout },

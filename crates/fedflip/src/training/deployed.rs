@@ -175,6 +175,7 @@ impl Deployed<'_> {
         let deployment = Deployment {
             scheme,
             constants,
+            noise: scenario.plan.noise,
             band: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),

@@ -54,12 +54,13 @@ impl Setup {
         {
             return Ok(unjudged);
         }
-        let own = auto::constants(scheme, &self.fleet, Some(constants)).unwrap_or(constants);
+        let noise = scenario.plan.noise;
+        let own = auto::constants(scheme, &self.fleet, noise, Some(constants)).unwrap_or(constants);
         let problem = match Problem::new(&self.fleet, scenario.band, own) {
             Ok(problem) => problem,
             Err(error) => return self.unjudged(scheme).ok_or(error.into()),
         };
-        let settings = Settings { seed: scenario.seed, ..Settings::default() };
+        let settings = Settings { seed: scenario.seed, noise, ..Settings::default() };
         let plan = solve::solve(&problem, scheme, &settings)?;
         // Whatever it was planned with, what it takes is judged by what is known.
         let judge = Problem::new(&self.fleet, scenario.band, constants).ok();

@@ -91,6 +91,7 @@ fn deployed(folder: &Path, optimiser: Optimiser, encoding: Encoding) {
     let deployment = Deployment {
         scheme: "fixed=0.6".parse().unwrap(),
         constants: None,
+        noise: fedflip_plan::solve::auto::NOISE,
         band: band(),
         division: Division::Adaptive,
         deadline_secs: None,

@@ -39,6 +39,8 @@ pub struct Deployment {
     pub scheme: Scheme,
     /// α and β; a pilot has none.
     pub constants: Option<Constants>,
+    /// Σ a²/q that `auto` allows.
+    pub noise: f64,
     /// What devices share.
     pub band: Mbps,
     /// And how.

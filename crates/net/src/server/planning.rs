@@ -64,8 +64,8 @@ pub(super) struct Planner<'a> {
 impl Planner<'_> {
     /// From what devices measured when they came.
     pub(super) fn first(&self, fleet: Fleet) -> Result<Planned, NetError> {
-        let Deployment { scheme, constants, band, .. } = *self.deployment;
-        let plan = match auto::constants(scheme, &fleet, constants) {
+        let Deployment { scheme, constants, noise, band, .. } = *self.deployment;
+        let plan = match auto::constants(scheme, &fleet, noise, constants) {
             Some(constants) => match Problem::new(&fleet, band, constants) {
                 Ok(problem) => solve::solve(&problem, scheme, &self.settings())?,
                 // A baseline needs no constants: where they rule it out it is run all the same.
@@ -100,7 +100,7 @@ impl Planner<'_> {
     }
 
     fn settings(&self) -> Settings {
-        Settings { seed: self.deployment.seed, ..Settings::default() }
+        Settings { seed: self.deployment.seed, noise: self.deployment.noise, ..Settings::default() }
     }
 
     fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Planned {

@@ -152,6 +152,7 @@ fn serve(
     let deployment = Deployment {
         scheme: wanted.scheme,
         constants: None,
+        noise: fedflip_plan::solve::auto::NOISE,
         band: Mbps::new(BAND_MBPS).unwrap(),
         division: Division::Adaptive,
         deadline_secs: None,

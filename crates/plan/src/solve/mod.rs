@@ -27,12 +27,20 @@ use crate::scheme::Scheme;
 pub use line_search::Search;
 
 /// What the solvers may be told besides the problem; the defaults suit every use so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Of the random numbers in `sampled`.
     pub seed: u64,
     /// How `paper-linesearch` goes through the values of M.
     pub line_search: Search,
+    /// Σ a²/q of a round that `auto` allows, where caps let it.
+    pub noise: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { seed: 0, line_search: Search::default(), noise: auto::NOISE }
+    }
 }
 
 /// Chooses q by `scheme`.
@@ -41,7 +49,7 @@ pub fn solve(problem: &Problem<'_>, scheme: Scheme, settings: &Settings) -> Resu
         return Ok(plan);
     }
     match scheme {
-        Scheme::Auto => Ok(auto::plan(problem)),
+        Scheme::Auto => Ok(auto::plan(problem, settings.noise)),
         Scheme::Paper => paper::plan(problem),
         Scheme::PaperLinesearch => line_search::plan(problem, settings.line_search),
         Scheme::Tight => Ok(tight::plan(problem)),

@@ -75,6 +75,15 @@ pub(super) static KEYS: &[Key] = &[
         |s, v| set_constants(s, v, |constants, beta| Constants::new(constants.alpha(), beta)),
     ),
     key(
+        "plan",
+        "noise",
+        "of auto: Σ a²/q of a round that is allowed; less is more devices a round",
+        |s| Some(Value::Number(s.plan.noise)),
+        |s, v| v.number(1e-6..=1e6, "a number above 0 (from 1e-6 to 1e6)").map(|noise| s.plan.noise = noise),
+    )
+    .shown(Shown::Follows)
+    .left_out_at("1.4"),
+    key(
         "pilot",
         "loss",
         "F_s: the test loss at which a pilot is done",
