@@ -135,7 +135,8 @@ fn a_scheme_brings_what_goes_with_it() {
         assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
         (scenario.server, scenario.update.encoding)
     };
-    let auto = (Server { momentum: 0.8, averaging: 0.9, ..Kind::Adam.server() }, Encoding::Int4);
+    let adam = Server { step: 0.02, momentum: 0.8, averaging: 0.9, ..Kind::Adam.server() };
+    let auto = (adam, Encoding::Int4);
     assert_eq!(brought(&[]), auto);
     assert_eq!(brought(&["plan.scheme=weighted"]), paper);
     assert_eq!(brought(&["plan.scheme=weighted", "plan.scheme=auto"]), auto);
