@@ -50,7 +50,6 @@ const BRINGS: &str = "auto";
 /// Keys that are left out of a scenario at these values: it was written so before there were the keys.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("pilot.keep", "false"),
-    ("plan.noise", "1.4"),
     ("round.aggregation", "unbiased"),
     ("server.averaging", "0"),
     ("server.optimiser", "none"),

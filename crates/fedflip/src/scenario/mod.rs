@@ -125,7 +125,7 @@ impl Update {
 pub(crate) struct Planning {
     pub scheme: Scheme,
     pub constants: Constants,
-    /// Σ a²/q that `auto` allows; the others have no use for it.
+    /// Σ a²/q that `auto` allows; under another scheme it does not matter, and is then the default.
     pub noise: f64,
 }
 

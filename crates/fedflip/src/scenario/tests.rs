@@ -200,7 +200,8 @@ fn reports_know_what_is_left_out_and_what_a_scheme_brings() {
     let known = fedflip_report::config::LEFT_OUT.iter().map(|(key, value)| ((*key).to_owned(), *value));
     assert_eq!(left_out, known.collect::<Vec<_>>());
     let of_auto = keys::all().filter(|key| key.is_brought()).map(Key::path);
-    let mut of_auto: Vec<String> = of_auto.chain(["fleet.payload_mbit".to_owned()]).collect();
+    let mut of_auto: Vec<String> =
+        of_auto.chain(["fleet.payload_mbit", "plan.noise"].map(str::to_owned)).collect();
     of_auto.sort();
     assert_eq!(of_auto, fedflip_report::config::BROUGHT);
 }
@@ -401,7 +402,11 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 train: Train { learning_rate, batch, iterations },
                 server,
                 update: Update { encoding },
-                plan: Planning { scheme, constants: Constants::new(alpha, beta).unwrap(), noise },
+                plan: Planning {
+                    scheme,
+                    constants: Constants::new(alpha, beta).unwrap(),
+                    noise: if scheme == Scheme::Auto { noise } else { auto::NOISE },
+                },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
                 round: Round { allocation, aggregation, overhead, deadline },
                 world: World { compute_jitter, fading_db, dropout },

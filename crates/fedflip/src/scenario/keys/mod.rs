@@ -55,7 +55,7 @@ pub(super) struct Key {
     pub tasks: &'static [&'static str],
     pub shown: Shown,
     /// A key that came later: with this value the canonical text is as it was before there was the key, so that
-    /// folders of then go on. Under `auto` what it brings stays: there it is not the default.
+    /// folders of then go on. Under `auto` those of `[server]` and `[update]` stay: there it is not the default.
     pub left_out_at: Option<&'static str>,
     /// None if it is not set, or does not matter beside others.
     pub get: Get,
@@ -93,7 +93,7 @@ impl Key {
 
     /// Whether `auto` has a default of its own for it.
     pub(super) fn is_brought(&self) -> bool {
-        matches!(self.section, "server" | "update") || self.is("plan", "noise")
+        matches!(self.section, "server" | "update")
     }
 
     /// `train.batch`, and `seed` for what stands above all sections.

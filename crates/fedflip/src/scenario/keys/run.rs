@@ -78,11 +78,10 @@ pub(super) static KEYS: &[Key] = &[
         "plan",
         "noise",
         "of auto: Σ a²/q of a round that is allowed; less is more devices a round",
-        |s| Some(Value::Number(s.plan.noise)),
-        |s, v| v.number(1e-6..=1e6, "a number above 0 (from 1e-6 to 1e6)").map(|noise| s.plan.noise = noise),
+        |s| (s.plan.scheme == Scheme::Auto).then_some(Value::Number(s.plan.noise)),
+        set_noise,
     )
-    .shown(Shown::Follows)
-    .left_out_at("1.4"),
+    .shown(Shown::Follows),
     key(
         "pilot",
         "loss",
@@ -240,6 +239,15 @@ fn set_scheme(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     let text = v.text(&format!("one of {}", names.join(", ")))?;
     let scheme = text.parse::<Scheme>();
     s.plan.scheme = scheme.map_err(|error| Refusal { problem: error.to_string(), hint: error.hint() })?;
+    Ok(())
+}
+
+/// Nobody but `auto` has it; others in the same comparison stay as they are.
+fn set_noise(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
+    let noise = v.number(1e-6..=1e6, "a number above 0 (from 1e-6 to 1e6)")?;
+    if s.plan.scheme == Scheme::Auto {
+        s.plan.noise = noise;
+    }
     Ok(())
 }
 
