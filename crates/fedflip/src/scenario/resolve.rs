@@ -6,7 +6,6 @@ use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, nearest};
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::task::Task;
-use fedflip_plan::solve::auto;
 
 use super::defaults;
 use super::entries::{Entry, HEADING};
@@ -52,10 +51,6 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
     if times_are_given && !is_given("update", "encoding") {
         // Fewer bits would be rounded for nothing: no upload gets shorter.
         scenario.update = Update::paper();
-    }
-    if scenario.server.kind == Kind::None && !is_given("plan", "noise") {
-        // A plain sum goes as far in a round whoever takes part: more devices would only make rounds longer.
-        scenario.plan.noise = auto::NOISE;
     }
 
     check_server(&scenario, &given, &whole_file)?;

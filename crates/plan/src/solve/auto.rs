@@ -7,10 +7,9 @@
 //! fifth more than the best, which is above it on the one and below on the other. (Devices at their caps add their own
 //! noise, as they do under `exact`.)
 //!
-//! That is for the plain sum, which goes as far in a round whoever takes part. An optimiser on the server that scales
-//! its steps by how noisy they are goes further with less noise, and devices compute side by side: with short uploads
-//! eight times as many make a round three times as long. Where training takes hundreds of rounds and more, less
-//! noise is faster (docs/RESULTS.md); so the noise is a setting, and scenarios know it by task.
+//! That is for tasks of some hundred rounds. Where training takes thousands of rounds it is noise that makes them so
+//! many, and devices compute side by side: with short uploads eight times as many make a round three times as
+//! long. There less noise is faster (docs/RESULTS.md); so it is a setting, and scenarios know it by task.
 
 use fedflip_fleet::Fleet;
 
