@@ -85,7 +85,7 @@ pub(crate) enum CliError {
     Pilot { value: String, problem: &'static str },
     #[error("the step of a line search is given, but the scheme is {scheme}")]
     StepWithoutLineSearch { scheme: Scheme },
-    #[error("--noise is the sampling noise that auto allows, and {scheme} has none")]
+    #[error("the noise that auto allows is given, but the scheme is {scheme}")]
     NoiseWithoutAuto { scheme: Scheme },
     #[error("{problem}")]
     Usage { problem: &'static str, hint: &'static str },

@@ -60,9 +60,13 @@ impl PlanSettings {
             Some(step_secs) => Search::AsPrinted { step_secs },
             None => Search::default(),
         };
-        let noise = match positive("--noise", args.noise)? {
+        let noise = match args.noise {
             Some(_) if scheme != Scheme::Auto && !args.compare => {
                 return Err(CliError::NoiseWithoutAuto { scheme });
+            }
+            Some(value) if !auto::NOISES.contains(&value) => {
+                let wanted = auto::NOISES_WANTED.to_owned();
+                return Err(CliError::Flag { flag: "--noise", value, wanted });
             }
             noise => noise.unwrap_or(auto::NOISE),
         };

@@ -173,6 +173,18 @@ fn where_the_planner_refuses_the_run_goes_on() {
     kept(desk.decide(&[0.2; 4], &before, &with(0, 0, 90.0)));
 }
 
+/// Whoever plans anew allows the noise that the run allows.
+#[test]
+fn a_new_plan_allows_as_much_noise_as_the_first() {
+    let mut desk = Desk::new(Scheme::Auto);
+    for noise in [1.4, 0.7] {
+        desk.settings.noise = noise;
+        let (plan, _) = taken(desk.decide(&[0.2; 3], &fleet(&ROWS[..3]), &fleet(&ROWS)));
+        let found: f64 = plan.q().iter().zip([0.25, 0.25, 0.125, 0.375]).map(|(q, a)| a * a / q).sum();
+        assert!((found - noise).abs() < 1e-9, "{found} of {noise}");
+    }
+}
+
 fn rows() -> impl Strategy<Value = Vec<Row>> {
     let row = (0.01..10.0_f64, 0.1..20.0_f64, 10.0..100.0_f64, 0.3..=1.0_f64);
     prop::collection::vec(row.prop_map(<Row>::from), 2..12)

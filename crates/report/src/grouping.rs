@@ -45,7 +45,8 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
         .into_iter()
         .map(|(task, setting, runs)| {
             let value = |key: &String| {
-                let of_run = runs.first().and_then(|run| run.config.get(key));
+                // What a scheme brings is known to its own runs only.
+                let of_run = runs.iter().find_map(|run| run.config.get(key));
                 (key.clone(), setting.get(key).or(of_run).unwrap_or("not set").to_owned())
             };
             let world = if setting.on_devices() { "real" } else { "simulated" };

@@ -271,8 +271,9 @@ Schemes:
   paper-linesearch  the same by Algorithm 2 as printed: a line search with a convex program inside
   tight             P2 with Theorem 2's first bound on the round time
   sampled           P2 with the mean round time itself, by common random numbers
-  auto              P2 for as much noise as training is known to bear (--noise): α and β only say how long it
-                    takes; in training also the optimiser and encoding that suit the task (docs/RESULTS.md)
+  auto              P2 for as much noise as training is known to bear (--noise): α and β only say
+                    how long it takes; in training also noise, optimiser and encoding that suit
+                    the task (docs/RESULTS.md)
   full, fixed=Q, uniform, weighted
                     the paper's baselines: q = 1, Q, 1/N, and the share of the data
 
@@ -306,7 +307,7 @@ pub(crate) struct PlanArgs {
     /// Cohorts drawn for the mean round time (by default as many as half a second allows, up to 10000)
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(2..=100_000_000))]
     pub draws: Option<u64>,
-    /// Sampling noise Σ a²/q of a round that auto allows: less is more devices a round [default: 1.4]
+    /// Sampling noise Σ a²/q of a round that auto allows: less is more devices a round (1.4 by default; scenarios of tasks with many rounds have 0.175)
     #[arg(long, value_name = "NOISE", value_parser = number, allow_negative_numbers = true)]
     pub noise: Option<f64>,
     /// Step ε of the line search over M in seconds: Algorithm 2 exactly as printed (by default a 200th of the range of M, then refined)

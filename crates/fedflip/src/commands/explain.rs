@@ -158,7 +158,7 @@ fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
             "q = a·√(ρ/c) up to the cap: twice the data, twice as often; four times the cost c = t/f + τ, half as often."
         }
         Scheme::Auto => {
-            "as exact, for as much noise as training is known to bear instead of what pilots measured."
+            "as exact, for the noise that is allowed (--noise; caps may add to it) instead of what pilots measured."
         }
         Scheme::Paper | Scheme::PaperLinesearch => {
             "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo."

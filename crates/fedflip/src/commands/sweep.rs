@@ -135,6 +135,10 @@ fn check_matters(axis: &Axis, study: &Study) -> Result<(), CliError> {
             problem: "--over: plan.alpha and plan.beta make no difference, because pilots measure them",
             hint: "add --no-pilot to plan with the values that are given",
         }),
+        "plan.noise" if !study.has(Scheme::Auto) => Err(CliError::Usage {
+            problem: "--over: plan.noise makes no difference, because auto alone has it",
+            hint: "name auto in --schemes",
+        }),
         _ => Ok(()),
     }
 }

@@ -55,6 +55,11 @@ impl Study {
         })
     }
 
+    /// Whether this is one of the schemes.
+    pub(crate) fn has(&self, scheme: Scheme) -> bool {
+        self.schemes.contains(&scheme)
+    }
+
     /// Whether α and β are measured: not all schemes need them.
     pub(crate) fn has_pilots(&self) -> bool {
         !self.no_pilot && self.schemes.iter().any(|scheme| scheme.needs_constants())

@@ -53,6 +53,17 @@ fn a_plan_has_all_its_fields_and_they_agree() {
 }
 
 #[test]
+fn auto_allows_the_noise_that_it_is_told() {
+    let desk = Desk::new();
+    let noise = |flags: &str| number(&desk.json(&format!("{PLAN} --scheme auto {flags}"))["sampling_noise"]);
+    for (flags, expected) in [("", 1.4), ("--noise 0.35", 0.35), ("--noise 2.1", 2.1)] {
+        assert!((noise(flags) - expected).abs() < 1e-9, "{flags}");
+    }
+    // Everybody in every round is as little as there can be.
+    assert_eq!(noise("--noise 0.001"), noise("--noise 0.0001"));
+}
+
+#[test]
 fn the_same_input_gives_the_same_bytes() {
     let desk = Desk::new();
     let without_time = |line: &str| {

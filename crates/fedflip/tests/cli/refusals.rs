@@ -66,6 +66,11 @@ fn numbers_and_names() {
         ("plan fleet.csv --bandwidth 1e300 --alpha 1 --beta 9", &["--bandwidth: 1e300", "1e9"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --step 1", &["exact", "paper-linesearch"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --step -1", &["--step", "-1"]),
+        ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --noise 1", &["noise", "exact", "--scheme auto"]),
+        (
+            "plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --noise -1",
+            &["--noise", "-1", "1e-6"],
+        ),
         (
             "plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --scheme paper-linesearch --step 1e9",
             &["--step", "1000000000", "range of M"],

@@ -62,6 +62,18 @@ fn threads_do_not_change_a_byte() {
     assert!(kept["biased_rounds"].as_u64().unwrap() > 0);
 }
 
+/// As planned, so trained: less noise is more devices a round.
+#[test]
+fn a_run_has_the_noise_that_its_scenario_allows() {
+    let desk = desk();
+    let participants = |noise: f64| {
+        let line = format!("run s.toml {QUICK} --scheme auto --set plan.noise={noise} --set world.dropout=0");
+        desk.json(&line)["mean_participants"].as_f64().unwrap()
+    };
+    let [few, many] = [1.4, 0.35].map(participants);
+    assert!(many > 2.5 * few && many < 6.0 * few, "{few} and {many}");
+}
+
 /// `kill -9` again and again, then an undisturbed end.
 #[test]
 fn killed_at_any_moment_it_goes_on_to_the_same_bytes() {

@@ -35,7 +35,7 @@ pub(super) const SECTIONS: [(&str, &str); 13] = [
         "How a device sends what it has learnt: under auto as is best for the task, else as in the paper",
     ),
     ("server", "What the server does with the sum of the updates: likewise"),
-    ("plan", "How often each device takes part; auto brings [update] and [server] of its own"),
+    ("plan", "How often each device takes part; auto brings a noise, [update] and [server] of its own"),
     ("pilot", "How α and β are measured: rounds to the loss F_s with q = 1/N and with q = 1"),
     ("round", "What a round is like, whoever takes part"),
     ("world", "How the simulated world departs from the fleet's numbers"),
@@ -55,7 +55,7 @@ pub(super) struct Key {
     pub tasks: &'static [&'static str],
     pub shown: Shown,
     /// A key that came later: with this value the canonical text is as it was before there was the key, so that
-    /// folders of then go on. Under `auto` those of `[server]` and `[update]` stay: there it is not the default.
+    /// folders of then go on. Under `auto` what it brings stays: there it is not the default.
     pub left_out_at: Option<&'static str>,
     /// None if it is not set, or does not matter beside others.
     pub get: Get,
@@ -93,7 +93,7 @@ impl Key {
 
     /// Whether `auto` has a default of its own for it.
     pub(super) fn is_brought(&self) -> bool {
-        matches!(self.section, "server" | "update")
+        matches!(self.section, "server" | "update") || self.is("plan", "noise")
     }
 
     /// `train.batch`, and `seed` for what stands above all sections.

@@ -3,6 +3,7 @@
 use fedflip_engine::Aggregation;
 use fedflip_fleet::Secs;
 use fedflip_fleet::bandwidth::Division;
+use fedflip_plan::solve::auto;
 use fedflip_plan::{Constants, Scheme};
 
 use super::{Key, Shown, key, name_of};
@@ -244,7 +245,7 @@ fn set_scheme(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
 
 /// Nobody but `auto` has it; others in the same comparison stay as they are.
 fn set_noise(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
-    let noise = v.number(1e-6..=1e6, "a number above 0 (from 1e-6 to 1e6)")?;
+    let noise = v.number(auto::NOISES, auto::NOISES_WANTED)?;
     if s.plan.scheme == Scheme::Auto {
         s.plan.noise = noise;
     }
