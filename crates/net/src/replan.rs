@@ -40,6 +40,13 @@ pub struct Terms<'a> {
     pub settings: &'a Settings,
 }
 
+impl Terms<'_> {
+    /// What a scheme plans with, if that is known.
+    fn constants_for(&self, scheme: Scheme) -> Option<Constants> {
+        auto::constants(scheme, self.fleet, self.settings.noise, self.constants)
+    }
+}
+
 /// What to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
@@ -111,8 +118,7 @@ fn drifted(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
 
 /// A plan that is faster by enough; otherwise why there is none.
 fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), String> {
-    let constants = auto::constants(standing.scheme, terms.fleet, terms.settings.noise, terms.constants);
-    let constants = constants.ok_or("there are no constants to plan with")?;
+    let constants = terms.constants_for(standing.scheme).ok_or("there are no constants to plan with")?;
     let refused = |error: PlanError| format!("the planner refuses: {error}");
     let problem = Problem::new(terms.fleet, terms.band, constants).map_err(refused)?;
     let now = clipped(standing, terms.fleet).map_err(refused)?;
@@ -135,7 +141,7 @@ fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), St
 
 /// A plan that is needed whatever it costs.
 fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
-    let constants = auto::constants(standing.scheme, terms.fleet, terms.settings.noise, terms.constants);
+    let constants = terms.constants_for(standing.scheme);
     let problem = constants.map(|constants| Problem::new(terms.fleet, terms.band, constants));
     let planned = match (problem, baseline::unjudged(terms.fleet, standing.scheme)) {
         (Some(Ok(problem)), _) => solve(&problem, standing.scheme, terms.settings).map_err(|e| e.to_string()),

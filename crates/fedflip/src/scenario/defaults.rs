@@ -37,17 +37,10 @@ fn measured(task: Task) -> Measured {
     }
 }
 
-/// What `auto` brings to a task.
-struct Brought {
-    server: Server,
-    update: Update,
-    noise: f64,
-}
-
-/// What `auto` brings, as docs/RESULTS.md has measured it: Adam takes the step that suits its task, and averaging
-/// takes out the noise that few devices a round leave. On the convex task Adam loses; and running variances of batch
-/// norm bear neither an optimiser nor rounding.
-fn of_auto(task: Task) -> Brought {
+/// What `auto` brings to a task, and the noise that it allows there, as docs/RESULTS.md has measured it: Adam takes the
+/// step that suits its task, and averaging takes out the noise that few devices a round leave. On the convex task
+/// Adam loses; and running variances of batch norm bear neither an optimiser nor rounding.
+fn of_auto(task: Task) -> (Server, Update, f64) {
     let adam = |step, averaging| Server { step, averaging, momentum: 0.8, ..Kind::Adam.server() };
     let (server, encoding) = match task {
         Task::Synthetic { .. } => (Server { averaging: 0.9, ..Server::paper() }, Encoding::Int8),
@@ -62,7 +55,7 @@ fn of_auto(task: Task) -> Brought {
         Task::Cifar10Mobilenet { .. } | Task::ShakespeareLstm => auto::NOISE / 8.0,
         Task::Synthetic { .. } | Task::MnistCnn { .. } | Task::FashionCnn { .. } => auto::NOISE,
     };
-    Brought { server, update: Update { encoding }, noise }
+    (server, Update { encoding }, noise)
 }
 
 const DEVICES: usize = 100;
@@ -83,8 +76,7 @@ impl Scenario {
     /// What follows from task and scheme where nothing is said of it, but for the payload, which follows from that.
     pub(super) fn follow_scheme(&mut self) {
         if self.plan.scheme == Scheme::Auto {
-            let Brought { server, update, noise } = of_auto(self.task);
-            (self.server, self.update, self.plan.noise) = (server, update, noise);
+            (self.server, self.update, self.plan.noise) = of_auto(self.task);
         }
     }
 
