@@ -1,6 +1,6 @@
-//! Which runs can be compared: from all runs to groups, schemes and seeds.
+//! From all runs to groups, schemes and seeds, with their names and their pilots.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use fedflip_record::folder::RUN;
@@ -8,58 +8,41 @@ use fedflip_record::folder::RUN;
 use crate::collection::{Group, SchemeRuns};
 use crate::config::Config;
 use crate::devices::Devices;
-use crate::pilots::needs_pilots;
+use crate::growing::{Growing, grow};
 use crate::problem::Problem;
 use crate::run_view::RunView;
 use crate::standing::Standing;
 
-/// A group as it grows: its task, what its runs share, and the runs.
-type Growing = (String, Config, Vec<RunView>);
-
 /// All groups of the runs, each with its pilots.
 pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<Group> {
-    let mut growing: Vec<Growing> = Vec::new();
-    // A scheme that brings more than its q is put beside others, so they come first.
-    let (bringing, others): (Vec<RunView>, Vec<RunView>) =
-        runs.into_iter().partition(|run| run.config.brings_its_own());
-    for run in others.into_iter().chain(bringing) {
-        match home(&mut growing, &run) {
-            Some((_, _, runs)) => runs.push(run),
-            // A run without its scenario still has a task.
-            None => growing.push((run.header.task.clone(), run.config.setting(), vec![run])),
-        }
-    }
-    let mut growing: Vec<Growing> = growing.into_iter().flat_map(by_constants).flat_map(by_caps).collect();
+    let mut growing = grow(runs);
     // Pilots alone are worth a look too.
     if growing.is_empty()
         && let Some(pilot) = pilots.first()
     {
-        growing.push((pilot.header.task.clone(), pilot.config.setting(), Vec::new()));
+        let (task, setting) = (pilot.header.task.clone(), pilot.config.setting());
+        growing.push(Growing { task, setting, brought: None, runs: Vec::new() });
     }
-    // A run without its scenario differs from the others in that alone.
-    let known = growing.iter().map(|(_, setting, _)| setting).filter(|setting| !setting.is_empty());
-    let keys = Config::differences(&known.collect::<Vec<_>>());
-    let simulated = growing.iter().filter(|(_, setting, _)| !setting.on_devices()).count();
+    let (keys, brought_keys) = keys(&growing);
+    let simulated = growing.iter().filter(|group| !group.setting.on_devices()).count();
     let both = simulated > 0 && simulated < growing.len();
     let mut groups: Vec<Group> = growing
         .into_iter()
-        .map(|(task, setting, runs)| {
-            let value = |key: &String| {
-                // What a scheme brings is known to its own runs only.
-                let of_run = runs.iter().find_map(|run| run.config.get(key));
-                (key.clone(), setting.get(key).or(of_run).unwrap_or("not set").to_owned())
-            };
-            let world = if setting.on_devices() { "real" } else { "simulated" };
-            let mut label = match setting.is_empty() {
-                false if !keys.is_empty() || both => keys.iter().map(value).collect::<Vec<_>>(),
-                false => vec![("task".to_owned(), task)],
-                true => vec![("task".to_owned(), task), (RUN.to_owned(), "missing".to_owned())],
+        .map(|growing| {
+            let own = keys.iter().map(|key| (key.clone(), growing.value(key).to_owned()));
+            let brought = brought_keys.iter().map(|key| (key.clone(), growing.brought_value(key).to_owned()));
+            let task = ("task".to_owned(), growing.task.clone());
+            let mut label = match growing.setting.is_empty() {
+                false if !keys.is_empty() || !brought_keys.is_empty() || both => own.chain(brought).collect(),
+                false => vec![task],
+                true => vec![task, (RUN.to_owned(), "missing".to_owned())],
             };
             if both {
+                let world = if growing.setting.on_devices() { "real" } else { "simulated" };
                 label.push(("devices".to_owned(), world.to_owned()));
             }
-            let schemes = by_scheme(runs, problems);
-            Group { label, setting, schemes, pilots: Vec::new() }
+            let schemes = by_scheme(growing.runs, problems);
+            Group { label, setting: growing.setting, schemes, pilots: Vec::new() }
         })
         .collect();
     groups.sort_by(|a, b| by_label(a).cmp(&by_label(b)));
@@ -86,29 +69,19 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     groups
 }
 
-/// The group of a run: that of its setting. Where its scheme brings more than its q, else the one from which it differs
-/// in that alone, if it has no runs of that scheme with something else; of several, the one whose runs it lies beside.
-fn home<'a>(growing: &'a mut [Growing], run: &RunView) -> Option<&'a mut Growing> {
-    let (task, setting) = (&run.header.task, run.config.setting());
-    let only = |fits: &dyn Fn(&Growing) -> bool| {
-        let mut places = (0..growing.len()).filter(|&place| fits(&growing[place]));
-        places.next().filter(|_| places.next().is_none())
-    };
-    let same = |(t, s, _): &Growing| (t, s) == (task, &setting);
-    let near = |(t, s, runs): &Growing| {
-        let mut bringing = runs.iter().filter(|other| other.config.brings_its_own());
-        t == task
-            && s.without_brought() == setting.without_brought()
-            && bringing.all(|other| other.config.setting() == setting)
-    };
-    let beside = |group: &Growing| {
-        near(group) && group.2.iter().any(|other| other.folder.parent() == run.folder.parent())
-    };
-    let mut place = only(&same);
-    if run.config.brings_its_own() {
-        place = place.or_else(|| only(&near)).or_else(|| only(&beside));
+/// The keys that tell groups apart: those of their settings, and where these do not, of what schemes brought.
+fn keys(growing: &[Growing]) -> (Vec<String>, Vec<String>) {
+    // A run without its scenario differs from the others in that alone.
+    let known: Vec<&Growing> = growing.iter().filter(|group| !group.setting.is_empty()).collect();
+    let settings: Vec<&Config> = known.iter().map(|group| &group.setting).collect();
+    let own = Config::differences(&settings);
+    let distinct: BTreeSet<&Config> = settings.iter().copied().collect();
+    if distinct.len() == settings.len() {
+        return (own, Vec::new());
     }
-    growing.get_mut(place?)
+    let brought: Vec<&Config> = known.iter().filter_map(|group| group.brought.as_ref()).collect();
+    let more = Config::differences(&brought).into_iter().filter(|key| !own.contains(key)).collect();
+    (own, more)
 }
 
 /// The order of groups: by numbers where values are numbers, and by words.
@@ -120,45 +93,6 @@ fn by_label(group: &Group) -> Vec<(u64, &str)> {
         if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
     };
     group.label.iter().map(|(_, value)| (order(value), value.as_str())).collect()
-}
-
-/// Runs that were planned with other constants are not seeds of one another. Baselines need no constants, so
-/// they make no difference by theirs.
-fn by_constants((task, setting, runs): Growing) -> Vec<Growing> {
-    let planned: BTreeSet<Config> = runs
-        .iter()
-        .filter(|run| needs_pilots(&run.header.scheme))
-        .map(|run| run.config.setting_with_constants(run.used_constants()))
-        .collect();
-    if planned.len() < 2 {
-        return vec![(task, setting, runs)];
-    }
-    let mut parts: BTreeMap<Config, Vec<RunView>> = BTreeMap::new();
-    for run in runs {
-        // What a scheme brings is no difference here either: the group's setting stays, but for the constants.
-        let own = run.config.setting_with_constants(run.used_constants());
-        parts.entry(setting.with_constants_of(&own)).or_default().push(run);
-    }
-    parts.into_iter().map(|(setting, runs)| (task.clone(), setting, runs)).collect()
-}
-
-/// The same run with another cap is another point of a sweep, and no copy. Caps that differ between schemes alone
-/// make no difference: a comparison gives up by them.
-fn by_caps((task, setting, runs): Growing) -> Vec<Growing> {
-    let mut keys: BTreeSet<String> = BTreeSet::new();
-    let mut first: BTreeMap<(&str, u64), &Config> = BTreeMap::new();
-    for run in &runs {
-        let known = first.entry((&run.header.scheme, run.header.seed)).or_insert(&run.config);
-        keys.extend(Config::differences(&[known, &run.config]).into_iter().filter(|key| Config::is_cap(key)));
-    }
-    if keys.is_empty() {
-        return vec![(task, setting, runs)];
-    }
-    let mut parts: BTreeMap<Config, Vec<RunView>> = BTreeMap::new();
-    for run in runs {
-        parts.entry(setting.with(&run.config, &keys)).or_default().push(run);
-    }
-    parts.into_iter().map(|(setting, runs)| (task.clone(), setting, runs)).collect()
 }
 
 /// Of two with the same scheme and seed, the one that went on for longer.

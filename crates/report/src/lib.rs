@@ -7,7 +7,8 @@
 //!
 //! - `find`, [`run_view`], [`rounds`], [`config`], [`devices`]: which folders hold runs; a run's records folded
 //!   into what is shown; its scenario; its fleet and plan.
-//! - [`collection`], `grouping`: runs that can be compared in one group, each scheme with its seeds; which these are.
+//! - [`collection`], `grouping`: runs that can be compared in one group, each scheme with its seeds; `growing`: which
+//!   these are.
 //! - [`standing`], [`milestones`], [`curve`], [`pilots`], [`fits`], [`explain`], [`sweep`]: what groups say: hours to the
 //!   target and on the way, curves with bands, α and β (also at other losses), the plan against what came of it, speed-up over the values
 //!   of a key.
@@ -32,6 +33,7 @@ pub mod figures;
 mod find;
 pub mod fits;
 mod grouping;
+mod growing;
 pub mod milestones;
 pub mod numbers;
 pub mod output;

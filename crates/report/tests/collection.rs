@@ -282,6 +282,33 @@ fn a_scheme_that_brings_its_own_stays_beside_the_others_at_every_point() {
     assert!(sweep.csv().contains("\nmomentum,"), "{}", sweep.csv());
 }
 
+/// The others' runs are the same bytes at every point, but for where the comparison gave up on them.
+#[test]
+fn a_sweep_over_what_is_brought_has_the_others_at_every_point() {
+    let runs = Runs::new();
+    for (point, noise) in [("a", "0.35"), ("b", "1.4")] {
+        runs.add(&format!("{point}/runs/paper"), &Run { scheme: "paper", ..Run::default() });
+        let weighted =
+            runs.add(&format!("{point}/runs/weighted"), &Run { scheme: "weighted", ..Run::default() });
+        alter(&weighted, "run.toml", "[stop]", &format!("[stop]\nvirtual_hours_max = {noise}"));
+        let auto = runs.add(&format!("{point}/runs/auto"), &Run { scheme: "auto", ..Run::default() });
+        alter(&auto, "run.toml", "alpha", &format!("noise = {noise}\nalpha"));
+        alter(&auto, "run.toml", "[stop]", "[server]\noptimiser = \"adam\"\n[stop]");
+    }
+    let collection = runs.read();
+    let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
+    assert_eq!(titles, ["plan.noise = 0.35", "plan.noise = 1.4"]);
+    for group in &collection.groups {
+        let mut schemes: Vec<&str> = group.schemes.iter().map(|scheme| scheme.scheme.as_str()).collect();
+        schemes.sort_unstable();
+        assert_eq!(schemes, ["auto", "paper", "weighted"]);
+    }
+    // A further seed lies beside neither of them, and there is no telling where it belongs.
+    runs.add("c/runs/paper", &Run { scheme: "paper", seed: 2, ..Run::default() });
+    let titles: Vec<String> = runs.read().groups.iter().map(fedflip_report::Group::title).collect();
+    assert_eq!(titles, ["plan.noise = 0.35", "plan.noise = 1.4", "plan.noise = not set"]);
+}
+
 /// Changes a run's file as a hostile or careless hand would.
 fn alter(folder: &std::path::Path, file: &str, from: &str, to: &str) {
     let text = fs::read_to_string(folder.join(file)).unwrap();
