@@ -463,6 +463,24 @@ fn the_headline_knows_noise_and_pilots() {
 }
 
 #[test]
+fn a_figure_ends_where_the_last_curve_arrives_unless_that_squeezes_the_others() {
+    let beyond = |slow: f64, end: EndReason| {
+        let runs = Runs::new();
+        for scheme in ["exact", "tight", "weighted"] {
+            runs.add(scheme, &Run { scheme, ..Run::default() });
+        }
+        runs.add("paper", &Run { scheme: "paper", secs: 2.0 * slow, end: Some(end), ..Run::default() });
+        let collection = runs.read();
+        let measure = fedflip_report::curve::Measure::Accuracy;
+        let caption = fedflip_report::figures::curves(&collection.groups[0], measure).caption;
+        caption.contains("Beyond the figure: paper goes on to")
+    };
+    assert!(!beyond(5.0, EndReason::TargetAccuracy), "it arrives, and the figure shows where");
+    assert!(beyond(5.0, EndReason::RoundsMax), "it arrives nowhere");
+    assert!(beyond(7.0, EndReason::TargetAccuracy), "it would squeeze the others");
+}
+
+#[test]
 fn one_wild_curve_does_not_flatten_the_others() {
     let runs = Runs::new();
     for scheme in ["exact", "paper", "tight"] {

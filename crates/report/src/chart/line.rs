@@ -36,6 +36,10 @@ const SIZE: (f64, f64) = (440.0, 340.0);
 /// A figure ends at the latest so many times after half of the curves have: the others would be squeezed.
 const REACH: f64 = 3.0;
 
+/// A curve that reached the target ends inside if it took at most so many times as long as the fastest: where it
+/// arrives is what the figure is for.
+const REACH_OF_ARRIVALS: f64 = 6.0;
+
 impl LineChart<'_> {
     pub(crate) fn draw(&self) -> Figure {
         let end = self.end_secs();
@@ -95,13 +99,18 @@ impl LineChart<'_> {
 
     /// Where the figure ends: with the longest curve, unless that would squeeze the others.
     fn end_secs(&self) -> f64 {
-        let mut ends: Vec<f64> =
-            self.curves.iter().filter_map(|curve| curve.points.last()).map(|point| point.secs).collect();
+        let end = |curve: &Curve| Some(curve.points.last()?.secs);
+        let mut ends: Vec<f64> = self.curves.iter().filter_map(end).collect();
         ends.sort_unstable_by(f64::total_cmp);
+        let mut arrivals: Vec<f64> =
+            self.curves.iter().filter(|curve| curve.reached).filter_map(end).collect();
+        arrivals.sort_unstable_by(f64::total_cmp);
+        let fastest = arrivals.first().copied().unwrap_or(0.0);
+        let to_show = arrivals.into_iter().rfind(|&secs| secs <= REACH_OF_ARRIVALS * fastest).unwrap_or(0.0);
         let (Some(&middle), Some(&last)) = (ends.get(ends.len().saturating_sub(1) / 2), ends.last()) else {
             return 1.0;
         };
-        last.min(REACH * middle)
+        last.min(to_show.max(REACH * middle))
     }
 
     fn caption_with_cuts(&self, end: f64) -> String {
