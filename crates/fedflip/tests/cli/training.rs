@@ -282,6 +282,24 @@ fn pilots_that_are_kept_are_gone_on_from() {
     assert!(code == Some(2) && said.contains("--no-pilot"), "{said}");
 }
 
+/// Every seed is planned as if it were alone: some plans are made by Monte Carlo.
+#[test]
+fn any_run_of_a_comparison_can_be_run_again_alone() {
+    let desk = desk();
+    desk.json(
+        "compare s.toml --quiet --set fleet.devices=20 --set stop.target_accuracy=0.5 --seeds 2 --no-pilot \
+         --schemes sampled,exact --out c",
+    );
+    for run in ["sampled-seed1", "sampled-seed2", "exact-seed2"] {
+        desk.stdout(&format!("run c/runs/{run}/run.toml --quiet --out again/{run}"));
+        for name in ["plan.csv", "records.jsonl", "model.safetensors"] {
+            let [first, again] =
+                ["c/runs", "again"].map(|folder| file(&desk, &format!("{folder}/{run}/{name}")));
+            assert!(first == again, "{run}/{name}");
+        }
+    }
+}
+
 /// What the clock on the wall stops is a lower bound, and the comparison goes on to the next.
 #[test]
 fn a_comparison_outlasts_runs_that_take_too_long_here() {
