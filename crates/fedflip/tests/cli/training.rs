@@ -278,6 +278,13 @@ fn pilots_that_are_kept_are_gone_on_from() {
         desk.stdout("run c/runs/exact-seed1/run.toml --quiet --out again --resume").contains("over already")
     );
     assert_eq!(fs::metadata(&pilot).unwrap().modified().unwrap(), before);
+    let short =
+        desk.run("run c/runs/exact-seed1/run.toml --quiet --set pilot.rounds_max=1 --set stop.rounds_max=1");
+    let said = String::from_utf8(short.stderr).unwrap();
+    assert!(
+        said.starts_with("warning: the pilot under uniform and under full did not come to the loss"),
+        "{said}"
+    );
     let (code, said) = refusal(&desk.run(&format!("{line} --set pilot.keep=true --no-pilot")));
     assert!(code == Some(2) && said.contains("--no-pilot"), "{said}");
 }
