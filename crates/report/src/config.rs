@@ -107,11 +107,6 @@ impl Config {
         self.get("plan.scheme") == Some(BRINGS)
     }
 
-    /// Without what such a scheme brings.
-    pub(crate) fn without_brought(&self) -> Self {
-        self.without(BROUGHT)
-    }
-
     /// The same, run on real devices or in a simulation.
     pub(crate) fn run_on(self, on_devices: bool) -> Self {
         Self { on_devices, ..self }
@@ -142,9 +137,9 @@ impl Config {
         config
     }
 
-    /// With the constants of another one.
-    pub(crate) fn with_constants_of(&self, other: &Self) -> Self {
-        self.with(other, &CONSTANTS.iter().map(|key| (*key).to_owned()).collect())
+    /// The keys of these.
+    pub(crate) fn constants() -> BTreeSet<String> {
+        CONSTANTS.iter().map(|key| (*key).to_owned()).collect()
     }
 
     /// Whether a key says where a run stops.
@@ -165,8 +160,18 @@ impl Config {
         self.setting().without(FREE).without(FREE_FOR_PILOTS)
     }
 
-    fn without(&self, free: &[&str]) -> Self {
-        let keys = self.keys.iter().filter(|(key, _)| !free.contains(&key.as_str()));
+    /// Without some keys.
+    pub(crate) fn without(&self, free: &[&str]) -> Self {
+        self.filtered(|key| !free.contains(&key))
+    }
+
+    /// Some keys alone.
+    pub(crate) fn only(&self, kept: &[&str]) -> Self {
+        self.filtered(|key| kept.contains(&key))
+    }
+
+    fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let keys = self.keys.iter().filter(|(key, _)| keep(key));
         let keys = keys.map(|(key, value)| (key.clone(), value.clone())).collect();
         Self { keys, ..*self }
     }
@@ -232,7 +237,7 @@ mod tests {
             (Some("f32"), Some("int8"))
         );
         assert_eq!(Config::differences(&[&before, &after]), ["update.encoding"]);
-        assert_eq!(before.without_brought(), after.without_brought());
+        assert_eq!(before.without(BROUGHT), after.without(BROUGHT));
         assert!(!before.brings_its_own() && config("[plan]\nscheme = \"auto\"").brings_its_own());
     }
 

@@ -1,12 +1,12 @@
 //! From all runs to groups, schemes and seeds, with their names and their pilots.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fedflip_record::folder::RUN;
 
 use crate::collection::{Group, SchemeRuns};
-use crate::config::Config;
+use crate::config::{BROUGHT, Config};
 use crate::devices::Devices;
 use crate::growing::{Growing, grow};
 use crate::problem::Problem;
@@ -20,20 +20,20 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     if growing.is_empty()
         && let Some(pilot) = pilots.first()
     {
-        let (task, setting) = (pilot.header.task.clone(), pilot.config.setting());
-        growing.push(Growing { task, setting, brought: None, runs: Vec::new() });
+        growing.push(Growing::new(pilot.header.task.clone(), pilot.config.setting()));
     }
-    let (keys, brought_keys) = keys(&growing);
+    let keys = keys(&growing);
     let simulated = growing.iter().filter(|group| !group.setting.on_devices()).count();
     let both = simulated > 0 && simulated < growing.len();
     let mut groups: Vec<Group> = growing
         .into_iter()
         .map(|growing| {
-            let own = keys.iter().map(|key| (key.clone(), growing.value(key).to_owned()));
-            let brought = brought_keys.iter().map(|key| (key.clone(), growing.brought_value(key).to_owned()));
+            let value = |key: &String| growing.named.get(key).unwrap_or("not set").to_owned();
             let task = ("task".to_owned(), growing.task.clone());
             let mut label = match growing.setting.is_empty() {
-                false if !keys.is_empty() || !brought_keys.is_empty() || both => own.chain(brought).collect(),
+                false if !keys.is_empty() || both => {
+                    keys.iter().map(|key| (key.clone(), value(key))).collect()
+                }
                 false => vec![task],
                 true => vec![task, (RUN.to_owned(), "missing".to_owned())],
             };
@@ -49,7 +49,8 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     if let [only] = groups.as_mut_slice() {
         only.label.clear();
     }
-    for pilot in once_each(pilots, problems) {
+    let mut placed: BTreeSet<PathBuf> = BTreeSet::new();
+    for pilot in pilots {
         let setting = pilot.config.pilot_setting();
         let mut homes: Vec<&mut Group> =
             groups.iter_mut().filter(|group| group.setting.pilot_setting() == setting).collect();
@@ -63,25 +64,35 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
         };
         if homes.iter().any(|group| near(group)) {
             homes.retain(|group| near(group));
+            placed.insert(pilot.folder.clone());
         }
         homes.into_iter().for_each(|group| group.pilots.push(pilot.clone()));
+    }
+    for group in &mut groups {
+        group.pilots = once_each(std::mem::take(&mut group.pilots), |copy, first| {
+            let problem = left_out(copy, first);
+            // In a sweep over what does not concern pilots there is a copy at every point, and nothing is wrong.
+            let expected = [copy, first].iter().all(|pilot| placed.contains(&pilot.folder));
+            if !expected && !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        });
     }
     groups
 }
 
-/// The keys that tell groups apart: those of their settings, and where these do not, of what schemes brought.
-fn keys(growing: &[Growing]) -> (Vec<String>, Vec<String>) {
+/// The keys that tell groups apart. Groups to which something is brought are told apart by what that is, and the others
+/// by what they have of the kind: one of either kind is no difference.
+fn keys(growing: &[Growing]) -> BTreeSet<String> {
     // A run without its scenario differs from the others in that alone.
-    let known: Vec<&Growing> = growing.iter().filter(|group| !group.setting.is_empty()).collect();
-    let settings: Vec<&Config> = known.iter().map(|group| &group.setting).collect();
-    let own = Config::differences(&settings);
-    let distinct: BTreeSet<&Config> = settings.iter().copied().collect();
-    if distinct.len() == settings.len() {
-        return (own, Vec::new());
+    let known = || growing.iter().filter(|group| !group.named.is_empty());
+    let differences = |configs: Vec<Config>| Config::differences(&configs.iter().collect::<Vec<_>>());
+    let mut keys = differences(known().map(|group| group.named.without(BROUGHT)).collect());
+    for has_brought in [false, true] {
+        let kind = known().filter(|group| group.has_brought() == has_brought);
+        keys.extend(differences(kind.map(|group| group.named.only(BROUGHT)).collect()));
     }
-    let brought: Vec<&Config> = known.iter().filter_map(|group| group.brought.as_ref()).collect();
-    let more = Config::differences(&brought).into_iter().filter(|key| !own.contains(key)).collect();
-    (own, more)
+    keys.into_iter().collect()
 }
 
 /// The order of groups: by numbers where values are numbers, and by words.
@@ -95,19 +106,22 @@ fn by_label(group: &Group) -> Vec<(u64, &str)> {
     group.label.iter().map(|(_, value)| (order(value), value.as_str())).collect()
 }
 
-/// Of two with the same scheme and seed, the one that went on for longer.
-fn once_each(mut runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<RunView> {
+/// Of two with the same scheme and seed, the one that went on for longer; the other one is told of.
+fn once_each(mut runs: Vec<RunView>, mut tell: impl FnMut(&RunView, &RunView)) -> Vec<RunView> {
     let key = |run: &RunView| (run.config.pilot_setting(), run.header.scheme.clone(), run.header.seed);
     runs.sort_by_cached_key(|run| (key(run), std::cmp::Reverse(run.summary.rounds)));
     runs.dedup_by(|again, first| {
         let same = key(again) == key(first);
         if same {
-            let what = format!("left out: the same run as {}", first.folder.display());
-            problems.push(Problem::new(&again.folder, &what));
+            tell(again, first);
         }
         same
     });
     runs
+}
+
+fn left_out(copy: &RunView, first: &RunView) -> Problem {
+    Problem::new(&copy.folder, &format!("left out: the same run as {}", first.folder.display()))
 }
 
 fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns> {
@@ -122,7 +136,7 @@ fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns>
     let mut schemes: Vec<SchemeRuns> = schemes
         .into_iter()
         .map(|(scheme, runs)| {
-            let runs = once_each(runs, problems);
+            let runs = once_each(runs, |copy, first| problems.push(left_out(copy, first)));
             let standing = Standing::of(&runs.iter().map(|run| &run.summary).collect::<Vec<_>>());
             let read = runs.first().map(|run| Devices::read(&run.folder));
             let devices = match read {

@@ -240,12 +240,15 @@ fn a_scheme_that_brings_its_own_stands_beside_the_others() {
     let collection = runs.read();
     let [group] = &collection.groups[..] else { panic!("{:?}", collection.groups) };
     assert_eq!(group.scheme("auto").unwrap().runs.len(), 2);
-    // Of two kinds that would both fit, neither is a seed of the other.
+    // Two kinds are no seeds of one another: the others stand beside each of them.
     auto("auto-3", 1, "int8");
     let collection = runs.read();
     let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
-    assert_eq!(titles, ["update.encoding = f32", "update.encoding = int8"]);
-    assert_eq!(collection.groups[0].scheme("auto").unwrap().runs.len(), 2);
+    assert_eq!(titles, ["update.encoding = int4", "update.encoding = int8"]);
+    let runs = |scheme: &str| -> Vec<usize> {
+        collection.groups.iter().map(|group| group.scheme(scheme).unwrap().runs.len()).collect()
+    };
+    assert_eq!((runs("auto"), runs("exact")), (vec![2, 1], vec![1, 1]));
 }
 
 /// What a scheme brings stays no difference where runs differ in their constants, or in what is brought itself.
@@ -282,31 +285,64 @@ fn a_scheme_that_brings_its_own_stays_beside_the_others_at_every_point() {
     assert!(sweep.csv().contains("\nmomentum,"), "{}", sweep.csv());
 }
 
-/// The others' runs are the same bytes at every point, but for where the comparison gave up on them.
+/// The others' runs are the same at every point, but for where the comparison gave up on them.
 #[test]
 fn a_sweep_over_what_is_brought_has_the_others_at_every_point() {
+    for points in [["a/", "b/"], ["a-", "b-"]] {
+        let runs = Runs::new();
+        for (point, noise) in points.into_iter().zip(["0.35", "1.4"]) {
+            let add = |name: &str, run: Run<'_>| runs.add(&format!("{point}{name}"), &run);
+            add("runs/paper", Run { scheme: "paper", ..Run::default() });
+            add("runs/paper-2", Run { scheme: "paper", seed: 2, ..Run::default() });
+            let weighted = add("runs/weighted", Run { scheme: "weighted", ..Run::default() });
+            alter(&weighted, "run.toml", "[stop]", &format!("[stop]\nvirtual_hours_max = {noise}"));
+            let auto = add("runs/auto", Run { scheme: "auto", ..Run::default() });
+            alter(&auto, "run.toml", "alpha", &format!("noise = {noise}\nalpha"));
+            alter(&auto, "run.toml", "[stop]", "[server]\noptimiser = \"adam\"\n[stop]");
+            for scheme in ["uniform", "full"] {
+                let pilot = Run {
+                    scheme,
+                    seed: 1_000_001,
+                    end: Some(EndReason::TargetLoss),
+                    target_loss: Some(0.5),
+                    ..Run::default()
+                };
+                add(&format!("pilots/{scheme}"), pilot);
+            }
+        }
+        // Further seeds and schemes, beside neither: they are as good as those that are.
+        for (scheme, seed) in [("paper", 3), ("uniform", 1), ("uniform", 2)] {
+            runs.add(&format!("more/{scheme}-{seed}"), &Run { scheme, seed, ..Run::default() });
+        }
+        let collection = runs.read();
+        let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
+        assert_eq!(titles, ["plan.noise = 0.35", "plan.noise = 1.4"]);
+        for group in &collection.groups {
+            let mut schemes: Vec<(&str, usize)> =
+                group.schemes.iter().map(|scheme| (scheme.scheme.as_str(), scheme.runs.len())).collect();
+            schemes.sort_unstable();
+            assert_eq!(schemes, [("auto", 1), ("paper", 3), ("uniform", 2), ("weighted", 1)]);
+            assert_eq!(group.pilots.len(), 2, "{}", group.title());
+        }
+        assert!(problems(&collection).is_empty(), "{:?}", problems(&collection));
+    }
+}
+
+/// While a sweep goes on, `auto` may be all that there is of a point.
+#[test]
+fn what_is_brought_names_no_group_that_something_else_tells_apart() {
     let runs = Runs::new();
-    for (point, noise) in [("a", "0.35"), ("b", "1.4")] {
-        runs.add(&format!("{point}/runs/paper"), &Run { scheme: "paper", ..Run::default() });
-        let weighted =
-            runs.add(&format!("{point}/runs/weighted"), &Run { scheme: "weighted", ..Run::default() });
-        alter(&weighted, "run.toml", "[stop]", &format!("[stop]\nvirtual_hours_max = {noise}"));
-        let auto = runs.add(&format!("{point}/runs/auto"), &Run { scheme: "auto", ..Run::default() });
-        alter(&auto, "run.toml", "alpha", &format!("noise = {noise}\nalpha"));
-        alter(&auto, "run.toml", "[stop]", "[server]\noptimiser = \"adam\"\n[stop]");
+    for (point, band, schemes) in [("a", 100.0, &["auto", "paper"][..]), ("b", 200.0, &["auto"])] {
+        for &scheme in schemes {
+            let run = Run { scheme, bandwidth_mbps: band, ..Run::default() };
+            let folder = runs.add(&format!("{point}/runs/{scheme}"), &run);
+            if scheme == "auto" {
+                alter(&folder, "run.toml", "[stop]", "[server]\noptimiser = \"adam\"\n[stop]");
+            }
+        }
     }
-    let collection = runs.read();
-    let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
-    assert_eq!(titles, ["plan.noise = 0.35", "plan.noise = 1.4"]);
-    for group in &collection.groups {
-        let mut schemes: Vec<&str> = group.schemes.iter().map(|scheme| scheme.scheme.as_str()).collect();
-        schemes.sort_unstable();
-        assert_eq!(schemes, ["auto", "paper", "weighted"]);
-    }
-    // A further seed lies beside neither of them, and there is no telling where it belongs.
-    runs.add("c/runs/paper", &Run { scheme: "paper", seed: 2, ..Run::default() });
     let titles: Vec<String> = runs.read().groups.iter().map(fedflip_report::Group::title).collect();
-    assert_eq!(titles, ["plan.noise = 0.35", "plan.noise = 1.4", "plan.noise = not set"]);
+    assert_eq!(titles, ["fleet.bandwidth_mbps = 100", "fleet.bandwidth_mbps = 200"]);
 }
 
 /// Changes a run's file as a hostile or careless hand would.

@@ -74,21 +74,20 @@ impl Comparison<'_> {
         for (place, scenario) in self.scenarios.iter().enumerate() {
             let scheme = scenario.plan.scheme;
             let setup = self.setup.under(scenario)?;
+            let planned = match setup.plan(scenario, self.constants) {
+                Ok(planned) => planned,
+                Err(CliError::Plan(error)) => {
+                    entries.push(Entry { scheme, runs: Err(error), curve: Curve::default() });
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             let cap_hours = best_hours(&entries).map(|best| self.give_up * best);
-            let (mut runs, mut first, mut impossible) = (Vec::new(), None, None);
+            let (mut runs, mut first) = (Vec::new(), None);
             for number in 0..self.seeds {
                 let mut scenario = scenario.clone();
                 scenario.seed = seed_after(scenario.seed, number);
                 scenario.plan.constants = self.constants;
-                // By its own seed, as when its scenario is run alone: Monte Carlo is a part of some plans.
-                let planned = match setup.plan(&scenario, self.constants) {
-                    Ok(planned) => planned,
-                    Err(CliError::Plan(error)) => {
-                        impossible = Some(error);
-                        break;
-                    }
-                    Err(error) => return Err(error),
-                };
                 let kept = self.kept.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
                 // What is kept is on the clock before the first round: it is no reason to give up.
                 let before_hours = kept.as_ref().map_or(0.0, |kept| kept.secs / 3600.0);
@@ -117,8 +116,7 @@ impl Comparison<'_> {
                 runs.push(outline.summary);
                 first.get_or_insert(outline.curve);
             }
-            let runs = impossible.map_or(Ok(runs), Err);
-            entries.push(Entry { scheme, runs, curve: first.unwrap_or_default() });
+            entries.push(Entry { scheme, runs: Ok(runs), curve: first.unwrap_or_default() });
         }
         Ok(Some(entries))
     }
