@@ -16,6 +16,12 @@ pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
+/// Something that a person should know; never on standard output.
+pub(crate) fn warn(text: &str) {
+    // If nobody listens, the work still counts.
+    let _ = writeln!(std::io::stderr(), "warning: {text}");
+}
+
 /// Where progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {

@@ -7,8 +7,9 @@ use fedflip_plan::solve::baseline;
 use fedflip_plan::{Problem, solve};
 use serde::Serialize;
 
-use super::{capped_warning, print_json, warn};
+use super::{capped_warning, print_json};
 use crate::error::CliError;
+use crate::progress::warn;
 use crate::render::{devices, significant};
 use crate::settings::BoundSettings;
 

@@ -71,12 +71,6 @@ fn print_json(output: &mut dyn Write, value: &impl Serialize) -> Result<(), CliE
     Ok(writeln!(output)?)
 }
 
-/// Something that a person should know; never on standard output.
-fn warn(text: &str) {
-    // If nobody listens, the work still counts.
-    let _ = writeln!(std::io::stderr(), "warning: {text}");
-}
-
 /// Why there is no result.
 fn stopped(kept: bool) {
     let hint = if kept { "go on with --resume" } else { "nothing of it is kept: there was no --out" };

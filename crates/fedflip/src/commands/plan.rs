@@ -7,9 +7,9 @@ use fedflip_plan::{Evaluation, Plan, PlanError, Problem, Scheme, solve};
 
 use super::explain;
 use super::plan_json::PlanJson;
-use super::{capped_warning, print_json, warn};
+use super::{capped_warning, print_json};
 use crate::error::CliError;
-use crate::progress::Progress;
+use crate::progress::{Progress, warn};
 use crate::render::significant;
 use crate::settings::PlanSettings;
 

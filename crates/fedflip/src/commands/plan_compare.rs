@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::plan::Planned;
 use super::plan_json::PlanJson;
-use super::{print_json, warn};
+use super::print_json;
 use crate::error::CliError;
+use crate::progress::warn;
 use crate::render::{Table, devices, duration, percent, significant};
 use crate::settings::PlanSettings;
 

@@ -7,11 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use fedflip_report::output::{self, Format, OutputFile};
 use fedflip_report::{Collection, ReportError};
 
-use super::warn;
 use crate::args::{ReportArgs, ReportFormat};
 use crate::error::CliError;
 use crate::files;
-use crate::progress::Progress;
+use crate::progress::{Progress, warn};
 
 pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliError> {
     check_destination(args)?;

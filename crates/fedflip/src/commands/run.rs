@@ -12,12 +12,13 @@ use super::data::data_dir;
 use super::print_json;
 use crate::args::RunArgs;
 use crate::error::{CliError, ExitStatus};
+use crate::progress::warn;
 use crate::render::{count, duration, percent, significant};
 use crate::scenario::Scenario;
 use crate::sparkline::{range_of, sparkline};
 use crate::training::follow::Followers;
 use crate::training::outline::Outline;
-use crate::training::pilots::{Pair, Pilots};
+use crate::training::pilots::Pilots;
 use crate::training::setup::Setup;
 use crate::training::single::{Done, Single};
 use crate::training::{overrides, threads, watch};
@@ -50,9 +51,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
             let (out, resume) = (out.as_deref(), args.training.resume);
             let pilots = Pilots { setup, scenario, out, resume, threads, prefix: "", kept: 1 };
             let Some(pair) = pilots.pair(0, crew, &mut followers)? else { return Ok(None) };
-            if pair.runs.iter().any(|run| !run.reached()) {
-                super::warn(&short_of_loss(scenario, &pair));
-            }
+            pair.short_of(scenario.pilot.loss).iter().for_each(|text| warn(text));
             kept = Some(pair.better);
         }
         let single = Single {
@@ -83,17 +82,6 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     }
     followers.linger(&args.training.dashboard, output)?;
     Ok(exit_status(&done.outline.summary))
-}
-
-/// Pilots that were capped or diverged say little of α and β, but training can go on from the better of them.
-fn short_of_loss(scenario: &Scenario, pair: &Pair) -> String {
-    let (short, loss) = (pair.runs.iter().filter(|run| !run.reached()), significant(scenario.pilot.loss, 3));
-    let short: Vec<&str> = short.map(|run| run.scheme.as_str()).collect();
-    format!(
-        "the pilot under {} did not come to the loss {loss} (pilot.loss, pilot.rounds_max): training goes on from the \
-         better pilot all the same",
-        short.join(" and under ")
-    )
 }
 
 fn exit_status(summary: &Summary) -> ExitStatus {

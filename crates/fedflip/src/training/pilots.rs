@@ -17,6 +17,8 @@ use super::setup::Setup;
 use super::single::{Done, Kept, Single};
 use super::watch::interrupted;
 use crate::error::CliError;
+use crate::progress::warn;
+use crate::render::{count, significant};
 use crate::scenario::{Scenario, Stop};
 
 /// Pilots have seeds of their own, so that no run goes the way of its pilot.
@@ -45,6 +47,24 @@ pub(crate) struct Pair {
     pub runs: Vec<Summary>,
     /// The model of the one that came to the lower loss, after the time of both.
     pub better: Kept,
+}
+
+impl Pair {
+    /// What a person should know who goes on from pilots that were capped or diverged: one sentence for each.
+    pub(crate) fn short_of(&self, loss: f64) -> Vec<String> {
+        let short = self.runs.iter().filter(|run| !run.reached());
+        short
+            .map(|run| {
+                let (scheme, seed) = (&run.scheme, run.seed);
+                let rounds = count(run.rounds as usize);
+                format!(
+                    "the pilot under {scheme} with seed {seed} did not come to the loss {} (pilot.loss) in {rounds} rounds: \
+                     training goes on from the better pilot all the same",
+                    significant(loss, 3)
+                )
+            })
+            .collect()
+    }
 }
 
 /// What pilots came to.
@@ -76,6 +96,10 @@ impl Pilots<'_> {
         let seeds = self.scenario.pilot.seeds;
         for number in 0..seeds.max(self.kept) {
             let Some(pair) = self.pair(number, crew, followers)? else { return Ok(None) };
+            if number < self.kept {
+                pair.short_of(self.scenario.pilot.loss).iter().for_each(|text| warn(text));
+                kept.push(pair.better);
+            }
             if number < seeds {
                 points.extend(pair.runs.iter().zip(SCHEMES).map(|(run, scheme)| Pilot {
                     rounds: run.rounds as f64,
@@ -83,9 +107,6 @@ impl Pilots<'_> {
                     scheme,
                 }));
                 runs.extend(pair.runs);
-            }
-            if number < self.kept {
-                kept.push(pair.better);
             }
         }
         let fit = constants::from_pilots(&self.setup.fleet, &points);

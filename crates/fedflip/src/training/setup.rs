@@ -16,6 +16,10 @@ use crate::error::CliError;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
 
+/// Of the Monte Carlo in plans and in what they expect: not the run's, so that seeds of a scheme have one plan, and a run
+/// of a comparison has it also when it is run alone.
+const PLANNING_SEED: u64 = 1;
+
 /// What all runs of a scenario share, whatever their seed; and but for the fleet, whatever their scheme.
 pub(crate) struct Setup {
     pub learner: Arc<SgdLearner>,
@@ -60,11 +64,11 @@ impl Setup {
             Ok(problem) => problem,
             Err(error) => return self.unjudged(scheme).ok_or(error.into()),
         };
-        let settings = Settings { seed: scenario.seed, noise, ..Settings::default() };
+        let settings = Settings { seed: PLANNING_SEED, noise, ..Settings::default() };
         let plan = solve::solve(&problem, scheme, &settings)?;
         // Whatever it was planned with, what it takes is judged by what is known.
         let judge = Problem::new(&self.fleet, scenario.band, constants).ok();
-        let expected = judge.map(|problem| Evaluation::new(&problem, &plan, scenario.seed, Some(2_000)));
+        let expected = judge.map(|problem| Evaluation::new(&problem, &plan, PLANNING_SEED, Some(2_000)));
         Ok(Planned { plan, expected })
     }
 
