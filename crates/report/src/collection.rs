@@ -53,7 +53,7 @@ impl SchemeRuns {
     }
 }
 
-/// Runs that differ in scheme and seed alone.
+/// Runs that differ in scheme and seed, in what these bring, and in caps.
 #[derive(Debug)]
 pub struct Group {
     /// What sets it apart from the other groups: keys and values.

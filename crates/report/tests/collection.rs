@@ -500,20 +500,25 @@ fn the_headline_knows_noise_and_pilots() {
 
 #[test]
 fn a_figure_ends_where_the_last_curve_arrives_unless_that_squeezes_the_others() {
-    let beyond = |slow: f64, end: EndReason| {
+    let beyond = |slow: f64, end: EndReason, slower: Option<f64>| {
         let runs = Runs::new();
         for scheme in ["exact", "tight", "weighted"] {
             runs.add(scheme, &Run { scheme, ..Run::default() });
         }
         runs.add("paper", &Run { scheme: "paper", secs: 2.0 * slow, end: Some(end), ..Run::default() });
+        if let Some(slower) = slower {
+            runs.add("full", &Run { scheme: "full", secs: 2.0 * slower, ..Run::default() });
+        }
         let collection = runs.read();
         let measure = fedflip_report::curve::Measure::Accuracy;
         let caption = fedflip_report::figures::curves(&collection.groups[0], measure).caption;
-        caption.contains("Beyond the figure: paper goes on to")
+        ["paper", "full"].map(|scheme| caption.contains(&format!("{scheme} goes on to")))
     };
-    assert!(!beyond(5.0, EndReason::TargetAccuracy), "it arrives, and the figure shows where");
-    assert!(beyond(5.0, EndReason::RoundsMax), "it arrives nowhere");
-    assert!(beyond(7.0, EndReason::TargetAccuracy), "it would squeeze the others");
+    let reached = EndReason::TargetAccuracy;
+    assert_eq!(beyond(5.0, reached, None), [false, false], "it arrives, and the figure shows where");
+    assert_eq!(beyond(5.0, EndReason::RoundsMax, None), [true, false], "it arrives nowhere");
+    assert_eq!(beyond(7.0, reached, None), [true, false], "it would squeeze the others");
+    assert_eq!(beyond(5.0, reached, Some(7.0)), [false, true], "the last one that does not");
 }
 
 #[test]

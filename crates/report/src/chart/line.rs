@@ -33,11 +33,11 @@ pub(crate) struct LineChart<'a> {
 
 const SIZE: (f64, f64) = (440.0, 340.0);
 
-/// A figure ends at the latest so many times after half of the curves have: the others would be squeezed.
+/// A curve ends inside if it is at most so many times as long as half of the curves are.
 const REACH: f64 = 3.0;
 
-/// A curve that reached the target ends inside if it took at most so many times as long as the fastest: where it
-/// arrives is what the figure is for.
+/// One that reached the target, if it took at most so many times as long as the fastest: where it arrives is what the
+/// figure is for.
 const REACH_OF_ARRIVALS: f64 = 6.0;
 
 impl LineChart<'_> {
@@ -97,7 +97,8 @@ impl LineChart<'_> {
         figure
     }
 
-    /// Where the figure ends: with the longest curve, unless that would squeeze the others.
+    /// Where the figure ends: with the longest curve that does not squeeze the others too much, by [`REACH`] and
+    /// [`REACH_OF_ARRIVALS`].
     fn end_secs(&self) -> f64 {
         let end = |curve: &Curve| Some(curve.points.last()?.secs);
         let mut ends: Vec<f64> = self.curves.iter().filter_map(end).collect();
