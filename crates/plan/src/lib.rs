@@ -56,4 +56,4 @@ pub use evaluation::Evaluation;
 pub use plan::{Plan, PlanStatus};
 pub use problem::Problem;
 pub use scheme::Scheme;
-pub use solve::{Settings, solve};
+pub use solve::{PLANNING_SEED, Settings, solve};

@@ -31,10 +31,13 @@ const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
 /// In what a pilot differs from the run that it is for, beyond [`FREE`].
 const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "record.evaluate_every", "pilot.keep"];
 
+/// What concerns the scheme that has it, and nobody else.
+pub(crate) const NOISE: &str = "plan.noise";
+
 /// What a scheme may bring besides its q: who is compared with it may differ in that.
 pub const BROUGHT: &[&str] = &[
     "fleet.payload_mbit",
-    "plan.noise",
+    NOISE,
     "server.averaging",
     "server.epsilon",
     "server.momentum",
@@ -162,16 +165,7 @@ impl Config {
 
     /// Without some keys.
     pub(crate) fn without(&self, free: &[&str]) -> Self {
-        self.filtered(|key| !free.contains(&key))
-    }
-
-    /// Some keys alone.
-    pub(crate) fn only(&self, kept: &[&str]) -> Self {
-        self.filtered(|key| kept.contains(&key))
-    }
-
-    fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
-        let keys = self.keys.iter().filter(|(key, _)| keep(key));
+        let keys = self.keys.iter().filter(|(key, _)| !free.contains(&key.as_str()));
         let keys = keys.map(|(key, value)| (key.clone(), value.clone())).collect();
         Self { keys, ..*self }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fedflip_record::folder::RUN;
 
 use crate::collection::{Group, SchemeRuns};
-use crate::config::{BROUGHT, Config};
+use crate::config::{BROUGHT, Config, NOISE};
 use crate::devices::Devices;
 use crate::growing::{Growing, grow};
 use crate::problem::Problem;
@@ -20,15 +20,21 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     if growing.is_empty()
         && let Some(pilot) = pilots.first()
     {
-        growing.push(Growing::new(pilot.header.task.clone(), pilot.config.setting()));
+        growing.push(Growing::empty(pilot.header.task.clone(), pilot.config.setting()));
     }
-    let keys = keys(&growing);
+    // A run without its scenario differs from the others in that alone.
+    let known = growing.iter().map(|group| &group.setting).filter(|setting| !setting.is_empty());
+    let keys = Config::differences(&known.collect::<Vec<_>>());
     let simulated = growing.iter().filter(|group| !group.setting.on_devices()).count();
     let both = simulated > 0 && simulated < growing.len();
     let mut groups: Vec<Group> = growing
         .into_iter()
         .map(|growing| {
-            let value = |key: &String| growing.named.get(key).unwrap_or("not set").to_owned();
+            let value = |key: &String| {
+                // What a scheme brings may be known to its own runs only.
+                let of_run = || growing.runs.iter().find_map(|run| run.config.get(key));
+                growing.setting.get(key).or_else(of_run).unwrap_or("not set").to_owned()
+            };
             let task = ("task".to_owned(), growing.task.clone());
             let mut label = match growing.setting.is_empty() {
                 false if !keys.is_empty() || both => {
@@ -49,11 +55,26 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     if let [only] = groups.as_mut_slice() {
         only.label.clear();
     }
+    add_pilots(&mut groups, pilots, problems);
+    groups
+}
+
+/// Each pilot to the groups of its setting. `auto` needs none, and may be all that there is so far of the comparison that
+/// a pilot is for.
+fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<Problem>) {
+    let settings: Vec<Config> =
+        groups.iter().map(|group| group.setting.pilot_setting().without(&[NOISE])).collect();
     let mut placed: BTreeSet<PathBuf> = BTreeSet::new();
     for pilot in pilots {
         let setting = pilot.config.pilot_setting();
-        let mut homes: Vec<&mut Group> =
-            groups.iter_mut().filter(|group| group.setting.pilot_setting() == setting).collect();
+        let alike = |left_out: &[&str]| -> Vec<usize> {
+            let wanted = setting.without(left_out);
+            (0..groups.len()).filter(|&place| settings[place].without(left_out) == wanted).collect()
+        };
+        let mut homes = alike(&[NOISE]);
+        if homes.is_empty() {
+            homes = alike(BROUGHT);
+        }
         if homes.is_empty() {
             problems.push(Problem::new(&pilot.folder, "a pilot of a scenario that has no runs here"));
         }
@@ -62,37 +83,27 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
         let near = |group: &Group| {
             beside.as_ref().is_some_and(|beside| group.runs().any(|run| run.folder.starts_with(beside)))
         };
-        if homes.iter().any(|group| near(group)) {
-            homes.retain(|group| near(group));
+        if homes.iter().any(|&place| near(&groups[place])) {
+            homes.retain(|&place| near(&groups[place]));
             placed.insert(pilot.folder.clone());
         }
-        homes.into_iter().for_each(|group| group.pilots.push(pilot.clone()));
+        homes.into_iter().for_each(|place| groups[place].pilots.push(pilot.clone()));
     }
-    for group in &mut groups {
+    for group in groups {
         group.pilots = once_each(std::mem::take(&mut group.pilots), |copy, first| {
-            let problem = left_out(copy, first);
             // In a sweep over what does not concern pilots there is a copy at every point, and nothing is wrong.
-            let expected = [copy, first].iter().all(|pilot| placed.contains(&pilot.folder));
-            if !expected && !problems.contains(&problem) {
-                problems.push(problem);
+            if ![copy, first].iter().all(|pilot| placed.contains(&pilot.folder)) {
+                tell(problems, left_out(copy, first));
             }
         });
     }
-    groups
 }
 
-/// The keys that tell groups apart. Groups to which something is brought are told apart by what that is, and the others
-/// by what they have of the kind: one of either kind is no difference.
-fn keys(growing: &[Growing]) -> BTreeSet<String> {
-    // A run without its scenario differs from the others in that alone.
-    let known = || growing.iter().filter(|group| !group.named.is_empty());
-    let differences = |configs: Vec<Config>| Config::differences(&configs.iter().collect::<Vec<_>>());
-    let mut keys = differences(known().map(|group| group.named.without(BROUGHT)).collect());
-    for has_brought in [false, true] {
-        let kind = known().filter(|group| group.has_brought() == has_brought);
-        keys.extend(differences(kind.map(|group| group.named.only(BROUGHT)).collect()));
+/// Once, also of what several groups show.
+fn tell(problems: &mut Vec<Problem>, problem: Problem) {
+    if !problems.contains(&problem) {
+        problems.push(problem);
     }
-    keys.into_iter().collect()
 }
 
 /// The order of groups: by numbers where values are numbers, and by words.
@@ -136,13 +147,13 @@ fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns>
     let mut schemes: Vec<SchemeRuns> = schemes
         .into_iter()
         .map(|(scheme, runs)| {
-            let runs = once_each(runs, |copy, first| problems.push(left_out(copy, first)));
+            let runs = once_each(runs, |copy, first| tell(problems, left_out(copy, first)));
             let standing = Standing::of(&runs.iter().map(|run| &run.summary).collect::<Vec<_>>());
             let read = runs.first().map(|run| Devices::read(&run.folder));
             let devices = match read {
                 Some(Ok(devices)) => Some(devices),
                 Some(Err(problem)) => {
-                    problems.push(problem);
+                    tell(problems, problem);
                     None
                 }
                 None => None,

@@ -240,15 +240,12 @@ fn a_scheme_that_brings_its_own_stands_beside_the_others() {
     let collection = runs.read();
     let [group] = &collection.groups[..] else { panic!("{:?}", collection.groups) };
     assert_eq!(group.scheme("auto").unwrap().runs.len(), 2);
-    // Two kinds are no seeds of one another: the others stand beside each of them.
+    // Of two kinds that would both fit, neither is a seed of the other.
     auto("auto-3", 1, "int8");
     let collection = runs.read();
     let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
-    assert_eq!(titles, ["update.encoding = int4", "update.encoding = int8"]);
-    let runs = |scheme: &str| -> Vec<usize> {
-        collection.groups.iter().map(|group| group.scheme(scheme).unwrap().runs.len()).collect()
-    };
-    assert_eq!((runs("auto"), runs("exact")), (vec![2, 1], vec![1, 1]));
+    assert_eq!(titles, ["update.encoding = f32", "update.encoding = int8"]);
+    assert_eq!(collection.groups[0].scheme("auto").unwrap().runs.len(), 2);
 }
 
 /// What a scheme brings stays no difference where runs differ in their constants, or in what is brought itself.
@@ -288,13 +285,16 @@ fn a_scheme_that_brings_its_own_stays_beside_the_others_at_every_point() {
 /// The others' runs are the same at every point, but for where the comparison gave up on them.
 #[test]
 fn a_sweep_over_what_is_brought_has_the_others_at_every_point() {
-    for points in [["a/", "b/"], ["a-", "b-"]] {
+    for (points, sooner) in [(["a/", "b/"], 7), (["a/", "b/"], 20), (["a-", "b-"], 7)] {
         let runs = Runs::new();
         for (point, noise) in points.into_iter().zip(["0.35", "1.4"]) {
             let add = |name: &str, run: Run<'_>| runs.add(&format!("{point}{name}"), &run);
             add("runs/paper", Run { scheme: "paper", ..Run::default() });
             add("runs/paper-2", Run { scheme: "paper", seed: 2, ..Run::default() });
-            let weighted = add("runs/weighted", Run { scheme: "weighted", ..Run::default() });
+            // Given up at one point sooner than at the other.
+            let rounds = if noise == "0.35" { sooner } else { 27 - sooner };
+            let end = Some(EndReason::VirtualTimeMax);
+            let weighted = add("runs/weighted", Run { scheme: "weighted", rounds, end, ..Run::default() });
             alter(&weighted, "run.toml", "[stop]", &format!("[stop]\nvirtual_hours_max = {noise}"));
             let auto = add("runs/auto", Run { scheme: "auto", ..Run::default() });
             alter(&auto, "run.toml", "alpha", &format!("noise = {noise}\nalpha"));
@@ -322,27 +322,39 @@ fn a_sweep_over_what_is_brought_has_the_others_at_every_point() {
                 group.schemes.iter().map(|scheme| (scheme.scheme.as_str(), scheme.runs.len())).collect();
             schemes.sort_unstable();
             assert_eq!(schemes, [("auto", 1), ("paper", 3), ("uniform", 2), ("weighted", 1)]);
+            assert_eq!(group.scheme("weighted").unwrap().runs[0].summary.rounds, 20, "the longer one");
             assert_eq!(group.pilots.len(), 2, "{}", group.title());
         }
         assert!(problems(&collection).is_empty(), "{:?}", problems(&collection));
     }
 }
 
-/// While a sweep goes on, `auto` may be all that there is of a point.
+/// The same scheme in two comparisons is in both, whatever the others have there.
 #[test]
-fn what_is_brought_names_no_group_that_something_else_tells_apart() {
+fn a_scheme_that_brings_its_own_is_in_every_comparison_that_it_lies_in() {
     let runs = Runs::new();
-    for (point, band, schemes) in [("a", 100.0, &["auto", "paper"][..]), ("b", 200.0, &["auto"])] {
-        for &scheme in schemes {
-            let run = Run { scheme, bandwidth_mbps: band, ..Run::default() };
-            let folder = runs.add(&format!("{point}/runs/{scheme}"), &run);
-            if scheme == "auto" {
-                alter(&folder, "run.toml", "[stop]", "[server]\noptimiser = \"adam\"\n[stop]");
-            }
+    for (point, encoding) in [("a", "f32"), ("b", "int8")] {
+        for (scheme, encoding) in [("paper", encoding), ("auto", "int4")] {
+            let folder = runs.add(&format!("{point}/runs/{scheme}"), &Run { scheme, ..Run::default() });
+            alter(&folder, "run.toml", "[stop]", &format!("[update]\nencoding = {encoding:?}\n[stop]"));
         }
     }
-    let titles: Vec<String> = runs.read().groups.iter().map(fedflip_report::Group::title).collect();
-    assert_eq!(titles, ["fleet.bandwidth_mbps = 100", "fleet.bandwidth_mbps = 200"]);
+    let collection = runs.read();
+    let found: Vec<(String, usize)> =
+        collection.groups.iter().map(|group| (group.title(), group.schemes.len())).collect();
+    assert_eq!(found, [("update.encoding = f32".to_owned(), 2), ("update.encoding = int8".to_owned(), 2)]);
+}
+
+/// Pilots come first, and `auto` may be the first to go on.
+#[test]
+fn pilots_are_at_home_before_anybody_who_needs_them() {
+    let runs = Runs::new();
+    let auto = runs.add("runs/auto", &Run { scheme: "auto", ..Run::default() });
+    alter(&auto, "run.toml", "[stop]", "[update]\nencoding = \"int4\"\n[stop]");
+    let end = Some(EndReason::TargetLoss);
+    runs.add("pilots/full", &Run { scheme: "full", end, target_loss: Some(0.5), ..Run::default() });
+    let collection = runs.read();
+    assert_eq!((collection.groups[0].pilots.len(), problems(&collection)), (1, Vec::<String>::new()));
 }
 
 /// Changes a run's file as a hostile or careless hand would.

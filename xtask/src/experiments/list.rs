@@ -195,7 +195,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         parts: &[Part {
             folder: ONLY,
             scenario: SCENARIO,
-            full: "sweep SCENARIO --over fleet.work_gflop=0.0083,0.083,0.83,8.3 --seeds 1 --give-up 100 --no-pilot \
+            full: "sweep SCENARIO --over fleet.work_gflop=0.0083,0.083,0.83,8.3 --seeds 3 --give-up 100 --no-pilot \
                    --schemes exact,paper,weighted,uniform,fixed=0.2",
             quick: "sweep SCENARIO --over fleet.work_gflop=0.0083,8.3 --seeds 1 --give-up 100 --no-pilot \
                     --schemes exact,paper,weighted,uniform,fixed=0.2",
@@ -229,7 +229,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         parts: &[Part {
             folder: ONLY,
             scenario: SCENARIO,
-            full: "sweep SCENARIO --over round.aggregation=unbiased,cohort-mean --seeds 1 --give-up 20 --no-pilot \
+            full: "sweep SCENARIO --over round.aggregation=unbiased,cohort-mean --seeds 3 --give-up 20 --no-pilot \
                    --schemes paper,weighted,uniform,fixed=0.2",
             quick: "sweep SCENARIO --over round.aggregation=unbiased,cohort-mean --seeds 1 --give-up 5 --no-pilot \
                     --schemes paper,uniform,fixed=0.2",

@@ -92,12 +92,13 @@ impl Pilots<'_> {
         crew: &mut Crew<'_, SgdLearner>,
         followers: &mut Followers,
     ) -> Result<Option<Piloted>, CliError> {
-        let (mut runs, mut points, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut runs, mut points) = (Vec::new(), Vec::new());
+        let (mut kept, mut short) = (Vec::new(), Vec::new());
         let seeds = self.scenario.pilot.seeds;
         for number in 0..seeds.max(self.kept) {
             let Some(pair) = self.pair(number, crew, followers)? else { return Ok(None) };
             if number < self.kept {
-                pair.short_of(self.scenario.pilot.loss).iter().for_each(|text| warn(text));
+                short.extend(pair.short_of(self.scenario.pilot.loss));
                 kept.push(pair.better);
             }
             if number < seeds {
@@ -110,6 +111,10 @@ impl Pilots<'_> {
             }
         }
         let fit = constants::from_pilots(&self.setup.fleet, &points);
+        // Otherwise nothing goes on.
+        if fit.is_ok() {
+            short.iter().for_each(|text| warn(text));
+        }
         Ok(Some(Piloted { runs, fit, kept }))
     }
 

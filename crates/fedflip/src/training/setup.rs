@@ -8,17 +8,13 @@ use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::SharingReport;
 use fedflip_plan::solve::{self, auto, baseline};
-use fedflip_plan::{Constants, Evaluation, Plan, Problem, Scheme, Settings};
+use fedflip_plan::{Constants, Evaluation, PLANNING_SEED, Plan, Problem, Scheme, Settings};
 use fedflip_record::Header;
 use fedflip_record::schema::VERSION;
 
 use crate::error::CliError;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
-
-/// Of the Monte Carlo in plans and in what they expect: not the run's, so that seeds of a scheme have one plan, and a run
-/// of a comparison has it also when it is run alone.
-const PLANNING_SEED: u64 = 1;
 
 /// What all runs of a scenario share, whatever their seed; and but for the fleet, whatever their scheme.
 pub(crate) struct Setup {

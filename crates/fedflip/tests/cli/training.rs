@@ -285,6 +285,11 @@ fn pilots_that_are_kept_are_gone_on_from() {
         let warning = format!("warning: the pilot under {scheme} with seed 1000001 did not come to the loss");
         assert!(said.contains(&warning), "{said}");
     }
+    let (_, said) = refusal(&desk.run(&format!("{line} --set pilot.keep=true --set pilot.rounds_max=1")));
+    assert!(
+        said.contains("gave up") && !said.contains("goes on from"),
+        "without α and β it does not: {said}"
+    );
     let (code, said) = refusal(&desk.run(&format!("{line} --set pilot.keep=true --no-pilot")));
     assert!(code == Some(2) && said.contains("--no-pilot"), "{said}");
 }

@@ -2,7 +2,7 @@
 
 use fedflip_fleet::{Fleet, csv_file};
 use fedflip_plan::solve::{self, auto, baseline};
-use fedflip_plan::{Evaluation, Plan, Problem, Settings};
+use fedflip_plan::{Evaluation, PLANNING_SEED, Plan, Problem, Settings};
 
 use super::deploy::Deployment;
 use crate::error::NetError;
@@ -100,13 +100,13 @@ impl Planner<'_> {
     }
 
     fn settings(&self) -> Settings {
-        Settings { seed: self.deployment.seed, noise: self.deployment.noise, ..Settings::default() }
+        Settings { seed: PLANNING_SEED, noise: self.deployment.noise, ..Settings::default() }
     }
 
     fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Planned {
-        let Deployment { constants, band, seed, .. } = *self.deployment;
+        let Deployment { constants, band, .. } = *self.deployment;
         let problem = constants.and_then(|constants| Problem::new(&fleet, band, constants).ok());
-        let evaluation = problem.map(|problem| Evaluation::new(&problem, &plan, seed, Some(DRAWS)));
+        let evaluation = problem.map(|problem| Evaluation::new(&problem, &plan, PLANNING_SEED, Some(DRAWS)));
         let expected = Expected {
             participants: plan.q().iter().sum(),
             rounds: evaluation.as_ref().and_then(|evaluation| evaluation.rounds),

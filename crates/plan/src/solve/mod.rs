@@ -26,6 +26,10 @@ use crate::problem::Problem;
 use crate::scheme::Scheme;
 pub use line_search::Search;
 
+/// For the random numbers in plans of runs, and in what these expect: not the run's seed, so that the seeds of a scheme
+/// have one plan, and a run of a comparison has it also when it is run alone.
+pub const PLANNING_SEED: u64 = 1;
+
 /// What the solvers may be told besides the problem; the defaults suit every use so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
