@@ -130,7 +130,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
             full: "compare SCENARIO --seeds 1 --give-up 100 --no-pilot --schemes auto,paper",
             quick: "compare SCENARIO --seeds 1 --give-up 20 --no-pilot --schemes auto,paper",
         }],
-        claims: &[slower("paper", "auto", 1.0, 1.2)],
+        claims: &[slower("paper", "auto", 1.5, 1.2)],
     },
     Experiment {
         name: "shakespeare-table",
