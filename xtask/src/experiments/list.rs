@@ -139,6 +139,18 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         claims: &[slower("paper", "auto", 3.0, 1.2)],
     },
     Experiment {
+        name: "shakespeare-sampling",
+        shows: "LSTM on Shakespeare to 48 %: the q of `auto` alone, with the plain sum, beside `paper`",
+        parts: &[Part {
+            folder: ONLY,
+            scenario: SCENARIO,
+            full: "compare SCENARIO --seeds 1 --give-up 100 --no-pilot --schemes auto,paper",
+            quick: "compare SCENARIO --seeds 3 --no-pilot --schemes auto,paper --set server.optimiser=none \
+                    --set server.averaging=0 --set update.encoding=f32",
+        }],
+        claims: &[slower("paper", "auto", 1.15, 1.15)],
+    },
+    Experiment {
         name: "pilots",
         shows: "pilots thrown away, and gone on from",
         parts: &[
@@ -179,7 +191,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         parts: &[Part {
             folder: ONLY,
             scenario: SCENARIO,
-            full: "sweep SCENARIO --over fleet.bandwidth_mbps=100,200,400 --seeds 1 --give-up 20 --no-pilot \
+            full: "sweep SCENARIO --over fleet.bandwidth_mbps=100,200,400 --seeds 3 --give-up 20 --no-pilot \
                    --schemes exact,paper,full",
             quick: "sweep SCENARIO --over fleet.bandwidth_mbps=100,400 --seeds 1 --give-up 20 --no-pilot \
                     --schemes exact,paper,full",
