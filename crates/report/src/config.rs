@@ -160,7 +160,7 @@ impl Config {
 
     /// What a pilot shares with its runs.
     pub(crate) fn pilot_setting(&self) -> Self {
-        self.setting().without(FREE).without(FREE_FOR_PILOTS)
+        self.setting().without(FREE_FOR_PILOTS)
     }
 
     /// Without some keys.

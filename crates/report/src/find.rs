@@ -10,7 +10,7 @@ use crate::problem::Problem;
 /// How deep below a named folder runs may lie: sweep, point, `runs`, run, and room for the user's own order.
 const DEPTH_MAX: usize = 8;
 /// More runs than anybody looks at in one page.
-const RUNS_MAX: usize = 10_000;
+pub(crate) const RUNS_MAX: usize = 10_000;
 
 /// Where a run on real devices keeps its pilots.
 const PILOTS: &str = "pilots";

@@ -62,8 +62,7 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
 /// Each pilot to the groups of its setting. `auto` needs none, and may be all that there is so far of the comparison that
 /// a pilot is for.
 fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<Problem>) {
-    let settings: Vec<Config> =
-        groups.iter().map(|group| group.setting.pilot_setting().without(&[NOISE])).collect();
+    let settings: Vec<Config> = groups.iter().map(|group| group.setting.pilot_setting()).collect();
     let mut placed: BTreeSet<PathBuf> = BTreeSet::new();
     for pilot in pilots {
         let setting = pilot.config.pilot_setting();

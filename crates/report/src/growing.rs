@@ -4,11 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{BROUGHT, Config, NOISE};
+use crate::find::RUNS_MAX;
 use crate::pilots::needs_pilots;
 use crate::run_view::RunView;
 
-/// The most runs that groups may have by showing some of them several times.
-const SHOWN_MAX: usize = 10_000;
 /// By which a comparison gives up on a scheme.
 const GIVE_UP: &str = "stop.virtual_hours_max";
 
@@ -112,8 +111,8 @@ fn by_noise(mut group: Growing) -> Vec<Growing> {
     let others = without_copies(others);
     let mut groups = Growing { runs: bringing, ..group }
         .split_by(&BTreeSet::from([NOISE.to_owned()]), |run| run.config.clone());
-    // There is no sweep of this size; one group has them all the same.
-    let shown_in = if others.len().saturating_mul(kinds) > SHOWN_MAX { 1 } else { kinds };
+    // There is no sweep of that many, also counting those that are shown again; one group has them all the same.
+    let shown_in = if others.len().saturating_mul(kinds) > RUNS_MAX { 1 } else { kinds };
     for group in groups.iter_mut().take(shown_in) {
         group.runs.extend(others.iter().cloned());
     }

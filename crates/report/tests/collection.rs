@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod altered;
 mod common;
 
 use std::fs;
 
-use common::{Run, Runs, alter, problems};
+use altered::{alter, problems};
+use common::{Run, Runs};
 use fedflip_record::EndReason;
 use fedflip_report::explain::Explained;
 use fedflip_report::output::{Format, files};

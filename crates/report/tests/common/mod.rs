@@ -132,16 +132,3 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
     }
     lines
 }
-
-#[allow(dead_code, reason = "not every suite needs it")]
-pub(crate) fn problems(collection: &Collection) -> Vec<String> {
-    collection.problems.iter().map(ToString::to_string).collect()
-}
-
-/// Changes a run's file as a hostile or careless hand would.
-#[allow(dead_code, reason = "not every suite needs it")]
-pub(crate) fn alter(folder: &Path, file: &str, from: &str, to: &str) {
-    let text = fs::read_to_string(folder.join(file)).unwrap();
-    assert!(text.contains(from), "{file}: {from}");
-    fs::write(folder.join(file), text.replace(from, to)).unwrap();
-}
