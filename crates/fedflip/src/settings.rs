@@ -37,6 +37,17 @@ fn positive(flag: &'static str, value: Option<f64>) -> Result<Option<f64>, CliEr
     }
 }
 
+/// What `auto` allows.
+fn noise(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
+    match given {
+        Some(_) if scheme != Scheme::Auto => Err(CliError::NoiseWithoutAuto { scheme }),
+        Some(value) if !auto::NOISES.contains(&value) => {
+            Err(CliError::Flag { flag: "--noise", value, wanted: auto::NOISES_WANTED.to_owned() })
+        }
+        noise => Ok(noise.unwrap_or(auto::NOISE)),
+    }
+}
+
 /// Of `plan`, with and without `--compare`.
 pub(crate) struct PlanSettings {
     pub file: String,
@@ -52,7 +63,12 @@ pub(crate) struct PlanSettings {
 
 impl PlanSettings {
     pub(crate) fn resolve(args: &PlanArgs) -> Result<Self, CliError> {
-        let scheme: Scheme = args.scheme.parse()?;
+        // Who knows α and β wants the optimum for them; who does not has one scheme that plans without.
+        let scheme = match &args.scheme {
+            Some(scheme) => scheme.parse()?,
+            None if args.constants.are_given() && args.noise.is_none() || args.compare => Scheme::Exact,
+            None => Scheme::Auto,
+        };
         let line_search = match positive("--step", args.step)? {
             Some(_) if scheme != Scheme::PaperLinesearch && !args.compare => {
                 return Err(CliError::StepWithoutLineSearch { scheme });
@@ -60,20 +76,18 @@ impl PlanSettings {
             Some(step_secs) => Search::AsPrinted { step_secs },
             None => Search::default(),
         };
-        let noise = match args.noise {
-            Some(_) if scheme != Scheme::Auto && !args.compare => {
-                return Err(CliError::NoiseWithoutAuto { scheme });
-            }
-            Some(value) if !auto::NOISES.contains(&value) => {
-                let wanted = auto::NOISES_WANTED.to_owned();
-                return Err(CliError::Flag { flag: "--noise", value, wanted });
-            }
-            noise => noise.unwrap_or(auto::NOISE),
+        let noise = match args.compare {
+            true => noise(args.noise, Scheme::Auto)?,
+            false => noise(args.noise, scheme)?,
         };
         let band = band(args.bandwidth)?;
         let fleet = read_fleet(&args.fleet)?;
+        let constants = match auto::constants(scheme, &fleet, noise, None) {
+            Some(own) if !args.constants.are_given() => ConstantsSource::Own(own),
+            _ => ConstantsSource::resolve(&args.constants, &fleet)?,
+        };
         Ok(Self {
-            constants: ConstantsSource::resolve(&args.constants, &fleet)?,
+            constants,
             file: source_name(&args.fleet).to_owned(),
             fleet,
             band,
@@ -94,7 +108,12 @@ impl PlanSettings {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ConstantsSource {
     Given(Constants),
-    Pilots { fit: PilotFit, count: usize },
+    /// What `auto` plans with where nobody knows them: they say nothing of rounds.
+    Own(Constants),
+    Pilots {
+        fit: PilotFit,
+        count: usize,
+    },
 }
 
 impl ConstantsSource {
@@ -105,7 +124,7 @@ impl ConstantsSource {
         if args.pilot.is_empty() {
             return Err(CliError::Usage {
                 problem: "α and β of the round model are missing",
-                hint: "give --alpha and --beta, or pilots to estimate them: --pilot 155:uniform --pilot 13:full",
+                hint: "give --alpha and --beta, or pilots to estimate them: --pilot 155:uniform --pilot 13:full; --scheme auto needs neither",
             });
         }
         let pilots = args.pilot.iter().map(|text| pilot(text)).collect::<Result<Vec<Pilot>, _>>()?;
@@ -115,8 +134,16 @@ impl ConstantsSource {
 
     pub(crate) fn constants(&self) -> Constants {
         match self {
-            Self::Given(constants) => *constants,
+            Self::Given(constants) | Self::Own(constants) => *constants,
             Self::Pilots { fit, .. } => fit.constants,
+        }
+    }
+
+    /// α and β where they tell of training.
+    pub(crate) fn known(&self) -> Option<Constants> {
+        match self {
+            Self::Given(_) | Self::Pilots { .. } => Some(self.constants()),
+            Self::Own(_) => None,
         }
     }
 
@@ -192,6 +219,7 @@ pub(crate) struct BoundSettings {
     pub threshold: Option<f64>,
     pub p: Option<f64>,
     pub band: Option<Mbps>,
+    pub noise: f64,
     pub json: bool,
 }
 
@@ -202,6 +230,7 @@ impl BoundSettings {
         let (rounds, threshold) =
             (positive("--rounds", args.rounds)?, positive("--threshold", args.threshold)?);
         let p = positive("--p", args.p)?;
+        let noise = noise(args.noise, scheme)?;
         if scheme.needs_constants() && threshold.is_none() || !scheme.is_baseline() && band.is_none() {
             return Err(CliError::Usage {
                 problem: "a planned scheme needs a threshold and a band to plan for",
@@ -225,6 +254,7 @@ impl BoundSettings {
             threshold,
             p,
             band,
+            noise,
             json: args.json,
         })
     }

@@ -29,15 +29,15 @@ pub struct Evaluation {
     pub sampling_noise: f64,
     /// max a/q: how far one update can move the model.
     pub largest_weight: f64,
-    /// R(q); none if the noise reaches β.
+    /// R(q); none if the noise reaches β, or if α and β are not known.
     pub rounds: Option<f64>,
-    /// P2's objective, in seconds; none if the noise reaches β.
+    /// P2's objective, in seconds; none where there are no rounds.
     pub objective_p2: Option<f64>,
     /// P3's objective, in seconds; none outside its domain.
     pub objective_p3: Option<f64>,
     /// How long a round takes.
     pub round_secs: RoundSecs,
-    /// R(q) · E[T̂]; none if the noise reaches β.
+    /// R(q) · E[T̂]; none where there are no rounds.
     pub total_secs: Option<f64>,
 }
 
@@ -65,5 +65,11 @@ impl Evaluation {
             },
             total_secs: rounds.map(|rounds| rounds * mean.mean),
         }
+    }
+
+    /// The same where the problem's α and β only stand in for what nobody has measured: a round is what it is, and
+    /// how many it takes is not known.
+    pub fn without_rounds(self) -> Self {
+        Self { rounds: None, objective_p2: None, objective_p3: None, total_secs: None, ..self }
     }
 }

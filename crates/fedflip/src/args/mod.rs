@@ -266,18 +266,20 @@ pub(crate) struct FleetShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Schemes:
-  exact             the optimum of the paper's P2, without the floor on q that only P3 needs (the default)
+  exact             the optimum of the paper's P2, without the floor on q that only P3 needs: the default
+                    where α and β or pilots are given
   paper             the optimum of P3, the paper's convex surrogate, in closed form
   paper-linesearch  the same by Algorithm 2 as printed: a line search with a convex program inside
   tight             P2 with Theorem 2's first bound on the round time
   sampled           P2 with the mean round time itself, by common random numbers
-  auto              P2 for as much noise as training is known to bear (--noise): α and β only say
-                    how long it takes; in training also noise, optimiser and encoding that suit
-                    the task (docs/RESULTS.md)
+  auto              P2 for as much noise as training is known to bear (--noise): the default without
+                    α and β, which would only say how long it takes; in training also noise,
+                    optimiser and encoding that suit the task (docs/RESULTS.md)
   full, fixed=Q, uniform, weighted
                     the paper's baselines: q = 1, Q, 1/N, and the share of the data
 
 Examples:
+  fedflip plan fleet.csv --bandwidth 100
   fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
   fedflip plan fleet.csv --bandwidth 100 --pilot 155:uniform --pilot 13:full --compare
   fedflip plan - --bandwidth 100 --alpha 30 --beta 2.2 --scheme fixed=0.2 --json < fleet.csv")]
@@ -289,9 +291,9 @@ pub(crate) struct PlanArgs {
     pub bandwidth: f64,
     #[command(flatten)]
     pub constants: ConstantsArgs,
-    /// How to choose q
-    #[arg(long, default_value = "exact", conflicts_with = "compare")]
-    pub scheme: String,
+    /// How to choose q (by default auto, or exact where α and β or pilots are given)
+    #[arg(long, conflicts_with = "compare")]
+    pub scheme: Option<String>,
     /// Plan by every scheme and put them side by side
     #[arg(long)]
     pub compare: bool,
@@ -326,6 +328,12 @@ pub(crate) struct ConstantsArgs {
     /// A pilot, in place of α and β: rounds to the same loss under a baseline scheme; give two or more. 155:uniform took 155 rounds, 500+:uniform gave up after 500
     #[arg(long, value_name = "ROUNDS:SCHEME", conflicts_with_all = ["alpha", "beta"], allow_hyphen_values = true)]
     pub pilot: Vec<String>,
+}
+
+impl ConstantsArgs {
+    pub(crate) fn are_given(&self) -> bool {
+        self.alpha.is_some() || self.beta.is_some() || !self.pilot.is_empty()
+    }
 }
 
 /// Share the band among those who take part in one round, so that all finish together.
@@ -371,7 +379,7 @@ Example:
 pub(crate) struct BoundArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
-    /// How q is chosen; a planned scheme needs --bandwidth and --threshold
+    /// How q is chosen; a planned scheme needs --bandwidth and, but for auto, --threshold
     #[arg(long, default_value = "full")]
     pub scheme: String,
     /// η: learning rate
@@ -401,6 +409,9 @@ pub(crate) struct BoundArgs {
     /// The shared band in Mbit/s, for a planned scheme
     #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
     pub bandwidth: Option<f64>,
+    /// Sampling noise Σ a²/q of a round that auto allows (by default 1.4)
+    #[arg(long, value_name = "NOISE", value_parser = number, allow_negative_numbers = true)]
+    pub noise: Option<f64>,
     /// Print one JSON object instead
     #[arg(long)]
     pub json: bool,

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use fedflip_plan::problem::sampling_noise;
-use fedflip_plan::solve::baseline;
-use fedflip_plan::{Problem, solve};
+use fedflip_plan::solve::{auto, baseline};
+use fedflip_plan::{Problem, Settings, solve};
 use serde::Serialize;
 
 use super::{capped_warning, print_json};
@@ -50,29 +50,29 @@ pub(super) fn run(settings: &BoundSettings, output: &mut dyn Write) -> Result<()
     write(output, &json)
 }
 
-/// q of a baseline by its rule; q of a planned scheme from the α and β that the theorem gives.
+/// q of a baseline by its rule; q of a planned scheme from the α and β that the theorem gives, but for `auto`, which
+/// needs none.
 fn participation(settings: &BoundSettings) -> Result<Vec<f64>, CliError> {
-    let BoundSettings { fleet, scheme, assumptions, threshold, band, .. } = settings;
+    let BoundSettings { fleet, scheme, assumptions, threshold, band, noise, .. } = settings;
     if let Some((q, capped)) = baseline::participation(fleet, *scheme) {
         if capped > 0 {
             warn(&capped_warning(*scheme, capped));
         }
         return Ok(q);
     }
-    let (Some(threshold), Some(band)) = (threshold, band) else {
-        return Err(CliError::Usage {
-            problem: "a planned scheme needs a threshold and a band",
-            hint: "add them",
-        });
+    let given = match threshold {
+        Some(threshold) if scheme.needs_constants() => assumptions.constants(*threshold)?,
+        _ => None,
     };
-    let Some(constants) = assumptions.constants(*threshold)? else {
+    let (Some(band), Some(constants)) = (band, auto::constants(*scheme, fleet, *noise, given)) else {
         return Err(CliError::Usage {
             problem: "with ε² + σ² = 0 sampling adds no noise, and there is nothing to plan",
             hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --variance",
         });
     };
     let problem = Problem::new(fleet, *band, constants)?;
-    Ok(solve(&problem, *scheme, &fedflip_plan::Settings::default())?.q().to_vec())
+    let solver = Settings { noise: *noise, ..Settings::default() };
+    Ok(solve(&problem, *scheme, &solver)?.q().to_vec())
 }
 
 fn describe(settings: &BoundSettings, sampling_noise: f64) -> Result<BoundJson, CliError> {

@@ -38,7 +38,7 @@ pub(super) fn write(
     writeln!(output)?;
     participation(output, problem, planned, settings.list_devices)?;
     writeln!(output)?;
-    outcome(output, problem, planned)?;
+    outcome(output, settings, planned)?;
     writeln!(output)?;
     reasons(output, problem, planned)
 }
@@ -56,6 +56,7 @@ fn describe(source: &ConstantsSource) -> String {
         None => String::new(),
     };
     match source {
+        ConstantsSource::Own(_) => "α and β not known: auto plans without".to_owned(),
         ConstantsSource::Given(given) => format!("α = {}, β = {} as given", given.alpha(), given.beta()),
         ConstantsSource::Pilots { fit, count } => format!(
             "from {count} pilots: α = {alpha}{}, β = {beta}{}",
@@ -115,7 +116,7 @@ fn participation(
 }
 
 /// What a round and the whole training look like.
-fn outcome(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> Result<(), CliError> {
+fn outcome(output: &mut dyn Write, settings: &PlanSettings, planned: &Planned) -> Result<(), CliError> {
     let evaluation = &planned.evaluation;
     let round = evaluation.round_secs;
     writeln!(
@@ -134,7 +135,14 @@ fn outcome(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
         duration(round.expected_bandwidth)
     )?;
     let noise = significant(evaluation.sampling_noise, 4);
-    let beta = significant(problem.constants().beta(), 4);
+    let Some(constants) = settings.constants.known() else {
+        writeln!(
+            output,
+            "  to target    sampling noise Σ a²/q = {noise}; how many rounds that takes, α and β or pilots would say"
+        )?;
+        return Ok(());
+    };
+    let beta = significant(constants.beta(), 4);
     match (evaluation.rounds, evaluation.total_secs) {
         (Some(rounds), Some(total_secs)) => writeln!(
             output,

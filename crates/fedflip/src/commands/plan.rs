@@ -47,6 +47,10 @@ impl Planned {
         let (plan, solve_secs) = timed(|| solve(problem, scheme, &settings.solver));
         let plan = plan?;
         let evaluation = Evaluation::new(problem, &plan, settings.solver.seed, settings.draws);
+        let evaluation = match settings.constants.known() {
+            Some(_) => evaluation,
+            None => evaluation.without_rounds(),
+        };
         let warnings = warnings(&plan, &evaluation);
         Ok(Self { plan, evaluation, solve_secs, warnings })
     }

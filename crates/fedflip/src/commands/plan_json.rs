@@ -1,6 +1,6 @@
 //! A plan as JSON: one object, the same from `plan` and, per scheme, from `plan --compare`.
 
-use fedflip_plan::{Interval, Problem};
+use fedflip_plan::{Constants, Interval, Problem, Scheme};
 use serde::Serialize;
 
 use super::plan::Planned;
@@ -12,14 +12,17 @@ pub(super) struct PlanJson<'a> {
     status: &'static str,
     devices: usize,
     bandwidth_mbps: f64,
-    alpha: f64,
-    beta: f64,
+    /// Null, with β, rounds and what they take, where `auto` plans without them.
+    alpha: Option<f64>,
+    beta: Option<f64>,
     /// Where α and β come from; null if they were given.
     pilots: Option<PilotsJson>,
     q: &'a [f64],
     expected_participants: f64,
     empty_round_probability: f64,
     sampling_noise: f64,
+    /// What `auto` was allowed, which caps may exceed; null under other schemes.
+    sampling_noise_allowed: Option<f64>,
     largest_weight: f64,
     rounds: Option<f64>,
     objective_p2: Option<f64>,
@@ -74,13 +77,14 @@ impl<'a> PlanJson<'a> {
             status: plan.status().name(),
             devices: plan.q().len(),
             bandwidth_mbps: problem.band().get(),
-            alpha: problem.constants().alpha(),
-            beta: problem.constants().beta(),
+            alpha: settings.constants.known().map(Constants::alpha),
+            beta: settings.constants.known().map(Constants::beta),
             pilots: PilotsJson::new(&settings.constants),
             q: plan.q(),
             expected_participants: evaluation.expected_participants,
             empty_round_probability: evaluation.empty_round_probability,
             sampling_noise: evaluation.sampling_noise,
+            sampling_noise_allowed: (plan.scheme() == Scheme::Auto).then_some(settings.solver.noise),
             largest_weight: evaluation.largest_weight,
             rounds: evaluation.rounds,
             objective_p2: evaluation.objective_p2,

@@ -61,6 +61,24 @@ fn auto_allows_the_noise_that_it_is_told() {
     }
     // Everybody in every round is as little as there can be.
     assert_eq!(noise("--noise 0.001"), noise("--noise 0.0001"));
+    assert_eq!(desk.json(&format!("{PLAN} --noise 0.001"))["sampling_noise_allowed"], 0.001);
+    assert!(desk.json(PLAN)["sampling_noise_allowed"].is_null());
+}
+
+/// α and β tell how long it takes, and nothing of q: without them the plan is the same and the hours are not known.
+#[test]
+fn without_constants_auto_plans_and_knows_no_hours() {
+    let desk = Desk::new();
+    let [plan, told] =
+        [desk.json("plan fleet.csv --bandwidth 100"), desk.json(&format!("{PLAN} --scheme auto"))];
+    assert_eq!((&plan["scheme"], &plan["status"]), (&"auto".into(), &"optimal".into()));
+    for field in ["q", "sampling_noise", "sampling_noise_allowed", "round_secs"] {
+        assert_eq!(plan[field], told[field], "{field}");
+    }
+    for field in ["alpha", "beta", "pilots", "rounds", "total_secs", "objective_p2", "objective_p3"] {
+        assert!(plan[field].is_null(), "{field}");
+    }
+    assert_eq!(plan["warnings"], serde_json::json!([]));
 }
 
 #[test]
@@ -157,6 +175,17 @@ fn a_bound_has_its_conditions() {
     assert_eq!(bound["learning_rate_condition"], true);
     let rounds = number(&bound["alpha"]) / (number(&bound["beta"]) - number(&bound["sampling_noise"]));
     assert_eq!(number(&bound["rounds_needed"]), (rounds * (1.0 - 1e-12)).ceil());
+}
+
+#[test]
+fn a_bound_of_auto_is_for_the_noise_that_it_allows() {
+    let desk = Desk::new();
+    let line = "bound fleet.csv --scheme auto --bandwidth 100 --learning-rate 0.0001 --smoothness 1 \
+                --divergence 0.5 --variance 0.5 --initial-gap 2.3 --rounds 1000";
+    for (flags, expected) in [("", 1.4), (" --noise 0.35", 0.35)] {
+        let bound = desk.json(&format!("{line}{flags}"));
+        assert!((number(&bound["sampling_noise"]) - expected).abs() < 1e-9, "{flags}");
+    }
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn numbers_and_names() {
         ("plan fleet.csv --bandwidth 1e300 --alpha 1 --beta 9", &["--bandwidth: 1e300", "1e9"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --step 1", &["exact", "paper-linesearch"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --step -1", &["--step", "-1"]),
-        ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --noise 1", &["noise", "exact", "--scheme auto"]),
+        ("plan fleet.csv --bandwidth 100 --scheme exact --noise 1", &["noise", "exact", "--scheme auto"]),
         (
             "plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --noise -1",
             &["--noise", "-1", "1e-6"],
@@ -79,7 +79,8 @@ fn numbers_and_names() {
         ("plan fleet.csv --bandwidth 100 --alpha -1 --beta 9", &["--alpha", "-1"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta inf", &["--beta", "inf"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1", &["--beta"]),
-        ("plan fleet.csv --bandwidth 100", &["--alpha", "--pilot"]),
+        ("plan fleet.csv --bandwidth 100 --compare", &["--alpha", "--pilot"]),
+        ("plan fleet.csv --bandwidth 100 --scheme exact", &["--alpha", "--pilot", "auto needs neither"]),
         ("plan fleet.csv --alpha 1 --beta 9", &["--bandwidth"]),
         ("plan fleet.csv --bandwith 100 --alpha 1 --beta 9", &["--bandwith", "--bandwidth"]),
         (

@@ -72,6 +72,11 @@ fn plan_of_the_papers_fleet() {
 }
 
 #[test]
+fn plan_without_pilots() {
+    insta::assert_snapshot!(without_times(&Desk::new().stdout("plan fleet.csv --bandwidth 100")));
+}
+
+#[test]
 fn plan_of_a_small_fleet_from_pilots() {
     let desk = Desk::new();
     desk.write(
