@@ -29,7 +29,10 @@ pub(crate) mod tensorboard;
 pub(crate) mod verdict;
 pub(crate) mod watch;
 
+use fedflip_plan::Scheme;
+
 use crate::args::TrainingArgs;
+use crate::progress::warn;
 
 /// What flags say instead of the scenario, in the scenario's own words: they are checked as its values are.
 pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>) -> Vec<String> {
@@ -37,6 +40,15 @@ pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>)
     overrides.extend(seed.map(|seed| format!("seed={seed}")));
     overrides.extend(scheme.map(|scheme| format!("plan.scheme={scheme:?}")));
     overrides
+}
+
+/// A noise that is asked for by hand, and that no scheme looks at. In a file, which many schemes share, it is no mistake.
+pub(crate) fn warn_of_idle_noise(set: &[String], schemes: &[Scheme]) {
+    let of_noise = |set: &String| set.split('=').next().is_some_and(|key| key.trim() == "plan.noise");
+    if set.iter().any(of_noise) && !schemes.contains(&Scheme::Auto) {
+        let names = schemes.iter().map(Scheme::to_string).collect::<Vec<_>>().join(", ");
+        warn(&format!("--set plan.noise makes no difference: it is auto's, and this is {names}"));
+    }
 }
 
 /// The seed so many after another one, within what a scenario can say.

@@ -294,6 +294,23 @@ fn pilots_that_are_kept_are_gone_on_from() {
     assert!(code == Some(2) && said.contains("--no-pilot"), "{said}");
 }
 
+/// A noise for nobody is told of, once, and changes nothing.
+#[test]
+fn a_noise_without_auto_is_idle() {
+    let desk = desk();
+    let said = |line: &str| String::from_utf8(desk.run(line).stderr).unwrap();
+    let run = format!("run s.toml {QUICK} --set stop.rounds_max=1 --set plan.noise=0.5");
+    let idle = "--set plan.noise makes no difference";
+    assert!(said(&format!("{run} --scheme exact")).contains(idle));
+    assert_eq!(said(&format!("{run} --scheme auto")), "");
+    let sweep = format!(
+        "sweep s.toml {QUICK} --set stop.rounds_max=1 --no-pilot --seeds 1 --set plan.noise=0.5 \
+                         --over train.batch=8,16"
+    );
+    assert_eq!(said(&format!("{sweep} --schemes exact,full")).matches(idle).count(), 1);
+    assert_eq!(said(&format!("{sweep} --schemes auto,full")), "");
+}
+
 /// Some plans are made by Monte Carlo, which must not depend on the seed of the run.
 #[test]
 fn any_run_of_a_comparison_can_be_run_again_alone() {
