@@ -50,6 +50,10 @@ pub const BROUGHT: &[&str] = &[
 /// The scheme that does.
 const BRINGS: &str = "auto";
 
+/// What a scenario says by default of the values of others, and of which: a key, or a section of keys.
+const FOLLOWING: &[(&str, [&str; 2])] =
+    &[("fleet.payload_mbit", ["task.", "update.encoding"]), ("fleet.work_gflop", ["task.", "train."])];
+
 /// Keys that are left out of a scenario at these values: it was written so before there were the keys.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("pilot.keep", "false"),
@@ -182,6 +186,24 @@ impl Config {
         };
         names.into_iter().filter(differs).cloned().collect()
     }
+
+    /// The same without those that follow from others: where encodings differ so do payloads, and that says nothing more.
+    pub(crate) fn deciding_differences(configs: &[&Self]) -> Vec<String> {
+        let all = Self::differences(configs);
+        let follows = |key: &&String| {
+            let Some((_, of)) = FOLLOWING.iter().find(|(following, _)| following == key) else {
+                return false;
+            };
+            let causes = || all.iter().filter(|other| of.iter().any(|of| other.starts_with(of)));
+            let mut by_causes: BTreeMap<Vec<Option<&str>>, Option<&str>> = BTreeMap::new();
+            let mut agree = configs.iter().map(|config| {
+                let values = causes().map(|cause| config.get(cause)).collect();
+                *by_causes.entry(values).or_insert(config.get(key)) == config.get(key)
+            });
+            causes().next().is_some() && agree.all(|agrees| agrees)
+        };
+        all.iter().filter(|key| !follows(key)).cloned().collect()
+    }
 }
 
 /// As TOML has it, but for text, which stands alone.
@@ -233,6 +255,33 @@ mod tests {
         assert_eq!(Config::differences(&[&before, &after]), ["update.encoding"]);
         assert_eq!(before.without(BROUGHT), after.without(BROUGHT));
         assert!(!before.brings_its_own() && config("[plan]\nscheme = \"auto\"").brings_its_own());
+    }
+
+    #[test]
+    fn what_follows_from_others_is_no_difference_of_its_own() {
+        let sent = |encoding: &str, payload: f64, mbps: u32| {
+            config(&format!(
+                "[update]\nencoding = \"{encoding}\"\n[fleet]\npayload_mbit = {payload}\nbandwidth_mbps = {mbps}"
+            ))
+        };
+        let [f16, int8, wide] = [sent("f16", 2.0, 100), sent("int8", 1.0, 100), sent("int8", 1.0, 200)];
+        let both = ["fleet.bandwidth_mbps", "update.encoding"];
+        assert_eq!(Config::deciding_differences(&[&f16, &int8]), ["update.encoding"]);
+        assert_eq!(Config::deciding_differences(&[&f16, &int8, &wide]), both);
+        // It does not follow: of one encoding there are two payloads, or the encoding is the same, or it is none of its causes.
+        let own = sent("int8", 3.0, 100);
+        assert_eq!(
+            Config::deciding_differences(&[&f16, &int8, &own]),
+            ["fleet.payload_mbit", "update.encoding"]
+        );
+        assert_eq!(Config::deciding_differences(&[&int8, &own]), ["fleet.payload_mbit"]);
+        assert_eq!(
+            Config::deciding_differences(&[&own, &wide]),
+            ["fleet.bandwidth_mbps", "fleet.payload_mbit"]
+        );
+        let [short, long] = [(8, 1.5), (16, 3.0)]
+            .map(|(batch, work)| config(&format!("[train]\nbatch = {batch}\n[fleet]\nwork_gflop = {work}")));
+        assert_eq!(Config::deciding_differences(&[&short, &long]), ["train.batch"]);
     }
 
     #[test]

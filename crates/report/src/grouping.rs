@@ -24,7 +24,7 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     }
     // A run without its scenario differs from the others in that alone.
     let known = growing.iter().map(|group| &group.setting).filter(|setting| !setting.is_empty());
-    let keys = Config::differences(&known.collect::<Vec<_>>());
+    let keys = Config::deciding_differences(&known.collect::<Vec<_>>());
     let simulated = growing.iter().filter(|group| !group.setting.on_devices()).count();
     let both = simulated > 0 && simulated < growing.len();
     let mut groups: Vec<Group> = growing
