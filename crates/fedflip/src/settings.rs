@@ -63,10 +63,10 @@ pub(crate) struct PlanSettings {
 
 impl PlanSettings {
     pub(crate) fn resolve(args: &PlanArgs) -> Result<Self, CliError> {
-        // Who knows α and β wants the optimum for them; who does not has one scheme that plans without.
         let scheme = match &args.scheme {
             Some(scheme) => scheme.parse()?,
-            None if args.constants.are_given() && args.noise.is_none() || args.compare => Scheme::Exact,
+            // Who knows α and β wants the optimum for them, unless a noise is named; who does not has one plan to make.
+            None if args.constants.are_given() && args.noise.is_none() => Scheme::Exact,
             None => Scheme::Auto,
         };
         let line_search = match positive("--step", args.step)? {
@@ -76,15 +76,13 @@ impl PlanSettings {
             Some(step_secs) => Search::AsPrinted { step_secs },
             None => Search::default(),
         };
-        let noise = match args.compare {
-            true => noise(args.noise, Scheme::Auto)?,
-            false => noise(args.noise, scheme)?,
-        };
+        // `auto` is one of those that are compared.
+        let noise = noise(args.noise, if args.compare { Scheme::Auto } else { scheme })?;
         let band = band(args.bandwidth)?;
         let fleet = read_fleet(&args.fleet)?;
-        let constants = match auto::constants(scheme, &fleet, noise, None) {
-            Some(own) if !args.constants.are_given() => ConstantsSource::Own(own),
-            _ => ConstantsSource::resolve(&args.constants, &fleet)?,
+        let constants = match args.constants.are_given() || args.compare || scheme.needs_constants() {
+            true => ConstantsSource::resolve(&args.constants, &fleet)?,
+            false => ConstantsSource::Unknown { stand_in: auto::stand_in(&fleet, noise)? },
         };
         Ok(Self {
             constants,
@@ -108,8 +106,10 @@ impl PlanSettings {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ConstantsSource {
     Given(Constants),
-    /// What `auto` plans with where nobody knows them: they say nothing of rounds.
-    Own(Constants),
+    /// Nobody has measured them; what stands in for them says nothing of rounds.
+    Unknown {
+        stand_in: Constants,
+    },
     Pilots {
         fit: PilotFit,
         count: usize,
@@ -124,7 +124,7 @@ impl ConstantsSource {
         if args.pilot.is_empty() {
             return Err(CliError::Usage {
                 problem: "α and β of the round model are missing",
-                hint: "give --alpha and --beta, or pilots to estimate them: --pilot 155:uniform --pilot 13:full; --scheme auto needs neither",
+                hint: "give --alpha and --beta, or pilots to estimate them: --pilot 155:uniform --pilot 13:full; auto and the baselines need neither",
             });
         }
         let pilots = args.pilot.iter().map(|text| pilot(text)).collect::<Result<Vec<Pilot>, _>>()?;
@@ -134,7 +134,7 @@ impl ConstantsSource {
 
     pub(crate) fn constants(&self) -> Constants {
         match self {
-            Self::Given(constants) | Self::Own(constants) => *constants,
+            Self::Given(constants) | Self::Unknown { stand_in: constants } => *constants,
             Self::Pilots { fit, .. } => fit.constants,
         }
     }
@@ -143,7 +143,7 @@ impl ConstantsSource {
     pub(crate) fn known(&self) -> Option<Constants> {
         match self {
             Self::Given(_) | Self::Pilots { .. } => Some(self.constants()),
-            Self::Own(_) => None,
+            Self::Unknown { .. } => None,
         }
     }
 
@@ -231,10 +231,16 @@ impl BoundSettings {
             (positive("--rounds", args.rounds)?, positive("--threshold", args.threshold)?);
         let p = positive("--p", args.p)?;
         let noise = noise(args.noise, scheme)?;
-        if scheme.needs_constants() && threshold.is_none() || !scheme.is_baseline() && band.is_none() {
+        if !scheme.is_baseline() && band.is_none() {
             return Err(CliError::Usage {
-                problem: "a planned scheme needs a threshold and a band to plan for",
-                hint: "add --threshold and --bandwidth, or use a baseline such as --scheme fixed=0.2",
+                problem: "a planned scheme needs a band to plan for",
+                hint: "add --bandwidth, or use a baseline such as --scheme fixed=0.2",
+            });
+        }
+        if scheme.needs_constants() && threshold.is_none() {
+            return Err(CliError::Usage {
+                problem: "a planned scheme needs a threshold to plan for",
+                hint: "add --threshold, or use --scheme auto or a baseline such as --scheme fixed=0.2",
             });
         }
         let fleet = read_fleet(&args.fleet)?;

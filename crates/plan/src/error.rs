@@ -100,7 +100,8 @@ impl PlanError {
         match self {
             Self::BadNumber { wanted, .. } => format!("it must be {wanted}"),
             Self::Unreachable { .. } => "set an easier target (a larger β), spread the data more evenly, \
-                                         or raise the availability of the devices that hold most of it"
+                                         or raise the availability of the devices that hold most of it; \
+                                         auto plans without α and β"
                 .to_owned(),
             Self::SurrogateInfeasible { .. } => {
                 "use --scheme exact: P2 needs no such floor and still has its optimum".to_owned()

@@ -33,7 +33,7 @@ pub struct Evaluation {
     pub rounds: Option<f64>,
     /// P2's objective, in seconds; none where there are no rounds.
     pub objective_p2: Option<f64>,
-    /// P3's objective, in seconds; none outside its domain.
+    /// P3's objective, in seconds; none outside its domain, or if α and β are not known.
     pub objective_p3: Option<f64>,
     /// How long a round takes.
     pub round_secs: RoundSecs,

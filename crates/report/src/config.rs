@@ -50,9 +50,8 @@ pub const BROUGHT: &[&str] = &[
 /// The scheme that does.
 const BRINGS: &str = "auto";
 
-/// What a scenario says by default of the values of others, and of which: a key, or a section of keys.
-const FOLLOWING: &[(&str, [&str; 2])] =
-    &[("fleet.payload_mbit", ["task.", "update.encoding"]), ("fleet.work_gflop", ["task.", "train."])];
+/// How far a payload may be from its bits times as many as another's: encodings have headers and scales too.
+const FOLLOWS_WITHIN: f64 = 0.1;
 
 /// Keys that are left out of a scenario at these values: it was written so before there were the keys.
 pub const LEFT_OUT: &[(&str, &str)] = &[
@@ -187,22 +186,35 @@ impl Config {
         names.into_iter().filter(differs).cloned().collect()
     }
 
-    /// The same without those that follow from others: where encodings differ so do payloads, and that says nothing more.
+    /// The same without those that follow from others: where encodings differ so do payloads, and that says nothing
+    /// more.
     pub(crate) fn deciding_differences(configs: &[&Self]) -> Vec<String> {
-        let all = Self::differences(configs);
-        let follows = |key: &&String| {
-            let Some((_, of)) = FOLLOWING.iter().find(|(following, _)| following == key) else {
-                return false;
+        let follows = |key: &String| {
+            let values = configs.iter().map(|config| Some((config.number(key)?, config.default_scale(key)?)));
+            let Some(values) = values.collect::<Option<Vec<(f64, f64)>>>() else { return false };
+            let spread = |numbers: &dyn Fn(&(f64, f64)) -> f64| {
+                let numbers = values.iter().map(numbers);
+                let (least, most) =
+                    numbers.fold((f64::INFINITY, 0.0_f64), |(least, most), x| (least.min(x), most.max(x)));
+                most / least - 1.0
             };
-            let causes = || all.iter().filter(|other| of.iter().any(|of| other.starts_with(of)));
-            let mut by_causes: BTreeMap<Vec<Option<&str>>, Option<&str>> = BTreeMap::new();
-            let mut agree = configs.iter().map(|config| {
-                let values = causes().map(|cause| config.get(cause)).collect();
-                *by_causes.entry(values).or_insert(config.get(key)) == config.get(key)
-            });
-            causes().next().is_some() && agree.all(|agrees| agrees)
+            spread(&|(_, scale)| *scale) > FOLLOWS_WITHIN
+                && spread(&|(value, scale)| value / scale) < FOLLOWS_WITHIN
         };
-        all.iter().filter(|key| !follows(key)).cloned().collect()
+        let mut keys = Self::differences(configs);
+        keys.retain(|key| !follows(key));
+        keys
+    }
+
+    /// What the default of a key is proportional to: an update's to its bits, a round's work to its samples.
+    fn default_scale(&self, key: &str) -> Option<f64> {
+        match key {
+            "fleet.payload_mbit" => {
+                self.get("update.encoding")?.trim_start_matches(char::is_alphabetic).parse().ok()
+            }
+            "fleet.work_gflop" => Some(self.number("train.batch")? * self.number("train.iterations")?),
+            _ => None,
+        }
     }
 }
 
@@ -264,24 +276,25 @@ mod tests {
                 "[update]\nencoding = \"{encoding}\"\n[fleet]\npayload_mbit = {payload}\nbandwidth_mbps = {mbps}"
             ))
         };
-        let [f16, int8, wide] = [sent("f16", 2.0, 100), sent("int8", 1.0, 100), sent("int8", 1.0, 200)];
-        let both = ["fleet.bandwidth_mbps", "update.encoding"];
+        let [f16, int8, wide] = [sent("f16", 2.0, 100), sent("int8", 1.02, 100), sent("int8", 1.02, 200)];
         assert_eq!(Config::deciding_differences(&[&f16, &int8]), ["update.encoding"]);
+        let both = ["fleet.bandwidth_mbps", "update.encoding"];
         assert_eq!(Config::deciding_differences(&[&f16, &int8, &wide]), both);
-        // It does not follow: of one encoding there are two payloads, or the encoding is the same, or it is none of its causes.
-        let own = sent("int8", 3.0, 100);
-        assert_eq!(
-            Config::deciding_differences(&[&f16, &int8, &own]),
-            ["fleet.payload_mbit", "update.encoding"]
-        );
+        // Given by hand it does not follow, whether the encoding is another or the same.
+        let own = sent("int8", 50.0, 100);
+        let both = ["fleet.payload_mbit", "update.encoding"];
+        assert_eq!(Config::deciding_differences(&[&f16, &own]), both);
         assert_eq!(Config::deciding_differences(&[&int8, &own]), ["fleet.payload_mbit"]);
-        assert_eq!(
-            Config::deciding_differences(&[&own, &wide]),
-            ["fleet.bandwidth_mbps", "fleet.payload_mbit"]
-        );
-        let [short, long] = [(8, 1.5), (16, 3.0)]
-            .map(|(batch, work)| config(&format!("[train]\nbatch = {batch}\n[fleet]\nwork_gflop = {work}")));
-        assert_eq!(Config::deciding_differences(&[&short, &long]), ["train.batch"]);
+
+        let work = |batch: u32, rate: f64, work: f64| {
+            config(&format!(
+                "[train]\nbatch = {batch}\niterations = 10\nlearning_rate = {rate}\n[fleet]\nwork_gflop = {work}"
+            ))
+        };
+        let short = work(8, 0.1, 1.5);
+        assert_eq!(Config::deciding_differences(&[&short, &work(16, 0.1, 3.0)]), ["train.batch"]);
+        let both = ["fleet.work_gflop", "train.learning_rate"];
+        assert_eq!(Config::deciding_differences(&[&short, &work(8, 0.2, 3.0)]), both);
     }
 
     #[test]

@@ -266,14 +266,14 @@ pub(crate) struct FleetShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Schemes:
-  exact             the optimum of the paper's P2, without the floor on q that only P3 needs: the default
-                    where α and β or pilots are given
+  exact             the optimum of the paper's P2, without the floor on q that only P3 needs:
+                    the default where α and β or pilots are given, and no --noise
   paper             the optimum of P3, the paper's convex surrogate, in closed form
   paper-linesearch  the same by Algorithm 2 as printed: a line search with a convex program inside
   tight             P2 with Theorem 2's first bound on the round time
   sampled           P2 with the mean round time itself, by common random numbers
-  auto              P2 for as much noise as training is known to bear (--noise): the default without
-                    α and β, which would only say how long it takes; in training also noise,
+  auto              P2 for as much noise as training is known to bear (--noise): the default
+                    otherwise; α and β only say how long it takes; in training also noise,
                     optimiser and encoding that suit the task (docs/RESULTS.md)
   full, fixed=Q, uniform, weighted
                     the paper's baselines: q = 1, Q, 1/N, and the share of the data
@@ -291,7 +291,7 @@ pub(crate) struct PlanArgs {
     pub bandwidth: f64,
     #[command(flatten)]
     pub constants: ConstantsArgs,
-    /// How to choose q (by default auto, or exact where α and β or pilots are given)
+    /// How to choose q (by default auto; exact where α and β or pilots are given, and no --noise)
     #[arg(long, conflicts_with = "compare")]
     pub scheme: Option<String>,
     /// Plan by every scheme and put them side by side

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use fedflip_plan::problem::sampling_noise;
 use fedflip_plan::solve::{auto, baseline};
-use fedflip_plan::{Problem, Settings, solve};
+use fedflip_plan::{Problem, Scheme, Settings, solve};
 use serde::Serialize;
 
 use super::{capped_warning, print_json};
@@ -64,11 +64,18 @@ fn participation(settings: &BoundSettings) -> Result<Vec<f64>, CliError> {
         Some(threshold) if scheme.needs_constants() => assumptions.constants(*threshold)?,
         _ => None,
     };
-    let (Some(band), Some(constants)) = (band, auto::constants(*scheme, fleet, *noise, given)) else {
-        return Err(CliError::Usage {
-            problem: "with ε² + σ² = 0 sampling adds no noise, and there is nothing to plan",
-            hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --variance",
-        });
+    let constants = match given {
+        Some(constants) => constants,
+        None if *scheme == Scheme::Auto => auto::stand_in(fleet, *noise)?,
+        None => {
+            return Err(CliError::Usage {
+                problem: "with ε² + σ² = 0 sampling adds no noise, and there is nothing to plan",
+                hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --variance",
+            });
+        }
+    };
+    let Some(band) = band else {
+        return Err(CliError::Usage { problem: "a planned scheme needs a band", hint: "add --bandwidth" });
     };
     let problem = Problem::new(fleet, *band, constants)?;
     let solver = Settings { noise: *noise, ..Settings::default() };

@@ -56,7 +56,7 @@ fn describe(source: &ConstantsSource) -> String {
         None => String::new(),
     };
     match source {
-        ConstantsSource::Own(_) => "α and β not known: auto plans without".to_owned(),
+        ConstantsSource::Unknown { .. } => "α and β not known".to_owned(),
         ConstantsSource::Given(given) => format!("α = {}, β = {} as given", given.alpha(), given.beta()),
         ConstantsSource::Pilots { fit, count } => format!(
             "from {count} pilots: α = {alpha}{}, β = {beta}{}",
@@ -166,7 +166,7 @@ fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
             "q = a·√(ρ/c) up to the cap: twice the data, twice as often; four times the cost c = t/f + τ, half as often."
         }
         Scheme::Auto => {
-            "as exact, for the noise that is allowed (--noise; caps may add to it) instead of what pilots measured."
+            "as exact, for the noise that is allowed (--noise; caps may add to it) instead of half the β of pilots."
         }
         Scheme::Paper | Scheme::PaperLinesearch => {
             "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo."
@@ -200,11 +200,15 @@ fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> 
         let worst = problem::noisiest(fleet, plan.q());
         writeln!(
             output,
-            "               {} alone adds {} (a = {}, q = {}): raise q there, or let exact plan it.",
+            "               {} alone adds {} (a = {}, q = {}): {}.",
             name(fleet.name(worst.0)),
             significant(worst.1, 3),
             percent(fleet.weights()[worst.0]),
-            significant(plan.q()[worst.0], 3)
+            significant(plan.q()[worst.0], 3),
+            match plan.scheme() {
+                Scheme::Auto => "allow less noise (--noise), or let exact plan it",
+                _ => "raise q there, or let exact plan it",
+            }
         )?;
     }
     // The yardstick that everybody knows: everyone, every round.

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Instant;
 
+use fedflip_plan::solve::baseline;
 use fedflip_plan::{Evaluation, Plan, PlanError, Problem, Scheme, solve};
 
 use super::explain;
@@ -44,14 +45,16 @@ impl Planned {
         settings: &PlanSettings,
     ) -> Result<Self, PlanError> {
         let _progress = Progress::start(&format!("planning: {scheme}"));
-        let (plan, solve_secs) = timed(|| solve(problem, scheme, &settings.solver));
+        let known = settings.constants.known().is_some();
+        // A baseline is not measured by constants that only stand in.
+        let unjudged = || baseline::unjudged(problem.fleet(), scheme).filter(|_| !known);
+        let (plan, solve_secs) =
+            timed(|| unjudged().map_or_else(|| solve(problem, scheme, &settings.solver), Ok));
         let plan = plan?;
         let evaluation = Evaluation::new(problem, &plan, settings.solver.seed, settings.draws);
-        let evaluation = match settings.constants.known() {
-            Some(_) => evaluation,
-            None => evaluation.without_rounds(),
-        };
-        let warnings = warnings(&plan, &evaluation);
+        let evaluation = if known { evaluation } else { evaluation.without_rounds() };
+        let mut warnings = warnings(&plan, &evaluation);
+        warnings.extend(noise_warning(scheme, evaluation.sampling_noise, settings.solver.noise));
         Ok(Self { plan, evaluation, solve_secs, warnings })
     }
 }
@@ -76,6 +79,15 @@ fn warnings(plan: &Plan, evaluation: &Evaluation) -> Vec<String> {
             .push("the sampling noise is so close to β that the target is all but out of reach".to_owned());
     }
     warnings
+}
+
+/// Where caps keep `auto` from what it was allowed: the plan then weighs cost against noise, as `exact` does.
+fn noise_warning(scheme: Scheme, noise: f64, allowed: f64) -> Option<String> {
+    let above = scheme == Scheme::Auto && noise > allowed * (1.0 + 1e-6);
+    above.then(|| {
+        let [noise, allowed] = [noise, allowed].map(|noise| significant(noise, 4));
+        format!("the sampling noise is {noise} where {allowed} is allowed: devices at their caps add to it")
+    })
 }
 
 /// What `work` returns, and how long it took.

@@ -12,10 +12,10 @@ pub(super) struct PlanJson<'a> {
     status: &'static str,
     devices: usize,
     bandwidth_mbps: f64,
-    /// Null, with β, rounds and what they take, where `auto` plans without them.
+    /// Null, with β, rounds and what they take, where nobody gave them.
     alpha: Option<f64>,
     beta: Option<f64>,
-    /// Where α and β come from; null if they were given.
+    /// Where α and β come from; null unless it is pilots.
     pilots: Option<PilotsJson>,
     q: &'a [f64],
     expected_participants: f64,

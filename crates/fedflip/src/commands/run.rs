@@ -38,7 +38,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
     let overrides = overrides(&args.training.set, args.training.seed, args.scheme.as_deref());
     let scenario = Scenario::read(&args.scenario, &overrides)?;
-    warn_of_idle_noise(&args.training.set, &[scenario.plan.scheme]);
+    warn_of_idle_noise(&args.training.set, scenario.plan.scheme == Scheme::Auto);
     watch::catch_interrupts(args.training.quiet);
     let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;

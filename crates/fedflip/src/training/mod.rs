@@ -29,8 +29,6 @@ pub(crate) mod tensorboard;
 pub(crate) mod verdict;
 pub(crate) mod watch;
 
-use fedflip_plan::Scheme;
-
 use crate::args::TrainingArgs;
 use crate::progress::warn;
 
@@ -42,12 +40,12 @@ pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>)
     overrides
 }
 
-/// A noise that is asked for by hand, and that no scheme looks at. In a file, which many schemes share, it is no mistake.
-pub(crate) fn warn_of_idle_noise(set: &[String], schemes: &[Scheme]) {
+/// Told of a noise that is asked for by hand, and that no scheme looks at. In a file, which many schemes share, it is no
+/// mistake.
+pub(crate) fn warn_of_idle_noise(set: &[String], has_auto: bool) {
     let of_noise = |set: &String| set.split('=').next().is_some_and(|key| key.trim() == "plan.noise");
-    if set.iter().any(of_noise) && !schemes.contains(&Scheme::Auto) {
-        let names = schemes.iter().map(Scheme::to_string).collect::<Vec<_>>().join(", ");
-        warn(&format!("--set plan.noise makes no difference: it is auto's, and this is {names}"));
+    if !has_auto && set.iter().any(of_noise) {
+        warn("--set plan.noise makes no difference here, because auto alone has it: leave it out");
     }
 }
 

@@ -12,7 +12,7 @@ use super::follow::Followers;
 use super::pilots::Pilots;
 use super::setup::Setup;
 use super::verdict::{ComparisonJson, PilotJson};
-use super::{overrides, threads, warn_of_idle_noise};
+use super::{overrides, threads};
 use crate::args::{ComparisonArgs, TrainingArgs};
 use crate::error::CliError;
 use crate::scenario::Scenario;
@@ -44,7 +44,6 @@ impl Study {
                 schemes.push(scheme);
             }
         }
-        warn_of_idle_noise(&args.training.set, &schemes);
         Ok(Self {
             schemes,
             seeds: args.seeds,

@@ -59,9 +59,22 @@ fn auto_allows_the_noise_that_it_is_told() {
     for (flags, expected) in [("", 1.4), ("--noise 0.35", 0.35), ("--noise 2.1", 2.1)] {
         assert!((noise(flags) - expected).abs() < 1e-9, "{flags}");
     }
-    // Everybody in every round is as little as there can be.
+    // Less than with everybody in every round cannot be had, and is told of.
     assert_eq!(noise("--noise 0.001"), noise("--noise 0.0001"));
-    assert_eq!(desk.json(&format!("{PLAN} --noise 0.001"))["sampling_noise_allowed"], 0.001);
+    let plan = desk.json(&format!("{PLAN} --scheme auto --noise 0.001"));
+    assert_eq!(plan["sampling_noise_allowed"], 0.001);
+    assert!(plan["warnings"][0].as_str().unwrap().contains("where 0.001"), "{plan}");
+    assert_eq!(desk.json(&format!("{PLAN} --scheme auto"))["warnings"], serde_json::json!([]));
+}
+
+#[test]
+fn the_scheme_follows_from_what_is_known() {
+    let desk = Desk::new();
+    let scheme = |line: &str| desk.json(line)["scheme"].as_str().unwrap().to_owned();
+    assert_eq!(scheme(PLAN), "exact");
+    assert_eq!(scheme("plan fleet.csv --bandwidth 100 --pilot 18:uniform --pilot 11:full"), "exact");
+    assert_eq!(scheme(&format!("{PLAN} --noise 1")), "auto");
+    assert_eq!(scheme("plan fleet.csv --bandwidth 100"), "auto");
     assert!(desk.json(PLAN)["sampling_noise_allowed"].is_null());
 }
 
@@ -79,6 +92,11 @@ fn without_constants_auto_plans_and_knows_no_hours() {
         assert!(plan[field].is_null(), "{field}");
     }
     assert_eq!(plan["warnings"], serde_json::json!([]));
+    // Nor does a baseline ask for them, which no stand-in says to be out of reach.
+    desk.write("skewed.csv", "device,compute_secs,comm_secs,samples\na,1,1,97\nb,1,1,1\nc,1,1,1\nd,1,1,1\n");
+    let baseline = desk.json("plan skewed.csv --bandwidth 1 --scheme uniform");
+    assert!(number(&baseline["sampling_noise"]) > 2.8);
+    assert_eq!((&baseline["status"], &baseline["rounds"]), (&"given".into(), &Value::Null));
 }
 
 #[test]

@@ -80,7 +80,10 @@ fn numbers_and_names() {
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta inf", &["--beta", "inf"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1", &["--beta"]),
         ("plan fleet.csv --bandwidth 100 --compare", &["--alpha", "--pilot"]),
-        ("plan fleet.csv --bandwidth 100 --scheme exact", &["--alpha", "--pilot", "auto needs neither"]),
+        (
+            "plan fleet.csv --bandwidth 100 --scheme exact",
+            &["--alpha", "--pilot", "auto and the baselines need neither"],
+        ),
         ("plan fleet.csv --alpha 1 --beta 9", &["--bandwidth"]),
         ("plan fleet.csv --bandwith 100 --alpha 1 --beta 9", &["--bandwith", "--bandwidth"]),
         (
@@ -150,8 +153,18 @@ fn numbers_and_names() {
             &["--rounds", "-9"],
         ),
         (
-            "bound fleet.csv --scheme exact --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9",
-            &["--threshold", "--bandwidth"],
+            "bound fleet.csv --scheme auto --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9",
+            &["needs a band", "--bandwidth"],
+        ),
+        (
+            "bound fleet.csv --scheme exact --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9 \
+             --bandwidth 100",
+            &["needs a threshold", "--threshold"],
+        ),
+        (
+            "bound fleet.csv --scheme full --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9 \
+             --noise 1",
+            &["noise", "full", "--scheme auto"],
         ),
         ("bench --secs 0", &["--secs: 0", "0.01"]),
         ("bench --model mnist", &["mnist", "mnist-cnn"]),

@@ -301,7 +301,9 @@ fn a_noise_without_auto_is_idle() {
     let said = |line: &str| String::from_utf8(desk.run(line).stderr).unwrap();
     let run = format!("run s.toml {QUICK} --set stop.rounds_max=1 --set plan.noise=0.5");
     let idle = "--set plan.noise makes no difference";
-    assert!(said(&format!("{run} --scheme exact")).contains(idle));
+    assert!(said(&format!("{run} --scheme exact --out idle")).contains(idle));
+    desk.stdout(&format!("{} --scheme exact --out without", run.replace(" --set plan.noise=0.5", "")));
+    assert_eq!(results(&desk, "idle"), results(&desk, "without"));
     assert_eq!(said(&format!("{run} --scheme auto")), "");
     let sweep = format!(
         "sweep s.toml {QUICK} --set stop.rounds_max=1 --no-pilot --seeds 1 --set plan.noise=0.5 \

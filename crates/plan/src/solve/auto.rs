@@ -17,6 +17,7 @@ use fedflip_fleet::Fleet;
 
 use super::exact;
 use crate::constants::Constants;
+use crate::error::PlanError;
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::{Problem, sampling_noise};
 use crate::scheme::Scheme;
@@ -34,10 +35,15 @@ fn beta(fleet: &Fleet, noise: f64) -> f64 {
     2.0 * least_noise.max(noise)
 }
 
-/// What a scheme plans with where `given` is what is known: `auto` has constants of its own, whose α says nothing
-/// but cancels wherever plans are compared.
+/// What stands in for α and β where nobody has measured them: some q reaches the target, and α says nothing but cancels
+/// wherever plans are compared.
+pub fn stand_in(fleet: &Fleet, noise: f64) -> Result<Constants, PlanError> {
+    Constants::new(1.0, beta(fleet, noise))
+}
+
+/// What a scheme plans with where `given` is what is known: `auto` has constants of its own.
 pub fn constants(scheme: Scheme, fleet: &Fleet, noise: f64, given: Option<Constants>) -> Option<Constants> {
-    if scheme == Scheme::Auto { Constants::new(1.0, beta(fleet, noise)).ok() } else { given }
+    if scheme == Scheme::Auto { stand_in(fleet, noise).ok() } else { given }
 }
 
 /// P2's optimum for that β; the problem's own constants are not looked at.
