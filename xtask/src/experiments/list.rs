@@ -122,6 +122,18 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         claims: &[slower("paper", "auto", 3.0, 1.2)],
     },
     Experiment {
+        name: "cifar-sampling",
+        shows: "MobileNet on CIFAR-10 to 40 %: the q of `auto` alone, with the plain sum, beside `paper` and its pilots",
+        parts: &[Part {
+            folder: ONLY,
+            scenario: SCENARIO,
+            full: "compare SCENARIO --seeds 3 --give-up 100 --schemes auto,paper",
+            quick: "compare SCENARIO --seeds 3 --schemes auto,paper --set server.optimiser=none \
+                    --set server.averaging=0 --set update.encoding=f32 --set plan.noise=1",
+        }],
+        claims: &[across((ONLY, "paper"), (ONLY, "auto"), Counted::WithPilots, [1.5, 1.5])],
+    },
+    Experiment {
         name: "full-width",
         shows: "Table I: MobileNet of full width on CIFAR-10, on the way: to 40 %, by the two schemes that get there",
         parts: &[Part {
