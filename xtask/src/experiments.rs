@@ -117,7 +117,7 @@ fn select(names: &[String]) -> Result<Vec<&'static Experiment>, TaskError> {
 fn listed() -> String {
     let mut text = String::new();
     for experiment in EXPERIMENTS {
-        text.push_str(&format!("{:<18} {}\n", experiment.name, experiment.shows));
+        text.push_str(&format!("{:<20} {}\n", experiment.name, experiment.shows));
     }
     text.push_str("\nRun one with: cargo xtask experiments --run NAME [--quick | --as-is]\n");
     text
