@@ -60,19 +60,16 @@ fn participation(settings: &BoundSettings) -> Result<Vec<f64>, CliError> {
         }
         return Ok(q);
     }
-    let given = match threshold {
-        Some(threshold) if scheme.needs_constants() => assumptions.constants(*threshold)?,
-        _ => None,
+    let constants = match threshold {
+        _ if *scheme == Scheme::Auto => Some(auto::stand_in(fleet, *noise)?),
+        Some(threshold) => assumptions.constants(*threshold)?,
+        None => None,
     };
-    let constants = match given {
-        Some(constants) => constants,
-        None if *scheme == Scheme::Auto => auto::stand_in(fleet, *noise)?,
-        None => {
-            return Err(CliError::Usage {
-                problem: "with ε² + σ² = 0 sampling adds no noise, and there is nothing to plan",
-                hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --variance",
-            });
-        }
+    let Some(constants) = constants else {
+        return Err(CliError::Usage {
+            problem: "with ε² + σ² = 0 sampling adds no noise, and there is nothing to plan",
+            hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --variance",
+        });
     };
     let Some(band) = band else {
         return Err(CliError::Usage { problem: "a planned scheme needs a band", hint: "add --bandwidth" });

@@ -40,7 +40,7 @@ pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>)
     overrides
 }
 
-/// Told of a noise that is asked for by hand, and that no scheme looks at. In a file, which many schemes share, it is no
+/// Tells of a noise that is asked for by hand, and that no scheme looks at. In a file, which many schemes share, it is no
 /// mistake.
 pub(crate) fn warn_of_idle_noise(set: &[String], has_auto: bool) {
     let of_noise = |set: &String| set.split('=').next().is_some_and(|key| key.trim() == "plan.noise");
