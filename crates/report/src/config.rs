@@ -50,7 +50,7 @@ pub const BROUGHT: &[&str] = &[
 /// The scheme that does.
 const BRINGS: &str = "auto";
 
-/// How far a payload may be from its bits times as many as another's: encodings have headers and scales too.
+/// How much a payload may differ from another in what it takes for a bit: encodings have scales to send too.
 const FOLLOWS_WITHIN: f64 = 0.1;
 
 /// Keys that are left out of a scenario at these values: it was written so before there were the keys.
@@ -190,16 +190,19 @@ impl Config {
     /// more.
     pub(crate) fn deciding_differences(configs: &[&Self]) -> Vec<String> {
         let follows = |key: &String| {
-            let values = configs.iter().map(|config| Some((config.number(key)?, config.default_scale(key)?)));
-            let Some(values) = values.collect::<Option<Vec<(f64, f64)>>>() else { return false };
-            let spread = |numbers: &dyn Fn(&(f64, f64)) -> f64| {
-                let numbers = values.iter().map(numbers);
-                let (least, most) =
-                    numbers.fold((f64::INFINITY, 0.0_f64), |(least, most), x| (least.min(x), most.max(x)));
-                most / least - 1.0
-            };
-            spread(&|(_, scale)| *scale) > FOLLOWS_WITHIN
-                && spread(&|(value, scale)| value / scale) < FOLLOWS_WITHIN
+            let mut by_scale: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+            for config in configs {
+                let (Some(value), Some(scale)) = (config.number(key), config.default_scale(key)) else {
+                    return false;
+                };
+                // Where it is all that sets two apart it does not follow.
+                if by_scale.insert(scale.to_bits(), (value, scale)).is_some_and(|(other, _)| other != value) {
+                    return false;
+                }
+            }
+            let per_scale = || by_scale.values().map(|(value, scale)| value / scale);
+            let (least, most) = (per_scale().fold(f64::INFINITY, f64::min), per_scale().fold(0.0, f64::max));
+            by_scale.len() > 1 && most / least < 1.0 + FOLLOWS_WITHIN
         };
         let mut keys = Self::differences(configs);
         keys.retain(|key| !follows(key));
@@ -285,6 +288,8 @@ mod tests {
         let both = ["fleet.payload_mbit", "update.encoding"];
         assert_eq!(Config::deciding_differences(&[&f16, &own]), both);
         assert_eq!(Config::deciding_differences(&[&int8, &own]), ["fleet.payload_mbit"]);
+        // Nor by a little, which would leave two groups with one name.
+        assert_eq!(Config::deciding_differences(&[&f16, &int8, &sent("int8", 1.03, 100)]), both);
 
         let work = |batch: u32, rate: f64, work: f64| {
             config(&format!(
