@@ -114,7 +114,7 @@ impl Engine<'_> {
         };
 
         // Line 8, synchronisation, is the model of the next order. What remains is to look at it.
-        let evaluated = if !round.is_multiple_of(self.evaluate_every.max(1)) {
+        let evaluated = if !self.schedule.evaluates(round) {
             None
         } else if moved.is_none() && state.evaluated.is_some() {
             // Nothing has changed since.
@@ -157,7 +157,7 @@ impl Engine<'_> {
         reports.resize(shares.len(), Report::Awaited);
         aggregator.begin(state.model.as_slice().len());
         let mut failed: Option<(usize, LearnError)> = None;
-        let weights = self.plan.aggregation_weights();
+        let weights = self.schedule.plan(state.round + 1).aggregation_weights();
         let weight = |place: usize| match self.aggregation {
             Aggregation::Unbiased => weights[shares[place].device] as f32,
             Aggregation::CohortMean => 1.0 / shares.len() as f32,

@@ -3,7 +3,7 @@
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Fleet, Mbps};
 use fedflip_learn::{LearnError, Metrics};
-use fedflip_plan::Plan;
+use fedflip_plan::Schedule;
 use fedflip_record::{End, EndReason, RecordError, Round};
 
 use crate::error::EngineError;
@@ -17,8 +17,8 @@ use crate::world::World;
 pub struct Engine<'a> {
     /// Who there is.
     pub fleet: &'a Fleet,
-    /// q, and a/q.
-    pub plan: &'a Plan,
+    /// q and a/q of every round, and which of them are evaluated.
+    pub schedule: &'a Schedule,
     /// What they share.
     pub band: Mbps,
     /// And how.
@@ -29,8 +29,6 @@ pub struct Engine<'a> {
     pub aggregation: Aggregation,
     /// What the server does with the sum of the updates.
     pub optimiser: Optimiser,
-    /// Rounds from one evaluation to the next.
-    pub evaluate_every: u64,
     /// When the run is over.
     pub stop: Stop,
 }
@@ -92,7 +90,7 @@ impl Engine<'_> {
         state: &mut State,
         sink: &mut dyn Sink,
     ) -> Result<Outcome, EngineError> {
-        let (planned, devices) = (self.plan.q().len(), self.fleet.len());
+        let (planned, devices) = (self.schedule.usual().q().len(), self.fleet.len());
         if planned != devices {
             return Err(EngineError::OtherFleet { planned, devices });
         }

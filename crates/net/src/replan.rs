@@ -23,6 +23,8 @@ pub struct Standing<'a> {
     pub scheme: Scheme,
     /// By slot.
     pub q: &'a [f64],
+    /// Of quiet rounds, where there are any; by slot.
+    pub quiet_q: Option<&'a [f64]>,
     /// What the plan takes availabilities to be; by slot.
     pub availability: &'a [f64],
 }
@@ -96,7 +98,11 @@ pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
 
 /// Those who are there less often than the plan has them take part.
 fn over_cap(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
-    let excess = |slot: &usize| standing.q[*slot] / fleet.availability()[*slot];
+    let most_q = |slot: usize| {
+        let quiet = standing.quiet_q.and_then(|quiet| quiet.get(slot)).copied();
+        standing.q[slot].max(quiet.unwrap_or(0.0))
+    };
+    let excess = |slot: &usize| most_q(*slot) / fleet.availability()[*slot];
     let mut over: Vec<usize> = (0..standing.q.len()).filter(|slot| excess(slot) > 1.0 + EXCESS_MAX).collect();
     over.sort_by(|a, b| excess(b).total_cmp(&excess(a)));
     let worst = fleet.availability()[*over.first()?];

@@ -51,7 +51,12 @@ impl Desk {
 
     /// What to do when a plan of `q`, made for `before`, meets `now`.
     fn decide(&self, q: &[f64], before: &Fleet, now: &Fleet) -> Decision {
-        let standing = Standing { scheme: self.scheme, q, availability: before.availability() };
+        self.decide_with(q, None, before, now)
+    }
+
+    /// The same where quiet rounds have a q of their own.
+    fn decide_with(&self, q: &[f64], quiet_q: Option<&[f64]>, before: &Fleet, now: &Fleet) -> Decision {
+        let standing = Standing { scheme: self.scheme, q, quiet_q, availability: before.availability() };
         let (band, constants, settings) = (Self::band(), self.constants, &self.settings);
         decide(standing, Terms { fleet: now, band, constants, settings })
     }
@@ -119,6 +124,20 @@ fn who_is_away_is_capped_and_named() {
     (rows[0][3], rows[2][3]) = (0.8, 0.5);
     let (_, reason) = taken(desk.decide(&[1.0; 4], &before, &fleet(&rows)));
     assert_eq!(reason, "phone-2 (and 1 more) was there in 50 % of its rounds: capped");
+}
+
+/// A device that is there often enough for usual rounds and not for quiet ones is capped too.
+#[test]
+fn who_is_away_too_often_for_quiet_rounds_is_capped() {
+    let (desk, before) = (Desk::new(Scheme::Exact), fleet(&ROWS));
+    let q = desk.first(&before).q().to_vec();
+    let away = with(2, 3, 0.9);
+    assert!(q[2] < 0.85, "{q:?}");
+    let [within, beyond] = [0.9, 1.0].map(|most| q.iter().map(|q| q.max(most)).collect::<Vec<f64>>());
+    kept(desk.decide_with(&q, None, &before, &away));
+    kept(desk.decide_with(&q, Some(&within), &before, &away));
+    let (_, reason) = taken(desk.decide_with(&q, Some(&beyond), &before, &away));
+    assert_eq!(reason, "phone-2 was there in 90 % of its rounds: capped");
 }
 
 /// Below its cap a device keeps its q; but its coin, q over its availability, was thrown for another one.

@@ -42,6 +42,11 @@ impl Constants {
     pub fn beta(self) -> f64 {
         self.beta
     }
+
+    /// R = α/(β − C) where the sampling noise is C, if that leaves the target within reach.
+    pub fn rounds(self, noise: f64) -> Option<f64> {
+        Some(self.beta - noise).filter(|&headroom| headroom > 0.0).map(|headroom| self.alpha / headroom)
+    }
 }
 
 /// A short training run under a baseline scheme.

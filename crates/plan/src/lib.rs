@@ -34,7 +34,7 @@
 //! - [`round_time`]: E[max τ], the bounds of Theorem 2, and T(q); [`monte_carlo`]: E[T̂] itself.
 //! - [`scheme`]: the names of all ways to choose q.
 //! - [`mod@solve`]: one file per way: `exact`, `paper`, `line_search`, `tight`, `sampled`, `baseline`.
-//! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q.
+//! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`schedule`]: which plan a round goes by.
 //! - [`evaluation`]: everything worth knowing about a plan before it is run.
 //! - [`error`]: one enum for all refusals, each with a hint.
 
@@ -45,6 +45,7 @@ pub mod monte_carlo;
 pub mod plan;
 pub mod problem;
 pub mod round_time;
+pub mod schedule;
 pub mod scheme;
 pub mod solve;
 pub mod student;
@@ -55,5 +56,6 @@ pub use error::PlanError;
 pub use evaluation::Evaluation;
 pub use plan::{Plan, PlanStatus};
 pub use problem::Problem;
+pub use schedule::{Expected, Schedule};
 pub use scheme::Scheme;
 pub use solve::{PLANNING_SEED, Settings, solve};

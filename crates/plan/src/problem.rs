@@ -64,7 +64,7 @@ impl<'a> Problem<'a> {
 
     /// R(q) = α/(β − C(q)), if the target can be reached.
     pub fn rounds(&self, q: &[f64]) -> Option<f64> {
-        self.headroom(q).map(|headroom| self.constants.alpha() / headroom)
+        self.constants.rounds(self.sampling_noise(q))
     }
 
     /// Σ q_n c_n.

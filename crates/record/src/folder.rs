@@ -3,7 +3,7 @@
 //! | file | |
 //! |---|---|
 //! | `run.toml` | the resolved scenario: all that decides the bytes of the other files |
-//! | `fleet.csv`, `plan.csv` | the fleet with the data's sample counts; q and a/q of each device |
+//! | `fleet.csv`, `plan.csv` | the fleet with the data's sample counts; q and a/q of each device, of quiet rounds too |
 //! | `records.jsonl` | the records, see [`crate::schema`] |
 //! | `model.safetensors` | the model at the end |
 //! | `checkpoint/` | the last two checkpoints |

@@ -29,7 +29,8 @@ const FREE: &[&str] = &[
 const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
 
 /// In what a pilot differs from the run that it is for, beyond [`FREE`].
-const FREE_FOR_PILOTS: &[&str] = &["stop.target_loss", "record.evaluate_every", "pilot.keep"];
+const FREE_FOR_PILOTS: &[&str] =
+    &["stop.target_loss", "record.evaluate_every", "pilot.keep", "plan.quiet_every", "plan.quiet_noise"];
 
 /// What concerns the scheme that has it, and nobody else.
 pub(crate) const NOISE: &str = "plan.noise";
@@ -38,6 +39,8 @@ pub(crate) const NOISE: &str = "plan.noise";
 pub const BROUGHT: &[&str] = &[
     "fleet.payload_mbit",
     NOISE,
+    "plan.quiet_every",
+    "plan.quiet_noise",
     "server.averaging",
     "server.epsilon",
     "server.momentum",
@@ -56,6 +59,7 @@ const FOLLOWS_WITHIN: f64 = 0.1;
 /// Keys that are left out of a scenario at these values: it was written so before there were the keys.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("pilot.keep", "false"),
+    ("plan.quiet_noise", "none"),
     ("round.aggregation", "unbiased"),
     ("server.averaging", "0"),
     ("server.optimiser", "none"),

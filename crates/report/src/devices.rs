@@ -4,8 +4,10 @@ use std::fs::File;
 use std::path::Path;
 
 use fedflip_fleet::{Fleet, csv_file};
+use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::folder::{FLEET, PLAN};
 
+use crate::config::Config;
 use crate::problem::Problem;
 
 /// Who could take part, and how likely.
@@ -13,7 +15,9 @@ use crate::problem::Problem;
 pub struct Devices {
     /// With sample counts as they were.
     pub fleet: Fleet,
-    /// Planned participation, in fleet order.
+    /// The plans of its rounds.
+    pub schedule: Schedule,
+    /// Planned participation over all rounds, in fleet order.
     pub q: Vec<f64>,
     /// Of real devices: how often each was there, as measured at last; `fleet` has what the plan was made with.
     pub availability: Option<Vec<f64>>,
@@ -23,21 +27,31 @@ pub struct Devices {
 const MEASURED: &str = "measured.csv";
 
 impl Devices {
-    /// Of a run's folder.
-    pub(crate) fn read(folder: &Path) -> Result<Self, Problem> {
+    /// Of a run's folder, whose scenario is `config`.
+    pub(crate) fn read(folder: &Path, config: &Config) -> Result<Self, Problem> {
         let fleet = read_fleet(&folder.join(FLEET))?;
         let path = folder.join(PLAN);
         let text = std::fs::read_to_string(&path)
             .map_err(|error| Problem::new(&path, &format!("cannot be read: {error}")))?;
-        let q = parse_q(&text).map_err(|what| Problem::new(&path, &what))?;
+        let refused = |what: &str| Problem::new(&path, what);
+        let Columns { q, quiet_q } = Columns::parse(&text).map_err(|what| refused(&what))?;
         if q.len() != fleet.len() {
             let what = format!("has {} devices, where {FLEET} has {}", q.len(), fleet.len());
-            return Err(Problem::new(&path, &what));
+            return Err(refused(&what));
         }
+        let scheme = config.get("plan.scheme").and_then(|name| name.parse().ok()).unwrap_or(Scheme::Auto);
+        let plan = |q| Plan::restored(&fleet, scheme, q).map_err(|error| refused(&error.to_string()));
+        let mut schedule = Schedule::new(plan(q)?, u64::MAX);
+        if let Some(quiet_q) = quiet_q {
+            let every = config.get("plan.quiet_every").and_then(|every| every.parse().ok());
+            let every = every.ok_or_else(|| refused("has quiet rounds, of which the scenario says nothing"))?;
+            schedule = schedule.with_quiet(every, plan(quiet_q)?);
+        }
+        let q = schedule.mean_q();
         let measured = folder.join(MEASURED);
         let availability =
             if measured.is_file() { Some(read_fleet(&measured)?.availability().to_vec()) } else { None };
-        Ok(Self { fleet, q, availability })
+        Ok(Self { fleet, schedule, q, availability })
     }
 }
 
@@ -46,18 +60,31 @@ fn read_fleet(path: &Path) -> Result<Fleet, Problem> {
     csv_file::read(file, &path.display().to_string()).map_err(|error| Problem::of(&error))
 }
 
-/// The column `q` of a `plan.csv`: the last but one, so that a name may hold commas.
-fn parse_q(text: &str) -> Result<Vec<f64>, String> {
-    let mut lines = text.lines();
-    if lines.next() != Some("device,q,weight") {
-        return Err("line 1: the header is not device,q,weight".to_owned());
+/// What is read of a `plan.csv`, counted from the end of a line, so that a name may hold commas.
+#[derive(Debug, PartialEq)]
+struct Columns {
+    q: Vec<f64>,
+    quiet_q: Option<Vec<f64>>,
+}
+
+impl Columns {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (header, rows) = text.split_once('\n').unwrap_or((text, ""));
+        let has_quiet = match header {
+            "device,q,weight" => false,
+            "device,quiet_q,quiet_weight,q,weight" => true,
+            _ => return Err("line 1: the header is not device,q,weight".to_owned()),
+        };
+        let column = |from_end: usize| -> Result<Vec<f64>, String> {
+            let parse = |(index, line): (usize, &str)| {
+                let cell = line.rsplit(',').nth(from_end).unwrap_or_default();
+                let q: Option<f64> = cell.parse().ok().filter(|q| (0.0..=1.0).contains(q));
+                q.ok_or_else(|| format!("line {}: {cell:?} is no probability", index + 2))
+            };
+            rows.lines().enumerate().map(parse).collect()
+        };
+        Ok(Self { q: column(1)?, quiet_q: has_quiet.then(|| column(3)).transpose()? })
     }
-    let parse = |(index, line): (usize, &str)| {
-        let cell = line.rsplit(',').nth(1).unwrap_or_default();
-        let q: Option<f64> = cell.parse().ok().filter(|q| (0.0..=1.0).contains(q));
-        q.ok_or_else(|| format!("line {}: {cell:?} is no probability", index + 2))
-    };
-    lines.enumerate().map(parse).collect()
 }
 
 #[cfg(test)]
@@ -66,8 +93,14 @@ mod tests {
 
     #[test]
     fn q_is_read_whatever_the_names() {
-        assert_eq!(parse_q("device,q,weight\n\"a,b\",0.25,1\nc,1,0.5\n").unwrap(), [0.25, 1.0]);
-        assert!(parse_q("device,q\n").unwrap_err().starts_with("line 1"));
-        assert!(parse_q("device,q,weight\na,2,1\n").unwrap_err().contains("line 2: \"2\""));
+        let read = |text: &str| Columns::parse(text);
+        let usual = read("device,q,weight\n\"a,b\",0.25,1\nc,1,0.5\n").unwrap();
+        assert_eq!(usual, Columns { q: vec![0.25, 1.0], quiet_q: None });
+        let both = read("device,quiet_q,quiet_weight,q,weight\n\"a,b\",0.5,2,0.25,4\n").unwrap();
+        assert_eq!(both, Columns { q: vec![0.25], quiet_q: Some(vec![0.5]) });
+        assert!(read("device,q\n").unwrap_err().starts_with("line 1"));
+        assert!(read("device,q,weight\na,2,1\n").unwrap_err().contains("line 2: \"2\""));
+        let wrong = "device,quiet_q,quiet_weight,q,weight\na,0.1,1,0.1,1\nb,1.5,1,0.1,1\n";
+        assert!(read(wrong).unwrap_err().contains("line 3: \"1.5\""));
     }
 }

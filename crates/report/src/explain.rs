@@ -1,6 +1,7 @@
 //! The plan explained: what it expected, and what came of it.
 
 use fedflip_fleet::Mbps;
+use fedflip_plan::Plan;
 use fedflip_plan::problem::sampling_noise;
 use fedflip_plan::{monte_carlo, round_time};
 use serde::Serialize;
@@ -88,18 +89,25 @@ impl Explained {
         let adaptive = first.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");
         let model = scheme.devices.as_ref().filter(|_| adaptive).and_then(|devices| {
             let band = Mbps::new(header.bandwidth_mbps).ok()?;
-            let (fleet, q) = (&devices.fleet, devices.q.as_slice());
-            let costs = fleet.compute_secs().iter().zip(fleet.comm_secs()).zip(q);
+            let Devices { fleet, schedule, .. } = devices;
+            // Over usual and quiet rounds.
+            let mean = |of: &dyn Fn(&[f64]) -> f64| overhead_secs + schedule.mean(|plan| of(plan.q()));
             Some(RoundModel {
-                mean_secs: overhead_secs + monte_carlo::round_secs(fleet, q, band, header.seed, DRAWS).mean,
-                theorem2_secs: overhead_secs + round_time::theorem2_bound_secs(fleet, q, band),
-                linear_secs: overhead_secs
-                    + costs.map(|((tau, t), q)| q * (t / band.get() + tau)).sum::<f64>(),
+                mean_secs: mean(&|q| monte_carlo::round_secs(fleet, q, band, header.seed, DRAWS).mean),
+                theorem2_secs: mean(&|q| round_time::theorem2_bound_secs(fleet, q, band)),
+                linear_secs: mean(&|q| {
+                    let costs = fleet.compute_secs().iter().zip(fleet.comm_secs()).zip(q);
+                    costs.map(|((tau, t), q)| q * (t / band.get() + tau)).sum()
+                }),
             })
         });
-        let weights = |devices: &Devices| {
-            let weights = devices.fleet.weights().iter().zip(&devices.q);
-            weights.map(|(a, q)| a / q).fold(0.0, f64::max)
+        let noise = |devices: &Devices| {
+            devices.schedule.mean(|plan| sampling_noise(devices.fleet.weights(), plan.q()))
+        };
+        let largest_weight = |devices: &Devices| {
+            let plans = [Some(devices.schedule.usual()), devices.schedule.quiet()];
+            let weights = plans.into_iter().flatten().flat_map(Plan::aggregation_weights);
+            weights.copied().fold(0.0, f64::max)
         };
         let round_secs = model.map(|model| model.mean_secs).or(plan.expected_round_secs);
         let all = scheme.rounds();
@@ -110,11 +118,8 @@ impl Explained {
             plans: first.plans.len(),
             expected_participants: plan.expected_participants,
             participants: scheme.standing.participants,
-            sampling_noise: scheme
-                .devices
-                .as_ref()
-                .map(|devices| sampling_noise(devices.fleet.weights(), &devices.q)),
-            largest_weight: scheme.devices.as_ref().map(weights),
+            sampling_noise: scheme.devices.as_ref().map(noise),
+            largest_weight: scheme.devices.as_ref().map(largest_weight),
             expected_rounds: plan.expected_rounds,
             rounds: scheme.standing.rounds,
             round_model: model,

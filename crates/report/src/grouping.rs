@@ -148,7 +148,7 @@ fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns>
         .map(|(scheme, runs)| {
             let runs = once_each(runs, |copy, first| tell(problems, left_out(copy, first)));
             let standing = Standing::of(&runs.iter().map(|run| &run.summary).collect::<Vec<_>>());
-            let read = runs.first().map(|run| Devices::read(&run.folder));
+            let read = runs.first().map(|run| Devices::read(&run.folder, &run.config));
             let devices = match read {
                 Some(Ok(devices)) => Some(devices),
                 Some(Err(problem)) => {

@@ -83,8 +83,8 @@ pub(crate) fn devices(group: &Group) -> Option<Result<Devices, Problem>> {
     let of_runs = group.schemes.iter().find_map(|scheme| scheme.devices.clone());
     // On real devices availabilities move: α and β are of the fleet as the last pilot had it.
     let full = group.pilots.iter().find(|pilot| pilot.is_deployed() && pilot.header.scheme == "full");
-    let of_pilot = full.and_then(|pilot| Devices::read(&pilot.folder).ok());
-    Some(of_pilot.or(of_runs).map_or_else(|| Devices::read(&first.folder), Ok))
+    let of_pilot = full.and_then(|pilot| Devices::read(&pilot.folder, &pilot.config).ok());
+    Some(of_pilot.or(of_runs).map_or_else(|| Devices::read(&first.folder, &first.config), Ok))
 }
 
 fn near(a: Constants, b: Constants) -> bool {

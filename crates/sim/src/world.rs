@@ -7,6 +7,7 @@ use fedflip_engine::{EngineError, Event, Order, Update, World};
 use fedflip_fleet::bandwidth::{self, Entrant};
 use fedflip_fleet::{CohortSampler, Fleet, ModelVector, Purpose, StreamKey};
 use fedflip_learn::{Encoding, Learner, Metrics, TrainKey};
+use fedflip_plan::{Plan, Schedule};
 
 use crate::conditions::Conditions;
 use crate::crew::{Crew, Trained, worker_died};
@@ -21,15 +22,25 @@ pub trait Coins {
 }
 
 /// Drawn from the run's seed, at the cost of the cohort.
-struct SeededCoins {
-    sampler: CohortSampler,
+struct SeededCoins<'w> {
+    schedule: &'w Schedule,
+    usual: CohortSampler,
+    quiet: Option<CohortSampler>,
     seed: u64,
 }
 
-impl Coins for SeededCoins {
+impl<'w> SeededCoins<'w> {
+    fn new(schedule: &'w Schedule, seed: u64) -> Self {
+        let (usual, quiet) = (schedule.usual().sampler(), schedule.quiet().map(Plan::sampler));
+        Self { schedule, usual, quiet, seed }
+    }
+}
+
+impl Coins for SeededCoins<'_> {
     fn flip(&mut self, round: u64, cohort: &mut Vec<usize>) {
         let coins = StreamKey { seed: self.seed, purpose: Purpose::Cohort, round };
-        self.sampler.draw(&mut coins.shared(), cohort);
+        let quiet = self.quiet.as_ref().filter(|_| self.schedule.is_quiet(round));
+        quiet.unwrap_or(&self.usual).draw(&mut coins.shared(), cohort);
     }
 }
 
@@ -49,32 +60,34 @@ pub struct SimWorld<'w, 'c, L: Learner> {
     cohort: Vec<usize>,
     /// Of the devices that are trained in this round, in device order: how long they take.
     took_secs: Vec<(usize, [f64; 2])>,
-    /// By device; everybody's is 1 without it.
-    rate_factors: Option<&'w [f64]>,
+    schedule: &'w Schedule,
+    /// Whether a device's learning rate has its weight as a factor.
+    weighs_rates: bool,
     /// Losses, and at last the deadline, if it was needed.
     settled: VecDeque<Event>,
 }
 
 impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
-    /// Who takes part is drawn by `sampler` from the run's own streams; `secs` is the time at which the run begins,
-    /// or goes on.
+    /// Who takes part is drawn by the schedule from the run's own streams; `secs` is the time at which the run
+    /// begins, or goes on.
     pub fn new(
         crew: &'w mut Crew<'c, L>,
         fleet: &'w Fleet,
-        sampler: CohortSampler,
+        schedule: &'w Schedule,
         conditions: Conditions,
         (seed, secs): (u64, f64),
     ) -> Self {
         let (cohort, took_secs, settled) = (Vec::new(), Vec::new(), VecDeque::new());
-        let coins = Box::new(SeededCoins { sampler, seed });
-        let (encoding, rate_factors) = (Encoding::default(), None);
+        let coins = Box::new(SeededCoins::new(schedule, seed));
+        let (encoding, weighs_rates) = (Encoding::default(), false);
         Self {
             crew,
             fleet,
             coins,
             conditions,
             encoding,
-            rate_factors,
+            schedule,
+            weighs_rates,
             seed,
             secs,
             cohort,
@@ -88,9 +101,9 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
         Self { coins: Box::new(coins), ..self }
     }
 
-    /// Every device's learning rate is multiplied by its own factor.
-    pub fn with_rate_factors(self, factors: &'w [f64]) -> Self {
-        Self { rate_factors: Some(factors), ..self }
+    /// Every device's learning rate is multiplied by its weight a/q, as in the code of the paper's authors.
+    pub fn with_weighed_rates(self) -> Self {
+        Self { weighs_rates: true, ..self }
     }
 
     /// With updates that are sent in another way than as they are.
@@ -158,7 +171,8 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         for neighbours in devices.chunks_mut(NEIGHBOURS) {
             neighbours.sort_by_key(|&device| std::cmp::Reverse(self.crew.learner().relative_cost(device)));
         }
-        let factor = |device: usize| self.rate_factors.map_or(1.0, |factors| factors[device]) as f32;
+        let weights = self.schedule.plan(round).aggregation_weights();
+        let factor = |device: usize| if self.weighs_rates { weights[device] as f32 } else { 1.0 };
         let key = |device| TrainKey { rate_factor: factor(device), ..TrainKey::new(seed, round, device) };
         self.crew.train(model, self.encoding, devices.into_iter().map(key));
         Ok(())

@@ -11,7 +11,7 @@ use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
-use fedflip_plan::{Plan, Scheme, solve::baseline};
+use fedflip_plan::{Schedule, Scheme, solve::baseline};
 use fedflip_record::{Checkpoint, RecordError, Round};
 use fedflip_sim::{Conditions, SimWorld, with_crew};
 
@@ -31,7 +31,7 @@ impl Sink for Kept {
 struct Bench {
     learner: SgdLearner,
     fleet: Fleet,
-    plan: Plan,
+    schedule: Schedule,
 }
 
 impl Bench {
@@ -55,7 +55,7 @@ impl Bench {
         }
         let fleet = fleet.build().unwrap();
         let plan = baseline::unjudged(&fleet, "fixed=0.2".parse::<Scheme>().unwrap()).unwrap();
-        Self { learner, fleet, plan }
+        Self { learner, fleet, schedule: Schedule::new(plan, 3) }
     }
 
     fn start(&self, optimiser: &Optimiser) -> State {
@@ -71,20 +71,19 @@ impl Bench {
     ) -> Result<(Vec<Round>, Outcome), EngineError> {
         let engine = Engine {
             fleet: &self.fleet,
-            plan: &self.plan,
+            schedule: &self.schedule,
             band: Mbps::new(20.0).unwrap(),
             division: Division::Adaptive,
             deadline_secs: None,
             aggregation: Aggregation::Unbiased,
             optimiser,
-            evaluate_every: 3,
             stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },
         };
         let mut kept = Kept(Vec::new());
         let outcome = with_crew(&self.learner, threads, |crew| {
             let clock = (SEED, state.secs);
             let mut world =
-                SimWorld::new(crew, &self.fleet, self.plan.sampler(), Conditions::default(), clock);
+                SimWorld::new(crew, &self.fleet, &self.schedule, Conditions::default(), clock);
             engine.run(&mut world, state, &mut kept)
         })?;
         Ok((kept.0, outcome))

@@ -10,7 +10,7 @@ use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, LearnError, Learner, Score, TrainKey};
-use fedflip_plan::{Plan, Scheme, monte_carlo, solve::baseline};
+use fedflip_plan::{Plan, Schedule, Scheme, monte_carlo, solve::baseline};
 use fedflip_record::{EndReason, RecordError, Round};
 use fedflip_sim::{Conditions, SimWorld, with_crew};
 
@@ -60,6 +60,8 @@ struct Case<'a> {
     learner: &'a SgdLearner,
     fleet: &'a Fleet,
     plan: &'a Plan,
+    /// One in so many rounds has this plan.
+    quiet: Option<(u64, &'a Plan)>,
     conditions: Conditions,
     encoding: Encoding,
     aggregation: Aggregation,
@@ -78,6 +80,7 @@ impl<'a> Case<'a> {
             learner,
             fleet,
             plan,
+            quiet: None,
             conditions,
             encoding,
             aggregation,
@@ -88,24 +91,26 @@ impl<'a> Case<'a> {
     }
 
     fn run(&self, state: &mut State, rounds_max: u64) -> (Vec<Round>, Outcome) {
+        let mut schedule = Schedule::new(self.plan.clone(), self.evaluate_every);
+        if let Some((every, quiet)) = self.quiet {
+            schedule = schedule.with_quiet(every, quiet.clone());
+        }
         let engine = Engine {
             fleet: self.fleet,
-            plan: self.plan,
+            schedule: &schedule,
             band: band(),
             division: Division::Adaptive,
             deadline_secs: self.deadline_secs,
             aggregation: self.aggregation,
             optimiser: Optimiser::default(),
-            evaluate_every: self.evaluate_every,
             stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },
         };
         let mut kept = Kept::default();
         let outcome = with_crew(self.learner, self.threads, |crew| {
-            let sampler = self.plan.sampler();
-            let mut world = SimWorld::new(crew, self.fleet, sampler, self.conditions, (9, state.secs))
+            let mut world = SimWorld::new(crew, self.fleet, &schedule, self.conditions, (9, state.secs))
                 .with_encoding(self.encoding);
             if self.aggregation == Aggregation::CohortMean {
-                world = world.with_rate_factors(self.plan.aggregation_weights());
+                world = world.with_weighed_rates();
             }
             engine.run(&mut world, state, &mut kept).unwrap()
         });
@@ -273,6 +278,36 @@ fn aggregation_is_unbiased() {
     assert!(worst < 5.0, "{worst} standard errors");
 }
 
+/// A quiet round is a round of its own plan, coins, weights, learning rates and all; the others are of theirs, and
+/// nobody looks at them.
+#[test]
+fn quiet_rounds_are_rounds_of_another_plan() {
+    const EVERY: u64 = 4;
+    let learner = learner(2);
+    let fleet = fleet(&learner);
+    let (usual, quiet) = (plan(&fleet, "fixed=0.15"), plan(&fleet, "fixed=0.8"));
+    for aggregation in [Aggregation::Unbiased, Aggregation::CohortMean] {
+        let all = Case { aggregation, evaluate_every: 3, ..Case::new(&learner, &fleet, &usual) };
+        let with_quiet = Case { quiet: Some((EVERY, &quiet)), threads: 2, ..all };
+        let mut state = State::new(learner.initial_model(9));
+        let (rounds, _) = with_quiet.run(&mut state, 3 * EVERY);
+
+        let mut by_hand = State::new(learner.initial_model(9));
+        let mut taken = [0, 0];
+        for (round, found) in (1..).zip(&rounds) {
+            let is_quiet = round % EVERY == 0;
+            let own = Case { plan: if is_quiet { &quiet } else { &usual }, ..all };
+            let own = Case { evaluate_every: EVERY, ..own };
+            assert_eq!(*found, own.run(&mut by_hand, round).0[0], "round {round}");
+            assert_eq!(found.accuracy.is_some(), is_quiet, "round {round}");
+            taken[usize::from(is_quiet)] += found.cohort.len();
+        }
+        assert_eq!(state, by_hand);
+        // Nine rounds of one plan, three of the other.
+        assert!(taken[1] > taken[0] && taken[0] > 0, "{taken:?}");
+    }
+}
+
 /// What is recorded of a model is of that model, also when nobody takes part in the round that looks at it.
 #[test]
 fn evaluations_are_of_the_model_that_is_there() {
@@ -352,16 +387,15 @@ impl Learner for Fragile {
 #[test]
 fn a_worker_that_dies_is_an_error_and_no_hang() {
     let fleet = fleet(&learner(0));
-    let plan = plan(&fleet, "full");
+    let schedule = Schedule::new(plan(&fleet, "full"), 1);
     let engine = Engine {
         fleet: &fleet,
-        plan: &plan,
+        schedule: &schedule,
         band: band(),
         division: Division::Equal,
         deadline_secs: None,
         aggregation: Aggregation::Unbiased,
         optimiser: Optimiser::default(),
-        evaluate_every: 1,
         stop: Stop { accuracy: None, loss: None, rounds_max: 5, secs_max: None },
     };
     let mut state = State::new(Fragile.initial_model(1));
@@ -369,7 +403,7 @@ fn a_worker_that_dies_is_an_error_and_no_hang() {
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         with_crew(&Fragile, 4, |crew| {
             let conditions = Conditions::default();
-            let mut world = SimWorld::new(crew, &fleet, plan.sampler(), conditions, (1, 0.0));
+            let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (1, 0.0));
             let error = engine.run(&mut world, &mut state, &mut Kept::default()).unwrap_err();
             assert!(error.to_string().contains("worker has died"), "{error}");
         });

@@ -11,7 +11,7 @@ use fedflip_learn::sgd::{SgdLearner, SgdSettings};
 use fedflip_learn::shards::{SampleBuffer, Shards};
 use fedflip_learn::task::Task;
 use fedflip_plan::solve::baseline;
-use fedflip_plan::{Plan, Scheme};
+use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::folder::Contents;
 use fedflip_record::schema::VERSION;
 use fedflip_record::{Header, RecordError, Round, RunFolder};
@@ -97,15 +97,16 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     let fleet = fleet(devices)?;
     let q = Probability::new(COHORT / devices as f64).map_err(CliError::flag("q"))?;
     let Some(plan) = baseline::unjudged(&fleet, Scheme::Fixed(q)) else { return Ok(0.0) };
+    // Nobody looks at the model.
+    let schedule = Schedule::new(plan, u64::MAX);
     let engine = Engine {
         fleet: &fleet,
-        plan: &plan,
+        schedule: &schedule,
         band: Mbps::new(100.0).map_err(CliError::flag("band"))?,
         division: Division::Adaptive,
         deadline_secs: None,
         aggregation: Aggregation::Unbiased,
         optimiser: Optimiser::default(),
-        evaluate_every: u64::MAX,
         stop: Stop { accuracy: None, loss: None, rounds_max: u64::MAX, secs_max: None },
     };
     let path = std::env::temp_dir().join(format!("fedflip-bench-{}-{devices}", std::process::id()));
@@ -115,9 +116,9 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     }
     let mut state = State::new(learner.initial_model(1));
     let outcome = with_crew(&learner, threads, |crew| -> Result<f64, CliError> {
-        let folder = if records { Some(RunFolder::open(&path, &contents(&plan), false)?.0) } else { None };
+        let folder = if records { Some(RunFolder::open(&path, &contents(schedule.usual()), false)?.0) } else { None };
         let conditions = Conditions::default();
-        let mut world = SimWorld::new(crew, &fleet, plan.sampler(), conditions, (1, 0.0));
+        let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (1, 0.0));
         let start = now();
         let mut sink = Clocked { folder, end: start + std::time::Duration::from_secs_f64(secs) };
         engine.run(&mut world, &mut state, &mut sink)?;

@@ -40,7 +40,7 @@ fn measured(task: Task) -> Measured {
 /// What `auto` brings to a task, and the noise that it allows there, as docs/RESULTS.md has measured it: Adam takes the
 /// step that suits its task, and averaging takes out the noise that few devices a round leave. On the convex task
 /// Adam loses; and running variances of batch norm bear neither an optimiser nor rounding.
-fn of_auto(task: Task) -> (Server, Update, f64) {
+fn of_auto(task: Task) -> (Server, Update) {
     let adam = |step, averaging| Server { step, averaging, momentum: 0.8, ..Kind::Adam.server() };
     let (server, encoding) = match task {
         Task::Synthetic { .. } => (Server { averaging: 0.9, ..Server::paper() }, Encoding::Int8),
@@ -49,13 +49,23 @@ fn of_auto(task: Task) -> (Server, Update, f64) {
         Task::Cifar10Mobilenet { norm: Norm::Batch, .. } => (Server::paper(), Encoding::F32),
         Task::ShakespeareLstm => (adam(0.02, 0.9), Encoding::Int4),
     };
-    // Where training takes many rounds, an eighth of the usual noise is faster: seven devices a round instead of one,
-    // in rounds that are three times as long.
-    let noise = match task {
-        Task::Cifar10Mobilenet { .. } | Task::ShakespeareLstm => auto::NOISE / 8.0,
-        Task::Synthetic { .. } | Task::MnistCnn { .. } | Task::FashionCnn { .. } => auto::NOISE,
-    };
-    (server, Update { encoding }, noise)
+    (server, Update { encoding })
+}
+
+/// Whether training takes thousands of rounds of one device, which are as many because of their noise.
+fn takes_many_rounds(task: Task) -> bool {
+    match task {
+        Task::Cifar10Mobilenet { .. } | Task::ShakespeareLstm => true,
+        Task::Synthetic { .. } | Task::MnistCnn { .. } | Task::FashionCnn { .. } => false,
+    }
+}
+
+/// Of quiet rounds, where they are what takes the noise out of a model before it is looked at.
+const QUIET_NOISE: f64 = 0.1;
+
+/// How many rounds one quiet one stands for: the longer it takes beside the others, the more.
+pub(super) fn quiet_every(task: Task) -> u64 {
+    if matches!(task, Task::ShakespeareLstm) { 40 } else { 20 }
 }
 
 const DEVICES: usize = 100;
@@ -76,8 +86,29 @@ impl Scenario {
     /// What follows from task and scheme where nothing is said of it, but for the payload, which follows from that.
     pub(super) fn follow_scheme(&mut self) {
         if self.plan.scheme == Scheme::Auto {
-            (self.server, self.update, self.plan.noise) = of_auto(self.task);
+            (self.server, self.update) = of_auto(self.task);
+            self.plan.noise = self.follows_noise();
+            self.plan.quiet_noise = self.follows_quiet_noise();
         }
+    }
+
+    /// The noise that `auto` allows where nothing is said of it, as docs/RESULTS.md has measured it. Where training takes
+    /// many rounds an optimiser bears a larger step with an eighth of the usual noise: seven devices a round instead of
+    /// one, in rounds that are three times as long. Without one a third of it is best on MobileNet.
+    pub(super) fn follows_noise(&self) -> f64 {
+        match (self.task, self.server.kind) {
+            (Task::Cifar10Mobilenet { .. }, Kind::None) => 0.5,
+            (Task::ShakespeareLstm, Kind::None) => auto::NOISE,
+            (task, _) if takes_many_rounds(task) => auto::NOISE / 8.0,
+            _ => auto::NOISE,
+        }
+    }
+
+    /// The same of quiet rounds. An average of models takes out what noise leaves in them; without one
+    /// quiet rounds do, where noise is what training suffers from.
+    pub(super) fn follows_quiet_noise(&self) -> Option<f64> {
+        let noisy = takes_many_rounds(self.task) && self.server.averaging <= 0.0;
+        (noisy && self.plan.scheme == Scheme::Auto).then_some(QUIET_NOISE)
     }
 
     /// The paper's scenario of a task, but for the scheme.
@@ -106,6 +137,8 @@ impl Scenario {
                 scheme: Scheme::Auto,
                 constants: Constants::new(alpha, beta)?,
                 noise: auto::NOISE,
+                quiet_noise: None,
+                quiet_every: quiet_every(task),
             },
             pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000, keep: false },
             round: Round {

@@ -127,6 +127,10 @@ pub(crate) struct Planning {
     pub constants: Constants,
     /// Σ a²/q that `auto` allows; under another scheme it does not matter, and is then the default.
     pub noise: f64,
+    /// Σ a²/q of quiet rounds, where there are any.
+    pub quiet_noise: Option<f64>,
+    /// One in so many is; without quiet rounds it does not matter, and is then the default.
+    pub quiet_every: u64,
 }
 
 /// How α and β are measured.

@@ -6,6 +6,7 @@ use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, nearest};
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::task::Task;
+use fedflip_plan::Scheme;
 
 use super::defaults;
 use super::entries::{Entry, HEADING};
@@ -51,6 +52,19 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
     if times_are_given && !is_given("update", "encoding") {
         // Fewer bits would be rounded for nothing: no upload gets shorter.
         scenario.update = Update::paper();
+    }
+
+    if scenario.plan.scheme == Scheme::Auto {
+        // What there is of [server] is known by now.
+        if !is_given("plan", "noise") {
+            scenario.plan.noise = scenario.follows_noise();
+        }
+        if !is_given("plan", "quiet_noise") {
+            scenario.plan.quiet_noise = scenario.follows_quiet_noise();
+        }
+    }
+    if scenario.plan.quiet_noise.is_none() {
+        scenario.plan.quiet_every = defaults::quiet_every(task);
     }
 
     check_server(&scenario, &given, &whole_file)?;

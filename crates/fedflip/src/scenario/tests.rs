@@ -16,6 +16,7 @@ use fedflip_plan::{Constants, Scheme};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::defaults;
 use super::keys::{self, Key};
 use super::server::Kind;
 use super::{
@@ -62,7 +63,7 @@ fn commented_lines_are_ready_to_use() {
             parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 14);
+    assert_eq!(commented, 16);
 }
 
 #[test]
@@ -155,8 +156,11 @@ fn a_scheme_brings_what_goes_with_it() {
 fn the_noise_that_is_allowed_follows_from_the_task() {
     let noise = |task: &str, overrides: &[&str]| of(task, overrides).plan.noise;
     assert_eq!(noise("shakespeare-lstm", &[]), 0.175);
-    assert_eq!(noise("cifar10-mobilenet", &["server.optimiser=none"]), 0.175);
-    assert_eq!(noise("cifar10-mobilenet", &["task.norm=batch"]), 0.175);
+    assert_eq!(noise("cifar10-mobilenet", &["server.averaging=0"]), 0.175);
+    assert_eq!(noise("cifar10-mobilenet", &["server.optimiser=none"]), 0.5);
+    assert_eq!(noise("cifar10-mobilenet", &["task.norm=batch"]), 0.5);
+    assert_eq!(noise("shakespeare-lstm", &["server.optimiser=none"]), auto::NOISE);
+    assert_eq!(noise("mnist-cnn", &["server.optimiser=none"]), auto::NOISE);
     assert_eq!(noise("mnist-cnn", &[]), auto::NOISE);
     assert_eq!(noise("mnist-cnn", &["plan.noise=0.5"]), 0.5);
     // No other scheme has it.
@@ -164,6 +168,31 @@ fn the_noise_that_is_allowed_follows_from_the_task() {
     // Whatever it is, a run says it: defaults may change.
     assert!(of("mnist-cnn", &[]).stored().contains("noise = 1.4\n"));
     assert!(!of("mnist-cnn", &["plan.scheme=exact"]).stored().contains("noise"));
+}
+
+/// Without an average of models it is quiet rounds that take the noise out of what is shown.
+#[test]
+fn quiet_rounds_follow_where_models_are_not_averaged() {
+    let quiet = |task: &str, overrides: &[&str]| {
+        let plan = of(task, overrides).plan;
+        plan.quiet_noise.map(|noise| (noise, plan.quiet_every))
+    };
+    assert_eq!(quiet("cifar10-mobilenet", &[]), None);
+    let plain = "server.averaging=0";
+    assert_eq!(quiet("cifar10-mobilenet", &[plain]), Some((0.1, 20)));
+    assert_eq!(quiet("shakespeare-lstm", &[plain]), Some((0.1, 40)));
+    assert_eq!(quiet("shakespeare-lstm", &[plain, "plan.quiet_every=7"]), Some((0.1, 7)));
+    assert_eq!(quiet("shakespeare-lstm", &[plain, "plan.quiet_noise=none"]), None);
+    // Where they gain nothing, and under schemes that are as the paper has them, they have to be asked for.
+    assert_eq!(quiet("mnist-cnn", &[plain]), None);
+    assert_eq!(quiet("cifar10-mobilenet", &[plain, "plan.scheme=paper"]), None);
+    let asked = ["plan.scheme=paper", "plan.quiet_noise=0.3", "plan.quiet_every=9"];
+    assert_eq!(quiet("mnist-cnn", &asked), Some((0.3, 9)));
+    // What is there, and what was taken back, a run says.
+    let stored = |overrides: &[&str]| of("cifar10-mobilenet", overrides).stored();
+    assert!(stored(&[plain]).contains("quiet_noise = 0.1\nquiet_every = 20\n"));
+    assert!(stored(&[plain, "plan.quiet_noise=none"]).contains("quiet_noise = \"none\"\n"));
+    assert!(!stored(&[]).contains("quiet") && !stored(&["plan.scheme=paper"]).contains("quiet"));
 }
 
 /// A folder that was written before there were optimisers, encodings and other sums goes on.
@@ -370,9 +399,14 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             rounds(),
             secs(),
         ),
-        (servers(), aggregations, prop_oneof![Just(1.4), sizes(-6, 6)]),
+        (
+            servers(),
+            aggregations,
+            prop_oneof![Just(1.4), sizes(-6, 6)],
+            prop::option::of((sizes(-6, 6), rounds())),
+        ),
     )
-        .prop_map(|(what, how, when, world, (mut server, aggregation, noise))| {
+        .prop_map(|(what, how, when, world, (mut server, aggregation, noise, quiet))| {
             let (seed, task, data_seed, mut sharing, test_samples_max, made_up, band) = what;
             let (learning_rate, batch, iterations, scheme, alpha, beta) = how;
             let (loss, seeds, pilot_rounds, allocation, overhead, deadline, encoding) = when;
@@ -401,6 +435,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     scheme,
                     constants: Constants::new(alpha, beta).unwrap(),
                     noise: if scheme == Scheme::Auto { noise } else { auto::NOISE },
+                    quiet_noise: quiet.map(|(noise, _)| noise),
+                    quiet_every: quiet.map_or(defaults::quiet_every(task), |(_, every)| every),
                 },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
                 round: Round { allocation, aggregation, overhead, deadline },

@@ -64,6 +64,6 @@ fn label(run: &Began<'_>) -> String {
 }
 
 fn shown<'a>(run: &Began<'a>, label: &'a str) -> Run<'a> {
-    let Began { title, header, fleet, folder, plan } = *run;
-    Run { title, label, header, fleet, q: plan.q(), folder }
+    let Began { title, header, fleet, folder, q } = *run;
+    Run { title, label, header, fleet, q, folder }
 }

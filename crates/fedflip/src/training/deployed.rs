@@ -8,7 +8,7 @@ use fedflip_learn::Learner;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_net::NetError;
-use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patience, Server};
+use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patience, Quiet, Server};
 use fedflip_net::state::{EnrolledDevice, Founding, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
@@ -176,6 +176,7 @@ impl Deployed<'_> {
             scheme,
             constants,
             noise: scenario.plan.noise,
+            quiet: scenario.plan.quiet_noise.map(|noise| Quiet { noise, every: scenario.plan.quiet_every }),
             band: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
@@ -189,10 +190,9 @@ impl Deployed<'_> {
         };
         let parameters = self.host.parameters();
         let head = |planned: &fedflip_net::server::Planned| {
-            let expected = (planned.expected.rounds, planned.expected.round_secs);
             let used = constants.map(|constants| self.used(constants));
             let deployed = Some(fedflip_record::Deployed { constants: used });
-            Header { deployed, ..header(scenario, parameters, &planned.plan, expected) }
+            Header { deployed, ..header(scenario, parameters, &planned.schedule, planned.expected) }
         };
         let title = format!("{} {scheme}", scenario.task.name());
         let mut shown = Shown { followers, title, plan: None };
@@ -245,7 +245,7 @@ impl Observer for Shown<'_> {
     fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError> {
         // As the plan that holds expects it, and not the first one.
         let header = Header {
-            devices: planned.plan.q().len(),
+            devices: planned.q.len(),
             expected_participants: planned.expected.participants,
             expected_rounds: planned.expected.rounds,
             expected_round_secs: planned.expected.round_secs,
@@ -255,10 +255,10 @@ impl Observer for Shown<'_> {
             title: &self.title,
             header: &header,
             fleet: planned.fleet,
-            plan: planned.plan,
+            q: planned.q,
             folder: Some(planned.folder),
         };
-        let plan = (planned.plan.q().to_vec(), planned.reason.to_owned());
+        let plan = (planned.q.to_vec(), planned.reason.to_owned());
         // Also a plan that was looked at and stays begins again.
         let before = self.plan.replace(plan);
         match before {

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use fedflip_fleet::Fleet;
-use fedflip_plan::Plan;
 use fedflip_record::folder::RECORDS;
 use fedflip_record::{End, Header, Line, RecordError, Round, reader};
 
@@ -21,7 +20,8 @@ pub(crate) struct Began<'a> {
     pub title: &'a str,
     pub header: &'a Header,
     pub fleet: &'a Fleet,
-    pub plan: &'a Plan,
+    /// In which share of the rounds each device takes part.
+    pub q: &'a [f64],
     /// The run's folder, if it is kept.
     pub folder: Option<&'a Path>,
 }

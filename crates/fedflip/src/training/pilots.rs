@@ -185,6 +185,8 @@ pub(crate) fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scen
     let mut scenario = of.clone();
     scenario.seed = seed_after(of.seed, SEED_OFFSET + number);
     scenario.plan.scheme = scheme;
+    // It looks at every round, and the noise of all of them is that of its scheme.
+    scenario.plan.quiet_noise = None;
     // What is done with it afterwards makes no other pilot.
     scenario.pilot.keep = false;
     scenario.stop = Stop {

@@ -8,13 +8,16 @@ use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::SharingReport;
 use fedflip_plan::solve::{self, auto, baseline};
-use fedflip_plan::{Constants, Evaluation, PLANNING_SEED, Plan, Problem, Scheme, Settings};
+use fedflip_plan::{Constants, Expected, PLANNING_SEED, Plan, Problem, Schedule, Settings};
 use fedflip_record::Header;
 use fedflip_record::schema::VERSION;
 
 use crate::error::CliError;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
+
+/// Draws of an estimate of E[T̂].
+const DRAWS: u64 = 2_000;
 
 /// What all runs of a scenario share, whatever their seed; and but for the fleet, whatever their scheme.
 pub(crate) struct Setup {
@@ -26,9 +29,9 @@ pub(crate) struct Setup {
 
 /// A plan, and what it expects of the run.
 pub(crate) struct Planned {
-    pub plan: Plan,
-    /// None where nobody knows α and β: a pilot, or a baseline that these rule out.
-    pub expected: Option<Evaluation>,
+    pub schedule: Schedule,
+    /// Rounds and their length are not known without α and β: of a pilot, or of a baseline that these rule out.
+    pub expected: Expected,
 }
 
 impl Setup {
@@ -50,35 +53,45 @@ impl Setup {
         let scheme = scenario.plan.scheme;
         // A pilot is there to find the constants: it does not expect anything of them.
         if scenario.stop.target_loss.is_some()
-            && let Some(unjudged) = self.unjudged(scheme)
+            && let Some(plan) = baseline::unjudged(&self.fleet, scheme)
         {
-            return Ok(unjudged);
+            return self.scheduled(scenario, plan, None);
         }
         let noise = scenario.plan.noise;
         let own = auto::constants(scheme, &self.fleet, noise, Some(constants)).unwrap_or(constants);
         let problem = match Problem::new(&self.fleet, scenario.band, own) {
             Ok(problem) => problem,
-            Err(error) => return self.unjudged(scheme).ok_or(error.into()),
+            Err(error) => {
+                let plan = baseline::unjudged(&self.fleet, scheme).ok_or(error)?;
+                return self.scheduled(scenario, plan, None);
+            }
         };
         let settings = Settings { seed: PLANNING_SEED, noise, ..Settings::default() };
         let plan = solve::solve(&problem, scheme, &settings)?;
         // Whatever it was planned with, what it takes is judged by what is known.
         let judge = Problem::new(&self.fleet, scenario.band, constants).ok();
-        let expected = judge.map(|problem| Evaluation::new(&problem, &plan, PLANNING_SEED, Some(2_000)));
-        Ok(Planned { plan, expected })
+        self.scheduled(scenario, plan, judge.as_ref())
     }
 
-    /// q of a baseline before α and β are known.
-    pub(crate) fn unjudged(&self, scheme: Scheme) -> Option<Planned> {
-        Some(Planned { plan: baseline::unjudged(&self.fleet, scheme)?, expected: None })
+    /// With the plan of quiet rounds, and what comes of both.
+    fn scheduled(
+        &self,
+        scenario: &Scenario,
+        plan: Plan,
+        judge: Option<&Problem<'_>>,
+    ) -> Result<Planned, CliError> {
+        let mut schedule = Schedule::new(plan, scenario.record.evaluate_every);
+        if let Some(noise) = scenario.plan.quiet_noise {
+            let quiet = auto::quiet(&self.fleet, scenario.band, noise)?;
+            schedule = schedule.with_quiet(scenario.plan.quiet_every, quiet);
+        }
+        let expected = schedule.expected(judge, PLANNING_SEED, DRAWS);
+        Ok(Planned { schedule, expected })
     }
 
     /// The first line of a run's records.
     pub(crate) fn header(&self, scenario: &Scenario, planned: &Planned) -> Header {
-        let expected = planned.expected.as_ref();
-        let rounds = expected.and_then(|expected| expected.rounds);
-        let round_secs = expected.map(|expected| expected.round_secs.mean.mean);
-        header(scenario, self.learner.params_len(), &planned.plan, (rounds, round_secs))
+        header(scenario, self.learner.params_len(), &planned.schedule, planned.expected)
     }
 }
 
@@ -87,13 +100,14 @@ fn fleet(scenario: &Scenario, learner: &SgdLearner) -> Result<Fleet, CliError> {
     scenario.fleet(&samples)
 }
 
-/// The first line of the records of a run: `expected` are rounds, and seconds a round.
+/// The first line of the records of a run.
 pub(crate) fn header(
     scenario: &Scenario,
     parameters: usize,
-    plan: &Plan,
-    (expected_rounds, expected_round_secs): (Option<f64>, Option<f64>),
+    schedule: &Schedule,
+    expected: Expected,
 ) -> Header {
+    let plan = schedule.usual();
     Header {
         version: VERSION,
         fedflip: env!("CARGO_PKG_VERSION").to_owned(),
@@ -105,9 +119,9 @@ pub(crate) fn header(
         bandwidth_mbps: scenario.band.get(),
         target_accuracy: scenario.stop.target_loss.is_none().then_some(scenario.stop.target_accuracy),
         target_loss: scenario.stop.target_loss,
-        expected_participants: plan.q().iter().sum(),
-        expected_rounds,
-        expected_round_secs,
+        expected_participants: expected.participants,
+        expected_rounds: expected.rounds,
+        expected_round_secs: expected.round_secs,
         deployed: None,
     }
 }

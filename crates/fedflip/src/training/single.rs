@@ -90,13 +90,12 @@ impl Single<'_> {
 
         let engine = Engine {
             fleet: &setup.fleet,
-            plan: &planned.plan,
+            schedule: &planned.schedule,
             band: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
             aggregation: scenario.round.aggregation,
             optimiser,
-            evaluate_every: scenario.record.evaluate_every,
             stop: scenario.engine_stop(),
         };
         let conditions = Conditions {
@@ -107,10 +106,10 @@ impl Single<'_> {
         };
         let from = state.round;
         let clock = (scenario.seed, state.secs);
-        let mut world = SimWorld::new(crew, &setup.fleet, planned.plan.sampler(), conditions, clock)
+        let mut world = SimWorld::new(crew, &setup.fleet, &planned.schedule, conditions, clock)
             .with_encoding(scenario.update.encoding);
         if scenario.round.aggregation == Aggregation::CohortMean {
-            world = world.with_rate_factors(planned.plan.aggregation_weights());
+            world = world.with_weighed_rates();
         }
         let session = match &keep {
             Keep::Folder(folder) => Some(host::Session::begin(folder.path(), self.threads, from)?),
@@ -168,7 +167,7 @@ impl Single<'_> {
             title: self.title,
             header,
             fleet: &self.setup.fleet,
-            plan: &self.planned.plan,
+            q: &self.planned.schedule.mean_q(),
             folder: self.out,
         };
         Ok(followers.begin(&run, rounds)?)
@@ -183,7 +182,7 @@ impl Single<'_> {
             run: self.scenario.stored(),
             free_keys: FREE_KEYS,
             fleet,
-            plan: self.planned.plan.csv(&self.setup.fleet),
+            plan: self.planned.schedule.csv(&self.setup.fleet),
             header: header.clone(),
         }
     }

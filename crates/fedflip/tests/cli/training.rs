@@ -74,6 +74,41 @@ fn a_run_has_the_noise_that_its_scenario_allows() {
     assert!(many > 2.5 * few && many < 6.0 * few, "{few} and {many}");
 }
 
+/// One round in six has more devices, and is the one that is looked at; whoever goes on, on any number of workers,
+/// comes to the same bytes, and reports know both plans.
+#[test]
+fn quiet_rounds_are_run_resumed_and_reported() {
+    let desk = desk();
+    let quiet = "--set plan.quiet_noise=0.2 --set plan.quiet_every=6 --set world.dropout=0";
+    let line = format!("run s.toml {QUICK} --scheme auto {quiet}");
+    desk.stdout(&format!("{line} --out whole --threads 1"));
+    desk.stdout(&format!("{line} --out parts --threads 3 --set stop.rounds_max=50"));
+    desk.stdout(&format!("{line} --out parts --threads 2 --resume"));
+    assert_eq!(results(&desk, "parts"), results(&desk, "whole"));
+
+    let records = String::from_utf8(file(&desk, "whole/records.jsonl")).unwrap();
+    let lines = records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let (mut rounds, mut taken) = ([0, 0], [0, 0]);
+    for line in lines.filter(|line| line["type"] == "round") {
+        let is_quiet = line["round"].as_u64().unwrap() % 6 == 0;
+        assert_eq!(!line["accuracy"].is_null(), is_quiet, "{line}");
+        rounds[usize::from(is_quiet)] += 1;
+        taken[usize::from(is_quiet)] += line["cohort"].as_array().unwrap().len();
+    }
+    assert_eq!(rounds, [100, 20]);
+    let [usual, quiet] = [0, 1].map(|kind| taken[kind] as f64 / f64::from(rounds[kind]));
+    assert!(quiet > 4.0 * usual, "{usual} and {quiet}");
+    let plan = String::from_utf8(file(&desk, "whole/plan.csv")).unwrap();
+    assert!(plan.starts_with("device,quiet_q,quiet_weight,q,weight\n"), "{plan}");
+
+    let explained = &desk.json("report whole")["groups"][0]["plan"][0];
+    let number = |key: &str| explained[key].as_f64().unwrap();
+    let planned = number("expected_participants");
+    assert!((number("participants") / planned - 1.0).abs() < 0.2, "{explained}");
+    // Five rounds in six with the noise of auto, and one with less.
+    assert!((number("sampling_noise") - (5.0 * 1.4 + 0.2) / 6.0).abs() < 1e-6, "{explained}");
+}
+
 /// `kill -9` again and again, then an undisturbed end.
 #[test]
 fn killed_at_any_moment_it_goes_on_to_the_same_bytes() {

@@ -13,17 +13,18 @@ use fedflip_learn::{Encoding, Learner, Metrics, model_file};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
-    Announced, Deployment, Ended, Helpers, Observer, Offer, Patience, Server, ServerSettings,
+    Announced, Deployment, Ended, Helpers, Observer, Offer, Patience, Quiet, Server, ServerSettings,
 };
 use fedflip_net::state::{Founding, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
-use fedflip_plan::{Plan, Scheme};
+use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::{Header, RecordError, Round};
 use fedflip_sim::{Coins, Conditions, SimWorld, with_crew};
 
 const DEVICES: usize = 5;
 const ROUNDS: u64 = 12;
 const SEED: u64 = 11;
+const EVALUATE_EVERY: u64 = 4;
 
 fn settings() -> TaskSettings {
     let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
@@ -50,8 +51,16 @@ impl Observer for Silent {
     }
 }
 
+/// What may be asked of a server.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    optimiser: Optimiser,
+    encoding: Encoding,
+    quiet: Option<Quiet>,
+}
+
 /// A server and as many agents as there are devices, over plain text on loopback.
-fn deployed(folder: &Path, optimiser: Optimiser, encoding: Encoding) {
+fn deployed(folder: &Path, Asked { optimiser, encoding, quiet }: Asked) {
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let params = learner.network().params();
     let memory = optimiser.names();
@@ -92,11 +101,12 @@ fn deployed(folder: &Path, optimiser: Optimiser, encoding: Encoding) {
         scheme: "fixed=0.6".parse().unwrap(),
         constants: None,
         noise: fedflip_plan::solve::auto::NOISE,
+        quiet,
         band: band(),
         division: Division::Adaptive,
         deadline_secs: None,
         optimiser,
-        evaluate_every: 4,
+        evaluate_every: EVALUATE_EVERY,
         stop: stop(),
         seed: SEED,
         devices_min: DEVICES,
@@ -108,7 +118,7 @@ fn deployed(folder: &Path, optimiser: Optimiser, encoding: Encoding) {
         version: fedflip_record::schema::VERSION,
         fedflip: "test".to_owned(),
         task: "synthetic".to_owned(),
-        scheme: planned.plan.scheme().to_string(),
+        scheme: planned.schedule.usual().scheme().to_string(),
         seed: SEED,
         devices: planned.fleet.len(),
         parameters: learner.params_len(),
@@ -136,17 +146,18 @@ fn deployed(folder: &Path, optimiser: Optimiser, encoding: Encoding) {
 }
 
 /// The coins that the devices have flipped, flipped again.
-struct TheirCoins {
+struct TheirCoins<'a> {
     run: [u8; 16],
     coins: Vec<fedflip_net::CoinKey>,
-    q: f64,
+    schedule: &'a Schedule,
 }
 
-impl Coins for TheirCoins {
+impl Coins for TheirCoins<'_> {
     fn flip(&mut self, round: u64, cohort: &mut Vec<usize>) {
         cohort.clear();
         let toss = Toss { run: self.run, round };
-        cohort.extend((0..self.coins.len()).filter(|&n| self.coins[n].flip(toss).0.joins(self.q)));
+        let q = self.schedule.plan(round).q();
+        cohort.extend((0..self.coins.len()).filter(|&n| self.coins[n].flip(toss).0.joins(q[n])));
     }
 }
 
@@ -163,18 +174,26 @@ impl Sink for Kept {
 
 #[test]
 fn both_worlds_have_the_same_cohorts_and_the_same_model() {
-    parity(Optimiser::default(), Encoding::F32);
+    parity(Asked::default());
+}
+
+#[test]
+fn and_with_quiet_rounds() {
+    let quiet = Some(Quiet { noise: 0.2, every: 3 });
+    parity(Asked { quiet, ..Asked::default() });
 }
 
 #[test]
 fn and_with_an_optimiser_and_updates_in_fewer_bits() {
     let adam = Adaptive { step: 0.05, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
-    parity(Optimiser { rule: Rule::Adam(adam), averaging: 0.8 }, Encoding::Int8);
+    let optimiser = Optimiser { rule: Rule::Adam(adam), averaging: 0.8 };
+    parity(Asked { optimiser, encoding: Encoding::Int8, ..Asked::default() });
 }
 
-fn parity(optimiser: Optimiser, encoding: Encoding) {
+fn parity(asked: Asked) {
+    let Asked { optimiser, encoding, quiet } = asked;
     let desk = tempfile::tempdir().unwrap();
-    deployed(desk.path(), optimiser, encoding);
+    deployed(desk.path(), asked);
     let view = StateView::open(desk.path()).unwrap();
 
     let (learner, _) = settings().learner(Path::new("")).unwrap();
@@ -183,23 +202,27 @@ fn parity(optimiser: Optimiser, encoding: Encoding) {
     let plan = Plan::restored(&fleet, "fixed=0.6".parse::<Scheme>().unwrap(), stored.q.clone()).unwrap();
     let coins =
         view.devices().unwrap().into_iter().map(|device| plain::coin(&device.name.parse().unwrap()).unwrap());
-    let coins = TheirCoins { run: view.run_id().unwrap(), coins: coins.collect(), q: 0.6 };
+    let mut schedule = Schedule::new(plan, EVALUATE_EVERY);
+    if let Some(Quiet { every, .. }) = quiet {
+        let q = stored.quiet_q.clone().unwrap();
+        schedule = schedule.with_quiet(every, Plan::restored(&fleet, Scheme::Auto, q).unwrap());
+    }
+    let coins = TheirCoins { run: view.run_id().unwrap(), coins: coins.collect(), schedule: &schedule };
     let engine = Engine {
         fleet: &fleet,
-        plan: &plan,
+        schedule: &schedule,
         band: band(),
         division: Division::Adaptive,
         deadline_secs: None,
         aggregation: Aggregation::Unbiased,
         optimiser,
-        evaluate_every: 4,
         stop: stop(),
     };
     let mut state = State::new(learner.initial_model(SEED)).with_optimiser(&optimiser);
     let mut kept = Kept::default();
     with_crew(&learner, 2, |crew| {
         let conditions = Conditions::default();
-        let mut world = SimWorld::new(crew, &fleet, plan.sampler(), conditions, (SEED, 0.0))
+        let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (SEED, 0.0))
             .with_coins(coins)
             .with_encoding(encoding);
         engine.run(&mut world, &mut state, &mut kept).unwrap();

@@ -13,7 +13,7 @@ use fedflip_engine::{Aggregation, Engine, EngineError, Optimiser, Outcome, State
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Fleet, Mbps, ModelVector, csv_file};
 use fedflip_learn::Metrics as Scores;
-use fedflip_plan::{Constants, Plan, Scheme};
+use fedflip_plan::{Constants, Expected, Scheme};
 use fedflip_record::{End, Header, Round, atomic};
 use tokio::time::Instant;
 use tracing::info;
@@ -26,7 +26,7 @@ use super::planning::{Planned, Planner};
 use super::world::{Clock, Ledger, NetWorld};
 use crate::error::NetError;
 use crate::measure::Measures;
-use crate::state::{EnrolledDevice, Expected, Resumed, RunState};
+use crate::state::{EnrolledDevice, Resumed, RunState};
 use crate::status::Readiness;
 
 /// The fleet as measured by now.
@@ -41,6 +41,8 @@ pub struct Deployment {
     pub constants: Option<Constants>,
     /// Σ a²/q that `auto` allows.
     pub noise: f64,
+    /// Rounds in which more take part, if there are to be any.
+    pub quiet: Option<Quiet>,
     /// What devices share.
     pub band: Mbps,
     /// And how.
@@ -49,7 +51,7 @@ pub struct Deployment {
     pub deadline_secs: Option<f64>,
     /// What the server does with the sum of the updates.
     pub optimiser: Optimiser,
-    /// Rounds from one evaluation to the next.
+    /// Rounds from one evaluation to the next, where none are quiet.
     pub evaluate_every: u64,
     /// When the run is over.
     pub stop: Stop,
@@ -61,6 +63,15 @@ pub struct Deployment {
     pub replan_every: Option<u64>,
     /// How long things may take.
     pub patience: Patience,
+}
+
+/// Rounds that go by a plan of their own, and that are evaluated instead of others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quiet {
+    /// Σ a²/q of such a round.
+    pub noise: f64,
+    /// One in so many is.
+    pub every: u64,
 }
 
 /// What a run needs from whoever started it.
@@ -89,8 +100,8 @@ pub struct Announced<'a> {
     pub header: &'a Header,
     /// As measured.
     pub fleet: &'a Fleet,
-    /// For it.
-    pub plan: &'a Plan,
+    /// In which share of the rounds each device is to take part.
+    pub q: &'a [f64],
     /// The run's folder.
     pub folder: &'a Path,
     /// What it expects.
@@ -182,7 +193,7 @@ impl Deployment {
             helpers.observer.planned(&Announced {
                 header: &head,
                 fleet: &planned.fleet,
-                plan: &planned.plan,
+                q: &planned.schedule.mean_q(),
                 folder: state.path(),
                 expected: planned.expected,
                 after_round: run.round,
@@ -205,7 +216,7 @@ impl Deployment {
             enrolment::keep(server, state, &mut *helpers.enrolled, &mut kept)?;
             kept[known..].iter().for_each(|device| ledger.borrow_mut().measures.calibrated(device));
             let fleet = ledger.borrow().measures.fleet(&kept)?;
-            if let Some(next) = planner.next(&planned, fleet) {
+            if let Some(next) = planner.next(&planned, fleet)? {
                 info!(round = run.round, reason = %next.reason, "a new plan");
                 server.metrics.plan_changes.add(1);
                 state.replan(&next.stored(run.round, run.secs))?;
@@ -225,13 +236,12 @@ impl Deployment {
         let Stretch { server, planned, ledger, clock, muster_until, run_id } = *stretch;
         let engine = Engine {
             fleet: &planned.fleet,
-            plan: &planned.plan,
+            schedule: &planned.schedule,
             band: self.band,
             division: self.division,
             deadline_secs: self.deadline_secs,
             aggregation: Aggregation::Unbiased,
             optimiser: self.optimiser,
-            evaluate_every: self.evaluate_every,
             stop: self.stop,
         };
         let mut world = NetWorld {
@@ -242,7 +252,7 @@ impl Deployment {
             patience: self.patience,
             toss_run: run_id,
             seed: self.seed,
-            coin_q: planned.coin_q(),
+            planned,
             ledger: Rc::clone(ledger),
             evaluate: &mut *helpers.evaluate,
             stop: helpers.stop,

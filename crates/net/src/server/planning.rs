@@ -2,12 +2,12 @@
 
 use fedflip_fleet::{Fleet, csv_file};
 use fedflip_plan::solve::{self, auto, baseline};
-use fedflip_plan::{Evaluation, PLANNING_SEED, Plan, Problem, Settings};
+use fedflip_plan::{Expected, PLANNING_SEED, Plan, Problem, Schedule, Scheme, Settings};
 
-use super::deploy::Deployment;
+use super::deploy::{Deployment, Quiet};
 use crate::error::NetError;
 use crate::replan::{self, Decision, Standing, Terms};
-use crate::state::{Expected, StoredPlan};
+use crate::state::StoredPlan;
 
 /// Draws of an estimate of E[T̂].
 const DRAWS: u64 = 2_000;
@@ -18,7 +18,7 @@ pub struct Planned {
     /// As measured.
     pub fleet: Fleet,
     /// For it.
-    pub plan: Plan,
+    pub schedule: Schedule,
     /// Why it was made.
     pub reason: String,
     /// What it expects.
@@ -27,30 +27,31 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// What each device's coin must be below: a device that is there in a share v of the rounds takes part in a
+    /// What each device's coin must be below in a round: a device that is there in a share v of the rounds takes part in a
     /// share q of them if its coin falls with q/v. v is the plan's, so that whoever has the state can check every
     /// coin; when it has drifted, a new plan tells another.
-    pub(super) fn coin_q(&self) -> Vec<f64> {
-        let pairs = self.plan.q().iter().zip(self.fleet.availability());
+    pub(super) fn coin_q(&self, round: u64) -> Vec<f64> {
+        let pairs = self.schedule.plan(round).q().iter().zip(self.fleet.availability());
         pairs.map(|(q, availability)| (q / availability).min(1.0)).collect()
     }
 
     /// As it is kept.
     pub(super) fn stored(&self, after_round: u64, secs: f64) -> StoredPlan {
-        let mut fleet_csv = Vec::new();
+        let (mut fleet_csv, plan) = (Vec::new(), self.schedule.usual());
         // Memory takes whatever is written to it.
         let _ = csv_file::write(&self.fleet, &mut fleet_csv);
         StoredPlan {
             after_round,
             secs,
             reason: self.reason.clone(),
-            scheme: self.plan.scheme().to_string(),
+            scheme: plan.scheme().to_string(),
             constants: self.constants,
-            q: self.plan.q().to_vec(),
+            q: plan.q().to_vec(),
+            quiet_q: self.schedule.quiet().map(|quiet| quiet.q().to_vec()),
             availability: self.fleet.availability().to_vec(),
-            weights: self.plan.aggregation_weights().to_vec(),
+            weights: plan.aggregation_weights().to_vec(),
             fleet_csv,
-            plan_csv: self.plan.csv(&self.fleet),
+            plan_csv: self.schedule.csv(&self.fleet),
             expected: self.expected,
         }
     }
@@ -73,29 +74,36 @@ impl Planner<'_> {
             },
             None => baseline::unjudged(&fleet, scheme).ok_or(NetError::NoConstants)?,
         };
-        Ok(self.planned(fleet, plan, "the first plan".to_owned()))
+        self.planned(fleet, plan, "the first plan".to_owned())
     }
 
     /// The plan of before a restart, to the bit.
     pub(super) fn restored(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
         let fleet = csv_file::read(&stored.fleet_csv[..], "the stored fleet")?;
         let plan = Plan::restored(&fleet, stored.scheme.parse()?, stored.q.clone())?;
+        let quiet = stored.quiet_q.clone().map(|q| Plan::restored(&fleet, Scheme::Auto, q)).transpose()?;
+        let schedule = self.schedule(plan, quiet);
         let (reason, expected, constants) = (stored.reason.clone(), stored.expected, stored.constants);
-        Ok(Planned { fleet, plan, reason, expected, constants })
+        Ok(Planned { fleet, schedule, reason, expected, constants })
     }
 
     /// Another plan, if what was measured since asks for one.
-    pub(super) fn next(&self, now: &Planned, fleet: Fleet) -> Option<Planned> {
+    pub(super) fn next(&self, now: &Planned, fleet: Fleet) -> Result<Option<Planned>, NetError> {
         let Deployment { scheme, constants, band, .. } = *self.deployment;
         let settings = self.settings();
-        let standing = Standing { scheme, q: now.plan.q(), availability: now.fleet.availability() };
+        let standing = Standing {
+            scheme,
+            q: now.schedule.usual().q(),
+            quiet_q: now.schedule.quiet().map(Plan::q),
+            availability: now.fleet.availability(),
+        };
         let terms = Terms { fleet: &fleet, band, constants, settings: &settings };
         match replan::decide(standing, terms) {
             Decision::Keep { reason } => {
                 tracing::debug!(%reason, "the plan stays");
-                None
+                Ok(None)
             }
-            Decision::Take { plan, reason } => Some(self.planned(fleet, plan, reason)),
+            Decision::Take { plan, reason } => self.planned(fleet, plan, reason).map(Some),
         }
     }
 
@@ -103,16 +111,22 @@ impl Planner<'_> {
         Settings { seed: PLANNING_SEED, noise: self.deployment.noise, ..Settings::default() }
     }
 
-    fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Planned {
-        let Deployment { constants, band, .. } = *self.deployment;
+    fn schedule(&self, plan: Plan, quiet: Option<Plan>) -> Schedule {
+        let schedule = Schedule::new(plan, self.deployment.evaluate_every);
+        match self.deployment.quiet.zip(quiet) {
+            Some((Quiet { every, .. }, quiet)) => schedule.with_quiet(every, quiet),
+            None => schedule,
+        }
+    }
+
+    /// With the plan of quiet rounds, and what comes of both.
+    fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Result<Planned, NetError> {
+        let Deployment { constants, band, quiet, .. } = *self.deployment;
         let problem = constants.and_then(|constants| Problem::new(&fleet, band, constants).ok());
-        let evaluation = problem.map(|problem| Evaluation::new(&problem, &plan, PLANNING_SEED, Some(DRAWS)));
-        let expected = Expected {
-            participants: plan.q().iter().sum(),
-            rounds: evaluation.as_ref().and_then(|evaluation| evaluation.rounds),
-            round_secs: evaluation.as_ref().map(|evaluation| evaluation.round_secs.mean.mean),
-        };
+        let quiet = quiet.map(|Quiet { noise, .. }| auto::quiet(&fleet, band, noise)).transpose()?;
+        let schedule = self.schedule(plan, quiet);
+        let expected = schedule.expected(problem.as_ref(), PLANNING_SEED, DRAWS);
         let constants = constants.map(|constants| [constants.alpha(), constants.beta()]);
-        Planned { fleet, plan, reason, expected, constants }
+        Ok(Planned { fleet, schedule, reason, expected, constants })
     }
 }

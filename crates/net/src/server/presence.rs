@@ -56,7 +56,7 @@ pub(super) fn gather<E>(
 impl NetWorld<'_> {
     /// Waits until enough of the fleet are there.
     pub(super) fn gather(&mut self) -> Result<(), EngineError> {
-        let devices = self.coin_q.len();
+        let devices = self.planned.fleet.len();
         let quorum = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
         let (hub, runtime) = (self.hub, self.runtime);
         let look = || -> Result<Look, EngineError> {

@@ -19,6 +19,7 @@ use tracing::{info, warn};
 
 use super::hub::{Arrival, Desk, Hub, Offered};
 use super::patience::Patience;
+use super::planning::Planned;
 use super::presence::LOOK;
 use super::round::Current;
 use crate::coin::Toss;
@@ -51,8 +52,7 @@ pub(crate) struct NetWorld<'a> {
     pub toss_run: [u8; 16],
     /// Of local training.
     pub seed: u64,
-    /// What each device's coin must be below: q over its availability.
-    pub coin_q: Vec<f64>,
+    pub planned: &'a Planned,
     pub ledger: Rc<RefCell<Ledger>>,
     pub evaluate: Evaluate<'a>,
     /// Whether somebody wants the run to stop.
@@ -159,7 +159,8 @@ impl World for NetWorld<'_> {
         entrants: &mut Vec<Entrant>,
     ) -> Result<(), EngineError> {
         self.gather()?;
-        let devices = self.coin_q.len();
+        let coin_q = self.planned.coin_q(round);
+        let devices = coin_q.len();
         self.metrics.round.set(round as f64);
         // Its digest takes a while, and calls need the desk.
         let known = self.hub.desk().model.clone().filter(|known| known.is(model));
@@ -175,7 +176,7 @@ impl World for NetWorld<'_> {
             let toss = Toss { run: self.toss_run, round };
             let now = Instant::now();
             let mut current =
-                Current::open(toss, digest, self.seed, self.coin_q.clone(), self.patience.window, now);
+                Current::open(toss, digest, self.seed, coin_q, self.patience.window, now);
             for slot in 0..devices {
                 // An answer and, with heads, a model.
                 desk.members[slot].calls.grant(2.0);

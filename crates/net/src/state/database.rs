@@ -14,7 +14,7 @@ use crate::error::NetError;
 pub const STATE: &str = "state.sqlite";
 
 /// Of the tables below; it changes with the meaning of any column.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 /// Says whose file it is: `fedf`.
 const APPLICATION: i64 = 0x6665_6466;
@@ -62,6 +62,7 @@ CREATE TABLE plan_devices (
     plan INTEGER NOT NULL REFERENCES plans,
     slot INTEGER NOT NULL REFERENCES devices,
     q REAL NOT NULL,
+    quiet_q REAL,
     availability REAL NOT NULL,
     weight REAL NOT NULL,
     PRIMARY KEY (plan, slot)

@@ -41,11 +41,12 @@ pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) ->
             plan.plan_csv
         ],
     )?;
-    let mut insert = state.prepare("INSERT INTO plan_devices VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut insert = state.prepare("INSERT INTO plan_devices VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
     for (slot, ((q, availability), weight)) in
         (0_i64..).zip(plan.q.iter().zip(&plan.availability).zip(&plan.weights))
     {
-        insert.execute(params![number, slot, q, availability, weight])?;
+        let quiet_q = plan.quiet_q.as_ref().map(|quiet_q| quiet_q[slot as usize]);
+        insert.execute(params![number, slot, q, quiet_q, availability, weight])?;
     }
     Ok(plan.q.len())
 }

@@ -1,9 +1,10 @@
 //! Reading the state back, for whoever writes it and for whoever looks on.
 
+use fedflip_plan::Expected;
 use fedflip_record::{End, Header, Line, Round};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::rows::{EnrolledDevice, Expected, Fate, StoredPlan};
+use super::rows::{EnrolledDevice, Fate, StoredPlan};
 use crate::wire::numbers::VectorDigest;
 
 /// A round, as it was committed.
@@ -69,6 +70,7 @@ pub(super) fn plan(connection: &Connection, number: u64) -> rusqlite::Result<Opt
                 scheme: row.get(3)?,
                 constants: pair(row, 4)?,
                 q: Vec::new(),
+                quiet_q: None,
                 availability: Vec::new(),
                 weights: Vec::new(),
                 fleet_csv: row.get(9)?,
@@ -83,12 +85,15 @@ pub(super) fn plan(connection: &Connection, number: u64) -> rusqlite::Result<Opt
         .optional()?;
     let Some(mut plan) = found else { return Ok(None) };
     let mut statement = connection
-        .prepare("SELECT q, availability, weight FROM plan_devices WHERE plan = ?1 ORDER BY slot")?;
+        .prepare("SELECT q, quiet_q, availability, weight FROM plan_devices WHERE plan = ?1 ORDER BY slot")?;
     let mut rows = statement.query([number as i64])?;
     while let Some(row) = rows.next()? {
         plan.q.push(row.get(0)?);
-        plan.availability.push(row.get(1)?);
-        plan.weights.push(row.get(2)?);
+        if let Some(quiet_q) = row.get(1)? {
+            plan.quiet_q.get_or_insert_default().push(quiet_q);
+        }
+        plan.availability.push(row.get(2)?);
+        plan.weights.push(row.get(3)?);
     }
     Ok(Some(plan))
 }

@@ -1,6 +1,7 @@
 //! What a run's state is made of.
 
 use fedflip_learn::layer::ParamSpec;
+use fedflip_plan::Expected;
 use fedflip_record::{End, Header, Round};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,8 @@ pub struct StoredPlan {
     pub constants: Option<[f64; 2]>,
     /// Of all slots.
     pub q: Vec<f64>,
+    /// Of quiet rounds, where there are any.
+    pub quiet_q: Option<Vec<f64>>,
     /// What the plan takes each device's availability to be: its coin is q over this.
     pub availability: Vec<f64>,
     /// a/q.
@@ -63,17 +66,6 @@ pub struct StoredPlan {
     pub plan_csv: Vec<u8>,
     /// What comes of it.
     pub expected: Expected,
-}
-
-/// What a plan expects.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Expected {
-    /// Σ q.
-    pub participants: f64,
-    /// How many rounds, where there are constants.
-    pub rounds: Option<f64>,
-    /// E[T̂], where it was estimated.
-    pub round_secs: Option<f64>,
 }
 
 /// What became of a device's part in a round.

@@ -164,7 +164,8 @@ impl RunState {
         if devices < self.q.len() || devices > self.devices.len() || devices == 0 {
             return refuse(format!("a plan of {devices} devices, with {} enrolled", self.devices.len()));
         }
-        if plan.availability.len() != devices || plan.weights.len() != devices {
+        let quiet = plan.quiet_q.as_ref().map_or(devices, Vec::len);
+        if [plan.availability.len(), plan.weights.len(), quiet].iter().any(|&len| len != devices) {
             return refuse("a plan in which q, availability and weights differ in number".to_owned());
         }
         let number = self.plans + 1;

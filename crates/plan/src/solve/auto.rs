@@ -13,7 +13,7 @@
 
 use std::ops::RangeInclusive;
 
-use fedflip_fleet::Fleet;
+use fedflip_fleet::{Fleet, Mbps};
 
 use super::exact;
 use crate::constants::Constants;
@@ -55,9 +55,14 @@ pub fn plan(problem: &Problem<'_>, noise: f64) -> Plan {
     Plan::new(fleet, Scheme::Auto, status, q)
 }
 
+/// The same for rounds of another noise than the scheme's: quiet ones.
+pub fn quiet(fleet: &Fleet, band: Mbps, noise: f64) -> Result<Plan, PlanError> {
+    Ok(plan(&Problem::new(fleet, band, stand_in(fleet, noise)?)?, noise))
+}
+
 #[cfg(test)]
 mod tests {
-    use fedflip_fleet::{Mbps, csv_file};
+    use fedflip_fleet::csv_file;
 
     use super::*;
     use crate::solve::{Settings, solve};

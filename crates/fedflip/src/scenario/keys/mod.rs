@@ -93,7 +93,8 @@ impl Key {
 
     /// Whether `auto` has a default of its own for it.
     pub(super) fn is_brought(&self) -> bool {
-        matches!(self.section, "server" | "update") || self.is("plan", "noise")
+        let of_plan = ["noise", "quiet_noise", "quiet_every"];
+        matches!(self.section, "server" | "update") || of_plan.iter().any(|name| self.is("plan", name))
     }
 
     /// `train.batch`, and `seed` for what stands above all sections.

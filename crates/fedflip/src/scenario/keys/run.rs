@@ -84,6 +84,30 @@ pub(super) static KEYS: &[Key] = &[
     )
     .shown(Shown::Follows),
     key(
+        "plan",
+        "quiet_noise",
+        "the same of quiet rounds, under any scheme; \"none\" is without them",
+        // What follows has to be taken back.
+        |s| match s.plan.quiet_noise {
+            Some(noise) => Some(Value::Number(noise)),
+            None => s.follows_quiet_noise().map(|_| Value::text("none".to_owned())),
+        },
+        |s, v| {
+            s.plan.quiet_noise = v.unless_none(|v| v.number(auto::NOISES, auto::NOISES_WANTED))?;
+            Ok(())
+        },
+    )
+    .shown(Shown::FollowsOr("0.1"))
+    .left_out_at("\"none\""),
+    key(
+        "plan",
+        "quiet_every",
+        "one round in so many is quiet, and is evaluated; the others are not then",
+        |s| s.plan.quiet_noise.map(|_| Value::Whole(s.plan.quiet_every.into())),
+        |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.plan.quiet_every = rounds),
+    )
+    .shown(Shown::FollowsOr("20")),
+    key(
         "pilot",
         "loss",
         "F_s: the test loss at which a pilot is done",

@@ -1,0 +1,204 @@
+//! Which plan a round goes by.
+//!
+//! What few devices a round leave in a model is mostly the last round's: devices learn their own data in ten steps,
+//! and the next round takes most of that back. So a model that is looked at after a round in which more take part
+//! shows what has been learnt, and the rounds between may be short ones (experiments/quiet). Both kinds are
+//! unbiased, each with the weights of its own q.
+
+use std::io::Write;
+
+use fedflip_fleet::{Fleet, csv_file};
+
+use crate::monte_carlo;
+use crate::plan::Plan;
+use crate::problem::Problem;
+
+/// The plan of most rounds, that of rounds after which the model is evaluated, and which these are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    usual: Plan,
+    quiet: Option<Plan>,
+    evaluate_every: u64,
+}
+
+/// What a schedule leads to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// Σ q of a round.
+    pub participants: f64,
+    /// R; none where it is not known, or where the noise reaches β.
+    pub rounds: Option<f64>,
+    /// E[T̂] of a round; none where it was not estimated.
+    pub round_secs: Option<f64>,
+}
+
+impl Schedule {
+    /// One plan for all rounds, each `evaluate_every`-th of which is evaluated.
+    pub fn new(usual: Plan, evaluate_every: u64) -> Self {
+        Self { usual, quiet: None, evaluate_every: evaluate_every.max(1) }
+    }
+
+    /// Every so many rounds one goes by a plan of its own, for the same fleet, and these are evaluated instead.
+    pub fn with_quiet(self, every: u64, quiet: Plan) -> Self {
+        debug_assert!(quiet.q().len() == self.usual.q().len());
+        Self { quiet: Some(quiet), evaluate_every: every.max(1), ..self }
+    }
+
+    /// Whether the model is evaluated after a round, counted from 1.
+    pub fn evaluates(&self, round: u64) -> bool {
+        round.is_multiple_of(self.evaluate_every)
+    }
+
+    /// Whether a round has a plan of its own because it is evaluated.
+    pub fn is_quiet(&self, round: u64) -> bool {
+        self.quiet.is_some() && self.evaluates(round)
+    }
+
+    /// The plan of a round.
+    pub fn plan(&self, round: u64) -> &Plan {
+        match &self.quiet {
+            Some(quiet) if self.evaluates(round) => quiet,
+            _ => &self.usual,
+        }
+    }
+
+    /// The plan of rounds that nobody looks at.
+    pub fn usual(&self) -> &Plan {
+        &self.usual
+    }
+
+    /// The plan of those that are evaluated, where it is another.
+    pub fn quiet(&self) -> Option<&Plan> {
+        self.quiet.as_ref()
+    }
+
+    /// The mean over rounds of what a plan has in a round.
+    pub fn mean(&self, of: impl Fn(&Plan) -> f64) -> f64 {
+        let usual = of(&self.usual);
+        self.quiet.as_ref().map_or(usual, |quiet| usual + (of(quiet) - usual) * self.quiet_share())
+    }
+
+    /// In which share of the rounds each device takes part.
+    pub fn mean_q(&self) -> Vec<f64> {
+        (0..self.usual.q().len()).map(|device| self.mean(|plan| plan.q()[device])).collect()
+    }
+
+    /// What comes of it; without a problem, that is without α and β, nothing is known of rounds.
+    pub fn expected(&self, problem: Option<&Problem<'_>>, seed: u64, draws: u64) -> Expected {
+        let round_secs = |problem: &Problem<'_>| {
+            let secs = |plan: &Plan| {
+                monte_carlo::round_secs(problem.fleet(), plan.q(), problem.band(), seed, draws).mean
+            };
+            self.mean(secs)
+        };
+        Expected {
+            participants: self.mean(|plan| plan.q().iter().sum()),
+            // Theorem 1 adds up the noise of all rounds: what counts is its mean.
+            rounds: problem.and_then(|problem| {
+                problem.constants().rounds(self.mean(|plan| problem.sampling_noise(plan.q())))
+            }),
+            round_secs: problem.map(round_secs),
+        }
+    }
+
+    fn quiet_share(&self) -> f64 {
+        1.0 / self.evaluate_every as f64
+    }
+
+    /// As a file: name, q and a/q of each device of `fleet`; of quiet rounds before those of the others.
+    pub fn csv(&self, fleet: &Fleet) -> Vec<u8> {
+        let Some(quiet) = &self.quiet else { return self.usual.csv(fleet) };
+        let mut csv = b"device,quiet_q,quiet_weight,q,weight\n".to_vec();
+        for n in 0..fleet.len() {
+            // Memory takes whatever is written to it.
+            let _ = csv_file::write_text(&mut csv, fleet.name(n));
+            for plan in [quiet, &self.usual] {
+                let _ = write!(csv, ",{},{}", plan.q()[n], plan.aggregation_weights()[n]);
+            }
+            csv.push(b'\n');
+        }
+        csv
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedflip_fleet::Mbps;
+
+    use super::*;
+    use crate::solve::{auto, baseline};
+    use crate::{Constants, Scheme};
+
+    const FLEET: &str = "device,compute_secs,comm_secs,samples\na,1,2,100\n\"b,c\",9,2,100\nd,3,1,50\n";
+
+    fn fleet() -> Fleet {
+        csv_file::read(FLEET.as_bytes(), "fleet.csv").unwrap()
+    }
+
+    fn plan(q: f64) -> Plan {
+        Plan::restored(&fleet(), Scheme::Uniform, vec![q; 3]).unwrap()
+    }
+
+    #[test]
+    fn without_quiet_rounds_all_have_one_plan() {
+        let schedule = Schedule::new(plan(0.25), 5);
+        let evaluated: Vec<u64> = (1..=11).filter(|&round| schedule.evaluates(round)).collect();
+        assert_eq!(evaluated, [5, 10]);
+        assert!((1..=11).all(|round| schedule.plan(round) == schedule.usual() && !schedule.is_quiet(round)));
+        assert_eq!(schedule.mean_q(), [0.25; 3]);
+        assert_eq!(schedule.csv(&fleet()), plan(0.25).csv(&fleet()));
+        // Every round, where nobody says how many.
+        assert!((1..4).all(|round| Schedule::new(plan(0.25), 0).evaluates(round)));
+    }
+
+    #[test]
+    fn one_round_in_so_many_is_quiet_and_evaluated() {
+        let schedule = Schedule::new(plan(0.25), 5).with_quiet(4, plan(0.75));
+        for round in 1..=20 {
+            let quiet = round % 4 == 0;
+            assert_eq!((schedule.is_quiet(round), schedule.evaluates(round)), (quiet, quiet), "{round}");
+            let q = if quiet { 0.75 } else { 0.25 };
+            assert_eq!(schedule.plan(round).q(), [q; 3]);
+            // The weights are those of the q that the coins are flipped with.
+            assert_eq!(schedule.plan(round).aggregation_weights()[0], 0.4 / q);
+        }
+        // Three rounds of one and one of the other.
+        assert_eq!(schedule.mean_q(), [0.375; 3]);
+        assert_eq!(schedule.mean(|plan| plan.q()[0]), 0.375);
+    }
+
+    #[test]
+    fn what_it_expects_is_the_mean_over_its_rounds() {
+        let (fleet, band) = (fleet(), Mbps::new(5.0).unwrap());
+        let constants = Constants::new(10.0, 30.0).unwrap();
+        let problem = Problem::new(&fleet, band, constants).unwrap();
+        let schedule = Schedule::new(plan(0.25), 5).with_quiet(4, plan(1.0));
+        let expected = schedule.expected(Some(&problem), 3, 4_000);
+        assert!((expected.participants - 3.0 * (0.75 * 0.25 + 0.25)).abs() < 1e-12);
+        let noise = 0.75 * problem.sampling_noise(&[0.25; 3]) + 0.25 * problem.sampling_noise(&[1.0; 3]);
+        assert!((expected.rounds.unwrap() - 10.0 / (30.0 - noise)).abs() < 1e-12);
+        let secs = |q: f64| monte_carlo::round_secs(&fleet, &[q; 3], band, 3, 4_000).mean;
+        assert!((expected.round_secs.unwrap() - (0.75 * secs(0.25) + 0.25 * secs(1.0))).abs() < 1e-12);
+
+        // Out of reach by its mean noise, which quiet rounds may bring back.
+        let tight = Problem::new(&fleet, band, Constants::new(10.0, 1.4).unwrap()).unwrap();
+        assert_eq!(Schedule::new(plan(0.25), 5).expected(Some(&tight), 3, 10).rounds, None);
+        assert!(schedule.expected(Some(&tight), 3, 10).rounds.is_some());
+        // Where nobody knows α and β, who takes part is known all the same.
+        let unknown = schedule.expected(None, 3, 10);
+        assert_eq!(unknown, Expected { rounds: None, round_secs: None, ..expected });
+    }
+
+    #[test]
+    fn a_file_of_both_keeps_names_and_columns_apart() {
+        let quiet = auto::quiet(&fleet(), Mbps::new(5.0).unwrap(), 0.5).unwrap();
+        let schedule = Schedule::new(baseline::unjudged(&fleet(), Scheme::Weighted).unwrap(), 5);
+        let schedule = schedule.with_quiet(4, quiet.clone());
+        let csv = String::from_utf8(schedule.csv(&fleet())).unwrap();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines[0], "device,quiet_q,quiet_weight,q,weight");
+        let [q, weight] = [quiet.q()[1], quiet.aggregation_weights()[1]];
+        assert_eq!(lines[2], format!("\"b,c\",{q},{weight},0.4,1"));
+        assert_eq!(lines.len(), 4);
+    }
+}
