@@ -44,7 +44,8 @@ impl Devices {
         let mut schedule = Schedule::new(plan(q)?, u64::MAX);
         if let Some(quiet_q) = quiet_q {
             let every = config.get("plan.quiet_every").and_then(|every| every.parse().ok());
-            let every = every.ok_or_else(|| refused("has quiet rounds, of which the scenario says nothing"))?;
+            let every =
+                every.ok_or_else(|| refused("has quiet rounds, of which the scenario says nothing"))?;
             schedule = schedule.with_quiet(every, plan(quiet_q)?);
         }
         let q = schedule.mean_q();

@@ -82,8 +82,7 @@ impl Bench {
         let mut kept = Kept(Vec::new());
         let outcome = with_crew(&self.learner, threads, |crew| {
             let clock = (SEED, state.secs);
-            let mut world =
-                SimWorld::new(crew, &self.fleet, &self.schedule, Conditions::default(), clock);
+            let mut world = SimWorld::new(crew, &self.fleet, &self.schedule, Conditions::default(), clock);
             engine.run(&mut world, state, &mut kept)
         })?;
         Ok((kept.0, outcome))

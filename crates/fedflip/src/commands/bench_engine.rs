@@ -116,7 +116,8 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     }
     let mut state = State::new(learner.initial_model(1));
     let outcome = with_crew(&learner, threads, |crew| -> Result<f64, CliError> {
-        let folder = if records { Some(RunFolder::open(&path, &contents(schedule.usual()), false)?.0) } else { None };
+        let folder =
+            if records { Some(RunFolder::open(&path, &contents(schedule.usual()), false)?.0) } else { None };
         let conditions = Conditions::default();
         let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (1, 0.0));
         let start = now();

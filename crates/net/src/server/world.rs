@@ -175,8 +175,7 @@ impl World for NetWorld<'_> {
             desk.arrived.clear();
             let toss = Toss { run: self.toss_run, round };
             let now = Instant::now();
-            let mut current =
-                Current::open(toss, digest, self.seed, coin_q, self.patience.window, now);
+            let mut current = Current::open(toss, digest, self.seed, coin_q, self.patience.window, now);
             for slot in 0..devices {
                 // An answer and, with heads, a model.
                 desk.members[slot].calls.grant(2.0);
