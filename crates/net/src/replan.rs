@@ -78,8 +78,12 @@ pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
         let came: Vec<usize> = (q.len()..devices).collect();
         return replace(standing, terms, format!("{} came", names(terms.fleet, &came)));
     }
-    if let Some(reason) = over_cap(standing, terms.fleet) {
+    if let Some(reason) = over_cap(standing.q, terms.fleet) {
         return replace(standing, terms, reason);
+    }
+    // The usual rounds are as they should be; the plan of quiet ones is made anew with every plan.
+    if let Some(reason) = standing.quiet_q.and_then(|quiet_q| over_cap(quiet_q, terms.fleet)) {
+        return go_on(standing, terms, reason);
     }
     let drifted = drifted(standing, terms.fleet);
     if standing.scheme.is_baseline() {
@@ -97,13 +101,9 @@ pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
 }
 
 /// Those who are there less often than the plan has them take part.
-fn over_cap(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
-    let most_q = |slot: usize| {
-        let quiet = standing.quiet_q.and_then(|quiet| quiet.get(slot)).copied();
-        standing.q[slot].max(quiet.unwrap_or(0.0))
-    };
-    let excess = |slot: &usize| most_q(*slot) / fleet.availability()[*slot];
-    let mut over: Vec<usize> = (0..standing.q.len()).filter(|slot| excess(slot) > 1.0 + EXCESS_MAX).collect();
+fn over_cap(q: &[f64], fleet: &Fleet) -> Option<String> {
+    let excess = |slot: &usize| q[*slot] / fleet.availability()[*slot];
+    let mut over: Vec<usize> = (0..q.len()).filter(|slot| excess(slot) > 1.0 + EXCESS_MAX).collect();
     over.sort_by(|a, b| excess(b).total_cmp(&excess(a)));
     let worst = fleet.availability()[*over.first()?];
     Some(format!("{} was there in {} of its rounds: capped", names(fleet, &over), percent(worst)))

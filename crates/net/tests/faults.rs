@@ -23,7 +23,7 @@ use bench::{Agent, Bench, Wanted};
 use fedflip_engine::Optimiser;
 use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_net::server::{Ended, Patience};
-use fedflip_plan::Scheme;
+use fedflip_plan::{Quiet, Scheme};
 use proxy::Proxy;
 use replay::Replayed;
 
@@ -58,8 +58,9 @@ fn run(seed: u64) -> Replayed {
         2 => Optimiser { rule: Rule::Adam(adaptive), averaging: 0.5 },
         _ => Optimiser::default(),
     };
-    let bench =
-        Bench::serve(Wanted { patience, scheme, optimiser, replan_every, ..Wanted::full(DEVICES, ROUNDS) });
+    let quiet = (seed.is_multiple_of(2)).then_some(Quiet { noise: 0.4, every: 3 });
+    let wanted = Wanted { patience, scheme, optimiser, replan_every, quiet, ..Wanted::full(DEVICES, ROUNDS) };
+    let bench = Bench::serve(wanted);
     let proxy = Proxy::start(bench.address, seed);
     let agents: Vec<Agent> =
         (0..DEVICES).map(|device| Agent::join(proxy.address(), &format!("phone-{seed}-{device}"))).collect();

@@ -136,8 +136,9 @@ fn who_is_away_too_often_for_quiet_rounds_is_capped() {
     let [within, beyond] = [0.9, 1.0].map(|most| q.iter().map(|q| q.max(most)).collect::<Vec<f64>>());
     kept(desk.decide_with(&q, None, &before, &away));
     kept(desk.decide_with(&q, Some(&within), &before, &away));
-    let (_, reason) = taken(desk.decide_with(&q, Some(&beyond), &before, &away));
+    let (plan, reason) = taken(desk.decide_with(&q, Some(&beyond), &before, &away));
     assert_eq!(reason, "phone-2 was there in 90 % of its rounds: capped");
+    assert_eq!(plan.q(), q, "the usual rounds are as they should be");
 }
 
 /// Below its cap a device keeps its q; but its coin, q over its availability, was thrown for another one.

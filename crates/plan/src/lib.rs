@@ -56,6 +56,6 @@ pub use error::PlanError;
 pub use evaluation::Evaluation;
 pub use plan::{Plan, PlanStatus};
 pub use problem::Problem;
-pub use schedule::{Expected, Schedule};
+pub use schedule::{Expected, Quiet, Schedule};
 pub use scheme::Scheme;
 pub use solve::{PLANNING_SEED, Settings, solve};

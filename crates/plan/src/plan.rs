@@ -1,8 +1,6 @@
 //! The plan: q and the aggregation weights, inseparable.
 
-use std::io::Write;
-
-use fedflip_fleet::{CohortSampler, Fleet, csv_file};
+use fedflip_fleet::{CohortSampler, Fleet};
 
 use crate::error::PlanError;
 use crate::scheme::Scheme;
@@ -118,17 +116,6 @@ impl Plan {
     /// a/q, in fleet order: what an update is multiplied by.
     pub fn aggregation_weights(&self) -> &[f64] {
         &self.aggregation_weights
-    }
-
-    /// As a file: name, q and a/q of each device of `fleet`.
-    pub fn csv(&self, fleet: &Fleet) -> Vec<u8> {
-        let mut csv = b"device,q,weight\n".to_vec();
-        for (n, (q, weight)) in self.q.iter().zip(&self.aggregation_weights).enumerate() {
-            // Memory takes whatever is written to it.
-            let _ = csv_file::write_text(&mut csv, fleet.name(n));
-            let _ = writeln!(csv, ",{q},{weight}");
-        }
-        csv
     }
 
     /// Of a baseline: how many devices asked for more than their availability, and were capped there.

@@ -2,16 +2,18 @@
 //!
 //! What few devices a round leave in a model is mostly the last round's: devices learn their own data in ten steps,
 //! and the next round takes most of that back. So a model that is looked at after a round in which more take part
-//! shows what has been learnt, and the rounds between may be short ones (experiments/quiet). Both kinds are
+//! shows what has been learnt, and the rounds between may be short ones (experiments/cifar-quiet). Both kinds are
 //! unbiased, each with the weights of its own q.
 
 use std::io::Write;
 
-use fedflip_fleet::{Fleet, csv_file};
+use fedflip_fleet::{Fleet, Mbps, csv_file};
 
+use crate::error::PlanError;
 use crate::monte_carlo;
 use crate::plan::Plan;
-use crate::problem::Problem;
+use crate::problem::{Problem, sampling_noise};
+use crate::solve::auto;
 
 /// The plan of most rounds, that of rounds after which the model is evaluated, and which these are.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +21,15 @@ pub struct Schedule {
     usual: Plan,
     quiet: Option<Plan>,
     evaluate_every: u64,
+}
+
+/// Which rounds are quiet, and how quiet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quiet {
+    /// Σ a²/q of such a round.
+    pub noise: f64,
+    /// One round in so many.
+    pub every: u64,
 }
 
 /// What a schedule leads to.
@@ -39,9 +50,21 @@ impl Schedule {
     }
 
     /// Every so many rounds one goes by a plan of its own, for the same fleet, and these are evaluated instead.
-    pub fn with_quiet(self, every: u64, quiet: Plan) -> Self {
-        debug_assert!(quiet.q().len() == self.usual.q().len());
-        Self { quiet: Some(quiet), evaluate_every: every.max(1), ..self }
+    pub fn with_quiet(self, every: u64, quiet: Plan) -> Result<Self, PlanError> {
+        let [planned, devices] = [&quiet, &self.usual].map(|plan| plan.q().len());
+        if planned != devices {
+            return Err(PlanError::OtherFleet { planned, devices });
+        }
+        Ok(Self { quiet: Some(quiet), evaluate_every: every.max(1), ..self })
+    }
+
+    /// With quiet rounds of as much noise as asked for; where the usual ones have no more, quiet ones are like them.
+    pub fn quietened(self, fleet: &Fleet, band: Mbps, quiet: Option<Quiet>) -> Result<Self, PlanError> {
+        let Some(Quiet { noise, every }) = quiet else { return Ok(self) };
+        let plan = auto::quiet(fleet, band, noise)?;
+        let noise_of = |plan: &Plan| sampling_noise(fleet.weights(), plan.q());
+        let plan = if noise_of(&self.usual) <= noise_of(&plan) { self.usual.clone() } else { plan };
+        self.with_quiet(every, plan)
     }
 
     /// Whether the model is evaluated after a round, counted from 1.
@@ -56,10 +79,7 @@ impl Schedule {
 
     /// The plan of a round.
     pub fn plan(&self, round: u64) -> &Plan {
-        match &self.quiet {
-            Some(quiet) if self.evaluates(round) => quiet,
-            _ => &self.usual,
-        }
+        self.quiet.as_ref().filter(|_| self.is_quiet(round)).unwrap_or(&self.usual)
     }
 
     /// The plan of rounds that nobody looks at.
@@ -107,12 +127,12 @@ impl Schedule {
 
     /// As a file: name, q and a/q of each device of `fleet`; of quiet rounds before those of the others.
     pub fn csv(&self, fleet: &Fleet) -> Vec<u8> {
-        let Some(quiet) = &self.quiet else { return self.usual.csv(fleet) };
-        let mut csv = b"device,quiet_q,quiet_weight,q,weight\n".to_vec();
-        for n in 0..fleet.len() {
+        let quiet = if self.quiet.is_some() { "quiet_q,quiet_weight," } else { "" };
+        let mut csv = format!("device,{quiet}q,weight\n").into_bytes();
+        for n in 0..self.usual.q().len() {
             // Memory takes whatever is written to it.
             let _ = csv_file::write_text(&mut csv, fleet.name(n));
-            for plan in [quiet, &self.usual] {
+            for plan in self.quiet.iter().chain([&self.usual]) {
                 let _ = write!(csv, ",{},{}", plan.q()[n], plan.aggregation_weights()[n]);
             }
             csv.push(b'\n');
@@ -123,10 +143,8 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use fedflip_fleet::Mbps;
-
     use super::*;
-    use crate::solve::{auto, baseline};
+    use crate::solve::baseline;
     use crate::{Constants, Scheme};
 
     const FLEET: &str = "device,compute_secs,comm_secs,samples\na,1,2,100\n\"b,c\",9,2,100\nd,3,1,50\n";
@@ -146,14 +164,15 @@ mod tests {
         assert_eq!(evaluated, [5, 10]);
         assert!((1..=11).all(|round| schedule.plan(round) == schedule.usual() && !schedule.is_quiet(round)));
         assert_eq!(schedule.mean_q(), [0.25; 3]);
-        assert_eq!(schedule.csv(&fleet()), plan(0.25).csv(&fleet()));
+        let csv = String::from_utf8(schedule.csv(&fleet())).unwrap();
+        assert_eq!(csv, "device,q,weight\na,0.25,1.6\n\"b,c\",0.25,1.6\nd,0.25,0.8\n");
         // Every round, where nobody says how many.
         assert!((1..4).all(|round| Schedule::new(plan(0.25), 0).evaluates(round)));
     }
 
     #[test]
     fn one_round_in_so_many_is_quiet_and_evaluated() {
-        let schedule = Schedule::new(plan(0.25), 5).with_quiet(4, plan(0.75));
+        let schedule = Schedule::new(plan(0.25), 5).with_quiet(4, plan(0.75)).unwrap();
         for round in 1..=20 {
             let quiet = round % 4 == 0;
             assert_eq!((schedule.is_quiet(round), schedule.evaluates(round)), (quiet, quiet), "{round}");
@@ -172,7 +191,7 @@ mod tests {
         let (fleet, band) = (fleet(), Mbps::new(5.0).unwrap());
         let constants = Constants::new(10.0, 30.0).unwrap();
         let problem = Problem::new(&fleet, band, constants).unwrap();
-        let schedule = Schedule::new(plan(0.25), 5).with_quiet(4, plan(1.0));
+        let schedule = Schedule::new(plan(0.25), 5).with_quiet(4, plan(1.0)).unwrap();
         let expected = schedule.expected(Some(&problem), 3, 4_000);
         assert!((expected.participants - 3.0 * (0.75 * 0.25 + 0.25)).abs() < 1e-12);
         let noise = 0.75 * problem.sampling_noise(&[0.25; 3]) + 0.25 * problem.sampling_noise(&[1.0; 3]);
@@ -190,10 +209,34 @@ mod tests {
     }
 
     #[test]
+    fn no_quiet_round_is_noisier_than_the_others() {
+        let band = Mbps::new(5.0).unwrap();
+        let of = |q: f64| {
+            Schedule::new(plan(q), 5).quietened(&fleet(), band, Some(Quiet { noise: 0.5, every: 4 }))
+        };
+        let (noisy, quiet) = (of(0.1).unwrap(), of(1.0).unwrap());
+        assert!(noisy.quiet().unwrap().q().iter().all(|&q| q > 0.1));
+        assert_eq!(quiet.quiet(), Some(quiet.usual()));
+        assert!(quiet.evaluates(4) && !quiet.evaluates(5));
+        assert_eq!(Schedule::new(plan(0.1), 5).quietened(&fleet(), band, None).unwrap().quiet(), None);
+    }
+
+    #[test]
+    fn both_plans_are_for_one_fleet() {
+        let one =
+            csv_file::read("device,compute_secs,comm_secs,samples\na,1,2,100\n".as_bytes(), "f").unwrap();
+        let other = Plan::restored(&one, Scheme::Uniform, vec![0.5]).unwrap();
+        let refused = Schedule::new(plan(0.25), 5).with_quiet(4, other).unwrap_err();
+        assert_eq!(refused, PlanError::OtherFleet { planned: 1, devices: 3 });
+    }
+
+    #[test]
     fn a_file_of_both_keeps_names_and_columns_apart() {
-        let quiet = auto::quiet(&fleet(), Mbps::new(5.0).unwrap(), 0.5).unwrap();
+        let band = Mbps::new(5.0).unwrap();
         let schedule = Schedule::new(baseline::unjudged(&fleet(), Scheme::Weighted).unwrap(), 5);
-        let schedule = schedule.with_quiet(4, quiet.clone());
+        let schedule = schedule.quietened(&fleet(), band, Some(Quiet { noise: 0.5, every: 4 })).unwrap();
+        let quiet = auto::quiet(&fleet(), band, 0.5).unwrap();
+        assert_eq!(schedule.quiet(), Some(&quiet));
         let csv = String::from_utf8(schedule.csv(&fleet())).unwrap();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines[0], "device,quiet_q,quiet_weight,q,weight");

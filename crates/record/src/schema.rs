@@ -43,7 +43,7 @@ pub struct Header {
     /// At which the run ends instead, if it is a pilot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_loss: Option<f64>,
-    /// What the plan expects of a round: Σ q.
+    /// What the plan expects of a round: Σ q, over usual and quiet rounds.
     pub expected_participants: f64,
     /// How many rounds the plan expects, where it has constants.
     pub expected_rounds: Option<f64>,
@@ -126,7 +126,7 @@ pub struct Replan {
     pub devices: usize,
     /// How many of them have a q that differs by more than 1 % from what it was.
     pub changed: usize,
-    /// What the plan expects of a round: Σ q.
+    /// What the plan expects of a round: Σ q, over usual and quiet rounds.
     pub expected_participants: f64,
     /// How many rounds a whole run under this plan would take, where there are constants.
     pub expected_rounds: Option<f64>,

@@ -32,13 +32,13 @@ const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
 const FREE_FOR_PILOTS: &[&str] =
     &["stop.target_loss", "record.evaluate_every", "pilot.keep", "plan.quiet_every", "plan.quiet_noise"];
 
-/// What concerns the scheme that has it, and nobody else.
-pub(crate) const NOISE: &str = "plan.noise";
+/// What concerns the scheme that has it, and nobody else; quiet rounds where they are what it brings.
+pub(crate) const NOISES: &[&str] = &["plan.noise", "plan.quiet_every", "plan.quiet_noise"];
 
 /// What a scheme may bring besides its q: who is compared with it may differ in that.
 pub const BROUGHT: &[&str] = &[
     "fleet.payload_mbit",
-    NOISE,
+    "plan.noise",
     "plan.quiet_every",
     "plan.quiet_noise",
     "server.averaging",
@@ -49,6 +49,9 @@ pub const BROUGHT: &[&str] = &[
     "server.step",
     "update.encoding",
 ];
+
+/// Without it there are no quiet rounds to count.
+const QUIET_NOISE: &str = "plan.quiet_noise";
 
 /// The scheme that does.
 const BRINGS: &str = "auto";
@@ -87,6 +90,10 @@ impl Config {
                     keys.insert(section, show(&value));
                 }
             }
+        }
+        // What was taken back is as it was before there was anything to take back.
+        if keys.get(QUIET_NOISE).is_some_and(|noise| noise == "none") {
+            keys.remove(QUIET_NOISE);
         }
         Ok(Self { keys, on_devices: false })
     }
@@ -209,7 +216,14 @@ impl Config {
             by_scale.len() > 1 && most / least < 1.0 + FOLLOWS_WITHIN
         };
         let mut keys = Self::differences(configs);
-        keys.retain(|key| !follows(key));
+        let has_noises = keys.iter().any(|key| key == QUIET_NOISE);
+        // Where some have quiet rounds and others have none, only the former count them.
+        let counts = |key: &str| {
+            let mut values: Vec<&str> = configs.iter().filter_map(|config| config.get(key)).collect();
+            values.dedup();
+            key == "plan.quiet_every" && has_noises && values.len() < 2
+        };
+        keys.retain(|key| !follows(key) && !counts(key));
         keys
     }
 
@@ -300,6 +314,16 @@ mod tests {
                 "[train]\nbatch = {batch}\niterations = 10\nlearning_rate = {rate}\n[fleet]\nwork_gflop = {work}"
             ))
         };
+        let quiet = |text: &str| config(&format!("[plan]\nscheme = \"auto\"\n{text}"));
+        let none = quiet("quiet_noise = \"none\"");
+        assert_eq!(none, quiet(""), "as it was written before there were any");
+        let [some, less] = ["0.3", "0.1"].map(|n| quiet(&format!("quiet_noise = {n}\nquiet_every = 20")));
+        assert_eq!(Config::deciding_differences(&[&none, &some, &less]), ["plan.quiet_noise"]);
+        let often = quiet("quiet_noise = 0.3\nquiet_every = 5");
+        assert_eq!(Config::deciding_differences(&[&some, &often]), ["plan.quiet_every"]);
+        let both = ["plan.quiet_every", "plan.quiet_noise"];
+        assert_eq!(Config::deciding_differences(&[&none, &some, &often]), both);
+
         let short = work(8, 0.1, 1.5);
         assert_eq!(Config::deciding_differences(&[&short, &work(16, 0.1, 3.0)]), ["train.batch"]);
         let both = ["fleet.work_gflop", "train.learning_rate"];

@@ -46,7 +46,8 @@ impl Devices {
             let every = config.get("plan.quiet_every").and_then(|every| every.parse().ok());
             let every =
                 every.ok_or_else(|| refused("has quiet rounds, of which the scenario says nothing"))?;
-            schedule = schedule.with_quiet(every, plan(quiet_q)?);
+            let quiet = schedule.with_quiet(every, plan(quiet_q)?);
+            schedule = quiet.map_err(|error| refused(&error.to_string()))?;
         }
         let q = schedule.mean_q();
         let measured = folder.join(MEASURED);
@@ -74,7 +75,11 @@ impl Columns {
         let has_quiet = match header {
             "device,q,weight" => false,
             "device,quiet_q,quiet_weight,q,weight" => true,
-            _ => return Err("line 1: the header is not device,q,weight".to_owned()),
+            _ => {
+                let what =
+                    "line 1: the header is neither device,q,weight nor device,quiet_q,quiet_weight,q,weight";
+                return Err(what.to_owned());
+            }
         };
         let column = |from_end: usize| -> Result<Vec<f64>, String> {
             let parse = |(index, line): (usize, &str)| {

@@ -38,6 +38,8 @@ pub struct Explained {
     pub sampling_noise: Option<f64>,
     /// max a/q.
     pub largest_weight: Option<f64>,
+    /// Whether some rounds go by a plan of their own: all of these are means then.
+    pub has_quiet: bool,
     /// R(q).
     pub expected_rounds: Option<f64>,
     /// Realised, to the target.
@@ -120,6 +122,7 @@ impl Explained {
             participants: scheme.standing.participants,
             sampling_noise: scheme.devices.as_ref().map(noise),
             largest_weight: scheme.devices.as_ref().map(largest_weight),
+            has_quiet: scheme.devices.as_ref().is_some_and(|devices| devices.schedule.quiet().is_some()),
             expected_rounds: plan.expected_rounds,
             rounds: scheme.standing.rounds,
             round_model: model,

@@ -127,12 +127,16 @@ pub fn participation(scheme: &SchemeRuns) -> Option<Figure> {
     } else {
         String::new()
     };
+    let in_cycles = match devices.schedule.quiet() {
+        Some(_) => ", by the mean of usual and quiet rounds over a whole number of cycles",
+        None => "",
+    };
     let since = if rounds < scheme.rounds() { " since the last plan" } else { "" };
     let figure = Scatter {
         name: &format!("participation-{}", scheme.scheme),
         title: &format!("Participation under {}", scheme.scheme),
         caption: &format!(
-            "A point a device, over {} rounds of all seeds{since}. Devices on the dashed line took part as often as planned; chance alone keeps 95 % of them within the grey area.{some}",
+            "A point a device, over {} rounds of all seeds{since}. Devices on the dashed line took part as often as planned{in_cycles}; chance alone keeps 95 % of them within the grey area.{some}",
             count(rounds as usize)
         ),
         kinds: &kinds,

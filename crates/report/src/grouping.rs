@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fedflip_record::folder::RUN;
 
 use crate::collection::{Group, SchemeRuns};
-use crate::config::{BROUGHT, Config, NOISE};
+use crate::config::{BROUGHT, Config, NOISES};
 use crate::devices::Devices;
 use crate::growing::{Growing, grow};
 use crate::problem::Problem;
@@ -70,7 +70,7 @@ fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<Pro
             let wanted = setting.without(left_out);
             (0..groups.len()).filter(|&place| settings[place].without(left_out) == wanted).collect()
         };
-        let mut homes = alike(&[NOISE]);
+        let mut homes = alike(NOISES);
         if homes.is_empty() {
             homes = alike(BROUGHT);
         }

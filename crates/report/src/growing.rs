@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{BROUGHT, Config, NOISE};
+use crate::config::{BROUGHT, Config, NOISES};
 use crate::find::RUNS_MAX;
 use crate::pilots::needs_pilots;
 use crate::run_view::RunView;
@@ -74,12 +74,12 @@ fn home<'a>(growing: &'a mut [Growing], run: &RunView, setting: &Config) -> Opti
     let task = &run.header.task;
     let mut place = only(&|group| (&group.task, &group.setting) == (task, setting));
     if place.is_none() && run.config.brings_its_own() {
-        let (plain, quiet) = (setting.without(BROUGHT), setting.without(&[NOISE]));
+        let (plain, of_any_noise) = (setting.without(BROUGHT), setting.without(NOISES));
         let near = |group: &Growing| {
             group.task == *task
                 && group.setting.without(BROUGHT) == plain
                 // Those that are there agree in it.
-                && group.bringing().next().is_none_or(|other| other.config.setting().without(&[NOISE]) == quiet)
+                && group.bringing().next().is_none_or(|other| other.config.setting().without(NOISES) == of_any_noise)
         };
         let beside = |group: &Growing| {
             near(group) && group.runs.iter().any(|other| other.folder.parent() == run.folder.parent())
@@ -101,7 +101,9 @@ fn by_constants(group: Growing) -> Vec<Growing> {
 /// How much noise is allowed concerns the scheme that has the key alone: where it was run with several, there is a
 /// group for each, and the others' runs are in all of them.
 fn by_noise(mut group: Growing) -> Vec<Growing> {
-    let noises: BTreeSet<Option<&str>> = group.bringing().map(|run| run.config.get(NOISE)).collect();
+    let noise =
+        |run: &RunView| NOISES.iter().map(|key| run.config.get(key).map(str::to_owned)).collect::<Vec<_>>();
+    let noises: BTreeSet<Vec<Option<String>>> = group.bringing().map(noise).collect();
     let kinds = noises.len();
     if kinds < 2 {
         return vec![group];
@@ -110,7 +112,7 @@ fn by_noise(mut group: Growing) -> Vec<Growing> {
         std::mem::take(&mut group.runs).into_iter().partition(|run| run.config.brings_its_own());
     let others = without_copies(others);
     let mut groups = Growing { runs: bringing, ..group }
-        .split_by(&BTreeSet::from([NOISE.to_owned()]), |run| run.config.clone());
+        .split_by(&NOISES.iter().map(ToString::to_string).collect(), |run| run.config.clone());
     // There is no sweep of that many, also counting those that are shown again; one group has them all the same.
     let shown_in = if others.len().saturating_mul(kinds) > RUNS_MAX { 1 } else { kinds };
     for group in groups.iter_mut().take(shown_in) {

@@ -22,7 +22,7 @@ pub fn milestones_tables(group: &Group) -> Option<[Table; 2]> {
                 fastest scheme; – where some seed did not get there.";
     let on_average = format!(
         "The same of the mean over {IN_A_ROW} evaluations in a row: what is noisy gets to an accuracy by chance long \
-         before it is there."
+         before it is there. Who is evaluated less often has its ten over a longer time."
     );
     Some([
         table(group, &levels, 1, ("milestones", "On the way"), once),

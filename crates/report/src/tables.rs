@@ -142,6 +142,11 @@ pub fn plan_table(explained: &[Explained]) -> Table {
                row to row."
             .to_owned()
             + &explained.first().map_or(String::new(), Explained::left_out_sentence)
+            + if explained.iter().any(|plan| plan.has_quiet) {
+                " With quiet rounds all of these are means over usual and quiet ones."
+            } else {
+                ""
+            }
             + if explained.iter().any(|plan| plan.plans > 1) {
                 " Where plans were replaced, what is predicted is of the last one."
             } else {

@@ -148,6 +148,23 @@ fn a_sweep_over_what_is_brought_has_the_others_at_every_point() {
     }
 }
 
+/// How often a round is quiet concerns, where one scheme brings quiet rounds, that scheme alone.
+#[test]
+fn a_sweep_over_quiet_rounds_that_are_brought_has_the_others_at_every_point() {
+    let runs = Runs::new();
+    for (point, every) in [("a", 10), ("b", 20)] {
+        runs.add(&format!("{point}/runs/paper"), &Run { scheme: "paper", ..Run::default() });
+        let auto = runs.add(&format!("{point}/runs/auto"), &Run { scheme: "auto", ..Run::default() });
+        let keys = format!("noise = 0.5\nquiet_noise = 0.1\nquiet_every = {every}\nalpha");
+        alter(&auto, "run.toml", "alpha", &keys);
+    }
+    let collection = runs.read();
+    let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
+    assert_eq!(titles, ["plan.quiet_every = 10", "plan.quiet_every = 20"]);
+    assert!(collection.groups.iter().all(|group| group.schemes.len() == 2));
+    assert!(problems(&collection).is_empty(), "{:?}", problems(&collection));
+}
+
 /// The same scheme in two comparisons is in both, whatever the others have there.
 #[test]
 fn a_scheme_that_brings_its_own_is_in_every_comparison_that_it_lies_in() {

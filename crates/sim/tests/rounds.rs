@@ -93,7 +93,7 @@ impl<'a> Case<'a> {
     fn run(&self, state: &mut State, rounds_max: u64) -> (Vec<Round>, Outcome) {
         let mut schedule = Schedule::new(self.plan.clone(), self.evaluate_every);
         if let Some((every, quiet)) = self.quiet {
-            schedule = schedule.with_quiet(every, quiet.clone());
+            schedule = schedule.with_quiet(every, quiet.clone()).unwrap();
         }
         let engine = Engine {
             fleet: self.fleet,

@@ -9,6 +9,11 @@ use crate::shell::Cmd;
 
 /// In the folder of an experiment's runs.
 const COMMITS: &str = "commits.txt";
+/// What is kept of the runs' folders.
+const RECORDS: &str = "records.tar.gz";
+/// What is in them besides: models, how they go on, and what is true of one machine or of this archive alone.
+const NOT_RECORDS: [&str; 7] =
+    ["checkpoint", "model.safetensors", "events.out.*", "host.json", ".lock", "archive-*", COMMITS];
 /// Figures that are worth a place in the repository; all others come from the runs again.
 const FIGURES: [&str; 3] = ["accuracy", "loss", "speed-up"];
 /// Tables, and the numbers behind the figures.
@@ -36,6 +41,7 @@ pub(super) fn write(desk: &Desk<'_>) -> Result<(), TaskError> {
         // Where the runs are on this machine says nothing to others.
         let here = format!("{}/", runs.components().as_path().display());
         put(&kept.join("tables.md"), &report().arg("md").output(desk.repo)?.replace(&here, ""))?;
+        records(desk, &runs, &kept)?;
         let all = desk.runs().join(format!("archive-{}", part.folder));
         for (format, names) in [("svg", &FIGURES[..]), ("csv", &TABLES[..])] {
             let made = all.join(format);
@@ -51,6 +57,18 @@ pub(super) fn write(desk: &Desk<'_>) -> Result<(), TaskError> {
         }
     }
     put(&folder.join("provenance.md"), &provenance(desk)?)
+}
+
+/// The records themselves, with scenario, fleet and plan of every run: unpacked, `fedflip report` makes all the rest of
+/// them again. Equal runs give equal bytes.
+fn records(desk: &Desk<'_>, runs: &Path, kept: &Path) -> Result<(), TaskError> {
+    let left_out = NOT_RECORDS.map(|name| format!("--exclude={name}"));
+    Cmd::words("tar --create --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner")
+        .arg("--use-compress-program=gzip --no-name --best")
+        .args(left_out)
+        .args(["--file", &kept.join(RECORDS).display().to_string()])
+        .args(["--directory", &runs.display().to_string(), "."])
+        .run(desk.repo)
 }
 
 /// Runs may take days and go on with a newer program: every commit that they were run with is noted beside them.

@@ -40,8 +40,9 @@ use fedflip_fleet::profile::{DeviceType, Hardware};
 use fedflip_fleet::{Fleet, Gflop, Mbit, Mbps, Secs};
 use fedflip_learn::Encoding;
 use fedflip_learn::task::{Sharing, Task};
-use fedflip_plan::{Constants, Scheme};
+use fedflip_plan::{Constants, Quiet, Scheme};
 
+pub(crate) use self::defaults::QUIET_EVERY;
 pub(crate) use self::error::ScenarioError;
 pub(crate) use self::over::{Axis, Point, points};
 use self::server::Server;
@@ -131,6 +132,13 @@ pub(crate) struct Planning {
     pub quiet_noise: Option<f64>,
     /// One in so many is; without quiet rounds it does not matter, and is then the default.
     pub quiet_every: u64,
+}
+
+impl Planning {
+    /// Quiet rounds, if there are any.
+    pub(crate) fn quiet(&self) -> Option<Quiet> {
+        self.quiet_noise.map(|noise| Quiet { noise, every: self.quiet_every })
+    }
 }
 
 /// How α and β are measured.

@@ -64,7 +64,7 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
         }
     }
     if scenario.plan.quiet_noise.is_none() {
-        scenario.plan.quiet_every = defaults::quiet_every(task);
+        scenario.plan.quiet_every = defaults::QUIET_EVERY;
     }
 
     check_server(&scenario, &given, &whole_file)?;

@@ -8,7 +8,7 @@ use fedflip_learn::Learner;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_net::NetError;
-use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patience, Quiet, Server};
+use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patience, Server};
 use fedflip_net::state::{EnrolledDevice, Founding, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
@@ -176,7 +176,7 @@ impl Deployed<'_> {
             scheme,
             constants,
             noise: scenario.plan.noise,
-            quiet: scenario.plan.quiet_noise.map(|noise| Quiet { noise, every: scenario.plan.quiet_every }),
+            quiet: scenario.plan.quiet(),
             band: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),

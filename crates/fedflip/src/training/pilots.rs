@@ -19,7 +19,7 @@ use super::watch::interrupted;
 use crate::error::CliError;
 use crate::progress::warn;
 use crate::render::{count, significant};
-use crate::scenario::{Scenario, Stop};
+use crate::scenario::{QUIET_EVERY, Scenario, Stop};
 
 /// Pilots have seeds of their own, so that no run goes the way of its pilot.
 const SEED_OFFSET: u64 = 1_000_000;
@@ -187,6 +187,7 @@ pub(crate) fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scen
     scenario.plan.scheme = scheme;
     // It looks at every round, and the noise of all of them is that of its scheme.
     scenario.plan.quiet_noise = None;
+    scenario.plan.quiet_every = QUIET_EVERY;
     // What is done with it afterwards makes no other pilot.
     scenario.pilot.keep = false;
     scenario.stop = Stop {

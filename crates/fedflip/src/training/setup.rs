@@ -80,11 +80,8 @@ impl Setup {
         plan: Plan,
         judge: Option<&Problem<'_>>,
     ) -> Result<Planned, CliError> {
-        let mut schedule = Schedule::new(plan, scenario.record.evaluate_every);
-        if let Some(noise) = scenario.plan.quiet_noise {
-            let quiet = auto::quiet(&self.fleet, scenario.band, noise)?;
-            schedule = schedule.with_quiet(scenario.plan.quiet_every, quiet);
-        }
+        let schedule = Schedule::new(plan, scenario.record.evaluate_every);
+        let schedule = schedule.quietened(&self.fleet, scenario.band, scenario.plan.quiet())?;
         let expected = schedule.expected(judge, PLANNING_SEED, DRAWS);
         Ok(Planned { schedule, expected })
     }

@@ -13,11 +13,11 @@ use fedflip_learn::{Encoding, Learner, Metrics, model_file};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
-    Announced, Deployment, Ended, Helpers, Observer, Offer, Patience, Quiet, Server, ServerSettings,
+    Announced, Deployment, Ended, Helpers, Observer, Offer, Patience, Server, ServerSettings,
 };
 use fedflip_net::state::{Founding, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
-use fedflip_plan::{Plan, Schedule, Scheme};
+use fedflip_plan::{Plan, Quiet, Schedule, Scheme};
 use fedflip_record::{Header, RecordError, Round};
 use fedflip_sim::{Coins, Conditions, SimWorld, with_crew};
 
@@ -204,8 +204,8 @@ fn parity(asked: Asked) {
         view.devices().unwrap().into_iter().map(|device| plain::coin(&device.name.parse().unwrap()).unwrap());
     let mut schedule = Schedule::new(plan, EVALUATE_EVERY);
     if let Some(Quiet { every, .. }) = quiet {
-        let q = stored.quiet_q.clone().unwrap();
-        schedule = schedule.with_quiet(every, Plan::restored(&fleet, Scheme::Auto, q).unwrap());
+        let quiet = Plan::restored(&fleet, Scheme::Auto, stored.quiet.unwrap().q).unwrap();
+        schedule = schedule.with_quiet(every, quiet).unwrap();
     }
     let coins = TheirCoins { run: view.run_id().unwrap(), coins: coins.collect(), schedule: &schedule };
     let engine = Engine {

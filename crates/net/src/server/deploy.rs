@@ -13,7 +13,7 @@ use fedflip_engine::{Aggregation, Engine, EngineError, Optimiser, Outcome, State
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Fleet, Mbps, ModelVector, csv_file};
 use fedflip_learn::Metrics as Scores;
-use fedflip_plan::{Constants, Expected, Scheme};
+use fedflip_plan::{Constants, Expected, Quiet, Scheme};
 use fedflip_record::{End, Header, Round, atomic};
 use tokio::time::Instant;
 use tracing::info;
@@ -63,15 +63,6 @@ pub struct Deployment {
     pub replan_every: Option<u64>,
     /// How long things may take.
     pub patience: Patience,
-}
-
-/// Rounds that go by a plan of their own, and that are evaluated instead of others.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quiet {
-    /// Σ a²/q of such a round.
-    pub noise: f64,
-    /// One in so many is.
-    pub every: u64,
 }
 
 /// What a run needs from whoever started it.
@@ -216,7 +207,7 @@ impl Deployment {
             enrolment::keep(server, state, &mut *helpers.enrolled, &mut kept)?;
             kept[known..].iter().for_each(|device| ledger.borrow_mut().measures.calibrated(device));
             let fleet = ledger.borrow().measures.fleet(&kept)?;
-            if let Some(next) = planner.next(&planned, fleet)? {
+            if let Some(next) = planner.next(&planned, fleet) {
                 info!(round = run.round, reason = %next.reason, "a new plan");
                 server.metrics.plan_changes.add(1);
                 state.replan(&next.stored(run.round, run.secs))?;

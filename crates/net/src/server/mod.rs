@@ -48,7 +48,7 @@ use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
 use crate::wire::v1::federation_server::FederationServer;
 
-pub use deploy::{Announced, Deployment, Ended, Helpers, Observer, Quiet};
+pub use deploy::{Announced, Deployment, Ended, Helpers, Observer};
 pub use patience::Patience;
 pub use planning::Planned;
 

@@ -2,12 +2,12 @@
 
 use fedflip_fleet::{Fleet, csv_file};
 use fedflip_plan::solve::{self, auto, baseline};
-use fedflip_plan::{Expected, PLANNING_SEED, Plan, Problem, Schedule, Scheme, Settings};
+use fedflip_plan::{Expected, PLANNING_SEED, Plan, Problem, Quiet, Schedule, Scheme, Settings};
 
-use super::deploy::{Deployment, Quiet};
+use super::deploy::Deployment;
 use crate::error::NetError;
 use crate::replan::{self, Decision, Standing, Terms};
-use crate::state::StoredPlan;
+use crate::state::{StoredPlan, StoredQuiet};
 
 /// Draws of an estimate of E[T̂].
 const DRAWS: u64 = 2_000;
@@ -47,9 +47,12 @@ impl Planned {
             scheme: plan.scheme().to_string(),
             constants: self.constants,
             q: plan.q().to_vec(),
-            quiet_q: self.schedule.quiet().map(|quiet| quiet.q().to_vec()),
             availability: self.fleet.availability().to_vec(),
             weights: plan.aggregation_weights().to_vec(),
+            quiet: self.schedule.quiet().map(|quiet| StoredQuiet {
+                q: quiet.q().to_vec(),
+                weights: quiet.aggregation_weights().to_vec(),
+            }),
             fleet_csv,
             plan_csv: self.schedule.csv(&self.fleet),
             expected: self.expected,
@@ -81,14 +84,21 @@ impl Planner<'_> {
     pub(super) fn restored(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
         let fleet = csv_file::read(&stored.fleet_csv[..], "the stored fleet")?;
         let plan = Plan::restored(&fleet, stored.scheme.parse()?, stored.q.clone())?;
-        let quiet = stored.quiet_q.clone().map(|q| Plan::restored(&fleet, Scheme::Auto, q)).transpose()?;
-        let schedule = self.schedule(plan, quiet);
+        let schedule = Schedule::new(plan, self.deployment.evaluate_every);
+        let schedule = match (self.deployment.quiet, &stored.quiet) {
+            (Some(Quiet { every, .. }), Some(quiet)) => {
+                schedule.with_quiet(every, Plan::restored(&fleet, Scheme::Auto, quiet.q.clone())?)?
+            }
+            (None, None) => schedule,
+            // Cannot be: a folder of another scenario is refused when it is opened.
+            _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),
+        };
         let (reason, expected, constants) = (stored.reason.clone(), stored.expected, stored.constants);
         Ok(Planned { fleet, schedule, reason, expected, constants })
     }
 
     /// Another plan, if what was measured since asks for one.
-    pub(super) fn next(&self, now: &Planned, fleet: Fleet) -> Result<Option<Planned>, NetError> {
+    pub(super) fn next(&self, now: &Planned, fleet: Fleet) -> Option<Planned> {
         let Deployment { scheme, constants, band, .. } = *self.deployment;
         let settings = self.settings();
         let standing = Standing {
@@ -101,9 +111,15 @@ impl Planner<'_> {
         match replan::decide(standing, terms) {
             Decision::Keep { reason } => {
                 tracing::debug!(%reason, "the plan stays");
-                Ok(None)
+                None
             }
-            Decision::Take { plan, reason } => self.planned(fleet, plan, reason).map(Some),
+            Decision::Take { plan, reason } => match self.planned(fleet, plan, reason) {
+                Ok(planned) => Some(planned),
+                Err(error) => {
+                    tracing::warn!(%error, "the plan stays, as there is none for quiet rounds");
+                    None
+                }
+            },
         }
     }
 
@@ -111,20 +127,11 @@ impl Planner<'_> {
         Settings { seed: PLANNING_SEED, noise: self.deployment.noise, ..Settings::default() }
     }
 
-    fn schedule(&self, plan: Plan, quiet: Option<Plan>) -> Schedule {
-        let schedule = Schedule::new(plan, self.deployment.evaluate_every);
-        match self.deployment.quiet.zip(quiet) {
-            Some((Quiet { every, .. }, quiet)) => schedule.with_quiet(every, quiet),
-            None => schedule,
-        }
-    }
-
     /// With the plan of quiet rounds, and what comes of both.
     fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Result<Planned, NetError> {
-        let Deployment { constants, band, quiet, .. } = *self.deployment;
+        let Deployment { constants, band, quiet, evaluate_every, .. } = *self.deployment;
         let problem = constants.and_then(|constants| Problem::new(&fleet, band, constants).ok());
-        let quiet = quiet.map(|Quiet { noise, .. }| auto::quiet(&fleet, band, noise)).transpose()?;
-        let schedule = self.schedule(plan, quiet);
+        let schedule = Schedule::new(plan, evaluate_every).quietened(&fleet, band, quiet)?;
         let expected = schedule.expected(problem.as_ref(), PLANNING_SEED, DRAWS);
         let constants = constants.map(|constants| [constants.alpha(), constants.beta()]);
         Ok(Planned { fleet, schedule, reason, expected, constants })

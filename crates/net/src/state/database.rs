@@ -62,9 +62,11 @@ CREATE TABLE plan_devices (
     plan INTEGER NOT NULL REFERENCES plans,
     slot INTEGER NOT NULL REFERENCES devices,
     q REAL NOT NULL,
-    quiet_q REAL,
     availability REAL NOT NULL,
     weight REAL NOT NULL,
+    quiet_q REAL,
+    quiet_weight REAL,
+    CHECK ((quiet_q IS NULL) = (quiet_weight IS NULL)),
     PRIMARY KEY (plan, slot)
 ) STRICT, WITHOUT ROWID;
 -- model_round names the file, and is 0 before anybody has moved the model.

@@ -41,12 +41,13 @@ pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) ->
             plan.plan_csv
         ],
     )?;
-    let mut insert = state.prepare("INSERT INTO plan_devices VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    let mut insert = state.prepare("INSERT INTO plan_devices VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for (slot, ((q, availability), weight)) in
         (0_i64..).zip(plan.q.iter().zip(&plan.availability).zip(&plan.weights))
     {
-        let quiet_q = plan.quiet_q.as_ref().map(|quiet_q| quiet_q[slot as usize]);
-        insert.execute(params![number, slot, q, quiet_q, availability, weight])?;
+        let quiet = plan.quiet.as_ref().map(|quiet| (quiet.q[slot as usize], quiet.weights[slot as usize]));
+        let (quiet_q, quiet_weight) = quiet.unzip();
+        insert.execute(params![number, slot, q, availability, weight, quiet_q, quiet_weight])?;
     }
     Ok(plan.q.len())
 }

@@ -31,7 +31,7 @@ mod run_state;
 pub mod view;
 
 pub use database::{STATE, VERSION};
-pub use rows::{Commit, EnrolledDevice, Fate, Founding, Resumed, StoredPlan};
+pub use rows::{Commit, EnrolledDevice, Fate, Founding, Resumed, StoredPlan, StoredQuiet};
 pub use run_state::RunState;
 pub use view::StateView;
 

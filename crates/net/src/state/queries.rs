@@ -70,9 +70,9 @@ pub(super) fn plan(connection: &Connection, number: u64) -> rusqlite::Result<Opt
                 scheme: row.get(3)?,
                 constants: pair(row, 4)?,
                 q: Vec::new(),
-                quiet_q: None,
                 availability: Vec::new(),
                 weights: Vec::new(),
+                quiet: None,
                 fleet_csv: row.get(9)?,
                 plan_csv: row.get(10)?,
                 expected: Expected {
@@ -85,15 +85,17 @@ pub(super) fn plan(connection: &Connection, number: u64) -> rusqlite::Result<Opt
         .optional()?;
     let Some(mut plan) = found else { return Ok(None) };
     let mut statement = connection
-        .prepare("SELECT q, quiet_q, availability, weight FROM plan_devices WHERE plan = ?1 ORDER BY slot")?;
+        .prepare("SELECT q, availability, weight, quiet_q, quiet_weight FROM plan_devices WHERE plan = ?1 ORDER BY slot")?;
     let mut rows = statement.query([number as i64])?;
     while let Some(row) = rows.next()? {
         plan.q.push(row.get(0)?);
-        if let Some(quiet_q) = row.get(1)? {
-            plan.quiet_q.get_or_insert_default().push(quiet_q);
+        plan.availability.push(row.get(1)?);
+        plan.weights.push(row.get(2)?);
+        if let Some([quiet_q, quiet_weight]) = pair(row, 3)? {
+            let quiet = plan.quiet.get_or_insert_default();
+            quiet.q.push(quiet_q);
+            quiet.weights.push(quiet_weight);
         }
-        plan.availability.push(row.get(2)?);
-        plan.weights.push(row.get(3)?);
     }
     Ok(Some(plan))
 }

@@ -54,18 +54,34 @@ pub struct StoredPlan {
     pub constants: Option<[f64; 2]>,
     /// Of all slots.
     pub q: Vec<f64>,
-    /// Of quiet rounds, where there are any.
-    pub quiet_q: Option<Vec<f64>>,
     /// What the plan takes each device's availability to be: its coin is q over this.
     pub availability: Vec<f64>,
     /// a/q.
     pub weights: Vec<f64>,
+    /// The same of quiet rounds, where there are any.
+    pub quiet: Option<StoredQuiet>,
     /// The fleet that was planned for.
     pub fleet_csv: Vec<u8>,
-    /// q and a/q, by name.
+    /// q and a/q of all rounds, by name.
     pub plan_csv: Vec<u8>,
     /// What comes of it.
     pub expected: Expected,
+}
+
+impl StoredPlan {
+    /// Of quiet rounds; empty where there are none.
+    pub(super) fn quiet_q(&self) -> Vec<f64> {
+        self.quiet.as_ref().map_or_else(Vec::new, |quiet| quiet.q.clone())
+    }
+}
+
+/// What quiet rounds go by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoredQuiet {
+    /// Of all slots.
+    pub q: Vec<f64>,
+    /// a/q.
+    pub weights: Vec<f64>,
 }
 
 /// What became of a device's part in a round.

@@ -55,6 +55,8 @@ pub struct RunState {
     /// How many there were, and the newest one's q.
     plans: u64,
     q: Vec<f64>,
+    /// Empty without quiet rounds.
+    quiet_q: Vec<f64>,
     round: u64,
     model: Newest,
     ended: bool,
@@ -71,6 +73,7 @@ impl RunState {
             devices: devices.collect(),
             plans,
             q: resumed.plan.as_ref().map_or_else(Vec::new, |plan| plan.q.clone()),
+            quiet_q: resumed.plan.as_ref().map_or_else(Vec::new, StoredPlan::quiet_q),
             round: resumed.round,
             model,
             ended: resumed.end.is_some(),
@@ -139,15 +142,20 @@ impl RunState {
         if self.plans == 0 {
             return refuse("a second plan before the first".to_owned());
         }
-        let differs = |slot: usize, q: f64| {
-            self.q.get(slot).is_none_or(|before| (q - before).abs() > CHANGED * before.abs())
+        let moved = |before: Option<&f64>, q: f64| {
+            before.is_none_or(|before| (q - before).abs() > CHANGED * before.abs())
+        };
+        let differs = |slot: usize| {
+            let quiet = plan.quiet.as_ref().map(|quiet| quiet.q[slot]);
+            moved(self.q.get(slot), plan.q[slot])
+                || quiet.is_some_and(|quiet_q| moved(self.quiet_q.get(slot), quiet_q))
         };
         let line = Line::Replan(Replan {
             after_round: plan.after_round,
             secs: plan.secs,
             reason: plan.reason.clone(),
             devices: plan.q.len(),
-            changed: plan.q.iter().enumerate().filter(|(slot, q)| differs(*slot, **q)).count(),
+            changed: (0..plan.q.len()).filter(|&slot| differs(slot)).count(),
             expected_participants: plan.expected.participants,
             expected_rounds: plan.expected.rounds,
             expected_round_secs: plan.expected.round_secs,
@@ -164,13 +172,13 @@ impl RunState {
         if devices < self.q.len() || devices > self.devices.len() || devices == 0 {
             return refuse(format!("a plan of {devices} devices, with {} enrolled", self.devices.len()));
         }
-        let quiet = plan.quiet_q.as_ref().map_or(devices, Vec::len);
-        if [plan.availability.len(), plan.weights.len(), quiet].iter().any(|&len| len != devices) {
+        let quiet = plan.quiet.iter().flat_map(|quiet| [quiet.q.len(), quiet.weights.len()]);
+        if quiet.chain([plan.availability.len(), plan.weights.len()]).any(|len| len != devices) {
             return refuse("a plan in which q, availability and weights differ in number".to_owned());
         }
         let number = self.plans + 1;
         self.write(Some(line), |state, _| insert_plan(state, number, plan))?;
-        (self.plans, self.q) = (number, plan.q.clone());
+        (self.plans, self.q, self.quiet_q) = (number, plan.q.clone(), plan.quiet_q());
         self.beside(|state| write_plan(&state.folder, plan))
     }
 

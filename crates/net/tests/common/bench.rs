@@ -23,7 +23,7 @@ use fedflip_net::server::{
 };
 use fedflip_net::state::{Founding, RunState};
 use fedflip_net::status::Metrics;
-use fedflip_plan::Scheme;
+use fedflip_plan::{Quiet, Scheme};
 use fedflip_record::{Header, Round};
 use tempfile::TempDir;
 
@@ -47,6 +47,7 @@ pub(crate) struct Wanted {
     pub(crate) patience: Patience,
     pub(crate) security: Security,
     pub(crate) encoding: Encoding,
+    pub(crate) quiet: Option<Quiet>,
 }
 
 impl Wanted {
@@ -73,6 +74,7 @@ impl Wanted {
             patience,
             security,
             encoding: Encoding::F32,
+            quiet: None,
         }
     }
 
@@ -115,7 +117,7 @@ impl Bench {
         let ended =
             self.serving.join().expect("a server that does not panic").expect("a server that ends well");
         let wanted = &self.wanted;
-        let how = (&wanted.optimiser, wanted.encoding);
+        let how = (&wanted.optimiser, wanted.encoding, wanted.quiet.map(|quiet| quiet.every));
         let replayed = replay(self.folder.path(), &wanted.learner(), SEED, how);
         (ended, replayed, self.folder)
     }
@@ -153,7 +155,7 @@ fn serve(
         scheme: wanted.scheme,
         constants: None,
         noise: fedflip_plan::solve::auto::NOISE,
-        quiet: None,
+        quiet: wanted.quiet,
         band: Mbps::new(BAND_MBPS).unwrap(),
         division: Division::Adaptive,
         deadline_secs: None,

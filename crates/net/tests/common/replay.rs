@@ -9,7 +9,7 @@ use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Encoding, Learner, TrainKey, model_file};
 use fedflip_net::coin::Toss;
 use fedflip_net::plain;
-use fedflip_net::state::{Fate, StateView, StoredPlan, model_digest};
+use fedflip_net::state::{Fate, StateView, model_digest};
 use fedflip_net::wire::numbers::digest_of_bytes;
 use fedflip_record::{Round, reader};
 
@@ -31,7 +31,7 @@ pub(crate) fn replay(
     folder: &Path,
     learner: &SgdLearner,
     seed: u64,
-    (optimiser, encoding): (&Optimiser, Encoding),
+    (optimiser, encoding, quiet_every): (&Optimiser, Encoding, Option<u64>),
 ) -> Replayed {
     let view = StateView::open(folder).unwrap();
     let mut trainer = Trainer { learner, seed, encoding, worker: learner.worker() };
@@ -49,7 +49,13 @@ pub(crate) fn replay(
         assert!(plan.after_round < number, "round {number} is older than its plan");
         let fates = view.fates(number).unwrap();
         check_fates(&stored.record, &fates);
-        check_coins(&view, number, &plan, &fates);
+        let is_quiet = quiet_every.is_some_and(|every| number.is_multiple_of(every));
+        assert_eq!(plan.quiet.is_some(), quiet_every.is_some(), "round {number}: a plan of other rounds");
+        let (q, weights) = match &plan.quiet {
+            Some(quiet) if is_quiet => (&quiet.q, &quiet.weights),
+            _ => (&plan.q, &plan.weights),
+        };
+        check_coins(&view, number, (q, &plan.availability), &fates);
         let mut step: Option<Vec<f32>> = None;
         for (slot, fate) in &fates {
             let Fate::Accepted { digest, bytes, train_loss } = fate else {
@@ -60,7 +66,7 @@ pub(crate) fn replay(
             let (sent, delta, loss) = trainer.train(&server.model, number, *slot);
             assert_eq!(*digest, digest_of_bytes(&sent), "round {number}, device {slot}: another update");
             assert_eq!((*bytes, *train_loss), (sent.len() as u64, loss), "round {number}, device {slot}");
-            add(&mut step, plan.weights[*slot] as f32, &delta);
+            add(&mut step, weights[*slot] as f32, &delta);
         }
         if server.round(number, step.as_deref()) {
             moved_in = number;
@@ -218,14 +224,14 @@ fn check_fates(record: &Round, fates: &[(usize, Fate)]) {
 }
 
 /// Nobody took part whose coin says no, where the coins are those of names.
-fn check_coins(view: &StateView, round: u64, plan: &StoredPlan, fates: &[(usize, Fate)]) {
+fn check_coins(view: &StateView, round: u64, (q, availability): (&[f64], &[f64]), fates: &[(usize, Fate)]) {
     let toss = Toss { run: view.run_id().unwrap(), round };
     let devices = view.devices().unwrap();
     for (slot, _) in fates {
         let device = &devices[*slot];
         let coin = plain::coin(&device.name.parse().unwrap()).unwrap();
         if coin.public().to_bytes() == device.coin {
-            let q = (plan.q[*slot] / plan.availability[*slot]).min(1.0);
+            let q = (q[*slot] / availability[*slot]).min(1.0);
             assert!(
                 coin.flip(toss).0.joins(q),
                 "round {round}: {} was in with a coin that says no",

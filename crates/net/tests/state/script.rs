@@ -7,7 +7,8 @@ use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::model_file;
 use fedflip_net::NetError;
 use fedflip_net::state::{
-    Commit, EnrolledDevice, Fate, Founding, Resumed, RunState, StateView, StoredPlan, model_digest,
+    Commit, EnrolledDevice, Fate, Founding, Resumed, RunState, StateView, StoredPlan, StoredQuiet,
+    model_digest,
 };
 use fedflip_plan::Expected;
 use fedflip_record::{End, EndReason, Header, Line, Lost, Replan, Round};
@@ -96,9 +97,10 @@ pub(crate) fn plan(after_round: u64, devices: usize, q: f64) -> StoredPlan {
         scheme: "exact".to_owned(),
         constants: Some([30.0, 2.2]),
         q: vec![q; devices],
-        quiet_q: (after_round % 2 == 1).then(|| vec![(2.0 * q).min(0.9); devices]),
         availability: vec![0.9; devices],
         weights: (1..=devices).map(|n| 1.0 / (n as f64 * q)).collect(),
+        quiet: (after_round % 2 == 1)
+            .then(|| StoredQuiet { q: vec![(2.0 * q).min(0.9); devices], weights: vec![0.5; devices] }),
         fleet_csv: format!("fleet after {after_round}\n").into_bytes(),
         plan_csv: format!("plan after {after_round}\n").into_bytes(),
         expected: Expected { participants: q * devices as f64, rounds: Some(12.5), round_secs: None },

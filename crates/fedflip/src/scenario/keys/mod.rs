@@ -35,7 +35,10 @@ pub(super) const SECTIONS: [(&str, &str); 13] = [
         "How a device sends what it has learnt: under auto as is best for the task, else as in the paper",
     ),
     ("server", "What the server does with the sum of the updates: likewise"),
-    ("plan", "How often each device takes part; auto brings a noise, [update] and [server] of its own"),
+    (
+        "plan",
+        "How often each device takes part; auto brings a noise, quiet rounds, [update] and [server] of its own",
+    ),
     ("pilot", "How α and β are measured: rounds to the loss F_s with q = 1/N and with q = 1"),
     ("round", "What a round is like, whoever takes part"),
     ("world", "How the simulated world departs from the fleet's numbers"),

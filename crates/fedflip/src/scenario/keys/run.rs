@@ -104,7 +104,7 @@ pub(super) static KEYS: &[Key] = &[
         "quiet_every",
         "one round in so many is quiet, and is evaluated; the others are not then",
         |s| s.plan.quiet_noise.map(|_| Value::Whole(s.plan.quiet_every.into())),
-        |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.plan.quiet_every = rounds),
+        |s, v| v.whole(2..=ROUNDS_MAX).map(|rounds| s.plan.quiet_every = rounds),
     )
     .shown(Shown::FollowsOr("20")),
     key(
@@ -238,7 +238,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "record",
         "evaluate_every",
-        "rounds from one evaluation to the next",
+        "rounds from one evaluation to the next, where none are quiet",
         |s| Some(Value::Whole(s.record.evaluate_every.into())),
         |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.record.evaluate_every = rounds),
     ),
