@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use fedflip_plan::Scheme;
-
 use super::cells::{self, Curves};
 use super::data::data_dir;
 use super::print_json;
@@ -14,14 +12,14 @@ use crate::scenario::Source;
 use crate::training::follow::Followers;
 use crate::training::study::{Studied, Study};
 use crate::training::verdict::PilotJson;
-use crate::training::{warn_of_idle_noise, watch};
+use crate::training::{warn_of_idle_keys, watch};
 
 pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let training = &args.comparison.training;
     let study = Study::new(&args.comparison, data_dir(training.data_dir.as_ref())?)?;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
     let scenarios = study.scenarios(training, |set| source.scenario(set))?;
-    warn_of_idle_noise(&training.set, study.has(Scheme::Auto));
+    warn_of_idle_keys(&training.set, &scenarios);
     watch::catch_interrupts(training.quiet);
     let mut followers = Followers::of(training.tensorboard, &training.dashboard)?;
     let Some(studied) = study.run(&scenarios, training.out.as_deref(), "", &mut followers)? else {

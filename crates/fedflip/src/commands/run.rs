@@ -21,7 +21,7 @@ use crate::training::outline::Outline;
 use crate::training::pilots::Pilots;
 use crate::training::setup::Setup;
 use crate::training::single::{Done, Single};
-use crate::training::{overrides, threads, warn_of_idle_noise, watch};
+use crate::training::{overrides, threads, warn_of_idle_keys, watch};
 
 #[derive(Serialize)]
 struct RunJson<'a> {
@@ -38,7 +38,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
     let overrides = overrides(&args.training.set, args.training.seed, args.scheme.as_deref());
     let scenario = Scenario::read(&args.scenario, &overrides)?;
-    warn_of_idle_noise(&args.training.set, scenario.plan.scheme == Scheme::Auto);
+    warn_of_idle_keys(&args.training.set, [&scenario]);
     watch::catch_interrupts(args.training.quiet);
     let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;

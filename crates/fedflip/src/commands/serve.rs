@@ -27,7 +27,7 @@ use crate::render::{count, duration, percent, significant};
 use crate::scenario::Scenario;
 use crate::training::deployed::{Deployed, Host};
 use crate::training::follow::{self, Followers};
-use crate::training::{processors, warn_of_idle_noise, watch};
+use crate::training::{processors, warn_of_idle_keys, watch};
 
 const PORT: u16 = 7700;
 
@@ -45,7 +45,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     logs::begin(args.logs);
     args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
     let scenario = Scenario::read(&args.scenario, &overrides(args))?;
-    warn_of_idle_noise(&args.set, scenario.plan.scheme == Scheme::Auto);
+    warn_of_idle_keys(&args.set, [&scenario]);
     let patience = patience(args)?;
     let listen = listen(args)?;
     let status = args.metrics.as_deref().map(|text| address("--metrics", text)).transpose()?;

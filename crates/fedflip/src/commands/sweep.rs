@@ -18,7 +18,7 @@ use crate::training::comparison::Entry;
 use crate::training::follow::Followers;
 use crate::training::study::{Studied, Study, write_json};
 use crate::training::verdict::ComparisonJson;
-use crate::training::{overrides, warn_of_idle_noise, watch};
+use crate::training::{overrides, warn_of_idle_keys, watch};
 
 #[derive(Serialize)]
 struct SweepJson {
@@ -76,7 +76,7 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
             hint: "some keys only matter beside others, such as server.step beside server.optimiser",
         });
     }
-    warn_of_idle_noise(&training.set, study.has(Scheme::Auto));
+    warn_of_idle_keys(&training.set, scenarios.iter().flatten());
     watch::catch_interrupts(training.quiet);
     let mut followers = Followers::of(training.tensorboard, &training.dashboard)?;
     let mut done = Vec::new();

@@ -29,8 +29,11 @@ pub(crate) mod tensorboard;
 pub(crate) mod verdict;
 pub(crate) mod watch;
 
+use fedflip_plan::Scheme;
+
 use crate::args::TrainingArgs;
 use crate::progress::warn;
+use crate::scenario::Scenario;
 
 /// What flags say instead of the scenario, in the scenario's own words: they are checked as its values are.
 pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>) -> Vec<String> {
@@ -40,12 +43,22 @@ pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>)
     overrides
 }
 
-/// Tells of a noise that is asked for by hand, and that no scheme looks at. In a file, which many schemes share, it is no
-/// mistake.
-pub(crate) fn warn_of_idle_noise(set: &[String], has_auto: bool) {
-    let of_noise = |set: &String| set.split('=').next().is_some_and(|key| key.trim() == "plan.noise");
-    if !has_auto && set.iter().any(of_noise) {
-        warn("--set plan.noise makes no difference here, because auto alone has it: leave it out");
+/// Tells of what is asked for by hand of noise and quiet rounds, and none of the runs has. In a file, which many schemes
+/// share, it is no mistake. Pilots are no runs: they have one plan for all rounds, whatever is asked.
+pub(crate) fn warn_of_idle_keys<'a>(set: &[String], runs: impl IntoIterator<Item = &'a Scenario>) {
+    let plans: Vec<_> = runs.into_iter().map(|run| &run.plan).collect();
+    let idle = [
+        ("noise", !plans.iter().any(|plan| plan.scheme == Scheme::Auto), "auto alone has it"),
+        ("quiet_noise", plans.is_empty(), "pilots have none"),
+        ("quiet_every", !plans.iter().any(|plan| plan.quiet_noise.is_some()), "there are no quiet rounds"),
+    ];
+    for (key, is_idle, why) in idle {
+        let names_it = |set: &String| {
+            set.split('=').next().and_then(|path| path.trim().strip_prefix("plan.")) == Some(key)
+        };
+        if is_idle && set.iter().any(names_it) {
+            warn(&format!("--set plan.{key} makes no difference here, because {why}: leave it out"));
+        }
     }
 }
 

@@ -348,6 +348,23 @@ fn a_noise_without_auto_is_idle() {
     assert_eq!(said(&format!("{sweep} --schemes auto,full")), "");
 }
 
+/// How often rounds are quiet says nothing where none is.
+#[test]
+fn quiet_rounds_that_nobody_has_are_idle() {
+    let desk = desk();
+    let said = |line: &str| String::from_utf8(desk.run(line).stderr).unwrap();
+    let run = format!("run s.toml {QUICK} --set stop.rounds_max=1 --set plan.quiet_every=5");
+    assert!(
+        said(&run)
+            .contains("--set plan.quiet_every makes no difference here, because there are no quiet rounds")
+    );
+    assert_eq!(said(&format!("{run} --set plan.quiet_noise=0.3")), "");
+    let pilot = format!("pilot s.toml {QUICK} --set pilot.rounds_max=1 --set plan.quiet_noise=0.3");
+    assert!(
+        said(&pilot).contains("--set plan.quiet_noise makes no difference here, because pilots have none")
+    );
+}
+
 /// Some plans are made by Monte Carlo, which must not depend on the seed of the run.
 #[test]
 fn any_run_of_a_comparison_can_be_run_again_alone() {
