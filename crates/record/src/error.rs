@@ -48,6 +48,12 @@ pub enum RecordError {
         /// Which folder.
         folder: String,
     },
+    /// Its records alone are there, as in an archive.
+    #[error("{folder}: there are rounds in its records, and no checkpoint to go on from")]
+    NoCheckpoint {
+        /// Which folder.
+        folder: String,
+    },
     /// Records of somebody else.
     #[error("{folder}: there are records in it, but no run.toml")]
     NotOurs {
@@ -105,6 +111,10 @@ impl RecordError {
             Self::Occupied { .. } => "go on with --resume, or name another --out".to_owned(),
             Self::Damaged { .. } => {
                 "restore it from a copy, or run anew with another --out: nothing in it was changed".to_owned()
+            }
+            Self::NoCheckpoint { .. } => {
+                "look at it with `fedflip report`, or run anew with another --out: nothing in it was changed"
+                    .to_owned()
             }
             Self::NotOurs { .. } => "name another --out".to_owned(),
             Self::OtherScenario { .. } => {

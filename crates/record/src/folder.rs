@@ -11,10 +11,11 @@
 //! | `host.json` | what belongs to the machine and not to the run |
 //! | `.lock` | held by the process that writes |
 //!
-//! A checkpoint is written only when the records before it are on the disk, so the newest whole checkpoint
-//! always has its records; what was recorded after it is cut off and comes again, to the byte. Where that does
-//! not hold, the folder was damaged by something else, and is refused rather than overwritten. At the end the
-//! order is: checkpoint, model, last line. A run that was killed in between ends again, in the same way.
+//! A checkpoint is written before the first round, and later only when the records before it are on the disk, so the
+//! newest whole checkpoint always has its records; what was recorded after it is cut off and comes again, to the byte.
+//! Where that does not hold, something else than an interruption has happened, and the folder is refused rather than
+//! overwritten. At the end the order is: checkpoint, model, last line. A run that was killed in between ends again, in
+//! the same way.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ pub struct Contents {
 /// Where a run begins.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
-    /// At the first round.
+    /// At the first round, before which there has to be a checkpoint.
     New,
     /// After a checkpoint.
     After(Checkpoint),
@@ -227,10 +228,13 @@ fn resumed(
             return Ok((writer, 1 - slot, Start::After(checkpoint)));
         }
     }
-    // Without a checkpoint there was nothing yet to go on from. But where there is one, something else than an
-    // interruption has happened, and what is left is not ours to overwrite.
+    // What is left is not ours to overwrite, but for a run that was killed before its first round.
+    let name = || folder.display().to_string();
     if slots > 0 {
-        return Err(RecordError::Damaged { folder: folder.display().to_string() });
+        return Err(RecordError::Damaged { folder: name() });
+    }
+    if reader::goes_beyond_header(&records) {
+        return Err(RecordError::NoCheckpoint { folder: name() });
     }
     Ok((begun(folder, header)?, 0, Start::New))
 }

@@ -70,6 +70,13 @@ pub fn header(path: &Path) -> Result<Header, RecordError> {
     }
 }
 
+/// Whether there is anything after the first line. What cannot be read has nothing.
+pub(crate) fn goes_beyond_header(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let mut reader = BufReader::new(file);
+    reader.skip_until(b'\n').is_ok() && reader.fill_buf().is_ok_and(|rest| !rest.is_empty())
+}
+
 fn no_header(path: &Path) -> RecordError {
     let problem = "the header is missing".to_owned();
     RecordError::BadLine { path: path.display().to_string(), line: 1, problem }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fedflip_record::checkpoint::Mark;
@@ -53,14 +54,22 @@ fn checkpoint(round: u64) -> Checkpoint {
 const END: End =
     End { reason: EndReason::TargetAccuracy, rounds: 9, secs: 3.0, loss: None, accuracy: None, detail: None };
 
-/// Nine rounds with a checkpoint after each third one, beginning after `from`.
-fn go_on(mut folder: RunFolder, from: u64) {
-    for number in from + 1..=9 {
+/// Rounds with a checkpoint before the first and after each third one.
+fn rounds(folder: &mut RunFolder, numbers: RangeInclusive<u64>) {
+    for number in numbers {
+        if number == 1 {
+            folder.checkpoint(checkpoint(0)).unwrap();
+        }
         folder.append(round(number)).unwrap();
         if number % 3 == 0 {
             folder.checkpoint(checkpoint(number)).unwrap();
         }
     }
+}
+
+/// The rest of nine rounds, and the end.
+fn go_on(mut folder: RunFolder, from: u64) {
+    rounds(&mut folder, from + 1..=9);
     folder.end(END, b"model").unwrap();
 }
 
@@ -93,16 +102,17 @@ fn records_go_on_to_the_same_bytes() {
     go_on(open(undisturbed.path(), false).unwrap().0, 0);
     let expected = fs::read(undisturbed.path().join(RECORDS)).unwrap();
     for stop in 0..=9 {
-        for damage in ["nothing", "a torn line", "the newest checkpoint", "both checkpoints", "lost records"]
-        {
+        for damage in [
+            "nothing",
+            "a torn line",
+            "the newest checkpoint",
+            "both checkpoints",
+            "lost checkpoints",
+            "lost records",
+        ] {
             let desk = tempfile::tempdir().unwrap();
             let (mut folder, _) = open(desk.path(), false).unwrap();
-            for number in 1..=stop {
-                folder.append(round(number)).unwrap();
-                if number % 3 == 0 {
-                    folder.checkpoint(checkpoint(number)).unwrap();
-                }
-            }
+            rounds(&mut folder, 1..=stop);
             folder.flush().unwrap();
             drop(folder);
             let records = desk.path().join(RECORDS);
@@ -119,24 +129,27 @@ fn records_go_on_to_the_same_bytes() {
                     bytes.extend_from_slice(b"{\"type\":\"rou");
                     fs::write(&records, bytes).unwrap();
                 }
-                "the newest checkpoint" if wanted > 0 => {
-                    cut(&slots[(wanted / 3 - 1) as usize % 2]);
-                    wanted -= 3;
+                "the newest checkpoint" if stop > 0 => {
+                    cut(&slots[(wanted / 3) as usize % 2]);
+                    wanted = wanted.saturating_sub(3);
                 }
                 "both checkpoints" => slots.iter().for_each(|slot| cut(slot)),
+                "lost checkpoints" => slots.iter().for_each(|slot| drop(fs::remove_file(slot))),
                 "lost records" => fs::remove_file(&records).unwrap(),
                 _ => {}
             }
             // What no interruption leaves behind is refused, and stays as it is.
             let hopeless = match damage {
-                "the newest checkpoint" => stop / 3 == 1,
-                "both checkpoints" | "lost records" => stop >= 3,
+                "the newest checkpoint" => (1..3).contains(&stop),
+                "both checkpoints" | "lost checkpoints" | "lost records" => stop > 0,
+                "a torn line" => stop == 0,
                 _ => false,
             };
             if hopeless {
                 let before = fs::read(&records).ok();
                 let error = open(desk.path(), true).unwrap_err();
-                assert!(error.contains("damaged"), "{damage} after {stop}: {error}");
+                let said = if slots[0].exists() { "damaged" } else { "no checkpoint to go on from" };
+                assert!(error.contains(said), "{damage} after {stop}: {error}");
                 assert_eq!(fs::read(&records).ok(), before);
                 continue;
             }

@@ -164,9 +164,10 @@ impl Config {
         key.starts_with("stop.") && FREE.contains(&key)
     }
 
-    /// With some keys of another one.
+    /// With some keys as they are in another one: what is not there is here no longer.
     pub(crate) fn with(&self, other: &Self, keys: &BTreeSet<String>) -> Self {
         let mut config = self.clone();
+        config.keys.retain(|key, _| !keys.contains(key));
         let more = other.keys.iter().filter(|(key, _)| keys.contains(*key));
         config.keys.extend(more.map(|(key, value)| (key.clone(), value.clone())));
         config

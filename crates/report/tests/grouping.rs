@@ -165,6 +165,24 @@ fn a_sweep_over_quiet_rounds_that_are_brought_has_the_others_at_every_point() {
     assert!(problems(&collection).is_empty(), "{:?}", problems(&collection));
 }
 
+/// A run without quiet rounds does not take over those of the run that it is put beside.
+#[test]
+fn runs_with_and_without_quiet_rounds_are_two_in_either_order() {
+    for with_quiet in ["a", "b"] {
+        let runs = Runs::new();
+        for folder in ["a", "b"] {
+            let auto = runs.add(folder, &Run { scheme: "auto", ..Run::default() });
+            if folder == with_quiet {
+                alter(&auto, "run.toml", "alpha", "quiet_noise = 0.1\nquiet_every = 20\nalpha");
+            }
+        }
+        let collection = runs.read();
+        let titles: Vec<String> = collection.groups.iter().map(fedflip_report::Group::title).collect();
+        assert_eq!(titles, ["plan.quiet_noise = 0.1", "plan.quiet_noise = none"]);
+        assert!(problems(&collection).is_empty(), "{:?}", problems(&collection));
+    }
+}
+
 /// The same scheme in two comparisons is in both, whatever the others have there.
 #[test]
 fn a_scheme_that_brings_its_own_is_in_every_comparison_that_it_lies_in() {

@@ -1,7 +1,5 @@
 //! What a run takes from its scenario: the learner's settings, the fleet, and what its folder keeps.
 
-use std::sync::Arc;
-
 use fedflip_fleet::{Fleet, FleetError, Samples};
 use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
@@ -83,13 +81,13 @@ impl Scenario {
     }
 
     /// As a run's folder keeps it: a fleet file is the copy beside it, so that the folder is whole wherever it
-    /// is moved.
+    /// is moved. How long this machine has time for it is no property of a run, which goes on another day.
     pub(crate) fn stored(&self) -> String {
-        let fleet = match &self.fleet {
-            FleetSource::MadeUp(_) => return self.to_toml(),
-            FleetSource::File { fleet, .. } => Arc::clone(fleet),
-        };
-        let beside = FleetSource::File { name: fedflip_record::folder::FLEET.to_owned(), fleet };
-        Self { fleet: beside, ..self.clone() }.to_toml()
+        let mut stored = self.clone();
+        if let FleetSource::File { name, .. } = &mut stored.fleet {
+            fedflip_record::folder::FLEET.clone_into(name);
+        }
+        stored.stop.real_hours_max = None;
+        stored.to_toml()
     }
 }

@@ -64,7 +64,7 @@ impl Single<'_> {
     ) -> Result<Done, CliError> {
         let Self { setup, scenario, planned, .. } = *self;
         let header = setup.header(scenario, planned);
-        let (keep, start) = match self.out {
+        let (mut keep, start) = match self.out {
             Some(folder) => {
                 let (folder, start) = RunFolder::open(folder, &self.contents(&header), self.resume)?;
                 (Keep::Folder(folder), start)
@@ -72,7 +72,7 @@ impl Single<'_> {
             None => (Keep::Memory(Outline::new(&header)), Start::New),
         };
         let optimiser = scenario.server.optimiser();
-        let mut state = match (start, &keep) {
+        let mut state = match (start, &mut keep) {
             (Start::Ended(end), Keep::Folder(folder)) => {
                 let outline = Outline::read(&folder.path().join(RECORDS), &header)?;
                 // Whoever follows now may not have followed then.
@@ -85,7 +85,13 @@ impl Single<'_> {
                 let damaged = || RecordError::Damaged { folder: folder.path().display().to_string() };
                 State::resumed(checkpoint, header.parameters, &optimiser).ok_or_else(damaged)?
             }
-            _ => self.first_state().with_optimiser(&optimiser),
+            (_, keep) => {
+                let state = self.first_state().with_optimiser(&optimiser);
+                if let Keep::Folder(folder) = keep {
+                    folder.checkpoint(state.checkpoint())?;
+                }
+                state
+            }
         };
 
         let engine = Engine {

@@ -396,6 +396,25 @@ fn a_comparison_outlasts_runs_that_take_too_long_here() {
     }
     let further = desk.json(&format!("{line} --resume"));
     assert_eq!(further["schemes"][1]["rounds"], 2.0, "{further}");
+    // Whoever runs it again has another clock.
+    let run = fs::read_to_string(desk.folder.path().join("c/runs/weighted-seed1/run.toml")).unwrap();
+    assert!(!run.lines().any(|line| line.starts_with("real_hours_max")), "{run}");
+}
+
+/// An archive has the records alone. They are there to be looked at.
+#[test]
+fn records_without_a_checkpoint_are_left_as_they_are() {
+    let desk = desk();
+    let line = format!("run s.toml {QUICK} --set stop.rounds_max=3 --out r");
+    desk.stdout(&line);
+    fs::remove_dir_all(desk.folder.path().join("r/checkpoint")).unwrap();
+    // What is over is over.
+    assert!(desk.stdout(&format!("{line} --resume")).contains("over already"));
+    fs::remove_file(desk.folder.path().join("r/model.safetensors")).unwrap();
+    let before = fs::read(desk.folder.path().join("r/records.jsonl")).unwrap();
+    let (code, said) = refusal(&desk.run(&format!("{line} --resume")));
+    assert!(code == Some(2) && said.contains("no checkpoint to go on from"), "{said}");
+    assert_eq!(fs::read(desk.folder.path().join("r/records.jsonl")).unwrap(), before);
 }
 
 /// Table I as an object: the keys that scripts rely on, and the same again after a resume.
