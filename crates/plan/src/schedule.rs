@@ -58,13 +58,12 @@ impl Schedule {
         Ok(Self { quiet: Some(quiet), evaluate_every: every.max(1), ..self })
     }
 
-    /// With quiet rounds of as much noise as asked for; where the usual ones have no more, quiet ones are like them.
+    /// With quiet rounds of as much noise as asked for; without any where the usual ones have no more.
     pub fn quietened(self, fleet: &Fleet, band: Mbps, quiet: Option<Quiet>) -> Result<Self, PlanError> {
         let Some(Quiet { noise, every }) = quiet else { return Ok(self) };
         let plan = auto::quiet(fleet, band, noise)?;
         let noise_of = |plan: &Plan| sampling_noise(fleet.weights(), plan.q());
-        let plan = if noise_of(&self.usual) <= noise_of(&plan) { self.usual.clone() } else { plan };
-        self.with_quiet(every, plan)
+        if noise_of(&self.usual) <= noise_of(&plan) { Ok(self) } else { self.with_quiet(every, plan) }
     }
 
     /// Whether the model is evaluated after a round, counted from 1.
@@ -90,6 +89,11 @@ impl Schedule {
     /// The plan of those that are evaluated, where it is another.
     pub fn quiet(&self) -> Option<&Plan> {
         self.quiet.as_ref()
+    }
+
+    /// One round in so many is evaluated.
+    pub fn evaluate_every(&self) -> u64 {
+        self.evaluate_every
     }
 
     /// The mean over rounds of what a plan has in a round.
@@ -216,8 +220,9 @@ mod tests {
         };
         let (noisy, quiet) = (of(0.1).unwrap(), of(1.0).unwrap());
         assert!(noisy.quiet().unwrap().q().iter().all(|&q| q > 0.1));
-        assert_eq!(quiet.quiet(), Some(quiet.usual()));
-        assert!(quiet.evaluates(4) && !quiet.evaluates(5));
+        assert!(noisy.evaluates(4) && !noisy.evaluates(5));
+        assert_eq!(quiet.quiet(), None, "the others are as quiet");
+        assert!(!quiet.evaluates(4) && quiet.evaluates(5));
         assert_eq!(Schedule::new(plan(0.1), 5).quietened(&fleet(), band, None).unwrap().quiet(), None);
     }
 

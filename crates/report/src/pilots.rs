@@ -22,6 +22,8 @@ pub struct Measured {
     /// Why the pilots at hand do not give them.
     pub problem: Option<String>,
     pilots: usize,
+    /// What rounds were predicted with, whoever was planned with it.
+    predicted_with: Option<Constants>,
 }
 
 impl Measured {
@@ -42,7 +44,9 @@ impl Measured {
             None => (None, None),
         };
         let measured_first = source.flatten() == Some(ConstantsSource::Pilots);
-        Self { planned_with, measured_first, fit, problem, pilots: for_planning(group).len() }
+        let predicted = group.runs().find(|run| run.header.expected_rounds.is_some());
+        let predicted_with = predicted.and_then(RunView::constants);
+        Self { planned_with, measured_first, fit, problem, pilots: for_planning(group).len(), predicted_with }
     }
 
     /// What there is: what runs were planned with, or else what pilots say.
@@ -67,7 +71,13 @@ impl Measured {
             (Some(planned), None) if self.measured_first => format!("{}{first}.", plain(planned)),
             (Some(planned), None) => format!("{}, as the scenario gives them.", plain(planned)),
             (None, Some(fit)) => format!("{}, fitted to {pilots} pilots.", with_intervals(&fit)),
-            (None, None) => "α and β are not known here.".to_owned(),
+            (None, None) => match self.predicted_with {
+                Some(given) => format!(
+                    "No run here is planned with α and β. Rounds are predicted with those of the scenario, {}.",
+                    plain(given)
+                ),
+                None => "α and β are not known here.".to_owned(),
+            },
         };
         if let Some(problem) = &self.problem {
             text += &format!(" The {pilots} pilots at hand do not give them: {problem}.");

@@ -13,6 +13,7 @@ use crate::error::CliError;
 use crate::progress::{Progress, warn};
 use crate::render::significant;
 use crate::settings::PlanSettings;
+use crate::training::noise_above;
 
 /// A weight a/q above this lets one rare participant move the model ten times as far as it went itself.
 const LARGE_WEIGHT: f64 = 10.0;
@@ -54,7 +55,9 @@ impl Planned {
         let evaluation = Evaluation::new(problem, &plan, settings.solver.seed, settings.draws);
         let evaluation = if known { evaluation } else { evaluation.without_rounds() };
         let mut warnings = warnings(&plan, &evaluation);
-        warnings.extend(noise_warning(scheme, evaluation.sampling_noise, settings.solver.noise));
+        if scheme == Scheme::Auto {
+            warnings.extend(noise_above("--noise", evaluation.sampling_noise, settings.solver.noise));
+        }
         Ok(Self { plan, evaluation, solve_secs, warnings })
     }
 }
@@ -79,15 +82,6 @@ fn warnings(plan: &Plan, evaluation: &Evaluation) -> Vec<String> {
             .push("the sampling noise is so close to β that the target is all but out of reach".to_owned());
     }
     warnings
-}
-
-/// Where caps keep `auto` from what it was allowed: the plan then weighs cost against noise, as `exact` does.
-fn noise_warning(scheme: Scheme, noise: f64, allowed: f64) -> Option<String> {
-    let above = scheme == Scheme::Auto && noise > allowed * (1.0 + 1e-6);
-    above.then(|| {
-        let [noise, allowed] = [noise, allowed].map(|noise| significant(noise, 4));
-        format!("the sampling noise is {noise} where {allowed} is allowed: devices at their caps add to it")
-    })
 }
 
 /// What `work` returns, and how long it took.

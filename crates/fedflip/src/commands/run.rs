@@ -19,7 +19,7 @@ use crate::sparkline::{range_of, sparkline};
 use crate::training::follow::Followers;
 use crate::training::outline::Outline;
 use crate::training::pilots::Pilots;
-use crate::training::setup::Setup;
+use crate::training::setup::{Planned, Setup};
 use crate::training::single::{Done, Single};
 use crate::training::{overrides, threads, warn_of_idle_keys, watch};
 
@@ -30,6 +30,9 @@ struct RunJson<'a> {
     /// `stopped` if it can go on.
     status: &'static str,
     detail: Option<&'a str>,
+    /// One round in so many, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quiet_every: Option<u64>,
     out: Option<String>,
 }
 
@@ -43,6 +46,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let planned = setup.plan(&scenario, scenario.plan.constants)?;
+    planned.noise_warnings(&scenario, &setup.fleet).iter().for_each(|text| warn(text));
     let threads = threads(&args.training);
     let done = with_crew(&*setup.learner, threads, |crew| {
         let mut kept = None;
@@ -76,10 +80,16 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
         let (summary, detail) = (&done.outline.summary, &done.detail);
         print_json(
             output,
-            &RunJson { summary, status: status(summary.end), detail: detail.as_deref(), out },
+            &RunJson {
+                summary,
+                status: status(summary.end),
+                detail: detail.as_deref(),
+                quiet_every: planned.schedule.quiet().map(|_| planned.schedule.evaluate_every()),
+                out,
+            },
         )?;
     } else {
-        write_text(output, &scenario, &setup, &done, args.training.out.as_deref())?;
+        write_text(output, &scenario, (&setup, &planned), &done, args.training.out.as_deref())?;
     }
     followers.linger(&args.training.dashboard, output)?;
     Ok(exit_status(&done.outline.summary))
@@ -106,7 +116,7 @@ pub(super) fn status(end: Option<EndReason>) -> &'static str {
 fn write_text(
     output: &mut dyn Write,
     scenario: &Scenario,
-    setup: &Setup,
+    (setup, planned): (&Setup, &Planned),
     done: &Done,
     out: Option<&Path>,
 ) -> Result<(), CliError> {
@@ -142,6 +152,15 @@ fn write_text(
     writeln!(output, "  virtual time      {}", duration(3600.0 * summary.hours))?;
     writeln!(output, "  rounds            {rounds}{empty}{biased}")?;
     writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
+    if let Some(quiet) = planned.schedule.quiet() {
+        let [quiet, usual] =
+            [quiet, planned.schedule.usual()].map(|plan| significant(plan.q().iter().sum(), 3));
+        let every = count(planned.schedule.evaluate_every() as usize);
+        writeln!(
+            output,
+            "  quiet rounds      one in {every}: planned for {quiet} devices, the others for {usual}"
+        )?;
+    }
     if let (Some(accuracy), Some(loss)) = (summary.accuracy, summary.loss) {
         let when = match summary.evaluated_round {
             Some(round) if round < summary.rounds => format!(" after round {}", count(round as usize)),

@@ -15,6 +15,7 @@ use super::setup::Setup;
 use super::single::{Kept, Single};
 use super::watch::interrupted;
 use crate::error::CliError;
+use crate::progress::warn;
 use crate::scenario::Scenario;
 
 /// What is compared.
@@ -82,6 +83,7 @@ impl Comparison<'_> {
                 }
                 Err(error) => return Err(error),
             };
+            planned.noise_warnings(scenario, &setup.fleet).iter().for_each(|text| warn(text));
             let cap_hours = best_hours(&entries).map(|best| self.give_up * best);
             let (mut runs, mut first) = (Vec::new(), None);
             for number in 0..self.seeds {

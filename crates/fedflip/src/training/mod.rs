@@ -33,6 +33,7 @@ use fedflip_plan::Scheme;
 
 use crate::args::TrainingArgs;
 use crate::progress::warn;
+use crate::render::significant;
 use crate::scenario::Scenario;
 
 /// What flags say instead of the scenario, in the scenario's own words: they are checked as its values are.
@@ -60,6 +61,18 @@ pub(crate) fn warn_of_idle_keys<'a>(set: &[String], runs: impl IntoIterator<Item
             warn(&format!("--set plan.{key} makes no difference here, because {why}: leave it out"));
         }
     }
+}
+
+/// Of a noise above what was asked for, told by the key that asks. With devices at their caps a plan weighs cost against
+/// noise instead of meeting it.
+pub(crate) fn noise_above(key: &str, noise: f64, allowed: f64) -> Option<String> {
+    (noise > allowed * (1.0 + 1e-6)).then(|| {
+        let [noise, allowed] = [noise, allowed].map(|noise| significant(noise, 4));
+        format!(
+            "{key}: the sampling noise is {noise} where {allowed} is allowed: some devices are at their caps, and for \
+             the others more would cost more than it is worth"
+        )
+    })
 }
 
 /// The seed so many after another one, within what a scenario can say.

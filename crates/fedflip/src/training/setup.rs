@@ -7,13 +7,16 @@ use fedflip_fleet::Fleet;
 use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::SharingReport;
+use fedflip_plan::problem::sampling_noise;
 use fedflip_plan::solve::{self, auto, baseline};
-use fedflip_plan::{Constants, Expected, PLANNING_SEED, Plan, Problem, Schedule, Settings};
+use fedflip_plan::{Constants, Expected, PLANNING_SEED, Plan, Problem, Schedule, Scheme, Settings};
 use fedflip_record::Header;
 use fedflip_record::schema::VERSION;
 
+use super::noise_above;
 use crate::error::CliError;
 use crate::progress::Progress;
+use crate::render::significant;
 use crate::scenario::Scenario;
 
 /// Draws of an estimate of E[T̂].
@@ -32,6 +35,29 @@ pub(crate) struct Planned {
     pub schedule: Schedule,
     /// Rounds and their length are not known without α and β: of a pilot, or of a baseline that these rule out.
     pub expected: Expected,
+}
+
+impl Planned {
+    /// Where rounds are not as quiet as they were to be, or not more so than others.
+    pub(crate) fn noise_warnings(&self, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
+        let (scheme, noise_of) =
+            (scenario.plan.scheme, |plan: &Plan| sampling_noise(fleet.weights(), plan.q()));
+        let usual = noise_of(self.schedule.usual());
+        let mut warnings = Vec::new();
+        if scheme == Scheme::Auto {
+            warnings.extend(noise_above("plan.noise", usual, scenario.plan.noise));
+        }
+        match (scenario.plan.quiet_noise, self.schedule.quiet()) {
+            (Some(noise), Some(quiet)) => warnings.extend(noise_above("plan.quiet_noise", noise_of(quiet), noise)),
+            (Some(noise), None) => warnings.push(format!(
+                "no round is a quiet one under {scheme}: all have a noise of {}, where plan.quiet_noise is {}",
+                significant(usual, 4),
+                significant(noise, 4)
+            )),
+            (None, _) => {}
+        }
+        warnings
+    }
 }
 
 impl Setup {

@@ -353,12 +353,21 @@ fn a_noise_without_auto_is_idle() {
 fn quiet_rounds_that_nobody_has_are_idle() {
     let desk = desk();
     let said = |line: &str| String::from_utf8(desk.run(line).stderr).unwrap();
-    let run = format!("run s.toml {QUICK} --set stop.rounds_max=1 --set plan.quiet_every=5");
+    let run = format!("run s.toml {QUICK} --scheme auto --set stop.rounds_max=1 --set plan.quiet_every=5");
     assert!(
         said(&run)
             .contains("--set plan.quiet_every makes no difference here, because there are no quiet rounds")
     );
     assert_eq!(said(&format!("{run} --set plan.quiet_noise=0.3")), "");
+    let noisier = said(&format!("{run} --set plan.quiet_noise=5"));
+    assert!(
+        noisier.contains(
+            "no round is a quiet one under auto: all have a noise of 1.400, where plan.quiet_noise is 5"
+        ),
+        "{noisier}"
+    );
+    let unmet = said(&format!("{run} --set plan.quiet_noise=0.0001"));
+    assert!(unmet.contains("plan.quiet_noise: the sampling noise is 0."), "{unmet}");
     let pilot = format!("pilot s.toml {QUICK} --set pilot.rounds_max=1 --set plan.quiet_noise=0.3");
     assert!(
         said(&pilot).contains("--set plan.quiet_noise makes no difference here, because pilots have none")
