@@ -119,7 +119,11 @@ fn listed() -> String {
     for experiment in EXPERIMENTS {
         text.push_str(&format!("{:<20} {}\n", experiment.name, experiment.shows));
     }
-    text.push_str("\nRun one with: cargo xtask experiments --run NAME [--quick | --as-is]\n");
+    text.push_str(
+        "\nRun one with: cargo xtask experiments --run NAME\n  \
+         --quick    on a task that takes seconds: checks the orderings, and keeps nothing\n  \
+         --as-is    archives what has been run so far, as far as it has come\n",
+    );
     text
 }
 
