@@ -266,6 +266,19 @@ fn made_up_fleets_hold_the_datas_samples() {
 }
 
 #[test]
+fn whole_numbers_may_be_written_as_floats() {
+    let rounds = |value: &str| of("synthetic", &[&format!("stop.rounds_max={value}")]).stop.rounds_max;
+    assert_eq!((rounds("1e3"), rounds("20.0")), (1000, 20));
+    assert_eq!(of("synthetic", &["stop.rounds_max=1e3"]), of("synthetic", &["stop.rounds_max=1000"]));
+    for value in ["2.5", "1e300", "-3.0", "nan", "inf"] {
+        assert!(
+            parse("[task]\nname = \"synthetic\"", &[&format!("stop.rounds_max={value}")]).is_err(),
+            "{value}"
+        );
+    }
+}
+
+#[test]
 fn a_stored_scenario_is_whole_wherever_its_folder_is() {
     let (folder, scenario) = with_fleet_file();
     let beside = parse_in(folder.path(), &scenario.to_toml(), &[]).unwrap();

@@ -91,6 +91,9 @@ impl Serialize for Value {
     }
 }
 
+/// Up to here a float that is whole is the number that was written.
+const FLOAT_WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+
 /// A value that a key was given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given<'a> {
@@ -110,14 +113,17 @@ impl<'a> Given<'a> {
     /// A whole number within `range`.
     pub(crate) fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
         let wanted = format!("a whole number from {} to {}", range.start(), range.end());
-        match self.value {
-            Value::Whole(whole) => u64::try_from(*whole)
-                .ok()
-                .filter(|whole| range.contains(whole))
-                .ok_or_else(|| self.refuse("is out of range", &wanted)),
-            Value::Number(_) => Err(self.refuse("is not a whole number", &wanted)),
-            _ => Err(self.wrong_type(&wanted)),
-        }
+        let whole = match self.value {
+            Value::Whole(whole) => *whole,
+            // 1e3 is as good as 1000, as far as floats are whole numbers.
+            Value::Number(number) if number.fract() == 0.0 && number.abs() <= FLOAT_WHOLE_MAX => {
+                *number as i128
+            }
+            Value::Number(_) => return Err(self.refuse("is not a whole number", &wanted)),
+            _ => return Err(self.wrong_type(&wanted)),
+        };
+        let within = u64::try_from(whole).ok().filter(|whole| range.contains(whole));
+        within.ok_or_else(|| self.refuse("is out of range", &wanted))
     }
 
     /// The same for what fits an index.
