@@ -121,8 +121,8 @@ fn listed() -> String {
     }
     text.push_str(
         "\nRun one with: cargo xtask experiments --run NAME\n  \
-         --quick    on a task that takes seconds: checks the orderings, and keeps nothing\n  \
-         --as-is    archives what has been run so far, as far as it has come\n",
+         --quick    on a task that takes seconds: checks the orderings, and archives nothing\n  \
+         --as-is    archives what has been run so far; what is not over takes one round more\n",
     );
     text
 }

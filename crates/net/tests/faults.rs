@@ -34,8 +34,6 @@ fn runs_over_a_bad_network_lose_nothing() {
     let total = plenty::runs(4, 8, run);
     println!("bad network: {total:?}");
     assert!(total.accepted > 0, "{total:?}");
-    // Every fourth seed has quiet rounds.
-    assert!(total.quiet > 0 || total.rounds < 4 * ROUNDS, "{total:?}");
     // Where nothing is ever lost, the network was not bad.
     assert!(total.lost > 0 || total.rounds < 50 * ROUNDS, "{total:?}");
 }

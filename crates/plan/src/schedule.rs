@@ -58,12 +58,13 @@ impl Schedule {
         Ok(Self { quiet: Some(quiet), evaluate_every: every.max(1), ..self })
     }
 
-    /// With quiet rounds of as much noise as asked for; without any where the usual ones have no more.
+    /// With quiet rounds of as much noise as asked for; where the usual ones have no more, quiet ones are like them.
     pub fn quietened(self, fleet: &Fleet, band: Mbps, quiet: Option<Quiet>) -> Result<Self, PlanError> {
         let Some(Quiet { noise, every }) = quiet else { return Ok(self) };
         let plan = auto::quiet(fleet, band, noise)?;
         let noise_of = |plan: &Plan| sampling_noise(fleet.weights(), plan.q());
-        if noise_of(&self.usual) <= noise_of(&plan) { Ok(self) } else { self.with_quiet(every, plan) }
+        let plan = if noise_of(&self.usual) <= noise_of(&plan) { self.usual.clone() } else { plan };
+        self.with_quiet(every, plan)
     }
 
     /// Whether the model is evaluated after a round, counted from 1.
@@ -91,9 +92,9 @@ impl Schedule {
         self.quiet.as_ref()
     }
 
-    /// One round in so many is evaluated.
-    pub fn evaluate_every(&self) -> u64 {
-        self.evaluate_every
+    /// One round in so many is quiet, where any are.
+    pub fn quiet_every(&self) -> Option<u64> {
+        self.quiet.as_ref().map(|_| self.evaluate_every)
     }
 
     /// The mean over rounds of what a plan has in a round.
@@ -220,9 +221,10 @@ mod tests {
         };
         let (noisy, quiet) = (of(0.1).unwrap(), of(1.0).unwrap());
         assert!(noisy.quiet().unwrap().q().iter().all(|&q| q > 0.1));
-        assert!(noisy.evaluates(4) && !noisy.evaluates(5));
-        assert_eq!(quiet.quiet(), None, "the others are as quiet");
-        assert!(!quiet.evaluates(4) && quiet.evaluates(5));
+        assert_eq!(quiet.quiet(), Some(quiet.usual()));
+        // All are evaluated alike: of two schemes none is looked at more often.
+        assert_eq!((noisy.quiet_every(), quiet.quiet_every()), (Some(4), Some(4)));
+        assert!(quiet.evaluates(4) && !quiet.evaluates(5));
         assert_eq!(Schedule::new(plan(0.1), 5).quietened(&fleet(), band, None).unwrap().quiet(), None);
     }
 

@@ -83,8 +83,7 @@ impl RunFolder {
     /// Opens a folder for a run. With `resume` it may hold a run of the same scenario, which goes on.
     pub fn open(folder: &Path, contents: &Contents, resume: bool) -> Result<(Self, Start), RecordError> {
         let name = || folder.display().to_string();
-        let checkpoints = folder.join("checkpoint");
-        fs::create_dir_all(&checkpoints).map_err(RecordError::io(&checkpoints, "cannot be made"))?;
+        fs::create_dir_all(folder).map_err(RecordError::io(folder, "cannot be made"))?;
         let lock = lock(folder)?;
         let run = folder.join(RUN);
         let known = run.try_exists().map_err(RecordError::io(&run, "cannot be read"))?;
@@ -112,6 +111,8 @@ impl RunFolder {
             atomic::write(&run, contents.run.as_bytes())?;
             (begun(folder, &contents.header)?, 0, Start::New)
         };
+        let checkpoints = folder.join("checkpoint");
+        fs::create_dir_all(&checkpoints).map_err(RecordError::io(&checkpoints, "cannot be made"))?;
         Ok((Self { folder: folder.to_owned(), writer, next_slot, _lock: lock }, start))
     }
 
@@ -233,7 +234,7 @@ fn resumed(
     if slots > 0 {
         return Err(RecordError::Damaged { folder: name() });
     }
-    if reader::goes_beyond_header(&records) {
+    if !reader::is_just_begun(&records)? {
         return Err(RecordError::NoCheckpoint { folder: name() });
     }
     Ok((begun(folder, header)?, 0, Start::New))

@@ -70,11 +70,17 @@ pub fn header(path: &Path) -> Result<Header, RecordError> {
     }
 }
 
-/// Whether there is anything after the first line. What cannot be read has nothing.
-pub(crate) fn goes_beyond_header(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+/// Whether there is no more than a first line, if that.
+pub(crate) fn is_just_begun(path: &Path) -> Result<bool, RecordError> {
+    let refuse = |error| RecordError::io(path, "cannot be read")(error);
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(refuse(error)),
+    };
     let mut reader = BufReader::new(file);
-    reader.skip_until(b'\n').is_ok() && reader.fill_buf().is_ok_and(|rest| !rest.is_empty())
+    reader.skip_until(b'\n').map_err(refuse)?;
+    Ok(reader.fill_buf().map_err(refuse)?.is_empty())
 }
 
 fn no_header(path: &Path) -> RecordError {

@@ -16,14 +16,8 @@ pub struct Config {
 }
 
 /// In what runs of one comparison may differ: seed, scheme, and where they stop or save.
-const FREE: &[&str] = &[
-    "seed",
-    "plan.scheme",
-    "stop.rounds_max",
-    "stop.virtual_hours_max",
-    "stop.real_hours_max",
-    "record.checkpoint_secs",
-];
+const FREE: &[&str] =
+    &["seed", "plan.scheme", "stop.rounds_max", "stop.virtual_hours_max", "record.checkpoint_secs"];
 
 /// What planned schemes are planned with, and baselines are not.
 const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
@@ -52,6 +46,8 @@ pub const BROUGHT: &[&str] = &[
 
 /// Without it there are no quiet rounds to count.
 const QUIET_NOISE: &str = "plan.quiet_noise";
+/// Which these are.
+const QUIET_EVERY: &str = "plan.quiet_every";
 
 /// The scheme that does.
 const BRINGS: &str = "auto";
@@ -91,6 +87,8 @@ impl Config {
                 }
             }
         }
+        // How long a machine had time for a run is no property of it, though folders of before have it.
+        keys.remove("stop.real_hours_max");
         // What was taken back is as it was before there was anything to take back.
         if keys.get(QUIET_NOISE).is_some_and(|noise| noise == "none") {
             keys.remove(QUIET_NOISE);
@@ -122,6 +120,16 @@ impl Config {
     /// Whether its scheme brings more than its q.
     pub(crate) fn brings_its_own(&self) -> bool {
         self.get("plan.scheme") == Some(BRINGS)
+    }
+
+    /// Whether some rounds have a noise of their own.
+    pub(crate) fn has_quiet_rounds(&self) -> bool {
+        self.keys.contains_key(QUIET_NOISE)
+    }
+
+    /// Whether they are the same in another one.
+    pub(crate) fn has_quiet_rounds_of(&self, other: &Self) -> bool {
+        [QUIET_NOISE, QUIET_EVERY].iter().all(|key| self.keys.get(*key) == other.keys.get(*key))
     }
 
     /// The same, run on real devices or in a simulation.
@@ -222,7 +230,7 @@ impl Config {
         let counts = |key: &str| {
             let mut values: Vec<&str> = configs.iter().filter_map(|config| config.get(key)).collect();
             values.dedup();
-            key == "plan.quiet_every" && has_noises && values.len() < 2
+            key == QUIET_EVERY && has_noises && values.len() < 2
         };
         keys.retain(|key| !follows(key) && !counts(key));
         keys

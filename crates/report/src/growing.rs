@@ -99,7 +99,8 @@ fn by_constants(group: Growing) -> Vec<Growing> {
 }
 
 /// How much noise is allowed concerns the scheme that has the key alone: where it was run with several, there is a
-/// group for each, and the others' runs are in all of them.
+/// group for each, and the others' runs are in all of them. But if these have quiet rounds too, they are with those who have
+/// the same.
 fn by_noise(mut group: Growing) -> Vec<Growing> {
     let noise =
         |run: &RunView| NOISES.iter().map(|key| run.config.get(key).map(str::to_owned)).collect::<Vec<_>>();
@@ -111,11 +112,17 @@ fn by_noise(mut group: Growing) -> Vec<Growing> {
     let (bringing, others) =
         std::mem::take(&mut group.runs).into_iter().partition(|run| run.config.brings_its_own());
     let others = without_copies(others);
+    let (task, setting) = (group.task.clone(), group.setting.clone());
     let mut groups = Growing { runs: bringing, ..group }
         .split_by(&NOISES.iter().map(ToString::to_string).collect(), |run| run.config.clone());
     // There is no sweep of that many, also counting those that are shown again; one group has them all the same.
     let shown_in = if others.len().saturating_mul(kinds) > RUNS_MAX { 1 } else { kinds };
-    for group in groups.iter_mut().take(shown_in) {
+    let fits = |group: &Growing| !setting.has_quiet_rounds() || setting.has_quiet_rounds_of(&group.setting);
+    if !others.is_empty() && !groups.iter().any(fits) {
+        groups.push(Growing { task, setting, runs: others });
+        return groups;
+    }
+    for group in groups.iter_mut().filter(|group| fits(group)).take(shown_in) {
         group.runs.extend(others.iter().cloned());
     }
     groups

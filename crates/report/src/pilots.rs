@@ -22,8 +22,8 @@ pub struct Measured {
     /// Why the pilots at hand do not give them.
     pub problem: Option<String>,
     pilots: usize,
-    /// What rounds were predicted with, whoever was planned with it.
-    predicted_with: Option<Constants>,
+    /// What rounds were predicted with by those who were not planned with it: none twice.
+    predicted_with: Vec<Constants>,
 }
 
 impl Measured {
@@ -44,8 +44,13 @@ impl Measured {
             None => (None, None),
         };
         let measured_first = source.flatten() == Some(ConstantsSource::Pilots);
-        let predicted = group.runs().find(|run| run.header.expected_rounds.is_some());
-        let predicted_with = predicted.and_then(RunView::constants);
+        let predicted = group.runs().filter(|run| run.header.expected_rounds.is_some());
+        let mut predicted_with: Vec<Constants> = Vec::new();
+        for constants in predicted.filter_map(RunView::constants) {
+            if !predicted_with.iter().any(|known| near(*known, constants)) {
+                predicted_with.push(constants);
+            }
+        }
         Self { planned_with, measured_first, fit, problem, pilots: for_planning(group).len(), predicted_with }
     }
 
@@ -71,14 +76,17 @@ impl Measured {
             (Some(planned), None) if self.measured_first => format!("{}{first}.", plain(planned)),
             (Some(planned), None) => format!("{}, as the scenario gives them.", plain(planned)),
             (None, Some(fit)) => format!("{}, fitted to {pilots} pilots.", with_intervals(&fit)),
-            (None, None) => match self.predicted_with {
-                Some(given) => format!(
-                    "No run here is planned with α and β. Rounds are predicted with those of the scenario, {}.",
-                    plain(given)
-                ),
-                None => "α and β are not known here.".to_owned(),
-            },
+            (None, None) if self.predicted_with.is_empty() => "α and β are not known here.".to_owned(),
+            (None, None) => "No run here is planned with α and β.".to_owned(),
         };
+        // What those expect who are not planned with constants is predicted with some all the same.
+        let shown = self.constants();
+        match self.predicted_with[..] {
+            [] => {}
+            [one] if shown.is_some_and(|shown| near(shown, one)) => {}
+            [one] => text += &format!(" Rounds are predicted with {}.", plain(one)),
+            _ => text += " Rounds are predicted with what each run's scenario has.",
+        }
         if let Some(problem) = &self.problem {
             text += &format!(" The {pilots} pilots at hand do not give them: {problem}.");
         }

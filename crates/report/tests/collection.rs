@@ -47,6 +47,20 @@ fn schemes_are_compared_over_their_seeds() {
     assert_eq!(group.schemes[1].runs[0].lost, [0, 1]);
 }
 
+/// Of schemes that need no constants, what was predicted says by which.
+#[test]
+fn rounds_are_predicted_with_what_the_scenario_has() {
+    let runs = Runs::new();
+    let auto = runs.add("runs/auto-seed1", &Run { scheme: "auto", ..Run::default() });
+    let said = |runs: &Runs| Measured::of(&runs.read().groups[0]).sentences();
+    let one = "No run here is planned with α and β. Rounds are predicted with α = 20, β = 3.";
+    assert_eq!(said(&runs), one);
+    runs.add("runs/uniform-seed1", &Run { scheme: "uniform", ..Run::default() });
+    assert_eq!(said(&runs), one);
+    alter(&auto, "run.toml", "alpha = 20.0", "alpha = 21.0");
+    assert!(said(&runs).ends_with("Rounds are predicted with what each run's scenario has."));
+}
+
 #[test]
 fn what_a_plan_expected_stands_beside_what_came() {
     let runs = Runs::new();

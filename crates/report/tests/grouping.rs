@@ -165,6 +165,23 @@ fn a_sweep_over_quiet_rounds_that_are_brought_has_the_others_at_every_point() {
     assert!(problems(&collection).is_empty(), "{:?}", problems(&collection));
 }
 
+/// A scheme with quiet rounds of its own is not shown under none.
+#[test]
+fn others_with_quiet_rounds_are_beside_those_who_have_the_same() {
+    let runs = Runs::new();
+    let quiet = "quiet_noise = 0.1\nquiet_every = 20\nalpha";
+    for (folder, scheme, has_quiet) in [("a", "auto", true), ("b", "auto", false), ("c", "weighted", true)] {
+        let folder = runs.add(folder, &Run { scheme, ..Run::default() });
+        if has_quiet {
+            alter(&folder, "run.toml", "alpha", quiet);
+        }
+    }
+    let found: Vec<(String, usize)> =
+        runs.read().groups.iter().map(|group| (group.title(), group.schemes.len())).collect();
+    let [quiet, none] = ["plan.quiet_noise = 0.1", "plan.quiet_noise = none"].map(str::to_owned);
+    assert_eq!(found, [(quiet, 2), (none, 1)]);
+}
+
 /// A run without quiet rounds does not take over those of the run that it is put beside.
 #[test]
 fn runs_with_and_without_quiet_rounds_are_two_in_either_order() {

@@ -16,7 +16,7 @@ use crate::scenario::Source;
 use crate::training::follow::Followers;
 use crate::training::pilots::Pilots;
 use crate::training::setup::Setup;
-use crate::training::{overrides, threads, warn_of_idle_keys, watch};
+use crate::training::{overrides, threads, warn_of_keys_idle_in_pilots, watch};
 
 #[derive(Serialize)]
 struct PilotJson<'a> {
@@ -38,7 +38,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         // It has no use for pilots: they are for the schemes that have.
         scenario = under(Some("exact"))?;
     }
-    warn_of_idle_keys(&args.training.set, []);
+    warn_of_keys_idle_in_pilots(&args.training.set);
     watch::catch_interrupts(args.training.quiet);
     let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;

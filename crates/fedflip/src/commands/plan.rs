@@ -11,9 +11,8 @@ use super::plan_json::PlanJson;
 use super::{capped_warning, print_json};
 use crate::error::CliError;
 use crate::progress::{Progress, warn};
-use crate::render::significant;
+use crate::render::{noise_above, significant};
 use crate::settings::PlanSettings;
-use crate::training::noise_above;
 
 /// A weight a/q above this lets one rare participant move the model ten times as far as it went itself.
 const LARGE_WEIGHT: f64 = 10.0;

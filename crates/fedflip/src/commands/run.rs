@@ -31,7 +31,6 @@ struct RunJson<'a> {
     status: &'static str,
     detail: Option<&'a str>,
     /// One round in so many, where there are any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     quiet_every: Option<u64>,
     out: Option<String>,
 }
@@ -84,7 +83,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
                 summary,
                 status: status(summary.end),
                 detail: detail.as_deref(),
-                quiet_every: planned.schedule.quiet().map(|_| planned.schedule.evaluate_every()),
+                quiet_every: planned.schedule.quiet_every(),
                 out,
             },
         )?;
@@ -152,10 +151,10 @@ fn write_text(
     writeln!(output, "  virtual time      {}", duration(3600.0 * summary.hours))?;
     writeln!(output, "  rounds            {rounds}{empty}{biased}")?;
     writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
-    if let Some(quiet) = planned.schedule.quiet() {
+    if let (Some(quiet), Some(every)) = (planned.schedule.quiet(), planned.schedule.quiet_every()) {
         let [quiet, usual] =
             [quiet, planned.schedule.usual()].map(|plan| significant(plan.q().iter().sum(), 3));
-        let every = count(planned.schedule.evaluate_every() as usize);
+        let every = count(every as usize);
         writeln!(
             output,
             "  quiet rounds      one in {every}: planned for {quiet} devices, the others for {usual}"

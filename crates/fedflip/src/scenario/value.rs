@@ -91,8 +91,8 @@ impl Serialize for Value {
     }
 }
 
-/// Up to here a float that is whole is the number that was written.
-const FLOAT_WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+/// Below it there is a float for every whole number: 2⁵³.
+const FLOATS_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A value that a key was given.
 #[derive(Clone, Copy, Debug)]
@@ -115,9 +115,10 @@ impl<'a> Given<'a> {
         let wanted = format!("a whole number from {} to {}", range.start(), range.end());
         let whole = match self.value {
             Value::Whole(whole) => *whole,
-            // 1e3 is as good as 1000, as far as floats are whole numbers.
-            Value::Number(number) if number.fract() == 0.0 && number.abs() <= FLOAT_WHOLE_MAX => {
-                *number as i128
+            // 1e3 is as good as 1000, as far as floats tell whole numbers apart.
+            Value::Number(number) if number.fract() == 0.0 && number.abs() < FLOATS_WHOLE => *number as i128,
+            Value::Number(number) if number.fract() == 0.0 => {
+                return Err(self.refuse("is too large to be written as a float", &wanted));
             }
             Value::Number(_) => return Err(self.refuse("is not a whole number", &wanted)),
             _ => return Err(self.wrong_type(&wanted)),

@@ -71,7 +71,7 @@ impl Comparison<'_> {
         crew: &mut Crew<'_, SgdLearner>,
         followers: &mut Followers,
     ) -> Result<Option<Vec<Entry>>, CliError> {
-        let mut entries = Vec::new();
+        let (mut entries, mut told) = (Vec::new(), Vec::new());
         for (place, scenario) in self.scenarios.iter().enumerate() {
             let scheme = scenario.plan.scheme;
             let setup = self.setup.under(scenario)?;
@@ -83,7 +83,13 @@ impl Comparison<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            planned.noise_warnings(scenario, &setup.fleet).iter().for_each(|text| warn(text));
+            for text in planned.noise_warnings(scenario, &setup.fleet) {
+                // Once, however many schemes have the same quiet rounds.
+                if !told.contains(&text) {
+                    warn(&format!("{}{text}", self.prefix));
+                    told.push(text);
+                }
+            }
             let cap_hours = best_hours(&entries).map(|best| self.give_up * best);
             let (mut runs, mut first) = (Vec::new(), None);
             for number in 0..self.seeds {

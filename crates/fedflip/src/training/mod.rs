@@ -33,7 +33,6 @@ use fedflip_plan::Scheme;
 
 use crate::args::TrainingArgs;
 use crate::progress::warn;
-use crate::render::significant;
 use crate::scenario::Scenario;
 
 /// What flags say instead of the scenario, in the scenario's own words: they are checked as its values are.
@@ -45,34 +44,29 @@ pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>)
 }
 
 /// Tells of what is asked for by hand of noise and quiet rounds, and none of the runs has. In a file, which many schemes
-/// share, it is no mistake. Pilots are no runs: they have one plan for all rounds, whatever is asked.
+/// share, it is no mistake.
 pub(crate) fn warn_of_idle_keys<'a>(set: &[String], runs: impl IntoIterator<Item = &'a Scenario>) {
     let plans: Vec<_> = runs.into_iter().map(|run| &run.plan).collect();
-    let idle = [
-        ("noise", !plans.iter().any(|plan| plan.scheme == Scheme::Auto), "auto alone has it"),
-        ("quiet_noise", plans.is_empty(), "pilots have none"),
-        ("quiet_every", !plans.iter().any(|plan| plan.quiet_noise.is_some()), "there are no quiet rounds"),
-    ];
-    for (key, is_idle, why) in idle {
-        let names_it = |set: &String| {
-            set.split('=').next().and_then(|path| path.trim().strip_prefix("plan.")) == Some(key)
-        };
-        if is_idle && set.iter().any(names_it) {
-            warn(&format!("--set plan.{key} makes no difference here, because {why}: leave it out"));
-        }
+    if !plans.iter().any(|plan| plan.scheme == Scheme::Auto) {
+        warn_of_idle_key(set, "plan.noise", "auto alone has it");
+    }
+    if !plans.iter().any(|plan| plan.quiet_noise.is_some()) {
+        warn_of_idle_key(set, "plan.quiet_every", "there are no quiet rounds");
     }
 }
 
-/// Of a noise above what was asked for, told by the key that asks. With devices at their caps a plan weighs cost against
-/// noise instead of meeting it.
-pub(crate) fn noise_above(key: &str, noise: f64, allowed: f64) -> Option<String> {
-    (noise > allowed * (1.0 + 1e-6)).then(|| {
-        let [noise, allowed] = [noise, allowed].map(|noise| significant(noise, 4));
-        format!(
-            "{key}: the sampling noise is {noise} where {allowed} is allowed: some devices are at their caps, and for \
-             the others more would cost more than it is worth"
-        )
-    })
+/// The same of pilots, which have one plan for all rounds.
+pub(crate) fn warn_of_keys_idle_in_pilots(set: &[String]) {
+    warn_of_idle_key(set, "plan.noise", "auto alone has it");
+    for key in ["plan.quiet_noise", "plan.quiet_every"] {
+        warn_of_idle_key(set, key, "pilots have no quiet rounds");
+    }
+}
+
+fn warn_of_idle_key(set: &[String], key: &str, why: &str) {
+    if set.iter().any(|set| set.split('=').next().is_some_and(|name| name.trim() == key)) {
+        warn(&format!("--set {key} makes no difference here, because {why}: leave it out"));
+    }
 }
 
 /// The seed so many after another one, within what a scenario can say.

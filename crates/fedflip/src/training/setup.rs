@@ -13,10 +13,9 @@ use fedflip_plan::{Constants, Expected, PLANNING_SEED, Plan, Problem, Schedule, 
 use fedflip_record::Header;
 use fedflip_record::schema::VERSION;
 
-use super::noise_above;
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::render::significant;
+use crate::render::{noise_above, significant};
 use crate::scenario::Scenario;
 
 /// Draws of an estimate of E[T̂].
@@ -38,23 +37,24 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// Where rounds are not as quiet as they were to be, or not more so than others.
+    /// Where rounds are not as quiet as they were to be, or quiet ones not more so than others.
     pub(crate) fn noise_warnings(&self, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
-        let (scheme, noise_of) =
-            (scenario.plan.scheme, |plan: &Plan| sampling_noise(fleet.weights(), plan.q()));
+        let noise_of = |plan: &Plan| sampling_noise(fleet.weights(), plan.q());
+        let scheme = scenario.plan.scheme;
         let usual = noise_of(self.schedule.usual());
         let mut warnings = Vec::new();
         if scheme == Scheme::Auto {
             warnings.extend(noise_above("plan.noise", usual, scenario.plan.noise));
         }
-        match (scenario.plan.quiet_noise, self.schedule.quiet()) {
-            (Some(noise), Some(quiet)) => warnings.extend(noise_above("plan.quiet_noise", noise_of(quiet), noise)),
-            (Some(noise), None) => warnings.push(format!(
-                "no round is a quiet one under {scheme}: all have a noise of {}, where plan.quiet_noise is {}",
-                significant(usual, 4),
-                significant(noise, 4)
-            )),
-            (None, _) => {}
+        if let (Some(asked), Some(quiet)) = (scenario.plan.quiet_noise, self.schedule.quiet()) {
+            warnings.extend(noise_above("plan.quiet_noise", noise_of(quiet), asked));
+            if usual <= asked {
+                let [usual, asked] = [usual, asked].map(|noise| significant(noise, 4));
+                warnings.push(format!(
+                    "under {scheme} quiet rounds are like all others, whose noise is {usual} where plan.quiet_noise is \
+                     {asked}"
+                ));
+            }
         }
         warnings
     }

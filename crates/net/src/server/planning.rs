@@ -89,12 +89,9 @@ impl Planner<'_> {
             (Some(Quiet { every, .. }), Some(quiet)) => {
                 schedule.with_quiet(every, Plan::restored(&fleet, Scheme::Auto, quiet.q.clone())?)?
             }
-            // Where quiet rounds are asked for there are none if the others are as quiet.
-            (_, None) => schedule,
+            (None, None) => schedule,
             // Cannot be: a folder of another scenario is refused when it is opened.
-            (None, Some(_)) => {
-                return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() });
-            }
+            _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),
         };
         let (reason, expected, constants) = (stored.reason.clone(), stored.expected, stored.constants);
         Ok(Planned { fleet, schedule, reason, expected, constants })

@@ -26,7 +26,6 @@ pub(crate) fn runs(few: u64, at_once: usize, run: impl Fn(u64) -> Replayed + Syn
                     std::mem::forget(failed);
                     let mut total = total.lock().unwrap();
                     total.rounds += replayed.rounds;
-                    total.quiet += replayed.quiet;
                     total.accepted += replayed.accepted;
                     total.lost += replayed.lost;
                     let done = seed - first + 1;
