@@ -266,24 +266,6 @@ fn made_up_fleets_hold_the_datas_samples() {
 }
 
 #[test]
-fn whole_numbers_may_be_written_as_floats() {
-    let rounds = |value: &str| of("synthetic", &[&format!("stop.rounds_max={value}")]).stop.rounds_max;
-    assert_eq!((rounds("1e3"), rounds("20.0")), (1000, 20));
-    assert_eq!(of("synthetic", &["stop.rounds_max=1e3"]), of("synthetic", &["stop.rounds_max=1000"]));
-    assert_eq!(of("synthetic", &["seed=9007199254740991.0"]).seed, (1 << 53) - 1);
-    assert_eq!(of("synthetic", &["seed=-0.0"]).seed, 0);
-    let refusal = |value: &str| parse("task.name = \"synthetic\"", &[&format!("seed={value}")]).unwrap_err();
-    assert!(refusal("9007199254740992.0").contains("is too large to be written as a float"));
-    assert!(refusal("1e18").contains("is too large to be written as a float"));
-    for value in ["2.5", "1e300", "-3.0", "nan", "inf"] {
-        assert!(
-            parse("[task]\nname = \"synthetic\"", &[&format!("stop.rounds_max={value}")]).is_err(),
-            "{value}"
-        );
-    }
-}
-
-#[test]
 fn a_stored_scenario_is_whole_wherever_its_folder_is() {
     let (folder, scenario) = with_fleet_file();
     let beside = parse_in(folder.path(), &scenario.to_toml(), &[]).unwrap();

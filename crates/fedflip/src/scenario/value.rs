@@ -253,3 +253,29 @@ pub(crate) fn either<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let last = names.pop().unwrap_or_default();
     if names.is_empty() { last } else { format!("{} or {last}", names.join(", ")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_may_be_written_as_floats() {
+        let whole = |number: f64| {
+            let given = Given { value: &Value::Number(number), folder: Path::new("") };
+            given.whole(0..=u64::MAX).map_err(|refusal| refusal.problem)
+        };
+        assert_eq!([1e3, -0.0].map(whole), [Ok(1000), Ok(0)]);
+        assert_eq!(whole(FLOATS_WHOLE - 1.0), Ok((1 << 53) - 1));
+        for (number, why) in [
+            (FLOATS_WHOLE, "is too large to be written as a float"),
+            (1e300, "is too large to be written as a float"),
+            (-3.0, "is out of range"),
+            (2.5, "is not a whole number"),
+            (f64::NAN, "is not a whole number"),
+            (f64::INFINITY, "is not a whole number"),
+        ] {
+            let refusal = whole(number).unwrap_err();
+            assert!(refusal.ends_with(why), "{refusal}");
+        }
+    }
+}
