@@ -50,7 +50,7 @@ const QUIET_NOISE: &str = "plan.quiet_noise";
 const QUIET_EVERY: &str = "plan.quiet_every";
 
 /// The scheme that does.
-const BRINGS: &str = "auto";
+pub(crate) const BRINGS: &str = "auto";
 
 /// How much a payload may differ from another in what it takes for a bit: encodings have scales to send too.
 const FOLLOWS_WITHIN: f64 = 0.1;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fedflip_record::folder::RUN;
 
 use crate::collection::{Group, SchemeRuns};
-use crate::config::{BROUGHT, Config, NOISES};
+use crate::config::{BRINGS, BROUGHT, Config, NOISES};
 use crate::devices::Devices;
 use crate::growing::{Growing, grow};
 use crate::problem::Problem;
@@ -22,23 +22,17 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     {
         growing.push(Growing::empty(pilot.header.task.clone(), pilot.config.setting()));
     }
-    // A run without its scenario differs from the others in that alone.
-    let known = growing.iter().map(|group| &group.setting).filter(|setting| !setting.is_empty());
-    let keys = Config::deciding_differences(&known.collect::<Vec<_>>());
+    let keys = keys(&growing);
     let simulated = growing.iter().filter(|group| !group.setting.on_devices()).count();
     let both = simulated > 0 && simulated < growing.len();
     let mut groups: Vec<Group> = growing
         .into_iter()
         .map(|growing| {
-            let value = |key: &String| {
-                // What a scheme brings may be known to its own runs only.
-                let of_run = || growing.runs.iter().find_map(|run| run.config.get(key));
-                growing.setting.get(key).or_else(of_run).unwrap_or("not set").to_owned()
-            };
+            let value = |key: &String| keys.value(&growing, key).unwrap_or("not set").to_owned();
             let task = ("task".to_owned(), growing.task.clone());
             let mut label = match growing.setting.is_empty() {
-                false if !keys.is_empty() || both => {
-                    keys.iter().map(|key| (key.clone(), value(key))).collect()
+                false if !keys.names.is_empty() || both => {
+                    keys.names.iter().map(|key| (keys.shown(key), value(key))).collect()
                 }
                 false => vec![task],
                 true => vec![task, (RUN.to_owned(), "missing".to_owned())],
@@ -57,6 +51,51 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     }
     add_pilots(&mut groups, pilots, problems);
     groups
+}
+
+/// What sets groups apart.
+struct Keys {
+    names: Vec<String>,
+    /// Whether it is what the schemes that bring more than their q bring: nothing else is.
+    of_bringing: bool,
+}
+
+impl Keys {
+    /// The name of a key, and whose it is where it is not everybody's.
+    fn shown(&self, key: &str) -> String {
+        if self.of_bringing { format!("{BRINGS}: {key}") } else { key.to_owned() }
+    }
+
+    fn value<'a>(&self, group: &'a Growing, key: &str) -> Option<&'a str> {
+        // What a scheme brings may be known to its own runs only.
+        let of_run = || group.runs.iter().find_map(|run| run.config.get(key));
+        let shared = || group.setting.get(key).or_else(of_run);
+        if self.of_bringing {
+            group.brought().map_or_else(shared, |config| config.get(key))
+        } else {
+            shared()
+        }
+    }
+}
+
+/// The keys of groups in which they differ, and as many as it takes for no two to have one name.
+fn keys(growing: &[Growing]) -> Keys {
+    // A run without its scenario differs from the others in that alone.
+    let known: Vec<&Growing> = growing.iter().filter(|group| !group.setting.is_empty()).collect();
+    let settings: Vec<&Config> = known.iter().map(|group| &group.setting).collect();
+    let keys = Keys { names: Config::deciding_differences(&settings), of_bringing: false };
+    let label = |group: &Growing| -> Vec<Option<String>> {
+        keys.names.iter().map(|key| keys.value(group, key).map(str::to_owned)).collect()
+    };
+    let labels: BTreeSet<Vec<Option<String>>> = known.iter().map(|group| label(group)).collect();
+    if labels.len() == known.len() || keys.names.is_empty() {
+        return keys;
+    }
+    let brought: Vec<Config> = known
+        .iter()
+        .map(|group| group.brought().map_or_else(|| group.setting.clone(), Config::setting))
+        .collect();
+    Keys { names: Config::deciding_differences(&brought.iter().collect::<Vec<_>>()), of_bringing: true }
 }
 
 /// Each pilot to the groups of its setting. `auto` needs none, and may be all that there is so far of the comparison that

@@ -47,6 +47,11 @@ impl Growing {
         Self { task, setting, runs: Vec::new() }
     }
 
+    /// The scenario of a scheme that brings more than its q, where there is one.
+    pub(crate) fn brought(&self) -> Option<&Config> {
+        self.bringing().next().map(|run| &run.config)
+    }
+
     fn bringing(&self) -> impl Iterator<Item = &RunView> {
         self.runs.iter().filter(|run| run.config.brings_its_own())
     }

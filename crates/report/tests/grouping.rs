@@ -182,6 +182,25 @@ fn others_with_quiet_rounds_are_beside_those_who_have_the_same() {
     assert_eq!(found, [(quiet, 2), (none, 1)]);
 }
 
+/// What tells two runs of a scheme apart that stands beside others in one of them.
+#[test]
+fn no_two_groups_have_one_name() {
+    let runs = Runs::new();
+    runs.add("a/runs/paper", &Run { scheme: "paper", ..Run::default() });
+    for (folder, encoding) in [("a/runs/auto", "[update]\nencoding = \"int4\"\n"), ("b/runs/auto", "")] {
+        let folder = runs.add(folder, &Run { scheme: "auto", ..Run::default() });
+        alter(&folder, "run.toml", "alpha", "noise = 1.4\nalpha");
+        alter(&folder, "run.toml", "[stop]", &format!("{encoding}[stop]"));
+    }
+    let collection = runs.read();
+    let found: Vec<(String, usize)> =
+        collection.groups.iter().map(|group| (group.title(), group.schemes.len())).collect();
+    assert_eq!(
+        found,
+        [("auto: update.encoding = f32".to_owned(), 1), ("auto: update.encoding = int4".to_owned(), 2)]
+    );
+}
+
 /// A run without quiet rounds does not take over those of the run that it is put beside.
 #[test]
 fn runs_with_and_without_quiet_rounds_are_two_in_either_order() {
