@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fedflip_fleet::ModelVector;
 use fedflip_fleet::bandwidth::{self, Allocation, Entrant};
+use fedflip_fleet::deadline::{self, Deadline};
 use fedflip_learn::LearnError;
 use fedflip_record::{Lost, Round};
 
@@ -89,10 +90,11 @@ impl Engine<'_> {
 
         // Lines 2–3, sampling: every device flips its own coin; whoever takes part says so.
         world.open(round, &state.model, &mut desk.entrants)?;
-        let mut allocation = bandwidth::divide(desk.entrants.iter().copied(), self.band, self.division);
+        let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(&desk.entrants));
+        let deadline = deadline_secs.map(|secs| Deadline { secs, margin: self.deadline_margin });
+        let mut allocation = deadline::divide_by(&desk.entrants, self.band, self.division, deadline);
 
         // Line 4, computation, and line 5, communication: all at once, each with its share of the band.
-        let deadline_secs = self.deadline_secs;
         world.dispatch(Order { round, model: &state.model, allocation: &allocation, deadline_secs })?;
         if let Some(error) = self.collect(world, &mut allocation, state, desk)? {
             return Ok(Went::Diverged(error));

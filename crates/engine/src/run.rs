@@ -24,7 +24,10 @@ pub struct Engine<'a> {
     /// And how.
     pub division: Division,
     /// After so long a round is over for those who have not reported; with none, everybody is waited for.
+    /// The world may have one of its own.
     pub deadline_secs: Option<f64>,
+    /// The share of a deadline that is kept free when the bandwidth is divided, because compute times vary.
+    pub deadline_margin: f64,
     /// What is summed up.
     pub aggregation: Aggregation,
     /// What the server does with the sum of the updates.

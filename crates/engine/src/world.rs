@@ -25,6 +25,11 @@ pub trait World {
         entrants: &mut Vec<Entrant>,
     ) -> Result<(), EngineError>;
 
+    /// A deadline of the world's own for a round of these entrants, where the settings of the run have none.
+    fn deadline_secs(&self, _entrants: &[Entrant]) -> Option<f64> {
+        None
+    }
+
     /// Hands out the work of the round.
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError>;
 
@@ -83,6 +88,6 @@ pub struct Update {
     pub delta: Vec<f32>,
     /// Mean loss of its training.
     pub train_loss: f64,
-    /// How long it computed and sent, in seconds.
+    /// How long it took until its upload began, and how long that took, in seconds.
     pub took_secs: [f64; 2],
 }

@@ -93,8 +93,23 @@ pub struct Share {
     pub mbps: f64,
     /// τ_n.
     pub compute_secs: f64,
+    /// The upload begins no earlier than this, counted from the start of the round: until then the bandwidth is
+    /// others'. 0 unless a deadline makes devices take turns.
+    pub upload_from_secs: f64,
     /// t_n/f_n.
     pub upload_secs: f64,
+}
+
+impl Share {
+    /// When the upload begins, if the device computes as long as is known of it.
+    pub fn upload_begin_secs(&self) -> f64 {
+        self.compute_secs.max(self.upload_from_secs)
+    }
+
+    /// When the device is done, if it computes for so long.
+    pub fn finish_secs(&self, compute_secs: f64) -> f64 {
+        compute_secs.max(self.upload_from_secs) + self.upload_secs
+    }
 }
 
 /// A realised cohort's round.
@@ -147,6 +162,7 @@ pub fn divide(entrants: impl Iterator<Item = Entrant> + Clone, band: Mbps, divis
                 device,
                 mbps: finish.share_mbps(job),
                 compute_secs: job.compute_secs,
+                upload_from_secs: 0.0,
                 upload_secs: if job.load_mbit > 0.0 { finish.upload_secs(job.compute_secs) } else { 0.0 },
             });
             Allocation { round_secs: finish.round_secs(), shares: shares.collect() }
@@ -157,6 +173,7 @@ pub fn divide(entrants: impl Iterator<Item = Entrant> + Clone, band: Mbps, divis
                 device,
                 mbps,
                 compute_secs: job.compute_secs,
+                upload_from_secs: 0.0,
                 upload_secs: job.load_mbit / mbps,
             });
             let shares: Vec<Share> = shares.collect();

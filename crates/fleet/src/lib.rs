@@ -14,6 +14,7 @@
 //! - `csv_lines`: lines of fields, with the right line number and bounded memory.
 //! - [`profile`]: the paper's five device types and how a fleet is made from them.
 //! - [`bandwidth`]: T̂(K) and the shares f_n: all who take part finish together.
+//! - [`deadline`]: the same where a round has a deadline: who can make it does.
 //! - [`stream`]: random streams keyed by (seed, purpose, round, device).
 //! - [`cohort`]: independent coin flips for a whole fleet at the cost of the cohort.
 //! - [`model`]: the flat parameter vector and its weighted sum.
@@ -23,6 +24,7 @@ pub mod bandwidth;
 pub mod cohort;
 pub mod csv_file;
 mod csv_lines;
+pub mod deadline;
 pub mod error;
 pub mod fleet;
 pub mod model;

@@ -140,7 +140,8 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         let (mut last_secs, mut late) = (0.0_f64, false);
         for share in &allocation.shares {
             let compute_secs = share.compute_secs * conditions.jitter(seed, round, share.device);
-            let finish_secs = compute_secs + share.upload_secs;
+            let begin_secs = compute_secs.max(share.upload_from_secs);
+            let finish_secs = begin_secs + share.upload_secs;
             match conditions.vanishes_after(seed, round, share.device) {
                 Some(part) if deadline_secs.is_none_or(|deadline| part * finish_secs <= deadline) => {
                     last_secs = last_secs.max(part * finish_secs);
@@ -150,7 +151,7 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
                 None if deadline_secs.is_some_and(|deadline| finish_secs > deadline) => late = true,
                 None => {
                     last_secs = last_secs.max(finish_secs);
-                    self.took_secs.push((share.device, [compute_secs, share.upload_secs]));
+                    self.took_secs.push((share.device, [begin_secs, share.upload_secs]));
                 }
             }
         }

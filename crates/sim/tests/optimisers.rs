@@ -75,6 +75,7 @@ impl Bench {
             band: Mbps::new(20.0).unwrap(),
             division: Division::Adaptive,
             deadline_secs: None,
+            deadline_margin: 0.0,
             aggregation: Aggregation::Unbiased,
             optimiser,
             stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },

@@ -105,6 +105,7 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
         band: Mbps::new(100.0).map_err(CliError::flag("band"))?,
         division: Division::Adaptive,
         deadline_secs: None,
+        deadline_margin: 0.0,
         aggregation: Aggregation::Unbiased,
         optimiser: Optimiser::default(),
         stop: Stop { accuracy: None, loss: None, rounds_max: u64::MAX, secs_max: None },

@@ -57,6 +57,8 @@ const QUIET_NOISE: f64 = 0.1;
 
 /// Rounds from one quiet one to the next, which takes twice as long as another there.
 pub(crate) const QUIET_EVERY: u64 = 20;
+/// What a deadline keeps free for compute times that vary.
+pub(crate) const DEADLINE_MARGIN: f64 = 0.1;
 
 const DEVICES: usize = 100;
 const BAND_MBPS: f64 = 100.0;
@@ -138,6 +140,7 @@ impl Scenario {
                 aggregation: Aggregation::Unbiased,
                 overhead: Secs::new(0.0).map_err(CliError::flag("round.overhead_secs"))?,
                 deadline: None,
+                deadline_margin: DEADLINE_MARGIN,
             },
             world: World { compute_jitter: 0.0, fading_db: 0.0, dropout: 0.0 },
             stop: Stop {

@@ -159,6 +159,8 @@ pub(crate) struct Round {
     pub aggregation: Aggregation,
     pub overhead: Secs,
     pub deadline: Option<Secs>,
+    /// Share of the deadline that the division of the bandwidth keeps free.
+    pub deadline_margin: f64,
 }
 
 /// How the simulated world departs from the fleet's numbers.

@@ -440,7 +440,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     quiet_every: quiet.map_or(defaults::QUIET_EVERY, |(_, every)| every),
                 },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
-                round: Round { allocation, aggregation, overhead, deadline },
+                round: Round { allocation, aggregation, overhead, deadline, deadline_margin: dropout / 2.0 },
                 world: World { compute_jitter, fading_db, dropout },
                 stop: Stop {
                     target_accuracy,

@@ -100,6 +100,12 @@ impl Single<'_> {
             band: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
+            // Times that do not vary need no margin.
+            deadline_margin: if scenario.world.compute_jitter > 0.0 {
+                scenario.round.deadline_margin
+            } else {
+                0.0
+            },
             aggregation: scenario.round.aggregation,
             optimiser,
             stop: scenario.engine_stop(),

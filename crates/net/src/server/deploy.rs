@@ -49,6 +49,8 @@ pub struct Deployment {
     pub division: Division,
     /// After so long a round is over for those who have not reported; by default as long as seems right.
     pub deadline_secs: Option<f64>,
+    /// The share of a deadline that is kept free when the bandwidth is divided, because compute times vary.
+    pub deadline_margin: f64,
     /// What the server does with the sum of the updates.
     pub optimiser: Optimiser,
     /// Rounds from one evaluation to the next, where none are quiet.
@@ -231,6 +233,7 @@ impl Deployment {
             band: self.band,
             division: self.division,
             deadline_secs: self.deadline_secs,
+            deadline_margin: self.deadline_margin,
             aggregation: Aggregation::Unbiased,
             optimiser: self.optimiser,
             stop: self.stop,

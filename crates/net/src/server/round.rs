@@ -318,7 +318,8 @@ mod tests {
         current.close();
         assert_eq!(current.for_newcomer(0, now).len(), 0, "the window is closed");
         assert!(current.granted(1).is_err());
-        let share = Share { device: 1, mbps: 4.0, compute_secs: 1.0, upload_secs: 1.0 };
+        let share =
+            Share { device: 1, mbps: 4.0, compute_secs: 1.0, upload_from_secs: 0.0, upload_secs: 1.0 };
         current.grant(&share, now, now + Duration::from_secs(9)).unwrap();
         assert_eq!(current.for_newcomer(1, now).len(), 1);
         assert!(current.take(1, Taken::Update([9; 32])));

@@ -159,6 +159,7 @@ fn serve(
         band: Mbps::new(BAND_MBPS).unwrap(),
         division: Division::Adaptive,
         deadline_secs: None,
+        deadline_margin: 0.1,
         optimiser: wanted.optimiser,
         evaluate_every: 1000,
         stop: Stop { accuracy: None, loss: None, rounds_max: wanted.rounds, secs_max: None },

@@ -173,6 +173,18 @@ pub(super) static KEYS: &[Key] = &[
     )
     .shown(Shown::Example("60")),
     key(
+        "round",
+        "deadline_margin",
+        "share of a deadline kept free, as compute times vary; unused without jitter",
+        |s| Some(Value::Number(s.round.deadline_margin)),
+        |s, v| {
+            let margin = v.number(0.0..=0.9, "a share from 0 to 0.9")?;
+            s.round.deadline_margin = margin;
+            Ok(())
+        },
+    )
+    .left_out_at("0.1"),
+    key(
         "world",
         "compute_jitter",
         "coefficient of variation of a device's compute time",

@@ -1,0 +1,279 @@
+//! Dividing the bandwidth when a round has a deadline, so that a slow device costs nobody else its update.
+//!
+//! While everybody can finish together in time, the deadline changes nothing. Otherwise device n *needs* the rate
+//! t_n/(D′ − τ_n), where D′ is the deadline less a margin against compute times that vary. Devices are admitted by
+//! ascending need while the bandwidth lasts; the admitted finish together, as early as they can, and the others
+//! upload afterwards. Whether a device is admitted therefore depends only on devices that need less than it does:
+//! nobody is lost because of somebody slower.
+
+use crate::bandwidth::{Allocation, Division, Entrant, Job, Share, divide};
+use crate::units::Mbps;
+
+/// When a round is over for devices that have not reported.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deadline {
+    /// D, counted from the moment when the bandwidth is divided.
+    pub secs: f64,
+    /// The share of D that is kept free, because compute times vary; 0 where they are exact.
+    pub margin: f64,
+}
+
+impl Deadline {
+    /// D′: admitted devices finish by then, if they compute as long as is known of them.
+    pub fn planned_secs(self) -> f64 {
+        self.secs * (1.0 - self.margin)
+    }
+}
+
+/// Divides the bandwidth among a cohort, so that those who can make the deadline do.
+pub fn divide_by(
+    entrants: &[Entrant],
+    bandwidth: Mbps,
+    division: Division,
+    deadline: Option<Deadline>,
+) -> Allocation {
+    let together = divide(entrants.iter().copied(), bandwidth, division);
+    match deadline {
+        Some(deadline) if together.round_secs > deadline.planned_secs() => {
+            in_turns(entrants, bandwidth, division, deadline)
+        }
+        _ => together,
+    }
+}
+
+/// Groups that take turns: first the devices that make D′, then those that make D with the time that is left. Groups
+/// follow the order of need, so that none waits for, or shares with, somebody who needs more than all of it.
+fn in_turns(entrants: &[Entrant], bandwidth: Mbps, division: Division, deadline: Deadline) -> Allocation {
+    let mut turns = Turns { entrants, shares: vec![None; entrants.len()], start_secs: 0.0, round_secs: 0.0 };
+    let mut waiting = in_order_of_need(entrants, deadline);
+    let mut hopeless = Vec::new();
+    let mut limit_secs = deadline.planned_secs();
+    while !waiting.is_empty() {
+        let needs = |place: usize| need(entrants[place].job, turns.start_secs, limit_secs);
+        let admitted = admitted(waiting.iter().map(|&place| needs(place)), bandwidth, division);
+        turns.upload(&waiting[..admitted], bandwidth, division);
+        waiting.drain(..admitted);
+        limit_secs = deadline.secs;
+        let start_secs = turns.start_secs;
+        // Not even alone: whoever follows must not wait for these.
+        let (late, next) = waiting
+            .into_iter()
+            .partition(|&place| need(entrants[place].job, start_secs, limit_secs) > bandwidth.get());
+        hopeless.extend::<Vec<usize>>(late);
+        waiting = next;
+    }
+    // Equal shares: a lucky round may still save one of these, however slow another one is.
+    turns.upload(&hopeless, bandwidth, Division::Equal);
+    Allocation { round_secs: turns.round_secs, shares: turns.shares.into_iter().flatten().collect() }
+}
+
+/// Places of the cohort, the least need first; those who cannot make D′ at all are told apart by what they would
+/// need to make D.
+fn in_order_of_need(entrants: &[Entrant], deadline: Deadline) -> Vec<usize> {
+    let key = |place: usize| {
+        let job = entrants[place].job;
+        [need(job, 0.0, deadline.planned_secs()), need(job, 0.0, deadline.secs), job.compute_secs]
+    };
+    let mut places: Vec<usize> = (0..entrants.len()).collect();
+    places.sort_by(|&a, &b| {
+        let (a, b) = (key(a), key(b));
+        a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2]))
+    });
+    places
+}
+
+/// The rate at which `job` is done by `limit_secs` if it uploads after `start_secs`; infinite if it cannot be.
+fn need(job: Job, start_secs: f64, limit_secs: f64) -> f64 {
+    let upload_secs = limit_secs - job.compute_secs.max(start_secs);
+    if job.load_mbit <= 0.0 {
+        return if upload_secs >= 0.0 { 0.0 } else { f64::INFINITY };
+    }
+    if upload_secs > 0.0 { job.load_mbit / upload_secs } else { f64::INFINITY }
+}
+
+/// How many devices, in the order of their needs, fit the bandwidth together.
+fn admitted(needs: impl Iterator<Item = f64>, bandwidth: Mbps, division: Division) -> usize {
+    let (mut total, mut largest) = (0.0_f64, 0.0_f64);
+    let fits = |(count, need): &(usize, f64)| {
+        (total, largest) = (total + need, largest.max(*need));
+        match division {
+            Division::Adaptive => total <= bandwidth.get(),
+            Division::Equal => largest * (*count + 1) as f64 <= bandwidth.get(),
+        }
+    };
+    needs.enumerate().take_while(fits).count()
+}
+
+/// Uploads of one group after the other.
+struct Turns<'a> {
+    entrants: &'a [Entrant],
+    /// By place in the cohort.
+    shares: Vec<Option<Share>>,
+    /// When the next group may begin.
+    start_secs: f64,
+    /// When the last one so far is done.
+    round_secs: f64,
+}
+
+impl Turns<'_> {
+    /// Gives a group the whole bandwidth from now on.
+    fn upload(&mut self, group: &[usize], bandwidth: Mbps, division: Division) {
+        if group.is_empty() {
+            return;
+        }
+        let start_secs = self.start_secs;
+        let later = |&place: &usize| {
+            let Entrant { device, job } = self.entrants[place];
+            let compute_secs = (job.compute_secs - start_secs).max(0.0);
+            Entrant { device, job: Job { compute_secs, ..job } }
+        };
+        let Allocation { round_secs, shares } = divide(group.iter().map(later), bandwidth, division);
+        for (&place, share) in group.iter().zip(shares) {
+            let compute_secs = self.entrants[place].job.compute_secs;
+            self.shares[place] = Some(Share { compute_secs, upload_from_secs: start_secs, ..share });
+        }
+        self.start_secs += round_secs;
+        self.round_secs = self.round_secs.max(self.start_secs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::{Purpose, StreamKey};
+    use proptest::prelude::*;
+    use rand_distr::{Distribution, LogNormal};
+
+    const MARGIN: f64 = 0.1;
+
+    fn band(mbps: f64) -> Mbps {
+        Mbps::new(mbps).unwrap()
+    }
+
+    fn cohort(jobs: &[(f64, f64)]) -> Vec<Entrant> {
+        let job =
+            |(device, &(compute_secs, load_mbit))| Entrant { device, job: Job { compute_secs, load_mbit } };
+        jobs.iter().enumerate().map(job).collect()
+    }
+
+    /// Who has not finished by D, when device n computes `stretch(n)` times as long as planned.
+    fn lost(allocation: &Allocation, secs: f64, stretch: impl Fn(usize) -> f64) -> Vec<usize> {
+        let late = |share: &&Share| {
+            share.finish_secs(share.compute_secs * stretch(share.device)) > secs * (1.0 + 1e-12)
+        };
+        allocation.shares.iter().filter(late).map(|share| share.device).collect()
+    }
+
+    #[test]
+    fn a_device_slower_than_the_deadline_costs_nobody_else_its_update() {
+        // The figures of the trial: three quick devices, and one that computes for three deadlines.
+        let entrants = cohort(&[(0.05, 1.0), (0.05, 1.0), (0.05, 1.0), (12.0, 1.0)]);
+        for division in [Division::Adaptive, Division::Equal] {
+            let together = divide(entrants.iter().copied(), band(1.0), division);
+            assert!(lost(&together, 3.9, |_| 1.0).len() == 4, "finishing together, all four are late");
+            let deadline = Deadline { secs: 4.0, margin: MARGIN };
+            let after = divide_by(&entrants, band(1.0), division, Some(deadline));
+            assert_eq!(lost(&after, 4.0, |_| 1.0), [3], "{division:?} {after:?}");
+            let quick = divide(entrants[..3].iter().copied(), band(1.0), division);
+            assert_eq!(after.shares[..3], quick.shares[..], "as if the slow one were not there");
+        }
+    }
+
+    #[test]
+    fn without_a_deadline_that_binds_nothing_changes() {
+        let entrants = cohort(&[(1.0, 5.0), (2.0, 1.0), (0.0, 9.0)]);
+        let together = divide(entrants.iter().copied(), band(3.0), Division::Adaptive);
+        let deadline = |secs: f64| Some(Deadline { secs, margin: 0.0 });
+        for deadline in [None, deadline(together.round_secs), deadline(1e6)] {
+            assert_eq!(divide_by(&entrants, band(3.0), Division::Adaptive, deadline), together);
+        }
+    }
+
+    #[test]
+    fn what_is_left_after_the_admitted_goes_to_the_others() {
+        // The third one misses D′ = 9 and makes D = 10 with the bandwidth that the others have left.
+        let entrants = cohort(&[(0.0, 4.0), (0.0, 4.0), (9.5, 0.4)]);
+        let deadline = Deadline { secs: 10.0, margin: MARGIN };
+        let shares = divide_by(&entrants, band(1.0), Division::Adaptive, Some(deadline)).shares;
+        assert_eq!((shares[2].upload_from_secs, shares[2].mbps), (8.0, 1.0));
+        assert!((shares[2].finish_secs(9.5) - 9.9).abs() < 1e-12);
+        assert_eq!(divide_by(&[], band(1.0), Division::Adaptive, Some(deadline)).round_secs, 0.0);
+    }
+
+    fn any_cohort() -> impl Strategy<Value = Vec<Entrant>> {
+        let log = |low: f64, high: f64| (low..high).prop_map(f64::exp);
+        let compute = prop_oneof![1 => Just(0.0), 6 => log(-3.0, 3.0), 1 => Just(86_400.0)];
+        let load = prop_oneof![1 => Just(0.0), 9 => log(-3.0, 3.0)];
+        prop::collection::vec((compute, load), 1..12).prop_map(|jobs| cohort(&jobs))
+    }
+
+    fn any_division() -> impl Strategy<Value = Division> {
+        prop_oneof![Just(Division::Adaptive), Just(Division::Equal)]
+    }
+
+    proptest! {
+        /// Who is lost does not change when everybody who needs more is left out.
+        #[test]
+        fn nobody_is_lost_because_of_a_larger_need(
+            entrants in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64,
+            margin in prop_oneof![Just(0.0), Just(MARGIN)], division in any_division(),
+        ) {
+            let deadline = Deadline { secs, margin };
+            let lost_with = |entrants: &[Entrant]| {
+                lost(&divide_by(entrants, band(mbps), division, Some(deadline)), secs, |_| 1.0)
+            };
+            let all = lost_with(&entrants);
+            let order = in_order_of_need(&entrants, deadline);
+            for kept in 1..order.len() {
+                let quicker: Vec<Entrant> =
+                    entrants.iter().copied().filter(|entrant| order[..kept].contains(&entrant.device)).collect();
+                let fewer = lost_with(&quicker);
+                for device in &order[..kept] {
+                    prop_assert!(!all.contains(device) || fewer.contains(device), "{} of {:?}", device, entrants);
+                }
+            }
+        }
+
+        /// Compute times vary by 0.3: a device that makes D′ by what is known of it is lost by its own delay alone,
+        /// and only where that is longer than the margin.
+        #[test]
+        fn with_jitter_a_device_is_lost_by_its_own_delay_alone(
+            entrants in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64,
+            division in any_division(), seed in any::<u64>(),
+        ) {
+            let sigma = (1.0 + 0.3_f64.powi(2)).ln().sqrt();
+            let jitter = LogNormal::new(-sigma * sigma / 2.0, sigma).unwrap();
+            let stretch = |device: usize| {
+                let key = StreamKey { seed, purpose: Purpose::ComputeJitter, round: 1 };
+                jitter.sample(&mut key.device(device as u64))
+            };
+            let deadline = Deadline { secs, margin: MARGIN };
+            let allocation = divide_by(&entrants, band(mbps), division, Some(deadline));
+            let late = lost(&allocation, secs, stretch);
+            for share in &allocation.shares {
+                let as_planned = share.finish_secs(share.compute_secs) <= deadline.planned_secs();
+                let delay_secs = share.compute_secs * (stretch(share.device) - 1.0);
+                if as_planned && delay_secs <= secs - deadline.planned_secs() {
+                    prop_assert!(!late.contains(&share.device), "{:?} of {:?}", share, entrants);
+                }
+            }
+        }
+
+        /// At no moment is more sent than the bandwidth carries, and everybody has a share.
+        #[test]
+        fn groups_take_turns_within_the_bandwidth(
+            entrants in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64, division in any_division(),
+        ) {
+            let deadline = Deadline { secs, margin: MARGIN };
+            let shares = divide_by(&entrants, band(mbps), division, Some(deadline)).shares;
+            prop_assert_eq!(shares.iter().map(|share| share.device).collect::<Vec<_>>(), (0..entrants.len()).collect::<Vec<_>>());
+            for now in shares.iter().map(|share| share.upload_begin_secs()) {
+                let sends = |share: &&Share| {
+                    share.upload_begin_secs() <= now && now < share.finish_secs(share.compute_secs) * (1.0 - 1e-9)
+                };
+                let sent: f64 = shares.iter().filter(sends).map(|share| share.mbps).sum();
+                prop_assert!(sent <= mbps * (1.0 + 1e-9), "{} of {} at {}: {:?}", sent, mbps, now, shares);
+            }
+        }
+    }
+}
