@@ -90,6 +90,25 @@ impl Fleet {
         Ok(Self { weights: shares(&samples), samples, ..self.clone() })
     }
 
+    /// The devices at these positions alone, in this order; their shares of the data sum to one again.
+    pub fn subset(&self, positions: &[usize]) -> Result<Self, FleetError> {
+        if positions.is_empty() || positions.iter().any(|&position| position >= self.len()) {
+            return Err(FleetError::NoDevices);
+        }
+        let column = |of: &[f64]| positions.iter().map(|&position| of[position]).collect::<Vec<f64>>();
+        let samples = column(&self.samples);
+        let mut names = Names::default();
+        positions.iter().for_each(|&position| names.push(self.name(position)));
+        Ok(Self {
+            names,
+            compute_secs: column(&self.compute_secs),
+            comm_secs: column(&self.comm_secs),
+            weights: shares(&samples),
+            samples,
+            availability: column(&self.availability),
+        })
+    }
+
     /// The name of the device at `position`.
     pub fn name(&self, position: usize) -> &str {
         self.names.get(position)
@@ -198,6 +217,19 @@ mod tests {
         assert_eq!((other.samples(), other.weights()), (&[1.0, 3.0][..], &[0.25, 0.75][..]));
         assert_eq!((other.name(0), other.compute_secs()), (fleet.name(0), fleet.compute_secs()));
         assert_eq!(fleet.with_samples(&counts[..1]), Err(FleetError::SampleCounts { given: 1, devices: 2 }));
+    }
+
+    #[test]
+    fn a_subset_has_all_of_the_data() {
+        let mut builder = Fleet::builder();
+        [("a", 30.0), ("b", 10.0), ("c", 10.0)]
+            .into_iter()
+            .for_each(|(name, samples)| builder.push(device(name, samples)).unwrap());
+        let fleet = builder.build().unwrap();
+        let two = fleet.subset(&[0, 2]).unwrap();
+        assert_eq!((two.weights(), two.name(1)), (&[0.75, 0.25][..], "c"));
+        assert_eq!(fleet.subset(&[0, 1, 2]).unwrap(), fleet);
+        assert!(fleet.subset(&[]).is_err() && fleet.subset(&[3]).is_err());
     }
 
     #[test]

@@ -1,42 +1,52 @@
-//! What rounds tell about devices: how long they compute, what they send, how often they are there.
+//! What rounds tell about devices: how long they compute, what they send, how often they are there, and whether they
+//! deliver.
 //!
-//! Averages that forget: a phone that is on its charger now computes as it does now. One odd round moves them
-//! little, however odd it is. No clock: whoever measures says what was measured.
+//! No clock: whoever measures says what was measured. Only what the server has measured counts in full; what a device
+//! claims of itself, and what one device alone was seen to do, is bounded by what other devices were seen to do.
+
+mod average;
+mod bench;
 
 use fedflip_fleet::bandwidth::Job;
 use fedflip_fleet::{Device, Fleet, FleetError, Probability, Samples, Secs};
 use serde::{Deserialize, Serialize};
 
+use self::average::{Average, Presence};
+use self::bench::Conduct;
 use crate::state::EnrolledDevice;
 
-/// What a new observation counts for, against all before it.
-const NEWEST: f64 = 0.2;
-/// Observations that count alike, before forgetting begins.
-const FIRST_FEW: u32 = 4;
-/// After these, one observation is taken to be at most so many times more or less than the average.
-const OUTLIER: f64 = 3.0;
+pub use self::bench::BenchChange;
 
-/// What a round keeps of its weight with each later one: 33 rounds are remembered.
-const KEPT: f64 = 0.97;
-/// Rounds in which a new device is taken to have been there: one miss is not yet a habit.
-const PRIOR_ROUNDS: f64 = 4.0;
 /// Nobody is given up: a device that is hardly ever there may come back.
 pub const AVAILABILITY_MIN: f64 = 0.05;
+/// A coin makes up for failures to deliver down to this share; a device that delivers less is benched instead.
+const DELIVERED_MIN: f64 = 0.5;
+/// How many times as long as the others a device is believed to take, before it was measured.
+const BEYOND_OTHERS_MAX: f64 = 10.0;
+/// So much is believed in any case.
+const BELIEVED_SECS: f64 = 10.0;
+/// Misses in a row after which a device counts as one that takes longer than its deadlines.
+const MISSES_TO_BELIEVE: u32 = 2;
 
 /// What came of a grant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     /// An update that could be used.
     Reported {
-        /// How long the device computed.
+        /// From the grant to the first byte.
         compute_secs: f64,
-        /// How long it sent.
+        /// The first byte was not to come before this: the device may have been done earlier.
+        upload_from_secs: f64,
+        /// From the first byte to the last.
         upload_secs: f64,
         /// At which rate it was to send, in Mbit/s.
         mbps: f64,
     },
-    /// None.
-    Missed,
+    /// None, so long after the grant.
+    Missed {
+        /// How long the others waited for it.
+        waited_secs: f64,
+    },
 }
 
 /// What is known of all devices by now, by slot.
@@ -48,22 +58,82 @@ pub struct Measures {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Measured {
+    /// As the device said when it came; believed only until the first report.
+    #[serde(default)]
+    claimed_secs: f64,
+    /// Of its reports.
     compute_secs: Average,
     comm_mbit: Average,
+    /// Misses in a row, and what they show at least of its compute time.
+    #[serde(default)]
+    misses: u32,
+    #[serde(default)]
+    overdue_secs: f64,
     /// When a round was opened.
     reached: Presence,
     /// When it had joined.
     reported: Presence,
+    #[serde(default)]
+    conduct: Conduct,
+}
+
+impl Measured {
+    fn compute_secs(&self, claimed_secs_max: f64) -> f64 {
+        let secs = self.compute_secs.value().unwrap_or(self.claimed_secs.min(claimed_secs_max));
+        if self.misses >= MISSES_TO_BELIEVE { secs.max(self.overdue_secs) } else { secs }
+    }
+
+    fn report(&mut self, [took_secs, upload_from_secs, upload_secs]: [f64; 3], mbps: f64) {
+        (self.misses, self.overdue_secs) = (0, 0.0);
+        self.conduct.delivered();
+        // A device that had to wait was done at some time before it began to send.
+        let waited = took_secs <= 1.1 * upload_from_secs + 0.1;
+        let compute_secs = match self.compute_secs.value() {
+            Some(known) if waited && upload_from_secs > 0.0 => took_secs.min(known),
+            None if waited && upload_from_secs > 0.0 => took_secs.min(self.claimed_secs),
+            _ => took_secs,
+        };
+        self.compute_secs.observe(compute_secs);
+        // What it would have taken over 1 Mbit/s.
+        self.comm_mbit.observe(upload_secs * mbps);
+    }
+
+    fn miss(&mut self, waited_secs: f64) {
+        self.misses = self.misses.saturating_add(1);
+        if waited_secs.is_finite() {
+            self.overdue_secs = self.overdue_secs.max(waited_secs);
+        }
+        self.conduct.failed(waited_secs);
+    }
+}
+
+/// What is believed of one device beside what is known of the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Believed {
+    /// Of its compute time.
+    pub compute_secs_max: f64,
+    /// Of what it sends.
+    pub comm_mbit_max: f64,
+}
+
+impl Believed {
+    /// A job, as far as it is believed.
+    pub fn of(self, job: Job) -> Job {
+        Job {
+            compute_secs: job.compute_secs.min(self.compute_secs_max),
+            load_mbit: job.load_mbit.min(self.comm_mbit_max),
+        }
+    }
 }
 
 impl Measures {
-    /// Takes what a device measured of itself when it came, or came again.
+    /// Takes what a device measured of itself when it came.
     pub fn calibrated(&mut self, device: &EnrolledDevice) {
         if device.slot >= self.devices.len() {
             self.devices.resize_with(device.slot + 1, Measured::default);
         }
         let measured = &mut self.devices[device.slot];
-        measured.compute_secs.observe(device.compute_secs);
+        measured.claimed_secs = device.compute_secs;
         measured.comm_mbit.observe(device.comm_mbit);
     }
 
@@ -77,18 +147,33 @@ impl Measures {
     /// The device had joined, and this came of it.
     pub fn granted(&mut self, slot: usize, outcome: Outcome) {
         let Some(measured) = self.devices.get_mut(slot) else { return };
-        measured.reported.count(outcome != Outcome::Missed);
-        if let Outcome::Reported { compute_secs, upload_secs, mbps } = outcome {
-            measured.compute_secs.observe(compute_secs);
-            // What it would have taken over 1 Mbit/s.
-            measured.comm_mbit.observe(upload_secs * mbps);
+        match outcome {
+            Outcome::Reported { compute_secs, upload_from_secs, upload_secs, mbps } => {
+                measured.reported.count(true);
+                measured.report([compute_secs, upload_from_secs, upload_secs], mbps);
+            }
+            Outcome::Missed { waited_secs } => {
+                measured.reported.count(false);
+                measured.miss(waited_secs);
+            }
         }
+    }
+
+    /// Benches devices that keep failing to deliver, and lets those return whose pause is over.
+    pub fn review(&mut self, now_secs: f64) -> BenchChange {
+        bench::review(self.devices.iter_mut().map(|measured| &mut measured.conduct), now_secs)
+    }
+
+    /// Whether a device is not asked at the moment.
+    pub fn is_benched(&self, slot: usize) -> bool {
+        self.devices.get(slot).is_some_and(|measured| measured.conduct.is_benched())
     }
 
     /// The share of rounds in which the device can be reached and, having joined, reports: exactly 1 while it
     /// has missed nothing, and never 0.
     pub fn availability(&self, slot: usize) -> f64 {
-        let share = |measured: &Measured| measured.reached.share() * measured.reported.share();
+        let share =
+            |measured: &Measured| measured.reached.share() * measured.reported.share().max(DELIVERED_MIN);
         self.devices.get(slot).map_or(1.0, share).clamp(AVAILABILITY_MIN, 1.0)
     }
 
@@ -102,22 +187,45 @@ impl Measures {
         self.devices.is_empty()
     }
 
+    /// What is believed of one device: ten times what others were measured at, so that neither a claim nor a single
+    /// device that delays its uploads decides how long everybody waits. While nobody has reported, claims are compared
+    /// with their median instead.
+    pub fn believed(&self) -> Believed {
+        let reported: Vec<f64> =
+            self.devices.iter().filter_map(|measured| measured.compute_secs.value()).collect();
+        let compute_secs = if reported.is_empty() {
+            median(self.devices.iter().map(|measured| measured.claimed_secs).collect())
+        } else {
+            slow_but_not_slowest(reported)
+        };
+        let sent = self.devices.iter().filter_map(|measured| measured.comm_mbit.value()).collect();
+        Believed {
+            compute_secs_max: (BEYOND_OTHERS_MAX * compute_secs).max(BELIEVED_SECS),
+            comm_mbit_max: match slow_but_not_slowest(sent) {
+                mbit if mbit > 0.0 => BEYOND_OTHERS_MAX * mbit,
+                _ => f64::INFINITY,
+            },
+        }
+    }
+
     /// What a device has to do in a round, as far as is known.
-    pub fn job(&self, slot: usize) -> Job {
-        let measured = self.devices.get(slot);
+    pub fn job(&self, slot: usize, believed: Believed) -> Job {
+        let Some(measured) = self.devices.get(slot) else { return Job { compute_secs: 0.0, load_mbit: 0.0 } };
         Job {
-            compute_secs: measured.map_or(0.0, |measured| measured.compute_secs.value),
-            load_mbit: measured.map_or(0.0, |measured| measured.comm_mbit.value),
+            compute_secs: measured.compute_secs(believed.compute_secs_max),
+            load_mbit: measured.comm_mbit.value().unwrap_or(0.0).min(believed.comm_mbit_max),
         }
     }
 
     /// The fleet as it was measured, for the planner; `devices` are in the order of their slots.
     pub fn fleet(&self, devices: &[EnrolledDevice]) -> Result<Fleet, FleetError> {
+        let believed = self.believed();
         let mut builder = Fleet::builder();
         for device in devices {
-            let measured = self.devices.get(device.slot);
-            let average = |of: fn(&Measured) -> &Average, first: f64| {
-                measured.map(of).filter(|average| average.seen > 0).map_or(first, |average| average.value)
+            let known = device.slot < self.devices.len();
+            let job = match known {
+                true => self.job(device.slot, believed),
+                false => Job { compute_secs: device.compute_secs, load_mbit: device.comm_mbit },
             };
             let refuse = |what, wanted: &str| FleetError::Recipe {
                 what,
@@ -126,10 +234,8 @@ impl Measures {
             };
             builder.push(Device {
                 name: &device.name,
-                compute_secs: time(average(|measured| &measured.compute_secs, device.compute_secs))
-                    .ok_or_else(|| refuse("compute_secs", Secs::WANTED))?,
-                comm_secs: time(average(|measured| &measured.comm_mbit, device.comm_mbit))
-                    .ok_or_else(|| refuse("comm_secs", Secs::WANTED))?,
+                compute_secs: time(job.compute_secs).ok_or_else(|| refuse("compute_secs", Secs::WANTED))?,
+                comm_secs: time(job.load_mbit).ok_or_else(|| refuse("comm_secs", Secs::WANTED))?,
                 samples: Samples::new(device.samples).map_err(|_| refuse("samples", Samples::WANTED))?,
                 availability: Probability::new(self.availability(device.slot))
                     .map_err(|_| refuse("availability", Probability::WANTED))?,
@@ -144,59 +250,28 @@ fn time(secs: f64) -> Option<Secs> {
     Secs::new(if secs < 1e-9 { 0.0 } else { secs }).ok().filter(|_| secs >= 0.0)
 }
 
-/// A mean over the last some observations.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Average {
-    value: f64,
-    /// Observations, as far as they matter.
-    seen: u32,
+/// The lower median; 0 of nothing.
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
-impl Average {
-    fn observe(&mut self, observed: f64) {
-        // A device says these: what is no time is not heard.
-        if Secs::new(observed).is_err() {
-            return;
-        }
-        if self.seen < FIRST_FEW {
-            self.seen += 1;
-            self.value += (observed - self.value) / f64::from(self.seen);
-            return;
-        }
-        // Nothing is a multiple of nothing: such an average takes whatever comes.
-        let plausible = if self.value > 0.0 {
-            observed.clamp(self.value / OUTLIER, self.value * OUTLIER)
-        } else {
-            observed
-        };
-        self.value += NEWEST * (plausible - self.value);
-    }
-}
-
-/// How often somebody was there, of the rounds that are remembered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Presence {
-    missed: f64,
-    rounds: f64,
-}
-
-impl Presence {
-    fn count(&mut self, was_there: bool) {
-        self.missed = KEPT * self.missed + f64::from(u8::from(!was_there));
-        self.rounds = KEPT * self.rounds + 1.0;
-    }
-
-    /// Exactly 1 where nothing was missed, whatever the rounding.
-    fn share(&self) -> f64 {
-        1.0 - self.missed / (self.rounds + PRIOR_ROUNDS)
-    }
+/// The largest number of which there is a fifth as large or larger, and never the largest alone: a type of slow devices
+/// is part of a fleet, one device that takes its time is not a type.
+fn slow_but_not_slowest(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(|a, b| b.total_cmp(a));
+    let place = (numbers.len() / 5).max(2).min(numbers.len());
+    place.checked_sub(1).and_then(|place| numbers.get(place)).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::average::{NEWEST, OUTLIER};
     use super::*;
+
+    const MISSED: Outcome = Outcome::Missed { waited_secs: 3.0 };
 
     fn device(slot: usize) -> EnrolledDevice {
         EnrolledDevice {
@@ -216,7 +291,7 @@ mod tests {
     }
 
     fn reported(compute_secs: f64) -> Outcome {
-        Outcome::Reported { compute_secs, upload_secs: 4.0, mbps: 2.0 }
+        Outcome::Reported { compute_secs, upload_from_secs: 0.0, upload_secs: 4.0, mbps: 2.0 }
     }
 
     fn compute_secs(measures: &Measures) -> f64 {
@@ -260,14 +335,15 @@ mod tests {
         (0..300).for_each(|round| measures.opened(0, round % 3 != 0));
         assert!((measures.availability(0) - 0.7).abs() < 0.05, "{}", measures.availability(0));
         (0..500).for_each(|_| measures.opened(0, false));
-        (0..500).for_each(|_| measures.granted(0, Outcome::Missed));
-        assert_eq!(measures.availability(0), AVAILABILITY_MIN);
+        (0..500).for_each(|_| measures.granted(0, MISSED));
+        // Absence is made up for in full, and failures to deliver only to a half.
+        assert!((measures.availability(0) - 0.107 * DELIVERED_MIN).abs() < 0.001);
         (0..300).for_each(|_| measures.opened(0, true));
         (0..300).for_each(|_| measures.granted(0, reported(2.0)));
         assert!(measures.availability(0) > 0.99);
         // Of somebody whom nobody knows nothing is known.
         measures.opened(7, false);
-        measures.granted(7, Outcome::Missed);
+        measures.granted(7, MISSED);
         assert_eq!(measures.availability(7), 1.0);
     }
 
@@ -310,11 +386,11 @@ mod tests {
                         measures.opened(0, answered);
                     }
                     Event::Reported([compute_secs, upload_secs, mbps]) => {
-                        measures.granted(0, Outcome::Reported { compute_secs, upload_secs, mbps });
+                        measures.granted(0, Outcome::Reported { compute_secs, upload_from_secs: 0.0, upload_secs, mbps });
                     }
                     Event::Missed => {
                         missed = true;
-                        measures.granted(0, Outcome::Missed);
+                        measures.granted(0, MISSED);
                     }
                 }
                 let share = measures.availability(0);

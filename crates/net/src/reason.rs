@@ -20,6 +20,8 @@ reasons! {
         StaleRound = "stale_round",
         /// An update of somebody who does not take part in the round.
         NotGranted = "not_granted",
+        /// It keeps taking part without delivering: it is not asked for a while.
+        Benched = "benched",
         /// An update that started from another model.
         OtherModel = "other_model",
         /// A second, different update for the same round.

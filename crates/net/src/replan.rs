@@ -145,8 +145,8 @@ fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), St
     }
 }
 
-/// A plan that is needed whatever it costs.
-fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
+/// A plan that is needed whatever it costs, for the reason given.
+pub fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
     let constants = terms.constants_for(standing.scheme);
     let problem = constants.map(|constants| Problem::new(terms.fleet, terms.band, constants));
     let planned = match (problem, baseline::unjudged(terms.fleet, standing.scheme)) {
@@ -183,7 +183,7 @@ fn clipped(standing: Standing<'_>, fleet: &Fleet) -> Result<Plan, PlanError> {
 }
 
 /// `phone-3`, or `phone-3 (and 4 more)`.
-fn names(fleet: &Fleet, slots: &[usize]) -> String {
+pub(crate) fn names(fleet: &Fleet, slots: &[usize]) -> String {
     match slots {
         [] => "nobody".to_owned(),
         [slot] => fleet.name(*slot).to_owned(),

@@ -52,14 +52,18 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `q` has one entry per device, in (0, cap].
+    /// `q` has one entry per device, in [0, cap]. With q = 0 a device is not part of the plan: the data are
+    /// those of the others, so that the shares a of the others sum to one.
     pub(crate) fn new(fleet: &Fleet, scheme: Scheme, status: PlanStatus, q: Vec<f64>) -> Self {
         debug_assert!(q.len() == fleet.len());
-        debug_assert!(q.iter().zip(fleet.availability()).all(|(&q, &cap)| q > 0.0 && q <= cap));
+        debug_assert!(q.iter().zip(fleet.availability()).all(|(&q, &cap)| q >= 0.0 && q <= cap));
+        let of_the_plan = || fleet.samples().iter().zip(&q);
+        let total: f64 = of_the_plan().filter(|(_, q)| **q > 0.0).map(|(samples, _)| samples).sum();
+        let weight = |(samples, q): (&f64, &f64)| if *q > 0.0 { samples / total / q } else { 0.0 };
         Self {
             scheme,
             status,
-            aggregation_weights: fleet.weights().iter().zip(&q).map(|(a, q)| a / q).collect(),
+            aggregation_weights: of_the_plan().map(weight).collect(),
             q,
             capped: 0,
             kkt_residual: None,
@@ -67,16 +71,21 @@ impl Plan {
         }
     }
 
-    /// A plan that was made before: its q, to the bit, and the weights that follow from it for `fleet`.
+    /// A plan that was made before: its q, to the bit, and the weights that follow from it for `fleet`. With q = 0 a
+    /// device is not part of the plan.
     pub fn restored(fleet: &Fleet, scheme: Scheme, q: Vec<f64>) -> Result<Self, PlanError> {
         if q.len() != fleet.len() {
             return Err(PlanError::OtherFleet { planned: q.len(), devices: fleet.len() });
         }
         // Written so that NaN is refused too.
-        let wrong = q.iter().zip(fleet.availability()).find(|(q, cap)| !(**q > 0.0 && *q <= *cap));
+        let wrong = q.iter().zip(fleet.availability()).find(|(q, cap)| !(**q >= 0.0 && *q <= *cap));
         if let Some((&value, _)) = wrong {
-            let wanted = "a probability above 0 and at most the device's availability";
+            let wanted = "a probability that is at most the device's availability";
             return Err(PlanError::BadNumber { name: "q", value, wanted });
+        }
+        if q.iter().all(|q| *q <= 0.0) {
+            let wanted = "above 0 for at least one device";
+            return Err(PlanError::BadNumber { name: "q", value: 0.0, wanted });
         }
         Ok(Self::new(fleet, scheme, PlanStatus::Restored, q))
     }
@@ -151,7 +160,7 @@ mod tests {
         let again = Plan::restored(&fleet, Scheme::Exact, made.q().to_vec()).unwrap();
         assert_eq!((again.q(), again.scheme()), (made.q(), made.scheme()));
         assert_eq!(again.aggregation_weights(), made.aggregation_weights());
-        for wrong in [vec![0.5], vec![0.5, 0.6], vec![0.0, 0.5], vec![f64::NAN, 0.5], vec![0.5, -0.1]] {
+        for wrong in [vec![0.5], vec![0.5, 0.6], vec![0.0, 0.0], vec![f64::NAN, 0.5], vec![0.5, -0.1]] {
             assert!(Plan::restored(&fleet, Scheme::Exact, wrong.clone()).is_err(), "{wrong:?}");
         }
     }

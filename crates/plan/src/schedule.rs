@@ -67,6 +67,19 @@ impl Schedule {
         self.with_quiet(every, plan)
     }
 
+    /// The same for a larger fleet: these plans' devices are at `positions` of it, and the others take no part.
+    pub fn spread(&self, fleet: &Fleet, positions: &[usize]) -> Result<Self, PlanError> {
+        let spread = |plan: &Plan| {
+            let mut q = vec![0.0; fleet.len()];
+            for (&position, &planned) in positions.iter().zip(plan.q()) {
+                q[position] = planned;
+            }
+            Plan::restored(fleet, plan.scheme(), q)
+        };
+        let quiet = self.quiet.as_ref().map(spread).transpose()?;
+        Ok(Self { usual: spread(&self.usual)?, quiet, evaluate_every: self.evaluate_every })
+    }
+
     /// Whether the model is evaluated after a round, counted from 1.
     pub fn evaluates(&self, round: u64) -> bool {
         round.is_multiple_of(self.evaluate_every)
@@ -189,6 +202,19 @@ mod tests {
         // Three rounds of one and one of the other.
         assert_eq!(schedule.mean_q(), [0.375; 3]);
         assert_eq!(schedule.mean(|plan| plan.q()[0]), 0.375);
+    }
+
+    #[test]
+    fn devices_that_are_not_part_of_a_plan_leave_their_data_to_the_others() {
+        let two = fleet().subset(&[0, 2]).unwrap();
+        let part = |q: f64| Plan::restored(&two, Scheme::Uniform, vec![q; 2]).unwrap();
+        let schedule = Schedule::new(part(0.25), 5).with_quiet(4, part(0.5)).unwrap();
+        let spread = schedule.spread(&fleet(), &[0, 2]).unwrap();
+        assert_eq!(spread.usual().q(), [0.25, 0.0, 0.25]);
+        let weights = spread.usual().aggregation_weights();
+        assert_eq!([weights[0], weights[2]], part(0.25).aggregation_weights());
+        assert_eq!((weights[1], spread.plan(4).q()[0]), (0.0, 0.5));
+        assert!(Plan::restored(&fleet(), Scheme::Uniform, vec![0.0; 3]).is_err());
     }
 
     #[test]

@@ -124,6 +124,10 @@ pub struct Replan {
     pub reason: String,
     /// How many devices there are now.
     pub devices: usize,
+    /// Positions of devices that are not part of the plan, because they keep failing to deliver: the shares of the
+    /// data are those of the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub benched: Vec<usize>,
     /// How many of them have a q that differs by more than 1 % from what it was.
     pub changed: usize,
     /// What the plan expects of a round: Σ q, over usual and quiet rounds.

@@ -18,6 +18,8 @@ pub struct HeldPlan {
     pub reason: String,
     /// How many it is for.
     pub devices: usize,
+    /// How many of these are not part of it, because they keep failing to deliver.
+    pub benched: usize,
     /// Σ q.
     pub expected_participants: f64,
     /// Of a whole run under it.
@@ -49,6 +51,7 @@ impl HeldPlan {
             after_round: replan.after_round,
             reason: replan.reason,
             devices: replan.devices,
+            benched: replan.benched.len(),
             expected_participants: replan.expected_participants,
             expected_rounds: replan.expected_rounds,
             expected_round_secs: replan.expected_round_secs,
@@ -83,6 +86,7 @@ pub fn plans_table(group: &Group) -> Option<Table> {
             Cell::count(plan.after_round + 1),
             Cell::text(&plan.reason),
             Cell::count(plan.devices as u64),
+            Cell::count(plan.benched as u64),
             Cell::number(Some(plan.expected_participants / plan.devices.max(1) as f64), percent),
             Cell::number(plan.expected_rounds, |rounds| significant(rounds, 3)),
             Cell::number(plan.expected_round_secs, duration),
@@ -109,6 +113,7 @@ pub fn plans_table(group: &Group) -> Option<Table> {
             Column::number("from round", "from_round"),
             Column::words("why", "reason"),
             Column::number("devices", "devices"),
+            Column::number("of these benched", "benched"),
             Column::number("mean q", "mean_q"),
             Column::number("rounds, predicted", "expected_rounds"),
             Column::number("E[T̂]", "expected_round_secs"),

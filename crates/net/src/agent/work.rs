@@ -109,10 +109,11 @@ impl Work {
 
     /// From the grant to the server's receipt. What stumbles on its way is sent again until the round is over.
     pub(super) async fn take_part(mut self, toss: Toss, grant: v1::Grant) -> Result<Trained, Failed> {
-        let deadline = Instant::now() + Duration::from_millis(u64::from(grant.deadline_millis));
+        let after = |millis: u32| Instant::now() + Duration::from_millis(u64::from(millis));
+        let (deadline, upload_from) = (after(grant.deadline_millis), after(grant.upload_after_millis));
         let (mut backoff, mut random) = (Backoff::default(), backoff::random());
         loop {
-            let status = match self.attempt(toss, &grant).await {
+            let status = match self.attempt(toss, &grant, upload_from).await {
                 Err(Failed::Call(status)) if may_pass(status.code()) => status,
                 done => return done,
             };
@@ -124,8 +125,14 @@ impl Work {
         }
     }
 
-    async fn attempt(&mut self, toss: Toss, grant: &v1::Grant) -> Result<Trained, Failed> {
+    async fn attempt(
+        &mut self,
+        toss: Toss,
+        grant: &v1::Grant,
+        upload_from: Instant,
+    ) -> Result<Trained, Failed> {
         let trained = self.trained(toss, grant).await?;
+        tokio::time::sleep_until(upload_from).await;
         self.talk.upload(grant, &trained).await?;
         Ok(trained)
     }

@@ -7,13 +7,16 @@ use std::sync::Arc;
 use fedflip_engine::{Control, Sink, State};
 use fedflip_fleet::ModelVector;
 use fedflip_record::{RecordError, Round};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::Server;
 use super::deploy::{Observer, bring_incidents};
 use super::world::Ledger;
 use crate::error::NetError;
+use crate::measure::BenchChange;
+use crate::reason::Reason;
 use crate::state::{Commit, Fate, RunState};
+use crate::wire::v1;
 
 /// Commits rounds.
 pub(super) struct Committer<'a> {
@@ -28,12 +31,15 @@ pub(super) struct Committer<'a> {
     pub devices: usize,
     /// The plan is looked at after this round.
     pub replan_after: Option<u64>,
+    /// Somebody was benched, or returns: the plan is for others than before.
+    pub bench_changed: bool,
     /// What went wrong here: the engine knows only records.
     pub failed: Option<NetError>,
 }
 
 impl Committer<'_> {
     fn commit(&mut self, record: &Round, state: &State) -> Result<(), NetError> {
+        self.review(record.round, state.secs);
         bring_incidents(self.server, self.state);
         let ledger = self.ledger.borrow();
         let bytes = self.server.update_bytes;
@@ -69,6 +75,30 @@ impl Committer<'_> {
         self.observer.round(record)
     }
 
+    /// Benches devices that keep failing to deliver, and notes whose pause is over. It is part of the commit, so that
+    /// a restart changes nothing about it.
+    fn review(&mut self, round: u64, now_secs: f64) {
+        let mut ledger = self.ledger.borrow_mut();
+        let BenchChange { benched, returned, spared } = ledger.measures.review(now_secs);
+        let mut desk = self.server.hub.desk();
+        for (slot, pause_secs) in &benched {
+            let device = desk.members[*slot].name.clone();
+            warn!(%device, slot, pause_secs, "a device keeps failing to deliver and is not asked for a while");
+            desk.note(round, Some(*slot), Reason::Benched);
+            let refusal = v1::Refusal { round, reason: Reason::Benched.name().to_owned() };
+            desk.tell(*slot, v1::to_device::What::Refusal(refusal));
+        }
+        if !spared.is_empty() {
+            warn!(
+                devices = spared.len(),
+                "more than half of the fleet fails to deliver: is round.deadline_secs too short?"
+            );
+        }
+        let out = (0..ledger.measures.len()).filter(|&slot| ledger.measures.is_benched(slot)).count();
+        self.server.metrics.devices_benched.set(out as f64);
+        self.bench_changed |= !(benched.is_empty() && returned.is_empty());
+    }
+
     fn tell(&self, record: &Round) {
         let metrics = &self.server.metrics;
         metrics.rounds_committed.add(1);
@@ -94,7 +124,7 @@ impl Sink for Committer<'_> {
             return Ok(Control::Stop);
         }
         let came = self.server.hub.desk().members.len() > self.devices;
-        let due = self.replan_after.is_some_and(|round| state.round >= round || came);
+        let due = self.bench_changed || self.replan_after.is_some_and(|round| state.round >= round || came);
         Ok(if due || (self.stop)() { Control::Stop } else { Control::GoOn })
     }
 }

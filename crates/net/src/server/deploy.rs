@@ -182,7 +182,20 @@ impl Deployment {
         let clock = Clock::after(run.secs);
         let muster = if run.round > 0 { self.patience.muster } else { Duration::ZERO };
         let muster_until = Instant::now() + muster;
+        let mut due = false;
         loop {
+            // Before the first stretch, too: a server that was killed may have benched somebody and not planned yet.
+            // Times are looked at when they are due.
+            let fleet = ledger.borrow().measures.fleet(&kept)?;
+            let is_benched = |slot: usize| ledger.borrow().measures.is_benched(slot);
+            if run.round > 0
+                && let Some(next) = planner.next(&planned, &fleet, is_benched, due)
+            {
+                info!(round = run.round, reason = %next.reason, "a new plan");
+                server.metrics.plan_changes.add(1);
+                state.replan(&next.stored(run.round, run.secs))?;
+                planned = next;
+            }
             helpers.observer.planned(&Announced {
                 header: &head,
                 fleet: &planned.fleet,
@@ -208,13 +221,7 @@ impl Deployment {
             let known = kept.len();
             enrolment::keep(server, state, &mut *helpers.enrolled, &mut kept)?;
             kept[known..].iter().for_each(|device| ledger.borrow_mut().measures.calibrated(device));
-            let fleet = ledger.borrow().measures.fleet(&kept)?;
-            if let Some(next) = planner.next(&planned, fleet) {
-                info!(round = run.round, reason = %next.reason, "a new plan");
-                server.metrics.plan_changes.add(1);
-                state.replan(&next.stored(run.round, run.secs))?;
-                planned = next;
-            }
+            due = self.replan_every.is_some();
         }
     }
 
@@ -244,6 +251,7 @@ impl Deployment {
             metrics: &server.metrics,
             health: &server.health,
             patience: self.patience,
+            band: self.band,
             toss_run: run_id,
             seed: self.seed,
             planned,
@@ -264,6 +272,7 @@ impl Deployment {
             devices: planned.fleet.len(),
             // At multiples, so that a server that is often restarted looks as often.
             replan_after: self.replan_every.map(|rounds| (run.round / rounds.max(1) + 1) * rounds.max(1)),
+            bench_changed: false,
             failed: None,
             state: &mut *state,
         };

@@ -205,7 +205,8 @@ impl Desk {
         self.members[slot].has_attended = true;
         self.members[slot].line = Some(Line { id, notices });
         if let Some(current) = &mut self.current {
-            for notice in current.for_newcomer(slot, Instant::now()) {
+            let is_awaited = self.members[slot].silence.is_waited_for();
+            for notice in current.for_newcomer(slot, is_awaited, Instant::now()) {
                 self.tell(slot, notice);
             }
         }

@@ -41,6 +41,9 @@ impl Service {
         let memory = memory.map_err(|_| refuse(Reason::OutOfMemory))?;
         let mut collector = UpdateCollector::new(encoding, parameters);
         loop {
+            // Whoever sends before its turn, or faster than granted, is not read: the bandwidth is others'.
+            let turn = granted.earliest(collector.bytes());
+            tokio::time::sleep_until(turn.min(granted.deadline)).await;
             let until = granted.deadline.min(Instant::now() + SILENCE_MAX);
             match within(until, &mut parts).await {
                 Ok(Some(v1::UploadPart { what: Some(What::Data(data)) })) => {

@@ -25,6 +25,7 @@ pub(crate) struct Member {
     pub absent_since: Instant,
     /// Since the server started.
     pub has_attended: bool,
+    pub silence: Silence,
     /// When the log last said that somebody else has its identity.
     rival_told: Option<Instant>,
 }
@@ -32,7 +33,18 @@ pub(crate) struct Member {
 impl Member {
     pub(super) fn new(name: DeviceName, coin: CoinPublic, calls: Bucket, enrolment: Enrolment) -> Self {
         let absent_since = Instant::now();
-        Self { name, coin, calls, enrolment, line: None, absent_since, has_attended: false, rival_told: None }
+        let silence = Silence::default();
+        Self {
+            name,
+            coin,
+            calls,
+            enrolment,
+            line: None,
+            absent_since,
+            has_attended: false,
+            silence,
+            rival_told: None,
+        }
     }
 
     /// A line is cut for a newer one. Once is a device whose first line broke unnoticed; two agents that share an
@@ -46,6 +58,30 @@ impl Member {
                 "attends over a second line, and the first is cut: if its line did not just break, two agents have its identity"
             );
         }
+    }
+}
+
+/// How often an attending device has let a whole window pass without an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Silence(f64);
+
+impl Silence {
+    /// Whole windows, after which a device is heard but no longer waited for.
+    const WINDOWS_MAX: f64 = 3.0;
+    /// What an answer in time makes up for: a device that answers every second time is not waited for either.
+    const FORGIVEN: f64 = 0.25;
+
+    pub(crate) fn is_waited_for(self) -> bool {
+        self.0 < Self::WINDOWS_MAX
+    }
+
+    pub(crate) fn answered(&mut self) {
+        self.0 = (self.0 - Self::FORGIVEN).max(0.0);
+    }
+
+    /// A whole window passed; more than a few count as a few, so that the way back is short.
+    pub(crate) fn missed_a_window(&mut self) {
+        self.0 = (self.0 + 1.0).min(Self::WINDOWS_MAX + 1.0);
     }
 }
 

@@ -35,6 +35,19 @@ impl Planned {
         pairs.map(|(q, availability)| (q / availability).min(1.0)).collect()
     }
 
+    /// Whether a device is part of the plan: a benched one is not.
+    pub(super) fn takes_part(&self, slot: usize) -> bool {
+        self.schedule.usual().q().get(slot).is_some_and(|q| *q > 0.0)
+    }
+
+    /// The same in the slots of the whole fleet.
+    fn spread(self, fleet: &Fleet, active: &[usize]) -> Result<Self, NetError> {
+        if active.len() == fleet.len() {
+            return Ok(self);
+        }
+        Ok(Self { schedule: self.schedule.spread(fleet, active)?, fleet: fleet.clone(), ..self })
+    }
+
     /// As it is kept.
     pub(super) fn stored(&self, after_round: u64, secs: f64) -> StoredPlan {
         let (mut fleet_csv, plan) = (Vec::new(), self.schedule.usual());
@@ -97,29 +110,47 @@ impl Planner<'_> {
         Ok(Planned { fleet, schedule, reason, expected, constants })
     }
 
-    /// Another plan, if what was measured since asks for one.
-    pub(super) fn next(&self, now: &Planned, fleet: Fleet) -> Option<Planned> {
-        let Deployment { scheme, constants, band, .. } = *self.deployment;
-        let settings = self.settings();
-        let standing = Standing {
-            scheme,
-            q: now.schedule.usual().q(),
-            quiet_q: now.schedule.quiet().map(Plan::q),
-            availability: now.fleet.availability(),
+    /// Another plan, if somebody was benched, is back or came, or if measured times are `due` to be looked at and ask
+    /// for one. Benched devices are not part of it.
+    pub(super) fn next(
+        &self,
+        now: &Planned,
+        fleet: &Fleet,
+        is_benched: impl Fn(usize) -> bool,
+        due: bool,
+    ) -> Option<Planned> {
+        let active: Vec<usize> = (0..fleet.len()).filter(|&slot| !is_benched(slot)).collect();
+        let part = fleet.subset(&active).ok()?;
+        let q = q_of(now.schedule.usual().q(), &active);
+        let quiet_q = now.schedule.quiet().map(|plan| q_of(plan.q(), &active));
+        let planned_for = |&slot: &usize| {
+            let fleet = if now.takes_part(slot) { &now.fleet } else { fleet };
+            fleet.availability()[slot]
         };
-        let terms = Terms { fleet: &fleet, band, constants, settings: &settings };
-        match replan::decide(standing, terms) {
+        let availability: Vec<f64> = active.iter().map(planned_for).collect();
+        let settings = self.settings();
+        let Deployment { scheme, constants, band, .. } = *self.deployment;
+        let terms = Terms { fleet: &part, band, constants, settings: &settings };
+        let standing = Standing { scheme, q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
+        let decision = match change(now, fleet, &active) {
+            Some(reason) => replan::replace(standing, terms, reason),
+            None if due => replan::decide(standing, terms),
+            None => return None,
+        };
+        match decision {
             Decision::Keep { reason } => {
                 tracing::debug!(%reason, "the plan stays");
                 None
             }
-            Decision::Take { plan, reason } => match self.planned(fleet, plan, reason) {
-                Ok(planned) => Some(planned),
-                Err(error) => {
-                    tracing::warn!(%error, "the plan stays, as there is none for quiet rounds");
-                    None
-                }
-            },
+            Decision::Take { plan, reason } => {
+                let planned =
+                    self.planned(part, plan, reason).and_then(|planned| planned.spread(fleet, &active));
+                planned
+                    .map_err(
+                        |error| tracing::warn!(%error, "the plan stays, as there is none for quiet rounds"),
+                    )
+                    .ok()
+            }
         }
     }
 
@@ -136,4 +167,30 @@ impl Planner<'_> {
         let constants = constants.map(|constants| [constants.alpha(), constants.beta()]);
         Ok(Planned { fleet, schedule, reason, expected, constants })
     }
+}
+
+/// Who came, was benched or returned since the plan was made, in words; none if nobody.
+fn change(now: &Planned, fleet: &Fleet, active: &[usize]) -> Option<String> {
+    let is_active = |slot: &usize| active.binary_search(slot).is_ok();
+    let benched = (0..now.fleet.len()).filter(|slot| now.takes_part(*slot) && !is_active(slot));
+    let returned = active.iter().copied().filter(|slot| *slot < now.fleet.len() && !now.takes_part(*slot));
+    let came = now.fleet.len()..fleet.len();
+    let groups = [
+        (benched.collect::<Vec<_>>(), "keeps failing to deliver and is benched"),
+        (returned.collect(), "is back from the bench"),
+        (came.collect(), "came"),
+    ];
+    let parts: Vec<String> = groups
+        .iter()
+        .filter(|(slots, _)| !slots.is_empty())
+        .map(|(slots, what)| format!("{} {what}", replan::names(fleet, slots)))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// q of these slots; devices without one take part as often as the others do on average.
+fn q_of(q: &[f64], slots: &[usize]) -> Vec<f64> {
+    let planned = q.iter().filter(|q| **q > 0.0);
+    let mean = planned.clone().sum::<f64>() / planned.count().max(1) as f64;
+    slots.iter().map(|&slot| q.get(slot).copied().filter(|q| *q > 0.0).unwrap_or(mean)).collect()
 }

@@ -56,14 +56,16 @@ pub(super) fn gather<E>(
 impl NetWorld<'_> {
     /// Waits until enough of the fleet are there.
     pub(super) fn gather(&mut self) -> Result<(), EngineError> {
-        let devices = self.planned.fleet.len();
+        let planned = self.planned;
+        let devices = (0..planned.fleet.len()).filter(|&slot| planned.takes_part(slot)).count();
         let quorum = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
         let (hub, runtime) = (self.hub, self.runtime);
         let look = || -> Result<Look, EngineError> {
             let there = {
                 let desk = self.hub.desk();
                 self.metrics.devices_attending.set(desk.attending() as f64);
-                desk.members[..devices].iter().filter(|member| member.line.is_some()).count()
+                let members = desk.members.iter().enumerate();
+                members.filter(|(slot, member)| planned.takes_part(*slot) && member.line.is_some()).count()
             };
             // After a restart agents are still on their way: what they miss is the server's doing.
             let wanted = if Instant::now() < self.muster_until { devices } else { quorum };

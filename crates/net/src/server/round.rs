@@ -51,8 +51,23 @@ pub(crate) struct Joined {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Granted {
     pub mbps: f64,
+    /// From the grant on: until then the bandwidth is others'.
+    pub upload_from_secs: f64,
     pub at: Instant,
     pub deadline: Instant,
+}
+
+impl Granted {
+    /// How far ahead of its grant a device may be: timers are coarse, and networks bring packets in bursts.
+    const AHEAD_SECS: f64 = 0.25;
+
+    /// When the byte after so many of an upload may be read.
+    pub(crate) fn earliest(&self, bytes: usize) -> Instant {
+        let secs = self.upload_from_secs + 8e-6 * bytes as f64 / self.mbps - Self::AHEAD_SECS;
+        // Without a rate, or beyond all time, the deadline comes first.
+        let after = Duration::try_from_secs_f64(secs.max(0.0)).unwrap_or(Duration::from_secs(86_400));
+        self.at + after
+    }
 }
 
 /// What a device says came of its coin.
@@ -125,14 +140,14 @@ impl Current {
         self.opened + self.window
     }
 
-    /// What to tell a device so that it flips its coin; it is awaited from now on. None if the round has
-    /// nothing for it.
-    pub(crate) fn ask(&mut self, slot: usize) -> Option<What> {
+    /// What to tell a device so that it flips its coin; where it `is_awaited`, the window stays open for its answer.
+    /// None if the round has nothing for it: a benched device has no coin.
+    pub(crate) fn ask(&mut self, slot: usize, is_awaited: bool) -> Option<What> {
         let q = *self.coin_q.get(slot)?;
-        if self.phase != Phase::Open || self.answered[slot] {
+        if self.phase != Phase::Open || self.answered[slot] || q <= 0.0 {
             return None;
         }
-        if !std::mem::replace(&mut self.awaited[slot], true) {
+        if is_awaited && !std::mem::replace(&mut self.awaited[slot], true) {
             self.awaited_count += 1;
         }
         Some(What::Opened(v1::Opened {
@@ -142,6 +157,11 @@ impl Current {
             run: self.toss.run.to_vec().into(),
             seed: self.seed,
         }))
+    }
+
+    /// Whether a device takes part in rounds at the moment: a benched one does not.
+    pub(crate) fn has_coin(&self, slot: usize) -> bool {
+        self.coin_q.get(slot).is_some_and(|q| *q > 0.0)
     }
 
     /// A device that was asked is gone: nobody waits for its answer.
@@ -199,26 +219,30 @@ impl Current {
     /// Grants a device its share; what to tell it.
     pub(crate) fn grant(&mut self, share: &Share, now: Instant, deadline: Instant) -> Option<What> {
         let joined = self.joined.get_mut(&share.device)?;
-        joined.grant = Some(Granted { mbps: share.mbps, at: now, deadline });
+        let Share { mbps, upload_from_secs, .. } = *share;
+        joined.grant = Some(Granted { mbps, upload_from_secs, at: now, deadline });
         self.grant_message(share.device, now)
     }
 
     fn grant_message(&self, slot: usize, now: Instant) -> Option<What> {
         let Joined { grant: Some(grant), taken: None, .. } = self.joined.get(&slot)? else { return None };
         let left = grant.deadline.saturating_duration_since(now);
+        let upload_from = Duration::try_from_secs_f64(grant.upload_from_secs).unwrap_or(left);
+        let wait = (grant.at + upload_from).saturating_duration_since(now);
         Some(What::Grant(v1::Grant {
             round: self.toss.round,
             digest: self.digest.to_vec().into(),
             mbps: grant.mbps,
             deadline_millis: left.as_millis().try_into().unwrap_or(u32::MAX),
+            upload_after_millis: wait.as_millis().try_into().unwrap_or(u32::MAX),
             seed: self.seed,
             run: self.toss.run.to_vec().into(),
         }))
     }
 
     /// What a device that comes in the middle has to hear.
-    pub(crate) fn for_newcomer(&mut self, slot: usize, now: Instant) -> Vec<What> {
-        self.ask(slot).into_iter().chain(self.grant_message(slot, now)).collect()
+    pub(crate) fn for_newcomer(&mut self, slot: usize, is_awaited: bool, now: Instant) -> Vec<What> {
+        self.ask(slot, is_awaited).into_iter().chain(self.grant_message(slot, now)).collect()
     }
 
     /// The grant of a device whose update may come now.
@@ -286,8 +310,8 @@ mod tests {
 
     #[test]
     fn a_coin_that_says_no_does_not_join_and_a_false_one_neither() {
-        let (mut current, key, now) = opened(0.0);
-        current.ask(0).unwrap();
+        let (mut current, key, now) = opened(1e-12);
+        current.ask(0, true).unwrap();
         assert!(!current.all_answered());
         let (_, proof) = key.flip(current.toss);
         assert_eq!(answer(&mut current, 0, &key, &proof, now), Err(Reason::CoinSaysNo));
@@ -307,7 +331,7 @@ mod tests {
     fn a_grant_is_told_again_until_the_update_is_in() {
         let (mut current, key, now) = opened(1.0);
         for slot in 0..3 {
-            current.ask(slot).unwrap();
+            current.ask(slot, true).unwrap();
         }
         let (_, proof) = key.flip(current.toss);
         answer(&mut current, 1, &key, &proof, now).unwrap();
@@ -316,15 +340,15 @@ mod tests {
         current.gone(0);
         assert!(current.all_answered());
         current.close();
-        assert_eq!(current.for_newcomer(0, now).len(), 0, "the window is closed");
+        assert_eq!(current.for_newcomer(0, true, now).len(), 0, "the window is closed");
         assert!(current.granted(1).is_err());
         let share =
             Share { device: 1, mbps: 4.0, compute_secs: 1.0, upload_from_secs: 0.0, upload_secs: 1.0 };
         current.grant(&share, now, now + Duration::from_secs(9)).unwrap();
-        assert_eq!(current.for_newcomer(1, now).len(), 1);
+        assert_eq!(current.for_newcomer(1, true, now).len(), 1);
         assert!(current.take(1, Taken::Update([9; 32])));
         assert!(!current.take(1, Taken::Refused(Reason::NotFinite)), "the first counts");
-        assert_eq!(current.for_newcomer(1, now).len(), 0);
+        assert_eq!(current.for_newcomer(1, true, now).len(), 0);
         assert!(!current.take(0, Taken::Update([9; 32])), "somebody who does not take part");
         assert_eq!(current.into_taken().into_iter().collect::<Vec<_>>(), [(1, Taken::Update([9; 32]))]);
     }

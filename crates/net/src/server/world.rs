@@ -10,18 +10,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{EngineError, Event, Order, Update as EngineUpdate, World};
-use fedflip_fleet::ModelVector;
-use fedflip_fleet::bandwidth::Entrant;
+use fedflip_fleet::bandwidth::{self, Entrant};
+use fedflip_fleet::{Mbps, ModelVector};
 use fedflip_learn::Metrics as Scores;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::hub::{Arrival, Desk, Hub, Offered};
+use super::member::Member;
 use super::patience::Patience;
 use super::planning::Planned;
 use super::presence::LOOK;
-use super::round::Current;
+use super::round::{Current, Granted};
 use crate::coin::Toss;
 use crate::measure::{Measures, Outcome as Seen};
 use crate::reason::Reason;
@@ -48,6 +49,8 @@ pub(crate) struct NetWorld<'a> {
     pub metrics: &'a Metrics,
     pub health: &'a Health,
     pub patience: Patience,
+    /// What devices share.
+    pub band: Mbps,
     /// Which coins are flipped.
     pub toss_run: [u8; 16],
     /// Of local training.
@@ -104,36 +107,85 @@ impl NetWorld<'_> {
     fn lost(&self, slot: usize, reason: Reason) {
         warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
         self.metrics.refused.add(reason);
-        self.ledger.borrow_mut().measures.granted(slot, Seen::Missed);
+        self.missed(slot);
         let mut desk = self.hub.desk();
         let round = desk.current.as_ref().map_or(0, Current::round);
         desk.note(round, Some(slot), reason);
     }
 
+    /// A device's grant came to nothing, and others have waited for it until now.
+    fn missed(&self, slot: usize) {
+        let granted = self.granted(slot);
+        let waited_secs = granted.map_or(0.0, |granted| granted.at.elapsed().as_secs_f64());
+        self.ledger.borrow_mut().measures.granted(slot, Seen::Missed { waited_secs });
+    }
+
+    fn granted(&self, slot: usize) -> Option<Granted> {
+        self.hub.desk().current.as_ref().and_then(|current| current.granted(slot).ok())
+    }
+
     /// What an arrival is to the engine.
     fn event(&mut self, Arrival { slot, what }: Arrival) -> Event {
-        let mut ledger = self.ledger.borrow_mut();
-        match what {
-            Ok(update) => {
-                let granted = self.hub.desk().current.as_ref().and_then(|current| current.granted(slot).ok());
-                if let Some(granted) = granted {
-                    let [compute_secs, upload_secs] = update.took_secs;
-                    let mbps = granted.mbps;
-                    ledger.measures.granted(slot, Seen::Reported { compute_secs, upload_secs, mbps });
-                }
-                ledger.accepted.insert(slot, (update.digest, update.train_loss));
-                // Memory is counted while the network holds it; from here on the engine does.
-                drop(update.memory);
-                Event::Update(EngineUpdate {
-                    device: slot,
-                    delta: update.delta,
-                    train_loss: update.train_loss,
-                    took_secs: update.took_secs,
-                })
-            }
+        let update = match what {
+            Ok(update) => update,
             Err(reason) => {
-                ledger.measures.granted(slot, Seen::Missed);
-                Event::Lost { device: slot, reason: reason.name() }
+                self.missed(slot);
+                return Event::Lost { device: slot, reason: reason.name() };
+            }
+        };
+        let mut ledger = self.ledger.borrow_mut();
+        if let Some(Granted { mbps, upload_from_secs, .. }) = self.granted(slot) {
+            let [compute_secs, upload_secs] = update.took_secs;
+            let seen = Seen::Reported { compute_secs, upload_from_secs, upload_secs, mbps };
+            ledger.measures.granted(slot, seen);
+        }
+        ledger.accepted.insert(slot, (update.digest, update.train_loss));
+        // Memory is counted while the network holds it; from here on the engine does.
+        drop(update.memory);
+        Event::Update(EngineUpdate {
+            device: slot,
+            delta: update.delta,
+            train_loss: update.train_loss,
+            took_secs: update.took_secs,
+        })
+    }
+
+    /// Tells everybody who is there that a round is open. Devices that let window after window pass are told, too,
+    /// but not waited for, unless hardly anybody else is there.
+    fn ask_everybody(&self, desk: &mut Desk, current: &mut Current) {
+        let devices = self.planned.fleet.len();
+        let attends = |member: &&Member| member.line.is_some();
+        let members = || desk.members[..devices].iter().filter(attends);
+        let waits_for_all =
+            2 * members().filter(|member| member.silence.is_waited_for()).count() < members().count();
+        for slot in 0..devices {
+            let Member { calls, line, silence, .. } = &mut desk.members[slot];
+            // An answer and, with heads, a model.
+            calls.grant(2.0);
+            if line.is_some()
+                && let Some(notice) = current.ask(slot, waits_for_all || silence.is_waited_for())
+                && !desk.tell(slot, notice)
+            {
+                current.gone(slot);
+            }
+        }
+    }
+
+    /// Notes who has answered. A window that ended early says nothing about those who were not waited for.
+    fn note_answers(&self, desk: &mut Desk, whole_window: bool) {
+        let Desk { current: Some(current), members, .. } = desk else { return };
+        let mut ledger = self.ledger.borrow_mut();
+        for (slot, member) in members.iter_mut().enumerate().take(self.planned.fleet.len()) {
+            let answered = current.answered(slot);
+            // Whoever has not come back since the server started may not know yet that it did.
+            if !member.has_attended || !current.has_coin(slot) {
+                continue;
+            }
+            ledger.measures.opened(slot, answered);
+            if answered {
+                member.silence.answered();
+            } else if whole_window && member.line.is_some() {
+                member.silence.missed_a_window();
             }
         }
     }
@@ -160,7 +212,6 @@ impl World for NetWorld<'_> {
     ) -> Result<(), EngineError> {
         self.gather()?;
         let coin_q = self.planned.coin_q(round);
-        let devices = coin_q.len();
         self.metrics.round.set(round as f64);
         // Its digest takes a while, and calls need the desk.
         let known = self.hub.desk().model.clone().filter(|known| known.is(model));
@@ -176,53 +227,50 @@ impl World for NetWorld<'_> {
             let toss = Toss { run: self.toss_run, round };
             let now = Instant::now();
             let mut current = Current::open(toss, digest, self.seed, coin_q, self.patience.window, now);
-            for slot in 0..devices {
-                // An answer and, with heads, a model.
-                desk.members[slot].calls.grant(2.0);
-                if desk.members[slot].line.is_some()
-                    && let Some(notice) = current.ask(slot)
-                    && !desk.tell(slot, notice)
-                {
-                    current.gone(slot);
-                }
-            }
+            self.ask_everybody(&mut desk, &mut current);
             let end = current.window_end();
             desk.current = Some(current);
             end
         };
-        loop {
-            let answered = self.hub.desk().current.as_ref().is_none_or(Current::all_answered);
-            if answered || Instant::now() >= window_end {
-                break;
+        let whole_window = loop {
+            if self.hub.desk().current.as_ref().is_none_or(Current::all_answered) {
+                break false;
+            }
+            if Instant::now() >= window_end {
+                break true;
             }
             self.check_stop(self.patience.finish)?;
             self.wait(window_end);
-        }
+        };
+        let mut desk = self.hub.desk();
+        self.note_answers(&mut desk, whole_window);
         let mut ledger = self.ledger.borrow_mut();
         ledger.accepted.clear();
-        let mut desk = self.hub.desk();
-        let Desk { current: Some(current), members, .. } = &mut *desk else {
+        let Some(current) = &mut desk.current else {
             return Err(EngineError::World { problem: "the round is gone".to_owned() });
         };
         current.close();
-        for (slot, member) in members.iter().enumerate().take(devices) {
-            // Whoever has not come back since the server started may not know yet that it did.
-            if member.has_attended {
-                ledger.measures.opened(slot, current.answered(slot));
-            }
-        }
+        let believed = ledger.measures.believed();
         entrants.clear();
         for (&device, joined) in current.joined() {
             self.metrics.joins.add(1);
             self.metrics.join_secs.observe(joined.answer_secs);
-            entrants.push(Entrant { device, job: ledger.measures.job(device) });
+            entrants.push(Entrant { device, job: ledger.measures.job(device, believed) });
         }
         Ok(())
     }
 
+    /// Follows from what was measured: one device's word, or delay, does not make everybody wait.
+    fn deadline_secs(&self, entrants: &[Entrant]) -> Option<f64> {
+        let believed = self.ledger.borrow().measures.believed();
+        let jobs = entrants.iter().map(|entrant| believed.of(entrant.job));
+        let expected_secs = bandwidth::finish_together(jobs, self.band).round_secs();
+        Some(self.patience.deadline_secs(expected_secs))
+    }
+
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
         let expected_secs = order.allocation.round_secs;
-        let deadline_secs = order.deadline_secs.unwrap_or_else(|| self.patience.deadline_secs(expected_secs));
+        let deadline_secs = order.deadline_secs.unwrap_or_else(|| self.patience.deadline_secs(0.0));
         let now = Instant::now();
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));

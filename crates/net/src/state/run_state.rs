@@ -155,6 +155,7 @@ impl RunState {
             secs: plan.secs,
             reason: plan.reason.clone(),
             devices: plan.q.len(),
+            benched: (0..plan.q.len()).filter(|&slot| plan.q[slot] <= 0.0).collect(),
             changed: (0..plan.q.len()).filter(|&slot| differs(slot)).count(),
             expected_participants: plan.expected.participants,
             expected_rounds: plan.expected.rounds,

@@ -25,6 +25,7 @@ pub struct Metrics {
     pub round: Gauge,
     pub devices_enrolled: Gauge,
     pub devices_attending: Gauge,
+    pub devices_benched: Gauge,
     pub connections_open: Gauge,
     pub connections_refused: ByReason<ConnectionRefusal>,
     pub joins: Counter,
@@ -48,6 +49,7 @@ impl Default for Metrics {
             round: Gauge::default(),
             devices_enrolled: Gauge::default(),
             devices_attending: Gauge::default(),
+            devices_benched: Gauge::default(),
             connections_open: Gauge::default(),
             connections_refused: ByReason::default(),
             joins: Counter::default(),
@@ -77,6 +79,11 @@ impl Metrics {
             "devices_attending",
             "Devices that are connected and ready for rounds.",
             self.devices_attending.get(),
+        );
+        page.gauge(
+            "devices_benched",
+            "Devices that are not asked for a while, because they keep failing to deliver.",
+            self.devices_benched.get(),
         );
         page.gauge("connections_open", "Connections that were let in.", self.connections_open.get());
         page.reasons(

@@ -227,6 +227,7 @@ impl Oracle {
                     secs: plan.secs,
                     reason: plan.reason.clone(),
                     devices: plan.q.len(),
+                    benched: Vec::new(),
                     changed: plan.q.len() - plan.q.iter().enumerate().filter(same).count(),
                     expected_participants: plan.expected.participants,
                     expected_rounds: plan.expected.rounds,
