@@ -1,0 +1,91 @@
+//! What the simulation promises: the same seed gives the same bytes, time is virtual, and every role can be played.
+
+use fedflip_net::server::Ended;
+use fedflip_plan::Scheme;
+
+use crate::network::{Faults, Link};
+use crate::roles::{Actor, never_uploads, silent};
+use crate::run::{Outcome, SimRun};
+use crate::weather::bad_weather;
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let mut records = Vec::new();
+    for seed in 100..112 {
+        let [first, second] = [bad_weather(seed).run(), bad_weather(seed).run()];
+        assert_eq!(first.ending, second.ending, "seed {seed}: what happens when");
+        assert_eq!(first.incidents, second.incidents, "seed {seed}");
+        assert_eq!(first.model_sha256, second.model_sha256, "seed {seed}");
+        assert_eq!(first.records, second.records, "seed {seed}: to the byte");
+        records.push(first.records);
+    }
+    records.dedup();
+    assert_eq!(records.len(), 12, "seeds differ");
+}
+
+fn over(outcome: &Outcome) -> bool {
+    matches!(outcome.ending.ended, Ended::Over(_))
+}
+
+#[test]
+fn honest_devices_lose_nothing_and_take_the_time_that_they_take() {
+    let actors = [0.1, 0.2, 0.4].map(Actor::honest).to_vec();
+    let outcome = SimRun::full(1, actors, 6).run();
+    assert!(over(&outcome));
+    assert_eq!((outcome.replayed.accepted, outcome.replayed.lost), (18, 0));
+    for round in &outcome.rounds {
+        assert!((0.4..0.8).contains(&round.round_secs), "{round:?}");
+    }
+}
+
+#[test]
+fn roles_by_hand_are_played_to_the_end() {
+    let actors = vec![Actor::honest(0.1), Actor::honest(0.1), Actor::scripted(silent)];
+    let outcome = SimRun::full(1, actors, 4).run();
+    assert!(over(&outcome));
+    assert_eq!((outcome.replayed.accepted, outcome.replayed.lost), (8, 0));
+    let actors = vec![Actor::honest(0.1), Actor::honest(0.1), Actor::scripted(never_uploads)];
+    let outcome = SimRun::full(1, actors, 4).run();
+    assert!(over(&outcome));
+    assert_eq!(outcome.lost(1, 0) + outcome.lost(1, 1), 0);
+    assert!(outcome.lost(1, 2) > 0, "it took part and sent nothing");
+}
+
+#[test]
+fn a_link_limits_what_goes_over_it() {
+    let secs = |upload_mbps: f64| {
+        let slow = Link { upload_mbps, ..Link::default() };
+        let outcome = SimRun::full(1, vec![Actor::honest(0.1).over(slow)], 3).run();
+        assert!(over(&outcome));
+        outcome.rounds[2].upload_secs[0]
+    };
+    let [fast, slow] = [10.0, 0.05].map(secs);
+    assert!(slow > 0.2 && slow > 10.0 * fast, "{slow} s over 50 kbit/s, {fast} s over 10 Mbit/s");
+}
+
+#[test]
+fn a_server_that_is_killed_goes_on() {
+    let actors = [0.5, 0.7, 0.9].map(Actor::honest).to_vec();
+    let calm = SimRun::full(7, actors, 8);
+    let killed = SimRun { kill_at_secs: vec![8.3, 14.0], down_secs: 2.0, ..calm.clone() };
+    let [calm, outcome, again] = [&calm, &killed, &killed].map(SimRun::run);
+    assert!(over(&calm) && over(&outcome));
+    assert_eq!((outcome.replayed.rounds, outcome.replayed.accepted), (8, 24));
+    assert_eq!(outcome.model_sha256, calm.model_sha256, "nothing is lost and nothing counts twice");
+    assert!(outcome.ending.secs > calm.ending.secs + 4.0, "{} s", outcome.ending.secs);
+    assert_eq!((outcome.records, outcome.ending), (again.records, again.ending));
+}
+
+#[test]
+fn cuts_and_stalls_are_survived() {
+    let faults = Faults { jitter: 0.5, cut_every_secs: Some(4.0), stall_every_secs: Some((6.0, 0.5)) };
+    let bad = Link { faults, ..Link::default() };
+    let actors = [0.3, 0.4, 0.5, 0.6].map(|secs| Actor::honest(secs).over(bad)).to_vec();
+    let mut run = SimRun::full(3, actors, 20);
+    run.wanted.scheme = Scheme::Uniform;
+    run.wanted.patience.quorum = 0.5;
+    let outcome = run.run();
+    assert!(over(&outcome));
+    let waits = outcome.ending.events.iter().filter(|noted| noted.what.starts_with("Waiting")).count();
+    assert!(waits > 5, "{waits} lines broke");
+}
