@@ -168,15 +168,19 @@ impl Device {
 
     /// Hello, timed transfer, enrolment, attendance, as an honest device does it.
     pub(crate) async fn come_in(&mut self, learner: &SgdLearner) {
-        self.try_to_come_in(learner).await.unwrap();
+        self.try_to_come_in(learner, 0.01).await.unwrap();
     }
 
-    /// The same over a line that may break.
-    pub(crate) async fn try_to_come_in(&mut self, learner: &SgdLearner) -> Result<(), Status> {
+    /// The same over a line that may break, and with a compute time that it claims.
+    pub(crate) async fn try_to_come_in(
+        &mut self,
+        learner: &SgdLearner,
+        compute_secs: f64,
+    ) -> Result<(), Status> {
         let hello = self.hello().await?;
         if !hello.enrolled {
             self.probe(&[0, 16 << 10]).await?;
-            self.enrol(learner.samples(self.slot) as u64, 0.01).await?;
+            self.enrol(learner.samples(self.slot) as u64, compute_secs).await?;
         }
         self.attend().await
     }

@@ -83,11 +83,16 @@ impl Stage {
         }
     }
 
-    /// A device by hand that has enrolled as an honest one would, and attends.
+    /// A device by hand that has enrolled and attends; it claims to be quick.
     pub(crate) async fn enrolled(&self) -> Device {
+        self.enrolled_claiming(0.01).await
+    }
+
+    /// A device by hand that has enrolled with this compute time, and attends.
+    pub(crate) async fn enrolled_claiming(&self, compute_secs: f64) -> Device {
         loop {
             let mut device = self.device().await;
-            if device.try_to_come_in(&self.learner).await.is_ok() {
+            if device.try_to_come_in(&self.learner, compute_secs).await.is_ok() {
                 return device;
             }
             tokio::time::sleep(COME_AGAIN_AFTER).await;
@@ -137,6 +142,11 @@ impl Stage {
         let farewell = agent::stay(&settings, &platform, &|| false, &mut |news| note(&news)).await;
         note(&farewell);
     }
+}
+
+/// The name of an actor, from which the coin of its device follows.
+pub(crate) fn name(seed: u64, number: usize) -> String {
+    format!("sim-{seed}-{number}")
 }
 
 /// Attends every round and never answers.

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_net::NetError;
+use fedflip_net::door::Security;
 use fedflip_net::server::{Ended, Server, Surroundings};
 use fedflip_net::state::{StateView, StoredPlan};
-use fedflip_record::{Round, folder::RECORDS};
+use fedflip_record::Round;
 use rand::Rng;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -18,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::network::{Network, stream};
 use crate::replay::Replayed;
-use crate::roles::{Actor, Stage};
+use crate::roles::{self, Actor, Stage};
 use crate::wanted::Wanted;
 
 /// A run to simulate.
@@ -45,6 +46,7 @@ impl SimRun {
 
     /// Runs it to its end, on this thread.
     pub(crate) fn run(&self) -> Outcome {
+        assert_eq!(self.wanted.security, Security::Plain, "the keys of TLS would differ from run to run");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = Arc::new(runtime.unwrap());
         let _clock = runtime.enter();
@@ -69,7 +71,8 @@ impl SimRun {
             }
         }
         let events = std::mem::take(&mut *log.lines.lock().unwrap());
-        Outcome::read(folder, &self.wanted, &learner, Ending { ended, secs, events })
+        let names = (0..self.actors.len()).map(|number| roles::name(self.seed, number)).collect();
+        Outcome::read(folder, (&self.wanted, &learner), names, Ending { ended, secs, events })
     }
 
     fn begin(
@@ -81,7 +84,7 @@ impl SimRun {
     ) -> Vec<JoinHandle<()>> {
         let actors = self.actors.iter().enumerate();
         let begin = |(number, actor): (usize, &Actor)| {
-            let name = format!("sim-{}-{number}", self.seed);
+            let name = roles::name(self.seed, number);
             let (network, learner, log) = (network.clone(), Arc::clone(learner), log.clone());
             let stage = Stage { seed: self.seed, number, name, network, learner, log };
             runtime.spawn(stage.play(actor.role.clone()))
@@ -171,31 +174,34 @@ pub(crate) struct Ending {
 /// What came of a run.
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
-    /// The file of the records, to compare it byte by byte.
-    pub(crate) records: Vec<u8>,
     pub(crate) rounds: Vec<Round>,
-    /// The names of the devices, by slot.
-    pub(crate) devices: Vec<String>,
+    /// The slot of each actor; none if it has not enrolled.
+    pub(crate) slots: Vec<Option<usize>>,
     /// Round, device and reason.
     pub(crate) incidents: Vec<(u64, Option<String>, String)>,
     pub(crate) plans: Vec<StoredPlan>,
     pub(crate) model_sha256: Option<[u8; 32]>,
     /// Every committed round, computed again.
     pub(crate) replayed: Replayed,
-    /// The run's folder, for as long as this is kept.
-    pub(crate) folder: TempDir,
+    folder: TempDir,
 }
 
 impl Outcome {
-    fn read(folder: TempDir, wanted: &Wanted, learner: &SgdLearner, ending: Ending) -> Self {
+    fn read(
+        folder: TempDir,
+        (wanted, learner): (&Wanted, &SgdLearner),
+        names: Vec<String>,
+        ending: Ending,
+    ) -> Self {
         let view = StateView::open(folder.path()).unwrap();
+        let devices = view.devices().unwrap();
+        let slot = |name: String| devices.iter().position(|device| device.name == name);
         let stored: Vec<_> =
             (1..=view.rounds().unwrap()).map(|round| view.round(round).unwrap().unwrap()).collect();
         let incidents = view.incidents().unwrap().into_iter();
         Self {
             ending,
-            records: std::fs::read(folder.path().join(RECORDS)).unwrap_or_default(),
-            devices: view.devices().unwrap().into_iter().map(|device| device.name).collect(),
+            slots: names.into_iter().map(slot).collect(),
             incidents: incidents.map(|noted| (noted.round, noted.device, noted.reason)).collect(),
             plans: (1..=view.plans().unwrap()).map(|plan| view.plan(plan).unwrap().unwrap()).collect(),
             model_sha256: stored.last().and_then(|round| round.model_sha256),
@@ -205,12 +211,27 @@ impl Outcome {
         }
     }
 
-    /// How many updates of a device were lost, by its number among the actors.
-    pub(crate) fn lost(&self, seed: u64, actor: usize) -> usize {
-        let name = format!("sim-{seed}-{actor}");
-        let slot = self.devices.iter().position(|device| *device == name);
-        let lost = self.rounds.iter().flat_map(|round| &round.lost);
-        lost.filter(|lost| Some(lost.device) == slot).count()
+    /// Rounds in which an actor took part and its update was lost, with the reason.
+    pub(crate) fn lost(&self, actor: usize) -> Vec<(u64, &str)> {
+        let lost = self.rounds.iter().flat_map(|round| round.lost.iter().map(|lost| (round.round, lost)));
+        let of_actor = lost.filter(|(_, lost)| Some(lost.device) == self.slots[actor]);
+        of_actor.map(|(round, lost)| (round, lost.reason.as_str())).collect()
+    }
+
+    /// Updates of an actor that count.
+    pub(crate) fn accepted(&self, actor: usize) -> usize {
+        let took_part = |round: &&Round| round.cohort.iter().any(|slot| Some(*slot) == self.slots[actor]);
+        self.rounds.iter().filter(took_part).count() - self.lost(actor).len()
+    }
+
+    /// The longest round.
+    pub(crate) fn round_secs_max(&self) -> f64 {
+        self.rounds.iter().map(|round| round.round_secs).fold(0.0, f64::max)
+    }
+
+    /// A file of the run's folder.
+    pub(crate) fn file(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.folder.path().join(name)).unwrap()
     }
 }
 
