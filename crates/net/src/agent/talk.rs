@@ -210,9 +210,13 @@ mod tests {
     #[tokio::test]
     async fn plain_text_stays_on_this_machine() {
         let name: DeviceName = "a".parse().unwrap();
-        let refused = Talk::connect("192.0.2.1:7700", &Transport::Tcp, None, Some(name.clone())).await.err().unwrap();
+        let refused =
+            Talk::connect("192.0.2.1:7700", &Transport::Tcp, None, Some(name.clone())).await.err().unwrap();
         assert!(matches!(&refused, NetError::NotLoopback { .. }) && refused.is_final(), "{refused}");
-        let nowhere = Talk::connect("no-such-host.invalid:7700", &Transport::Tcp, None, Some(name)).await.err().unwrap();
+        let nowhere = Talk::connect("no-such-host.invalid:7700", &Transport::Tcp, None, Some(name))
+            .await
+            .err()
+            .unwrap();
         assert!(matches!(&nowhere, NetError::Unreachable { .. }) && !nowhere.is_final(), "{nowhere}");
     }
 }

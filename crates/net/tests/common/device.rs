@@ -188,7 +188,8 @@ impl Device {
     /// The next notice; none at the end of the line.
     pub(crate) async fn notice(&mut self) -> Option<Notice> {
         let line = self.line.as_mut().expect("it attends");
-        let notice = tokio::time::timeout(self.patience, line.notices.message()).await.expect("a notice in time");
+        let notice =
+            tokio::time::timeout(self.patience, line.notices.message()).await.expect("a notice in time");
         notice.ok().flatten().and_then(|notice| notice.what)
     }
 
@@ -296,8 +297,9 @@ impl Device {
     pub(crate) async fn upload_parts(&mut self, parts: Vec<Part>) -> Result<bool, Status> {
         let parts = parts.into_iter().map(|what| v1::UploadPart { what: Some(what) });
         let request = self.request(tokio_stream::iter(parts.collect::<Vec<_>>()));
-        let reply =
-            tokio::time::timeout(self.patience, self.client.upload(request)).await.expect("an answer in time");
+        let reply = tokio::time::timeout(self.patience, self.client.upload(request))
+            .await
+            .expect("an answer in time");
         Ok(reply?.into_inner().repeated)
     }
 

@@ -47,7 +47,6 @@ struct Failed {
 impl Drop for Failed {
     fn drop(&mut self) {
         let Self { seed } = self;
-        println!("this run failed; repeat it with FEDFLIP_FAULT_SEED={seed} FEDFLIP_FAULT_RUNS=1,");
-        println!("or, with the other suites, by cargo xtask faults --seed {seed} --runs 1");
+        println!("this run failed: FEDFLIP_FAULT_SEED={seed} FEDFLIP_FAULT_RUNS=1 repeats it alone");
     }
 }

@@ -12,8 +12,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
 
 use crate::device::{Reach, Reaching};
@@ -80,10 +80,8 @@ impl Network {
             let (up, down) = (way(0, Some(link.upload_mbps)), way(1, None));
             Node { link, address, up, down, connections: Mutex::default() }
         };
-        let network = Self {
-            nodes: Arc::new((0..).zip(links).map(node).collect()),
-            listener: Arc::default(),
-        };
+        let network =
+            Self { nodes: Arc::new((0..).zip(links).map(node).collect()), listener: Arc::default() };
         for device in 0..network.nodes.len() {
             tokio::spawn(network.clone().cut_now_and_then(device, stream(seed, 1 << 32 | device as u64)));
             tokio::spawn(network.clone().stall_now_and_then(device, stream(seed, 1 << 33 | device as u64)));

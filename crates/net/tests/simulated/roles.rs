@@ -10,8 +10,8 @@ use fedflip_net::agent::platform::{Compute, Platform, Transport};
 use fedflip_net::agent::{self, AgentSettings, Credentials};
 use fedflip_net::plain;
 use fedflip_net::wire::v1;
-use rand_chacha::ChaCha8Rng;
 use rand::Rng;
+use rand_chacha::ChaCha8Rng;
 
 use crate::device::{Device, Heard};
 use crate::network::{Link, Network, stream};
