@@ -14,31 +14,31 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinError;
 use tonic::transport::{Channel, Endpoint};
 
-/// The machine of an agent.
+/// A platform gives an agent what it takes from its machine.
 #[derive(Clone, Debug)]
 pub struct Platform {
-    /// How the agent reaches its server.
+    /// This is how the agent reaches its server.
     pub transport: Transport,
-    /// Where training runs.
+    /// This is where training runs.
     pub compute: Compute,
-    /// The seed of the agent's random waits: no two devices may share it.
+    /// This seeds the agent's random waits; no two devices may share it.
     pub waits_seed: u64,
 }
 
 impl Platform {
-    /// Sockets, threads and random numbers of the system.
+    /// Takes sockets, threads and random numbers from the system.
     pub fn of_this_machine() -> Self {
         let waits_seed = rand_core::OsRng.next_u64();
         Self { transport: Transport::Tcp, compute: Compute::Thread, waits_seed }
     }
 }
 
-/// How an agent reaches its server.
+/// An agent reaches its server in one of these ways.
 #[derive(Clone)]
 pub enum Transport {
-    /// Over sockets: with TLS, or in plain text to a server on the same machine.
+    /// The agent opens sockets itself: with TLS, or in plain text to a server on the same machine.
     Tcp,
-    /// Over connections that somebody else makes and vouches for; the agent adds no TLS.
+    /// Somebody else makes the connections and vouches for them; the agent adds no TLS.
     Given(Arc<dyn Connector>),
 }
 
@@ -51,21 +51,21 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// Makes connections to one server.
+/// A connector makes connections to one server.
 pub trait Connector: Send + Sync {
-    /// One more connection; the old ones stay as they are.
+    /// Makes one more connection, and leaves the old ones as they are.
     fn connect(&self) -> Connecting;
 }
 
-/// A connection that is being made.
+/// This resolves to a connection, or to why there is none.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Line>>> + Send>>;
 
-/// Bytes in both directions.
+/// A line carries bytes in both directions.
 pub trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
 
-/// A channel to a server over somebody else's connections.
+/// Opens a channel to a server over the connections of a connector.
 pub async fn channel(
     endpoint: &Endpoint,
     connector: &Arc<dyn Connector>,
@@ -78,12 +78,12 @@ pub async fn channel(
     endpoint.connect_with_connector(tower::service_fn(connect)).await
 }
 
-/// Where an agent computes.
+/// An agent computes in one of these places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// On a thread of its own, so that a long training holds up nothing else.
+    /// Training has a thread of its own, so that it holds up nothing else.
     Thread,
-    /// At once and in place: on a simulated clock a computation takes no time of its own.
+    /// Training runs in place: on a simulated clock a computation takes no time of its own.
     Inline,
 }
 

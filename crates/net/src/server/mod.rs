@@ -92,19 +92,19 @@ pub struct Offer {
     pub encoding: Encoding,
 }
 
-/// A connection that a server can serve: bytes in both directions, and who is at the other end.
+/// A server can serve any connection that carries bytes both ways and knows who is at the other end.
 pub trait Wire: AsyncRead + AsyncWrite + Connected<ConnectInfo = Peer> + Send + Unpin + 'static {}
 
 impl<T: AsyncRead + AsyncWrite + Connected<ConnectInfo = Peer> + Send + Unpin + 'static> Wire for T {}
 
-/// The time and the network of a server. A simulation brings its own.
+/// A server takes its clock and its network from its surroundings; a simulation brings its own.
 pub struct Surroundings<S> {
     /// It runs the server's tasks, and its clock is the server's clock. On a single-threaded runtime the round loop
     /// drives all tasks whenever it waits, so that a whole deployment fits one thread.
     pub runtime: Arc<Runtime>,
-    /// Where devices find the server.
+    /// Devices find the server at this address.
     pub address: SocketAddr,
-    /// The connections of devices.
+    /// Devices connect over this stream of connections.
     pub incoming: S,
 }
 

@@ -121,7 +121,7 @@ impl Device {
     pub(crate) async fn come_again(&mut self) {
         let again = Self::over(Arc::clone(&self.reach), &self.name).await.unwrap();
         let (slot, patience) = (self.slot, self.patience);
-        *self = Self { slot, patience, coin: self.coin.clone(), ..again };
+        *self = Self { slot, patience, coin: self.coin, ..again };
     }
 
     /// All of it is gone: the process has crashed.
