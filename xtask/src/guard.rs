@@ -57,7 +57,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "faults",
-        guards: "deployed runs over a bad network, and with processes killed: nothing lost, nothing twice",
+        guards: "deployed runs, simulated, over a bad network and with processes killed: nothing lost, nothing twice",
         run: |repo| passed(faults::short(repo)),
     },
     Step {

@@ -16,7 +16,7 @@
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`browser`]: pages in a real browser.
 //! - [`experiments`]: the paper's evaluation and what goes beyond it, run and archived.
-//! - [`faults`]: deployed runs over a bad network, and with their processes killed.
+//! - [`faults`]: deployed runs on a simulated network, over a bad one, and with their processes killed.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`shell`], [`background`], [`repo`], [`clock`], [`json`]: running a program, and some beside each other,
 //!   knowing where things are, reading the time and an answer.
@@ -119,8 +119,9 @@ fn help() -> String {
   speed           the speed and memory that the README promises, on the release binary
   band            rounds of five devices on a real shared band, against what the model says of them
   load            1,000 devices in rounds and 10,000 idle ones at one server: times and memory
-  faults [--runs N] [--seed S]
-                  N deployed runs over a bad network, and N whose processes are killed (300, from 1)
+  faults [--suite NAME] [--runs N] [--seed S]
+                  N deployed runs on a simulated clock and network (1000, from seed 1), over a bad network (300),
+                  and with their processes killed (300): suites simulated, faults and killed
   experiments --list | --run NAME [--quick]
                   the paper's evaluation and what goes beyond it: run, checked, archived
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch

@@ -15,6 +15,8 @@ mod plenty;
 mod proxy;
 #[path = "common/replay.rs"]
 mod replay;
+#[path = "common/wanted.rs"]
+mod wanted;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! How long to wait before the next attempt: longer each time, and never all devices at once.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_core::RngCore;
 
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
@@ -46,9 +46,19 @@ impl Backoff {
     }
 }
 
-/// For waits, which devices must not share.
-pub(super) fn random() -> ChaCha8Rng {
-    ChaCha8Rng::seed_from_u64(rand_core::OsRng.next_u64())
+/// The random numbers of one agent's waits, which no two devices may share. All tasks of the agent draw from them.
+#[derive(Clone, Debug)]
+pub(super) struct Waits(Arc<Mutex<ChaCha8Rng>>);
+
+impl Waits {
+    pub(super) fn seeded(seed: u64) -> Self {
+        Self(Arc::new(Mutex::new(ChaCha8Rng::seed_from_u64(seed))))
+    }
+
+    /// How long to wait before the next attempt.
+    pub(super) fn next(&self, backoff: &mut Backoff) -> Duration {
+        backoff.next(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 #[cfg(test)]

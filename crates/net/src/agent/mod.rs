@@ -4,11 +4,13 @@
 //!
 //! - here: an agent from start to end, over as many connections as it takes.
 //! - `session`: from a connection to its end; `work`: a device's part in a round.
+//! - [`platform`]: what an agent takes from its machine, or from a simulation.
 //! - `talk`: the agent's side of each call; `refusal`: why one failed; `trainer`: what it computes.
 //! - [`pace`]: sending at a granted rate; [`backoff`]: how long to wait before the next attempt.
 
 pub mod backoff;
 pub mod pace;
+pub mod platform;
 mod refusal;
 mod session;
 mod talk;
@@ -20,7 +22,8 @@ use std::time::Duration;
 
 use tonic::transport::ClientTlsConfig;
 
-use self::backoff::Backoff;
+use self::backoff::{Backoff, Waits};
+use self::platform::Platform;
 use self::session::{Past, Session};
 use self::talk::Talk;
 use crate::coin::CoinKey;
@@ -108,41 +111,43 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Takes part until the run is over, `stop` says so, or the server refuses the device for good.
 pub fn join(
     settings: &AgentSettings,
-    stop: &dyn Fn() -> bool,
-    tell: &mut dyn FnMut(News),
+    stop: &(dyn Fn() -> bool + Sync),
+    tell: &mut (dyn FnMut(News) + Send),
 ) -> Result<Farewell, NetError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(NetError::system("the agent's runtime cannot be started"))?;
-    let farewell = runtime.block_on(stay(settings, stop, tell));
+    let farewell = runtime.block_on(stay(settings, &Platform::of_this_machine(), stop, tell));
     // A training that nobody waits for is not waited for.
     runtime.shutdown_background();
     farewell
 }
 
-/// As [`join`], on a runtime that is there.
+/// Does the same as [`join`], on a runtime and a platform that are given.
 pub async fn stay(
     settings: &AgentSettings,
-    stop: &dyn Fn() -> bool,
-    tell: &mut dyn FnMut(News),
+    platform: &Platform,
+    stop: &(dyn Fn() -> bool + Sync),
+    tell: &mut (dyn FnMut(News) + Send),
 ) -> Result<Farewell, NetError> {
-    let mut past = Past::default();
+    let waits = Waits::seeded(platform.waits_seed);
+    let mut past = Past::new(platform.compute, waits.clone());
     let (mut backoff, mut after_rival) = (Backoff::default(), Backoff::after_rival());
     let mut has_attended = false;
-    let mut random = backoff::random();
     let mut silent_since = tokio::time::Instant::now();
     loop {
         let Credentials { name, coin, tls } = &settings.credentials;
         let plain_name = tls.is_none().then(|| name.clone());
         let mut attended = false;
         let session = async {
-            let talk = Talk::connect(&settings.server, tls.clone(), plain_name).await?;
-            let tell: &mut dyn FnMut(News) = &mut |news| {
+            let talk = Talk::connect(&settings.server, &platform.transport, tls.clone(), plain_name).await?;
+            let tell: &mut (dyn FnMut(News) + Send) = &mut |news| {
                 attended |= matches!(news, News::Attending { .. });
                 tell(news);
             };
             Session { settings, coin, past: &mut past, tell }.run(talk).await
         };
         let ended = tokio::select! {
+            biased;
             ended = session => ended,
             () = told_to(stop) => return Ok(Farewell::Stopped),
         };
@@ -160,12 +165,13 @@ pub async fn stay(
             return Err(error);
         }
         let wait = match error {
-            NetError::Superseded => after_rival.next(&mut random),
-            _ => backoff.next(&mut random),
+            NetError::Superseded => waits.next(&mut after_rival),
+            _ => waits.next(&mut backoff),
         };
         let problem = in_words(&error, has_attended);
         tell(News::Waiting { problem, wait });
         tokio::select! {
+            biased;
             () = tokio::time::sleep(wait) => {}
             () = told_to(stop) => return Ok(Farewell::Stopped),
         }
@@ -173,7 +179,7 @@ pub async fn stay(
 }
 
 /// When the agent is to stop.
-async fn told_to(stop: &dyn Fn() -> bool) {
+async fn told_to(stop: &(dyn Fn() -> bool + Sync)) {
     while !stop() {
         tokio::time::sleep(LOOK).await;
     }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use fedflip_learn::Encoding;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
+use super::backoff::Waits;
+use super::platform::Compute;
 use super::refusal;
 use super::talk::Talk;
-use super::trainer::{Trained, Trainer};
+use super::trainer::{Calibrated, Trained, Trainer, emulated_until};
 use super::work::{Failed, Memory, Work};
 use super::{AgentSettings, News};
 use crate::coin::{CoinKey, Toss};
@@ -18,11 +21,18 @@ use crate::wire::v1::to_device::What;
 use crate::wire::{PROTOCOL, encoding, printable, task, v1};
 
 /// What outlives a session: a broken line costs nothing that was read, computed or fetched.
-#[derive(Default)]
 pub(super) struct Past {
     trainer: Option<(v1::Task, Arc<Trainer>)>,
     memory: Memory,
     fetching: Arc<tokio::sync::Mutex<()>>,
+    compute: Compute,
+    waits: Waits,
+}
+
+impl Past {
+    pub(super) fn new(compute: Compute, waits: Waits) -> Self {
+        Self { trainer: None, memory: Memory::default(), fetching: Arc::default(), compute, waits }
+    }
 }
 
 /// One session.
@@ -30,7 +40,7 @@ pub(super) struct Session<'a> {
     pub settings: &'a AgentSettings,
     pub coin: &'a CoinKey,
     pub past: &'a mut Past,
-    pub tell: &'a mut dyn FnMut(News),
+    pub tell: &'a mut (dyn FnMut(News) + Send),
 }
 
 /// The part in a round that is being done; dropped, it is given up.
@@ -63,7 +73,8 @@ impl Session<'_> {
         (self.tell)(News::Attending { slot, samples });
         let memory = self.past.memory.clone();
         let fetching = Arc::clone(&self.past.fetching);
-        let work = Work { talk, trainer, slot, encoding, memory, fetching };
+        let (compute, waits) = (self.past.compute, self.past.waits.clone());
+        let work = Work { talk, trainer, slot, encoding, memory, fetching, compute, waits };
         self.rounds(&work, &answers, notices).await
     }
 
@@ -80,7 +91,7 @@ impl Session<'_> {
         (self.tell)(News::Reading { task: settings.task.name() });
         let data_dir = self.settings.data_dir.clone();
         let at_least = self.settings.compute_at_least;
-        let reading = tokio::task::spawn_blocking(move || Trainer::new(&settings, &data_dir, at_least)).await;
+        let reading = self.past.compute.run(move || Trainer::new(&settings, &data_dir, at_least)).await;
         let trainer =
             Arc::new(reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??);
         if trainer.parameters() as u64 != hello.parameters {
@@ -103,9 +114,11 @@ impl Session<'_> {
         let samples = trainer.samples(slot as usize)? as u64;
         let timed = Arc::clone(trainer);
         let timing = move || timed.calibrate(slot as usize, seed, encoding);
-        let compute_secs = tokio::task::spawn_blocking(timing).await;
-        let compute_secs =
-            compute_secs.map_err(|_| NetError::OtherServer { problem: "its task cannot be trained" })??;
+        let start = Instant::now();
+        let timed = self.past.compute.run(timing).await;
+        let Calibrated { compute_secs, took_in_all } =
+            timed.map_err(|_| NetError::OtherServer { problem: "its task cannot be trained" })??;
+        emulated_until(start + took_in_all).await;
         let probe = talk.probe(hello.probe_bytes as usize, hello.probe_mbps).await?;
         let slot = talk.enrol(v1::EnrolRequest { samples, compute_secs, slot }).await?;
         (self.tell)(News::Enrolled { compute_secs, comm_mbit: probe.comm_mbit });
@@ -121,24 +134,8 @@ impl Session<'_> {
         let mut part: Option<Part> = None;
         loop {
             tokio::select! {
-                notice = notices.message() => match notice?.and_then(|notice| notice.what) {
-                    Some(What::Opened(opened)) => self.flip(work, answers, &opened).await?,
-                    Some(What::Grant(grant)) => {
-                        let toss = toss(&grant.run, grant.round)?;
-                        // The same grant again, after a broken line: the part goes on as it is.
-                        if part.as_ref().is_none_or(|part| part.toss != toss) {
-                            debug!(round = grant.round, mbps = grant.mbps, "granted");
-                            let doing = tokio::spawn(work.clone().take_part(toss, grant));
-                            part = Some(Part { toss, doing });
-                        }
-                    }
-                    Some(What::Refusal(refusal)) => {
-                        warn!(round = refusal.round, reason = %printable(&refusal.reason), "refused");
-                    }
-                    Some(What::Finished(_)) => return Ok(()),
-                    Some(What::Superseded(_)) => return Err(NetError::Superseded),
-                    None => return Err(NetError::Hung),
-                },
+                // A part ends once, so that it never keeps a notice waiting.
+                biased;
                 done = finished(&mut part) => {
                     let Some(Toss { run, round }) = part.take().map(|part| part.toss) else { continue };
                     match done {
@@ -156,6 +153,24 @@ impl Session<'_> {
                             }
                         }
                     }
+                },
+                notice = notices.message() => match notice?.and_then(|notice| notice.what) {
+                    Some(What::Opened(opened)) => self.flip(work, answers, &opened).await?,
+                    Some(What::Grant(grant)) => {
+                        let toss = toss(&grant.run, grant.round)?;
+                        // The same grant again, after a broken line: the part goes on as it is.
+                        if part.as_ref().is_none_or(|part| part.toss != toss) {
+                            debug!(round = grant.round, mbps = grant.mbps, "granted");
+                            let doing = tokio::spawn(work.clone().take_part(toss, grant));
+                            part = Some(Part { toss, doing });
+                        }
+                    }
+                    Some(What::Refusal(refusal)) => {
+                        warn!(round = refusal.round, reason = %printable(&refusal.reason), "refused");
+                    }
+                    Some(What::Finished(_)) => return Ok(()),
+                    Some(What::Superseded(_)) => return Err(NetError::Superseded),
+                    None => return Err(NetError::Hung),
                 },
             }
         }

@@ -10,6 +10,7 @@ use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 
 use super::pace::Pace;
+use super::platform::{self, Transport};
 use super::refusal;
 use super::trainer::Trained;
 use crate::error::NetError;
@@ -36,19 +37,24 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    /// Calls the server; without certificates only one on this machine.
+    /// Calls the server; without certificates only one on this machine, unless the connection is given.
     pub(super) async fn connect(
         server: &str,
+        transport: &Transport,
         tls: Option<ClientTlsConfig>,
         name: Option<DeviceName>,
     ) -> Result<Self, NetError> {
         let bad_address = |_| NetError::BadServer { server: server.to_owned() };
-        let channel = match tls {
-            Some(tls) => {
+        let channel = match (transport, tls) {
+            (Transport::Given(connector), _) => {
+                let endpoint = endpoint(format!("http://{server}")).map_err(bad_address)?;
+                platform::channel(&endpoint, connector).await
+            }
+            (Transport::Tcp, Some(tls)) => {
                 let endpoint = endpoint(format!("https://{server}")).map_err(bad_address)?;
                 endpoint.tls_config(tls).map_err(bad_address)?.connect().await
             }
-            None => {
+            (Transport::Tcp, None) => {
                 // The addresses that were looked at are those that are called: a name may stand for others later.
                 let mut addresses = on_this_machine(server).await?.into_iter();
                 loop {
@@ -204,9 +210,13 @@ mod tests {
     #[tokio::test]
     async fn plain_text_stays_on_this_machine() {
         let name: DeviceName = "a".parse().unwrap();
-        let refused = Talk::connect("192.0.2.1:7700", None, Some(name.clone())).await.err().unwrap();
+        let refused =
+            Talk::connect("192.0.2.1:7700", &Transport::Tcp, None, Some(name.clone())).await.err().unwrap();
         assert!(matches!(&refused, NetError::NotLoopback { .. }) && refused.is_final(), "{refused}");
-        let nowhere = Talk::connect("no-such-host.invalid:7700", None, Some(name)).await.err().unwrap();
+        let nowhere = Talk::connect("no-such-host.invalid:7700", &Transport::Tcp, None, Some(name))
+            .await
+            .err()
+            .unwrap();
         assert!(matches!(&nowhere, NetError::Unreachable { .. }) && !nowhere.is_final(), "{nowhere}");
     }
 }

@@ -24,7 +24,17 @@ pub(super) struct Trained {
     pub bytes: Bytes,
     pub digest: VectorDigest,
     pub train_loss: f64,
+    /// How long the training takes, on the device that it stands for.
+    pub took: Duration,
+}
+
+/// How long a device trains.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Calibrated {
+    /// One round.
     pub compute_secs: f64,
+    /// All trainings of the calibration together.
+    pub took_in_all: Duration,
 }
 
 /// Trains one device, on the share of whichever slot it has.
@@ -58,7 +68,8 @@ impl Trainer {
         self.learner.params_len()
     }
 
-    /// Trains for a round and encodes what was learnt, on the calling thread.
+    /// Trains for a round and encodes what was learnt, on the calling thread. A slower device is emulated by
+    /// whoever calls: the update exists only after the time that the training took.
     pub(super) fn train(
         &self,
         model: &[f32],
@@ -72,36 +83,43 @@ impl Trainer {
             let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
             self.learner.train(&mut worker, model, key, &mut delta)?
         };
-        wait_until(start + self.at_least);
         let mut bytes = Vec::new();
         encoding.encode(&delta, &mut key.rounding(), &mut bytes);
         let digest = digest_of_bytes(&bytes);
-        let compute_secs = start.elapsed().as_secs_f64();
-        Ok(Trained { bytes: bytes.into(), digest, train_loss, compute_secs })
+        let took = start.elapsed().max(self.at_least);
+        Ok(Trained { bytes: bytes.into(), digest, train_loss, took })
     }
 
     /// How long a round's training takes: the median of some, after one that warms up.
-    pub(super) fn calibrate(&self, slot: usize, seed: u64, encoding: Encoding) -> Result<f64, LearnError> {
+    pub(super) fn calibrate(
+        &self,
+        slot: usize,
+        seed: u64,
+        encoding: Encoding,
+    ) -> Result<Calibrated, LearnError> {
         let model = self.learner.initial_model(seed);
-        let start = Instant::now();
-        let mut secs = Vec::new();
+        let (mut took, mut took_in_all) = (Vec::new(), Duration::ZERO);
         for attempt in 0..=CALIBRATIONS as u64 {
             // Rounds count from 1, so round 0 is nobody's.
             let key = TrainKey::new(seed.wrapping_add(attempt), 0, slot);
-            secs.push(self.train(model.as_slice(), key, encoding)?.compute_secs);
-            if start.elapsed() > CALIBRATION_TIME {
+            took.push(self.train(model.as_slice(), key, encoding)?.took);
+            took_in_all += took[took.len() - 1];
+            if took_in_all > CALIBRATION_TIME {
                 break;
             }
         }
-        if secs.len() > 1 {
-            secs.remove(0);
+        if took.len() > 1 {
+            took.remove(0);
         }
-        secs.sort_by(f64::total_cmp);
-        Ok(secs[secs.len() / 2])
+        took.sort();
+        Ok(Calibrated { compute_secs: took[took.len() / 2].as_secs_f64(), took_in_all })
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a slower device is emulated on its own thread")]
-fn wait_until(moment: Instant) {
-    std::thread::sleep(moment.saturating_duration_since(Instant::now()));
+/// Waits until the slower device that is emulated would be done, if that is later than now.
+pub(super) async fn emulated_until(moment: Instant) {
+    // A timer that is due already may still take a millisecond.
+    if moment > Instant::now() {
+        tokio::time::sleep_until(moment).await;
+    }
 }

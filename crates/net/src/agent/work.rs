@@ -7,9 +7,10 @@ use fedflip_learn::{Encoding, LearnError, TrainKey};
 use tokio::time::Instant;
 use tonic::{Code, Status};
 
-use super::backoff::{self, Backoff};
+use super::backoff::{Backoff, Waits};
+use super::platform::Compute;
 use super::talk::Talk;
-use super::trainer::{Trained, Trainer};
+use super::trainer::{Trained, Trainer, emulated_until};
 use crate::coin::Toss;
 use crate::wire::v1;
 
@@ -25,7 +26,16 @@ pub(super) struct Memory {
 struct Remembered {
     model: Option<(Vec<u8>, Arc<Vec<f32>>)>,
     /// Of which round, seed and model, for when the grant comes again.
-    update: Option<(Occasion, Trained)>,
+    update: Option<(Occasion, Ready)>,
+    /// A slower device that is emulated does one training after the other, even if nobody waits for some of them.
+    busy_until: Option<Instant>,
+}
+
+/// An update, and when the device has it: later than it was computed where a slower device is emulated.
+#[derive(Clone, Debug)]
+struct Ready {
+    trained: Trained,
+    at: Instant,
 }
 
 /// Run and round, seed and model of a training, and how it is sent: with the device, all that decides its bytes.
@@ -42,10 +52,10 @@ impl Memory {
         })
     }
 
-    fn update(&self, occasion: &Occasion) -> Option<Trained> {
+    fn update(&self, occasion: &Occasion) -> Option<Ready> {
         self.with(|remembered| {
-            let (_, trained) = remembered.update.as_ref().filter(|(known, _)| known == occasion)?;
-            Some(trained.clone())
+            let (_, ready) = remembered.update.as_ref().filter(|(known, _)| known == occasion)?;
+            Some(ready.clone())
         })
     }
 
@@ -55,14 +65,20 @@ impl Memory {
         &self,
         occasion: Occasion,
         train: impl FnOnce() -> Result<Trained, LearnError>,
-    ) -> Result<Trained, LearnError> {
+    ) -> Result<Ready, LearnError> {
         let _turn = self.training.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(trained) = self.update(&occasion) {
-            return Ok(trained);
+        if let Some(ready) = self.update(&occasion) {
+            return Ok(ready);
         }
+        let now = Instant::now();
+        let begins = self.with(|remembered| remembered.busy_until).map_or(now, |until| until.max(now));
         let trained = train()?;
-        self.with(|remembered| remembered.update = Some((occasion, trained.clone())));
-        Ok(trained)
+        let ready = Ready { at: begins + trained.took, trained };
+        self.with(|remembered| {
+            remembered.busy_until = Some(ready.at);
+            remembered.update = Some((occasion, ready.clone()));
+        });
+        Ok(ready)
     }
 }
 
@@ -93,6 +109,8 @@ pub(super) struct Work {
     pub memory: Memory,
     /// One fetch at a time: the second finds what the first has brought.
     pub fetching: Arc<tokio::sync::Mutex<()>>,
+    pub compute: Compute,
+    pub waits: Waits,
 }
 
 impl Work {
@@ -111,13 +129,13 @@ impl Work {
     pub(super) async fn take_part(mut self, toss: Toss, grant: v1::Grant) -> Result<Trained, Failed> {
         let after = |millis: u32| Instant::now() + Duration::from_millis(u64::from(millis));
         let (deadline, upload_from) = (after(grant.deadline_millis), after(grant.upload_after_millis));
-        let (mut backoff, mut random) = (Backoff::default(), backoff::random());
+        let mut backoff = Backoff::default();
         loop {
             let status = match self.attempt(toss, &grant, upload_from).await {
                 Err(Failed::Call(status)) if may_pass(status.code()) => status,
                 done => return done,
             };
-            let wait = backoff.next(&mut random);
+            let wait = self.waits.next(&mut backoff);
             if Instant::now() + wait >= deadline {
                 return Err(Failed::Unable(status.message().to_owned()));
             }
@@ -131,24 +149,25 @@ impl Work {
         grant: &v1::Grant,
         upload_from: Instant,
     ) -> Result<Trained, Failed> {
-        let trained = self.trained(toss, grant).await?;
+        let Ready { trained, at } = self.trained(toss, grant).await?;
+        emulated_until(at).await;
         tokio::time::sleep_until(upload_from).await;
         self.talk.upload(grant, &trained).await?;
         Ok(trained)
     }
 
-    async fn trained(&mut self, toss: Toss, grant: &v1::Grant) -> Result<Trained, Failed> {
+    async fn trained(&mut self, toss: Toss, grant: &v1::Grant) -> Result<Ready, Failed> {
         let encoding = self.encoding;
         let occasion = (toss, grant.seed, grant.digest.to_vec(), encoding);
-        if let Some(trained) = self.memory.update(&occasion) {
-            return Ok(trained);
+        if let Some(ready) = self.memory.update(&occasion) {
+            return Ok(ready);
         }
         let model = self.fetch(&grant.digest).await?;
         let (trainer, memory) = (Arc::clone(&self.trainer), self.memory.clone());
         let key = TrainKey::new(grant.seed, grant.round, self.slot);
         let training = move || memory.train_once(occasion, || trainer.train(&model, key, encoding));
-        let trained = tokio::task::spawn_blocking(training).await;
-        trained
+        let ready = self.compute.run(training).await;
+        ready
             .map_err(|error| Failed::Unable(error.to_string()))?
             .map_err(|error| Failed::Unable(error.to_string()))
     }
@@ -166,23 +185,35 @@ fn may_pass(code: Code) -> bool {
 mod tests {
     use super::*;
 
+    fn train(memory: &Memory, run: u8, round: u8, took: Duration) -> (Ready, bool) {
+        let mut trains = false;
+        let occasion = (Toss { run: [run; 16], round: round.into() }, 7, vec![1], Encoding::F32);
+        let ready = memory.train_once(occasion, || {
+            trains = true;
+            let bytes = vec![run + round].into();
+            Ok(Trained { bytes, digest: Default::default(), train_loss: 0.0, took })
+        });
+        (ready.unwrap(), trains)
+    }
+
     #[test]
     fn nothing_is_trained_twice() {
-        let memory = Memory::default();
-        let mut trainings = 0;
-        let mut train = |run: u8, round: u8| {
-            memory.train_once(
-                (Toss { run: [run; 16], round: round.into() }, 7, vec![1], Encoding::F32),
-                || {
-                    trainings += 1;
-                    let bytes = vec![run + round].into();
-                    Ok(Trained { bytes, digest: Default::default(), train_loss: 0.0, compute_secs: 0.0 })
-                },
-            )
-        };
+        let (memory, mut trainings) = (Memory::default(), 0);
         for (run, round, expected) in [(0, 1, 1), (0, 1, 1), (0, 2, 2), (0, 2, 2), (9, 2, 11)] {
-            assert_eq!(train(run, round).unwrap().bytes[0], expected);
+            let (ready, trains) = train(&memory, run, round, Duration::ZERO);
+            assert_eq!(ready.trained.bytes[0], expected);
+            trainings += usize::from(trains);
         }
         assert_eq!(trainings, 3);
+    }
+
+    #[test]
+    fn an_emulated_device_trains_for_one_round_after_the_other() {
+        let (memory, long) = (Memory::default(), Duration::from_secs(60));
+        let (first, _) = train(&memory, 0, 1, long);
+        let (again, _) = train(&memory, 0, 1, long);
+        let (second, _) = train(&memory, 0, 2, long);
+        assert_eq!(first.at, again.at, "a grant that comes again changes nothing");
+        assert_eq!(second.at, first.at + long, "the second training waits for the first");
     }
 }

@@ -128,6 +128,8 @@ impl Deployment {
         if let Some(end) = resumed.end {
             return Ok(Ended::Over(end));
         }
+        // From here on this thread reads the clock of the server's runtime, which may be a simulated one.
+        let _clock = server.runtime.enter();
         server.health.set(Readiness::WaitingForDevices);
         server.restore(&resumed.devices)?;
         let mut kept = resumed.devices;
@@ -247,7 +249,7 @@ impl Deployment {
         };
         let mut world = NetWorld {
             hub: &server.hub,
-            runtime: server.runtime.handle(),
+            runtime: &server.runtime,
             metrics: &server.metrics,
             health: &server.health,
             patience: self.patience,

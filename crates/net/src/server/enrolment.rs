@@ -69,7 +69,7 @@ pub(super) fn gather(
     stop: &dyn Fn() -> bool,
     mut count: impl FnMut() -> Result<usize, NetError>,
 ) -> Result<bool, NetError> {
-    presence::gather(&server.hub, server.runtime.handle(), "waiting for devices to enrol", || {
+    presence::gather(&server.hub, &server.runtime, "waiting for devices to enrol", || {
         Ok(match count()? {
             enrolled if enrolled >= wanted => Look::Enough,
             _ if stop() => Look::Stop,

@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //!
-//! - here: the listening part, on a runtime of its own.
+//! - here: the listening part, on a runtime of its own or in given [`Surroundings`].
 //! - `hub`: where calls and the round loop meet; `member`: a device of the fleet; `newcomers`: those who are about to
 //!   enrol; `round`: a round in progress.
 //! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
@@ -37,12 +37,15 @@ use std::time::Duration;
 
 use fedflip_learn::Encoding;
 use fedflip_learn::task::TaskSettings;
+use futures_util::Stream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
+use tonic::transport::server::Connected;
 
 use self::hub::Hub;
 use self::service::{Announcement, Service};
-use crate::door::{Door, Limits, Security};
+use crate::door::{Door, Limits, Peer, Security};
 use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
@@ -89,9 +92,25 @@ pub struct Offer {
     pub encoding: Encoding,
 }
 
+/// A server can serve any connection that carries bytes both ways and knows who is at the other end.
+pub trait Wire: AsyncRead + AsyncWrite + Connected<ConnectInfo = Peer> + Send + Unpin + 'static {}
+
+impl<T: AsyncRead + AsyncWrite + Connected<ConnectInfo = Peer> + Send + Unpin + 'static> Wire for T {}
+
+/// A server takes its clock and its network from its surroundings; a simulation brings its own.
+pub struct Surroundings<S> {
+    /// It runs the server's tasks, and its clock is the server's clock. On a single-threaded runtime the round loop
+    /// drives all tasks whenever it waits, so that a whole deployment fits one thread.
+    pub runtime: Arc<Runtime>,
+    /// Devices find the server at this address.
+    pub address: SocketAddr,
+    /// Devices connect over this stream of connections.
+    pub incoming: S,
+}
+
 /// A server that devices can call.
 pub struct Server {
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     hub: Arc<Hub>,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
@@ -107,13 +126,11 @@ impl Server {
     pub fn start(settings: &ServerSettings, offer: &Offer) -> Result<Self, NetError> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().thread_name("fedflip-net").enable_all().build();
-        let runtime = runtime.map_err(NetError::system("the server's runtime cannot be started"))?;
+        let runtime = Arc::new(runtime.map_err(NetError::system("the server's runtime cannot be started"))?);
         let (metrics, health) = (Arc::new(Metrics::default()), Arc::new(Health::default()));
-        let hub = Hub::new(offer.task.devices);
         let opening =
             Door::open(settings.listen, settings.security.clone(), settings.limits, Arc::clone(&metrics));
         let door = runtime.block_on(opening)?;
-        let address = door.local_addr();
         let status = match settings.status {
             Some((address, reach)) => {
                 let (metrics, health) = (Arc::clone(&metrics), Arc::clone(&health));
@@ -121,6 +138,29 @@ impl Server {
             }
             None => None,
         };
+        let address = door.local_addr();
+        let surroundings = Surroundings { runtime, address, incoming: door.into_stream() };
+        let mut server = Self::serve(surroundings, metrics, health, offer);
+        server.status = status;
+        Ok(server)
+    }
+
+    /// Serves devices with a clock and a network that are given; see [`Server::start`] for the real ones.
+    pub fn start_in<C: Wire>(
+        surroundings: Surroundings<impl Stream<Item = std::io::Result<C>> + Send + 'static>,
+        offer: &Offer,
+    ) -> Self {
+        Self::serve(surroundings, Arc::default(), Arc::default(), offer)
+    }
+
+    fn serve<C: Wire>(
+        surroundings: Surroundings<impl Stream<Item = std::io::Result<C>> + Send + 'static>,
+        metrics: Arc<Metrics>,
+        health: Arc<Health>,
+        offer: &Offer,
+    ) -> Self {
+        let Surroundings { runtime, address, incoming } = surroundings;
+        let hub = Hub::new(offer.task.devices);
         let Offer { task, seed, parameters, ref samples, band_mbps, encoding } = *offer;
         let samples = Arc::clone(samples);
         let announcement = Announcement { task, seed, parameters, samples, band_mbps, encoding };
@@ -143,11 +183,11 @@ impl Server {
                 // A sender that is gone says the same.
                 let _ = stopped.await;
             };
-            if let Err(error) = serving.serve_with_incoming_shutdown(door.into_stream(), stopped).await {
+            if let Err(error) = serving.serve_with_incoming_shutdown(incoming, stopped).await {
                 tracing::error!(%error, "the server has stopped listening");
             }
         });
-        Ok(Self { runtime, hub, metrics, health, address, status, update_bytes, stop: Some(stop) })
+        Self { runtime, hub, metrics, health, address, status: None, update_bytes, stop: Some(stop) }
     }
 
     /// Where it listens: the port is the real one.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedflip_engine::EngineError;
-use tokio::runtime::Handle;
+use tokio::runtime::Runtime;
 use tokio::time::Instant;
 use tracing::info;
 
@@ -32,7 +32,7 @@ pub(super) enum Look {
 /// log hears what is waited for when that changes, and now and then.
 pub(super) fn gather<E>(
     hub: &Hub,
-    runtime: &Handle,
+    runtime: &Runtime,
     waiting: &str,
     mut look: impl FnMut() -> Result<Look, E>,
 ) -> Result<bool, E> {

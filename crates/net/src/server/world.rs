@@ -13,7 +13,7 @@ use fedflip_engine::{EngineError, Event, Order, Update as EngineUpdate, World};
 use fedflip_fleet::bandwidth::{self, Entrant};
 use fedflip_fleet::{Mbps, ModelVector};
 use fedflip_learn::Metrics as Scores;
-use tokio::runtime::Handle;
+use tokio::runtime::Runtime;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -45,7 +45,8 @@ pub(crate) type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Sc
 /// Devices at the other end of a network.
 pub(crate) struct NetWorld<'a> {
     pub hub: &'a Hub,
-    pub runtime: &'a Handle,
+    /// Not its handle, which does not drive the tasks and timers of a single-threaded runtime.
+    pub runtime: &'a Runtime,
     pub metrics: &'a Metrics,
     pub health: &'a Health,
     pub patience: Patience,

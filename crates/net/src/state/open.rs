@@ -20,6 +20,18 @@ use crate::error::NetError;
 impl RunState {
     /// Opens a folder for a run: a new one is founded, one with a run of the same scenario goes on.
     pub fn open(folder: &Path, founding: &Founding<'_>) -> Result<(Self, Resumed), NetError> {
+        let mut run_id = [0; RUN_BYTES];
+        rand_core::OsRng.fill_bytes(&mut run_id);
+        Self::open_as(folder, founding, run_id)
+    }
+
+    /// Does the same as [`RunState::open`]; a new run gets this identifier instead of a random one. It decides all
+    /// coins of the run, so only a simulation may choose it.
+    pub fn open_as(
+        folder: &Path,
+        founding: &Founding<'_>,
+        new_run_id: [u8; RUN_BYTES],
+    ) -> Result<(Self, Resumed), NetError> {
         fs::create_dir_all(folder).map_err(NetError::io(folder, "cannot be made"))?;
         let lock = folder::lock(folder)?;
         let models = Models::new(folder, founding.params, founding.memory);
@@ -34,7 +46,7 @@ impl RunState {
         database::make_durable(&connection).map_err(refusal(&folder.join(STATE)))?;
         match found {
             Found::Run => check(folder, &mut connection, founding, models.parameters())?,
-            Found::Empty => found_run(folder, &mut connection, founding, models.parameters())?,
+            Found::Empty => found_run(folder, &mut connection, founding, models.parameters(), new_run_id)?,
         }
         models.make()?;
         let (resumed, newest) = resumed(folder, &connection, &models)?;
@@ -58,10 +70,9 @@ fn found_run(
     connection: &mut Connection,
     founding: &Founding<'_>,
     parameters: usize,
+    run_id: [u8; RUN_BYTES],
 ) -> Result<(), NetError> {
     let refuse = refusal(&folder.join(STATE));
-    let mut run_id = [0; RUN_BYTES];
-    rand_core::OsRng.fill_bytes(&mut run_id);
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&refuse)?;
     database::make_tables(&transaction).map_err(&refuse)?;

@@ -1,6 +1,9 @@
 //! A device that can do anything: the calls of the protocol by hand, honest or not.
 
+use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_learn::sgd::SgdLearner;
@@ -15,7 +18,6 @@ use fedflip_net::wire::{PROTOCOL, numbers::VectorDigest};
 use fedflip_net::{plain, wire};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status, Streaming};
@@ -28,13 +30,48 @@ pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) coin: CoinKey,
     pub(crate) client: FederationClient<Channel>,
-    address: SocketAddr,
-    wire: AbortHandle,
+    reach: Arc<dyn Reach>,
+    cut: Cut,
     line: Option<Line>,
+    /// How long it waits for a notice or an answer.
+    pub(crate) patience: Duration,
     /// As the server said at hello.
     pub(crate) slot: usize,
     /// Of the last round that opened.
     run: Vec<u8>,
+}
+
+/// How a device by hand reaches its server: over a real network or a simulated one.
+pub(crate) trait Reach: Send + Sync {
+    fn connect(&self) -> Reaching;
+}
+
+/// A channel over one connection, and what cuts it at any moment.
+pub(crate) type Reaching =
+    Pin<Box<dyn Future<Output = Result<(Channel, Cut), tonic::transport::Error>> + Send>>;
+pub(crate) type Cut = Box<dyn Fn() + Send + Sync>;
+
+/// Over TCP, to this address; with TLS or in plain text.
+#[derive(Clone)]
+struct Tcp(SocketAddr, Option<ClientTlsConfig>);
+
+impl Reach for Tcp {
+    fn connect(&self) -> Reaching {
+        let Self(address, tls) = self.clone();
+        Box::pin(async move {
+            let (port, cut) = wire_to(address).await;
+            let host = if tls.is_some() { "https://localhost" } else { "http://127.0.0.1" };
+            Ok((channel(format!("{host}:{port}"), tls).await?, cut))
+        })
+    }
+}
+
+/// What a device that waits for a round comes to hear.
+pub(crate) enum Heard {
+    Opened(v1::Opened),
+    Finished,
+    /// The line is gone.
+    Cut,
 }
 
 struct Line {
@@ -59,10 +96,7 @@ impl Update {
 impl Device {
     /// Plain: it is who it says it is.
     pub(crate) async fn connect(address: SocketAddr, name: &str) -> Self {
-        let coin = plain::coin(&name.parse().unwrap()).unwrap();
-        let (port, wire) = wire_to(address).await;
-        let client = FederationClient::new(channel(format!("http://127.0.0.1:{port}"), None).await.unwrap());
-        Self { name: name.to_owned(), coin, client, address, wire, line: None, slot: 0, run: Vec::new() }
+        Self::over(Arc::new(Tcp(address, None)), name).await.unwrap()
     }
 
     /// With a certificate; `name` is what it claims beside it.
@@ -71,31 +105,29 @@ impl Device {
         name: &str,
         pass: fedflip_net::door::Pass,
     ) -> Result<Self, tonic::transport::Error> {
-        let (port, wire) = wire_to(address).await;
-        let channel = channel(format!("https://localhost:{port}"), Some(pass.tls)).await?;
-        let client = FederationClient::new(channel);
-        Ok(Self {
-            name: name.to_owned(),
-            coin: pass.coin,
-            client,
-            address,
-            wire,
-            line: None,
-            slot: 0,
-            run: Vec::new(),
-        })
+        let device = Self::over(Arc::new(Tcp(address, Some(pass.tls))), name).await?;
+        Ok(Self { coin: pass.coin, ..device })
+    }
+
+    /// Over any network.
+    pub(crate) async fn over(reach: Arc<dyn Reach>, name: &str) -> Result<Self, tonic::transport::Error> {
+        let coin = plain::coin(&name.parse().unwrap()).unwrap();
+        let (channel, cut) = reach.connect().await?;
+        let (name, client) = (name.to_owned(), FederationClient::new(channel));
+        Ok(Self { name, coin, client, reach, cut, line: None, patience: PATIENCE, slot: 0, run: Vec::new() })
     }
 
     /// A new connection in place of the old one, which is gone without a word.
     pub(crate) async fn come_again(&mut self) {
-        let name = self.name.clone();
-        *self = Self { slot: self.slot, ..Self::connect(self.address, &name).await };
+        let again = Self::over(Arc::clone(&self.reach), &self.name).await.unwrap();
+        let (slot, patience) = (self.slot, self.patience);
+        *self = Self { slot, patience, coin: self.coin, ..again };
     }
 
     /// All of it is gone: the process has crashed.
     pub(crate) fn crash(&mut self) {
         self.line = None;
-        self.wire.abort();
+        (self.cut)();
     }
 
     pub(crate) fn request<T>(&self, message: T) -> Request<T> {
@@ -136,33 +168,52 @@ impl Device {
 
     /// Hello, timed transfer, enrolment, attendance, as an honest device does it.
     pub(crate) async fn come_in(&mut self, learner: &SgdLearner) {
-        let hello = self.hello().await.unwrap();
+        self.try_to_come_in(learner, 0.01).await.unwrap();
+    }
+
+    /// The same over a line that may break, and with a compute time that it claims.
+    pub(crate) async fn try_to_come_in(
+        &mut self,
+        learner: &SgdLearner,
+        compute_secs: f64,
+    ) -> Result<(), Status> {
+        let hello = self.hello().await?;
         if !hello.enrolled {
-            self.probe(&[0, 16 << 10]).await.unwrap();
-            self.enrol(learner.samples(self.slot) as u64, 0.01).await.unwrap();
+            self.probe(&[0, 16 << 10]).await?;
+            self.enrol(learner.samples(self.slot) as u64, compute_secs).await?;
         }
-        self.attend().await.unwrap();
+        self.attend().await
     }
 
     /// The next notice; none at the end of the line.
     pub(crate) async fn notice(&mut self) -> Option<Notice> {
         let line = self.line.as_mut().expect("it attends");
-        let notice = tokio::time::timeout(PATIENCE, line.notices.message()).await.expect("a notice in time");
+        let notice =
+            tokio::time::timeout(self.patience, line.notices.message()).await.expect("a notice in time");
         notice.ok().flatten().and_then(|notice| notice.what)
     }
 
-    /// The next round that opens; what else is said before is not heard. None if the run is over.
-    pub(crate) async fn opened(&mut self) -> Option<v1::Opened> {
+    /// The next round that opens; what else is said before is not heard.
+    pub(crate) async fn heard(&mut self) -> Heard {
         loop {
             match self.notice().await {
                 Some(Notice::Opened(opened)) => {
                     self.run = opened.run.to_vec();
-                    return Some(opened);
+                    return Heard::Opened(opened);
                 }
-                Some(Notice::Finished(_)) => return None,
+                Some(Notice::Finished(_)) => return Heard::Finished,
                 Some(_) => {}
-                None => panic!("{}: the line is cut", self.name),
+                None => return Heard::Cut,
             }
+        }
+    }
+
+    /// The next round that opens; none if the run is over. The line must hold until then.
+    pub(crate) async fn opened(&mut self) -> Option<v1::Opened> {
+        match self.heard().await {
+            Heard::Opened(opened) => Some(opened),
+            Heard::Finished => None,
+            Heard::Cut => panic!("{}: the line is cut", self.name),
         }
     }
 
@@ -246,8 +297,9 @@ impl Device {
     pub(crate) async fn upload_parts(&mut self, parts: Vec<Part>) -> Result<bool, Status> {
         let parts = parts.into_iter().map(|what| v1::UploadPart { what: Some(what) });
         let request = self.request(tokio_stream::iter(parts.collect::<Vec<_>>()));
-        let reply =
-            tokio::time::timeout(PATIENCE, self.client.upload(request)).await.expect("an answer in time");
+        let reply = tokio::time::timeout(self.patience, self.client.upload(request))
+            .await
+            .expect("an answer in time");
         Ok(reply?.into_inner().repeated)
     }
 
@@ -268,7 +320,7 @@ impl Device {
 }
 
 /// A wire that can be cut at any moment: the client's own connection lives on while an upload does.
-async fn wire_to(server: SocketAddr) -> (u16, AbortHandle) {
+async fn wire_to(server: SocketAddr) -> (u16, Cut) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let carrying = tokio::spawn(async move {
@@ -277,7 +329,8 @@ async fn wire_to(server: SocketAddr) -> (u16, AbortHandle) {
         // However it ends, both ends see it.
         let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
     });
-    (port, carrying.abort_handle())
+    let carrying = carrying.abort_handle();
+    (port, Box::new(move || carrying.abort()))
 }
 
 async fn channel(address: String, tls: Option<ClientTlsConfig>) -> Result<Channel, tonic::transport::Error> {

@@ -46,6 +46,7 @@ struct Failed {
 
 impl Drop for Failed {
     fn drop(&mut self) {
-        println!("this run failed: FEDFLIP_FAULT_SEED={} FEDFLIP_FAULT_RUNS=1", self.seed);
+        let Self { seed } = self;
+        println!("this run failed: FEDFLIP_FAULT_SEED={seed} FEDFLIP_FAULT_RUNS=1 repeats it alone");
     }
 }

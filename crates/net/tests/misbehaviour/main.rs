@@ -17,6 +17,8 @@ mod patience;
 #[path = "../common/replay.rs"]
 mod replay;
 mod rivals;
+#[path = "../common/wanted.rs"]
+mod wanted;
 
 use tonic::{Code, Status};
 

@@ -1,0 +1,100 @@
+//! What an agent takes from the machine it runs on: a way to the server, a place to compute, and random numbers.
+//!
+//! A simulation replaces all three, so that agents run on its clock and its network, the same way twice.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use hyper_util::rt::TokioIo;
+use rand_core::RngCore;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinError;
+use tonic::transport::{Channel, Endpoint};
+
+/// A platform gives an agent what it takes from its machine.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    /// This is how the agent reaches its server.
+    pub transport: Transport,
+    /// This is where training runs.
+    pub compute: Compute,
+    /// This seeds the agent's random waits; no two devices may share it.
+    pub waits_seed: u64,
+}
+
+impl Platform {
+    /// Takes sockets, threads and random numbers from the system.
+    pub fn of_this_machine() -> Self {
+        let waits_seed = rand_core::OsRng.next_u64();
+        Self { transport: Transport::Tcp, compute: Compute::Thread, waits_seed }
+    }
+}
+
+/// An agent reaches its server in one of these ways.
+#[derive(Clone)]
+pub enum Transport {
+    /// The agent opens sockets itself: with TLS, or in plain text to a server on the same machine.
+    Tcp,
+    /// Somebody else makes the connections and vouches for them; the agent adds no TLS.
+    Given(Arc<dyn Connector>),
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Tcp => "Tcp",
+            Self::Given(_) => "Given",
+        })
+    }
+}
+
+/// A connector makes connections to one server.
+pub trait Connector: Send + Sync {
+    /// Makes one more connection, and leaves the old ones as they are.
+    fn connect(&self) -> Connecting;
+}
+
+/// This resolves to a connection, or to why there is none.
+pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Line>>> + Send>>;
+
+/// A line carries bytes in both directions.
+pub trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
+
+/// Opens a channel to a server over the connections of a connector.
+pub async fn channel(
+    endpoint: &Endpoint,
+    connector: &Arc<dyn Connector>,
+) -> Result<Channel, tonic::transport::Error> {
+    let connector = Arc::clone(connector);
+    let connect = move |_: http::Uri| {
+        let connecting = connector.connect();
+        async move { connecting.await.map(TokioIo::new) }
+    };
+    endpoint.connect_with_connector(tower::service_fn(connect)).await
+}
+
+/// An agent computes in one of these places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compute {
+    /// Training has a thread of its own, so that it holds up nothing else.
+    Thread,
+    /// Training runs in place: on a simulated clock a computation takes no time of its own.
+    Inline,
+}
+
+impl Compute {
+    pub(super) async fn run<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        match self {
+            Self::Thread => tokio::task::spawn_blocking(work).await,
+            Self::Inline => Ok(work()),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What a test wants of its run, and the run itself, whatever clock and network the server has.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fedflip_engine::{Optimiser, Stop};
+use fedflip_fleet::Mbps;
+use fedflip_fleet::bandwidth::Division;
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::task::TaskSettings;
+use fedflip_learn::{Encoding, Learner};
+use fedflip_net::NetError;
+use fedflip_net::door::Security;
+use fedflip_net::server::{
+    Announced, Deployment, Ended, Helpers, Observer, Offer, Patience, Planned, Server,
+};
+use fedflip_net::state::{Founding, Resumed, RunState};
+use fedflip_plan::{Quiet, Scheme};
+use fedflip_record::{Header, Round};
+
+use crate::replay::{Replayed, replay};
+
+pub(crate) const SEED: u64 = 1;
+
+/// What a test wants of its run.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) devices: usize,
+    pub(crate) devices_min: usize,
+    pub(crate) rounds: u64,
+    pub(crate) scheme: Scheme,
+    pub(crate) optimiser: Optimiser,
+    pub(crate) replan_every: Option<u64>,
+    pub(crate) patience: Patience,
+    pub(crate) security: Security,
+    pub(crate) encoding: Encoding,
+    pub(crate) quiet: Option<Quiet>,
+    pub(crate) band_mbps: f64,
+    pub(crate) deadline_secs: Option<f64>,
+}
+
+impl Wanted {
+    /// Everybody takes part in every round, and nobody is waited for long.
+    pub(crate) fn full(devices: usize, rounds: u64) -> Self {
+        let patience = Patience {
+            window: Duration::from_millis(1500),
+            quorum: 1.0,
+            deadline_factor: 1.0,
+            deadline_slack: Duration::from_millis(1500),
+            come_back: Duration::from_millis(1000),
+            finish: Duration::from_secs(1),
+            ..Patience::default()
+        };
+        let (scheme, security) = (Scheme::Full, Security::Plain);
+        let optimiser = Optimiser::default();
+        Self {
+            devices,
+            devices_min: devices,
+            rounds,
+            scheme,
+            optimiser,
+            replan_every: None,
+            patience,
+            security,
+            encoding: Encoding::F32,
+            quiet: None,
+            band_mbps: 100.0,
+            deadline_secs: None,
+        }
+    }
+
+    pub(crate) fn task(&self) -> TaskSettings {
+        TaskSettings {
+            test_samples_max: 20,
+            ..TaskSettings::paper("synthetic".parse().unwrap(), self.devices)
+        }
+    }
+
+    pub(crate) fn learner(&self) -> SgdLearner {
+        self.task().learner(Path::new("no data set is needed")).unwrap().0
+    }
+
+    /// Opens the run's folder; a new run gets a random identifier, or the one that is given.
+    pub(crate) fn open(
+        &self,
+        folder: &Path,
+        learner: &SgdLearner,
+        run_id: Option<[u8; 16]>,
+    ) -> Result<(RunState, Resumed), NetError> {
+        let params = learner.network().params();
+        let memory = self.optimiser.names();
+        let founding = Founding { run_toml: "seed = 1\n", free_keys: &[], params: &params, memory: &memory };
+        match run_id {
+            Some(run_id) => RunState::open_as(folder, &founding, run_id),
+            None => RunState::open(folder, &founding),
+        }
+    }
+
+    /// What the server tells devices.
+    pub(crate) fn offer(&self, learner: &SgdLearner) -> Offer {
+        Offer {
+            task: self.task(),
+            seed: SEED,
+            parameters: learner.params_len(),
+            samples: (0..self.devices).map(|slot| learner.samples(slot) as u64).collect(),
+            band_mbps: self.band_mbps,
+            encoding: self.encoding,
+        }
+    }
+
+    /// Enrolment, plans and rounds until the run is over or is to stop.
+    pub(crate) fn run(
+        &self,
+        server: &Server,
+        learner: &SgdLearner,
+        state: (&mut RunState, Resumed),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Ended, NetError> {
+        let mut worker = learner.worker();
+        let mut helpers = Helpers {
+            evaluate: &mut |model| Ok(learner.evaluate(&mut worker, model.as_slice())?),
+            stop,
+            observer: &mut Nobody,
+            enrolled: &mut |_| Ok(()),
+        };
+        let initial = || learner.initial_model(SEED);
+        let header = |planned: &Planned| self.header(planned, learner.params_len());
+        self.deployment().run(server, state, initial, &header, &mut helpers)
+    }
+
+    fn deployment(&self) -> Deployment {
+        Deployment {
+            scheme: self.scheme,
+            constants: None,
+            noise: fedflip_plan::solve::auto::NOISE,
+            quiet: self.quiet,
+            band: Mbps::new(self.band_mbps).unwrap(),
+            division: Division::Adaptive,
+            deadline_secs: self.deadline_secs,
+            deadline_margin: 0.1,
+            optimiser: self.optimiser,
+            evaluate_every: 1000,
+            stop: Stop { accuracy: None, loss: None, rounds_max: self.rounds, secs_max: None },
+            seed: SEED,
+            devices_min: self.devices_min,
+            replan_every: self.replan_every,
+            patience: self.patience,
+        }
+    }
+
+    fn header(&self, planned: &Planned, parameters: usize) -> Header {
+        Header {
+            version: fedflip_record::schema::VERSION,
+            fedflip: "test".to_owned(),
+            task: "synthetic".to_owned(),
+            scheme: planned.schedule.usual().scheme().to_string(),
+            seed: SEED,
+            devices: planned.fleet.len(),
+            parameters,
+            bandwidth_mbps: self.band_mbps,
+            target_accuracy: None,
+            target_loss: None,
+            expected_participants: planned.expected.participants,
+            expected_rounds: None,
+            expected_round_secs: None,
+            deployed: None,
+        }
+    }
+
+    /// Computes again what the run in a folder has committed.
+    pub(crate) fn replay(&self, folder: &Path, learner: &SgdLearner) -> Replayed {
+        replay(folder, learner, SEED, (&self.optimiser, self.encoding, self.quiet.map(|quiet| quiet.every)))
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn planned(&mut self, _: &Announced<'_>) -> Result<(), NetError> {
+        Ok(())
+    }
+
+    fn round(&mut self, _: &Round) -> Result<(), NetError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,26 @@
+//! Deployed runs on a simulated clock and network: the real server and real agents, on one thread, the same way
+//! twice. `cargo xtask faults` runs a thousand; FEDFLIP_FAULT_RUNS and FEDFLIP_FAULT_SEED say how many, and from
+//! which seed on.
+//!
+//! # Layout
+//!
+//! - `run`: a run and what came of it; `roles`: its devices; `network`, `pipe`: what lies between them and the server.
+//! - `seam`: what the simulation promises; `weather`: many seeded runs over bad links.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../common/device.rs"]
+#[allow(dead_code, reason = "not every call by hand is made here")]
+mod device;
+mod network;
+mod pipe;
+#[path = "../common/plenty.rs"]
+mod plenty;
+#[path = "../common/replay.rs"]
+mod replay;
+mod roles;
+mod run;
+mod seam;
+#[path = "../common/wanted.rs"]
+mod wanted;
+mod weather;
