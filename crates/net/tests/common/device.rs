@@ -246,8 +246,17 @@ impl Device {
     }
 
     pub(crate) async fn answer(&self, round: u64, proof: Vec<u8>) {
+        assert!(self.try_to_answer(round, proof).await, "a line that is open");
+    }
+
+    /// Answers, if the line is open still.
+    pub(crate) async fn try_to_answer(&self, round: u64, proof: Vec<u8>) -> bool {
         let answer = v1::Answer { round, proof: proof.into(), run: self.run.clone().into() };
-        self.say(Some(from_device::What::Answer(answer))).await;
+        let what = Some(from_device::What::Answer(answer));
+        match &self.line {
+            Some(line) => line.answers.send(v1::FromDevice { what }).await.is_ok(),
+            None => false,
+        }
     }
 
     /// Takes part, as its coin says, and waits for the grant.
@@ -265,16 +274,21 @@ impl Device {
         while let Some(part) = parts.message().await? {
             collector.push(&part.data).unwrap();
         }
-        Ok(collector.finish(digest).unwrap())
+        collector.finish(digest).map_err(|_| Status::data_loss("not the whole model"))
     }
 
     /// What an honest device would send.
     pub(crate) async fn trained(&mut self, grant: &v1::Grant, learner: &SgdLearner) -> Update {
-        let model = self.fetch(&grant.digest, learner.params_len()).await.unwrap();
+        self.try_to_train(grant, learner).await.unwrap()
+    }
+
+    /// The same, if there still is a model to start from.
+    pub(crate) async fn try_to_train(&mut self, grant: &v1::Grant, learner: &SgdLearner) -> Option<Update> {
+        let model = self.fetch(&grant.digest, learner.params_len()).await.ok()?;
         let mut delta = vec![0.0; model.len()];
         let key = TrainKey::new(grant.seed, grant.round, self.slot);
         let train_loss = learner.train(&mut learner.worker(), &model, key, &mut delta).unwrap();
-        Update { train_loss, ..Update::of(&delta) }
+        Some(Update { train_loss, ..Update::of(&delta) })
     }
 
     /// An upload's first part.

@@ -5,10 +5,12 @@
 //! # Layout
 //!
 //! - `run`: a run and what came of it; `roles`: its devices; `network`, `pipe`: what lies between them and the server.
+//! - `deeds`: what a hostile device does; `table`: what the others may lose by it.
 //! - `seam`: what the simulation promises; `weather`: many seeded runs over bad links.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod deeds;
 #[path = "../common/device.rs"]
 #[allow(dead_code, reason = "not every call by hand is made here")]
 mod device;
@@ -21,6 +23,7 @@ mod replay;
 mod roles;
 mod run;
 mod seam;
+mod table;
 #[path = "../common/wanted.rs"]
 mod wanted;
 mod weather;
