@@ -80,6 +80,7 @@ fn deployed(folder: &Path, Asked { optimiser, encoding, quiet }: Asked) {
             samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
             band_mbps: band().get(),
             encoding,
+            update_norm: NormBound::of_trial(&learner, SEED).unwrap(),
         },
     )
     .unwrap();

@@ -7,7 +7,7 @@
 //!   enrol; `round`: a round in progress.
 //! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
 //!   models on their way out; `probe`: a timed transfer.
-//! - `rate`: how many calls a device may make.
+//! - `rate`: how many calls a device may make; `norms`: how large its updates may be.
 //! - `world`: the world behind the engine's round loop; `presence`: who is there; `patience`: for how long.
 //! - [`deploy`]: a run from enrolment to its end; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
 //!   is kept of its rounds.
@@ -41,6 +41,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use self::hub::Hub;
+use self::norms::NormGuard;
 use self::service::{Announcement, Service};
 use crate::door::{Door, Limits, Security};
 use crate::error::NetError;
@@ -49,6 +50,7 @@ use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
 use crate::wire::v1::federation_server::FederationServer;
 
 pub use deploy::{Announced, Deployment, Ended, Helpers, Observer};
+pub use norms::NormBound;
 pub use patience::Patience;
 pub use planning::Planned;
 
@@ -87,6 +89,8 @@ pub struct Offer {
     pub band_mbps: f64,
     /// How updates are sent.
     pub encoding: Encoding,
+    /// How large they may be, before devices have sent any.
+    pub update_norm: NormBound,
 }
 
 /// A server that devices can call.
@@ -99,6 +103,7 @@ pub struct Server {
     status: Option<StatusServer>,
     /// Of every update.
     update_bytes: u64,
+    norms: Arc<NormGuard>,
     stop: Option<oneshot::Sender<()>>,
 }
 
@@ -121,11 +126,13 @@ impl Server {
             }
             None => None,
         };
-        let Offer { task, seed, parameters, ref samples, band_mbps, encoding } = *offer;
+        let Offer { task, seed, parameters, ref samples, band_mbps, encoding, update_norm } = *offer;
         let samples = Arc::clone(samples);
         let announcement = Announcement { task, seed, parameters, samples, band_mbps, encoding };
         let update_bytes = announcement.update_bytes() as u64;
-        let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics));
+        let norms = Arc::new(NormGuard::new(update_norm));
+        let service =
+            Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics), Arc::clone(&norms));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX);
@@ -147,7 +154,7 @@ impl Server {
                 tracing::error!(%error, "the server has stopped listening");
             }
         });
-        Ok(Self { runtime, hub, metrics, health, address, status, update_bytes, stop: Some(stop) })
+        Ok(Self { runtime, hub, metrics, health, address, status, update_bytes, norms, stop: Some(stop) })
     }
 
     /// Where it listens: the port is the real one.

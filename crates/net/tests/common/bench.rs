@@ -19,7 +19,7 @@ use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::plain;
 use fedflip_net::server::{
-    Announced, Deployment, Ended, Helpers, Observer, Offer, Patience, Planned, Server, ServerSettings,
+    Announced, Deployment, Ended, Helpers, NormBound, Observer, Offer, Patience, Planned, Server, ServerSettings,
 };
 use fedflip_net::state::{Founding, RunState};
 use fedflip_net::status::Metrics;
@@ -147,6 +147,7 @@ fn serve(
         samples: (0..wanted.devices).map(|slot| learner.samples(slot) as u64).collect(),
         band_mbps: BAND_MBPS,
         encoding: wanted.encoding,
+        update_norm: NormBound::of_trial(&learner, SEED)?,
     };
     let server = Server::start(&settings, &offer)?;
     // A test that does not listen has failed already.

@@ -39,6 +39,7 @@ fn commit_time_of_small_and_large_models() {
                     evaluated: None,
                     fates: &fates,
                     measures,
+                    norms: "{}",
                 })
                 .unwrap();
             took_millis.push(start.elapsed().as_secs_f64() * 1e3);
