@@ -361,9 +361,11 @@ fn fleets() -> impl Strategy<Value = MadeUp> {
 fn servers() -> impl Strategy<Value = Server> {
     let kinds = prop::sample::select(vec![Kind::None, Kind::Momentum, Kind::Adam, Kind::Yogi]);
     let share = || 0.0..0.999_999;
-    (kinds, sizes(-9, 6), share(), share(), sizes(-12, 6), prop_oneof![Just(0.0), share()]).prop_map(
-        |(kind, step, momentum, second_moment, epsilon, averaging)| {
-            let defaults = Server { averaging, ..kind.server() };
+    let averaging = prop_oneof![Just(0.0), share()];
+    let norms = prop::option::of(sizes(-9, 6));
+    (kinds, sizes(-9, 6), share(), share(), sizes(-12, 6), averaging, norms).prop_map(
+        |(kind, step, momentum, second_moment, epsilon, averaging, update_norm_max)| {
+            let defaults = Server { averaging, update_norm_max, ..kind.server() };
             match kind {
                 Kind::None => defaults,
                 Kind::Momentum => Server { step, momentum, ..defaults },
@@ -415,7 +417,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 world;
             let (.., evaluate_every, checkpoint) = world;
             if matches!(task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. }) {
-                server = Server { averaging: server.averaging, ..Kind::None.server() };
+                let Server { averaging, update_norm_max, .. } = server;
+                server = Server { averaging, update_norm_max, ..Kind::None.server() };
             }
             // A task without roles, or with nothing to share, has the default.
             let default = TaskSettings::paper(task, 1).sharing;

@@ -86,7 +86,7 @@ impl Seals {
             devices: Sum::of(&moment, DEVICES, i64::MIN).map_err(&refuse)?,
             incidents: Sum::of(&moment, INCIDENTS, i64::MIN).map_err(&refuse)?,
         };
-        let query = "SELECT records, run, devices, incidents FROM seals";
+        let query = "SELECT records, run, devices, incidents FROM seals WHERE one = 1";
         let stored = moment.query_row(query, [], |row| {
             Ok([row.get::<_, Vec<u8>>(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
         });
