@@ -63,7 +63,7 @@ fn commented_lines_are_ready_to_use() {
             parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 16);
+    assert_eq!(commented, 17);
 }
 
 #[test]
@@ -209,12 +209,18 @@ fn what_came_later_is_left_out_while_it_changes_nothing() {
     for (key, lines) in [
         ("update.encoding=int8", "\n[update]\nencoding = \"int8\"\n"),
         ("server.averaging=0.9", "\n[server]\naveraging = 0.9\n"),
+        ("server.update_norm_max=7", "\n[server]\nupdate_norm_max = 7\n"),
         ("round.aggregation=cohort-mean", "\naggregation = \"cohort-mean\"\n"),
     ] {
         let scenario = of(&[key]);
         assert!(scenario.stored().contains(lines), "{}", scenario.stored());
         assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
     }
+    // A run whose honest updates turn out larger than the trial's goes on with another bound.
+    let free_keys = crate::training::single::FREE_KEYS;
+    let bounded = of(&["server.update_norm_max=7"]).stored();
+    assert_eq!(fedflip_record::folder::first_difference(&stored, &bounded, free_keys), None);
+    assert_eq!(fedflip_record::folder::first_difference(&bounded, &stored, free_keys), None);
 }
 
 /// What reports know of scenarios is so.

@@ -131,8 +131,7 @@ impl Server {
         let announcement = Announcement { task, seed, parameters, samples, band_mbps, encoding };
         let update_bytes = announcement.update_bytes() as u64;
         let norms = Arc::new(NormGuard::new(update_norm));
-        let service =
-            Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics), Arc::clone(&norms));
+        let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics), Arc::clone(&norms));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX);

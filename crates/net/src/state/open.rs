@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use fedflip_record::folder::{self, FLEET, MODEL, PLAN, RECORDS, RUN};
 use fedflip_record::atomic;
+use fedflip_record::folder::{self, FLEET, MODEL, PLAN, RECORDS, RUN};
 use rand_core::RngCore;
 use rusqlite::{Connection, TransactionBehavior, params};
 

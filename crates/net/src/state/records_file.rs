@@ -58,7 +58,11 @@ impl Agreed {
             }
         }
         read(&mut found, END_BYTES_MAX)?;
-        if found.is_empty() || is_end(&found) { Ok(agreed) } else { Err(differs(path, agreed.lines + 1, None)) }
+        if found.is_empty() || is_end(&found) {
+            Ok(agreed)
+        } else {
+            Err(differs(path, agreed.lines + 1, None))
+        }
     }
 }
 

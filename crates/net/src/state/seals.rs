@@ -98,7 +98,10 @@ impl Seals {
         ];
         for ((table, digest), stored) in found.iter().zip(stored.map_err(&refuse)?) {
             if digest[..] != stored[..] {
-                return Err(damaged(path, format!("is damaged: the table {table} is not what was committed")));
+                return Err(damaged(
+                    path,
+                    format!("is damaged: the table {table} is not what was committed"),
+                ));
             }
         }
         Ok(seals)
@@ -123,7 +126,10 @@ fn checked_chain(state: &Connection, first: Chain, path: &Path) -> Result<Chain,
     loop {
         let line = chain.records + 1;
         let bad = |what: String| {
-            damaged(path, format!("is damaged: {what} (line {line} of the records) is not what was committed"))
+            damaged(
+                path,
+                format!("is damaged: {what} (line {line} of the records) is not what was committed"),
+            )
         };
         let next = match chain.next(&mut rows) {
             Ok(Some(next)) => next,
@@ -135,7 +141,7 @@ fn checked_chain(state: &Connection, first: Chain, path: &Path) -> Result<Chain,
             return Err(bad(place(&chain, &next.chain)));
         }
         chain = next.chain;
-        if line % LOOK_EVERY == 0 && told_at.elapsed() > LONG {
+        if line.is_multiple_of(LOOK_EVERY) && told_at.elapsed() > LONG {
             info!(rounds = chain.rounds, path = %path.display(), "the state is being checked");
             told_at = Instant::now();
         }

@@ -19,7 +19,8 @@ use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::plain;
 use fedflip_net::server::{
-    Announced, Deployment, Ended, Helpers, NormBound, Observer, Offer, Patience, Planned, Server, ServerSettings,
+    Announced, Deployment, Ended, Helpers, NormBound, Observer, Offer, Patience, Planned, Server,
+    ServerSettings,
 };
 use fedflip_net::state::{Founding, RunState};
 use fedflip_net::status::Metrics;

@@ -170,7 +170,10 @@ fn the_round_that_has_changed_is_named() {
     let whole = Whole::new();
     for (sql, said) in [
         ("UPDATE rounds SET accuracy = 0.9 WHERE round = 3", "round 3 (line 5 of the records)"),
-        ("UPDATE updates SET train_loss = 0.1 WHERE round = 2 AND slot = 1", "round 2 (line 3 of the records)"),
+        (
+            "UPDATE updates SET train_loss = 0.1 WHERE round = 2 AND slot = 1",
+            "round 2 (line 3 of the records)",
+        ),
         ("UPDATE plan_devices SET q = 0.9 WHERE plan = 2 AND slot = 1", "plan 2 (line 4 of the records)"),
         ("UPDATE devices SET coin = zeroblob(32) WHERE slot = 1", "the table devices"),
         ("UPDATE run SET measures = '[7]'", "the table run"),
@@ -231,8 +234,7 @@ fn many_flipped_bits_of_the_file() {
 fn records_that_differ_are_refused_and_what_a_kill_leaves_is_completed() {
     let whole = Whole::new();
     let path = whole.desk.path().join(RECORDS);
-    let ends: Vec<usize> =
-        (1..=whole.records.len()).filter(|&end| whole.records[end - 1] == b'\n').collect();
+    let ends: Vec<usize> = (1..=whole.records.len()).filter(|&end| whole.records[end - 1] == b'\n').collect();
     // A flipped bit in each line, and one line less.
     for (line, end) in (1..).zip(&ends) {
         for place in [end - 10, end - 1] {
@@ -248,7 +250,10 @@ fn records_that_differ_are_refused_and_what_a_kill_leaves_is_completed() {
         fs::write(&path, [&whole.records[..ends[2] - 3], &whole.records[ends[2]..]].concat()).unwrap();
         open(whole.desk.path()).map(|_| ()).unwrap_err()
     };
-    assert!(error.to_string().contains("records.jsonl: line 3 (round 2) is not what state.sqlite has"), "{error}");
+    assert!(
+        error.to_string().contains("records.jsonl: line 3 (round 2) is not what state.sqlite has"),
+        "{error}"
+    );
     assert!(error.hint().contains("move records.jsonl away"), "{}", error.hint());
     // Lines that the database has not: it may be an older copy.
     fs::write(&path, [&whole.records[..], b"{\"type\":\"round\"}\n"].concat()).unwrap();
