@@ -139,6 +139,16 @@ pub enum NetError {
         /// Which folder.
         folder: String,
     },
+    /// The records are not those of the state, and one of the two has changed since it was written.
+    #[error("{path}: line {line}{} is not what state.sqlite has", round.map(|round| format!(" (round {round})")).unwrap_or_default())]
+    RecordsDiffer {
+        /// Which file.
+        path: String,
+        /// Counted from 1.
+        line: u64,
+        /// The round of that line, as far as it is one.
+        round: Option<u64>,
+    },
     /// Something that would not fit what is there.
     #[error("the run's state does not take {what}")]
     StateRefused {

@@ -36,6 +36,8 @@ reasons! {
         NotFinite = "not_finite",
         /// Far larger than any update that makes sense.
         AbsurdNorm = "absurd_norm",
+        /// A training loss beyond all that makes sense.
+        AbsurdLoss = "absurd_loss",
         /// An upload that stopped half way.
         Stalled = "stalled",
         /// More calls than a device needs.
@@ -68,7 +70,12 @@ impl Reason {
     pub fn may_try_again(self) -> bool {
         !matches!(
             self,
-            Self::TooManyBytes | Self::NotFinite | Self::AbsurdNorm | Self::OtherModel | Self::Failed
+            Self::TooManyBytes
+                | Self::NotFinite
+                | Self::AbsurdNorm
+                | Self::AbsurdLoss
+                | Self::OtherModel
+                | Self::Failed
         )
     }
 }

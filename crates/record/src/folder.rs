@@ -240,13 +240,25 @@ fn resumed(
     Ok((begun(folder, header)?, 0, Start::New))
 }
 
-/// The first line in which two texts differ, as a sentence; lines of free keys do not count.
+/// The first line in which two texts differ, as a sentence; lines of free keys do not count, nor does a section
+/// that has no others.
 pub fn first_difference(before: &str, now: &str, free_keys: &[&str]) -> Option<String> {
-    let is_free = |line: &&str| {
+    let is_free = |line: &str| {
         line.split_once('=').is_some_and(|(key, _)| free_keys.contains(&key.trim_start_matches('#').trim()))
     };
-    let (mut old, mut new) =
-        (before.lines().filter(|line| !is_free(line)), now.lines().filter(|line| !is_free(line)));
+    let counting = |text| {
+        let (mut section, mut lines) = (None, Vec::new());
+        for line in str::lines(text).filter(|line| !line.is_empty() && !is_free(line)) {
+            if line.starts_with('[') {
+                section = Some(line);
+            } else {
+                lines.extend(section.take());
+                lines.push(line);
+            }
+        }
+        lines.into_iter()
+    };
+    let (mut old, mut new) = (counting(before), counting(now));
     loop {
         match (old.next(), new.next()) {
             (None, None) => return None,

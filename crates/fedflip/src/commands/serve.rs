@@ -10,7 +10,7 @@ use fedflip_agent::{LogFormat, logs};
 use fedflip_engine::Aggregation;
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
-use fedflip_net::server::{Offer, Patience, Server, ServerSettings};
+use fedflip_net::server::{NormBound, Offer, Patience, Server, ServerSettings};
 use fedflip_net::state::STATE;
 use fedflip_net::status::Reach;
 use fedflip_plan::Scheme;
@@ -89,7 +89,9 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         threads: args.threads.map_or_else(processors, usize::from),
     };
     let opened = deployed.open()?;
-    let server = Server::start(&settings, &offer(&scenario, host.parameters(), host.samples()))?;
+    let update_norm = host.update_norm(&scenario)?;
+    let offer = Offer { update_norm, ..offer(&scenario, host.parameters(), host.samples()) };
+    let server = Server::start(&settings, &offer)?;
     let (devices, connections_max) = (scenario.devices(), limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {
@@ -119,10 +121,12 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     })
 }
 
+/// What devices are told; no update is small enough yet.
 fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Offer {
     let (task, seed, band_mbps) = (scenario.task_settings(), scenario.seed, scenario.band.get());
     let encoding = scenario.update.encoding;
-    Offer { task, seed, parameters, samples, band_mbps, encoding }
+    let update_norm = NormBound::Configured(0.0);
+    Offer { task, seed, parameters, samples, band_mbps, encoding, update_norm }
 }
 
 /// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.

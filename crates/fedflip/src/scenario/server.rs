@@ -14,6 +14,8 @@ pub(crate) struct Server {
     pub epsilon: f64,
     /// 0 is no average.
     pub averaging: f64,
+    /// On real devices, the largest norm of an update; none is what a trial says. Of no matter to the kind.
+    pub update_norm_max: Option<f64>,
 }
 
 /// The rules there are.
@@ -38,7 +40,15 @@ impl Kind {
             Self::Momentum => (1.0, 0.5),
             Self::Adam | Self::Yogi => (0.01, 0.9),
         };
-        Server { kind: self, step, momentum, second_moment: 0.99, epsilon: 1e-3, averaging: 0.0 }
+        Server {
+            kind: self,
+            step,
+            momentum,
+            second_moment: 0.99,
+            epsilon: 1e-3,
+            averaging: 0.0,
+            update_norm_max: None,
+        }
     }
 }
 
@@ -50,7 +60,7 @@ impl Server {
 
     /// As the engine has it.
     pub(crate) fn optimiser(&self) -> Optimiser {
-        let Self { kind, step, momentum, second_moment, epsilon, averaging } = *self;
+        let Self { kind, step, momentum, second_moment, epsilon, averaging, .. } = *self;
         let adaptive = Adaptive { step, momentum, second_moment, epsilon };
         let rule = match kind {
             Kind::None => Rule::None,

@@ -63,7 +63,7 @@ fn commented_lines_are_ready_to_use() {
             parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 16);
+    assert_eq!(commented, 17);
 }
 
 #[test]
@@ -209,12 +209,18 @@ fn what_came_later_is_left_out_while_it_changes_nothing() {
     for (key, lines) in [
         ("update.encoding=int8", "\n[update]\nencoding = \"int8\"\n"),
         ("server.averaging=0.9", "\n[server]\naveraging = 0.9\n"),
+        ("server.update_norm_max=7", "\n[server]\nupdate_norm_max = 7\n"),
         ("round.aggregation=cohort-mean", "\naggregation = \"cohort-mean\"\n"),
     ] {
         let scenario = of(&[key]);
         assert!(scenario.stored().contains(lines), "{}", scenario.stored());
         assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
     }
+    // A run whose honest updates turn out larger than the trial's goes on with another bound.
+    let free_keys = crate::training::single::FREE_KEYS;
+    let bounded = of(&["server.update_norm_max=7"]).stored();
+    assert_eq!(fedflip_record::folder::first_difference(&stored, &bounded, free_keys), None);
+    assert_eq!(fedflip_record::folder::first_difference(&bounded, &stored, free_keys), None);
 }
 
 /// What reports know of scenarios is so.
@@ -361,9 +367,11 @@ fn fleets() -> impl Strategy<Value = MadeUp> {
 fn servers() -> impl Strategy<Value = Server> {
     let kinds = prop::sample::select(vec![Kind::None, Kind::Momentum, Kind::Adam, Kind::Yogi]);
     let share = || 0.0..0.999_999;
-    (kinds, sizes(-9, 6), share(), share(), sizes(-12, 6), prop_oneof![Just(0.0), share()]).prop_map(
-        |(kind, step, momentum, second_moment, epsilon, averaging)| {
-            let defaults = Server { averaging, ..kind.server() };
+    let averaging = prop_oneof![Just(0.0), share()];
+    let norms = prop::option::of(sizes(-9, 6));
+    (kinds, sizes(-9, 6), share(), share(), sizes(-12, 6), averaging, norms).prop_map(
+        |(kind, step, momentum, second_moment, epsilon, averaging, update_norm_max)| {
+            let defaults = Server { averaging, update_norm_max, ..kind.server() };
             match kind {
                 Kind::None => defaults,
                 Kind::Momentum => Server { step, momentum, ..defaults },
@@ -415,7 +423,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 world;
             let (.., evaluate_every, checkpoint) = world;
             if matches!(task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. }) {
-                server = Server { averaging: server.averaging, ..Kind::None.server() };
+                let Server { averaging, update_norm_max, .. } = server;
+                server = Server { averaging, update_norm_max, ..Kind::None.server() };
             }
             // A task without roles, or with nothing to share, has the default.
             let default = TaskSettings::paper(task, 1).sharing;

@@ -8,7 +8,7 @@ use fedflip_learn::Learner;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_net::NetError;
-use fedflip_net::server::{Announced, Deployment, Ended, Helpers, Observer, Patience, Server};
+use fedflip_net::server::{Announced, Deployment, Ended, Helpers, NormBound, Observer, Patience, Server};
 use fedflip_net::state::{EnrolledDevice, Founding, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
@@ -26,7 +26,7 @@ use crate::error::CliError;
 use crate::progress::Progress;
 use crate::scenario::Scenario;
 
-/// What the server has of the task: it scores models and never trains.
+/// What the server has of the task: it scores models, and trains once to learn how large an update is.
 pub(crate) struct Host {
     learner: SgdLearner,
     params: Vec<(String, ParamSpec)>,
@@ -42,6 +42,17 @@ impl Host {
 
     pub(crate) fn parameters(&self) -> usize {
         self.learner.params_len()
+    }
+
+    /// How large an update may be: as the scenario says, or as a trial does.
+    pub(crate) fn update_norm(&self, scenario: &Scenario) -> Result<NormBound, CliError> {
+        if let Some(most) = scenario.server.update_norm_max {
+            return Ok(NormBound::Configured(most));
+        }
+        let _progress = Progress::start("training one update, to know how large updates are");
+        let bound = NormBound::of_trial(&self.learner, scenario.seed)?;
+        info!(?bound, "updates of devices are bounded by a trial");
+        Ok(bound)
     }
 
     /// Of each slot.

@@ -21,7 +21,7 @@ use crate::scenario::Scenario;
 
 /// What may differ when a run goes on.
 pub(crate) const FREE_KEYS: &[&str] =
-    &["rounds_max", "virtual_hours_max", "real_hours_max", "checkpoint_secs"];
+    &["rounds_max", "virtual_hours_max", "real_hours_max", "checkpoint_secs", "update_norm_max"];
 
 /// One run to do.
 pub(crate) struct Single<'a> {

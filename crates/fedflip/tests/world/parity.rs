@@ -13,7 +13,7 @@ use fedflip_learn::{Encoding, Learner, Metrics, model_file};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
-    Announced, Deployment, Ended, Helpers, Observer, Offer, Patience, Server, ServerSettings,
+    Announced, Deployment, Ended, Helpers, NormBound, Observer, Offer, Patience, Server, ServerSettings,
 };
 use fedflip_net::state::{Founding, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
@@ -80,6 +80,7 @@ fn deployed(folder: &Path, Asked { optimiser, encoding, quiet }: Asked) {
             samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
             band_mbps: band().get(),
             encoding,
+            update_norm: NormBound::of_trial(&learner, SEED).unwrap(),
         },
     )
     .unwrap();

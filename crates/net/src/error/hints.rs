@@ -50,13 +50,20 @@ impl NetError {
             Self::Database { .. } => {
                 "see that there is room on the disk, and that no other program changes the file".to_owned()
             }
-            Self::StateVersion { .. } => "go on with the fedflip that wrote it".to_owned(),
+            Self::StateVersion { .. } => {
+                "finish this run with the fedflip that started it, or start a new run in another folder"
+                    .to_owned()
+            }
             Self::OtherScenario { .. } => {
                 "name another --out, or the scenario it was started with".to_owned()
             }
             Self::NoState { .. } => {
                 "name another --out: this one is of a simulated run, or has lost its state".to_owned()
             }
+            Self::RecordsDiffer { .. } => "nothing was changed: restore the folder from a copy; or, since \
+                                           state.sqlite has passed its checks, move records.jsonl away, and the \
+                                           server writes it again"
+                .to_owned(),
             Self::StateRefused { .. } => "this should not happen: please tell us how it did".to_owned(),
             Self::StateFailed { .. } => {
                 "start the server again: it goes on after the last round that was committed".to_owned()

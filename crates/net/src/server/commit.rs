@@ -68,6 +68,7 @@ impl Committer<'_> {
             evaluated: state.evaluated.map(|scores| [scores.loss, scores.accuracy]),
             fates: &fates,
             measures: &measures,
+            norms: &self.server.norms.stored(),
         })?;
         self.model = Arc::clone(&state.model);
         drop(ledger);

@@ -132,6 +132,7 @@ impl Deployment {
         let _clock = server.runtime.enter();
         server.health.set(Readiness::WaitingForDevices);
         server.restore(&resumed.devices)?;
+        server.norms.restore(resumed.norms.as_deref())?;
         let mut kept = resumed.devices;
         let (first, stop) = (&mut *helpers.enrolled, helpers.stop);
         if !enrolment::gather(server, self.devices_min, stop, || {

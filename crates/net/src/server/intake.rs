@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use tonic::Streaming;
+use tracing::warn;
 
 use super::hub::{Arrival, Update};
+use super::norms::norm;
 use super::round::{Granted, Taken};
 use super::service::Service;
 use crate::coin::Toss;
 use crate::reason::Reason;
-use crate::wire::limits::SILENCE_MAX;
+use crate::wire::limits::{SILENCE_MAX, TRAIN_LOSS_MAX};
 use crate::wire::numbers::{NotIt, VectorDigest};
 use crate::wire::update::{NoUpdate, UpdateCollector};
 use crate::wire::v1;
@@ -66,13 +68,18 @@ impl Service {
         if !head.train_loss.is_finite() {
             return Err(refuse(Reason::NotFinite));
         }
-        if !self.norms.accepts(slot, &delta) {
+        if head.train_loss.abs() > TRAIN_LOSS_MAX {
+            return Err(refuse(Reason::AbsurdLoss));
+        }
+        let (norm, devices) = (norm(&delta), self.hub.desk().members.len());
+        if !self.norms.allows(slot, norm, devices) {
+            warn!(slot, norm, "an update is far larger than updates should be");
             return Err(refuse(Reason::AbsurdNorm));
         }
         let digest: VectorDigest = head.digest[..].try_into().map_err(|_| refuse(Reason::OtherDigest))?;
         let took_secs = [(first - granted.at).as_secs_f64(), (last - first).as_secs_f64()];
         let update = Update { delta, digest, train_loss: head.train_loss, took_secs, memory };
-        self.hand_over(slot, toss, update).map_err(refuse)
+        self.hand_over(slot, toss, update, norm).map_err(refuse)
     }
 
     /// Whether an update of this round is expected of this device: its grant, or none if it is in already.
@@ -105,7 +112,7 @@ impl Service {
     }
 
     /// The only place where an update comes to count: under the lock, once for a run, a round and a device.
-    fn hand_over(&self, slot: usize, toss: Toss, update: Update) -> Result<bool, Reason> {
+    fn hand_over(&self, slot: usize, toss: Toss, update: Update, norm: f64) -> Result<bool, Reason> {
         {
             let mut desk = self.hub.desk();
             let Some(current) = desk.current.as_mut().filter(|current| current.is(toss)) else {
@@ -120,6 +127,8 @@ impl Service {
             if !current.take(slot, Taken::Update(update.digest)) {
                 return Err(Reason::NotGranted);
             }
+            // Before the round can be committed, which keeps it.
+            self.norms.took(slot, norm);
             desk.arrived.push_back(Arrival { slot, what: Ok(update) });
         }
         self.metrics.uploads_accepted.add(1);

@@ -7,7 +7,7 @@
 //!   enrol; `round`: a round in progress.
 //! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
 //!   models on their way out; `probe`: a timed transfer.
-//! - `rate`: how many calls a device may make.
+//! - `rate`: how many calls a device may make; `norms`: how large its updates may be.
 //! - `world`: the world behind the engine's round loop; `presence`: who is there; `patience`: for how long.
 //! - [`deploy`]: a run from enrolment to its end; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
 //!   is kept of its rounds.
@@ -44,6 +44,7 @@ use tokio::sync::oneshot;
 use tonic::transport::server::Connected;
 
 use self::hub::Hub;
+use self::norms::NormGuard;
 use self::service::{Announcement, Service};
 use crate::door::{Door, Limits, Peer, Security};
 use crate::error::NetError;
@@ -52,6 +53,7 @@ use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
 use crate::wire::v1::federation_server::FederationServer;
 
 pub use deploy::{Announced, Deployment, Ended, Helpers, Observer};
+pub use norms::NormBound;
 pub use patience::Patience;
 pub use planning::Planned;
 
@@ -90,6 +92,8 @@ pub struct Offer {
     pub band_mbps: f64,
     /// How updates are sent.
     pub encoding: Encoding,
+    /// How large they may be, before devices have sent any.
+    pub update_norm: NormBound,
 }
 
 /// A server can serve any connection that carries bytes both ways and knows who is at the other end.
@@ -118,6 +122,7 @@ pub struct Server {
     status: Option<StatusServer>,
     /// Of every update.
     update_bytes: u64,
+    norms: Arc<NormGuard>,
     stop: Option<oneshot::Sender<()>>,
 }
 
@@ -161,11 +166,12 @@ impl Server {
     ) -> Self {
         let Surroundings { runtime, address, incoming } = surroundings;
         let hub = Hub::new(offer.task.devices);
-        let Offer { task, seed, parameters, ref samples, band_mbps, encoding } = *offer;
+        let Offer { task, seed, parameters, ref samples, band_mbps, encoding, update_norm } = *offer;
         let samples = Arc::clone(samples);
         let announcement = Announcement { task, seed, parameters, samples, band_mbps, encoding };
         let update_bytes = announcement.update_bytes() as u64;
-        let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics));
+        let norms = Arc::new(NormGuard::new(update_norm));
+        let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics), Arc::clone(&norms));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX);
@@ -187,7 +193,7 @@ impl Server {
                 tracing::error!(%error, "the server has stopped listening");
             }
         });
-        Self { runtime, hub, metrics, health, address, status: None, update_bytes, stop: Some(stop) }
+        Self { runtime, hub, metrics, health, address, status: None, update_bytes, norms, stop: Some(stop) }
     }
 
     /// Where it listens: the port is the real one.

@@ -58,18 +58,23 @@ pub(crate) struct Service {
     probing: Arc<Semaphore>,
     /// Kilobytes of updates in memory.
     pub(super) uploads: Arc<Semaphore>,
-    pub(super) norms: NormGuard,
+    pub(super) norms: Arc<NormGuard>,
 }
 
 impl Service {
-    pub(crate) fn new(hub: Arc<Hub>, announcement: Announcement, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(
+        hub: Arc<Hub>,
+        announcement: Announcement,
+        metrics: Arc<Metrics>,
+        norms: Arc<NormGuard>,
+    ) -> Self {
         Self {
             hub,
             announcement,
             metrics,
             probing: Arc::new(Semaphore::new(1)),
             uploads: Arc::new(Semaphore::new(UPLOADS_BYTES_MAX >> 10)),
-            norms: NormGuard::default(),
+            norms,
         }
     }
 

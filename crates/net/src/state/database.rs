@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use crate::error::NetError;
 
@@ -14,7 +15,7 @@ use crate::error::NetError;
 pub const STATE: &str = "state.sqlite";
 
 /// Of the tables below; it changes with the meaning of any column.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 
 /// Says whose file it is: `fedf`.
 const APPLICATION: i64 = 0x6665_6466;
@@ -28,7 +29,8 @@ CREATE TABLE run (
     run_id BLOB NOT NULL CHECK (length(run_id) = 16),
     parameters INTEGER NOT NULL,
     scenario TEXT NOT NULL,
-    measures TEXT
+    measures TEXT,
+    norms TEXT
 ) STRICT;
 CREATE TABLE devices (
     slot INTEGER PRIMARY KEY,
@@ -38,11 +40,12 @@ CREATE TABLE devices (
     compute_secs REAL NOT NULL,
     comm_mbit REAL NOT NULL
 ) STRICT;
--- The lines of records.jsonl, in order.
+-- The lines of records.jsonl, in order. A link is the digest of the link before it and of what came with the line.
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
-    line TEXT NOT NULL
+    line TEXT NOT NULL,
+    link BLOB CHECK (length(link) = 32)
 ) STRICT;
 CREATE TABLE plans (
     plan INTEGER PRIMARY KEY,
@@ -92,10 +95,18 @@ CREATE TABLE updates (
     CHECK ((digest IS NULL) = (bytes IS NULL) AND (digest IS NULL) = (reason IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE incidents (
-    incident INTEGER PRIMARY KEY AUTOINCREMENT,
+    incident INTEGER PRIMARY KEY,
     round INTEGER NOT NULL,
     device TEXT,
     reason TEXT NOT NULL
+) STRICT;
+-- The digests that the tables must have.
+CREATE TABLE seals (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    records BLOB NOT NULL,
+    run BLOB NOT NULL,
+    devices BLOB NOT NULL,
+    incidents BLOB NOT NULL
 ) STRICT;
 ";
 
@@ -114,12 +125,15 @@ pub(super) fn open(folder: &Path) -> Result<(Connection, Found), NetError> {
     let refuse = refusal(&path);
     let connection = Connection::open(&path).map_err(&refuse)?;
     connection.busy_timeout(BUSY).map_err(&refuse)?;
+    // Whoever looks into a state that is refused finds it as it was, log and all.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(&refuse)?;
     let found = checked(&connection, &path)?;
     Ok((connection, found))
 }
 
 /// From here on what is committed is on the disk. The first thing that changes the file.
 pub(super) fn make_durable(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     connection
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
 }
@@ -165,7 +179,27 @@ fn checked(connection: &Connection, path: &Path) -> Result<Found, NetError> {
     if verdict != "ok" {
         return Err(damaged(path, format!("is damaged: {verdict}")));
     }
-    Ok(Found::Run)
+    match other_table(connection).map_err(&refuse)? {
+        Some(table) => Err(damaged(path, format!("is damaged: the table {table} is not as it was made"))),
+        None => Ok(Found::Run),
+    }
+}
+
+/// A table that is missing or differs from those of this version; what others added is none of our business.
+fn other_table(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let wanted = Connection::open_in_memory()?;
+    wanted.execute_batch(TABLES)?;
+    let mut tables = wanted.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")?;
+    let mut tables = tables.query([])?;
+    let query = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    while let Some(table) = tables.next()? {
+        let (name, sql): (String, String) = (table.get(0)?, table.get(1)?);
+        let found: Option<String> = connection.query_row(query, [&name], |row| row.get(0)).optional()?;
+        if found != Some(sql) {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
 }
 
 /// For `map_err`: damage is said to be damage, all else is what the database says.

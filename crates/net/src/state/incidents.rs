@@ -3,6 +3,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::digests::Sum;
 use super::queries::Incident;
 
 use crate::wire::printable;
@@ -32,28 +33,37 @@ impl Incidents {
         self.waiting.is_empty()
     }
 
-    /// Writes them; to be called in a transaction, and [`Self::written`] after it.
-    pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
+    /// Writes them, and takes what changes into the table's sum; to be called in a transaction, and
+    /// [`Self::written`] after it.
+    pub(super) fn write(&self, connection: &Connection, sum: &mut Sum) -> rusqlite::Result<()> {
         if self.is_empty() {
             return Ok(());
         }
+        let known = last(connection)?;
         let mut insert =
             connection.prepare("INSERT INTO incidents (round, device, reason) VALUES (?1, ?2, ?3)")?;
         for incident in &self.waiting {
             insert.execute(params![incident.round as i64, incident.device, incident.reason])?;
         }
-        if let (1.., Some(last)) = (self.dropped, self.waiting.last()) {
+        if let (1.., Some(newest)) = (self.dropped, self.waiting.last()) {
             let reason = format!("and {} more, which were not kept", self.dropped);
-            insert.execute(params![last.round as i64, None::<String>, reason])?;
+            insert.execute(params![newest.round as i64, None::<String>, reason])?;
         }
-        let prune = "DELETE FROM incidents WHERE incident <= (SELECT max(incident) FROM incidents) - ?1";
-        connection.execute(prune, [KEPT]).map(|_| ())
+        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident > ?1", known)?);
+        let too_old = last(connection)? - KEPT;
+        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident <= ?1", too_old)?);
+        connection.execute("DELETE FROM incidents WHERE incident <= ?1", [too_old]).map(|_| ())
     }
 
     pub(super) fn written(&mut self) {
         self.waiting.clear();
         self.dropped = 0;
     }
+}
+
+/// The number of the newest one in the database; 0 without any.
+fn last(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("SELECT coalesce(max(incident), 0) FROM incidents", [], |row| row.get(0))
 }
 
 #[cfg(test)]
@@ -70,14 +80,15 @@ mod tests {
     fn the_newest_stay_and_memory_is_bounded() {
         let database = Connection::open_in_memory().unwrap();
         super::super::database::make_tables(&database).unwrap();
-        let mut incidents = Incidents::default();
+        let (mut incidents, mut sum) = (Incidents::default(), Sum::default());
         for round in 1..=12 {
             for _ in 0..2_000 {
                 incidents.note(round, Some("phone"), "too loud");
             }
-            incidents.write(&database).unwrap();
+            incidents.write(&database, &mut sum).unwrap();
             incidents.written();
         }
+        assert_eq!(sum, Sum::of(&database, "SELECT * FROM incidents WHERE incident > ?1", 0).unwrap());
         let count: i64 = database.query_row("SELECT count(*) FROM incidents", [], |row| row.get(0)).unwrap();
         assert_eq!(count, KEPT);
         let query = "SELECT round, reason FROM incidents ORDER BY incident DESC LIMIT 1";

@@ -18,7 +18,7 @@ pub(super) fn kind(line: &Line) -> &'static str {
     }
 }
 
-pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) -> rusqlite::Result<usize> {
+pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) -> rusqlite::Result<()> {
     let (number, after_round) = (number as i64, plan.after_round as i64);
     let [alpha, beta] = plan.constants.map_or([None; 2], |constants| constants.map(Some));
     let expected = plan.expected;
@@ -49,7 +49,7 @@ pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) ->
         let (quiet_q, quiet_weight) = quiet.unzip();
         insert.execute(params![number, slot, q, availability, weight, quiet_q, quiet_weight])?;
     }
-    Ok(plan.q.len())
+    Ok(())
 }
 
 pub(super) fn insert_fates(state: &Connection, round: u64, fates: &[(usize, Fate)]) -> rusqlite::Result<()> {

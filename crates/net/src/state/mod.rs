@@ -14,12 +14,19 @@
 //! there. What is beside the database follows it: opening the folder again brings the readers' files up to it
 //! and removes strays.
 //!
+//! Every transaction also stores digests of all it changed. Opening a state computes them again first: a bit that
+//! has changed on the disk, in whichever row, is refused by name, and nothing is overwritten. A `records.jsonl`
+//! may end early, as a kill leaves it; where it differs from the database, it is refused by line and round.
+//!
 //! - `open`: founding a run, and going on with one.
 //! - `run_state`: [`RunState`], the one that writes; [`view`]: [`StateView`], for those who look on.
 //! - [`rows`]: what the state is made of; `inserts`: writing it; [`queries`]: reading it back.
+//! - `seals`: the digests of all of it; `chain`: those of what is appended; `digests`: those of rows.
 //! - `database`: the tables, and what errors mean; `models`, `records_file`, `incidents`: what their names say.
 
+mod chain;
 mod database;
+mod digests;
 mod incidents;
 mod inserts;
 mod models;
@@ -28,6 +35,7 @@ pub mod queries;
 mod records_file;
 pub mod rows;
 mod run_state;
+mod seals;
 pub mod view;
 
 pub use database::{STATE, VERSION};

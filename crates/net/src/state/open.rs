@@ -3,17 +3,18 @@
 use std::fs;
 use std::path::Path;
 
+use fedflip_record::atomic;
 use fedflip_record::folder::{self, FLEET, MODEL, PLAN, RECORDS, RUN};
-use fedflip_record::{atomic, reader};
 use rand_core::RngCore;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::database::{self, Found, STATE, damaged, refusal};
 use super::models::{Models, Remembered};
 use super::queries;
-use super::records_file::RecordsFile;
+use super::records_file::{Agreed, RecordsFile};
 use super::rows::{Founding, Resumed, StoredPlan};
 use super::run_state::{Newest, Parts, RunState};
+use super::seals::Seals;
 use crate::coin::RUN_BYTES;
 use crate::error::NetError;
 
@@ -39,21 +40,31 @@ impl RunState {
             refuse_what_is_there(folder, &models)?;
         }
         let (mut connection, found) = database::open(folder)?;
-        if found == Found::Empty {
-            // A server that was killed at its very start leaves an empty file, and nothing beside it.
-            refuse_what_is_there(folder, &models)?;
-        }
-        database::make_durable(&connection).map_err(refusal(&folder.join(STATE)))?;
-        match found {
-            Found::Run => check(folder, &mut connection, founding, models.parameters())?,
-            Found::Empty => found_run(folder, &mut connection, founding, models.parameters(), new_run_id)?,
-        }
+        let (path, records) = (folder.join(STATE), folder.join(RECORDS));
+        // Whatever is wrong is refused before anything is changed.
+        let (before, agreed) = match found {
+            Found::Run => {
+                let seals = Seals::checked(&connection, &path)?;
+                (Some(seals), Agreed::with_database(&records, &connection)?)
+            }
+            Found::Empty => {
+                // A server that was killed at its very start leaves an empty file, and nothing beside it.
+                refuse_what_is_there(folder, &models)?;
+                (None, Agreed::default())
+            }
+        };
+        database::make_durable(&connection).map_err(refusal(&path))?;
+        let seals = match before {
+            Some(seals) => check(folder, &mut connection, founding, models.parameters(), seals)?,
+            None => found_run(folder, &mut connection, founding, models.parameters(), new_run_id)?,
+        };
         models.make()?;
         let (resumed, newest) = resumed(folder, &connection, &models)?;
         models.sweep(newest.round)?;
-        let records = readers_files(folder, &connection, &models, founding, &resumed)?;
-        let parts = Parts { folder: folder.to_owned(), connection, records, models, lock };
-        Ok((Self::new(parts, &resumed, newest)?, resumed))
+        readers_files(folder, &models, founding, &resumed)?;
+        let records = RecordsFile::follow(&records, &connection, agreed)?;
+        let parts = Parts { folder: folder.to_owned(), connection, records, models, lock, seals };
+        Ok((Self::new(parts, &resumed, newest), resumed))
     }
 }
 
@@ -71,16 +82,16 @@ fn found_run(
     founding: &Founding<'_>,
     parameters: usize,
     run_id: [u8; RUN_BYTES],
-) -> Result<(), NetError> {
+) -> Result<Seals, NetError> {
     let refuse = refusal(&folder.join(STATE));
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&refuse)?;
     database::make_tables(&transaction).map_err(&refuse)?;
     let insert = "INSERT INTO run (one, run_id, parameters, scenario) VALUES (1, ?1, ?2, ?3)";
-    transaction
-        .execute(insert, params![run_id, parameters as i64, founding.run_toml])
-        .and_then(|_| transaction.commit())
-        .map_err(&refuse)
+    transaction.execute(insert, params![run_id, parameters as i64, founding.run_toml]).map_err(&refuse)?;
+    let seals = Seals::found(&transaction).map_err(&refuse)?;
+    transaction.commit().map_err(&refuse)?;
+    Ok(seals)
 }
 
 /// Whether the run is of the same scenario. What may differ is taken over; a run that had ended at a cap which
@@ -90,7 +101,8 @@ fn check(
     connection: &mut Connection,
     founding: &Founding<'_>,
     parameters: usize,
-) -> Result<(), NetError> {
+    mut seals: Seals,
+) -> Result<Seals, NetError> {
     let refuse = refusal(&folder.join(STATE));
     let (before, size): (String, i64) = connection
         .query_row("SELECT scenario, parameters FROM run", [], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -103,24 +115,30 @@ fn check(
         return Err(other(format!("its model has {size} parameters, where this one has {parameters}")));
     }
     if before == founding.run_toml {
-        return Ok(());
+        return Ok(seals);
     }
     let ended_at_cap = queries::end(connection).map_err(&refuse)?.is_some_and(|end| end.reason.is_cap());
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&refuse)?;
     transaction.execute("UPDATE run SET scenario = ?1", [founding.run_toml]).map_err(&refuse)?;
+    seals.renew_run(&transaction).map_err(&refuse)?;
     if ended_at_cap {
         transaction.execute("DELETE FROM records WHERE kind = 'end'", []).map_err(&refuse)?;
+        seals.take_back_record(&transaction).map_err(&refuse)?;
     }
-    transaction.commit().map_err(&refuse)
+    seals.write(&transaction).map_err(&refuse)?;
+    transaction.commit().map_err(&refuse)?;
+    Ok(seals)
 }
 
 /// Where the run stands, and which model is the newest.
 fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(Resumed, Newest), NetError> {
     let path = folder.join(STATE);
     let refuse = refusal(&path);
-    let (run_id, measures) = connection
-        .query_row("SELECT run_id, measures FROM run", [], |row| Ok((row.get(0)?, row.get(1)?)))
+    let (run_id, measures, norms) = connection
+        .query_row("SELECT run_id, measures, norms FROM run", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
         .map_err(&refuse)?;
     let plans = queries::plans(connection).map_err(&refuse)?;
     let mut resumed = Resumed {
@@ -135,6 +153,7 @@ fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(R
         plan: queries::plan(connection, plans).map_err(&refuse)?,
         header: queries::header(connection).map_err(&refuse)?,
         measures,
+        norms,
     };
     if let Some(misplaced) = (0..).zip(&resumed.devices).find(|(slot, device)| *slot != device.slot) {
         return Err(damaged(&path, format!("is damaged: no device at position {}", misplaced.0)));
@@ -153,14 +172,13 @@ fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(R
     Ok((resumed, Newest { round: last.model_round, sha256: last.model_sha256 }))
 }
 
-/// Brings the files for readers up to the database.
+/// Brings the files for readers up to the database, but for the records.
 fn readers_files(
     folder: &Path,
-    connection: &Connection,
     models: &Models,
     founding: &Founding<'_>,
     resumed: &Resumed,
-) -> Result<RecordsFile, NetError> {
+) -> Result<(), NetError> {
     if let Some(plan) = &resumed.plan {
         write_plan(folder, plan)?;
     }
@@ -172,21 +190,7 @@ fn readers_files(
         // What an interrupted replacement has begun.
         let _ = fs::remove_file(folder.join(format!("{name}.new")));
     }
-    let path = folder.join(RECORDS);
-    let records = RecordsFile::follow(&path, connection)?;
-    // Lines that are none, or out of order, are damage of the database: nobody else writes them.
-    if resumed.header.is_some() {
-        let mut rounds = 0;
-        reader::each(&path, |line| {
-            rounds += u64::from(matches!(line, fedflip_record::Line::Round(_)));
-        })
-        .map_err(|error| damaged(&folder.join(STATE), format!("is damaged: {error}")))?;
-        if rounds != resumed.round {
-            let problem = format!("is damaged: {rounds} records of {} rounds", resumed.round);
-            return Err(damaged(&folder.join(STATE), problem));
-        }
-    }
-    Ok(records)
+    Ok(())
 }
 
 /// The files of a plan.

@@ -1,14 +1,81 @@
 //! `records.jsonl` beside a database that has the same lines: it follows, and never leads.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use fedflip_record::RecordError;
+use fedflip_record::{Line, RecordError};
 use rusqlite::Connection;
 
 use super::database::{STATE, refusal};
-use crate::error::NetError;
+use crate::error::{CANNOT_BE_READ, NetError};
+
+const LINES: &str = "SELECT line || char(10) FROM records WHERE seq > ?1 ORDER BY seq";
+
+/// How the line of an end begins.
+const END_BEGINS: &[u8] = br#"{"type":"end""#;
+/// More than the line of an end has.
+const END_BYTES_MAX: u64 = 64 << 10;
+
+/// How much of the file is what the database says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Agreed {
+    lines: u64,
+    bytes: u64,
+}
+
+impl Agreed {
+    /// Compares the file with the database, and changes nothing. A server that is killed leaves a file that ends
+    /// early, maybe within a line; a file that differs is refused with the line and the round.
+    pub(super) fn with_database(path: &Path, connection: &Connection) -> Result<Self, NetError> {
+        let refuse = refusal(&path.with_file_name(STATE));
+        let mut file = match File::open(path) {
+            Ok(file) => BufReader::new(file),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(RecordError::io(path, CANNOT_BE_READ)(error).into()),
+        };
+        let mut read = |found: &mut Vec<u8>, bytes: u64| {
+            found.clear();
+            (&mut file).take(bytes).read_to_end(found).map_err(RecordError::io(path, CANNOT_BE_READ))
+        };
+        let mut agreed = Self::default();
+        let mut found = Vec::new();
+        let mut statement = connection.prepare(LINES).map_err(&refuse)?;
+        let mut lines = statement.query([0]).map_err(&refuse)?;
+        while let Some(row) = lines.next().map_err(&refuse)? {
+            let wanted = row.get_ref(0).and_then(|text| Ok(text.as_bytes()?)).map_err(&refuse)?;
+            read(&mut found, wanted.len() as u64)?;
+            if found == wanted {
+                agreed = Self { lines: agreed.lines + 1, bytes: agreed.bytes + wanted.len() as u64 };
+            } else if found.len() < wanted.len() && wanted.starts_with(&found) {
+                return Ok(agreed);
+            } else {
+                let round = match serde_json::from_slice(wanted) {
+                    Ok(Line::Round(record)) => Some(record.round),
+                    _ => None,
+                };
+                return Err(differs(path, agreed.lines + 1, round));
+            }
+        }
+        read(&mut found, END_BYTES_MAX)?;
+        if found.is_empty() || is_end(&found) {
+            Ok(agreed)
+        } else {
+            Err(differs(path, agreed.lines + 1, None))
+        }
+    }
+}
+
+fn differs(path: &Path, line: u64, round: Option<u64>) -> NetError {
+    NetError::RecordsDiffer { path: path.display().to_string(), line, round }
+}
+
+/// Whether this is the line of an end, or the beginning of one. The database alone has taken it back where a cap was
+/// raised and the server was killed at that moment.
+fn is_end(found: &[u8]) -> bool {
+    let line = found.strip_suffix(b"\n").unwrap_or(found);
+    !line.contains(&b'\n') && (line.starts_with(END_BEGINS) || END_BEGINS.starts_with(line))
+}
 
 /// The file, open at its end.
 #[derive(Debug)]
@@ -18,44 +85,32 @@ pub(super) struct RecordsFile {
 }
 
 impl RecordsFile {
-    /// Opens the file and makes it what the database says: what is right stays, what is behind it is replaced.
-    pub(super) fn follow(path: &Path, connection: &Connection) -> Result<Self, NetError> {
+    /// Opens the file and completes it: what was agreed on stays, and what the database has behind it follows.
+    pub(super) fn follow(path: &Path, connection: &Connection, agreed: Agreed) -> Result<Self, NetError> {
         let failed = |action| RecordError::io(path, action);
         let refuse = refusal(&path.with_file_name(STATE));
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(failed("cannot be written"))?;
-        let mut statement =
-            connection.prepare("SELECT line || char(10) FROM records ORDER BY seq").map_err(&refuse)?;
-        let mut lines = statement.query([]).map_err(&refuse)?;
-        let mut next = || -> Result<Option<Vec<u8>>, NetError> {
-            let Some(row) = lines.next().map_err(&refuse)? else { return Ok(None) };
-            Ok(Some(row.get::<_, String>(0).map_err(&refuse)?.into_bytes()))
-        };
-
-        let (mut there, mut good_bytes) = (BufReader::new(&file), 0_u64);
-        let mut found = Vec::new();
-        let mut wanted = next()?;
-        while let Some(line) = &wanted {
-            found.clear();
-            (&mut there).take(line.len() as u64).read_to_end(&mut found).map_err(failed("cannot be read"))?;
-            if found != *line {
-                break;
-            }
-            good_bytes += line.len() as u64;
-            wanted = next()?;
+        // A run that goes on has taken its end back since.
+        let of_all = "SELECT count(*), coalesce(sum(octet_length(line) + 1), 0) FROM records";
+        let all = connection.query_row(of_all, [], |row| {
+            Ok(Agreed { lines: row.get::<_, i64>(0)? as u64, bytes: row.get::<_, i64>(1)? as u64 })
+        });
+        let all = all.map_err(&refuse)?;
+        let agreed = if agreed.lines > all.lines { all } else { agreed };
+        if file.metadata().map_err(failed(CANNOT_BE_READ))?.len() > agreed.bytes {
+            file.set_len(agreed.bytes).map_err(failed("cannot be cut"))?;
         }
-        if file.metadata().map_err(failed("cannot be read"))?.len() > good_bytes {
-            file.set_len(good_bytes).map_err(failed("cannot be cut"))?;
+        file.seek(SeekFrom::Start(agreed.bytes)).map_err(failed("cannot be written"))?;
+        let mut rest = BufWriter::new(&file);
+        let mut statement = connection.prepare(LINES).map_err(&refuse)?;
+        let mut lines = statement.query([agreed.lines as i64]).map_err(&refuse)?;
+        while let Some(row) = lines.next().map_err(&refuse)? {
+            let line = row.get_ref(0).and_then(|text| Ok(text.as_bytes()?)).map_err(&refuse)?;
+            rest.write_all(line).map_err(failed("cannot be written"))?;
         }
-        file.seek(SeekFrom::Start(good_bytes)).map_err(failed("cannot be written"))?;
-        if wanted.is_some() {
-            let mut rest = BufWriter::new(&file);
-            while let Some(line) = wanted {
-                rest.write_all(&line).map_err(failed("cannot be written"))?;
-                wanted = next()?;
-            }
-            rest.flush().map_err(failed("cannot be written"))?;
-        }
+        rest.flush().map_err(failed("cannot be written"))?;
+        drop(rest);
         Ok(Self { path: path.to_owned(), file })
     }
 

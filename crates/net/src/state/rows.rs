@@ -120,6 +120,8 @@ pub struct Commit<'a> {
     pub fates: &'a [(usize, Fate)],
     /// What is known of the devices by now, as JSON.
     pub measures: &'a str,
+    /// The sizes of devices' updates by now, as JSON.
+    pub norms: &'a str,
 }
 
 /// Where a run stands.
@@ -147,4 +149,6 @@ pub struct Resumed {
     pub header: Option<Header>,
     /// As they were given with the last commit.
     pub measures: Option<String>,
+    /// The sizes of devices' updates, likewise.
+    pub norms: Option<String>,
 }

@@ -14,6 +14,7 @@ use super::models::Models;
 use super::open::write_plan;
 use super::records_file::RecordsFile;
 use super::rows::{Commit, EnrolledDevice, Fate, Resumed, StoredPlan};
+use super::seals::{self, Seals};
 use crate::coin::KEY_BYTES;
 use crate::error::NetError;
 use crate::wire::numbers::VectorDigest;
@@ -28,6 +29,7 @@ pub(super) struct Parts {
     pub records: RecordsFile,
     pub models: Models,
     pub lock: File,
+    pub seals: Seals,
 }
 
 /// The newest model.
@@ -59,19 +61,19 @@ pub struct RunState {
     quiet_q: Vec<f64>,
     round: u64,
     model: Newest,
+    seals: Seals,
     ended: bool,
     failed: bool,
     _lock: File,
 }
 
 impl RunState {
-    pub(super) fn new(parts: Parts, resumed: &Resumed, model: Newest) -> Result<Self, NetError> {
-        let Parts { folder, connection, records, models, lock } = parts;
-        let plans = super::queries::plans(&connection).map_err(refusal(&folder.join(STATE)))?;
+    pub(super) fn new(parts: Parts, resumed: &Resumed, model: Newest) -> Self {
+        let Parts { folder, connection, records, models, lock, seals } = parts;
         let devices = resumed.devices.iter().map(|device| (device.name.clone(), device.coin));
-        Ok(Self {
+        Self {
             devices: devices.collect(),
-            plans,
+            plans: seals.chain.plans,
             q: resumed.plan.as_ref().map_or_else(Vec::new, |plan| plan.q.clone()),
             quiet_q: resumed.plan.as_ref().map_or_else(Vec::new, StoredPlan::quiet_q),
             round: resumed.round,
@@ -83,8 +85,9 @@ impl RunState {
             connection,
             records,
             models,
+            seals,
             _lock: lock,
-        })
+        }
     }
 
     /// Where it is.
@@ -117,8 +120,12 @@ impl RunState {
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (slot) DO UPDATE SET \
                       samples = excluded.samples, compute_secs = excluded.compute_secs, \
                       comm_mbit = excluded.comm_mbit";
-        self.write(None, |state, _| {
-            state.execute(upsert, params![*slot as i64, name, coin, samples, compute_secs, comm_mbit])
+        self.write(None, |state, _, seals| {
+            let row = *slot as i64;
+            seals.devices.toggle(seals::device(state, row)?);
+            state.execute(upsert, params![row, name, coin, samples, compute_secs, comm_mbit])?;
+            seals.devices.toggle(seals::device(state, row)?);
+            Ok(())
         })?;
         if known.is_none() {
             self.devices.push((name.clone(), *coin));
@@ -178,7 +185,7 @@ impl RunState {
             return refuse("a plan in which q, availability and weights differ in number".to_owned());
         }
         let number = self.plans + 1;
-        self.write(Some(line), |state, _| insert_plan(state, number, plan))?;
+        self.write(Some(line), |state, _, _| insert_plan(state, number, plan))?;
         (self.plans, self.q, self.quiet_q) = (number, plan.q.clone(), plan.quiet_q());
         self.beside(|state| write_plan(&state.folder, plan))
     }
@@ -205,14 +212,15 @@ impl RunState {
         let plan = self.plans as i64;
         let insert = "INSERT INTO rounds (round, plan, seq, secs, model_round, model_sha256, loss, accuracy) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-        self.write(Some(&Line::Round(commit.record.clone())), |state, seq| {
+        self.write(Some(&Line::Round(commit.record.clone())), |state, seq, seals| {
             let (model_round, sha256) = (model.round as i64, model.sha256);
             state.execute(
                 insert,
                 params![round as i64, plan, seq, commit.secs, model_round, sha256, loss, accuracy],
             )?;
             insert_fates(state, round, commit.fates)?;
-            state.execute("UPDATE run SET measures = ?1", [commit.measures])
+            state.execute("UPDATE run SET measures = ?1, norms = ?2", [commit.measures, commit.norms])?;
+            seals.renew_run(state)
         })?;
         let before = std::mem::replace(&mut self.model, model);
         self.round = round;
@@ -230,7 +238,7 @@ impl RunState {
 
     /// Brings incidents to the disk that would otherwise wait for the next commit.
     pub fn flush(&mut self) -> Result<(), NetError> {
-        if self.incidents.is_empty() { Ok(()) } else { self.write(None, |_, _| Ok(0)) }
+        if self.incidents.is_empty() { Ok(()) } else { self.write(None, |_, _, _| Ok(())) }
     }
 
     /// Ends the run with this model.
@@ -240,7 +248,7 @@ impl RunState {
             return refuse("an end before the first plan".to_owned());
         }
         self.beside(|state| Ok(atomic::write(&state.folder.join(MODEL), &state.models.bytes(model)?)?))?;
-        self.write(Some(&Line::End(end.clone())), |_, _| Ok(0))?;
+        self.write(Some(&Line::End(end.clone())), |_, _, _| Ok(()))?;
         self.ended = true;
         Ok(())
     }
@@ -249,12 +257,12 @@ impl RunState {
         if self.ended { refuse("anything after its end".to_owned()) } else { Ok(()) }
     }
 
-    /// One transaction: a line of the records, what `act` does with its number, and the incidents that wait.
-    /// Then the line for readers.
+    /// One transaction: a line of the records, what `act` does with its number, the incidents that wait, and the
+    /// digests of all that. Then the line for readers.
     fn write(
         &mut self,
         line: Option<&Line>,
-        act: impl FnOnce(&Transaction<'_>, i64) -> rusqlite::Result<usize>,
+        act: impl FnOnce(&Transaction<'_>, i64, &mut Seals) -> rusqlite::Result<()>,
     ) -> Result<(), NetError> {
         self.beside(|state| {
             let refuse = refusal(&state.folder.join(STATE));
@@ -269,13 +277,22 @@ impl RunState {
                     what: format!("a record that cannot be written: {error}"),
                 })?;
                 transaction
-                    .execute("INSERT INTO records VALUES (?1, ?2, ?3)", params![seq, kind(line), text])
+                    .execute(
+                        "INSERT INTO records (seq, kind, line) VALUES (?1, ?2, ?3)",
+                        params![seq, kind(line), text],
+                    )
                     .map_err(&refuse)?;
                 text.push('\n');
             }
-            act(&transaction, seq).map_err(&refuse)?;
-            state.incidents.write(&transaction).map_err(&refuse)?;
+            let mut seals = state.seals;
+            act(&transaction, seq, &mut seals).map_err(&refuse)?;
+            state.incidents.write(&transaction, &mut seals.incidents).map_err(&refuse)?;
+            if line.is_some() {
+                seals.append_record(&transaction).map_err(&refuse)?;
+            }
+            seals.write(&transaction).map_err(&refuse)?;
             transaction.commit().map_err(&refuse)?;
+            state.seals = seals;
             state.incidents.written();
             state.records.append(&text)
         })

@@ -10,6 +10,7 @@ use super::database::{STATE, open_read_only, refusal};
 use super::models::{Models, Remembered};
 use super::queries::{self, Incident, StoredRound};
 use super::rows::{EnrolledDevice, Fate, StoredPlan};
+use super::seals::Seals;
 use crate::coin::RUN_BYTES;
 use crate::error::NetError;
 use crate::wire::numbers::VectorDigest;
@@ -22,12 +23,14 @@ pub struct StateView {
 }
 
 impl StateView {
-    /// Opens the state in a run's folder.
+    /// Opens the state in a run's folder, if it is what was committed.
     pub fn open(folder: &Path) -> Result<Self, NetError> {
         if !folder.join(STATE).is_file() {
             return Err(NetError::NoState { folder: folder.display().to_string() });
         }
-        Ok(Self { folder: folder.to_owned(), connection: open_read_only(folder)? })
+        let connection = open_read_only(folder)?;
+        Seals::checked(&connection, &folder.join(STATE))?;
+        Ok(Self { folder: folder.to_owned(), connection })
     }
 
     fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, NetError> {

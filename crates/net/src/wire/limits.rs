@@ -18,6 +18,8 @@ pub const CALLS_AT_ONCE_MAX: u32 = 8;
 pub const SAMPLES_MAX: u64 = 1_000_000_000;
 /// How long a device may say it computes.
 pub const COMPUTE_SECS_MAX: f64 = 86_400.0;
+/// How large a training loss a device may report, above or below 0: records and means are made of them.
+pub const TRAIN_LOSS_MAX: f64 = 1e9;
 /// Calls that one device may make in a row before it has to wait; see [`CALLS_PER_SEC_MAX`].
 pub const CALLS_IN_A_ROW_MAX: f64 = 64.0;
 /// Calls of one device, on average.

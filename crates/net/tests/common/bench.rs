@@ -54,7 +54,7 @@ impl Bench {
     }
 }
 
-fn serve(
+pub(crate) fn serve(
     folder: &Path,
     wanted: &Wanted,
     tell: &mpsc::Sender<(SocketAddr, Arc<Metrics>)>,

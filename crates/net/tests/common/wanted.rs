@@ -12,7 +12,7 @@ use fedflip_learn::{Encoding, Learner};
 use fedflip_net::NetError;
 use fedflip_net::door::Security;
 use fedflip_net::server::{
-    Announced, Deployment, Ended, Helpers, Observer, Offer, Patience, Planned, Server,
+    Announced, Deployment, Ended, Helpers, NormBound, Observer, Offer, Patience, Planned, Server,
 };
 use fedflip_net::state::{Founding, Resumed, RunState};
 use fedflip_plan::{Quiet, Scheme};
@@ -105,6 +105,7 @@ impl Wanted {
             samples: (0..self.devices).map(|slot| learner.samples(slot) as u64).collect(),
             band_mbps: self.band_mbps,
             encoding: self.encoding,
+            update_norm: NormBound::of_trial(learner, SEED).unwrap(),
         }
     }
 

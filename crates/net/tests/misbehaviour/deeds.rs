@@ -32,6 +32,7 @@ enum Deed {
     SendsInfinity,
     SendsAbsurdNorm,
     SaysItsLossIsNan,
+    SaysItsLossIsAbsurd,
     AnnouncesOtherBytes,
     SendsOtherRounds,
     SendsTwice,
@@ -70,6 +71,7 @@ const DEEDS: &[(Deed, Recorded)] = &[
     (SendsInfinity, (lost(Reason::NotFinite), &[Reason::NotFinite])),
     (SendsAbsurdNorm, (lost(Reason::AbsurdNorm), &[Reason::AbsurdNorm])),
     (SaysItsLossIsNan, (lost(Reason::NotFinite), &[Reason::NotFinite])),
+    (SaysItsLossIsAbsurd, (lost(Reason::AbsurdLoss), &[Reason::AbsurdLoss])),
     (AnnouncesOtherBytes, (IN, &[Reason::OtherDigest])),
     (SendsOtherRounds, (IN, &[Reason::StaleRound])),
     (SendsTwice, (IN, &[Reason::SecondUpdate])),
@@ -242,6 +244,10 @@ async fn act(deed: Deed, rogue: &mut Device, opened: &v1::Opened, learner: &SgdL
         SaysItsLossIsNan => {
             let unsure = Update { train_loss: f64::NAN, ..good.clone() };
             refuse(send(rogue, &unsure).await, Code::InvalidArgument, "not_finite");
+        }
+        SaysItsLossIsAbsurd => {
+            let unsure = Update { train_loss: -1.7e308, ..good.clone() };
+            refuse(send(rogue, &unsure).await, Code::InvalidArgument, "absurd_loss");
         }
         AnnouncesOtherBytes => {
             let other = Update { digest: [9; 32], ..good.clone() };

@@ -16,6 +16,7 @@ mod out_of_turn;
 mod patience;
 #[path = "../common/replay.rs"]
 mod replay;
+mod restart;
 mod rivals;
 #[path = "../common/wanted.rs"]
 mod wanted;

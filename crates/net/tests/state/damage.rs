@@ -117,7 +117,6 @@ fn strays_go_and_what_is_not_ours_stays() {
         fs::write(models.join(name), b"x").unwrap();
     }
     // What others made of the readers' files is put right, and their own files stay.
-    fs::write(desk.path().join("records.jsonl"), b"{}\n").unwrap();
     fs::write(desk.path().join("plan.csv"), b"mine").unwrap();
     fs::write(desk.path().join("notes.txt"), b"mine").unwrap();
     drop(open(desk.path()).unwrap());
@@ -191,9 +190,9 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     let Operation::Commit { record, .. } = commit(1, &[0], &[]) else { unreachable!() };
     let other = (1, Fate::Lost { reason: "deadline".to_owned() });
     for fates in [&[][..], std::slice::from_ref(&other), &[(0, other.1.clone())]] {
-        let (memory, measures) = (&[][..], "");
-        let commit =
-            Commit { record: &record, secs: 1.5, model: None, memory, evaluated: None, fates, measures };
+        let (memory, measures, norms) = (&[][..], "", "");
+        let (model, evaluated) = (None, None);
+        let commit = Commit { record: &record, secs: 1.5, model, memory, evaluated, fates, measures, norms };
         assert!(state.commit(&commit).is_err(), "{fates:?}");
     }
     apply(&mut state, &commit(1, &[0], &[])).unwrap();

@@ -4,6 +4,7 @@
 
 mod crashes;
 mod damage;
+mod flips;
 mod killed;
 mod script;
 mod speed;

@@ -175,6 +175,7 @@ pub(crate) fn apply(state: &mut RunState, operation: &Operation) -> Result<(), N
                 evaluated: moved.then_some([0.5, 0.25]),
                 fates,
                 measures: &format!("[{}]", record.round),
+                norms: &format!("{{\"0\":{}}}", record.round),
             })
         }
         Operation::End(end) => state.end(end, &memory(end.rounds)[1]),
@@ -204,6 +205,7 @@ impl Oracle {
             plan: None,
             header: None,
             measures: None,
+            norms: None,
         };
         Self { resumed, lines: Vec::new(), model_round: 0, fates: Vec::new() }
     }
@@ -237,6 +239,7 @@ impl Oracle {
             Operation::Commit { record, moved, fates } => {
                 (resumed.round, resumed.secs) = (record.round, 1.5 * record.round as f64);
                 resumed.measures = Some(format!("[{}]", record.round));
+                resumed.norms = Some(format!("{{\"0\":{}}}", record.round));
                 resumed.evaluated = moved.then_some([0.5, 0.25]);
                 if *moved {
                     self.model_round = record.round;

@@ -1,11 +1,33 @@
-//! How long a commit takes: `cargo test --release -p fedflip-net --test state -- --ignored --nocapture commit`.
+//! How long a commit takes: `cargo test --release -p fedflip-net --test state -- --ignored --nocapture commit`; and how
+//! long it takes to open a long run, with `opening` instead (with TMPDIR in memory, as it commits 100,000 rounds).
 
 use std::time::Instant;
 
 use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_net::state::{Commit, Founding, RunState};
 
-use crate::script::{Operation, commit, device, header, plan};
+use crate::script::{Operation, apply, commit, device, header, open, plan};
+
+#[test]
+#[ignore = "a measurement"]
+fn opening_a_run_of_many_rounds() {
+    let rounds = 100_000;
+    let desk = tempfile::tempdir().unwrap();
+    let (mut state, _) = open(desk.path()).unwrap();
+    (0..100).for_each(|slot| state.enrol(&device(slot)).unwrap());
+    state.begin(&header(100), &plan(0, 100, 0.1)).unwrap();
+    for round in 1..=rounds {
+        apply(&mut state, &commit(round, &[0, 5, 9, 11, 50, 51, 60, 70, 80, 99], &[])).unwrap();
+    }
+    drop(state);
+    let bytes = std::fs::metadata(desk.path().join("state.sqlite")).unwrap().len();
+    for _ in 0..3 {
+        #[expect(clippy::disallowed_methods, reason = "this measures")]
+        let start = Instant::now();
+        drop(open(desk.path()).unwrap());
+        println!("{rounds} rounds, {} MB: opened in {:.2} s", bytes >> 20, start.elapsed().as_secs_f64());
+    }
+}
 
 #[test]
 #[ignore = "a measurement"]
@@ -39,6 +61,7 @@ fn commit_time_of_small_and_large_models() {
                     evaluated: None,
                     fates: &fates,
                     measures,
+                    norms: "{}",
                 })
                 .unwrap();
             took_millis.push(start.elapsed().as_secs_f64() * 1e3);

@@ -97,7 +97,8 @@ impl Key {
     /// Whether `auto` has a default of its own for it.
     pub(super) fn is_brought(&self) -> bool {
         let of_plan = ["noise", "quiet_noise", "quiet_every"];
-        matches!(self.section, "server" | "update") || of_plan.iter().any(|name| self.is("plan", name))
+        let of_sections = matches!(self.section, "server" | "update") && self.name != "update_norm_max";
+        of_sections || of_plan.iter().any(|name| self.is("plan", name))
     }
 
     /// `train.batch`, and `seed` for what stands above all sections.

@@ -17,7 +17,8 @@ pub(super) static KEYS: &[Key] = &[
         "what is made of the sum of the updates: \"none\" adds it to the model",
         |s| name_of(&KINDS, &s.server.kind),
         |s, v| {
-            v.choice(&KINDS).map(|kind| s.server = Server { averaging: s.server.averaging, ..kind.server() })
+            let Server { averaging, update_norm_max, .. } = s.server;
+            v.choice(&KINDS).map(|kind| s.server = Server { averaging, update_norm_max, ..kind.server() })
         },
     )
     .shown(Shown::Follows)
@@ -79,6 +80,18 @@ pub(super) static KEYS: &[Key] = &[
     )
     .shown(Shown::Follows)
     .left_out_at("0"),
+    key(
+        "server",
+        "update_norm_max",
+        "on devices: larger updates are refused; without it, a trial says",
+        |s| s.server.update_norm_max.map(Value::Number),
+        |s, v| {
+            let wanted = "a number above 0 (from 1e-9 to 1e15)";
+            s.server.update_norm_max = v.unless_none(|v| v.number(1e-9..=1e15, wanted))?;
+            Ok(())
+        },
+    )
+    .shown(Shown::Example("100")),
 ];
 
 fn share(v: &Given<'_>) -> Result<f64, Refusal> {
