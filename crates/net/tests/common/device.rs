@@ -72,7 +72,7 @@ impl Device {
         pass: fedflip_net::door::Pass,
     ) -> Result<Self, tonic::transport::Error> {
         let (port, wire) = wire_to(address).await;
-        let channel = channel(format!("https://localhost:{port}"), Some(pass.tls)).await?;
+        let channel = channel(format!("https://localhost:{port}"), Some(pass.tls.config)).await?;
         let client = FederationClient::new(channel);
         Ok(Self {
             name: name.to_owned(),

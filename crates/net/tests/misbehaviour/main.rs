@@ -17,6 +17,7 @@ mod patience;
 #[path = "../common/replay.rs"]
 mod replay;
 mod rivals;
+mod servers;
 
 use tonic::{Code, Status};
 
