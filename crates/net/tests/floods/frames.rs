@@ -11,7 +11,7 @@ use crate::bench::{Bench, Wanted};
 use crate::device::Device;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const FLOOD: Duration = Duration::from_secs(3);
+const FLOOD: Duration = Duration::from_millis(1500);
 /// What fits the buffers of a line, and more than a device sends in that time; a line takes millions.
 const FRAMES_MAX: usize = 100_000;
 
