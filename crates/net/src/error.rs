@@ -200,6 +200,22 @@ pub enum NetError {
         /// Why.
         problem: &'static str,
     },
+    /// A server of another version.
+    #[error("the server speaks version {server} of the protocol, and this agent speaks version {agent}")]
+    OtherProtocol {
+        /// What the server says it speaks.
+        server: u32,
+        /// What this agent speaks.
+        agent: u32,
+    },
+    /// One of two clocks is wrong.
+    #[error(
+        "the server says that this device's certificate is not valid now, but by this device's clock it is valid until {valid_until}"
+    )]
+    ClocksDisagree {
+        /// As the certificate says.
+        valid_until: String,
+    },
     /// The system does not give what is needed.
     #[error("{action}: {source}")]
     System {
@@ -275,6 +291,7 @@ impl NetError {
             | Self::Unreachable { .. }
             | Self::NoPlainAnswer { .. }
             | Self::NoTlsAnswer { .. }
+            | Self::ClocksDisagree { .. }
             | Self::Superseded
             | Self::Hung => true,
             _ => false,
@@ -288,6 +305,7 @@ impl NetError {
             | Self::Hung
             | Self::NoPlainAnswer { .. }
             | Self::Superseded
+            | Self::ClocksDisagree { .. }
             | Self::NoTlsAnswer { .. } => false,
             // Whoever runs the server can mend its certificate, or this device's clock.
             Self::ServerNotTrusted { doubt } => *doubt == Doubt::OtherAuthority,

@@ -6,6 +6,7 @@
 //!
 //! # Layout
 //!
+//! - `bucket`: what a peer may do in a row, and what on average.
 //! - [`coin`]: a coin that a device flips alone and that the server can check.
 //! - [`identity`]: a certificate authority, and an identity for the server and for each device.
 //! - [`door`]: who may come in.
@@ -20,6 +21,7 @@
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod agent;
+mod bucket;
 pub mod coin;
 pub mod door;
 pub mod error;

@@ -56,6 +56,10 @@ reasons! {
         NotEnrolled = "not_enrolled",
         /// A device whose data are not those that the scenario shares out.
         OtherData = "other_data",
+        /// A second timed transfer, while the first one waits or is under way.
+        AlreadyProbing = "already_probing",
+        /// A timed transfer of a device that has enrolled: its rounds measure it.
+        AlreadyEnrolled = "already_enrolled",
     }
 }
 
@@ -84,13 +88,17 @@ impl From<Reason> for tonic::Status {
     fn from(reason: Reason) -> Self {
         let name = reason.name();
         match reason {
-            Reason::TooManyCalls | Reason::OutOfMemory => Self::resource_exhausted(name),
+            Reason::TooManyCalls | Reason::OutOfMemory | Reason::AlreadyProbing => {
+                Self::resource_exhausted(name)
+            }
             Reason::FalseCoin | Reason::CoinSaysNo | Reason::OtherCoin | Reason::NotGranted => {
                 Self::permission_denied(name)
             }
-            Reason::StaleRound | Reason::SecondUpdate | Reason::NotEnrolled | Reason::FleetFull => {
-                Self::failed_precondition(name)
-            }
+            Reason::StaleRound
+            | Reason::SecondUpdate
+            | Reason::NotEnrolled
+            | Reason::AlreadyEnrolled
+            | Reason::FleetFull => Self::failed_precondition(name),
             Reason::Deadline | Reason::Stalled | Reason::Disconnected => Self::deadline_exceeded(name),
             _ => Self::invalid_argument(name),
         }

@@ -219,7 +219,7 @@ fn strangers_stay_out() {
     done(fedflip().args(["certs", "revoke", "lost", "--dir"]).arg(desk.path().join("certs")));
     let server = Serving::start(desk.path(), ANY_PORT);
     let joined = |command: &mut Command| {
-        let output = command.args(["--give-up-secs", "0.5", "--log-level", "off"]).output().unwrap();
+        let output = command.args(["--give-up-secs", "5", "--log-level", "off"]).output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let (code, errors) = joined(

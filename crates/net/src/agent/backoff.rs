@@ -8,9 +8,9 @@ use rand_chacha::ChaCha8Rng;
 
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
-/// For an agent that another one with its identity has pushed out: coming back pushes that one out.
-const FIRST_AFTER_RIVAL: Duration = Duration::from_secs(60);
-const LONGEST_AFTER_RIVAL: Duration = Duration::from_secs(900);
+/// Where a person has to do something first.
+const FIRST_SELDOM: Duration = Duration::from_secs(60);
+const LONGEST_SELDOM: Duration = Duration::from_secs(900);
 
 /// Counts attempts.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +27,10 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// For an agent that shares its identity with another one.
-    pub fn after_rival() -> Self {
-        Self { attempts: 0, first: FIRST_AFTER_RIVAL, longest: LONGEST_AFTER_RIVAL }
+    /// For an agent that shares its identity with another one, which it pushes out whenever it comes back; or
+    /// whose certificate is good by its own clock and not by the server's.
+    pub fn seldom() -> Self {
+        Self { attempts: 0, first: FIRST_SELDOM, longest: LONGEST_SELDOM }
     }
 
     /// It worked: the next failure is a first one.

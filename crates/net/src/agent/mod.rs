@@ -6,9 +6,11 @@
 //! - `session`: from a connection to its end; `work`: a device's part in a round.
 //! - [`platform`]: what an agent takes from its machine, or from a simulation.
 //! - `talk`: the agent's side of each call; `refusal`: why one failed; `trainer`: what it computes.
-//! - [`pace`]: sending at a granted rate; [`backoff`]: how long to wait before the next attempt.
+//! - [`pace`]: sending at a granted rate; [`backoff`]: how long to wait before the next attempt; `give_up`: for
+//!   how long at all.
 
 pub mod backoff;
+mod give_up;
 pub mod pace;
 pub mod platform;
 mod refusal;
@@ -20,15 +22,18 @@ mod work;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tonic::transport::ClientTlsConfig;
+use rustls_pki_types::UnixTime;
 
 use self::backoff::{Backoff, Waits};
+use self::give_up::GiveUp;
 use self::platform::Platform;
 use self::session::{Past, Session};
 use self::talk::Talk;
 use crate::coin::CoinKey;
+use crate::door::DeviceTls;
 use crate::error::NetError;
 use crate::identity::DeviceName;
+use crate::wire::v1::HelloReply;
 
 /// Who the agent is.
 #[derive(Clone, Debug)]
@@ -38,7 +43,7 @@ pub struct Credentials {
     /// To flip.
     pub coin: CoinKey,
     /// None on loopback with `--insecure`.
-    pub tls: Option<ClientTlsConfig>,
+    pub tls: Option<DeviceTls>,
 }
 
 /// All that an agent needs to know.
@@ -52,7 +57,7 @@ pub struct AgentSettings {
     pub data_dir: PathBuf,
     /// To emulate a slower device: a round's training takes at least so long.
     pub compute_at_least: Duration,
-    /// How long to try to reach a server that does not answer; none is for ever.
+    /// How long to try to reach a server that does not answer; none is for ever, and zero is one attempt.
     pub give_up_after: Option<Duration>,
 }
 
@@ -131,43 +136,46 @@ pub async fn stay(
 ) -> Result<Farewell, NetError> {
     let waits = Waits::seeded(platform.waits_seed);
     let mut past = Past::new(platform.compute, waits.clone());
-    let (mut backoff, mut after_rival) = (Backoff::default(), Backoff::after_rival());
+    let (mut backoff, mut seldom) = (Backoff::default(), Backoff::seldom());
     let mut has_attended = false;
-    let mut silent_since = tokio::time::Instant::now();
+    let mut give_up = GiveUp::new(settings.give_up_after);
     loop {
-        let Credentials { name, coin, tls } = &settings.credentials;
-        let plain_name = tls.is_none().then(|| name.clone());
-        let mut attended = false;
+        let Credentials { coin, tls, .. } = &settings.credentials;
+        let (mut answered, mut attended) = (false, false);
         let session = async {
-            let talk = Talk::connect(&settings.server, &platform.transport, tls.clone(), plain_name).await?;
+            let (talk, hello) = give_up.bound(&settings.server, reach(settings, platform)).await?;
+            answered = true;
             let tell: &mut (dyn FnMut(News) + Send) = &mut |news| {
                 attended |= matches!(news, News::Attending { .. });
                 tell(news);
             };
-            Session { settings, coin, past: &mut past, tell }.run(talk).await
+            Session { settings, coin, past: &mut past, tell }.run(talk, hello).await
         };
         let ended = tokio::select! {
             biased;
             ended = session => ended,
             () = told_to(stop) => return Ok(Farewell::Stopped),
         };
+        if answered {
+            give_up.answered();
+        }
         if attended {
             backoff.worked();
             has_attended = true;
-            silent_since = tokio::time::Instant::now();
         }
-        let error = match ended {
-            Ok(()) => return Ok(Farewell::Finished),
-            Err(error) if error.is_final() => return Err(error),
-            Err(error) => error,
+        let Err(error) = ended else { return Ok(Farewell::Finished) };
+        let error = match tls {
+            Some(tls) => refusal::by_own_clock(error, tls.valid_until_unix_secs, now_unix_secs()),
+            None => error,
         };
-        if settings.give_up_after.is_some_and(|patience| silent_since.elapsed() > patience) {
+        if error.is_final() || give_up.is_over() {
             return Err(error);
         }
         let wait = match error {
-            NetError::Superseded => waits.next(&mut after_rival),
+            NetError::Superseded | NetError::ClocksDisagree { .. } => waits.next(&mut seldom),
             _ => waits.next(&mut backoff),
         };
+        let wait = give_up.cut(wait);
         let problem = in_words(&error, has_attended);
         tell(News::Waiting { problem, wait });
         tokio::select! {
@@ -175,7 +183,26 @@ pub async fn stay(
             () = tokio::time::sleep(wait) => {}
             () = told_to(stop) => return Ok(Farewell::Stopped),
         }
+        if give_up.is_over() {
+            return Err(error);
+        }
     }
+}
+
+/// A line to the server, and what it says first.
+async fn reach(settings: &AgentSettings, platform: &Platform) -> Result<(Talk, HelloReply), NetError> {
+    let Credentials { name, tls, .. } = &settings.credentials;
+    let is_plain = tls.is_none();
+    let config = tls.as_ref().map(|tls| tls.config.clone());
+    let plain_name = is_plain.then(|| name.clone());
+    let mut talk = Talk::connect(&settings.server, &platform.transport, config, plain_name).await?;
+    let hello = session::hello(&mut talk, is_plain).await?;
+    Ok((talk, hello))
+}
+
+/// By this device's clock.
+fn now_unix_secs() -> i64 {
+    i64::try_from(UnixTime::now().as_secs()).unwrap_or(i64::MAX)
 }
 
 /// When the agent is to stop.

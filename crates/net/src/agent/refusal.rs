@@ -2,12 +2,16 @@
 
 use std::error::Error;
 
+use time::OffsetDateTime;
 use tonic::Status;
 
 use crate::error::{Doubt, NetError};
 use crate::reason::Reason;
 use crate::status::reason::Label;
 use crate::wire::printable;
+
+/// Of a certificate that a server takes for expired, or for not valid yet: both have one alert.
+const EXPIRED: &str = "has expired";
 
 /// A server that could not be connected to.
 pub(super) fn of_connecting(server: &str, error: &dyn Error) -> NetError {
@@ -61,6 +65,7 @@ fn words(reason: Reason) -> String {
         Reason::OutOfMemory => "it has no room left for now".to_owned(),
         Reason::BadMessage => "it cannot make sense of what this device says".to_owned(),
         Reason::OtherData => "this device's data are not those that the scenario shares out".to_owned(),
+        Reason::AlreadyProbing => "an earlier timed transfer of this device is not over yet".to_owned(),
         other => other.name().replace('_', " "),
     }
 }
@@ -80,7 +85,7 @@ fn of_certificates(problem: &str) -> Option<NetError> {
     ];
     const ALERTS: [(&str, &str); 7] = [
         ("CertificateRevoked", "was revoked"),
-        ("CertificateExpired", "has expired"),
+        ("CertificateExpired", EXPIRED),
         ("CertificateRequired", "was not shown"),
         ("UnknownCA", "is not of its authority"),
         ("DecryptError", "is not of its authority"),
@@ -95,6 +100,19 @@ fn of_certificates(problem: &str) -> Option<NetError> {
     let (_, alert) = problem.split_once("fatal alert: ")?;
     let (_, problem) = ALERTS.iter().find(|(text, _)| alert.starts_with(text))?;
     Some(NetError::NotAdmitted { problem })
+}
+
+/// What a server says of this device's certificate, compared with the device's own clock: where they disagree, a
+/// clock is wrong, and will be put right.
+pub(super) fn by_own_clock(error: NetError, valid_until_unix_secs: i64, now_unix_secs: i64) -> NetError {
+    match error {
+        NetError::NotAdmitted { problem: EXPIRED } if now_unix_secs <= valid_until_unix_secs => {
+            let until = OffsetDateTime::from_unix_timestamp(valid_until_unix_secs).ok();
+            let valid_until = until.map_or_else(|| "later".to_owned(), |until| until.date().to_string());
+            NetError::ClocksDisagree { valid_until }
+        }
+        error => error,
+    }
 }
 
 /// An error and what it came from, in one line.
@@ -141,6 +159,21 @@ mod tests {
         }
         let gone = of_connecting("a:1", &std::io::Error::other("Connection refused"));
         assert!(matches!(gone, NetError::Unreachable { .. }) && !gone.is_final());
+    }
+
+    #[test]
+    fn only_an_agent_whose_own_clock_agrees_ends_with_its_certificate() {
+        let of_server =
+            || of_connecting("a:1", &std::io::Error::other("received fatal alert: CertificateExpired"));
+        let until = 1_800_000_000;
+        let early = by_own_clock(of_server(), until, until);
+        assert!(!early.is_final() && early.to_string().contains("2027-01-15"), "{early}");
+        assert!(early.to_string().contains("clock") && early.hint().contains("clock"), "{early}");
+        let late = by_own_clock(of_server(), until, until + 1);
+        assert!(late.is_final() && late.to_string().ends_with("has expired"), "{late}");
+        let revoked =
+            of_connecting("a:1", &std::io::Error::other("received fatal alert: CertificateRevoked"));
+        assert!(by_own_clock(revoked, until, 0).is_final());
     }
 
     #[test]

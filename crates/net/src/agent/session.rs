@@ -55,12 +55,19 @@ impl Drop for Part {
     }
 }
 
+/// Is this a server that the agent understands, and what is there to learn?
+pub(super) async fn hello(talk: &mut Talk, is_plain: bool) -> Result<v1::HelloReply, NetError> {
+    let reply = talk.hello(PROTOCOL).await;
+    let reply = reply.map_err(|status| refusal::of_first_call(status, is_plain))?;
+    match reply.protocol {
+        PROTOCOL => Ok(reply),
+        server => Err(NetError::OtherProtocol { server, agent: PROTOCOL }),
+    }
+}
+
 impl Session<'_> {
     /// Until the run is over, or the line breaks. It can be dropped at any moment.
-    pub(super) async fn run(&mut self, mut talk: Talk) -> Result<(), NetError> {
-        let is_plain = self.settings.credentials.tls.is_none();
-        let hello = talk.hello(PROTOCOL).await;
-        let hello = hello.map_err(|status| refusal::of_first_call(status, is_plain))?;
+    pub(super) async fn run(&mut self, mut talk: Talk, hello: v1::HelloReply) -> Result<(), NetError> {
         let encoding = encoding::encoding(hello.encoding)
             .ok_or(NetError::OtherServer { problem: "it takes updates in a way that we do not know" })?;
         let trainer = self.trainer(&hello).await?;

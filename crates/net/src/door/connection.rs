@@ -1,19 +1,23 @@
 //! A connection that was let in.
 
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+use tokio::time::{Instant, Sleep};
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
+use super::meter::Meter;
 use super::passport::Caller;
 use super::registry::Place;
+use crate::status::ConnectionRefusal;
 
 /// Who is at the other end, for whoever answers its requests.
 #[derive(Clone, Debug)]
@@ -30,7 +34,10 @@ pub struct Connection {
     stream: Stream,
     peer: Peer,
     cut: Cut,
-    _place: Place,
+    meter: Meter,
+    /// Whoever has not called by then has no need of a place.
+    first_call: Option<Pin<Box<Sleep>>>,
+    place: Place,
 }
 
 enum Stream {
@@ -53,12 +60,17 @@ impl Connection {
         place: Place,
     ) -> Self {
         let peer = Peer { address, caller: Some(caller) };
-        Self { stream: Stream::Tls(Box::new(stream)), peer, cut: Cut::When(cut), _place: place }
+        Self::new(Stream::Tls(Box::new(stream)), peer, Cut::When(cut), place)
     }
 
     pub(super) fn plain(stream: TcpStream, address: SocketAddr, place: Place) -> Self {
         let peer = Peer { address, caller: None };
-        Self { stream: Stream::Plain(stream), peer, cut: Cut::Never, _place: place }
+        Self::new(Stream::Plain(stream), peer, Cut::Never, place)
+    }
+
+    fn new(stream: Stream, peer: Peer, cut: Cut, place: Place) -> Self {
+        let first_call = Some(Box::pin(tokio::time::sleep(place.first_call_within())));
+        Self { stream, peer, cut, meter: Meter::new(), first_call, place }
     }
 
     /// Fails if it was cut; otherwise wakes whoever polls when it is.
@@ -67,6 +79,13 @@ impl Connection {
             && Pin::new(cut).poll(context).is_ready()
         {
             self.cut = Cut::Already;
+        }
+        if let Some(first_call) = &mut self.first_call
+            && first_call.as_mut().poll(context).is_ready()
+        {
+            self.first_call = None;
+            self.cut = Cut::Already;
+            self.place.count(ConnectionRefusal::Idle);
         }
         match self.cut {
             Cut::Already => Err(io::Error::new(io::ErrorKind::ConnectionAborted, "may no longer stay")),
@@ -106,7 +125,16 @@ impl AsyncRead for Connection {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.still(context)?;
-        on_stream!(self, stream => stream.poll_read(context, buffer))
+        ready!(self.meter.poll_ready(context));
+        let before = buffer.filled().len();
+        ready!(on_stream!(self, stream => stream.poll_read(context, buffer)))?;
+        if let Some(read) = buffer.filled().get(before..) {
+            self.meter.has_read(read, Instant::now());
+        }
+        if self.meter.has_called() {
+            self.first_call = None;
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -117,7 +145,9 @@ impl AsyncWrite for Connection {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.still(context)?;
-        on_stream!(self, stream => stream.poll_write(context, bytes))
+        let written = ready!(on_stream!(self, stream => stream.poll_write(context, bytes)))?;
+        self.meter.has_written(written);
+        Poll::Ready(Ok(written))
     }
 
     fn poll_write_vectored(
@@ -126,7 +156,9 @@ impl AsyncWrite for Connection {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.still(context)?;
-        on_stream!(self, stream => stream.poll_write_vectored(context, pieces))
+        let written = ready!(on_stream!(self, stream => stream.poll_write_vectored(context, pieces)))?;
+        self.meter.has_written(written);
+        Poll::Ready(Ok(written))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -10,19 +10,22 @@
 //! - `credentials`: the server's files, and what TLS makes of them.
 //! - `files`: certificates and keys in files, and whether they are fit for use.
 //! - `watch`: looks at the files again and again, and cuts whoever may no longer stay.
-//! - `registry`: who is in, and how many may be; `descriptors`: how many the system allows.
+//! - `registry`: who is in, and how many may be; `descriptors`: how many the system allows; `waiting`: who gives
+//!   way among those who have not said who they are.
 //! - `reception`: accepts, and asks everybody who they are.
-//! - [`connection`]: one that was let in.
+//! - [`connection`]: one that was let in; `meter`: how much it may make us read.
 //! - [`pass`]: a device's side: its files, ready for a connection.
 
 pub mod connection;
 mod credentials;
 mod descriptors;
 mod files;
+mod meter;
 pub mod pass;
 pub mod passport;
 mod reception;
 mod registry;
+mod waiting;
 mod watch;
 
 use std::net::SocketAddr;
@@ -35,7 +38,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 
 pub use connection::{Connection, Peer};
-pub use pass::{Pass, client_config};
+pub use pass::{DeviceTls, Pass, client_config};
 pub use passport::Caller;
 
 use crate::error::NetError;
@@ -47,6 +50,9 @@ use watch::Watch;
 
 /// Connections that the system holds for us until we accept them; it may have a lower limit of its own.
 const BACKLOG: i32 = 4096;
+
+/// However many are asked who they are: twice to a satellite and back, and a moment for a slow device to think.
+const HANDSHAKE_WITHIN_MIN: Duration = Duration::from_secs(3);
 
 /// How peers prove who they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,13 +73,13 @@ pub struct Limits {
     pub connections_max: usize,
     /// Of one device: a new one may come while an old one dies. One more, and the oldest gives way.
     pub per_device_max: usize,
-    /// At one address (of IPv6: in one network), among those that have not yet said who they are. Many honest
-    /// devices may share an address and come at once.
-    pub unknown_per_address_max: usize,
-    /// Peers that are asked who they are at the same time; others wait in the system's queue.
+    /// Peers that are asked who they are at the same time. One more, and the oldest of the most crowded address
+    /// block gives way.
     pub handshakes_max: usize,
-    /// How long a peer has to say who it is.
+    /// How long a peer has to say who it is where nobody else is asked; the fewer places are free, the shorter.
     pub handshake_within: Duration,
+    /// How long a peer that has said who it is has to make its first call.
+    pub first_call_within: Duration,
     /// How often the files are looked at.
     pub look_every: Duration,
 }
@@ -83,9 +89,9 @@ impl Default for Limits {
         Self {
             connections_max: 20_000,
             per_device_max: 2,
-            unknown_per_address_max: 1024,
             handshakes_max: 2048,
             handshake_within: Duration::from_secs(10),
+            first_call_within: Duration::from_secs(30),
             look_every: Duration::from_secs(2),
         }
     }
@@ -99,6 +105,12 @@ impl Limits {
         let usual = Self::default();
         let fit = descriptors::raise().unwrap_or(usize::MAX);
         Self { connections_max: usual.connections_max.min(fit), ..usual }
+    }
+
+    /// How long one more peer has to say who it is while so many others are asked.
+    fn handshake_within(&self, asked: usize) -> Duration {
+        let free = self.handshakes_max.saturating_sub(asked) as f64 / self.handshakes_max.max(1) as f64;
+        self.handshake_within.mul_f64(free).max(HANDSHAKE_WITHIN_MIN).min(self.handshake_within)
     }
 }
 
@@ -133,7 +145,7 @@ impl Door {
         };
         let listener = listen(address).map_err(|source| NetError::Listen { address, source })?;
         let address = listener.local_addr().map_err(|source| NetError::Listen { address, source })?;
-        Ok(Self { address, reception: Reception::new(listener, greeting, registry, limits, watch) })
+        Ok(Self { address, reception: Reception::new(listener, greeting, registry, watch) })
     }
 
     /// Where it listens: the port is the real one.
@@ -160,4 +172,18 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fewer_places_are_free_the_less_time_there_is_to_say_who_one_is() {
+        let limits = Limits { handshakes_max: 100, ..Limits::default() };
+        let secs = [0, 50, 90, 100, 200].map(|asked| limits.handshake_within(asked).as_secs_f64());
+        assert_eq!(secs, [10.0, 5.0, 3.0, 3.0, 3.0]);
+        let brief = Limits { handshake_within: Duration::from_secs(1), ..limits };
+        assert_eq!(brief.handshake_within(100), Duration::from_secs(1));
+    }
 }

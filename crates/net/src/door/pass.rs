@@ -20,8 +20,17 @@ pub struct Pass {
     pub name: DeviceName,
     /// What it flips.
     pub coin: CoinKey,
-    /// For a connection: it trusts the authority alone, and the server must be the host that the user typed.
-    pub tls: ClientTlsConfig,
+    /// For a connection.
+    pub tls: DeviceTls,
+}
+
+/// What a device shows, and whom it trusts.
+#[derive(Clone, Debug)]
+pub struct DeviceTls {
+    /// It trusts the authority alone, and the server must be the host that the user typed.
+    pub config: ClientTlsConfig,
+    /// The last second in which the device's certificate is good.
+    pub valid_until_unix_secs: i64,
 }
 
 /// Reads the folder that the authority issued: `cert.pem`, `key.pem`, `coin.key` and `ca.pem`.
@@ -33,7 +42,8 @@ pub fn client_config(folder: &Path) -> Result<Pass, NetError> {
     let authorities = files::certificates(&authority_path)?;
     let chain = files::certificates(&certificate_path)?;
     let passport = chain.first().and_then(|certificate| Passport::read(certificate));
-    let caller = passport.ok_or_else(|| files::damaged(&certificate_path, "names no device"))?.caller;
+    let Passport { caller, not_after_unix_secs, .. } =
+        passport.ok_or_else(|| files::damaged(&certificate_path, "names no device"))?;
     files::check(&certificate_path, &chain, &authorities, None, KeyUsage::client_auth())?;
     CertifiedKey::from_der(chain, files::key(&key_path)?, &ring::default_provider())
         .map_err(|error| files::damaged(&key_path, format!("does not fit cert.pem: {error}")))?;
@@ -46,6 +56,7 @@ pub fn client_config(folder: &Path) -> Result<Pass, NetError> {
     }
     let identity = Identity::from_pem(files::read(&certificate_path)?, files::read(&key_path)?);
     let authority = Certificate::from_pem(files::read(&authority_path)?);
-    let tls = ClientTlsConfig::new().ca_certificate(authority).identity(identity);
+    let config = ClientTlsConfig::new().ca_certificate(authority).identity(identity);
+    let tls = DeviceTls { config, valid_until_unix_secs: not_after_unix_secs };
     Ok(Pass { name: caller.name.clone(), coin, tls })
 }

@@ -17,10 +17,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::{self, CertificateError, ServerConfig};
 use tracing::debug;
 
-use super::Limits;
 use super::connection::Connection;
 use super::passport::Passport;
-use super::registry::{Place, Registry};
+use super::registry::{Arrival, Registry};
 use super::watch::Watch;
 use crate::status::ConnectionRefusal;
 
@@ -45,7 +44,6 @@ pub(super) struct Reception {
     listener: TcpListener,
     greeting: Greeting,
     registry: Arc<Registry>,
-    limits: Limits,
     handshakes: JoinSet<Option<Connection>>,
     /// Until then nothing is accepted.
     pause_until: Option<Instant>,
@@ -58,17 +56,18 @@ impl Reception {
         listener: TcpListener,
         greeting: Greeting,
         registry: Arc<Registry>,
-        limits: Limits,
         watch: Option<Watch>,
     ) -> Self {
         let handshakes = JoinSet::new();
-        Self { listener, greeting, registry, limits, handshakes, pause_until: None, _watch: watch }
+        Self { listener, greeting, registry, handshakes, pause_until: None, _watch: watch }
     }
 
     /// The next who is let in.
     pub(super) async fn next(&mut self) -> Connection {
         loop {
-            let room = self.handshakes.len() < self.limits.handshakes_max;
+            // One that has ended, or gave way, is cleared away before the next one is accepted: there are never
+            // more sockets than places, but for one.
+            let room = self.handshakes.len() <= self.registry.waiting();
             let pause = self.pause_until;
             tokio::select! {
                 Some(done) = self.handshakes.join_next() => {
@@ -97,8 +96,8 @@ impl Reception {
 
     /// A connection at once if nobody is asked; otherwise it will be among the handshakes.
     fn receive(&mut self, stream: TcpStream, address: SocketAddr) -> Option<Connection> {
-        let mut place = match self.registry.arrive(address.ip()) {
-            Ok(place) => place,
+        let mut arrival = match self.registry.arrive(address.ip()) {
+            Ok(arrival) => arrival,
             Err(refusal) => {
                 refuse(&self.registry, refusal, address);
                 return None;
@@ -107,14 +106,14 @@ impl Reception {
         prepare(&stream);
         match &self.greeting {
             Greeting::Plain => {
-                place.admit_plain();
-                return Some(Connection::plain(stream, address, place));
+                arrival.place.admit_plain();
+                return Some(Connection::plain(stream, address, arrival.place));
             }
             Greeting::Tls(config) => {
                 let acceptor = TlsAcceptor::from(Arc::clone(&config.borrow()));
-                let (registry, within) = (Arc::clone(&self.registry), self.limits.handshake_within);
+                let registry = Arc::clone(&self.registry);
                 self.handshakes.spawn(async move {
-                    let greeted = greet(stream, address, acceptor, place, within).await;
+                    let greeted = greet(stream, address, acceptor, arrival).await;
                     greeted.map_err(|refusal| refuse(&registry, refusal, address)).ok()
                 });
             }
@@ -124,7 +123,10 @@ impl Reception {
 }
 
 fn refuse(registry: &Registry, refusal: ConnectionRefusal, address: SocketAddr) {
-    registry.count(refusal);
+    // Whoever gives way is counted when it is chosen.
+    if refusal != ConnectionRefusal::Crowded {
+        registry.count(refusal);
+    }
     // Anybody can cause this as often as they like: it must not fill a log.
     debug!(%address, ?refusal, "a connection is refused");
 }
@@ -141,10 +143,12 @@ async fn greet(
     stream: TcpStream,
     address: SocketAddr,
     acceptor: TlsAcceptor,
-    mut place: Place,
-    within: Duration,
+    Arrival { mut place, within, give_way }: Arrival,
 ) -> Result<Connection, ConnectionRefusal> {
-    let accepted = tokio::time::timeout(within, acceptor.accept(stream)).await;
+    let accepted = tokio::select! {
+        accepted = tokio::time::timeout(within, acceptor.accept(stream)) => accepted,
+        Ok(()) = give_way => return Err(ConnectionRefusal::Crowded),
+    };
     let stream = accepted.map_err(|_| ConnectionRefusal::Timeout)?.map_err(|error| reason(&error))?;
     let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
     let passport = certificate.and_then(|certificate| Passport::read(certificate));

@@ -1,14 +1,16 @@
 //! Who is in, and how many may be.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use webpki::CertRevocationList;
 
 use super::Limits;
 use super::passport::Passport;
+use super::waiting::Waiting;
 use crate::identity::DeviceName;
 use crate::status::{ConnectionRefusal, Metrics};
 
@@ -23,8 +25,8 @@ pub(super) struct Registry {
 struct State {
     places: usize,
     places_ever: u64,
-    /// Those who have not yet said who they are, by address.
-    unknown: BTreeMap<IpAddr, usize>,
+    /// Those who have not yet said who they are.
+    waiting: Waiting,
     /// Each device's connections, oldest first. Those that were cut are no longer among them.
     devices: BTreeMap<DeviceName, Vec<Live>>,
     revoked: Option<CertRevocationList<'static>>,
@@ -54,20 +56,29 @@ impl Registry {
         self.metrics.connections_refused.add(refusal);
     }
 
-    /// A place for somebody who has yet to say who it is.
-    pub(super) fn arrive(self: &Arc<Self>, address: IpAddr) -> Result<Place, ConnectionRefusal> {
-        let network = network(address);
+    /// How many have yet to say who they are.
+    pub(super) fn waiting(&self) -> usize {
+        self.locked().waiting.len()
+    }
+
+    /// A place for somebody who has yet to say who it is. Where there is none, another of them gives way; those who
+    /// have said who they are do not.
+    pub(super) fn arrive(self: &Arc<Self>, address: IpAddr) -> Result<Arrival, ConnectionRefusal> {
         let mut state = self.locked();
-        if state.places >= self.limits.connections_max {
-            return Err(ConnectionRefusal::Full);
+        let is_full = state.places >= self.limits.connections_max;
+        if is_full || state.waiting.len() >= self.limits.handshakes_max {
+            if state.waiting.make_room() {
+                self.count(ConnectionRefusal::Crowded);
+                state.places = state.places.saturating_sub(1);
+            } else if is_full {
+                return Err(ConnectionRefusal::Full);
+            }
         }
-        let unknown = state.unknown.entry(network).or_default();
-        if *unknown >= self.limits.unknown_per_address_max {
-            return Err(ConnectionRefusal::Address);
-        }
-        *unknown += 1;
+        let within = self.limits.handshake_within(state.waiting.len());
+        let (id, give_way) = state.waiting.come(address);
         state.places += 1;
-        Ok(Place { registry: Arc::clone(self), holder: Holder::Unknown(network) })
+        let place = Place { registry: Arc::clone(self), holder: Holder::Unknown(id) };
+        Ok(Arrival { place, within, give_way })
     }
 
     /// From now on this is the list; cuts those who are on it, and says how many.
@@ -110,6 +121,15 @@ impl Registry {
     }
 }
 
+/// Somebody who has yet to say who it is.
+pub(super) struct Arrival {
+    pub(super) place: Place,
+    /// How long it has to say so.
+    pub(super) within: Duration,
+    /// It must make room for others.
+    pub(super) give_way: oneshot::Receiver<()>,
+}
+
 /// A place at the server, given up when dropped.
 pub(super) struct Place {
     registry: Arc<Registry>,
@@ -117,14 +137,23 @@ pub(super) struct Place {
 }
 
 enum Holder {
-    /// At that address, and has not said who it is.
-    Unknown(IpAddr),
+    /// Has not said who it is.
+    Unknown(u64),
     Device(DeviceName, u64),
     /// On this machine, and nobody asks.
     Plain,
 }
 
 impl Place {
+    /// How long its holder has to make a first call.
+    pub(super) fn first_call_within(&self) -> Duration {
+        self.registry.limits.first_call_within
+    }
+
+    pub(super) fn count(&self, refusal: ConnectionRefusal) {
+        self.registry.count(refusal);
+    }
+
     /// It has said who it is; what is received is that the connection must end.
     pub(super) fn admit(&mut self, passport: Passport) -> Result<oneshot::Receiver<()>, ConnectionRefusal> {
         let registry = Arc::clone(&self.registry);
@@ -132,6 +161,9 @@ impl Place {
         // The list may have changed while it was being asked.
         if state.revoked.as_ref().is_some_and(|list| is_on(list, &passport)) {
             return Err(ConnectionRefusal::Revoked);
+        }
+        if !self.leave(&mut state) {
+            return Err(ConnectionRefusal::Crowded);
         }
         let name = passport.caller.name.clone();
         state.places_ever += 1;
@@ -144,32 +176,26 @@ impl Place {
             let _ = lives.remove(0).cut.send(());
             registry.count(ConnectionRefusal::Superseded);
         }
-        self.become_known(&mut state, Holder::Device(name, id));
+        self.become_known(Holder::Device(name, id));
         Ok(until)
     }
 
     /// On this machine, where nobody asks.
     pub(super) fn admit_plain(&mut self) {
         let registry = Arc::clone(&self.registry);
-        self.become_known(&mut registry.locked(), Holder::Plain);
+        self.leave(&mut registry.locked());
+        self.become_known(Holder::Plain);
     }
 
-    fn become_known(&mut self, state: &mut State, holder: Holder) {
-        self.leave(state);
+    fn become_known(&mut self, holder: Holder) {
         self.holder = holder;
         self.registry.metrics.connections_open.add(1.0);
     }
 
-    /// What its holder occupies, except for the place itself.
-    fn leave(&self, state: &mut State) {
+    /// What its holder occupies, except for the place itself; false if even that is somebody else's by now.
+    fn leave(&self, state: &mut State) -> bool {
         match &self.holder {
-            Holder::Unknown(network) => {
-                let unknown = state.unknown.entry(*network).or_default();
-                *unknown = unknown.saturating_sub(1);
-                if *unknown == 0 {
-                    state.unknown.remove(network);
-                }
-            }
+            Holder::Unknown(id) => return state.waiting.go(*id),
             Holder::Device(name, id) => {
                 if let Some(lives) = state.devices.get_mut(name) {
                     lives.retain(|live| live.id != *id);
@@ -181,21 +207,15 @@ impl Place {
             }
             Holder::Plain => self.registry.metrics.connections_open.add(-1.0),
         }
+        true
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.registry.locked();
-        self.leave(&mut state);
-        state.places = state.places.saturating_sub(1);
-    }
-}
-
-/// Whoever has one address of IPv6 has the 2^64 beside it.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-        address @ IpAddr::V4(_) => address,
+        if self.leave(&mut state) {
+            state.places = state.places.saturating_sub(1);
+        }
     }
 }

@@ -72,6 +72,15 @@ impl NetError {
             Self::Unreachable { .. } | Self::Hung => {
                 "see that fedflip serve runs there, and that the port is open".to_owned()
             }
+            Self::OtherProtocol { server, agent } if server > agent => {
+                "install the server's version of fedflip on this device".to_owned()
+            }
+            Self::OtherProtocol { .. } => {
+                "whoever runs the server installs this device's version of fedflip there".to_owned()
+            }
+            Self::ClocksDisagree { .. } => "set the clock of the server, or of this device: one of them is \
+                                            wrong; the agent tries again by itself"
+                .to_owned(),
             Self::NotAdmitted { .. } => {
                 "ask for a new identity: whoever runs the server makes it with fedflip certs device"
                     .to_owned()

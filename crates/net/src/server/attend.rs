@@ -5,9 +5,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tonic::Streaming;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use super::hub::{Hub, Notice};
+use super::journal::Entry;
 use super::round::Said;
 use crate::coin::Toss;
 use crate::reason::Reason;
@@ -36,7 +37,6 @@ impl Attendance {
 
     /// Until the stream ends.
     pub(super) async fn listen(self, mut messages: Streaming<v1::FromDevice>) {
-        info!(slot = self.slot, "a device attends");
         // An error is an end like any other: the device comes again.
         while let Ok(Some(message)) = messages.message().await {
             if !self.hub.desk().members[self.slot].calls.take(Instant::now()) {
@@ -59,7 +59,10 @@ impl Attendance {
             // Late is nobody's fault.
             Err(Reason::StaleRound) => debug!(slot = self.slot, round = answer.round, "a late answer"),
             Err(reason) => {
-                warn!(slot = self.slot, round = answer.round, reason = reason.name(), "a coin is refused");
+                if let Some(Entry { left_out }) = self.line("coin") {
+                    let (slot, round) = (self.slot, answer.round);
+                    warn!(slot, round, reason = reason.name(), left_out, "a coin is refused");
+                }
                 if matches!(reason, Reason::FalseCoin | Reason::CoinSaysNo) {
                     self.metrics.coins_refused.add(1);
                 }
@@ -104,9 +107,17 @@ impl Attendance {
             }
             desk.give_up_on(self.slot, toss, Reason::Failed);
         }
-        warn!(slot = self.slot, round, "a device cannot train");
+        if let Some(Entry { left_out }) = self.line("failure") {
+            warn!(slot = self.slot, round, left_out, "a device cannot train");
+        }
         self.metrics.refused.add(Reason::Failed);
         self.hub.ring();
+    }
+
+    /// Whether the log may say something of this device now.
+    fn line(&self, subject: &'static str) -> Option<Entry> {
+        let name = self.hub.desk().members[self.slot].name.clone();
+        self.hub.journal.entry(name.as_str(), subject, Instant::now())
     }
 
     fn note(&self, round: u64, reason: Reason) {

@@ -11,9 +11,10 @@ use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
+use super::journal::Journal;
 use super::member::{Enrolment, Line, Member};
 use super::newcomers::Newcomers;
-use super::rate::Bucket;
+use super::rate::Strangers;
 use super::round::{Current, Taken};
 use crate::coin::{CoinPublic, Toss};
 use crate::identity::DeviceName;
@@ -30,6 +31,8 @@ pub(crate) type Notice = Box<v1::ToDevice>;
 pub(crate) struct Hub {
     desk: Mutex<Desk>,
     bell: Notify,
+    /// What the log says of devices.
+    pub(super) journal: Journal,
 }
 
 impl Hub {
@@ -64,6 +67,8 @@ pub(crate) struct Desk {
     pub open: bool,
     /// Those who have said hello and have no slot yet.
     pub newcomers: Newcomers,
+    /// The calls of all who have no slot.
+    strangers: Strangers,
     /// By slot.
     pub members: Vec<Member>,
     slots: BTreeMap<String, usize>,
@@ -144,23 +149,51 @@ impl Desk {
             }
             self.newcomers.meet(name, coin, self.capacity, now)?;
         }
-        self.call(name, coin, now)?;
+        self.known(name, coin, now)?;
         Ok((self.slot(name).unwrap_or(self.members.len()), enrolled))
     }
 
-    /// Counts a call of a device that has said hello.
-    pub(crate) fn call(&mut self, name: &DeviceName, coin: CoinPublic, now: Instant) -> Result<(), Reason> {
-        let (known, calls) = match self.slot(name) {
-            Some(slot) => (self.members[slot].coin, &mut self.members[slot].calls),
+    /// Counts a call, whoever makes it and whatever else is wrong with it; none has no name.
+    pub(crate) fn call(
+        &mut self,
+        caller: Option<(&DeviceName, &CoinPublic)>,
+        now: Instant,
+    ) -> Result<(), Reason> {
+        let member = caller.and_then(|(name, coin)| {
+            let slot = self.slot(name)?;
+            self.members.get_mut(slot).filter(|member| member.coin == *coin)
+        });
+        let is_allowed = match member {
+            Some(member) => member.calls.take(now),
+            None => self.strangers.take(caller, now),
+        };
+        if is_allowed { Ok(()) } else { Err(Reason::TooManyCalls) }
+    }
+
+    /// A device that has said hello, with the coin that it has now.
+    pub(crate) fn known(&mut self, name: &DeviceName, coin: CoinPublic, now: Instant) -> Result<(), Reason> {
+        let known = match self.slot(name) {
+            Some(slot) => self.members[slot].coin,
             None => {
                 let newcomer = self.newcomers.get_mut(name).ok_or(Reason::NotEnrolled)?;
-                (newcomer.coin, &mut newcomer.calls)
+                if newcomer.coin == coin {
+                    newcomer.called = now;
+                }
+                newcomer.coin
             }
         };
-        if known != coin {
-            return Err(Reason::OtherCoin);
+        if known == coin { Ok(()) } else { Err(Reason::OtherCoin) }
+    }
+
+    /// Whether there is anything to measure of a device that has said hello; how often that has been done.
+    pub(crate) fn may_probe(&mut self, name: &DeviceName) -> Result<u32, Reason> {
+        if self.slot(name).is_some() {
+            return Err(Reason::AlreadyEnrolled);
         }
-        if calls.take(now) { Ok(()) } else { Err(Reason::TooManyCalls) }
+        if self.members.len() >= self.capacity {
+            return Err(Reason::FleetFull);
+        }
+        self.newcomers.get_mut(name).map(|newcomer| newcomer.probes).ok_or(Reason::NotEnrolled)
     }
 
     /// Gives a device the next slot, for ever. Slots are given here and nowhere else, so that none is ever held by
@@ -178,7 +211,8 @@ impl Desk {
         if slot >= self.capacity {
             return Err(Reason::FleetFull);
         }
-        let calls = self.newcomers.leave(name).map_or_else(Bucket::full, |newcomer| newcomer.calls);
+        self.newcomers.leave(name);
+        let calls = self.strangers.leave(name, &coin);
         self.members.push(Member::new(name.clone(), coin, calls, enrolment(slot)));
         self.slots.insert(name.as_str().to_owned(), slot);
         Ok(slot)

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::hub::Notice;
-use super::rate::Bucket;
+use crate::bucket::Bucket;
 use crate::coin::CoinPublic;
 use crate::identity::DeviceName;
 

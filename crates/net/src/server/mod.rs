@@ -6,8 +6,9 @@
 //! - `hub`: where calls and the round loop meet; `member`: a device of the fleet; `newcomers`: those who are about to
 //!   enrol; `round`: a round in progress.
 //! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
-//!   models on their way out; `probe`: a timed transfer.
-//! - `rate`: how many calls a device may make; `norms`: how large its updates may be.
+//!   models on their way out; `probe`: a timed transfer; `probe_queue`: whose turn it is for one.
+//! - `rate`: how many calls a device may make; `journal`: how many lines of the log it may cause; `norms`: how large
+//!   its updates may be.
 //! - `world`: the world behind the engine's round loop; `presence`: who is there; `patience`: for how long.
 //! - [`deploy`]: a run from enrolment to its end; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
 //!   is kept of its rounds.
@@ -19,6 +20,7 @@ mod download;
 mod enrolment;
 mod hub;
 mod intake;
+mod journal;
 mod member;
 mod newcomers;
 mod norms;
@@ -26,6 +28,7 @@ mod patience;
 pub mod planning;
 mod presence;
 mod probe;
+mod probe_queue;
 mod rate;
 mod round;
 mod service;

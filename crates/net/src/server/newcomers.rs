@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::rate::Bucket;
 use crate::coin::CoinPublic;
 use crate::identity::DeviceName;
 use crate::reason::Reason;
@@ -18,16 +17,18 @@ const BEYOND_MAX: usize = 1024;
 /// A device on its way in.
 pub(crate) struct Newcomer {
     pub coin: CoinPublic,
-    pub calls: Bucket,
     /// By the timed transfer.
     pub comm_mbit: Option<f64>,
-    came: Instant,
+    /// Timed transfers that it has had the band for.
+    pub probes: u32,
+    /// When it last called.
+    pub called: Instant,
 }
 
 impl Newcomer {
     /// It was never heard of again.
     fn has_given_up(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.calls.last().unwrap_or(self.came)) > ENROL_TIME_MAX
+        now.saturating_duration_since(self.called) > ENROL_TIME_MAX
     }
 }
 
@@ -59,7 +60,7 @@ impl Newcomers {
         if self.0.len() >= most {
             return Err(Reason::OutOfMemory);
         }
-        let newcomer = Newcomer { coin, calls: Bucket::full(), comm_mbit: None, came: now };
+        let newcomer = Newcomer { coin, comm_mbit: None, probes: 0, called: now };
         self.0.insert(name.as_str().to_owned(), newcomer);
         Ok(())
     }
@@ -69,8 +70,8 @@ impl Newcomers {
     }
 
     /// It is one no more.
-    pub(crate) fn leave(&mut self, name: &DeviceName) -> Option<Newcomer> {
-        self.0.remove(name.as_str())
+    pub(crate) fn leave(&mut self, name: &DeviceName) {
+        self.0.remove(name.as_str());
     }
 }
 
@@ -91,7 +92,8 @@ mod tests {
         assert_eq!(newcomers.meet(&one_more, coin, 1, start), Err(Reason::OutOfMemory));
         newcomers.meet(&name(0), coin, 1, start).unwrap();
         let later = start + 2 * ENROL_TIME_MAX;
-        assert!(newcomers.get_mut(&name(7)).unwrap().calls.take(later), "this one is at it still");
+        // This one is at it still.
+        newcomers.get_mut(&name(7)).unwrap().called = later;
         newcomers.meet(&one_more, coin, 1, later).unwrap();
         assert!(newcomers.get_mut(&name(0)).is_none() && newcomers.get_mut(&name(7)).is_some());
         // A name whose owner has given up is free for another coin.

@@ -9,7 +9,7 @@ use super::hub::Hub;
 use super::service::Announcement;
 use crate::identity::DeviceName;
 use crate::reason::Reason;
-use crate::wire::limits::{CHUNK_BYTES_MAX, PROBE_BYTES_MAX, PROBE_TIME_MAX};
+use crate::wire::limits::{CHUNK_BYTES_MAX, PROBE_BEGIN_MAX, PROBE_BYTES_MAX, PROBE_TIME_MAX};
 use crate::wire::v1;
 
 /// One transfer of one device.
@@ -31,14 +31,14 @@ impl Probe {
         &self,
         mut parts: Streaming<v1::ProbePart>,
     ) -> Result<v1::ProbeReply, Reason> {
-        let end = Instant::now() + PROBE_TIME_MAX;
-        let mut next = async || match tokio::time::timeout_at(end, parts.message()).await {
+        let begin = Instant::now();
+        let mut next = async |end| match tokio::time::timeout_at(end, parts.message()).await {
             Ok(Ok(part)) => Ok(part),
             Ok(Err(_)) => Err(Reason::Disconnected),
             // A link that is worse than that is measured by what came until then.
             Err(_) => Ok(None),
         };
-        match next().await? {
+        match next(begin + PROBE_BEGIN_MAX).await? {
             Some(part) if part.data.is_empty() => {}
             Some(_) => return Err(Reason::BadMessage),
             None => return Err(Reason::Stalled),
@@ -46,7 +46,11 @@ impl Probe {
         // The empty part has travelled as those that follow: what its way took is in neither end of the time.
         let start = Instant::now();
         let mut bytes = 0;
-        while let Some(part) = next().await? {
+        while let Some(part) = next(begin + PROBE_TIME_MAX).await? {
+            // Parts without bytes would never add up to an end.
+            if part.data.is_empty() {
+                return Err(Reason::BadMessage);
+            }
             bytes += part.data.len();
             if part.data.len() > CHUNK_BYTES_MAX || bytes > PROBE_BYTES_MAX {
                 return Err(Reason::TooManyBytes);

@@ -1,64 +1,99 @@
-//! How many calls a device may make: a bucket that fills by itself.
+//! How many calls a caller may make, before anything else is looked at.
+//!
+//! A device of the fleet has its bucket with it. All others have one here, by name and coin: those who have not
+//! enrolled, those who find the fleet full, and whoever shows another coin for a name, who must not be able to
+//! use up the calls of the device that has it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::bucket::{Bucket, Rate};
+use crate::coin::{CoinPublic, KEY_BYTES};
+use crate::identity::DeviceName;
 use crate::wire::limits::{CALLS_IN_A_ROW_MAX, CALLS_PER_SEC_MAX};
 
-/// What a device has left.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bucket {
-    left: f64,
-    filled: Option<Instant>,
+/// The calls of one device.
+pub(crate) const CALLS: Rate = Rate { in_a_row: CALLS_IN_A_ROW_MAX, per_sec: CALLS_PER_SEC_MAX };
+
+/// Callers at a time that are not of the fleet and have called in the last seconds: about 3 MB. With certificates
+/// there is one for each that the authority has made; without, on this machine alone, anybody can make up names.
+const STRANGERS_MAX: usize = 16_384;
+/// How often a full table is looked through for callers that are gone.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// Name and coin; the empty name is that of all who have none.
+type Caller = (String, [u8; KEY_BYTES]);
+
+fn key(caller: Option<(&DeviceName, &CoinPublic)>) -> Caller {
+    caller.map(|(name, coin)| (name.as_str().to_owned(), coin.to_bytes())).unwrap_or_default()
 }
 
-impl Bucket {
-    pub(crate) fn full() -> Self {
-        Self { left: CALLS_IN_A_ROW_MAX, filled: None }
-    }
+/// The buckets of callers that are not of the fleet.
+#[derive(Default)]
+pub(crate) struct Strangers {
+    buckets: BTreeMap<Caller, Bucket>,
+    swept: Option<Instant>,
+}
 
-    /// When the last call came.
-    pub(crate) fn last(&self) -> Option<Instant> {
-        self.filled
-    }
-
-    /// The server asks for these calls itself: they cost nothing, however fast its rounds are.
-    pub(crate) fn grant(&mut self, calls: f64) {
-        self.left = (self.left + calls).min(CALLS_IN_A_ROW_MAX);
-    }
-
-    /// Whether one more call is allowed; if so it counts.
-    pub(crate) fn take(&mut self, now: Instant) -> bool {
-        if let Some(filled) = self.filled {
-            let secs = now.saturating_duration_since(filled).as_secs_f64();
-            self.left = (self.left + secs * CALLS_PER_SEC_MAX).min(CALLS_IN_A_ROW_MAX);
+impl Strangers {
+    /// Whether a caller may make one more call; if so it counts. Callers without a name share a bucket.
+    pub(crate) fn take(&mut self, caller: Option<(&DeviceName, &CoinPublic)>, now: Instant) -> bool {
+        let caller = key(caller);
+        if self.buckets.len() >= STRANGERS_MAX && !self.buckets.contains_key(&caller) {
+            self.sweep(now);
+            if self.buckets.len() >= STRANGERS_MAX {
+                return false;
+            }
         }
-        self.filled = Some(now);
-        let allowed = self.left >= 1.0;
-        if allowed {
-            self.left -= 1.0;
+        self.buckets.entry(caller).or_insert_with(|| Bucket::full(CALLS)).take(now)
+    }
+
+    /// What a caller has left when it gets a place in the fleet.
+    pub(crate) fn leave(&mut self, name: &DeviceName, coin: &CoinPublic) -> Bucket {
+        self.buckets.remove(&key(Some((name, coin)))).unwrap_or_else(|| Bucket::full(CALLS))
+    }
+
+    /// A bucket that is full again is as good as none.
+    fn sweep(&mut self, now: Instant) {
+        if self.swept.is_some_and(|swept| now.saturating_duration_since(swept) < SWEEP_EVERY) {
+            return;
         }
-        allowed
+        self.swept = Some(now);
+        self.buckets.retain(|_, bucket| !bucket.is_full(now));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+    use crate::coin::CoinKey;
 
     #[test]
-    fn a_burst_and_then_the_average() {
-        let mut bucket = Bucket::full();
-        let start = Instant::now();
-        let burst = (0..1000).filter(|_| bucket.take(start)).count();
-        assert_eq!(burst as f64, CALLS_IN_A_ROW_MAX);
-        let later = start + Duration::from_secs(1);
-        let second = (0..1000).filter(|_| bucket.take(later)).count();
-        assert_eq!(second as f64, CALLS_PER_SEC_MAX);
-        bucket.grant(3.0);
-        assert_eq!((0..1000).filter(|_| bucket.take(later)).count(), 3);
-        let much_later = start + Duration::from_secs(1000);
-        assert_eq!((0..1000).filter(|_| bucket.take(much_later)).count() as f64, CALLS_IN_A_ROW_MAX);
+    fn the_table_is_bounded_and_the_idle_make_room() {
+        let (mut strangers, start) = (Strangers::default(), Instant::now());
+        let coin = CoinKey::generate().public();
+        let name = |n: usize| -> DeviceName { format!("device-{n}").parse().unwrap() };
+        for n in 0..STRANGERS_MAX {
+            assert!(strangers.take(Some((&name(n), &coin)), start));
+        }
+        assert!(!strangers.take(Some((&name(STRANGERS_MAX), &coin)), start), "there is no room");
+        assert!(strangers.take(Some((&name(0), &coin)), start), "those who have a bucket go on");
+        let later = start + Duration::from_secs(60);
+        assert!(strangers.take(Some((&name(STRANGERS_MAX), &coin)), later));
+        assert_eq!(strangers.buckets.len(), 1);
+    }
+
+    #[test]
+    fn a_name_with_another_coin_and_no_name_at_all_have_buckets_of_their_own() {
+        let (mut strangers, now) = (Strangers::default(), Instant::now());
+        let name: DeviceName = "device".parse().unwrap();
+        let [coin, other] = [CoinKey::generate().public(), CoinKey::generate().public()];
+        let mut all = |caller| (0..1000).filter(|_| strangers.take(caller, now)).count() as f64;
+        assert_eq!(all(Some((&name, &other))), CALLS_IN_A_ROW_MAX);
+        assert_eq!(all(None), CALLS_IN_A_ROW_MAX);
+        assert_eq!(all(Some((&name, &coin))), CALLS_IN_A_ROW_MAX);
+        assert!(!strangers.leave(&name, &coin).take(now), "what was used up stays used up");
     }
 }

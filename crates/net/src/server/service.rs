@@ -17,9 +17,11 @@ use tracing::{info, warn};
 use super::attend::Attendance;
 use super::download::download;
 use super::hub::Hub;
+use super::journal::Entry;
 use super::member::Enrolment;
 use super::norms::NormGuard;
 use super::probe::Probe;
+use super::probe_queue::ProbeQueue;
 use crate::coin::CoinPublic;
 use crate::door::Peer;
 use crate::identity::DeviceName;
@@ -29,6 +31,9 @@ use crate::status::Metrics;
 use crate::wire::limits::{COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX};
 use crate::wire::v1::federation_server::Federation;
 use crate::wire::{PROTOCOL, encoding, task, v1};
+
+/// What the log calls whoever does not say who it is.
+const NAMELESS: &str = "(no name)";
 
 /// What devices are told when they say hello.
 #[derive(Clone, Debug)]
@@ -55,7 +60,7 @@ pub(crate) struct Service {
     pub(super) announcement: Announcement,
     pub(super) metrics: Arc<Metrics>,
     /// One timed transfer at a time: it is to have the band for itself.
-    probing: Arc<Semaphore>,
+    probing: Arc<ProbeQueue>,
     /// Kilobytes of updates in memory.
     pub(super) uploads: Arc<Semaphore>,
     pub(super) norms: Arc<NormGuard>,
@@ -72,40 +77,49 @@ impl Service {
             hub,
             announcement,
             metrics,
-            probing: Arc::new(Semaphore::new(1)),
+            probing: Arc::default(),
             uploads: Arc::new(Semaphore::new(UPLOADS_BYTES_MAX >> 10)),
             norms,
         }
     }
 
-    /// Who calls: by the certificate of the connection, or, on loopback without one, by its own word.
+    /// Who calls, and not too often: by the certificate of the connection, or, on loopback without one, by its own
+    /// word. Every call begins with this, so that none is without limit.
     fn caller<T>(&self, request: &Request<T>) -> Result<(DeviceName, CoinPublic), Status> {
         let peer = request.extensions().get::<Peer>().ok_or_else(|| Status::internal("no peer"))?;
-        match &peer.caller {
-            Some(caller) => Ok((caller.name.clone(), caller.coin)),
-            None => plain::caller(request.metadata()).ok_or_else(|| self.refused(Reason::BadMessage)),
-        }
+        let caller = match &peer.caller {
+            Some(caller) => Some((caller.name.clone(), caller.coin)),
+            None => plain::caller(request.metadata()),
+        };
+        let name = caller.as_ref().map_or(NAMELESS, |(name, _)| name.as_str());
+        let counted = self.hub.desk().call(caller.as_ref().map(|(name, coin)| (name, coin)), Instant::now());
+        counted.map_err(|reason| self.refused(name, reason))?;
+        caller.ok_or_else(|| self.refused(NAMELESS, Reason::BadMessage))
     }
 
-    /// Who calls; it must have said hello, and not call too often.
+    /// Who calls; it must have said hello.
     fn known<T>(&self, request: &Request<T>) -> Result<(DeviceName, CoinPublic), Status> {
         let (name, coin) = self.caller(request)?;
-        self.hub.desk().call(&name, coin, Instant::now()).map_err(|reason| self.refused(reason))?;
+        let known = self.hub.desk().known(&name, coin, Instant::now());
+        known.map_err(|reason| self.refused(name.as_str(), reason))?;
         Ok((name, coin))
     }
 
-    /// The slot of whoever calls; it must have enrolled, and not call too often.
-    fn slot<T>(&self, request: &Request<T>) -> Result<usize, Status> {
+    /// Name and slot of whoever calls; it must have enrolled.
+    fn slot<T>(&self, request: &Request<T>) -> Result<(DeviceName, usize), Status> {
         let (name, _) = self.known(request)?;
-        self.hub.desk().slot(&name).ok_or_else(|| self.refused(Reason::NotEnrolled))
+        let slot = self.hub.desk().slot(&name);
+        match slot {
+            Some(slot) => Ok((name, slot)),
+            None => Err(self.refused(name.as_str(), Reason::NotEnrolled)),
+        }
     }
 
-    pub(super) fn refused(&self, reason: Reason) -> Status {
-        // Whoever calls too often must not fill the log too.
-        if reason != Reason::TooManyCalls {
-            info!(reason = reason.name(), "a call is refused");
-        }
+    fn refused(&self, device: &str, reason: Reason) -> Status {
         self.metrics.refused.add(reason);
+        if let Some(Entry { left_out }) = self.hub.journal.entry(device, reason.name(), Instant::now()) {
+            info!(device, reason = reason.name(), left_out, "a call is refused");
+        }
         reason.into()
     }
 }
@@ -117,16 +131,19 @@ impl Federation for Service {
     async fn hello(&self, request: Request<v1::HelloRequest>) -> Result<Response<v1::HelloReply>, Status> {
         let (name, coin) = self.caller(&request)?;
         if request.get_ref().protocol != PROTOCOL {
-            return Err(self.refused(Reason::OtherProtocol));
+            return Err(self.refused(name.as_str(), Reason::OtherProtocol));
         }
         let (slot, enrolled) = {
             let mut desk = self.hub.desk();
             if !desk.open {
                 return Err(Status::unavailable("not ready yet"));
             }
-            desk.hello(&name, coin, Instant::now()).map_err(|reason| self.refused(reason))?
+            let greeted = desk.hello(&name, coin, Instant::now());
+            greeted.map_err(|reason| self.refused(name.as_str(), reason))?
         };
-        info!(device = %name, slot, enrolled, "a device says hello");
+        if let Some(Entry { left_out }) = self.hub.journal.entry(name.as_str(), "hello", Instant::now()) {
+            info!(device = %name, slot, enrolled, left_out, "a device says hello");
+        }
         let Announcement { task, seed, parameters, band_mbps, encoding, .. } = &self.announcement;
         Ok(Response::new(v1::HelloReply {
             protocol: PROTOCOL,
@@ -148,15 +165,20 @@ impl Federation for Service {
         request: Request<Streaming<v1::ProbePart>>,
     ) -> Result<Response<Self::ProbeStream>, Status> {
         let (name, _) = self.known(&request)?;
-        let alone = Arc::clone(&self.probing).acquire_owned().await;
-        let alone = alone.map_err(|_| Status::internal("closed"))?;
+        let had = self.hub.desk().may_probe(&name);
+        let had = had.map_err(|reason| self.refused(name.as_str(), reason))?;
+        let turn = self.probing.turn(&name, had).await;
+        let turn = turn.map_err(|reason| self.refused(name.as_str(), reason))?;
+        if let Some(newcomer) = self.hub.desk().newcomers.get_mut(&name) {
+            newcomer.probes = newcomer.probes.saturating_add(1);
+        }
         // This answer says that the band is free; the device sends from then on.
         let (reply, replies) = mpsc::channel(1);
         let probe = Probe::new(&self.hub, &self.announcement, name);
         let metrics = Arc::clone(&self.metrics);
         tokio::spawn(async move {
             let measured = probe.measure(request.into_inner()).await;
-            drop(alone);
+            drop(turn);
             if let Err(reason) = measured {
                 metrics.refused.add(reason);
             }
@@ -172,18 +194,22 @@ impl Federation for Service {
         let sensible =
             (1..=SAMPLES_MAX).contains(&samples) && (0.0..=COMPUTE_SECS_MAX).contains(&compute_secs);
         if !sensible {
-            return Err(self.refused(Reason::BadMessage));
+            return Err(self.refused(name.as_str(), Reason::BadMessage));
         }
         // Weights are made of these numbers: where we know better, a device is not believed.
         let samples_at = |slot: usize| self.announcement.samples.get(slot).copied();
         if samples_at(slot as usize).is_some_and(|known| known != samples) {
-            warn!(device = %name, slot, samples, "a device's data are not those of the scenario");
-            return Err(self.refused(Reason::OtherData));
+            if let Some(Entry { left_out }) = self.hub.journal.entry(name.as_str(), "data", Instant::now()) {
+                warn!(device = %name, slot, samples, left_out, "a device's data are not those of the scenario");
+            }
+            return Err(self.refused(name.as_str(), Reason::OtherData));
         }
         let slot = {
             let mut desk = self.hub.desk();
             let comm_mbit = match desk.newcomers.get_mut(&name) {
-                Some(newcomer) => newcomer.comm_mbit.ok_or_else(|| self.refused(Reason::NotEnrolled))?,
+                Some(newcomer) => {
+                    newcomer.comm_mbit.ok_or_else(|| self.refused(name.as_str(), Reason::NotEnrolled))?
+                }
                 // It has enrolled before: what it says now changes nothing.
                 None => 0.0,
             };
@@ -192,7 +218,8 @@ impl Federation for Service {
                 info!(device = %name, slot, samples, compute_secs, comm_mbit, "a device enrols");
                 Enrolment { samples, compute_secs, comm_mbit }
             };
-            desk.enrol(&name, coin, enrolment).map_err(|reason| self.refused(reason))?
+            let enrolled = desk.enrol(&name, coin, enrolment);
+            enrolled.map_err(|reason| self.refused(name.as_str(), reason))?
         };
         self.hub.ring();
         Ok(Response::new(v1::EnrolReply { slot: slot as u32 }))
@@ -204,8 +231,11 @@ impl Federation for Service {
         &self,
         request: Request<Streaming<v1::FromDevice>>,
     ) -> Result<Response<Self::AttendStream>, Status> {
-        let slot = self.slot(&request)?;
+        let (name, slot) = self.slot(&request)?;
         let (attendance, notices) = Attendance::begin(&self.hub, &self.metrics, slot);
+        if let Some(Entry { left_out }) = self.hub.journal.entry(name.as_str(), "attends", Instant::now()) {
+            info!(device = %name, slot, left_out, "a device attends");
+        }
         tokio::spawn(attendance.listen(request.into_inner()));
         Ok(Response::new(Box::pin(ReceiverStream::new(notices).map(|notice| Ok(*notice)))))
     }
@@ -213,20 +243,22 @@ impl Federation for Service {
     type FetchStream = Outgoing<v1::FetchPart>;
 
     async fn fetch(&self, request: Request<v1::FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
-        let slot = self.slot(&request)?;
+        let (name, slot) = self.slot(&request)?;
         let bytes = {
             let desk = self.hub.desk();
             match &desk.model {
                 Some(offered) if offered.digest[..] == request.get_ref().digest[..] => offered.bytes.clone(),
-                _ => return Err(self.refused(Reason::OtherModel)),
+                _ => return Err(self.refused(name.as_str(), Reason::OtherModel)),
             }
         };
         let (hub, digest) = (Arc::clone(&self.hub), request.into_inner().digest);
         let wanted =
             move || hub.desk().model.as_ref().is_some_and(|offered| offered.digest[..] == digest[..]);
-        let metrics = Arc::clone(&self.metrics);
+        let (metrics, hub) = (Arc::clone(&self.metrics), Arc::clone(&self.hub));
         let parts = download(bytes, SILENCE_MAX, wanted, move |reason| {
-            info!(slot, reason = reason.name(), "a download is given up");
+            if let Some(Entry { left_out }) = hub.journal.entry(name.as_str(), "download", Instant::now()) {
+                info!(device = %name, slot, reason = reason.name(), left_out, "a download is given up");
+            }
             metrics.refused.add(reason);
         });
         Ok(Response::new(Box::pin(parts)))
@@ -236,15 +268,20 @@ impl Federation for Service {
         &self,
         request: Request<Streaming<v1::UploadPart>>,
     ) -> Result<Response<v1::UploadReply>, Status> {
-        let slot = self.slot(&request)?;
+        let (name, slot) = self.slot(&request)?;
         match self.take_in(slot, request.into_inner()).await {
             Ok(repeated) => Ok(Response::new(v1::UploadReply { repeated })),
             Err((toss, reason)) => {
                 let round = toss.map(|toss| toss.round);
-                warn!(slot, round, reason = reason.name(), "an update is refused");
+                if let Some(Entry { left_out }) =
+                    self.hub.journal.entry(name.as_str(), "update", Instant::now())
+                {
+                    warn!(device = %name, slot, round, reason = reason.name(), left_out, "an update is refused");
+                }
                 self.hub.desk().give_up_on(slot, toss, reason);
                 self.hub.ring();
-                Err(self.refused(reason))
+                self.metrics.refused.add(reason);
+                Err(reason.into())
             }
         }
     }

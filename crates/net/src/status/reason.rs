@@ -45,8 +45,8 @@ reasons! {
     ConnectionRefusal {
         /// As many connections as the server holds.
         Full = "full",
-        /// As many unknown peers at one address as are let try.
-        Address = "address",
+        /// It had not yet said who it is, and gave way to others: its address block held the most places.
+        Crowded = "crowded",
         /// It did not say who it is in time.
         Timeout = "timeout",
         /// What it says is not TLS, or not the TLS that we speak.
@@ -63,6 +63,8 @@ reasons! {
         NoDevice = "no_device",
         /// The device connected again and again; its oldest connection gave way.
         Superseded = "superseded",
+        /// It said who it is, and then made no call.
+        Idle = "idle",
     }
 }
 

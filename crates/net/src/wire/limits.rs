@@ -10,6 +10,8 @@ pub const CHUNK_BYTES_MAX: usize = 64 << 10;
 pub const PROBE_BYTES_MAX: usize = 1 << 20;
 /// How long a timed transfer may take: a link that is worse than that is measured by what came until then.
 pub const PROBE_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long a device may take to begin one once the band is free for it: others wait meanwhile.
+pub const PROBE_BEGIN_MAX: Duration = Duration::from_secs(3);
 /// Messages to a device that it has not read yet: whoever is further behind is disconnected.
 pub const NOTICES_WAITING_MAX: usize = 16;
 /// Calls of one connection at the same time: attending, fetching, uploading, and one to spare.

@@ -105,7 +105,7 @@ impl Device {
         name: &str,
         pass: fedflip_net::door::Pass,
     ) -> Result<Self, tonic::transport::Error> {
-        let device = Self::over(Arc::new(Tcp(address, Some(pass.tls))), name).await?;
+        let device = Self::over(Arc::new(Tcp(address, Some(pass.tls.config))), name).await?;
         Ok(Self { coin: pass.coin, ..device })
     }
 

@@ -18,6 +18,7 @@ mod patience;
 mod replay;
 mod restart;
 mod rivals;
+mod servers;
 #[path = "../common/wanted.rs"]
 mod wanted;
 

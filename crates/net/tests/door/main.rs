@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "door_bench/mod.rs"]
 mod bench;
+mod clocks;
+mod crowds;
 
 use std::fs;
 use std::path::Path;
@@ -175,30 +176,6 @@ async fn a_device_that_comes_again_and_again_replaces_itself() {
 }
 
 #[tokio::test]
-async fn one_address_cannot_take_all_places_with_silence() {
-    let limits = Limits { unknown_per_address_max: 2, ..Limits::default() };
-    let mut bench = Bench::open(limits).await;
-    let known = client(&bench.device("known"));
-    // Those who have said who they are do not count.
-    let _in = [bench.call(&known).await.unwrap(), bench.call(&known).await.unwrap()];
-    let _silent = [bench.connect().await, bench.connect().await];
-    let mut third = bench.connect().await;
-    assert_closed(&mut third).await;
-    assert_eq!(bench.metrics.connections_refused.get(Because::Address), 1);
-}
-
-#[tokio::test]
-async fn whoever_finds_everybody_busy_waits_its_turn() {
-    let limits =
-        Limits { handshakes_max: 1, handshake_within: Duration::from_millis(300), ..Limits::default() };
-    let mut bench = Bench::open(limits).await;
-    let device = client(&bench.device("patient"));
-    let _silent = bench.connect().await;
-    bench.call(&device).await.expect("it is asked when the silent one has had its time");
-    assert_eq!(bench.metrics.connections_refused.get(Because::Timeout), 1);
-}
-
-#[tokio::test]
 async fn without_certificates_only_this_machine_comes_in() {
     let metrics = Arc::new(Metrics::default());
     let open = async |address: &str, security| {
@@ -233,7 +210,7 @@ async fn grpc_goes_through_it_and_knows_who_calls() {
         .serve_with_incoming(door.into_stream());
     let server = tokio::spawn(server);
     let endpoint = Endpoint::from_shared(format!("https://localhost:{port}")).unwrap();
-    let channel = endpoint.tls_config(pass.tls.clone()).unwrap().connect().await.unwrap();
+    let channel = endpoint.tls_config(pass.tls.config.clone()).unwrap().connect().await.unwrap();
     let mut grpc = tonic::client::Grpc::new(channel);
     grpc.ready().await.unwrap();
     let codec = tonic_prost::ProstCodec::<(), ()>::default();
@@ -245,7 +222,7 @@ async fn grpc_goes_through_it_and_knows_who_calls() {
     assert_eq!(seen[0].caller.as_ref().unwrap().name, pass.name);
     // A server is the host that the user typed, or it is not the server.
     let elsewhere = Endpoint::from_shared(format!("https://localhost:{port}")).unwrap();
-    let tls = pass.tls.domain_name("elsewhere.example");
+    let tls = pass.tls.config.domain_name("elsewhere.example");
     assert!(elsewhere.tls_config(tls).unwrap().connect().await.is_err());
     server.abort();
 }
@@ -289,7 +266,7 @@ fn a_damaged_identity_is_refused_with_the_name_of_the_file() {
 }
 
 /// By the other side, and soon.
-async fn assert_closed(stream: &mut (impl AsyncReadExt + Unpin)) {
+pub(crate) async fn assert_closed(stream: &mut (impl AsyncReadExt + Unpin)) {
     let closed = async { while stream.read(&mut [0; 64]).await.is_ok_and(|bytes| bytes > 0) {} };
     tokio::time::timeout(Duration::from_secs(10), closed).await.expect("the connection is still open");
 }

@@ -1,0 +1,88 @@
+//! Lines of the log that devices cause, as often as they like: each is written once in a while, and says how many
+//! like it were left out.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long a device's line stands for those that follow it.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Devices and subjects with a line in that time: the log grows by no more than these, whoever calls.
+const LINES_MAX: usize = 4096;
+
+/// What was written lately, by device and subject.
+#[derive(Default)]
+pub(crate) struct Journal {
+    lines: Mutex<BTreeMap<(String, &'static str), Line>>,
+}
+
+struct Line {
+    written: Instant,
+    left_out: u64,
+}
+
+/// Leave to write a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// How many lines like it were left out since the last one; none where there were none.
+    pub left_out: Option<u64>,
+}
+
+impl Journal {
+    /// Whether a line about this device and subject may be written now; if not it is counted for the next one.
+    pub(crate) fn entry(&self, device: &str, subject: &'static str, now: Instant) -> Option<Entry> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_old = |line: &Line| now.saturating_duration_since(line.written) >= LINE_EVERY;
+        let key = (device.to_owned(), subject);
+        if let Some(line) = lines.get_mut(&key) {
+            if !is_old(line) {
+                line.left_out += 1;
+                return None;
+            }
+            let left_out = std::mem::take(&mut line.left_out);
+            line.written = now;
+            return Some(Entry { left_out: (left_out > 0).then_some(left_out) });
+        }
+        if lines.len() >= LINES_MAX {
+            // What is left out of these is in the metrics alone.
+            lines.retain(|_, line| !is_old(line));
+        }
+        if lines.len() >= LINES_MAX {
+            return None;
+        }
+        lines.insert(key, Line { written: now, left_out: 0 });
+        Some(Entry { left_out: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_stands_for_those_that_follow() {
+        let (journal, start) = (Journal::default(), Instant::now());
+        let at = |secs| start + Duration::from_secs(secs);
+        assert_eq!(journal.entry("a", "hello", at(0)), Some(Entry { left_out: None }));
+        for _ in 0..1000 {
+            assert_eq!(journal.entry("a", "hello", at(9)), None);
+        }
+        assert_eq!(journal.entry("a", "full", at(9)), Some(Entry { left_out: None }), "another subject");
+        assert_eq!(journal.entry("b", "hello", at(9)), Some(Entry { left_out: None }), "another device");
+        assert_eq!(journal.entry("a", "hello", at(10)), Some(Entry { left_out: Some(1000) }));
+        assert_eq!(journal.entry("a", "hello", at(20)), Some(Entry { left_out: None }));
+    }
+
+    #[test]
+    fn a_thousand_names_do_not_fill_the_log() {
+        let (journal, start) = (Journal::default(), Instant::now());
+        let names = |from: usize| (from..from + 2 * LINES_MAX).map(|n| n.to_string());
+        let written =
+            |from, now| names(from).filter(|name| journal.entry(name, "hello", now).is_some()).count();
+        assert_eq!(written(0, start), LINES_MAX);
+        assert_eq!(written(1_000_000, start + LINE_EVERY / 2), 0);
+        assert_eq!(written(2_000_000, start + LINE_EVERY), LINES_MAX);
+    }
+}
