@@ -105,6 +105,9 @@ pub struct Round {
     /// Those who took part and did not report: the round's step is biased by them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Lost>,
+    /// The median norm of the updates, where the aggregation limits norms by what is usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_norm: Option<f64>,
     /// Mean loss of the local training; none in a round without updates.
     pub train_loss: Option<f64>,
     /// Of the model after the round, on the test samples, where it was evaluated.
