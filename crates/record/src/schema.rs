@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::{optional_word, word};
+
 /// Of the format. Readers refuse others than theirs; writers change it with the meaning of any field.
 pub const VERSION: u32 = 1;
 
@@ -25,10 +27,13 @@ pub struct Header {
     /// [`VERSION`].
     pub version: u32,
     /// What wrote them.
+    #[serde(deserialize_with = "word")]
     pub fedflip: String,
     /// Of the task, such as `mnist-cnn`.
+    #[serde(deserialize_with = "word")]
     pub task: String,
     /// How q was chosen, such as `exact`.
+    #[serde(deserialize_with = "word")]
     pub scheme: String,
     /// Of the run.
     pub seed: u64,
@@ -124,6 +129,7 @@ pub struct Replan {
     /// Time since the run began.
     pub secs: f64,
     /// Why, in words.
+    #[serde(deserialize_with = "word")]
     pub reason: String,
     /// How many devices there are now.
     pub devices: usize,
@@ -143,6 +149,7 @@ pub struct Lost {
     /// Position in the fleet.
     pub device: usize,
     /// Such as `vanished` or `deadline`.
+    #[serde(deserialize_with = "word")]
     pub reason: String,
 }
 
@@ -162,7 +169,7 @@ pub struct End {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// More about it, where there is more to say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_word", skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 

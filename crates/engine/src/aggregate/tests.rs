@@ -23,7 +23,12 @@ fn rules() -> impl Strategy<Value = Rule> {
 }
 
 /// The step of a round in which updates arrive in this order.
-fn step(rule: &Rule, order: &[usize], weights: &[f32], update: impl Fn(usize) -> Option<Vec<f32>>) -> Vec<f32> {
+fn step(
+    rule: &Rule,
+    order: &[usize],
+    weights: &[f32],
+    update: impl Fn(usize) -> Option<Vec<f32>>,
+) -> Vec<f32> {
     let mut aggregator = Aggregator::default();
     // What was there before does not matter.
     aggregator.begin(PARAMETERS, rule.clone());

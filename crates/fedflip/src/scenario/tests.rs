@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fedflip_engine::Aggregation;
+use fedflip_engine::{Aggregation, Clip};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
@@ -210,10 +210,32 @@ fn what_came_later_is_left_out_while_it_changes_nothing() {
         ("update.encoding=int8", "\n[update]\nencoding = \"int8\"\n"),
         ("server.averaging=0.9", "\n[server]\naveraging = 0.9\n"),
         ("round.aggregation=cohort-mean", "\naggregation = \"cohort-mean\"\n"),
+        ("round.aggregation=clipped", "\naggregation = \"clipped\"\nclip_norm = \"auto\"\noverhead"),
+        (
+            "round.aggregation=trimmed",
+            "\naggregation = \"trimmed\"\nclip_norm = \"auto\"\ntrim = 0.1\noverhead",
+        ),
     ] {
         let scenario = of(&[key]);
         assert!(scenario.stored().contains(lines), "{}", scenario.stored());
         assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
+    }
+}
+
+/// Settings of a rule that is not chosen are checked, and leave no trace.
+#[test]
+fn robust_sums_have_their_settings() {
+    let robust = of("synthetic", &["round.aggregation=trimmed", "round.trim=0.25", "round.clip_norm=3"]);
+    assert_eq!(
+        robust.round.aggregation,
+        Aggregation::Trimmed { share: 0.25, clip: Clip::Norm(3.0) },
+        "in any order"
+    );
+    let idle = of("synthetic", &["round.trim=0.25", "round.clip_norm=3"]);
+    assert_eq!(idle, of("synthetic", &[]));
+    for (wrong, hint) in [("round.trim=0.5", "0.49"), ("round.clip_norm=0", "\"auto\"")] {
+        let refusal = parse("task.name = 'synthetic'", &[wrong]).unwrap_err();
+        assert!(refusal.contains("out of range"), "{refusal} {hint}");
     }
 }
 
@@ -381,7 +403,13 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         sizes(-300, 0).prop_map(|q| Scheme::Fixed(Probability::new(q).unwrap()))
     ];
     let divisions = prop_oneof![Just(Division::Adaptive), Just(Division::Equal)];
-    let aggregations = prop_oneof![Just(Aggregation::Unbiased), Just(Aggregation::CohortMean)];
+    let clips = || prop_oneof![Just(Clip::Auto), sizes(-9, 9).prop_map(Clip::Norm)];
+    let aggregations = prop_oneof![
+        Just(Aggregation::Unbiased),
+        Just(Aggregation::CohortMean),
+        clips().prop_map(Aggregation::Clipped),
+        (0.0..0.49, clips()).prop_map(|(share, clip)| Aggregation::Trimmed { share, clip }),
+    ];
     let encodings = prop::sample::select(Encoding::ALL.map(|(_, encoding)| encoding).to_vec());
     let rounds = || 1..=1_000_000_000_u64;
     let hours = || prop::option::of(sizes(-9, 9));

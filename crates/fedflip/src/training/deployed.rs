@@ -180,6 +180,7 @@ impl Deployed<'_> {
             band: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
+            aggregation: scenario.round.aggregation,
             optimiser: scenario.server.optimiser(),
             evaluate_every: scenario.record.evaluate_every,
             stop: scenario.engine_stop(),

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use fedflip_engine::{Optimiser, Stop};
+use fedflip_engine::{Aggregation, Optimiser, Stop};
 use fedflip_fleet::Mbps;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_learn::sgd::SgdLearner;
@@ -159,6 +159,7 @@ fn serve(
         band: Mbps::new(BAND_MBPS).unwrap(),
         division: Division::Adaptive,
         deadline_secs: None,
+        aggregation: Aggregation::Unbiased,
         optimiser: wanted.optimiser,
         evaluate_every: 1000,
         stop: Stop { accuracy: None, loss: None, rounds_max: wanted.rounds, secs_max: None },
