@@ -4,19 +4,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use fedflip_engine::{
-    Aggregation, Clip, Control, Engine, EngineError, Optimiser, Outcome, Sink, State, Stop,
-};
+use common::{Kept, plan};
+use fedflip_engine::{Aggregation, Clip, Engine, EngineError, Optimiser, Outcome, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, ModelVector, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{LearnError, Learner, Score, TrainKey};
-use fedflip_plan::{Plan, Schedule, Scheme, solve::baseline};
-use fedflip_record::{RecordError, Round};
+use fedflip_plan::Schedule;
+use fedflip_record::Round;
 use fedflip_sim::{Conditions, SimWorld, with_crew};
 
 const DEVICES: usize = 20;
@@ -105,21 +106,6 @@ fn fleet(learner: &SgdLearner) -> Fleet {
         fleet.push(device).unwrap();
     }
     fleet.build().unwrap()
-}
-
-fn plan(fleet: &Fleet, scheme: &str) -> Plan {
-    baseline::unjudged(fleet, scheme.parse::<Scheme>().unwrap()).unwrap()
-}
-
-/// Keeps all rounds in memory.
-#[derive(Default)]
-struct Kept(Vec<Round>);
-
-impl Sink for Kept {
-    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
-        self.0.push(record);
-        Ok(Control::GoOn)
-    }
 }
 
 /// A run in memory: its rounds and how it ended.

@@ -1,5 +1,7 @@
 //! The scenario as a value: it prints and reads back, whatever is in it.
 
+mod robust;
+
 use std::path::Path;
 
 use fedflip_engine::{Aggregation, Clip};
@@ -63,7 +65,7 @@ fn commented_lines_are_ready_to_use() {
             parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 16);
+    assert_eq!(commented, 18);
 }
 
 #[test]
@@ -219,23 +221,6 @@ fn what_came_later_is_left_out_while_it_changes_nothing() {
         let scenario = of(&[key]);
         assert!(scenario.stored().contains(lines), "{}", scenario.stored());
         assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
-    }
-}
-
-/// Settings of a rule that is not chosen are checked, and leave no trace.
-#[test]
-fn robust_sums_have_their_settings() {
-    let robust = of("synthetic", &["round.aggregation=trimmed", "round.trim=0.25", "round.clip_norm=3"]);
-    assert_eq!(
-        robust.round.aggregation,
-        Aggregation::Trimmed { share: 0.25, clip: Clip::Norm(3.0) },
-        "in any order"
-    );
-    let idle = of("synthetic", &["round.trim=0.25", "round.clip_norm=3"]);
-    assert_eq!(idle, of("synthetic", &[]));
-    for (wrong, hint) in [("round.trim=0.5", "0.49"), ("round.clip_norm=0", "\"auto\"")] {
-        let refusal = parse("task.name = 'synthetic'", &[wrong]).unwrap_err();
-        assert!(refusal.contains("out of range"), "{refusal} {hint}");
     }
 }
 
