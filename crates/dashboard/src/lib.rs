@@ -13,7 +13,7 @@
 //! - [`log`]: the last things that happened, in words.
 //! - [`update`]: what a reader is sent: everything at first, then what is new.
 //! - [`fleet_page`]: a page of the fleet's table.
-//! - [`address`]: where it may be served, and by which names it may be asked for.
+//! - [`address`]: where it may be served.
 //! - [`server`]: the thread, its connections and what they may ask for.
 //! - [`error`]: why there is no dashboard, and what to do about it.
 //!

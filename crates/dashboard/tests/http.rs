@@ -268,6 +268,35 @@ fn one_reader_too_many_is_told_so_and_a_place_is_free_again_later() {
     assert!(again);
 }
 
+/// Half a request costs a place; when there are no more, it is the first to give way.
+#[test]
+fn half_sent_requests_keep_nobody_out() {
+    let dashboard = dashboard();
+    begin(&dashboard, 3);
+    let mut reader = Reader::new(dashboard.address());
+    reader.update();
+    let half = || {
+        let mut stream = connect(dashboard.address());
+        write!(stream, "GET / HTTP/1.1\r\nHost: loc").unwrap();
+        stream
+    };
+    let held: Vec<TcpStream> = (0..400).map(|_| half()).collect();
+    for _ in 0..10 {
+        assert_eq!(get(dashboard.address(), "/healthz").0, 200);
+    }
+    let mut oldest = &held[0];
+    assert!(matches!(oldest.read(&mut [0; 1]), Ok(0) | Err(_)), "it is still served");
+}
+
+#[test]
+fn half_a_request_is_given_up_within_seconds() {
+    let dashboard = dashboard();
+    let mut stream = connect(dashboard.address());
+    write!(stream, "GET / HTTP/1.1\r\nHost: loc").unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(12))).unwrap();
+    stream.read_to_end(&mut Vec::new()).expect("the server closes the connection");
+}
+
 #[test]
 fn a_port_is_free_again_at_once_and_taken_only_once() {
     let first = dashboard();

@@ -1,26 +1,72 @@
-//! Σ (a_n/q_n) Δ_n in device order, whatever the order of arrival.
+//! The sum of a round's updates in device order, whatever the order of arrival.
 //!
-//! Floating-point sums depend on their order. Updates are added up as soon as all before them have been:
-//! those that come early wait, and nothing else is kept.
+//! Floating-point sums depend on their order. Updates are added up as soon as all before them have been: those that
+//! come early wait, and nothing else is kept, but by the robust rules: a trimmed sum keeps all updates of its round, and
+//! a clipped one the first few while no limit is known.
 
 use std::collections::BTreeMap;
+
+use crate::aggregation::Aggregation;
+use crate::norms::{self, NormHistory, NormLimit};
+use crate::trimmed;
+
+/// The updates whose norms tell how long an update may be, where nothing else does.
+const HELD_MAX: usize = 64;
+
+/// What is done to an update before it is added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Rule {
+    /// The update is added as it is.
+    #[default]
+    Plain,
+    /// The update is shortened to a limit.
+    Clipped(NormLimit),
+    /// The update is held until all are there, and the ends are left out.
+    Trimmed {
+        /// The share that is left out at either end.
+        share: f64,
+        /// The limit where there are too few updates to leave any out.
+        limit: NormLimit,
+    },
+}
+
+impl Rule {
+    /// The rule of the round after these.
+    pub fn of(aggregation: Aggregation, history: &NormHistory) -> Self {
+        match aggregation {
+            Aggregation::Unbiased | Aggregation::CohortMean => Self::Plain,
+            Aggregation::Clipped(clip) => Self::Clipped(NormLimit::of(clip, history)),
+            Aggregation::Trimmed { share, clip } => {
+                Self::Trimmed { share, limit: NormLimit::of(clip, history) }
+            }
+        }
+    }
+}
 
 /// The sum of a round in the making.
 #[derive(Debug, Default)]
 pub struct Aggregator {
+    rule: Rule,
     step: Vec<f32>,
     /// Those that came before their turn: none for devices that will not come.
     early: BTreeMap<usize, Option<Vec<f32>>>,
     /// Whose turn it is, as a place in the cohort.
     next: usize,
     added: usize,
+    /// The norms of all updates, in device order, where the rule is a robust one.
+    norms: Vec<f64>,
+    /// Updates with their weights that cannot be added up yet, in device order.
+    held: Vec<(f32, Vec<f32>)>,
 }
 
 impl Aggregator {
     /// Begins a round.
-    pub fn begin(&mut self, parameters: usize) {
+    pub fn begin(&mut self, parameters: usize, rule: Rule) {
+        self.rule = rule;
         self.step.resize(parameters, 0.0);
         self.early.clear();
+        self.norms.clear();
+        self.held.clear();
         (self.next, self.added) = (0, 0);
     }
 
@@ -36,10 +82,21 @@ impl Aggregator {
         self.early.insert(place, delta);
         while let Some(delta) = self.early.remove(&self.next) {
             if let Some(delta) = delta {
-                self.add(weight(self.next), &delta);
-                recycle(delta);
+                self.accept(weight(self.next), delta, &mut recycle);
             }
             self.next += 1;
+        }
+    }
+
+    /// Adds up what was held, once all places are settled.
+    pub fn finish(&mut self, mut recycle: impl FnMut(Vec<f32>)) {
+        match self.rule {
+            Rule::Trimmed { share, .. } if self.held.len() >= trimmed::UPDATES_MIN => {
+                trimmed::sum(&self.held, share, &mut self.step);
+                self.added = self.held.len();
+                self.held.drain(..).for_each(|(_, delta)| recycle(delta));
+            }
+            _ => self.add_held(&mut recycle),
         }
     }
 
@@ -51,6 +108,42 @@ impl Aggregator {
     /// The sum; none if nobody has reported.
     pub fn step(&self) -> Option<&[f32]> {
         (self.added > 0).then_some(self.step.as_slice())
+    }
+
+    /// The median norm of the round's updates, where the rule looks at norms.
+    pub fn median_norm(&self) -> Option<f64> {
+        norms::median(self.norms.iter().copied())
+    }
+
+    fn accept(&mut self, weight: f32, delta: Vec<f32>, recycle: &mut impl FnMut(Vec<f32>)) {
+        if self.rule == Rule::Plain {
+            self.add(weight, &delta);
+            return recycle(delta);
+        }
+        let norm = norms::norm(&delta);
+        self.norms.push(norm);
+        if let Rule::Clipped(NormLimit::Known(limit)) = self.rule {
+            self.add(clipped(weight, norm, limit), &delta);
+            return recycle(delta);
+        }
+        self.held.push((weight, delta));
+        if matches!(self.rule, Rule::Clipped(_)) && self.held.len() == HELD_MAX {
+            self.add_held(recycle);
+        }
+    }
+
+    /// Adds up what was held, clipped: now there is a limit, which also those who come later have.
+    fn add_held(&mut self, recycle: &mut impl FnMut(Vec<f32>)) {
+        let (Rule::Clipped(limit) | Rule::Trimmed { limit, .. }) = &self.rule else { return };
+        if self.held.is_empty() {
+            return;
+        }
+        let limit = limit.with_cohort(&self.norms);
+        for (place, (weight, delta)) in std::mem::take(&mut self.held).into_iter().enumerate() {
+            self.add(clipped(weight, self.norms[place], limit), &delta);
+            recycle(delta);
+        }
+        self.rule = Rule::Clipped(NormLimit::Known(limit));
     }
 
     fn add(&mut self, weight: f32, delta: &[f32]) {
@@ -65,47 +158,10 @@ impl Aggregator {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// To the byte, for any order of arrival.
-        #[test]
-        fn arrival_does_not_matter(
-            weights in prop::collection::vec(0.01_f32..100.0, 1..12),
-            order in any::<prop::sample::Index>().prop_flat_map(|_| Just((0..12_usize).collect::<Vec<_>>()).prop_shuffle()),
-            missing in 0_usize..12,
-        ) {
-            let delta = |place: usize| -> Vec<f32> {
-                (0..7).map(|k| ((place * 13 + k * 5) % 11) as f32 / 7.0 - 0.6).collect()
-            };
-            let run = |order: &[usize]| {
-                let mut aggregator = Aggregator::default();
-                // What was there before does not matter.
-                aggregator.begin(7);
-                aggregator.take(0, Some(vec![9.0; 7]), |_| 1.0, drop);
-                aggregator.begin(7);
-                let mut recycled = 0;
-                for &place in order.iter().filter(|&&place| place < weights.len()) {
-                    let delta = (place != missing).then(|| delta(place));
-                    aggregator.take(place, delta, |place| weights[place], |_| recycled += 1);
-                }
-                assert_eq!(aggregator.settled(), weights.len());
-                assert_eq!(recycled, weights.len() - usize::from(missing < weights.len()));
-                aggregator.step().map(<[f32]>::to_vec)
-            };
-            let ordered: Vec<usize> = (0..12).collect();
-            prop_assert_eq!(run(&order), run(&ordered));
-        }
-    }
-
-    #[test]
-    fn nobody_makes_no_step() {
-        let mut aggregator = Aggregator::default();
-        aggregator.begin(3);
-        aggregator.take(0, None, |_| 1.0, drop);
-        assert_eq!((aggregator.step(), aggregator.settled()), (None, 1));
-    }
+/// The weight that makes an update at most as long as the limit, before it is weighted.
+fn clipped(weight: f32, norm: f64, limit: f64) -> f32 {
+    if norm <= limit { weight } else { (f64::from(weight) * (limit / norm)) as f32 }
 }
+
+#[cfg(test)]
+mod tests;

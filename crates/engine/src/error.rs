@@ -29,6 +29,14 @@ pub enum EngineError {
         /// By the optimiser.
         needed: Vec<&'static str>,
     },
+    /// The updates of one round would take more memory than there may be for them.
+    #[error("a trimmed sum holds up to {gib:.1} GiB of updates at a time, and {gib_max:.0} GiB are allowed")]
+    TooLargeToTrim {
+        /// Of the largest rounds that the plan leads to.
+        gib: f64,
+        /// The bound.
+        gib_max: f64,
+    },
     /// The world is gone.
     #[error("the world of the run has ended: {problem}")]
     World {
@@ -45,6 +53,10 @@ impl EngineError {
             Self::Learn(error) => error.hint(),
             Self::OtherFleet { .. } => "plan for the fleet of the run".to_owned(),
             Self::OtherOptimiser { .. } => "begin the state with the optimiser of the run".to_owned(),
+            Self::TooLargeToTrim { .. } => {
+                "use round.aggregation = \"clipped\", which adds updates as they come, or plan smaller cohorts"
+                    .to_owned()
+            }
             Self::World { .. } => "go on with --resume".to_owned(),
         }
     }

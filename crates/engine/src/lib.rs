@@ -8,22 +8,29 @@
 //!
 //! - [`world`]: the seam: who takes part, and what comes back.
 //! - [`round`]: a round, its steps numbered as in the paper's Algorithm 1.
-//! - [`aggregate`]: Σ (a_n/q_n) Δ_n in device order, whatever the order of arrival.
+//! - [`aggregation`]: which sum of the updates a run makes: unbiased, or robust and biased.
+//! - [`aggregate`]: that sum in device order, whatever the order of arrival; [`trimmed`]: one without its ends.
+//! - [`norms`]: how long updates usually are.
 //! - [`optimiser`]: what the server does with that sum, and what it remembers.
 //! - [`run`]: rounds until the target, a cap, or whoever watches says stop.
 //! - [`state`]: what a run is between two rounds, and its checkpoint.
 //! - [`error`]: one enum for all that can stop a run.
 
 pub mod aggregate;
+pub mod aggregation;
 pub mod error;
+pub mod norms;
 pub mod optimiser;
 pub mod round;
 pub mod run;
 pub mod state;
+pub mod trimmed;
 pub mod world;
 
+pub use aggregation::{Aggregation, Clip};
 pub use error::EngineError;
+pub use norms::NormHistory;
 pub use optimiser::Optimiser;
-pub use run::{Aggregation, Control, Engine, Outcome, Sink, Stop};
+pub use run::{Control, Engine, Outcome, Sink, Stop};
 pub use state::State;
 pub use world::{Event, Order, Update, World};

@@ -8,10 +8,11 @@ use fedflip_fleet::deadline::{self, Deadline};
 use fedflip_learn::LearnError;
 use fedflip_record::{Lost, Round};
 
-use crate::aggregate::Aggregator;
+use crate::aggregate::{Aggregator, Rule};
+use crate::aggregation::Aggregation;
 use crate::error::EngineError;
 use crate::optimiser::{Memory, Optimiser};
-use crate::run::{Aggregation, Engine};
+use crate::run::Engine;
 use crate::state::State;
 use crate::world::{Event, Order, Update, World};
 
@@ -102,7 +103,7 @@ impl Engine<'_> {
         let secs = world.now_secs();
 
         // Line 7, aggregation: x_{r+1} = x_r + Σ (a_n/q_n) Δ_n, over those who took part and reported; or what
-        // else the server makes of that sum.
+        // else the server makes of that sum, or another sum.
         let step = desk.aggregator.step();
         let moved = if step.is_none() && self.optimiser.is_plain() {
             None
@@ -132,6 +133,7 @@ impl Engine<'_> {
         };
         let record = self.record(round, [start_secs, secs], &allocation, desk);
         let (loss, accuracy) = evaluated.map(|metrics| (metrics.loss, metrics.accuracy)).unzip();
+        state.norms.take(&record);
         (state.round, state.secs) = (round, secs);
         if let Some(Turn { model, memory }) = moved {
             let model = std::mem::replace(&mut state.model, model);
@@ -157,12 +159,12 @@ impl Engine<'_> {
         let shares = &allocation.shares;
         reports.clear();
         reports.resize(shares.len(), Report::Awaited);
-        aggregator.begin(state.model.as_slice().len());
+        aggregator.begin(state.model.as_slice().len(), Rule::of(self.aggregation, &state.norms));
         let mut failed: Option<(usize, LearnError)> = None;
         let weights = self.schedule.plan(state.round + 1).aggregation_weights();
         let weight = |place: usize| match self.aggregation {
-            Aggregation::Unbiased => weights[shares[place].device] as f32,
             Aggregation::CohortMean => 1.0 / shares.len() as f32,
+            _ => weights[shares[place].device] as f32,
         };
         while aggregator.settled() < shares.len() {
             let (device, report, delta) = match world.next_event()? {
@@ -194,6 +196,7 @@ impl Engine<'_> {
                 aggregator.take(place, delta, weight, |delta| world.recycle(delta));
             }
         }
+        aggregator.finish(|delta| world.recycle(delta));
         for (share, report) in allocation.shares.iter_mut().zip(reports) {
             if let Report::Arrived { took_secs, .. } = report {
                 [share.compute_secs, share.upload_secs] = *took_secs;
@@ -238,6 +241,7 @@ impl Engine<'_> {
             compute_secs: unusual(|share| share.compute_secs),
             upload_secs: unusual(|share| share.upload_secs),
             lost: lost.collect(),
+            update_norm: self.aggregation.remembers_norms().then(|| desk.aggregator.median_norm()).flatten(),
             train_loss: (reported > 0).then(|| losses().sum::<f64>() / reported as f64),
             loss: None,
             accuracy: None,

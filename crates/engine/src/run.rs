@@ -6,11 +6,15 @@ use fedflip_learn::{LearnError, Metrics};
 use fedflip_plan::Schedule;
 use fedflip_record::{End, EndReason, RecordError, Round};
 
+use crate::aggregation::Aggregation;
 use crate::error::EngineError;
 use crate::optimiser::Optimiser;
 use crate::round::{Desk, Went};
 use crate::state::State;
+use crate::trimmed;
 use crate::world::World;
+
+const GIB: f64 = (1_u64 << 30) as f64;
 
 /// The settings of a run: with the world's, all that decides its rounds.
 #[derive(Clone, Copy, Debug)]
@@ -28,23 +32,12 @@ pub struct Engine<'a> {
     pub deadline_secs: Option<f64>,
     /// The share of a deadline that is kept free when the bandwidth is divided, because compute times vary.
     pub deadline_margin: f64,
-    /// What is summed up.
+    /// How updates become one step.
     pub aggregation: Aggregation,
     /// What the server does with the sum of the updates.
     pub optimiser: Optimiser,
     /// When the run is over.
     pub stop: Stop,
-}
-
-/// With which weight an update is added to the sum of its round.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Aggregation {
-    /// a/q: without bias for any q.
-    #[default]
-    Unbiased,
-    /// One over the number of those who take part, as the paper's authors have it in their code; there a/q is a
-    /// factor of the device's learning rate instead, which is the world's business.
-    CohortMean,
 }
 
 /// When a run is over: whichever comes first.
@@ -101,6 +94,7 @@ impl Engine<'_> {
             let remembered = state.memory.vectors().map(|(name, _)| name).collect();
             return Err(EngineError::OtherOptimiser { remembered, needed: self.optimiser.names() });
         }
+        self.check_room(state.model.as_slice().len())?;
         let mut desk = Desk::default();
         loop {
             // Before the round and not after it: a resumed run ends where the first one did.
@@ -120,6 +114,17 @@ impl Engine<'_> {
 }
 
 impl Engine<'_> {
+    /// A trimmed sum holds all updates of a round: whether they fit is known before the first one.
+    fn check_room(&self, parameters: usize) -> Result<(), EngineError> {
+        let Aggregation::Trimmed { .. } = self.aggregation else { return Ok(()) };
+        let plans = std::iter::once(self.schedule.usual()).chain(self.schedule.quiet());
+        let bytes = plans.map(|plan| trimmed::bytes_expected(plan, parameters)).fold(0.0, f64::max);
+        if bytes > trimmed::BYTES_MAX {
+            return Err(EngineError::TooLargeToTrim { gib: bytes / GIB, gib_max: trimmed::BYTES_MAX / GIB });
+        }
+        Ok(())
+    }
+
     /// Ends a run; a last model that nobody has looked at is evaluated.
     fn end<W: World>(&self, reason: EndReason, world: &mut W, state: &State) -> Result<Outcome, EngineError> {
         if state.evaluated.is_some() || state.round == 0 {

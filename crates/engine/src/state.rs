@@ -7,6 +7,7 @@ use fedflip_learn::Metrics;
 use fedflip_record::Checkpoint;
 use fedflip_record::checkpoint::Mark;
 
+use crate::norms::NormHistory;
 use crate::optimiser::{Memory, Optimiser};
 
 /// All that the next round depends on, besides the settings of the run.
@@ -20,6 +21,8 @@ pub struct State {
     pub model: Arc<ModelVector>,
     /// What else the server's optimiser needs.
     pub memory: Memory,
+    /// How long updates were; empty unless the aggregation looks at it. It is kept in the records.
+    pub norms: NormHistory,
     /// Of [`Self::result`], if it was evaluated.
     pub evaluated: Option<Metrics>,
 }
@@ -27,7 +30,8 @@ pub struct State {
 impl State {
     /// Before the first round of a run whose server adds updates to the model, and that is all.
     pub fn new(model: ModelVector) -> Self {
-        Self { round: 0, secs: 0.0, model: Arc::new(model), memory: Memory::default(), evaluated: None }
+        let (memory, norms) = (Memory::default(), NormHistory::default());
+        Self { round: 0, secs: 0.0, model: Arc::new(model), memory, norms, evaluated: None }
     }
 
     /// With what an optimiser remembers before its first round.
@@ -52,13 +56,14 @@ impl State {
         }
     }
 
-    /// From what was kept; none if it is of another model or another optimiser.
+    /// From what was kept, but for the norms, which are in the records; none if it is of another model or another optimiser.
     pub fn resumed(checkpoint: Checkpoint, parameters: usize, optimiser: &Optimiser) -> Option<Self> {
         let Checkpoint { round, secs, evaluated, vectors, .. } = checkpoint;
         let mut vectors = vectors.into_iter();
         let model = vectors.next().filter(|model| model.len() == parameters)?;
         let memory = optimiser.restored(vectors.collect(), parameters)?;
         let evaluated = evaluated.map(|[loss, accuracy]| Metrics { loss, accuracy });
-        Some(Self { round, secs, model: Arc::new(ModelVector::new(model)), memory, evaluated })
+        let model = ModelVector::new(model);
+        Some(Self { round, secs, memory, evaluated, ..Self::new(model) })
     }
 }

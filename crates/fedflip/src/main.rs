@@ -29,6 +29,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use fedflip_fleet::printable::printable_lines;
 
 use crate::args::Args;
 use crate::error::{CliError, ExitStatus};
@@ -50,7 +51,9 @@ fn main() -> ExitCode {
             let _ = output.into_parts();
             let hint = error.hint().map_or(String::new(), |hint| format!("\n  hint: {hint}"));
             // Where standard error is closed too, the exit code is all there is to say.
-            let _ = writeln!(std::io::stderr(), "error: {error}{hint}");
+            // It may quote a file that somebody else made.
+            let message = format!("error: {error}{hint}");
+            let _ = writeln!(std::io::stderr(), "{}", printable_lines(&message));
             error.exit_code().into()
         }
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use fedflip_fleet::printable::printable_lines;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Set by `--quiet`.
@@ -19,7 +20,7 @@ pub(crate) fn be_quiet() {
 /// Something that a person should know; never on standard output.
 pub(crate) fn warn(text: &str) {
     // If nobody listens, the work still counts.
-    let _ = writeln!(std::io::stderr(), "warning: {text}");
+    let _ = writeln!(std::io::stderr(), "warning: {}", printable_lines(text));
 }
 
 /// Where progress is shown.

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use fedflip_fleet::printable::is_unprintable;
+
 use crate::sparkline::BARS;
 pub(crate) use fedflip_report::numbers::{count, devices, duration, percent, significant, times};
 
@@ -11,7 +13,7 @@ pub(crate) fn name(name: &str) -> String {
     let shown: String = name
         .chars()
         .take(SHOWN_CHARS)
-        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .flat_map(|c| if is_unprintable(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
         .collect();
     if name.chars().nth(SHOWN_CHARS).is_some() { shown + "…" } else { shown }
 }

@@ -5,8 +5,8 @@
 
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 
-pub use crate::csv_lines::write_text;
 use crate::csv_lines::{LINE_BYTES_MAX, LineError, Lines};
+pub use crate::csv_lines::{write_text, write_text_for_spreadsheets};
 use crate::error::FleetError;
 use crate::fleet::{Device, Fleet};
 use crate::nearest::nearest;

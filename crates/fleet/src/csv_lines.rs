@@ -125,9 +125,22 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
+/// What makes a spreadsheet compute a cell instead of showing it, where a text begins with it.
+const FORMULA_STARTS: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
+
+/// Writes a text field for people who open the file as a spreadsheet: a text that would be taken for a formula gets a
+/// single quote in front. Files that fedflip reads again are written with [`write_text`], which changes nothing.
+pub fn write_text_for_spreadsheets(output: &mut impl Write, text: &str) -> io::Result<()> {
+    if text.starts_with(FORMULA_STARTS) {
+        write_text(output, &format!("'{text}"))
+    } else {
+        write_text(output, text)
+    }
+}
+
 /// Writes a text field, in quotes where it would otherwise not read back the same.
 pub fn write_text(output: &mut impl Write, text: &str) -> io::Result<()> {
-    if text.contains([',', '"']) || text.trim() != text {
+    if text.contains([',', '"', '\n', '\r']) || text.trim() != text {
         write!(output, "\"{}\"", text.replace('"', "\"\""))
     } else {
         output.write_all(text.as_bytes())
@@ -164,6 +177,23 @@ mod tests {
             seen.push((lines.number(), lines.get(0).unwrap().to_vec()));
         }
         assert_eq!(seen, [(3, b"a".to_vec()), (5, b"b".to_vec())]);
+    }
+
+    #[test]
+    fn a_spreadsheet_has_nothing_to_compute() {
+        let written = |text: &str| {
+            let mut bytes = Vec::new();
+            write_text_for_spreadsheets(&mut bytes, text).unwrap();
+            String::from_utf8(bytes).unwrap()
+        };
+        for text in ["=1+1", "+1", "-1", "@SUM(A1)", "＝1"] {
+            assert_eq!(written(text), format!("'{text}"));
+        }
+        assert_eq!(written("=HYPERLINK(\"http://x\",\"y\")"), "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"");
+        assert_eq!(written("\t=1"), "'\t=1");
+        for text in ["phone-01", "fixed=0.2", "–", "1e-9"] {
+            assert_eq!(written(text), text);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! - [`fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one.
 //! - [`names`]: a million device names in one string; a device's type, by its name.
 //! - [`mod@nearest`]: the name that somebody may have meant.
+//! - [`mod@printable`]: text of others, safe for a terminal.
 //! - [`csv_file`]: fleets as CSV, with refusals that name file, line, column and value.
 //! - `csv_lines`: lines of fields, with the right line number and bounded memory.
 //! - [`profile`]: the paper's five device types and how a fleet is made from them.
@@ -30,6 +31,7 @@ pub mod fleet;
 pub mod model;
 pub mod names;
 pub mod nearest;
+pub mod printable;
 pub mod profile;
 pub mod stream;
 pub mod units;
@@ -41,5 +43,6 @@ pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
 pub use model::ModelVector;
 pub use names::type_of;
 pub use nearest::nearest;
+pub use printable::printable;
 pub use stream::{Purpose, StreamKey};
 pub use units::{Gflop, GflopPerSec, Mbit, Mbps, OutOfRange, Probability, Samples, Secs};

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use fedflip_engine::aggregate::Aggregator;
+use fedflip_engine::aggregate::{Aggregator, Rule};
 use fedflip_learn::Learner;
 use fedflip_net::coin::{CoinKey, Toss};
 use fedflip_net::identity::DeviceName;
@@ -270,7 +270,7 @@ fn sums(parameters: usize, updates: usize) -> String {
     let (mut added_secs, mut copied_secs) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..PASSES {
         let start = Instant::now();
-        aggregator.begin(parameters);
+        aggregator.begin(parameters, Rule::Plain);
         let mut used = Vec::with_capacity(updates);
         for (place, delta) in deltas.drain(..).enumerate() {
             aggregator.take(place, Some(delta), |_| 0.5, |delta| used.push(delta));

@@ -16,6 +16,7 @@
 //! - [`agent`]: a device: it trains on its own data and sends what it has learnt.
 //! - [`measure`]: what rounds say of devices' times and availability; [`replan`]: whether that asks for a new plan.
 //! - [`reason`]: why something of a device was refused.
+//! - [`http`]: what small HTTP servers share: bounded connections, and the names they may be asked for by.
 //! - [`status`]: how a server is doing, over HTTP.
 //! - [`state`]: what a run has come to, so that a server may be killed at any moment.
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
@@ -25,6 +26,7 @@ mod bucket;
 pub mod coin;
 pub mod door;
 pub mod error;
+pub mod http;
 pub mod identity;
 pub mod measure;
 pub mod plain;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedflip_net::NetError;
 use fedflip_net::status::{ConnectionRefusal, Health, Metrics, Reach, Readiness, StatusServer};
@@ -34,8 +35,12 @@ fn bench() -> Bench {
 
 /// Status, headers and body.
 fn ask(address: SocketAddr, method: &str, path: &str) -> (u16, String, String) {
+    ask_as(address, "localhost", method, path)
+}
+
+fn ask_as(address: SocketAddr, host: &str, method: &str, path: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -160,6 +165,63 @@ fn nothing_else_is_answered() {
     let _ = stream.read_to_string(&mut answer);
     assert!(!answer.contains("200 OK"), "{answer}");
     assert_eq!(ask(address, "GET", "/healthz").0, 200);
+}
+
+/// Sends half a request, and keeps the connection.
+fn half_ask(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "GET /healthz HTTP/1.1\r\nHost: loc").unwrap();
+    stream
+}
+
+/// Three times as many as there are places, and the supervisor still hears that the server is well.
+#[test]
+fn half_sent_requests_keep_nobody_out() {
+    let bench = bench();
+    let address = bench.server.address();
+    let held: Vec<TcpStream> = (0..192).map(|_| half_ask(address)).collect();
+    for _ in 0..20 {
+        assert_eq!(ask(address, "GET", "/healthz").0, 200);
+        assert_eq!(ask(address, "GET", "/metrics").0, 200);
+    }
+    // The oldest one has had to go.
+    let mut oldest = &held[0];
+    assert!(matches!(oldest.read(&mut [0; 1]), Ok(0) | Err(_)), "it is still served");
+}
+
+#[test]
+fn half_a_request_is_given_up_within_seconds() {
+    let bench = bench();
+    let mut stream = half_ask(bench.server.address());
+    stream.set_read_timeout(Some(Duration::from_secs(12))).unwrap();
+    let mut rest = Vec::new();
+    // A time-out of ours would be an error.
+    stream.read_to_end(&mut rest).expect("the server closes the connection");
+}
+
+/// A page elsewhere that points its own name at this machine reads nothing.
+#[test]
+fn it_is_asked_for_by_address_unless_everybody_may_ask() {
+    let Bench { runtime, server, metrics, health } = bench();
+    let address = server.address();
+    for path in ["/metrics", "/healthz", "/readyz"] {
+        let (status, _, body) = ask_as(address, "evil.example", "GET", path);
+        assert_eq!(status, 403, "{path}");
+        assert!(!body.contains("fedflip_") && body.contains("--metrics-public"), "{body}");
+    }
+    for host in ["localhost:1", "127.0.0.1", &address.to_string()] {
+        assert_eq!(ask_as(address, host, "GET", "/metrics").0, 200, "{host}");
+    }
+    // A probe that names nobody is no browser.
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /healthz HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains(" 200 "), "{answer}");
+    let anywhere = "127.0.0.1:0".parse().unwrap();
+    let public = StatusServer::serve(runtime.handle(), anywhere, Reach::Everybody, metrics, health).unwrap();
+    assert_eq!(ask_as(public.address(), "monitoring.example", "GET", "/metrics").0, 200);
 }
 
 #[test]

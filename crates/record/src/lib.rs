@@ -22,6 +22,7 @@ pub mod folder;
 pub mod reader;
 pub mod schema;
 pub mod summary;
+mod text;
 pub mod writer;
 
 pub use checkpoint::Checkpoint;

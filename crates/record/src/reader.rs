@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use fedflip_fleet::printable;
+
 use crate::error::RecordError;
 use crate::schema::{End, Header, Line, Round, VERSION};
 use crate::summary::Summary;
@@ -157,6 +159,7 @@ fn parse(path: &Path, number: u64, text: &[u8]) -> Result<Line, RecordError> {
     serde_json::from_slice(text).map_err(|error| RecordError::BadLine {
         path: path.display().to_string(),
         line: number,
-        problem: format!("not a record: {error}"),
+        // It quotes what it found.
+        problem: format!("not a record: {}", printable(&error.to_string())),
     })
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::{optional_word, word};
+
 /// Of the format. Readers refuse others than theirs; writers change it with the meaning of any field.
 pub const VERSION: u32 = 1;
 
@@ -25,10 +27,13 @@ pub struct Header {
     /// [`VERSION`].
     pub version: u32,
     /// What wrote them.
+    #[serde(deserialize_with = "word")]
     pub fedflip: String,
     /// Of the task, such as `mnist-cnn`.
+    #[serde(deserialize_with = "word")]
     pub task: String,
     /// How q was chosen, such as `exact`.
+    #[serde(deserialize_with = "word")]
     pub scheme: String,
     /// Of the run.
     pub seed: u64,
@@ -105,6 +110,9 @@ pub struct Round {
     /// Those who took part and did not report: the round's step is biased by them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Lost>,
+    /// The median norm of the updates, where the aggregation limits norms by what is usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update_norm: Option<f64>,
     /// Mean loss of the local training; none in a round without updates.
     pub train_loss: Option<f64>,
     /// Of the model after the round, on the test samples, where it was evaluated.
@@ -121,6 +129,7 @@ pub struct Replan {
     /// Time since the run began.
     pub secs: f64,
     /// Why, in words.
+    #[serde(deserialize_with = "word")]
     pub reason: String,
     /// How many devices there are now.
     pub devices: usize,
@@ -144,6 +153,7 @@ pub struct Lost {
     /// Position in the fleet.
     pub device: usize,
     /// Such as `vanished` or `deadline`.
+    #[serde(deserialize_with = "word")]
     pub reason: String,
 }
 
@@ -163,7 +173,7 @@ pub struct End {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// More about it, where there is more to say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_word", skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 

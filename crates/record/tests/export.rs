@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fedflip_record::export::{Table, csv, parquet};
+use fedflip_record::export::{Column, Table, csv, parquet};
 use fedflip_record::reader::Records;
 use fedflip_record::schema::VERSION;
 use fedflip_record::{Header, Lost, Round};
@@ -89,6 +89,24 @@ fn parquet_reads_back() {
     let mut bytes = Vec::new();
     parquet::write(&Table::participants(&none, &[]), &mut bytes).unwrap();
     assert!(!bytes.is_empty());
+}
+
+/// In a spreadsheet a name is a name; numbers stay numbers, and Parquet has the names as they are.
+#[test]
+fn names_are_not_formulas() {
+    let names = ["=HYPERLINK(\"http://x\")", "b", "-2+3"].map(std::sync::Arc::from);
+    let mut table = Table::participants(&records(), &names);
+    table.columns.push(("change", Column::Number(vec![-1.5, 2.0])));
+    assert_eq!(
+        as_csv(&table),
+        "round,device,mbps,reported,name,change\n2,0,60,1,\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n2,2,40,0,'-2+3,2\n"
+    );
+    let desk = tempfile::tempdir().unwrap();
+    let path = desk.path().join("participants.parquet");
+    parquet::write(&table, std::fs::File::create(&path).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let rows: Vec<String> = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
+    assert!(rows[1].contains("name: \"-2+3\""), "{rows:?}");
 }
 
 #[test]

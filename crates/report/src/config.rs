@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use fedflip_fleet::printable;
 use fedflip_record::UsedConstants;
 
 use crate::problem::Problem;
@@ -78,12 +79,12 @@ impl Config {
         for (section, value) in table {
             match value {
                 toml::Value::Table(table) => {
-                    keys.extend(
-                        table.into_iter().map(|(key, value)| (format!("{section}.{key}"), show(&value))),
-                    );
+                    keys.extend(table.into_iter().map(|(key, value)| {
+                        (printable(&format!("{section}.{key}")).into_owned(), show(&value))
+                    }));
                 }
                 value => {
-                    keys.insert(section, show(&value));
+                    keys.insert(printable(&section).into_owned(), show(&value));
                 }
             }
         }
@@ -251,7 +252,7 @@ impl Config {
 /// As TOML has it, but for text, which stands alone.
 fn show(value: &toml::Value) -> String {
     match value {
-        toml::Value::String(text) => text.clone(),
+        toml::Value::String(text) => printable(text).into_owned(),
         toml::Value::Array(values) => values.iter().map(show).collect::<Vec<_>>().join(", "),
         toml::Value::Float(number) => number.to_string(),
         toml::Value::Integer(number) => number.to_string(),

@@ -12,7 +12,7 @@ use crate::milestones::milestones_tables;
 use crate::pilots::Measured;
 use crate::png::Painter;
 use crate::sweep::Sweep;
-use crate::table::Table;
+use crate::table::{Table, markdown_text};
 use crate::{Figure, data, deployed, figures, page, tables};
 
 /// What a report is written as.
@@ -165,9 +165,10 @@ fn all_tables(collection: &Collection, with_data: bool) -> Vec<(String, Table)> 
 }
 
 fn markdown(collection: &Collection, title: Option<&str>) -> String {
-    let mut text = format!("# {}\n\n", page::title_of(collection, title));
+    let mut text = format!("# {}\n\n", markdown_text(&page::title_of(collection, title)));
     for group in &collection.groups {
         let of = if group.label.is_empty() { String::new() } else { format!("{}: ", group.title()) };
+        let of = markdown_text(&of);
         text += &format!("{of}{}\n\n", Measured::of(group).sentences());
     }
     for (folder, table) in all_tables(collection, false) {
@@ -178,7 +179,7 @@ fn markdown(collection: &Collection, title: Option<&str>) -> String {
         }
     }
     for problem in &collection.problems {
-        text += &format!("- not read: {problem}\n");
+        text += &format!("- not read: {}\n", markdown_text(&problem.to_string()));
     }
     text.trim_end().to_owned() + "\n"
 }

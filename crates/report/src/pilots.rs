@@ -21,6 +21,8 @@ pub struct Measured {
     pub fit: Option<PilotFit>,
     /// Why the pilots at hand do not give them.
     pub problem: Option<String>,
+    /// The rule that limits what a single update can do, and makes the sum biased, if all runs have it.
+    pub biased_aggregation: Option<String>,
     pilots: usize,
     /// What rounds were predicted with by those who were not planned with it: none twice.
     predicted_with: Vec<Constants>,
@@ -51,7 +53,10 @@ impl Measured {
                 predicted_with.push(constants);
             }
         }
-        Self { planned_with, measured_first, fit, problem, pilots: for_planning(group).len(), predicted_with }
+        let rule = group.setting.get("round.aggregation").map(str::to_owned);
+        let biased_aggregation = rule.filter(|rule| ["clipped", "trimmed"].contains(&rule.as_str()));
+        let pilots = for_planning(group).len();
+        Self { planned_with, measured_first, fit, problem, biased_aggregation, pilots, predicted_with }
     }
 
     /// What there is: what runs were planned with, or else what pilots say.
@@ -89,6 +94,11 @@ impl Measured {
         }
         if let Some(problem) = &self.problem {
             text += &format!(" The {pilots} pilots at hand do not give them: {problem}.");
+        }
+        if let Some(rule) = &self.biased_aggregation {
+            text += &format!(
+                " Aggregation: {rule} (biased); predicted rounds and Theorem 1 assume the unbiased sum."
+            );
         }
         text
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use fedflip_fleet::printable;
+
 /// Something that is missing from the report, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -12,12 +14,13 @@ pub struct Problem {
 impl Problem {
     /// About a file or folder.
     pub(crate) fn new(path: &Path, what: &str) -> Self {
-        Self { sentence: format!("{}: {what}", path.display()) }
+        Self::of(&format_args!("{}: {what}", path.display()))
     }
 
     /// An error that names its file itself.
     pub(crate) fn of(error: &impl fmt::Display) -> Self {
-        Self { sentence: error.to_string() }
+        // It may quote a file, or a folder's name.
+        Self { sentence: printable(&error.to_string()).into_owned() }
     }
 
     pub(crate) fn and(mut self, more: &str) -> Self {

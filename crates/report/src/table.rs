@@ -1,5 +1,7 @@
 //! A table, before it becomes HTML, Markdown, CSV or JSON.
 
+use fedflip_fleet::csv_file::write_text_for_spreadsheets;
+use fedflip_fleet::printable;
 use serde_json::Number;
 
 /// A cell: what people read, and the number behind it, which scripts read and sorting goes by.
@@ -12,9 +14,9 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Words.
-    pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), value: None }
+    /// Words, which may be those of somebody else: a folder's name, a reason.
+    pub(crate) fn text(text: impl AsRef<str>) -> Self {
+        Self { text: printable(text.as_ref()).into_owned(), value: None }
     }
 
     /// A number as `show` writes it; a dash if there is none.
@@ -30,7 +32,7 @@ impl Cell {
     /// A number if it reads as one.
     pub(crate) fn word_or_number(text: &str) -> Self {
         let value = text.parse().ok().and_then(Number::from_f64);
-        Self { text: text.to_owned(), value }
+        Self { value, ..Self::text(text) }
     }
 }
 
@@ -74,24 +76,23 @@ impl Table {
     /// GitHub's Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let mut text = line(self.columns.iter().map(|column| column.title.clone()).collect());
+        let mut text = line(self.columns.iter().map(|column| markdown_text(&column.title)).collect());
         text += &line(
             self.columns
                 .iter()
                 .map(|column| if column.numeric { "---:" } else { "---" }.to_owned())
                 .collect(),
         );
-        let safe =
-            |cell: &Cell| cell.text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ");
         for row in &self.rows {
-            text += &line(row.iter().map(safe).collect());
+            text += &line(row.iter().map(|cell| markdown_text(&cell.text)).collect());
         }
         text
     }
 
-    /// Values where there are any, without units.
+    /// Values where there are any, without units. Words that a spreadsheet would take for a formula have a single
+    /// quote in front.
     pub fn csv(&self) -> String {
-        let heads: Vec<String> = self.columns.iter().map(|column| column.key.clone()).collect();
+        let heads: Vec<String> = self.columns.iter().map(|column| csv_text(&column.key)).collect();
         let mut text = heads.join(",") + "\n";
         for row in &self.rows {
             let cells: Vec<String> =
@@ -122,13 +123,21 @@ fn csv_cell(cell: &Cell, column: &Column) -> String {
     match &cell.value {
         Some(value) => value.to_string(),
         None if column.numeric => String::new(),
-        None => {
-            let mut bytes = Vec::new();
-            // Memory takes whatever is written to it.
-            let _ = fedflip_fleet::csv_file::write_text(&mut bytes, &cell.text);
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
+        None => csv_text(&cell.text),
     }
+}
+
+fn csv_text(text: &str) -> String {
+    let mut bytes = Vec::new();
+    // Memory takes whatever is written to it.
+    let _ = write_text_for_spreadsheets(&mut bytes, text);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Text that stays text in a table of Markdown: no column, tag or link begins in it.
+pub(crate) fn markdown_text(text: &str) -> String {
+    let on_one_line = text.replace(['\n', '\r'], " ");
+    on_one_line.replace('\\', "\\\\").replace('|', "\\|").replace('<', "\\<").replace("](", "]\\(")
 }
 
 #[cfg(test)]
@@ -152,7 +161,11 @@ mod tests {
             "| scheme | time |\n| --- | ---: |\n| a\\|b,c | 0.5 h |\n| none | – |\n"
         );
         assert_eq!(table.csv(), "scheme,hours\n\"a|b,c\",0.5\nnone,\n");
-        assert_eq!(Cell::count(u64::MAX).value.unwrap().to_string(), u64::MAX.to_string());
         assert_eq!(table.json()[1], serde_json::json!({ "scheme": "none", "hours": null }));
+        let foreign = vec![Cell::text("=1+1\u{1b}[2J"), Cell::text("[a](b)<c>")];
+        let table = Table { rows: vec![foreign], ..table };
+        assert_eq!(table.csv(), "scheme,hours\n'=1+1\u{fffd}[2J,\n");
+        assert!(table.markdown().ends_with("| =1+1\u{fffd}[2J | [a]\\(b)\\<c> |\n"), "{}", table.markdown());
+        assert_eq!(Cell::count(u64::MAX).value.unwrap().to_string(), u64::MAX.to_string());
     }
 }

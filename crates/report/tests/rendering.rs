@@ -126,3 +126,59 @@ fn a_large_comparison_stays_small() {
     let html = page::render(&runs.read(), None);
     assert!(html.len() < 1_000_000, "{} bytes", html.len());
 }
+
+/// Whatever a foreign run holds, no format has anything that a terminal obeys or a spreadsheet computes.
+#[test]
+fn foreign_runs_reach_no_terminal_and_no_spreadsheet_as_commands() {
+    let runs = Runs::new();
+    let escape = "\u{1b}]0;owned\u{7}\u{9b}2J";
+    let scheme = format!("=cmd|'{escape}'!A1<script>[x](http://x)");
+    let run = Run { scheme: &scheme, ..Run::default() };
+    let folder = runs.add(&format!("=1+1{escape}"), &run);
+    let scenario = "seed = 1\n[plan]\nscheme = \"=a\\u001b[31m\"\n\"x\\u001b[2J\" = \"+1\\u0007\"\n";
+    fs::write(folder.join("run.toml"), scenario).unwrap();
+    // A second one of which a line is no record, and quotes what it found.
+    let broken = runs.add(&format!("b{escape}"), &Run::default());
+    let records = fs::read_to_string(broken.join("records.jsonl")).unwrap();
+    let foreign = "{\"type\":\"\\u001b[31mred\"}\n";
+    let first = records.lines().next().unwrap();
+    fs::write(broken.join("records.jsonl"), format!("{first}\n{foreign}")).unwrap();
+
+    let collection = runs.read();
+    let problems: Vec<String> = collection.problems.iter().map(ToString::to_string).collect();
+    assert!(problems.iter().any(|problem| problem.contains("not a record")), "{problems:?}");
+    let obeyed = |text: &str| text.chars().any(|c| c.is_control() && c != '\n');
+    assert!(!problems.iter().any(|problem| obeyed(problem) || problem.contains('\n')), "{problems:?}");
+    for format in [Format::Html, Format::Markdown, Format::Json, Format::Csv, Format::Svg] {
+        for OutputFile { path, bytes } in files(&collection, format, None).unwrap() {
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(!obeyed(&text) && !obeyed(&path), "{format:?} {path}: {text:?}");
+            let is_formula = |cell: &str| cell.trim_matches('"').starts_with(['=', '+', '@']);
+            if format == Format::Csv {
+                assert!(!text.split([',', '\n']).any(is_formula), "{path}: {text}");
+            }
+            if format == Format::Html || format == Format::Svg {
+                assert!(!text.contains("A1<script>"), "{path}");
+            }
+            if format == Format::Markdown {
+                assert!(!text.contains("A1<script>") && !text.contains("](http"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_biased_sum_is_said_to_be_one() {
+    let runs = Runs::new();
+    let folder = runs.add("a", &Run::default());
+    let said = |runs: &Runs| {
+        let of =
+            |format| String::from_utf8(files(&runs.read(), format, None).unwrap().remove(0).bytes).unwrap();
+        [of(Format::Markdown), of(Format::Html)].map(|text| text.contains("Aggregation: trimmed (biased)"))
+    };
+    assert_eq!(said(&runs), [false; 2]);
+    let scenario =
+        fs::read_to_string(folder.join("run.toml")).unwrap() + "[round]\naggregation = \"trimmed\"\n";
+    fs::write(folder.join("run.toml"), scenario).unwrap();
+    assert_eq!(said(&runs), [true; 2]);
+}

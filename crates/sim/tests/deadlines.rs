@@ -2,30 +2,25 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Sink, State, Stop};
+use fedflip_engine::{Aggregation, Engine, Optimiser, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
-use fedflip_plan::{Schedule, Scheme, solve::baseline};
-use fedflip_record::{RecordError, Round};
+use fedflip_plan::Schedule;
+use fedflip_record::Round;
 use fedflip_sim::{Conditions, SimWorld, with_crew};
+
+use common::{Kept, plan};
 
 const DEADLINE_SECS: f64 = 4.0;
 const ROUNDS: u64 = 200;
-
-struct Rounds(Vec<Round>);
-
-impl Sink for Rounds {
-    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
-        self.0.push(record);
-        Ok(Control::GoOn)
-    }
-}
 
 /// Everybody takes part in every round; who was lost, and what remained of the model.
 fn run(compute_secs: &[f64], division: Division, compute_jitter: f64) -> (Vec<Round>, BTreeSet<usize>) {
@@ -43,7 +38,7 @@ fn run(compute_secs: &[f64], division: Division, compute_jitter: f64) -> (Vec<Ro
         fleet.push(device).unwrap();
     }
     let fleet = fleet.build().unwrap();
-    let schedule = Schedule::new(baseline::unjudged(&fleet, Scheme::Full).unwrap(), u64::MAX);
+    let schedule = Schedule::new(plan(&fleet, "full"), u64::MAX);
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
@@ -56,7 +51,7 @@ fn run(compute_secs: &[f64], division: Division, compute_jitter: f64) -> (Vec<Ro
         stop: Stop { accuracy: None, loss: None, rounds_max: ROUNDS, secs_max: None },
     };
     let conditions = Conditions { compute_jitter, ..Conditions::default() };
-    let mut rounds = Rounds(Vec::new());
+    let mut rounds = Kept::default();
     let mut state = State::new(learner.initial_model(1));
     with_crew(&learner, 1, |crew| {
         let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (7, 0.0));

@@ -2,16 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::path::Path;
 
-use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Outcome, Sink, State, Stop};
+use common::{Kept, plan};
+use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, LearnError, Learner, Score, TrainKey};
-use fedflip_plan::{Plan, Schedule, Scheme, monte_carlo, solve::baseline};
-use fedflip_record::{EndReason, RecordError, Round};
+use fedflip_plan::{Plan, Schedule, monte_carlo};
+use fedflip_record::{EndReason, Round};
 use fedflip_sim::{Conditions, SimWorld, with_crew};
 
 const DEVICES: usize = 12;
@@ -38,21 +41,6 @@ fn fleet(learner: &SgdLearner) -> Fleet {
             .unwrap();
     }
     fleet.build().unwrap()
-}
-
-fn plan(fleet: &Fleet, scheme: &str) -> Plan {
-    baseline::unjudged(fleet, scheme.parse::<Scheme>().unwrap()).unwrap()
-}
-
-/// Keeps all rounds in memory.
-#[derive(Default)]
-struct Kept(Vec<Round>);
-
-impl Sink for Kept {
-    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
-        self.0.push(record);
-        Ok(Control::GoOn)
-    }
 }
 
 #[derive(Clone, Copy)]

@@ -5,11 +5,9 @@
 //! - `routes`: what may be asked for, and the headers of every answer.
 //! - `events`: the stream of updates to one reader.
 //! - `assets`: the page.
-//! - `patient`: a connection that gives up on a reader who does not read.
 
 mod assets;
 mod events;
-mod patient;
 mod routes;
 
 use std::net::SocketAddr;
@@ -19,32 +17,24 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
+use fedflip_net::http::{ACCEPT_AGAIN_AFTER, Patient, Places, protocol};
 use fedflip_record::{End, Round};
 use futures_util::future::{Either, select};
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
 
 use crate::address::Address;
 use crate::error::DashboardError;
 use crate::live::{Live, Run};
-use patient::Patient;
 
 /// The most readers of the stream.
 pub const READERS_MAX: usize = 64;
 /// The most connections: a browser has a few for each page.
 const CONNECTIONS_MAX: usize = 256;
-/// How long a request may take to arrive, and a connection may stay idle.
-const REQUEST_WITHIN: Duration = Duration::from_secs(30);
-/// How long a reader may take no byte of what it is sent.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// How long readers have to take the last update when the server ends.
 const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
-/// A pause after the system refused to accept a connection, such as for want of file descriptors.
-const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// What is read of a request at most before it is understood.
 const REQUEST_BYTES_MAX: usize = 16 * 1024;
 
@@ -152,34 +142,26 @@ impl Drop for Dashboard {
 
 /// Until it is told to stop.
 async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {
-    let mut connections = JoinSet::new();
+    let mut places = Places::new(CONNECTIONS_MAX);
     while let Some(accepted) = until_stopped(&mut stop, listener.accept()).await {
-        // Those that have ended make room.
-        while connections.try_join_next().is_some() {}
         match accepted {
-            // One too many is closed at once: it can try again.
-            Ok(_) if connections.len() >= CONNECTIONS_MAX => {}
             Ok((stream, _)) => {
-                connections.spawn(converse(stream, router.clone(), stop.clone()));
+                // Updates are small and wanted at once; without it they come in bunches.
+                let _ = stream.set_nodelay(true);
+                places.seat(stream, |stream| converse(stream, router.clone(), stop.clone()));
             }
             Err(_) => tokio::time::sleep(ACCEPT_AGAIN_AFTER).await,
         }
     }
     drop(listener);
-    let goodbye = async { while connections.join_next().await.is_some() {} };
     // Whoever has not read to the end by then misses it.
-    let _ = tokio::time::timeout(GOODBYE_WITHIN, goodbye).await;
+    let _ = tokio::time::timeout(GOODBYE_WITHIN, places.emptied()).await;
 }
 
 /// One connection to its end.
-async fn converse(stream: TcpStream, router: Router, mut stop: watch::Receiver<bool>) {
-    // Updates are small and wanted at once; without it they come in bunches.
-    let _ = stream.set_nodelay(true);
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(REQUEST_WITHIN)
-        .max_buf_size(REQUEST_BYTES_MAX)
-        .serve_connection(TokioIo::new(Patient::new(stream, PATIENCE)), TowerToHyperService::new(router));
+async fn converse(stream: Patient, router: Router, mut stop: watch::Receiver<bool>) {
+    let connection =
+        protocol(REQUEST_BYTES_MAX).serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     // A connection that breaks off is its reader's affair.
     if until_stopped(&mut stop, connection.as_mut()).await.is_none() {

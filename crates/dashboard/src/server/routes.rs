@@ -13,9 +13,10 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response, Sse};
 use axum::routing::get;
 
+use fedflip_net::http::may_be_asked_as;
+
 use super::assets::ASSETS;
 use super::{Context, events};
-use crate::address::may_be_asked_as;
 use crate::fleet_page::{self, Page, Table};
 use crate::tally::Tally;
 

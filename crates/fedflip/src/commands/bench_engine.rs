@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use fedflip_engine::aggregate::Aggregator;
+use fedflip_engine::aggregate::{Aggregator, Rule};
 use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
@@ -172,7 +172,7 @@ fn aggregation_gb_per_sec(secs: f64) -> f64 {
     let updates = on_threads(1, secs, || {
         let mut aggregator = Aggregator::default();
         let mut delta = vec![0.5_f32; NUMBERS];
-        aggregator.begin(NUMBERS);
+        aggregator.begin(NUMBERS, Rule::Plain);
         let mut place = 0;
         move || {
             let mut used = Vec::new();

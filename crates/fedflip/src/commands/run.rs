@@ -32,6 +32,9 @@ struct RunJson<'a> {
     detail: Option<&'a str>,
     /// One round in so many, where there are any.
     quiet_every: Option<u64>,
+    /// The rule that limits what a single update can do, and makes the sum biased, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    biased_aggregation: Option<&'static str>,
     out: Option<String>,
 }
 
@@ -84,6 +87,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
                 status: status(summary.end),
                 detail: detail.as_deref(),
                 quiet_every: planned.schedule.quiet_every(),
+                biased_aggregation: scenario.round.aggregation.robust_name(),
                 out,
             },
         )?;
@@ -159,6 +163,9 @@ fn write_text(
             output,
             "  quiet rounds      one in {every}: planned for {quiet} devices, the others for {usual}"
         )?;
+    }
+    if let Some(rule) = scenario.round.aggregation.robust_name() {
+        writeln!(output, "  aggregation       {rule} (biased)")?;
     }
     if let (Some(accuracy), Some(loss)) = (summary.accuracy, summary.loss) {
         let when = match summary.evaluated_round {

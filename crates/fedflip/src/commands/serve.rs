@@ -60,7 +60,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         ServerSettings { listen, security, limits, status: status.map(|address| (address, reach)) };
     refuse_another_folder(&args.out)?;
     rehearse(&settings, &scenario)?;
-    if scenario.round.aggregation != Aggregation::Unbiased {
+    if scenario.round.aggregation == Aggregation::CohortMean {
         return Err(CliError::Usage {
             problem: "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
             hint: "leave it out: on devices updates are added up without bias",
@@ -234,6 +234,9 @@ fn write_text(
     writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
     if let Some(accuracy) = summary.accuracy {
         writeln!(output, "  accuracy          {}", percent(accuracy))?;
+    }
+    if let Some(rule) = scenario.round.aggregation.robust_name() {
+        writeln!(output, "  aggregation       {rule} (biased)")?;
     }
     writeln!(output, "  kept in           {}", args.out.display())?;
     Ok(())

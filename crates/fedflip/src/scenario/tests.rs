@@ -1,8 +1,10 @@
 //! The scenario as a value: it prints and reads back, whatever is in it.
 
+mod robust;
+
 use std::path::Path;
 
-use fedflip_engine::Aggregation;
+use fedflip_engine::{Aggregation, Clip};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
@@ -63,7 +65,7 @@ fn commented_lines_are_ready_to_use() {
             parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 17);
+    assert_eq!(commented, 19);
 }
 
 #[test]
@@ -211,6 +213,11 @@ fn what_came_later_is_left_out_while_it_changes_nothing() {
         ("server.averaging=0.9", "\n[server]\naveraging = 0.9\n"),
         ("server.update_norm_max=7", "\n[server]\nupdate_norm_max = 7\n"),
         ("round.aggregation=cohort-mean", "\naggregation = \"cohort-mean\"\n"),
+        ("round.aggregation=clipped", "\naggregation = \"clipped\"\nclip_norm = \"auto\"\noverhead"),
+        (
+            "round.aggregation=trimmed",
+            "\naggregation = \"trimmed\"\nclip_norm = \"auto\"\ntrim = 0.1\noverhead",
+        ),
     ] {
         let scenario = of(&[key]);
         assert!(scenario.stored().contains(lines), "{}", scenario.stored());
@@ -389,7 +396,13 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         sizes(-300, 0).prop_map(|q| Scheme::Fixed(Probability::new(q).unwrap()))
     ];
     let divisions = prop_oneof![Just(Division::Adaptive), Just(Division::Equal)];
-    let aggregations = prop_oneof![Just(Aggregation::Unbiased), Just(Aggregation::CohortMean)];
+    let clips = || prop_oneof![Just(Clip::Auto), sizes(-9, 9).prop_map(Clip::Norm)];
+    let aggregations = prop_oneof![
+        Just(Aggregation::Unbiased),
+        Just(Aggregation::CohortMean),
+        clips().prop_map(Aggregation::Clipped),
+        (0.0..0.49, clips()).prop_map(|(share, clip)| Aggregation::Trimmed { share, clip }),
+    ];
     let encodings = prop::sample::select(Encoding::ALL.map(|(_, encoding)| encoding).to_vec());
     let rounds = || 1..=1_000_000_000_u64;
     let hours = || prop::option::of(sizes(-9, 9));

@@ -160,11 +160,20 @@ impl<'a> Given<'a> {
         &self,
         take: impl FnOnce(&Self) -> Result<T, Refusal>,
     ) -> Result<Option<T>, Refusal> {
+        self.unless("none", take)
+    }
+
+    /// Of what a word may stand for instead; none if it does.
+    pub(crate) fn unless<T>(
+        &self,
+        word: &str,
+        take: impl FnOnce(&Self) -> Result<T, Refusal>,
+    ) -> Result<Option<T>, Refusal> {
         match self.value {
-            Value::Text(text) if text == "none" => Ok(None),
+            Value::Text(text) if text == word => Ok(None),
             _ => take(self)
                 .map(Some)
-                .map_err(|refusal| Refusal { hint: format!("{}, or \"none\"", refusal.hint), ..refusal }),
+                .map_err(|refusal| Refusal { hint: format!("{}, or \"{word}\"", refusal.hint), ..refusal }),
         }
     }
 

@@ -192,6 +192,7 @@ impl Deployed<'_> {
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
             deadline_margin: scenario.round.deadline_margin,
+            aggregation: scenario.round.aggregation,
             optimiser: scenario.server.optimiser(),
             evaluate_every: scenario.record.evaluate_every,
             stop: scenario.engine_stop(),

@@ -8,7 +8,7 @@ use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Learner, model_file};
 use fedflip_record::folder::{Contents, RECORDS};
-use fedflip_record::{Header, RecordError, RunFolder, Start};
+use fedflip_record::{Header, RecordError, RunFolder, Start, reader};
 use fedflip_sim::{Conditions, Crew, SimWorld};
 
 use super::follow::{Began, Followers};
@@ -83,7 +83,12 @@ impl Single<'_> {
             (Start::After(checkpoint), Keep::Folder(folder)) => {
                 // Of another optimiser, in a folder of the same scenario: somebody has been at it.
                 let damaged = || RecordError::Damaged { folder: folder.path().display().to_string() };
-                State::resumed(checkpoint, header.parameters, &optimiser).ok_or_else(damaged)?
+                let mut state =
+                    State::resumed(checkpoint, header.parameters, &optimiser).ok_or_else(damaged)?;
+                if scenario.round.aggregation.remembers_norms() {
+                    reader::each(&folder.path().join(RECORDS), |line| state.norms.take_line(&line))?;
+                }
+                state
             }
             (_, keep) => {
                 let state = self.first_state().with_optimiser(&optimiser);

@@ -9,6 +9,7 @@
 //! - `json`: what scripts read.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
 //! - `report`: pages, figures and tables.
+//! - `robust`: runs whose sums limit what a single device can do.
 //! - `scenario`: scenarios: what is printed, and what is refused.
 //! - `sweep`: a comparison at every value of a key.
 //! - `terminal`: what reaches a terminal, a pipe, and nobody.
@@ -22,6 +23,7 @@ mod data;
 mod json;
 mod refusals;
 mod report;
+mod robust;
 mod scenario;
 mod snapshots;
 mod sweep;

@@ -110,3 +110,31 @@ fn links_and_devices_stay_what_they_are() {
     desk.stdout("report c --out null.html");
     assert!(fs::symlink_metadata(at("null.html")).unwrap().is_symlink());
 }
+
+/// A run that somebody else made may hold anything: what is printed is text and nothing else.
+#[test]
+fn foreign_runs_do_not_command_the_terminal() {
+    let desk = Desk::new();
+    let line =
+        "run s.toml --quiet --set fleet.devices=5 --set stop.rounds_max=3 --set plan.scheme=full --out r";
+    desk.write("s.toml", desk.stdout("scenario new synthetic"));
+    desk.stdout(line);
+    let path = desk.folder.path().join("r/records.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let foreign = text.replace("\"scheme\":\"full\"", "\"scheme\":\"\\u001b[31mfull\\u009b2J\"");
+    assert_ne!(foreign, text);
+    fs::write(&path, &foreign).unwrap();
+    let printed = |line: &str| {
+        let output = desk.run(line);
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat()
+    };
+    let obeyed = |text: &str| text.chars().any(|c| c.is_control() && c != '\n');
+    let report = printed("report r --format md");
+    assert!(report.contains("[31mfull") && !obeyed(&report), "{report:?}");
+    // A line that is no record is quoted when it is refused.
+    fs::write(&path, foreign + "{\"type\":\"\\u001b]0;owned\\u0007\"}\n").unwrap();
+    for line in ["report r --format md", "export r", "export r --table participants"] {
+        let said = printed(line);
+        assert!(said.contains("owned") && !obeyed(&said), "{line}: {said:?}");
+    }
+}

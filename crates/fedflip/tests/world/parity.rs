@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fedflip_engine::optimiser::{Adaptive, Rule};
-use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Sink, State, Stop};
+use fedflip_engine::{Aggregation, Clip, Control, Engine, Optimiser, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
 use fedflip_learn::task::TaskSettings;
@@ -54,13 +54,14 @@ impl Observer for Silent {
 /// What may be asked of a server.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asked {
+    aggregation: Aggregation,
     optimiser: Optimiser,
     encoding: Encoding,
     quiet: Option<Quiet>,
 }
 
 /// A server and as many agents as there are devices, over plain text on loopback.
-fn deployed(folder: &Path, Asked { optimiser, encoding, quiet }: Asked) {
+fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: Asked) {
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let params = learner.network().params();
     let memory = optimiser.names();
@@ -107,6 +108,7 @@ fn deployed(folder: &Path, Asked { optimiser, encoding, quiet }: Asked) {
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.1,
+        aggregation,
         optimiser,
         evaluate_every: EVALUATE_EVERY,
         stop: stop(),
@@ -192,8 +194,16 @@ fn and_with_an_optimiser_and_updates_in_fewer_bits() {
     parity(Asked { optimiser, encoding: Encoding::Int8, ..Asked::default() });
 }
 
+/// The deployed world has robust sums too, with limits learnt from the same norms.
+#[test]
+fn and_with_robust_sums() {
+    parity(Asked { aggregation: Aggregation::Clipped(Clip::Auto), ..Asked::default() });
+    let trimmed = Aggregation::Trimmed { share: 0.2, clip: Clip::Auto };
+    parity(Asked { aggregation: trimmed, ..Asked::default() });
+}
+
 fn parity(asked: Asked) {
-    let Asked { optimiser, encoding, quiet } = asked;
+    let Asked { aggregation, optimiser, encoding, quiet } = asked;
     let desk = tempfile::tempdir().unwrap();
     deployed(desk.path(), asked);
     let view = StateView::open(desk.path()).unwrap();
@@ -217,7 +227,7 @@ fn parity(asked: Asked) {
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,
-        aggregation: Aggregation::Unbiased,
+        aggregation,
         optimiser,
         stop: stop(),
     };

@@ -14,7 +14,8 @@ use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Fleet, Mbps, ModelVector, csv_file};
 use fedflip_learn::Metrics as Scores;
 use fedflip_plan::{Constants, Expected, Quiet, Scheme};
-use fedflip_record::{End, Header, Round, atomic};
+use fedflip_record::folder::RECORDS;
+use fedflip_record::{End, Header, Round, atomic, reader};
 use tokio::time::Instant;
 use tracing::info;
 
@@ -51,6 +52,8 @@ pub struct Deployment {
     pub deadline_secs: Option<f64>,
     /// The share of a deadline that is kept free when the bandwidth is divided, because compute times vary.
     pub deadline_margin: f64,
+    /// How updates become one step.
+    pub aggregation: Aggregation,
     /// What the server does with the sum of the updates.
     pub optimiser: Optimiser,
     /// Rounds from one evaluation to the next, where none are quiet.
@@ -180,6 +183,9 @@ impl Deployment {
         };
         let evaluated = resumed.evaluated.map(|[loss, accuracy]| Scores { loss, accuracy });
         let mut run = State { round: resumed.round, secs: resumed.secs, evaluated, ..begun };
+        if run.round > 0 && self.aggregation.remembers_norms() {
+            reader::each(&state.path().join(RECORDS), |line| run.norms.take_line(&line))?;
+        }
         let ledger =
             Rc::new(RefCell::new(Ledger { measures, accepted: Default::default(), abandoned: false }));
         let clock = Clock::after(run.secs);
@@ -244,7 +250,7 @@ impl Deployment {
             division: self.division,
             deadline_secs: self.deadline_secs,
             deadline_margin: self.deadline_margin,
-            aggregation: Aggregation::Unbiased,
+            aggregation: self.aggregation,
             optimiser: self.optimiser,
             stop: self.stop,
         };

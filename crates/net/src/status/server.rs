@@ -5,27 +5,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
 use tokio::runtime::Handle;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 
 use super::health::Health;
 use super::metrics::Metrics;
 use crate::error::NetError;
+use crate::http::{ACCEPT_AGAIN_AFTER, Patient, Places, may_be_asked_as, protocol};
 
 /// The most connections: a collector and a supervisor have one each.
 const CONNECTIONS_MAX: usize = 64;
-/// How long a request may take to arrive, and a connection may stay idle: longer than collectors pause.
-const REQUEST_WITHIN: Duration = Duration::from_secs(60);
 /// How long a connection may last. Who reads nothing is rid of by then; a collector connects again.
 const CONNECTION_WITHIN: Duration = Duration::from_secs(600);
-/// A pause after the system refused to accept a connection, such as for want of file descriptors.
-const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// What is read of a request at most before it is understood: the least that hyper allows.
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
 
@@ -68,7 +64,8 @@ impl StatusServer {
             let _within = runtime.enter();
             TcpListener::from_std(listener).map_err(failed)?
         };
-        let task = runtime.spawn(serve(listener, metrics, health));
+        let site = Site { bound, reach, metrics, health };
+        let task = runtime.spawn(serve(listener, Arc::new(site)));
         Ok(Self { address: bound, task })
     }
 
@@ -85,34 +82,46 @@ impl Drop for StatusServer {
     }
 }
 
-async fn serve(listener: TcpListener, metrics: Arc<Metrics>, health: Arc<Health>) {
-    let mut connections = JoinSet::new();
+/// What there is to ask for, and who may.
+struct Site {
+    bound: SocketAddr,
+    reach: Reach,
+    metrics: Arc<Metrics>,
+    health: Arc<Health>,
+}
+
+impl Site {
+    /// Whether the request names this server by a name that only programs on this machine would use. Probes that send
+    /// no name are no browsers, which always do.
+    fn may_answer<B>(&self, request: &Request<B>) -> bool {
+        let host = request.headers().get(HOST).map(|host| host.to_str().unwrap_or_default());
+        self.reach == Reach::Everybody || host.is_none_or(|host| may_be_asked_as(host, self.bound.ip()))
+    }
+}
+
+async fn serve(listener: TcpListener, site: Arc<Site>) {
+    let mut places = Places::new(CONNECTIONS_MAX);
     loop {
-        let accepted = listener.accept().await;
-        // Those that have ended make room.
-        while connections.try_join_next().is_some() {}
-        match accepted {
-            // One too many is closed at once: it can try again.
-            Ok(_) if connections.len() >= CONNECTIONS_MAX => {}
-            Ok((stream, _)) => {
-                connections.spawn(converse(stream, Arc::clone(&metrics), Arc::clone(&health)));
-            }
+        match listener.accept().await {
+            Ok((stream, _)) => places.seat(stream, |stream| converse(stream, Arc::clone(&site))),
             Err(_) => tokio::time::sleep(ACCEPT_AGAIN_AFTER).await,
         }
     }
 }
 
 /// One connection to its end.
-async fn converse(stream: TcpStream, metrics: Arc<Metrics>, health: Arc<Health>) {
+async fn converse(stream: Patient, site: Arc<Site>) {
     let respond = |request: Request<hyper::body::Incoming>| {
-        let response = answer(request.method(), request.uri().path(), &metrics, &health);
+        let response = if site.may_answer(&request) {
+            answer(request.method(), request.uri().path(), &site.metrics, &site.health)
+        } else {
+            let why = "ask by address, such as http://127.0.0.1, or start with --metrics-public: other names are \
+                       refused, because a page elsewhere could use one to read along\n";
+            with_headers(StatusCode::FORBIDDEN, PLAIN, why.to_owned())
+        };
         async { Ok::<_, Infallible>(response) }
     };
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(REQUEST_WITHIN)
-        .max_buf_size(REQUEST_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), service_fn(respond));
+    let connection = protocol(REQUEST_BYTES_MAX).serve_connection(TokioIo::new(stream), service_fn(respond));
     // A connection that breaks off is its reader's affair.
     let _ = tokio::time::timeout(CONNECTION_WITHIN, connection).await;
 }
@@ -135,6 +144,10 @@ fn answer(method: &Method, path: &str, metrics: &Metrics, health: &Health) -> Re
             (StatusCode::NOT_FOUND, PLAIN, there.to_owned())
         }
     };
+    with_headers(status, content_type, text)
+}
+
+fn with_headers(status: StatusCode, content_type: HeaderValue, text: String) -> Response<String> {
     let mut response = Response::new(text);
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -9,6 +9,8 @@
 //! - [`numbers`]: vectors as bytes, and their digests.
 //! - [`task`]: what is learnt, there and back.
 
+use fedflip_fleet::printable::is_unprintable;
+
 pub mod codec;
 pub mod encoding;
 pub mod limits;
@@ -34,5 +36,5 @@ pub const PROTOCOL: u32 = 3;
 /// A peer may have chosen these words: short, and nothing that a terminal would obey.
 pub fn printable(text: &str) -> String {
     const CHARS_MAX: usize = 200;
-    text.chars().filter(|c| !c.is_control()).take(CHARS_MAX).collect()
+    text.chars().filter(|c| !is_unprintable(*c)).take(CHARS_MAX).collect()
 }

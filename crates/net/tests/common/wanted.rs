@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fedflip_engine::{Optimiser, Stop};
+use fedflip_engine::{Aggregation, Optimiser, Stop};
 use fedflip_fleet::Mbps;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_learn::sgd::SgdLearner;
@@ -139,6 +139,7 @@ impl Wanted {
             division: Division::Adaptive,
             deadline_secs: self.deadline_secs,
             deadline_margin: 0.1,
+            aggregation: Aggregation::Unbiased,
             optimiser: self.optimiser,
             evaluate_every: 1000,
             stop: Stop { accuracy: None, loss: None, rounds_max: self.rounds, secs_max: None },

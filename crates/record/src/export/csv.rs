@@ -1,10 +1,13 @@
-//! Tables as CSV. No number needs quotes; words get them where they need them.
+//! Tables as CSV, for spreadsheets. No number needs quotes; words get them where they need them.
 
 use std::io::{self, Write};
 
+use fedflip_fleet::csv_file::write_text_for_spreadsheets;
+
 use super::table::{Column, Table};
 
-/// Writes a header line, and a line a row; what is missing is left empty.
+/// Writes a header line, and a line a row; what is missing is left empty. A word that a spreadsheet would take for a
+/// formula has a single quote in front; Parquet has it as it is.
 pub fn write(table: &Table, mut output: impl Write) -> io::Result<()> {
     let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
     writeln!(output, "{}", names.join(","))?;
@@ -16,7 +19,7 @@ pub fn write(table: &Table, mut output: impl Write) -> io::Result<()> {
             match column {
                 Column::Whole(values) => write!(output, "{}", values[row])?,
                 Column::Number(values) => write!(output, "{}", values[row])?,
-                Column::Text(values) => write_text(&values[row], &mut output)?,
+                Column::Text(values) => write_text_for_spreadsheets(&mut output, &values[row])?,
                 Column::Optional(values) => {
                     values[row].map_or(Ok(()), |value| write!(output, "{value}"))?;
                 }
@@ -25,13 +28,4 @@ pub fn write(table: &Table, mut output: impl Write) -> io::Result<()> {
         output.write_all(b"\n")?;
     }
     Ok(())
-}
-
-/// In quotes where it would otherwise not read back the same.
-fn write_text(text: &str, output: &mut impl Write) -> io::Result<()> {
-    if text.contains([',', '"', '\n', '\r']) || text.trim() != text {
-        write!(output, "\"{}\"", text.replace('"', "\"\""))
-    } else {
-        output.write_all(text.as_bytes())
-    }
 }

@@ -1,6 +1,6 @@
 //! The keys of the sections that say how a run goes.
 
-use fedflip_engine::Aggregation;
+use fedflip_engine::{Aggregation, Clip};
 use fedflip_fleet::Secs;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_plan::solve::auto;
@@ -14,8 +14,12 @@ use crate::scenario::value::{Given, Value};
 const DIVISIONS: [(&str, Division); 2] = [("adaptive", Division::Adaptive), ("equal", Division::Equal)];
 
 /// The second weighs the devices' learning rates by a/q, and their updates alike.
-const AGGREGATIONS: [(&str, Aggregation); 2] =
-    [("unbiased", Aggregation::Unbiased), ("cohort-mean", Aggregation::CohortMean)];
+const AGGREGATIONS: [(&str, Aggregation); 4] = [
+    ("unbiased", Aggregation::Unbiased),
+    ("cohort-mean", Aggregation::CohortMean),
+    ("clipped", Aggregation::Clipped(Clip::Auto)),
+    ("trimmed", Aggregation::Trimmed { share: Aggregation::TRIM, clip: Clip::Auto }),
+];
 
 const ROUNDS_MAX: u64 = 1_000_000_000;
 
@@ -146,11 +150,39 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "round",
         "aggregation",
-        "\"unbiased\": Σ a/q Δ; \"cohort-mean\": as in the code of the paper's authors",
-        |s| name_of(&AGGREGATIONS, &s.round.aggregation),
+        "\"unbiased\", \"cohort-mean\" (the authors'); biased: \"clipped\", \"trimmed\"",
+        |s| name_of(&AGGREGATIONS, &with_defaults(s.round.aggregation)),
         |s, v| v.choice(&AGGREGATIONS).map(|aggregation| s.round.aggregation = aggregation),
     )
     .left_out_at("\"unbiased\""),
+    key(
+        "round",
+        "clip_norm",
+        "of clipped and trimmed: the longest update; \"auto\" is the usual norm",
+        |s| match s.round.aggregation {
+            Aggregation::Clipped(clip) | Aggregation::Trimmed { clip, .. } => Some(clip_value(clip)),
+            Aggregation::Unbiased | Aggregation::CohortMean => None,
+        },
+        set_clip_norm,
+    )
+    .shown(Shown::FollowsOr("\"auto\"")),
+    key(
+        "round",
+        "trim",
+        "of trimmed: the share of updates that is left out at either end",
+        |s| match s.round.aggregation {
+            Aggregation::Trimmed { share, .. } => Some(Value::Number(share)),
+            _ => None,
+        },
+        |s, v| {
+            let given = v.number(0.0..=0.49, "a share from 0 to 0.49")?;
+            if let Aggregation::Trimmed { share, .. } = &mut s.round.aggregation {
+                *share = given;
+            }
+            Ok(())
+        },
+    )
+    .shown(Shown::FollowsOr("0.1")),
     key(
         "round",
         "overhead_secs",
@@ -262,6 +294,31 @@ pub(super) static KEYS: &[Key] = &[
         |s, v| v.quantity(Secs::new, Secs::WANTED).map(|secs| s.record.checkpoint = secs),
     ),
 ];
+
+/// The same rule with its default settings, as it stands in the table of names.
+fn with_defaults(aggregation: Aggregation) -> Aggregation {
+    match aggregation {
+        Aggregation::Clipped(_) => Aggregation::Clipped(Clip::Auto),
+        Aggregation::Trimmed { .. } => Aggregation::Trimmed { share: Aggregation::TRIM, clip: Clip::Auto },
+        as_it_is => as_it_is,
+    }
+}
+
+fn clip_value(clip: Clip) -> Value {
+    match clip {
+        Clip::Auto => Value::text("auto"),
+        Clip::Norm(norm) => Value::Number(norm),
+    }
+}
+
+/// Rules that limit no norm check the value, and keep no trace of it.
+fn set_clip_norm(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
+    let norm = v.unless("auto", |v| v.number(1e-9..=1e9, "a number above 0 (from 1e-9 to 1e9)"))?;
+    if let Aggregation::Clipped(clip) | Aggregation::Trimmed { clip, .. } = &mut s.round.aggregation {
+        *clip = norm.map_or(Clip::Auto, Clip::Norm);
+    }
+    Ok(())
+}
 
 fn loss(v: &Given<'_>) -> Result<f64, Refusal> {
     v.number(1e-9..=1e6, "a number above 0 (from 1e-9 to 1e6)")

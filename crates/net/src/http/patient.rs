@@ -1,33 +1,54 @@
 //! A connection that gives up on a reader who does not read.
 //!
 //! Nothing is queued for a slow reader, but it holds its place among the readers. One that has not taken a byte
-//! for a while has gone to sleep, or means ill.
+//! for a while has gone to sleep, or means ill. When a byte was last taken also says whose place is of least use.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// When a connection was last sent something, or else began.
+#[derive(Clone, Debug)]
+pub(super) struct Pulse(Arc<Mutex<Instant>>);
+
+impl Pulse {
+    pub(super) fn begin() -> Self {
+        Self(Arc::new(Mutex::new(Instant::now())))
+    }
+
+    pub(super) fn last(&self) -> Instant {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn beat(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+}
 
 /// A stream whose writes fail after a while without progress.
-pub(super) struct Patient {
+pub struct Patient {
     stream: TcpStream,
     /// How long a reader may take no byte.
     patience: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
+    pulse: Pulse,
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, waiting: None }
+    pub(super) fn new(stream: TcpStream, patience: Duration, pulse: Pulse) -> Self {
+        Self { stream, patience, waiting: None, pulse }
     }
 
     fn judge<T>(&mut self, outcome: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
+            self.pulse.beat();
             self.waiting = None;
             return outcome;
         }
@@ -93,7 +114,7 @@ mod tests {
             let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             // Keeps the connection and never reads.
             let _sleeper = listener.accept().unwrap();
-            let mut patient = Patient::new(stream, Duration::from_millis(50));
+            let mut patient = Patient::new(stream, Duration::from_millis(50), Pulse::begin());
             loop {
                 let written =
                     poll_fn(|context| Pin::new(&mut patient).poll_write(context, &[0; 65_536])).await;

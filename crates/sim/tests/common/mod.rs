@@ -1,0 +1,21 @@
+//! What tests of whole runs share.
+
+use fedflip_engine::{Control, Sink, State};
+use fedflip_fleet::Fleet;
+use fedflip_plan::{Plan, Scheme, solve::baseline};
+use fedflip_record::{RecordError, Round};
+
+pub(crate) fn plan(fleet: &Fleet, scheme: &str) -> Plan {
+    baseline::unjudged(fleet, scheme.parse::<Scheme>().unwrap()).unwrap()
+}
+
+/// Keeps all rounds in memory.
+#[derive(Default)]
+pub(crate) struct Kept(pub Vec<Round>);
+
+impl Sink for Kept {
+    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
+        self.0.push(record);
+        Ok(Control::GoOn)
+    }
+}
