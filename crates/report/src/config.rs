@@ -61,6 +61,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("pilot.keep", "false"),
     ("plan.quiet_noise", "none"),
     ("round.aggregation", "unbiased"),
+    ("round.deadline_margin", "0.1"),
     ("server.averaging", "0"),
     ("server.optimiser", "none"),
     ("update.encoding", "f32"),

@@ -261,6 +261,7 @@ impl Deployment {
             health: &server.health,
             patience: self.patience,
             band: self.band,
+            payload_mbit: 8e-6 * server.update_bytes as f64,
             toss_run: run_id,
             seed: self.seed,
             planned,

@@ -278,7 +278,12 @@ impl Desk {
         }
         let device =
             slot.and_then(|slot| self.members.get(slot)).map(|member| member.name.as_str().to_owned());
-        self.incidents.push_back(Incident { round, device, reason });
+        // Once in a round is enough: a device that repeats itself must not fill the disk.
+        let is_known =
+            |known: &Incident| known.round == round && known.reason == reason && known.device == device;
+        if !self.incidents.iter().rev().any(is_known) {
+            self.incidents.push_back(Incident { round, device, reason });
+        }
     }
 
     /// Notes a refusal; a device that sent what nobody sends by accident has lost its turn.

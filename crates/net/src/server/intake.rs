@@ -48,7 +48,8 @@ impl Service {
             tokio::time::sleep_until(turn.min(granted.deadline)).await;
             let until = granted.deadline.min(Instant::now() + SILENCE_MAX);
             match within(until, &mut parts).await {
-                Ok(Some(v1::UploadPart { what: Some(What::Data(data)) })) => {
+                // Parts without bytes would never add up to an end.
+                Ok(Some(v1::UploadPart { what: Some(What::Data(data)) })) if !data.is_empty() => {
                     collector.push(&data).map_err(|_| refuse(Reason::TooManyBytes))?;
                 }
                 Ok(Some(_)) => return Err(refuse(Reason::BadMessage)),

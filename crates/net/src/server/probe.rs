@@ -60,8 +60,9 @@ impl Probe {
             return Err(Reason::Stalled);
         }
         let secs = start.elapsed().as_secs_f64();
-        // A round's upload is the same over its own bytes.
+        // A round's upload is the same over its own bytes; faster than the whole bandwidth it cannot be.
         let comm_mbit = secs * self.band_mbps * self.payload_bytes as f64 / bytes as f64;
+        let comm_mbit = comm_mbit.max(8e-6 * self.payload_bytes as f64);
         // One that has enrolled is measured by its rounds; one that took too long may have been forgotten.
         if let Some(newcomer) = self.hub.desk().newcomers.get_mut(&self.name) {
             newcomer.comm_mbit = Some(comm_mbit);

@@ -52,6 +52,8 @@ pub(crate) struct NetWorld<'a> {
     pub patience: Patience,
     /// What devices share.
     pub band: Mbps,
+    /// Of an update.
+    pub payload_mbit: f64,
     /// Which coins are flipped.
     pub toss_run: [u8; 16],
     /// Of local training.
@@ -137,6 +139,8 @@ impl NetWorld<'_> {
         let mut ledger = self.ledger.borrow_mut();
         if let Some(Granted { mbps, upload_from_secs, .. }) = self.granted(slot) {
             let [compute_secs, upload_secs] = update.took_secs;
+            // Whoever sends faster than granted sends no less for that.
+            let upload_secs = upload_secs.max(self.payload_mbit / mbps);
             let seen = Seen::Reported { compute_secs, upload_from_secs, upload_secs, mbps };
             ledger.measures.granted(slot, seen);
         }

@@ -207,7 +207,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "round",
         "deadline_margin",
-        "share of a deadline kept free, as compute times vary; unused without jitter",
+        "share of it that stays free, because compute times vary",
         |s| Some(Value::Number(s.round.deadline_margin)),
         |s, v| {
             let margin = v.number(0.0..=0.9, "a share from 0 to 0.9")?;
