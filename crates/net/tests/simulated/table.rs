@@ -12,7 +12,7 @@ use crate::run::{Outcome, SimRun};
 
 const HONEST: usize = 4;
 /// Of a run with one deed; a seeded run has fewer, and there are many of them.
-const ROUNDS: u64 = 40;
+const ROUNDS: u64 = 24;
 const SEEDED_ROUNDS: u64 = 16;
 const DEADLINE_SECS: f64 = 4.0;
 /// An honest round: the longest computation, the uploads, and two ways through the network.
@@ -47,7 +47,7 @@ fn check(run: &SimRun, outcome: &Outcome, what: &str) -> (usize, f64) {
     (waited.count(), secs)
 }
 
-/// How many of forty rounds others may have to wait in for a deed. A device that takes long and delivers is slow
+/// How many rounds others may have to wait in for a deed. A device that takes long and delivers is slow
 /// rather than hostile: it is planned with, and benched only where it misses its deadlines.
 fn waited_rounds_max(deed: &str) -> usize {
     match deed {
