@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use fedflip_net::state::StateView;
 
-const ANY_PORT: &str = "127.0.0.1:0";
+pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
 
 fn fedflip() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fedflip"));
@@ -21,7 +21,7 @@ fn done(command: &mut Command) -> Output {
 }
 
 /// A process that does not outlive its test.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -31,9 +31,9 @@ impl Drop for Running {
 }
 
 /// A server whose log has said where it listens.
-struct Serving {
+pub(crate) struct Serving {
     process: Running,
-    address: String,
+    pub(crate) address: String,
     log: std::thread::JoinHandle<Vec<serde_json::Value>>,
 }
 
@@ -42,7 +42,7 @@ impl Serving {
         Self::start_with(folder, listen, &[])
     }
 
-    fn start_with(folder: &Path, listen: &str, more: &[&str]) -> Self {
+    pub(crate) fn start_with(folder: &Path, listen: &str, more: &[&str]) -> Self {
         let mut command = fedflip();
         command.arg("serve").arg(folder.join("s.toml")).arg("--out").arg(folder.join("run"));
         command.arg("--certs").arg(folder.join("certs"));
@@ -66,7 +66,7 @@ impl Serving {
         Self { process: Running(process), address, log }
     }
 
-    fn end(mut self) -> (Option<i32>, serde_json::Value, Vec<serde_json::Value>) {
+    pub(crate) fn end(mut self) -> (Option<i32>, serde_json::Value, Vec<serde_json::Value>) {
         let mut result = String::new();
         let mut output = self.process.0.stdout.take().unwrap();
         std::io::Read::read_to_string(&mut output, &mut result).unwrap();
@@ -75,20 +75,24 @@ impl Serving {
     }
 }
 
-fn device(folder: &Path, address: &str, name: &str) -> Running {
+pub(crate) fn device(folder: &Path, address: &str, name: &str) -> Running {
+    device_with(folder, address, name, &[])
+}
+
+pub(crate) fn device_with(folder: &Path, address: &str, name: &str, more: &[&str]) -> Running {
     let mut command = fedflip();
     command.args(["join", address, "--log-level", "off", "--identity"]);
-    command.arg(folder.join("certs/devices").join(name));
+    command.arg(folder.join("certs/devices").join(name)).args(more);
     Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the processes that are waited for go by the wall")]
-fn a_moment() {
+pub(crate) fn a_moment() {
     std::thread::sleep(std::time::Duration::from_millis(50));
 }
 
 /// An authority, some devices, and a scenario of so many rounds.
-fn prepare(folder: &Path, devices: &[&str], rounds: u64) {
+pub(crate) fn prepare(folder: &Path, devices: &[&str], rounds: u64) {
     let certs = folder.join("certs");
     done(fedflip().args(["certs", "init", "--dir"]).arg(&certs));
     done(fedflip().args(["certs", "device"]).args(devices).arg("--dir").arg(&certs));
