@@ -15,6 +15,8 @@ use crate::{band, bench, browser, experiments, faults, fuzz, load, readers, spee
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) guards: &'static str,
+    /// How long it may take on two cores with nothing built yet; all budgets together stay below 45 minutes.
+    budget_secs: u32,
     run: fn(&Repo) -> Result<Outcome, TaskError>,
 }
 
@@ -29,12 +31,14 @@ enum Outcome {
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "tidy",
+        budget_secs: 40,
         guards: "the repository's own rules, and a lock file that is up to date",
         run: check_tidy,
     },
-    Step { name: "format", guards: "one layout for all code", run: check_format },
+    Step { name: "format", budget_secs: 10, guards: "one layout for all code", run: check_format },
     Step {
         name: "clippy",
+        budget_secs: 270,
         guards: "no warning of the compiler or of clippy",
         run: |repo| {
             let line = "cargo clippy --locked --workspace --all-targets -- -D warnings";
@@ -43,66 +47,101 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "docs",
+        budget_secs: 120,
         guards: "documentation that builds, without a broken link",
         run: |repo| {
             let line = "cargo doc --locked --workspace --no-deps --document-private-items";
             passed(Cmd::words(line).env("RUSTDOCFLAGS", "-D warnings").run(repo))
         },
     },
-    Step { name: "tests", guards: "unit, property, golden-value and snapshot tests", run: run_tests },
+    Step {
+        name: "tests",
+        budget_secs: 660,
+        guards: "unit, property, golden-value and snapshot tests",
+        run: run_tests,
+    },
     Step {
         name: "readers",
+        budget_secs: 90,
         guards: "event files and tables as TensorBoard, pandas and DuckDB read them, bars as terminals do",
         run: check_readers,
     },
     Step {
         name: "faults",
+        budget_secs: 150,
         guards: "deployed runs, simulated, over a bad network and with processes killed: nothing lost, nothing twice",
         run: |repo| passed(faults::short(repo)),
     },
     Step {
         name: "doc-tests",
+        budget_secs: 60,
         guards: "the examples in the documentation",
         run: |repo| passed(Cmd::words("cargo test --locked --workspace --doc").run(repo)),
     },
     Step {
         name: "fuzz",
+        budget_secs: 330,
         guards: "decoders of bytes from a peer or a file: their corpus, and some seconds of fuzzing each",
         run: fuzz_decoders,
     },
-    Step { name: "browser", guards: "what people see: pages in a real browser", run: look_at_pages },
+    Step {
+        name: "browser",
+        budget_secs: 120,
+        guards: "what people see: pages in a real browser",
+        run: look_at_pages,
+    },
     Step {
         name: "deny",
+        budget_secs: 90,
         guards: "licences, banned crates, sources; known holes where the database is at hand",
         run: check_dependencies,
     },
-    Step { name: "bench-smoke", guards: "benchmarks that still run, once around each", run: try_benchmarks },
+    Step {
+        name: "bench-smoke",
+        budget_secs: 150,
+        guards: "benchmarks that still run, once around each",
+        run: try_benchmarks,
+    },
     Step {
         name: "instructions",
+        budget_secs: 180,
         guards: "the pinned instruction counts of solvers and layers",
         run: count_instructions,
     },
     Step {
         name: "speed",
+        budget_secs: 240,
         guards: "plans and reports within some times the time, and the memory and size, that the README promises",
         run: |repo| passed(speed::run(repo, &speed::SHORT)),
     },
     Step {
         name: "load",
+        budget_secs: 90,
         guards: "a server with many devices: no update lost, little memory for those who are idle",
         run: |repo| passed(load::run(repo, &load::SHORT)),
     },
     Step {
         name: "experiments",
+        budget_secs: 60,
         guards: "what docs/RESULTS.md shows, in little: which scheme takes fewer hours than which",
         run: |repo| passed(experiments::quick(repo)),
     },
     Step {
         name: "band",
+        budget_secs: 40,
         guards: "rounds on a real shared band that take what the model says, shares that finish together",
         run: share_a_band,
     },
 ];
+
+impl Step {
+    /// A line that compares the time with the budget.
+    fn took(&self, secs: f64) -> String {
+        let Self { name, budget_secs, .. } = self;
+        let over = if secs > f64::from(*budget_secs) { "  OVER BUDGET" } else { "" };
+        format!("{name:<13} ok in {secs:6.1} s of {budget_secs:4} s{over}")
+    }
+}
 
 /// Runs the named steps, or all of them, in the order of the list.
 pub(crate) fn run(repo: &Repo, names: &[String]) -> Result<(), TaskError> {
@@ -119,7 +158,7 @@ pub(crate) fn run(repo: &Repo, names: &[String]) -> Result<(), TaskError> {
             source: Box::new(source),
         })?;
         let line = match outcome {
-            Outcome::Passed => format!("{:<13} ok in {:.1} s", step.name, watch.secs()),
+            Outcome::Passed => step.took(watch.secs()),
             Outcome::Skipped(why) => {
                 skipped.push(step.name);
                 format!("{:<13} SKIPPED: {why}", step.name)
@@ -279,6 +318,13 @@ mod tests {
     #[test]
     fn named_steps_keep_the_order_of_the_list() {
         assert_eq!(names(&["tests", "tidy"]), ["tidy", "tests"]);
+    }
+
+    #[test]
+    fn all_budgets_together_stay_below_45_minutes() {
+        assert!(STEPS.iter().map(|step| step.budget_secs).sum::<u32>() <= 45 * 60);
+        let tidy = &STEPS[0];
+        assert!(tidy.took(1e4).contains("OVER BUDGET") && !tidy.took(0.1).contains("OVER"));
     }
 
     #[test]

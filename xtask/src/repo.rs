@@ -30,9 +30,11 @@ impl Repo {
     }
 
     /// Where installed tools live. Inside the work tree, so that a machine's own set-up is never
-    /// changed and one `rm -r` undoes it; ignored by git.
+    /// changed and one `rm -r` undoes it; ignored by git. Several checkouts can share a folder
+    /// that `FEDFLIP_TOOLS` names.
     pub(crate) fn tools(&self) -> PathBuf {
-        self.path(".tools")
+        let chosen = env::var_os("FEDFLIP_TOOLS").filter(|folder| !folder.is_empty());
+        self.root.join(chosen.unwrap_or_else(|| ".tools".into()))
     }
 
     /// Where cargo builds.
