@@ -5,6 +5,7 @@
 //! claims of itself, and what one device alone was seen to do, is bounded by what other devices were seen to do.
 
 mod average;
+mod believed;
 mod bench;
 
 use fedflip_fleet::bandwidth::Job;
@@ -15,16 +16,13 @@ use self::average::{Average, Presence};
 use self::bench::Conduct;
 use crate::state::EnrolledDevice;
 
+pub use self::believed::Believed;
 pub use self::bench::BenchChange;
 
 /// Nobody is given up: a device that is hardly ever there may come back.
 pub const AVAILABILITY_MIN: f64 = 0.05;
 /// A coin makes up for failures to deliver down to this share; a device that delivers less is benched instead.
 const DELIVERED_MIN: f64 = 0.5;
-/// How many times as long as the others a device is believed to take, before it was measured.
-const BEYOND_OTHERS_MAX: f64 = 10.0;
-/// So much is believed in any case.
-const BELIEVED_SECS: f64 = 10.0;
 /// Misses in a row after which a device counts as one that takes longer than its deadlines.
 const MISSES_TO_BELIEVE: u32 = 2;
 
@@ -42,11 +40,13 @@ pub enum Outcome {
         /// At which rate it was to send, in Mbit/s.
         mbps: f64,
     },
-    /// None, so long after the grant.
+    /// The device delivered nothing.
     Missed {
-        /// How long the others waited for it.
+        /// The others waited for it for so long.
         waited_secs: f64,
     },
+    /// The server itself left the device no bandwidth before the deadline: it is not to blame.
+    CrowdedOut,
 }
 
 /// What is known of all devices by now, by slot.
@@ -107,25 +107,6 @@ impl Measured {
     }
 }
 
-/// What is believed of one device beside what is known of the others.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Believed {
-    /// Of its compute time.
-    pub compute_secs_max: f64,
-    /// Of what it sends.
-    pub comm_mbit_max: f64,
-}
-
-impl Believed {
-    /// A job, as far as it is believed.
-    pub fn of(self, job: Job) -> Job {
-        Job {
-            compute_secs: job.compute_secs.min(self.compute_secs_max),
-            load_mbit: job.load_mbit.min(self.comm_mbit_max),
-        }
-    }
-}
-
 impl Measures {
     /// Takes what a device measured of itself when it came.
     pub fn calibrated(&mut self, device: &EnrolledDevice) {
@@ -156,12 +137,18 @@ impl Measures {
                 measured.reported.count(false);
                 measured.miss(waited_secs);
             }
+            Outcome::CrowdedOut => {}
         }
     }
 
     /// Benches devices that keep failing to deliver, and lets those return whose pause is over.
     pub fn review(&mut self, now_secs: f64) -> BenchChange {
         bench::review(self.devices.iter_mut().map(|measured| &mut measured.conduct), now_secs)
+    }
+
+    /// Ends the pause of a benched device at once, because too few others are there. Whether it was benched.
+    pub fn recall(&mut self, slot: usize) -> bool {
+        self.devices.get_mut(slot).is_some_and(|measured| measured.conduct.recall())
     }
 
     /// Whether a device is not asked at the moment.
@@ -187,25 +174,21 @@ impl Measures {
         self.devices.is_empty()
     }
 
-    /// What is believed of one device: ten times what others were measured at, so that neither a claim nor a single
-    /// device that delays its uploads decides how long everybody waits. While nobody has reported, claims are compared
-    /// with their median instead.
+    /// What is believed of one device beside what is known of the others.
     pub fn believed(&self) -> Believed {
-        let reported: Vec<f64> =
-            self.devices.iter().filter_map(|measured| measured.compute_secs.value()).collect();
-        let compute_secs = if reported.is_empty() {
-            median(self.devices.iter().map(|measured| measured.claimed_secs).collect())
-        } else {
-            slow_but_not_slowest(reported)
-        };
-        let sent = self.devices.iter().filter_map(|measured| measured.comm_mbit.value()).collect();
-        Believed {
-            compute_secs_max: (BEYOND_OTHERS_MAX * compute_secs).max(BELIEVED_SECS),
-            comm_mbit_max: match slow_but_not_slowest(sent) {
-                mbit if mbit > 0.0 => BEYOND_OTHERS_MAX * mbit,
-                _ => f64::INFINITY,
-            },
-        }
+        let reported = self.devices.iter().filter_map(|measured| measured.compute_secs.value());
+        let claimed = self.devices.iter().map(|measured| measured.claimed_secs);
+        let sent = self.devices.iter().filter_map(|measured| measured.comm_mbit.value());
+        Believed::beside(reported.collect(), claimed.collect(), sent.collect())
+    }
+
+    /// A device's job as the automatic deadline counts it: by its reports alone, once there are any.
+    pub fn deadline_job(&self, slot: usize, believed: Believed) -> Job {
+        let Job { load_mbit, .. } = self.job(slot, believed);
+        let measured = self.devices.get(slot);
+        let reported_secs = measured.and_then(|measured| measured.compute_secs.value());
+        let claimed_secs = measured.map_or(0.0, |measured| measured.claimed_secs);
+        Job { compute_secs: believed.deadline_secs(reported_secs, claimed_secs), load_mbit }
     }
 
     /// What a device has to do in a round, as far as is known.
@@ -248,20 +231,6 @@ impl Measures {
 /// A time that a fleet can hold; what is too short to tell from nothing is nothing.
 fn time(secs: f64) -> Option<Secs> {
     Secs::new(if secs < 1e-9 { 0.0 } else { secs }).ok().filter(|_| secs >= 0.0)
-}
-
-/// The lower median; 0 of nothing.
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    numbers.get(numbers.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
-}
-
-/// The largest number of which there is a fifth as large or larger, and never the largest alone: a type of slow devices
-/// is part of a fleet, one device that takes its time is not a type.
-fn slow_but_not_slowest(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(|a, b| b.total_cmp(a));
-    let place = (numbers.len() / 5).max(2).min(numbers.len());
-    place.checked_sub(1).and_then(|place| numbers.get(place)).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -103,7 +103,12 @@ pub fn noisiest(fleet: &Fleet, q: &[f64]) -> (usize, f64) {
     noise.enumerate().fold((0, 0.0), |worst, (n, noise)| if noise > worst.1 { (n, noise) } else { worst })
 }
 
-/// Σ a_n²/q_n.
+/// Σ a_n²/q_n. Devices with q = 0 are not part of a plan: the shares a are those of the others then.
 pub fn sampling_noise(weights: &[f64], q: &[f64]) -> f64 {
+    if q.iter().any(|q| *q <= 0.0) {
+        let planned = || weights.iter().zip(q).filter(|(_, q)| **q > 0.0);
+        let total: f64 = planned().map(|(a, _)| a).sum();
+        return planned().map(|(a, q)| (a / total).powi(2) / q).sum();
+    }
     weights.iter().zip(q).map(|(a, q)| a * a / q).sum()
 }

@@ -214,6 +214,9 @@ mod tests {
         let weights = spread.usual().aggregation_weights();
         assert_eq!([weights[0], weights[2]], part(0.25).aggregation_weights());
         assert_eq!((weights[1], spread.plan(4).q()[0]), (0.0, 0.5));
+        let noise =
+            |fleet: &Fleet, schedule: &Schedule| sampling_noise(fleet.weights(), schedule.usual().q());
+        assert!((noise(&fleet(), &spread) / noise(&two, &schedule) - 1.0).abs() < 1e-12);
         assert!(Plan::restored(&fleet(), Scheme::Uniform, vec![0.0; 3]).is_err());
     }
 

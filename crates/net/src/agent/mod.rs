@@ -136,7 +136,8 @@ pub async fn stay(
 ) -> Result<Farewell, NetError> {
     let waits = Waits::seeded(platform.waits_seed);
     let mut past = Past::new(platform.compute, waits.clone());
-    let (mut backoff, mut seldom) = (Backoff::default(), Backoff::seldom());
+    let (mut backoff, mut after_rival, mut after_clocks) =
+        (Backoff::default(), Backoff::seldom(), Backoff::seldom());
     let mut has_attended = false;
     let mut give_up = GiveUp::new(settings.give_up_after);
     loop {
@@ -161,6 +162,7 @@ pub async fn stay(
         }
         if attended {
             backoff.worked();
+            after_clocks.worked();
             has_attended = true;
         }
         let Err(error) = ended else { return Ok(Farewell::Finished) };
@@ -172,7 +174,8 @@ pub async fn stay(
             return Err(error);
         }
         let wait = match error {
-            NetError::Superseded | NetError::ClocksDisagree { .. } => waits.next(&mut seldom),
+            NetError::Superseded => waits.next(&mut after_rival),
+            NetError::ClocksDisagree { .. } => waits.next(&mut after_clocks),
             _ => waits.next(&mut backoff),
         };
         let wait = give_up.cut(wait);

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Failures after which a device is benched.
 const FAILURES_MAX: f64 = 3.0;
-/// What a delivery makes up for: a device that fails every second time is benched too.
-const FORGIVEN: f64 = 0.5;
+/// What a delivery makes up for: a device that fails every third time is benched too.
+const FORGIVEN: f64 = 0.25;
 /// The first pause, in lengths of the round that the device spoilt; each later one is twice as long.
 const FIRST_PAUSE: f64 = 10.0;
 /// No pause is shorter: a round may last milliseconds.
@@ -24,8 +24,10 @@ pub(super) struct Conduct {
     failures: f64,
     /// How often the device was benched since it last delivered reliably.
     times: u32,
-    /// The length of the last round that the device spoilt.
+    /// The length of the longest round that the device spoilt since it was benched last.
     spoilt_secs: f64,
+    /// It failed since the last review: only then is it benched, and not for what is long past.
+    failed_lately: bool,
     /// Until then, on the run's clock, the device is not asked.
     until_secs: Option<f64>,
 }
@@ -33,20 +35,25 @@ pub(super) struct Conduct {
 impl Conduct {
     pub(super) fn delivered(&mut self) {
         self.failures = (self.failures - FORGIVEN).max(0.0);
+        self.failed_lately = false;
         if self.failures <= 0.0 {
-            self.times = 0;
+            (self.times, self.spoilt_secs) = (0, 0.0);
         }
     }
 
     /// The device made others wait for so long, and delivered nothing.
     pub(super) fn failed(&mut self, waited_secs: f64) {
-        self.failures += 1.0;
-        self.spoilt_secs = if waited_secs.is_finite() { waited_secs.max(0.0) } else { 0.0 };
+        self.failures = (self.failures + 1.0).min(FAILURES_MAX);
+        self.failed_lately = true;
+        if waited_secs.is_finite() {
+            self.spoilt_secs = self.spoilt_secs.max(waited_secs);
+        }
     }
 
-    /// The more failures, the sooner a device is benched; none below the limit.
+    /// What the others lost by a device that is to be benched; the more, the sooner. None for all other devices.
     pub(super) fn badness(&self) -> Option<f64> {
-        (self.failures >= FAILURES_MAX && self.until_secs.is_none()).then_some(self.failures)
+        let is_due = self.failures >= FAILURES_MAX && self.failed_lately && self.until_secs.is_none();
+        is_due.then_some(self.spoilt_secs)
     }
 
     pub(super) fn is_benched(&self) -> bool {
@@ -59,10 +66,16 @@ impl Conduct {
             (FIRST_PAUSE * self.spoilt_secs).max(PAUSE_SECS_MIN) * 2_f64.powi(self.times.min(30) as i32);
         let pause_secs = pause_secs.min(PAUSE_SECS_MAX);
         self.until_secs = Some(now_secs + pause_secs);
+        (self.spoilt_secs, self.failed_lately) = (0.0, false);
         self.times = self.times.saturating_add(1);
         // The first failure after its return is one too many.
         self.failures = FAILURES_MAX - 1.0;
         pause_secs
+    }
+
+    /// Ends the pause at once; whether there was one.
+    pub(super) fn recall(&mut self) -> bool {
+        self.until_secs.take().is_some()
     }
 
     /// Whether the pause is over; if so the device is asked again.
@@ -111,6 +124,7 @@ pub(super) fn review<'a>(conducts: impl Iterator<Item = &'a mut Conduct>, now_se
             change.spared.push(slot);
         }
     }
+    conducts.iter_mut().for_each(|conduct| conduct.failed_lately = false);
     change.benched.sort_by_key(|(slot, _)| *slot);
     change.spared.sort_unstable();
     change
@@ -159,7 +173,8 @@ mod tests {
                 !review(fleet.iter_mut(), 0.0).benched.is_empty()
             })
         };
-        assert_eq!(benched_after(|round| round % 2 == 0), Some(8));
+        assert_eq!(benched_after(|round| round % 2 == 0), Some(6));
+        assert_eq!(benched_after(|round| round % 3 == 0), Some(12));
         assert_eq!(benched_after(|round| round % 5 == 0), None);
     }
 
@@ -169,9 +184,22 @@ mod tests {
         (0..3).for_each(|_| fleet[0].failed(1.0));
         assert_eq!(review(fleet.iter_mut(), 0.0).benched, [(0, 10.0)]);
         assert_eq!(review(fleet.iter_mut(), 10.0).returned, [0]);
-        (0..4).for_each(|_| fleet[0].delivered());
+        (0..8).for_each(|_| fleet[0].delivered());
         (0..3).for_each(|_| fleet[0].failed(1.0));
         assert_eq!(review(fleet.iter_mut(), 20.0).benched, [(0, 10.0)], "as if for the first time");
+    }
+
+    #[test]
+    fn the_longest_wait_decides_and_what_is_long_past_does_not() {
+        let mut fleet = fleet(4);
+        [3600.0, 3600.0, 0.0].into_iter().for_each(|waited_secs| fleet[0].failed(waited_secs));
+        assert_eq!(review(fleet.iter_mut(), 0.0).benched, [(0, 36_000.0)]);
+        // A common outage: two are benched, and the third delivers again when there is room.
+        let mut fleet = vec![Conduct::default(); 4];
+        (0..20).for_each(|_| fleet[..3].iter_mut().for_each(|conduct| conduct.failed(1.0)));
+        assert_eq!(review(fleet.iter_mut(), 0.0).spared, [2]);
+        fleet[2].delivered();
+        assert_eq!(review(fleet.iter_mut(), 1e6).benched, []);
     }
 
     #[test]

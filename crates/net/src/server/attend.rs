@@ -40,13 +40,13 @@ impl Attendance {
         // An error is an end like any other: the device comes again.
         while let Ok(Some(message)) = messages.message().await {
             if !self.hub.desk().members[self.slot].calls.take(Instant::now()) {
-                self.note(0, Reason::TooManyCalls);
+                self.note(None, Reason::TooManyCalls);
                 break;
             }
             match message.what {
                 Some(What::Answer(answer)) => self.answered(&answer),
                 Some(What::Failure(failure)) => self.failed(&failure),
-                None => self.note(0, Reason::BadMessage),
+                None => self.note(None, Reason::BadMessage),
             }
         }
         debug!(slot = self.slot, "a device leaves");
@@ -66,7 +66,7 @@ impl Attendance {
                 if matches!(reason, Reason::FalseCoin | Reason::CoinSaysNo) {
                     self.metrics.coins_refused.add(1);
                 }
-                self.note(answer.round, reason);
+                self.note(Toss::named(&answer.run, answer.round), reason);
                 self.hub.ring();
             }
         }
@@ -78,6 +78,9 @@ impl Attendance {
         let coin = {
             let mut desk = self.hub.desk();
             let coin = desk.members[self.slot].coin;
+            if desk.is_recent(toss) {
+                desk.members[self.slot].silence.answered(toss.round);
+            }
             let Some(current) = desk.current.as_mut().filter(|current| current.is(toss)) else {
                 return Err(Reason::StaleRound);
             };
@@ -120,10 +123,11 @@ impl Attendance {
         self.hub.journal.entry(name.as_str(), subject, Instant::now())
     }
 
-    fn note(&self, round: u64, reason: Reason) {
+    fn note(&self, toss: Option<Toss>, reason: Reason) {
         self.metrics.refused.add(reason);
         let mut desk = self.hub.desk();
-        desk.note(round, Some(self.slot), reason);
+        desk.note(toss, Some(self.slot), reason);
+        let round = toss.map_or(0, |toss| toss.round);
         let refusal = v1::Refusal { round, reason: reason.name().to_owned() };
         desk.tell(self.slot, v1::to_device::What::Refusal(refusal));
     }

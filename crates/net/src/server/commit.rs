@@ -84,8 +84,8 @@ impl Committer<'_> {
         let mut desk = self.server.hub.desk();
         for (slot, pause_secs) in &benched {
             let device = desk.members[*slot].name.clone();
-            warn!(%device, slot, pause_secs, "a device keeps failing to deliver and is not asked for a while");
-            desk.note(round, Some(*slot), Reason::Benched);
+            warn!(%device, slot, pause_secs, "a device keeps failing to deliver and is not asked for a while; if it is honest, give it time by round.deadline_secs");
+            desk.note(None, Some(*slot), Reason::Benched);
             let refusal = v1::Refusal { round, reason: Reason::Benched.name().to_owned() };
             desk.tell(*slot, v1::to_device::What::Refusal(refusal));
         }

@@ -186,8 +186,12 @@ impl Deployment {
         if run.round > 0 && self.aggregation.remembers_norms() {
             reader::each(&state.path().join(RECORDS), |line| run.norms.take_line(&line))?;
         }
-        let ledger =
-            Rc::new(RefCell::new(Ledger { measures, accepted: Default::default(), abandoned: false }));
+        let ledger = Rc::new(RefCell::new(Ledger {
+            measures,
+            accepted: Default::default(),
+            abandoned: false,
+            recalled: false,
+        }));
         let clock = Clock::after(run.secs);
         let muster = if run.round > 0 { self.patience.muster } else { Duration::ZERO };
         let muster_until = Instant::now() + muster;
@@ -195,7 +199,9 @@ impl Deployment {
         loop {
             // Before the first stretch, too: a server that was killed may have benched somebody and not planned yet.
             // Times are looked at when they are due.
-            let fleet = ledger.borrow().measures.fleet(&kept)?;
+            // Without new plans, whoever comes later waits for the next run.
+            let planned_for = if self.replan_every.is_some() { kept.len() } else { planned.fleet.len() };
+            let fleet = ledger.borrow().measures.fleet(&kept[..planned_for.min(kept.len())])?;
             let is_benched = |slot: usize| ledger.borrow().measures.is_benched(slot);
             if run.round > 0
                 && let Some(next) = planner.next(&planned, &fleet, is_benched, due)
@@ -302,6 +308,8 @@ impl Deployment {
                 Ok(Some(Ended::Stopped))
             }
             Ok(Outcome::Stopped) => Ok(None),
+            // Nothing of a round was begun: it is opened again under another plan.
+            Err(EngineError::World { .. }) if std::mem::take(&mut ledger.borrow_mut().recalled) => Ok(None),
             // The round in progress was given up: nothing of it counts, and it is opened again later.
             Err(EngineError::World { .. }) if ledger.borrow().abandoned => {
                 bring_incidents(server, state);

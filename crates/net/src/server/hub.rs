@@ -272,23 +272,32 @@ impl Desk {
         told
     }
 
-    pub(crate) fn note(&mut self, round: u64, slot: Option<usize>, reason: Reason) {
-        if self.incidents.len() == INCIDENTS_WAITING_MAX {
-            self.incidents.pop_front();
-        }
+    /// Whether a toss is that of the round in progress, or of the one before.
+    pub(crate) fn is_recent(&self, toss: Toss) -> bool {
+        let is_previous = self.previous.as_ref().is_some_and(|(previous, _)| *previous == toss);
+        is_previous || self.current.as_ref().is_some_and(|current| current.is(toss))
+    }
+
+    /// Notes what went wrong. A device may speak of any round; only the one in progress and the one before are real.
+    pub(crate) fn note(&mut self, toss: Option<Toss>, slot: Option<usize>, reason: Reason) {
+        let in_progress = self.current.as_ref().map_or(0, Current::round);
+        let round = toss.filter(|toss| self.is_recent(*toss)).map_or(in_progress, |toss| toss.round);
         let device =
             slot.and_then(|slot| self.members.get(slot)).map(|member| member.name.as_str().to_owned());
         // Once in a round is enough: a device that repeats itself must not fill the disk.
         let is_known =
             |known: &Incident| known.round == round && known.reason == reason && known.device == device;
         if !self.incidents.iter().rev().any(is_known) {
+            if self.incidents.len() == INCIDENTS_WAITING_MAX {
+                self.incidents.pop_front();
+            }
             self.incidents.push_back(Incident { round, device, reason });
         }
     }
 
     /// Notes a refusal; a device that sent what nobody sends by accident has lost its turn.
     pub(crate) fn give_up_on(&mut self, slot: usize, toss: Option<Toss>, reason: Reason) {
-        self.note(toss.map_or(0, |toss| toss.round), Some(slot), reason);
+        self.note(toss, Some(slot), reason);
         if let Some(current) = &mut self.current
             && toss.is_some_and(|toss| current.is(toss))
             && !reason.may_try_again()

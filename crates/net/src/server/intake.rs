@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use fedflip_engine::norms::norm;
 use tokio::time::Instant;
 use tonic::Streaming;
 use tracing::warn;
 
 use super::hub::{Arrival, Update};
-use super::norms::norm;
 use super::round::{Granted, Taken};
 use super::service::Service;
 use crate::coin::Toss;
@@ -44,7 +44,7 @@ impl Service {
         let mut collector = UpdateCollector::new(encoding, parameters);
         loop {
             // Whoever sends before its turn, or faster than granted, is not read: the bandwidth is others'.
-            let turn = granted.earliest(collector.bytes());
+            let turn = granted.earliest(collector.bytes(), first);
             tokio::time::sleep_until(turn.min(granted.deadline)).await;
             let until = granted.deadline.min(Instant::now() + SILENCE_MAX);
             match within(until, &mut parts).await {

@@ -61,27 +61,36 @@ impl Member {
     }
 }
 
-/// How often an attending device has let a whole window pass without an answer.
+/// How often a device that was asked has let a window pass without an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Silence(f64);
+pub(crate) struct Silence {
+    windows: f64,
+    /// The last round with an answer, in time or late.
+    answered_round: u64,
+}
 
 impl Silence {
-    /// Whole windows, after which a device is heard but no longer waited for.
+    /// Windows, after which a device is heard but no longer waited for.
     const WINDOWS_MAX: f64 = 3.0;
-    /// What an answer in time makes up for: a device that answers every second time is not waited for either.
+    /// What an answer makes up for: a device that answers every second time is not waited for either.
     const FORGIVEN: f64 = 0.25;
 
     pub(crate) fn is_waited_for(self) -> bool {
-        self.0 < Self::WINDOWS_MAX
+        self.windows < Self::WINDOWS_MAX
     }
 
-    pub(crate) fn answered(&mut self) {
-        self.0 = (self.0 - Self::FORGIVEN).max(0.0);
+    /// An answer, also one that comes too late: a device on a slow link that is not waited for could otherwise never
+    /// be heard again. Each round counts once.
+    pub(crate) fn answered(&mut self, round: u64) {
+        if round > self.answered_round {
+            self.answered_round = round;
+            self.windows = (self.windows - Self::FORGIVEN).max(0.0);
+        }
     }
 
-    /// A whole window passed; more than a few count as a few, so that the way back is short.
+    /// A window was kept open for the device in vain. A few count as many, so that the way back is short.
     pub(crate) fn missed_a_window(&mut self) {
-        self.0 = (self.0 + 1.0).min(Self::WINDOWS_MAX + 1.0);
+        self.windows = (self.windows + 1.0).min(Self::WINDOWS_MAX + 1.0);
     }
 }
 
@@ -97,4 +106,36 @@ pub(crate) struct Enrolment {
 pub(crate) struct Line {
     pub id: u64,
     pub notices: mpsc::Sender<Notice>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_waited_for_three_times_and_late_answers_are_the_way_back() {
+        let mut silence = Silence::default();
+        for _ in 0..100 {
+            silence.missed_a_window();
+        }
+        assert!(!silence.is_waited_for());
+        let back = (1..100).find(|&round| {
+            // Saying it twice is no better.
+            (silence.answered(round), silence.answered(round));
+            silence.is_waited_for()
+        });
+        assert_eq!(back, Some(5));
+        // One window in two: the device is not waited for after a few rounds, and stays so.
+        let mut alternates = Silence::default();
+        let waited = (0..200_u64).filter(|round| {
+            let waited = alternates.is_waited_for();
+            if round % 2 == 0 {
+                alternates.answered(*round + 1)
+            } else if waited {
+                alternates.missed_a_window()
+            }
+            waited && round % 2 == 1
+        });
+        assert!(waited.count() < 40);
+    }
 }

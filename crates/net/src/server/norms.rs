@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fedflip_engine::norms::norm;
 use fedflip_learn::{LearnError, Learner, TrainKey};
 
 use crate::error::NetError;
@@ -118,11 +119,6 @@ impl NormGuard {
     fn norms(&self) -> MutexGuard<'_, BTreeMap<usize, f64>> {
         self.norms.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The length of a vector.
-pub(super) fn norm(vector: &[f32]) -> f64 {
-    vector.iter().map(|&number| f64::from(number).powi(2)).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ impl NetWorld<'_> {
         let devices = (0..planned.fleet.len()).filter(|&slot| planned.takes_part(slot)).count();
         let quorum = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
         let (hub, runtime) = (self.hub, self.runtime);
+        let recall_at = self.muster_until.max(Instant::now() + self.patience.come_back);
         let look = || -> Result<Look, EngineError> {
             let there = {
                 let desk = self.hub.desk();
@@ -75,9 +76,27 @@ impl NetWorld<'_> {
             }
             self.health.set(Readiness::WaitingForDevices);
             self.check_stop(Duration::ZERO)?;
+            if Instant::now() >= recall_at {
+                self.recall()?;
+            }
             Ok(Look::Wait { there, wanted })
         };
         gather(hub, runtime, "waiting for devices", look).map(|_| ())
+    }
+
+    /// Devices are benched for the sake of the others. When too few of these are there, benched devices that attend
+    /// are asked again: the rounds under this plan end, and the next plan has them.
+    fn recall(&self) -> Result<(), EngineError> {
+        let mut ledger = self.ledger.borrow_mut();
+        let desk = self.hub.desk();
+        let attending = desk.members.iter().enumerate().filter(|(_, member)| member.line.is_some());
+        let recalled = attending.filter(|(slot, _)| ledger.measures.recall(*slot)).count();
+        if recalled == 0 {
+            return Ok(());
+        }
+        ledger.recalled = true;
+        info!(devices = recalled, "too few others are there: benched devices are asked again");
+        Err(EngineError::World { problem: "benched devices are asked again".to_owned() })
     }
 
     /// Gives up those who took part and have not come back.

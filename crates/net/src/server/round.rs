@@ -26,6 +26,8 @@ pub(crate) struct Current {
     /// Who was asked and has not answered, by slot.
     awaited: Vec<bool>,
     awaited_count: usize,
+    /// Who was waited for at any time, by slot.
+    was_awaited: Vec<bool>,
     answered: Vec<bool>,
     /// In device order.
     joined: BTreeMap<usize, Joined>,
@@ -53,6 +55,8 @@ pub(crate) struct Granted {
     pub mbps: f64,
     /// From the grant on: until then the bandwidth is others'.
     pub upload_from_secs: f64,
+    /// The server's own division leaves the device no time before the deadline, though alone it would make it.
+    pub is_crowded_out: bool,
     pub at: Instant,
     pub deadline: Instant,
 }
@@ -61,12 +65,14 @@ impl Granted {
     /// How far ahead of its grant a device may be: timers are coarse, and networks bring packets in bursts.
     const AHEAD_SECS: f64 = 0.25;
 
-    /// When the byte after so many of an upload may be read.
-    pub(crate) fn earliest(&self, bytes: usize) -> Instant {
-        let secs = self.upload_from_secs + 8e-6 * bytes as f64 / self.mbps - Self::AHEAD_SECS;
-        // Without a rate, or beyond all time, the deadline comes first.
-        let after = Duration::try_from_secs_f64(secs.max(0.0)).unwrap_or(Duration::from_secs(86_400));
-        self.at + after
+    /// When the byte after so many of an upload, which began at `first`, may be read.
+    pub(crate) fn earliest(&self, bytes: usize, first: Instant) -> Instant {
+        let after = |secs: f64| {
+            // Without a rate, or beyond all time, the deadline comes first.
+            Duration::try_from_secs_f64(secs.max(0.0)).unwrap_or(Duration::from_secs(86_400))
+        };
+        let begin = first.max(self.at + after(self.upload_from_secs - Self::AHEAD_SECS));
+        begin + after(8e-6 * bytes as f64 / self.mbps - Self::AHEAD_SECS)
     }
 }
 
@@ -121,6 +127,7 @@ impl Current {
             phase: Phase::Open,
             awaited: vec![false; devices],
             awaited_count: 0,
+            was_awaited: vec![false; devices],
             answered: vec![false; devices],
             joined: BTreeMap::new(),
         }
@@ -149,6 +156,7 @@ impl Current {
         }
         if is_awaited && !std::mem::replace(&mut self.awaited[slot], true) {
             self.awaited_count += 1;
+            self.was_awaited[slot] = true;
         }
         Some(What::Opened(v1::Opened {
             round: self.toss.round,
@@ -157,6 +165,11 @@ impl Current {
             run: self.toss.run.to_vec().into(),
             seed: self.seed,
         }))
+    }
+
+    /// Whether the window was kept open for a device, for some time at least.
+    pub(crate) fn was_awaited(&self, slot: usize) -> bool {
+        self.was_awaited.get(slot).copied().unwrap_or(false)
     }
 
     /// Whether a device takes part in rounds at the moment: a benched one does not.
@@ -217,10 +230,16 @@ impl Current {
     }
 
     /// Grants a device its share; what to tell it.
-    pub(crate) fn grant(&mut self, share: &Share, now: Instant, deadline: Instant) -> Option<What> {
+    pub(crate) fn grant(
+        &mut self,
+        share: &Share,
+        is_crowded_out: bool,
+        now: Instant,
+        deadline: Instant,
+    ) -> Option<What> {
         let joined = self.joined.get_mut(&share.device)?;
         let Share { mbps, upload_from_secs, .. } = *share;
-        joined.grant = Some(Granted { mbps, upload_from_secs, at: now, deadline });
+        joined.grant = Some(Granted { mbps, upload_from_secs, is_crowded_out, at: now, deadline });
         self.grant_message(share.device, now)
     }
 
@@ -344,7 +363,7 @@ mod tests {
         assert!(current.granted(1).is_err());
         let share =
             Share { device: 1, mbps: 4.0, compute_secs: 1.0, upload_from_secs: 0.0, upload_secs: 1.0 };
-        current.grant(&share, now, now + Duration::from_secs(9)).unwrap();
+        current.grant(&share, false, now, now + Duration::from_secs(9)).unwrap();
         assert_eq!(current.for_newcomer(1, true, now).len(), 1);
         assert!(current.take(1, Taken::Update([9; 32])));
         assert!(!current.take(1, Taken::Refused(Reason::NotFinite)), "the first counts");

@@ -37,6 +37,8 @@ pub(crate) struct Ledger {
     pub accepted: BTreeMap<usize, (VectorDigest, f64)>,
     /// The engine waits for nobody any more: the run is to stop.
     pub abandoned: bool,
+    /// Benched devices are asked again: another plan is due.
+    pub recalled: bool,
 }
 
 /// How a model is scored.
@@ -111,16 +113,17 @@ impl NetWorld<'_> {
         warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
         self.metrics.refused.add(reason);
         self.missed(slot);
-        let mut desk = self.hub.desk();
-        let round = desk.current.as_ref().map_or(0, Current::round);
-        desk.note(round, Some(slot), reason);
+        self.hub.desk().note(None, Some(slot), reason);
     }
 
     /// A device's grant came to nothing, and others have waited for it until now.
     fn missed(&self, slot: usize) {
-        let granted = self.granted(slot);
-        let waited_secs = granted.map_or(0.0, |granted| granted.at.elapsed().as_secs_f64());
-        self.ledger.borrow_mut().measures.granted(slot, Seen::Missed { waited_secs });
+        let seen = match self.granted(slot) {
+            Some(granted) if granted.is_crowded_out => Seen::CrowdedOut,
+            Some(granted) => Seen::Missed { waited_secs: granted.at.elapsed().as_secs_f64() },
+            None => Seen::Missed { waited_secs: 0.0 },
+        };
+        self.ledger.borrow_mut().measures.granted(slot, seen);
     }
 
     fn granted(&self, slot: usize) -> Option<Granted> {
@@ -176,20 +179,23 @@ impl NetWorld<'_> {
         }
     }
 
-    /// Notes who has answered. A window that ended early says nothing about those who were not waited for.
-    fn note_answers(&self, desk: &mut Desk, whole_window: bool) {
+    /// Notes who has answered, and for whom the window was kept open in vain. A window that ended early says nothing
+    /// about devices that were not waited for.
+    fn note_answers(&self, desk: &mut Desk, is_long: bool) {
         let Desk { current: Some(current), members, .. } = desk else { return };
         let mut ledger = self.ledger.borrow_mut();
         for (slot, member) in members.iter_mut().enumerate().take(self.planned.fleet.len()) {
-            let answered = current.answered(slot);
+            let (answered, was_awaited) = (current.answered(slot), current.was_awaited(slot));
             // Whoever has not come back since the server started may not know yet that it did.
             if !member.has_attended || !current.has_coin(slot) {
                 continue;
             }
-            ledger.measures.opened(slot, answered);
-            if answered {
-                member.silence.answered();
-            } else if whole_window && member.line.is_some() {
+            let was_told = member.line.is_some();
+            if answered || was_awaited || is_long || !was_told {
+                ledger.measures.opened(slot, answered);
+            }
+            // Also of a device that hangs up before the window ends.
+            if was_awaited && !answered && is_long {
                 member.silence.missed_a_window();
             }
         }
@@ -216,7 +222,13 @@ impl World for NetWorld<'_> {
         entrants: &mut Vec<Entrant>,
     ) -> Result<(), EngineError> {
         self.gather()?;
-        let coin_q = self.planned.coin_q(round);
+        let mut coin_q = self.planned.coin_q(round);
+        // Also where the planner had no plan without a benched device.
+        for (slot, q) in coin_q.iter_mut().enumerate() {
+            if self.ledger.borrow().measures.is_benched(slot) {
+                *q = 0.0;
+            }
+        }
         self.metrics.round.set(round as f64);
         // Its digest takes a while, and calls need the desk.
         let known = self.hub.desk().model.clone().filter(|known| known.is(model));
@@ -237,18 +249,15 @@ impl World for NetWorld<'_> {
             desk.current = Some(current);
             end
         };
-        let whole_window = loop {
-            if self.hub.desk().current.as_ref().is_none_or(Current::all_answered) {
-                break false;
-            }
-            if Instant::now() >= window_end {
-                break true;
-            }
+        while Instant::now() < window_end
+            && !self.hub.desk().current.as_ref().is_none_or(Current::all_answered)
+        {
             self.check_stop(self.patience.finish)?;
             self.wait(window_end);
-        };
+        }
+        let is_long = Instant::now() + self.patience.window / 2 > window_end;
         let mut desk = self.hub.desk();
-        self.note_answers(&mut desk, whole_window);
+        self.note_answers(&mut desk, is_long);
         let mut ledger = self.ledger.borrow_mut();
         ledger.accepted.clear();
         let Some(current) = &mut desk.current else {
@@ -267,8 +276,9 @@ impl World for NetWorld<'_> {
 
     /// Follows from what was measured: one device's word, or delay, does not make everybody wait.
     fn deadline_secs(&self, entrants: &[Entrant]) -> Option<f64> {
-        let believed = self.ledger.borrow().measures.believed();
-        let jobs = entrants.iter().map(|entrant| believed.of(entrant.job));
+        let measures = &self.ledger.borrow().measures;
+        let believed = measures.believed();
+        let jobs = entrants.iter().map(|entrant| measures.deadline_job(entrant.device, believed));
         let expected_secs = bandwidth::finish_together(jobs, self.band).round_secs();
         Some(self.patience.deadline_secs(expected_secs))
     }
@@ -288,7 +298,11 @@ impl World for NetWorld<'_> {
         );
         let mut desk = self.hub.desk();
         for share in &order.allocation.shares {
-            let notice = desk.current.as_mut().and_then(|current| current.grant(share, now, deadline));
+            let alone_secs = share.compute_secs + share.mbps * share.upload_secs / self.band.get();
+            let is_crowded_out =
+                share.finish_secs(share.compute_secs) > deadline_secs && alone_secs <= deadline_secs;
+            let grant = |current: &mut Current| current.grant(share, is_crowded_out, now, deadline);
+            let notice = desk.current.as_mut().and_then(grant);
             if let Some(notice) = notice {
                 // A model that was not there yet, and an update.
                 desk.members[share.device].calls.grant(2.0);

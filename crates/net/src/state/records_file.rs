@@ -47,7 +47,7 @@ impl Agreed {
             read(&mut found, wanted.len() as u64)?;
             if found == wanted {
                 agreed = Self { lines: agreed.lines + 1, bytes: agreed.bytes + wanted.len() as u64 };
-            } else if found.len() < wanted.len() && wanted.starts_with(&found) {
+            } else if found.len() < wanted.len() && wanted.starts_with(without_zeros(&found)) {
                 return Ok(agreed);
             } else {
                 let round = match serde_json::from_slice(wanted) {
@@ -64,6 +64,12 @@ impl Agreed {
             Err(differs(path, agreed.lines + 1, None))
         }
     }
+}
+
+/// Some file systems leave zeros behind a file's last bytes when the power fails: the file ends before these.
+fn without_zeros(found: &[u8]) -> &[u8] {
+    let end = found.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    &found[..end]
 }
 
 fn differs(path: &Path, line: u64, round: Option<u64>) -> NetError {

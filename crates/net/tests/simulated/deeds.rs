@@ -15,6 +15,8 @@ enum Part {
     Honest,
     /// It begins to upload after so many seconds.
     After(f64),
+    /// It begins to upload after this share of the time that it has.
+    AfterShare(f64),
     /// It sends half of its update, waits until so many seconds before the deadline, and sends the rest.
     Trickles(f64),
     /// It sends half of its update and nothing more.
@@ -34,12 +36,19 @@ struct Habit {
     answers_after_secs: f64,
     /// In even rounds and in odd ones; none is no answer at all.
     parts: [Option<Part>; 2],
+    /// In one round of so many it does nothing with its part.
+    fails_every: Option<u64>,
     /// Calls that nobody asked for, in every round.
     extra_calls: usize,
 }
 
-const HONEST: Habit =
-    Habit { claimed_secs: 0.05, answers_after_secs: 0.0, parts: [Some(Part::Honest); 2], extra_calls: 0 };
+const HONEST: Habit = Habit {
+    claimed_secs: 0.05,
+    answers_after_secs: 0.0,
+    parts: [Some(Part::Honest); 2],
+    fails_every: None,
+    extra_calls: 0,
+};
 
 fn always(part: Part) -> Habit {
     Habit { parts: [Some(part); 2], ..HONEST }
@@ -62,11 +71,13 @@ pub(crate) fn deeds() -> Vec<(&'static str, Vec<Actor>)> {
             of(Habit { claimed_secs: 0.0, ..always(Part::After(12.0)) }),
         ),
         ("is an honest agent that takes three deadlines", vec![Actor::honest(12.0)]),
-        ("uploads just before the deadline", of(always(Part::After(3.0)))),
+        ("uploads just before the deadline", of(always(Part::AfterShare(0.9)))),
         ("trickles until just before the deadline", of(always(Part::Trickles(0.5)))),
         ("answers at the end of the window", of(Habit { answers_after_secs: 1.2, ..HONEST })),
         ("stalls half way", of(always(Part::StallsHalfWay))),
         ("never answers", vec![Actor::scripted(silent)]),
+        ("hangs up before the window ends", vec![Actor::scripted(hangs_up)]),
+        ("delivers two times in three", of(Habit { fails_every: Some(3), ..HONEST })),
         ("never uploads", vec![Actor::scripted(never_uploads)]),
         ("leaves after joining", of(always(Part::Leaves))),
         ("sends numbers that are none", of(always(Part::SendsNan))),
@@ -85,9 +96,19 @@ pub(crate) fn deeds() -> Vec<(&'static str, Vec<Actor>)> {
         ),
         (
             "two claim a day and delay",
-            vec![hostile(Habit { claimed_secs: 86_400.0, ..always(Part::After(3.0)) }); 2],
+            vec![hostile(Habit { claimed_secs: 86_400.0, ..always(Part::AfterShare(0.9)) }); 2],
         ),
     ]
+}
+
+/// Attends, says nothing, and hangs up when the window is nearly over; then it comes again.
+async fn hangs_up(stage: Stage) {
+    let mut device = stage.enrolled().await;
+    while stage.next_round(&mut device).await.is_some() {
+        tokio::time::sleep(Duration::from_secs_f64(1.3)).await;
+        device.crash();
+        device = stage.enrolled().await;
+    }
 }
 
 async fn play(stage: Stage, habit: Habit) {
@@ -114,7 +135,8 @@ async fn play(stage: Stage, habit: Habit) {
                 }
             }
         };
-        act(&stage, &mut device, &grant, part).await;
+        let fails = habit.fails_every.is_some_and(|every| opened.round.is_multiple_of(every));
+        act(&stage, &mut device, &grant, if fails { Part::Nothing } else { part }).await;
     }
 }
 
@@ -127,6 +149,10 @@ async fn act(stage: &Stage, device: &mut Device, grant: &v1::Grant, part: Part) 
         Part::Honest => drop(device.upload(head, &update.bytes).await),
         Part::After(wait_secs) => {
             secs(wait_secs).await;
+            drop(device.upload(head, &update.bytes).await);
+        }
+        Part::AfterShare(share) => {
+            secs(share * f64::from(grant.deadline_millis) / 1e3).await;
             drop(device.upload(head, &update.bytes).await);
         }
         Part::Trickles(before_secs) => {

@@ -37,8 +37,8 @@ fn check(run: &SimRun, outcome: &Outcome, what: &str) -> (usize, f64) {
     }
     let patience = run.wanted.patience;
     let deadline_secs = run.wanted.deadline_secs.unwrap_or({
-        // Three times the slack is what a claim, or a delay, is believed for.
-        patience.deadline_factor * 10.5 + patience.deadline_slack.as_secs_f64()
+        // Ten times what the slowest of the others takes is believed, of a claim or a delay.
+        patience.deadline_factor * 10.0 * USUAL_SECS + patience.deadline_slack.as_secs_f64()
     });
     let round_secs_max = patience.window.as_secs_f64() + deadline_secs + 0.2;
     assert!(outcome.round_secs_max() < round_secs_max, "{what}: {} s", outcome.round_secs_max());
@@ -47,16 +47,15 @@ fn check(run: &SimRun, outcome: &Outcome, what: &str) -> (usize, f64) {
     (waited.count(), secs)
 }
 
-/// How many rounds others may have to wait in for a deed. A device that takes long and delivers is slow
-/// rather than hostile: it is planned with, and benched only where it misses its deadlines.
-fn waited_rounds_max(deed: &str) -> usize {
+/// How many rounds others may have to wait in for a deed; none where a device delays and delivers: it is slow rather
+/// than hostile, a planned scheme gives it a lower q, and only the length of a round is bounded.
+fn waited_rounds_max(deed: &str) -> Option<usize> {
     match deed {
-        "uploads just before the deadline" | "trickles until just before the deadline" => ROUNDS as usize,
-        "answers at the end of the window" | "two claim a day and delay" => ROUNDS as usize,
-        "delivers every second time" | "answers every second time" => 10,
-        "two take turns to fail" => 20,
-        "two never upload" | "one is silent, one stalls" => 10,
-        _ => 6,
+        "uploads just before the deadline" | "trickles until just before the deadline" => None,
+        "answers at the end of the window" | "two claim a day and delay" => None,
+        "delivers every second time" | "answers every second time" | "delivers two times in three" => Some(8),
+        "two take turns to fail" | "two never upload" | "one is silent, one stalls" => Some(8),
+        _ => Some(5),
     }
 }
 
@@ -67,7 +66,7 @@ fn nobody_else_pays_for_a_deed() {
         let outcome = run.run();
         let (waited, secs) = check(&run, &outcome, deed);
         println!("{deed:48} waited in {waited:2} of {ROUNDS} rounds, {secs:6.1} s");
-        assert!(waited <= waited_rounds_max(deed), "{deed}: {waited} rounds");
+        assert!(waited_rounds_max(deed).is_none_or(|most| waited <= most), "{deed}: {waited} rounds");
     }
 }
 
@@ -79,7 +78,8 @@ fn nobody_else_pays_in_many_seeded_runs() {
         let run = beside(seed, hostile, SEEDED_ROUNDS);
         let outcome = run.run();
         let (waited, _) = check(&run, &outcome, &format!("seed {seed}, {deed}"));
-        assert!(waited <= waited_rounds_max(deed), "seed {seed}, {deed}: {waited} rounds");
+        let most = waited_rounds_max(deed);
+        assert!(most.is_none_or(|most| waited <= most), "seed {seed}, {deed}: {waited} rounds");
         outcome.replayed
     });
 }
