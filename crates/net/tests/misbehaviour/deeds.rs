@@ -87,12 +87,12 @@ const DEEDS: &[(Deed, Recorded)] = &[
     (Honest, (IN, &[])),
 ];
 
-/// Every deed in a round of its own. A device that keeps failing to deliver is benched, so two honest rounds make up
+/// Every deed in a round of its own. A device that keeps failing to deliver is benched, so four honest rounds make up
 /// for each failure.
 fn rounds() -> Vec<(Deed, Recorded)> {
     let honest = (Honest, (IN, &[] as &[Reason]));
     let rounds = DEEDS.iter().flat_map(|&(deed, recorded)| {
-        let amends = if matches!(recorded.0, Some(Err(_))) { 2 } else { 0 };
+        let amends = if matches!(recorded.0, Some(Err(_))) { 4 } else { 0 };
         std::iter::once((deed, recorded)).chain(std::iter::repeat_n(honest, amends))
     });
     rounds.collect()
