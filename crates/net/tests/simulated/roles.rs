@@ -123,7 +123,8 @@ impl Stage {
         }
     }
 
-    async fn be_honest(self, compute_secs: f64) {
+    /// The real agent, until the run is over.
+    pub(crate) async fn be_honest(self, compute_secs: f64) {
         let name: fedflip_net::identity::DeviceName = self.name.parse().unwrap();
         let coin = plain::coin(&name).unwrap();
         let settings = AgentSettings {

@@ -1,13 +1,17 @@
 //! What one certified device can do, against what the other devices may lose because of it: nobody else loses an
 //! update, no round outlasts its deadline, and only a few rounds are waited for at all.
 
+use std::time::Duration;
+
 use fedflip_net::server::Ended;
+use fedflip_record::Round;
 use rand::RngExt;
 
 use crate::deeds::deeds;
-use crate::network::stream;
+use crate::device::Device;
+use crate::network::{Link, stream};
 use crate::plenty;
-use crate::roles::Actor;
+use crate::roles::{Actor, Stage};
 use crate::run::{Outcome, SimRun};
 
 const HONEST: usize = 4;
@@ -82,4 +86,59 @@ fn nobody_else_pays_in_many_seeded_runs() {
         assert!(most.is_none_or(|most| waited <= most), "seed {seed}, {deed}: {waited} rounds");
         outcome.replayed
     });
+}
+
+/// A device that went silent for some windows, over a link slower than all others', is heard again.
+#[test]
+fn a_device_on_a_slow_link_that_was_silent_for_a_while_comes_back() {
+    let mut actors = [0.05, 0.1, 0.1].map(Actor::honest).to_vec();
+    actors.push(Actor::honest(0.05).over(Link { latency_secs: 0.3, ..Link::default() }));
+    // The fifth stops the fourth one's link, and is honest otherwise.
+    actors.push(Actor::scripted(|stage| async move {
+        let network = stage.network.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(6)).await;
+            network.stall(3, Duration::from_secs(8));
+        });
+        stage.be_honest(0.05).await;
+    }));
+    let rounds = 60;
+    let outcome = SimRun::full(1, actors, rounds).run();
+    let slot = outcome.slots[3].unwrap();
+    let joined = |round: &&Round| round.cohort.contains(&slot);
+    let missed = outcome.rounds.iter().filter(|round| !joined(round)).count();
+    assert!(missed >= 3, "it was silent for {missed} rounds");
+    assert!(
+        outcome.rounds[rounds as usize - 10..].iter().filter(joined).count() >= 8,
+        "and is back at the end"
+    );
+}
+
+/// Devices are benched for the sake of the others: when these have left, the benched ones go on.
+#[test]
+fn a_run_goes_on_with_benched_devices_when_the_others_have_left() {
+    let reformed = |stage: Stage| async move {
+        let mut device = stage.enrolled().await;
+        while let Some(opened) = stage.next_round(&mut device).await {
+            let grant = device.take_part(&opened).await;
+            if opened.round > 3 {
+                let update = device.trained(&grant, &stage.learner).await;
+                device.upload(Device::head(&grant, &update), &update.bytes).await.unwrap();
+            }
+        }
+    };
+    let leaves = |stage: Stage| async move {
+        let honest = stage.clone().be_honest(0.05);
+        // It is gone after the other one was benched.
+        let _ = tokio::time::timeout(Duration::from_secs(12), honest).await;
+    };
+    let mut run = SimRun::full(1, vec![Actor::scripted(reformed), Actor::scripted(leaves)], 4000);
+    run.wanted.patience.quorum = 0.5;
+    run.secs_max = 60.0;
+    let outcome = run.run();
+    let benched = |reason: &str| outcome.plans.iter().any(|plan| plan.reason.contains(reason));
+    assert!(benched("is benched") && benched("is back from the bench"), "{:?}", outcome.plans.len());
+    let last = outcome.rounds.last().unwrap();
+    assert!(last.start_secs > 20.0, "rounds go on without the other device: {last:?}");
+    assert!(outcome.accepted(0) > 10);
 }

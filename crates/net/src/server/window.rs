@@ -1,0 +1,51 @@
+//! The window in which coins are heard: who is asked, for whom it stays open, and what that says of devices.
+
+use super::hub::Desk;
+use super::member::Member;
+use super::round::Current;
+use super::world::NetWorld;
+
+impl NetWorld<'_> {
+    /// Tells everybody who is there that a round is open. Devices that let window after window pass are told, too,
+    /// but not waited for, unless hardly anybody else is there.
+    pub(super) fn ask_everybody(&self, desk: &mut Desk, current: &mut Current) {
+        let devices = self.planned.fleet.len();
+        let attends = |member: &&Member| member.line.is_some();
+        let members = || desk.members[..devices].iter().filter(attends);
+        let waits_for_all =
+            2 * members().filter(|member| member.silence.is_waited_for()).count() < members().count();
+        for slot in 0..devices {
+            let Member { calls, line, silence, .. } = &mut desk.members[slot];
+            // An answer and, with heads, a model.
+            calls.grant(2.0);
+            if line.is_some()
+                && let Some(notice) = current.ask(slot, waits_for_all || silence.is_waited_for())
+                && !desk.tell(slot, notice)
+            {
+                current.gone(slot);
+            }
+        }
+    }
+
+    /// Notes who has answered, and for whom the window was kept open in vain. A window that ended early says nothing
+    /// about devices that were not waited for.
+    pub(super) fn note_answers(&self, desk: &mut Desk, is_long: bool) {
+        let Desk { current: Some(current), members, .. } = desk else { return };
+        let mut ledger = self.ledger.borrow_mut();
+        for (slot, member) in members.iter_mut().enumerate().take(self.planned.fleet.len()) {
+            let (answered, was_awaited) = (current.answered(slot), current.was_awaited(slot));
+            // Whoever has not come back since the server started may not know yet that it did.
+            if !member.has_attended || !current.has_coin(slot) {
+                continue;
+            }
+            let was_told = member.line.is_some();
+            if answered || was_awaited || is_long || !was_told {
+                ledger.measures.opened(slot, answered);
+            }
+            // Also of a device that hangs up before the window ends.
+            if was_awaited && !answered && is_long {
+                member.silence.missed_a_window();
+            }
+        }
+    }
+}
