@@ -78,7 +78,9 @@ impl Attendance {
         let coin = {
             let mut desk = self.hub.desk();
             let coin = desk.members[self.slot].coin;
-            if desk.is_recent(toss) {
+            // Rounds may be shorter than the way to the device: an answer to any of them is a sign of life.
+            let is_known = |now: &Toss| now.run == toss.run && toss.round <= now.round;
+            if desk.current.as_ref().is_some_and(|current| is_known(&current.toss)) {
                 desk.members[self.slot].silence.answered(toss.round);
             }
             let Some(current) = desk.current.as_mut().filter(|current| current.is(toss)) else {

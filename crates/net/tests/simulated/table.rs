@@ -102,12 +102,13 @@ fn a_device_on_a_slow_link_that_was_silent_for_a_while_comes_back() {
         });
         stage.be_honest(0.05).await;
     }));
-    let rounds = 60;
+    let rounds = 200;
     let outcome = SimRun::full(1, actors, rounds).run();
     let slot = outcome.slots[3].unwrap();
     let joined = |round: &&Round| round.cohort.contains(&slot);
     let missed = outcome.rounds.iter().filter(|round| !joined(round)).count();
-    assert!(missed >= 3, "it was silent for {missed} rounds");
+    let end = outcome.ending.secs;
+    assert!(missed >= 3, "it was silent for {missed} rounds, until {end} s");
     assert!(
         outcome.rounds[rounds as usize - 10..].iter().filter(joined).count() >= 8,
         "and is back at the end"
