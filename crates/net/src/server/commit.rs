@@ -7,10 +7,12 @@ use std::sync::Arc;
 use fedflip_engine::{Control, Sink, State};
 use fedflip_fleet::ModelVector;
 use fedflip_record::{RecordError, Round};
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::Server;
 use super::deploy::{Observer, bring_incidents};
+use super::journal::Entry;
 use super::world::Ledger;
 use crate::error::NetError;
 use crate::measure::BenchChange;
@@ -89,10 +91,15 @@ impl Committer<'_> {
             let refusal = v1::Refusal { round, reason: Reason::Benched.name().to_owned() };
             desk.tell(*slot, v1::to_device::What::Refusal(refusal));
         }
-        if !spared.is_empty() {
+        drop(desk);
+        let journal = &self.server.hub.journal;
+        if !spared.is_empty()
+            && let Some(Entry { left_out }) = journal.entry("fleet", "spared", Instant::now())
+        {
             warn!(
                 devices = spared.len(),
-                "more than half of the fleet fails to deliver: is round.deadline_secs too short?"
+                left_out,
+                "more than half of the fleet fails to deliver: see the reasons under fedflip_refused_total"
             );
         }
         let out = (0..ledger.measures.len()).filter(|&slot| ledger.measures.is_benched(slot)).count();

@@ -276,7 +276,10 @@ impl Deployment {
             stop: helpers.stop,
             clock,
             muster_until,
+            explicit_deadline_secs: self.deadline_secs,
+            deadline_margin: self.deadline_margin,
             deadline: None,
+            was_late: false,
             stopping_since: None,
         };
         let mut committer = Committer {

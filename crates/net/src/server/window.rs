@@ -1,19 +1,24 @@
 //! The window in which coins are heard: who is asked, for whom it stays open, and what that says of devices.
 
+use std::time::Duration;
+
 use super::hub::Desk;
 use super::member::Member;
 use super::round::Current;
 use super::world::NetWorld;
 
+/// A window that stays open for longer than this part of it was held open by whoever did not answer.
+const HELD_OPEN: u32 = 10;
+
 impl NetWorld<'_> {
     /// Tells everybody who is there that a round is open. Devices that let window after window pass are told, too,
-    /// but not waited for, unless hardly anybody else is there.
+    /// but not waited for, unless there is nobody else: a round that nobody is waited for would be over at once.
     pub(super) fn ask_everybody(&self, desk: &mut Desk, current: &mut Current) {
         let devices = self.planned.fleet.len();
-        let attends = |member: &&Member| member.line.is_some();
-        let members = || desk.members[..devices].iter().filter(attends);
-        let waits_for_all =
-            2 * members().filter(|member| member.silence.is_waited_for()).count() < members().count();
+        let is_waited_for = |(slot, member): (usize, &Member)| {
+            current.has_coin(slot) && member.line.is_some() && member.silence.is_waited_for()
+        };
+        let waits_for_all = !desk.members[..devices].iter().enumerate().any(is_waited_for);
         for slot in 0..devices {
             let Member { calls, line, silence, .. } = &mut desk.members[slot];
             // An answer and, with heads, a model.
@@ -27,9 +32,12 @@ impl NetWorld<'_> {
         }
     }
 
-    /// Notes who has answered, and for whom the window was kept open in vain. A window that ended early says nothing
+    /// Notes who has answered, and for whom the window was kept `open` in vain. A window that ended early says nothing
     /// about devices that were not waited for.
-    pub(super) fn note_answers(&self, desk: &mut Desk, is_long: bool) {
+    pub(super) fn note_answers(&self, desk: &mut Desk, open: Duration) {
+        let is_whole = open >= self.patience.window;
+        // A device that hangs up before the end has made others wait, too.
+        let is_held_open = open > self.patience.window / HELD_OPEN;
         let Desk { current: Some(current), members, .. } = desk else { return };
         let mut ledger = self.ledger.borrow_mut();
         for (slot, member) in members.iter_mut().enumerate().take(self.planned.fleet.len()) {
@@ -39,11 +47,10 @@ impl NetWorld<'_> {
                 continue;
             }
             let was_told = member.line.is_some();
-            if answered || was_awaited || is_long || !was_told {
+            if answered || was_awaited || is_whole || !was_told {
                 ledger.measures.opened(slot, answered);
             }
-            // Also of a device that hangs up before the window ends.
-            if was_awaited && !answered && is_long {
+            if was_awaited && !answered && is_held_open {
                 member.silence.missed_a_window();
             }
         }

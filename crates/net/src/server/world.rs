@@ -28,6 +28,9 @@ use crate::reason::Reason;
 use crate::status::{Health, Metrics};
 use crate::wire::numbers::VectorDigest;
 
+/// What packets add to a payload at most.
+const FRAMED: f64 = 1.25;
+
 /// What the round loop and whoever commits its rounds both know of the round.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -55,6 +58,9 @@ pub(crate) struct NetWorld<'a> {
     pub band: Mbps,
     /// Of an update.
     pub payload_mbit: f64,
+    /// The deadline of the scenario, and the share of it that is kept free.
+    pub explicit_deadline_secs: Option<f64>,
+    pub deadline_margin: f64,
     /// Which coins are flipped.
     pub toss_run: [u8; 16],
     /// Of local training.
@@ -68,6 +74,8 @@ pub(crate) struct NetWorld<'a> {
     /// Until then a server that was started again waits for all devices.
     pub muster_until: Instant,
     pub deadline: Option<Instant>,
+    /// The round's deadline was found to have passed long ago, and was moved once.
+    pub was_late: bool,
     pub stopping_since: Option<Instant>,
 }
 
@@ -158,6 +166,23 @@ impl NetWorld<'_> {
     }
 }
 
+impl NetWorld<'_> {
+    /// An upload that was slow counts as a larger one, so that all finish together. Where the deadline does not leave time
+    /// for that, everybody's upload counts as its payload: nobody gets bandwidth that another device needs by being slow.
+    fn count_payloads_under_pressure(&self, entrants: &mut [Entrant]) {
+        let Some(deadline_secs) = self.explicit_deadline_secs else { return };
+        let jobs = entrants.iter().map(|entrant| entrant.job);
+        if bandwidth::finish_together(jobs, self.band).round_secs()
+            <= deadline_secs * (1.0 - self.deadline_margin)
+        {
+            return;
+        }
+        for Entrant { job, .. } in entrants {
+            job.load_mbit = job.load_mbit.min(FRAMED * self.payload_mbit);
+        }
+    }
+}
+
 /// What happens next in a round.
 enum Next {
     Arrival(Arrival),
@@ -211,9 +236,9 @@ impl World for NetWorld<'_> {
             self.check_stop(self.patience.finish)?;
             self.wait(window_end);
         }
-        let is_long = Instant::now() + self.patience.window / 2 > window_end;
+        let open = self.patience.window.saturating_sub(window_end.saturating_duration_since(Instant::now()));
         let mut desk = self.hub.desk();
-        self.note_answers(&mut desk, is_long);
+        self.note_answers(&mut desk, open);
         let mut ledger = self.ledger.borrow_mut();
         ledger.accepted.clear();
         let Some(current) = &mut desk.current else {
@@ -227,6 +252,8 @@ impl World for NetWorld<'_> {
             self.metrics.join_secs.observe(joined.answer_secs);
             entrants.push(Entrant { device, job: ledger.measures.job(device, believed) });
         }
+        drop((ledger, desk));
+        self.count_payloads_under_pressure(entrants);
         Ok(())
     }
 
@@ -245,7 +272,7 @@ impl World for NetWorld<'_> {
         let now = Instant::now();
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
-        self.deadline = Some(deadline);
+        (self.deadline, self.was_late) = (Some(deadline), false);
         info!(
             round = order.round,
             cohort = order.allocation.shares.len(),
@@ -270,7 +297,7 @@ impl World for NetWorld<'_> {
     }
 
     fn next_event(&mut self) -> Result<Event, EngineError> {
-        let deadline = self.deadline.unwrap_or_else(Instant::now);
+        let mut deadline = self.deadline.unwrap_or_else(Instant::now);
         loop {
             let now = Instant::now();
             let next = {
@@ -279,6 +306,11 @@ impl World for NetWorld<'_> {
                     Next::Arrival(arrival)
                 } else if let Some(slot) = self.missing(&mut desk, now) {
                     Next::Missing(slot)
+                } else if now >= deadline + LOOK && !self.was_late {
+                    // The server itself was away: what has come meanwhile is still to be read.
+                    (self.was_late, self.deadline) = (true, Some(now + LOOK));
+                    deadline = now + LOOK;
+                    Next::Nothing
                 } else if now >= deadline {
                     // Under the same lock: whoever comes from now on is told that it is too late.
                     Next::Deadline(desk.current.as_mut().map(Current::close_for_good).unwrap_or_default())

@@ -11,7 +11,7 @@ use crate::deeds::deeds;
 use crate::device::Device;
 use crate::network::{Link, stream};
 use crate::plenty;
-use crate::roles::{Actor, Stage};
+use crate::roles::{Actor, Stage, never_uploads, silent};
 use crate::run::{Outcome, SimRun};
 
 const HONEST: usize = 4;
@@ -142,4 +142,45 @@ fn a_run_goes_on_with_benched_devices_when_the_others_have_left() {
     let last = outcome.rounds.last().unwrap();
     assert!(last.start_secs > 20.0, "rounds go on without the other device: {last:?}");
     assert!(outcome.accepted(0) > 10);
+}
+
+/// A device whose uploads are slow counts as one that sends more. Where the deadline leaves no time for that, it does not
+/// get bandwidth that a device needs which computes for long.
+#[test]
+fn a_device_that_trickles_does_not_crowd_out_one_that_computes_for_long() {
+    let slow = Link { upload_mbps: 0.01, ..Link::default() };
+    let actors = vec![Actor::honest(0.05), Actor::honest(2.0), Actor::honest(0.05).over(slow)];
+    let mut run = SimRun::full(1, actors, 14);
+    (run.wanted.band_mbps, run.wanted.deadline_secs) = (0.02, Some(4.0));
+    let outcome = run.run();
+    let lost = [0, 1].map(|actor| outcome.lost(actor));
+    assert!(lost.iter().all(Vec::is_empty), "{lost:?}");
+}
+
+/// Silent devices are not waited for, also where they are many; and with one that is benched nothing spins.
+#[test]
+fn no_round_is_empty_because_nobody_is_waited_for() {
+    let mut actors = vec![Actor::honest(0.1)];
+    actors.extend((0..2).map(|_| Actor::scripted(silent)));
+    let outcome = SimRun::full(1, actors, 40).run();
+    assert_eq!(outcome.accepted(0), 40);
+    let waited = outcome.rounds.iter().filter(|round| round.round_secs > USUAL_SECS).count();
+    assert!(waited <= 4, "two silent devices beside one: {waited} rounds");
+    // One is benched, and the link of the other one stands still for some windows.
+    let stalled = |stage: Stage| async move {
+        let network = stage.network.clone();
+        let number = stage.number;
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            network.stall(number, Duration::from_secs(9));
+        });
+        stage.be_honest(0.05).await;
+    };
+    let actors = vec![Actor::scripted(never_uploads), Actor::scripted(stalled)];
+    let mut run = SimRun::full(1, actors, 100_000);
+    run.wanted.patience.quorum = 0.5;
+    run.secs_max = 40.0;
+    let outcome = run.run();
+    let empty = outcome.rounds.iter().filter(|round| round.cohort.is_empty()).count();
+    assert!(empty < 40, "{empty} empty rounds of {}", outcome.rounds.len());
 }
