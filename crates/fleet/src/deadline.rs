@@ -289,7 +289,7 @@ mod tests {
             let deadline = Deadline { secs, margin: MARGIN };
             let shares = divide_by(&entrants, band(mbps), division, Some(deadline)).shares;
             prop_assert_eq!(shares.iter().map(|share| share.device).collect::<Vec<_>>(), (0..entrants.len()).collect::<Vec<_>>());
-            for now in shares.iter().map(|share| share.upload_begin_secs()) {
+            for now in shares.iter().map(Share::upload_begin_secs) {
                 let sends = |share: &&Share| {
                     share.upload_begin_secs() <= now && now < share.finish_secs(share.compute_secs) * (1.0 - 1e-9)
                 };

@@ -144,7 +144,8 @@ mod tests {
         let (mut now_secs, mut pauses) = (0.0, Vec::new());
         for round in 0..12 {
             fleet[1].failed(2.0);
-            (fleet[0].delivered(), fleet[2].delivered());
+            fleet[0].delivered();
+            fleet[2].delivered();
             let change = review(fleet.iter_mut(), now_secs);
             if round < 2 {
                 assert_eq!(change, BenchChange::default());
@@ -166,9 +167,9 @@ mod tests {
             let mut fleet = fleet(2);
             (0..1000).find(|&round| {
                 if fails(round) {
-                    fleet[0].failed(1.0)
+                    fleet[0].failed(1.0);
                 } else {
-                    fleet[0].delivered()
+                    fleet[0].delivered();
                 }
                 !review(fleet.iter_mut(), 0.0).benched.is_empty()
             })

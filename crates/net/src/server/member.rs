@@ -121,7 +121,8 @@ mod tests {
         assert!(!silence.is_waited_for());
         let back = (1..100).find(|&round| {
             // Saying it twice is no better.
-            (silence.answered(round), silence.answered(round));
+            silence.answered(round);
+            silence.answered(round);
             silence.is_waited_for()
         });
         assert_eq!(back, Some(5));
@@ -130,9 +131,9 @@ mod tests {
         let waited = (0..200_u64).filter(|round| {
             let waited = alternates.is_waited_for();
             if round % 2 == 0 {
-                alternates.answered(*round + 1)
+                alternates.answered(*round + 1);
             } else if waited {
-                alternates.missed_a_window()
+                alternates.missed_a_window();
             }
             waited && round % 2 == 1
         });
