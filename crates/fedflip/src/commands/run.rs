@@ -48,7 +48,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let planned = setup.plan(&scenario, scenario.plan.constants)?;
-    planned.noise_warnings(&scenario, &setup.fleet).iter().for_each(|text| warn(text));
+    planned.warnings(&scenario, &setup.fleet).iter().for_each(|text| warn(text));
     let threads = threads(&args.training);
     let done = with_crew(&*setup.learner, threads, |crew| {
         let mut kept = None;

@@ -83,7 +83,7 @@ impl Comparison<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            for text in planned.noise_warnings(scenario, &setup.fleet) {
+            for text in planned.warnings(scenario, &setup.fleet) {
                 // Once, however many schemes have the same quiet rounds.
                 if !told.contains(&text) {
                     warn(&format!("{}{text}", self.prefix));

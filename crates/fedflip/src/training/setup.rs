@@ -37,12 +37,13 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// Where rounds are not as quiet as they were to be, or quiet ones not more so than others.
-    pub(crate) fn noise_warnings(&self, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
+    /// Says where rounds are not as quiet as they were to be, or quiet ones not more so than others, and who can never
+    /// make the deadline.
+    pub(crate) fn warnings(&self, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
         let noise_of = |plan: &Plan| sampling_noise(fleet.weights(), plan.q());
         let scheme = scenario.plan.scheme;
         let usual = noise_of(self.schedule.usual());
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = never_in_time(scenario, fleet).into_iter().collect();
         if scheme == Scheme::Auto {
             warnings.extend(noise_above("plan.noise", usual, scenario.plan.noise));
         }
@@ -58,6 +59,30 @@ impl Planned {
         }
         warnings
     }
+}
+
+/// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.
+fn never_in_time(scenario: &Scenario, fleet: &Fleet) -> Option<String> {
+    let deadline_secs = scenario.round.deadline?.get();
+    let needs_secs = |n: usize| fleet.compute_secs()[n] + fleet.comm_secs()[n] / scenario.band.get();
+    let late: Vec<usize> = (0..fleet.len()).filter(|&n| needs_secs(n) > deadline_secs).collect();
+    let first = *late.first()?;
+    let share: f64 = late.iter().map(|&n| fleet.weights()[n]).sum();
+    let (name, secs) = (fleet.name(first), significant(needs_secs(first), 3));
+    let who = if late.len() == 1 {
+        format!("{name}, which needs {secs} s alone on the bandwidth,")
+    } else {
+        format!(
+            "{} of {} devices, such as {name}, which needs {secs} s alone on the bandwidth,",
+            late.len(),
+            fleet.len()
+        )
+    };
+    let percent = significant(100.0 * share, 2);
+    Some(format!(
+        "{who} cannot make round.deadline_secs = {deadline_secs}: {percent} % of the data are lost to every round, \
+         and the model is biased by it"
+    ))
 }
 
 impl Setup {

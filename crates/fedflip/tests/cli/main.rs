@@ -20,6 +20,7 @@
 mod certs;
 mod dashboard;
 mod data;
+mod deadlines;
 mod json;
 mod refusals;
 mod report;
