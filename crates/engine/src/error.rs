@@ -34,7 +34,7 @@ pub enum EngineError {
     TooLargeToTrim {
         /// Of the largest rounds that the plan leads to.
         gib: f64,
-        /// The bound.
+        /// The most that is allowed.
         gib_max: f64,
     },
     /// The world is gone.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const NEWEST: f64 = 0.2;
 /// Observations that count alike, before forgetting begins.
 const FIRST_FEW: u32 = 4;
-/// After these, one observation is taken to be at most so many times more or less than the average.
+/// After the first few, one observation counts as at most this many times more or less than the average.
 pub(super) const OUTLIER: f64 = 3.0;
 /// What a round keeps of its weight with each later one: 33 rounds are remembered.
 const KEPT: f64 = 0.97;

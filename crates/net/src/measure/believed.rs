@@ -1,7 +1,7 @@
 //! How far one device is believed, beside what is known of the others: neither a claim nor a delay of one device
 //! decides how long everybody waits.
 
-/// A device is believed to take at most so many times as long as the others.
+/// A device is believed to take at most this many times as long as the others.
 const BEYOND_OTHERS_MAX: f64 = 10.0;
 /// A plan believes so much in any case: a device that claims more than the others may well be slower.
 const PLANNED_SECS: f64 = 10.0;

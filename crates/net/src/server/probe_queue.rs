@@ -14,7 +14,7 @@ use crate::reason::Reason;
 /// Transfers that a device has had before, and when it asked for this one.
 type Rank = (u32, u64);
 
-/// Who waits.
+/// Devices that wait for their timed transfer, in order.
 #[derive(Default)]
 pub(super) struct ProbeQueue {
     state: Mutex<State>,
