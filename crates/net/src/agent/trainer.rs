@@ -31,7 +31,7 @@ pub(super) struct Trained {
 /// How long a device trains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calibrated {
-    /// Trains one round of one device.
+    /// The training of one round takes this long.
     pub compute_secs: f64,
     /// All trainings of the calibration together.
     pub took_in_all: Duration,
