@@ -1,7 +1,7 @@
 //! Devices and their places: as they were before a restart, and as more of them come.
 
 use super::Server;
-use super::member::{Enrolment, Member};
+use super::member::{Enrolment, Member, Silence};
 use super::presence::{self, Look};
 use crate::coin::CoinPublic;
 use crate::error::NetError;
@@ -28,6 +28,8 @@ impl Server {
                 return Err(damaged("its place is taken"));
             }
         }
+        // Rounds are counted anew: what a pilot heard of a device is of other rounds.
+        desk.members.iter_mut().for_each(|member| member.silence = Silence::default());
         desk.open = true;
         Ok(())
     }
