@@ -52,18 +52,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `q` has one entry per device, in [0, cap]. With q = 0 a device is not part of the plan: the data are
-    /// those of the others, so that the shares a of the others sum to one.
+    /// `q` has one entry per device, in (0, cap].
     pub(crate) fn new(fleet: &Fleet, scheme: Scheme, status: PlanStatus, q: Vec<f64>) -> Self {
         debug_assert!(q.len() == fleet.len());
-        debug_assert!(q.iter().zip(fleet.availability()).all(|(&q, &cap)| q >= 0.0 && q <= cap));
-        let of_the_plan = || fleet.samples().iter().zip(&q);
-        let total: f64 = of_the_plan().filter(|(_, q)| **q > 0.0).map(|(samples, _)| samples).sum();
-        let weight = |(samples, q): (&f64, &f64)| if *q > 0.0 { samples / total / q } else { 0.0 };
+        debug_assert!(q.iter().zip(fleet.availability()).all(|(&q, &cap)| q > 0.0 && q <= cap));
         Self {
             scheme,
             status,
-            aggregation_weights: of_the_plan().map(weight).collect(),
+            aggregation_weights: fleet.weights().iter().zip(&q).map(|(a, q)| a / q).collect(),
             q,
             capped: 0,
             kkt_residual: None,
@@ -87,7 +83,22 @@ impl Plan {
             let wanted = "above 0 for at least one device";
             return Err(PlanError::BadNumber { name: "q", value: 0.0, wanted });
         }
-        Ok(Self::new(fleet, scheme, PlanStatus::Restored, q))
+        if q.iter().all(|q| *q > 0.0) {
+            return Ok(Self::new(fleet, scheme, PlanStatus::Restored, q));
+        }
+        // The data are those of the devices in the plan, so that their shares a sum to one.
+        let samples = || fleet.samples().iter().zip(&q);
+        let total: f64 = samples().filter(|(_, q)| **q > 0.0).map(|(samples, _)| samples).sum();
+        let weight = |(samples, q): (&f64, &f64)| if *q > 0.0 { samples / total / q } else { 0.0 };
+        Ok(Self {
+            scheme,
+            status: PlanStatus::Restored,
+            aggregation_weights: samples().map(weight).collect(),
+            q,
+            capped: 0,
+            kkt_residual: None,
+            convex_programs: 0,
+        })
     }
 
     pub(crate) fn with_capped(self, capped: usize) -> Self {

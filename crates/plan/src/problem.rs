@@ -105,10 +105,11 @@ pub fn noisiest(fleet: &Fleet, q: &[f64]) -> (usize, f64) {
 
 /// Σ a_n²/q_n. Devices with q = 0 are not part of a plan: the shares a are those of the others then.
 pub fn sampling_noise(weights: &[f64], q: &[f64]) -> f64 {
-    if q.iter().any(|q| *q <= 0.0) {
-        let planned = || weights.iter().zip(q).filter(|(_, q)| **q > 0.0);
-        let total: f64 = planned().map(|(a, _)| a).sum();
-        return planned().map(|(a, q)| (a / total).powi(2) / q).sum();
+    let noise: f64 = weights.iter().zip(q).map(|(a, q)| a * a / q).sum();
+    if noise.is_finite() {
+        return noise;
     }
-    weights.iter().zip(q).map(|(a, q)| a * a / q).sum()
+    let planned = || weights.iter().zip(q).filter(|(_, q)| **q > 0.0);
+    let total: f64 = planned().map(|(a, _)| a).sum();
+    planned().map(|(a, q)| (a / total).powi(2) / q).sum()
 }
