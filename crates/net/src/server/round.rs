@@ -65,7 +65,7 @@ impl Granted {
     /// How far ahead of its grant a device may be: timers are coarse, and networks bring packets in bursts.
     const AHEAD_SECS: f64 = 0.25;
 
-    /// When the byte after so many of an upload, which began at `first`, may be read.
+    /// When an upload that began at `first` may be read beyond its first `bytes` bytes.
     pub(crate) fn earliest(&self, bytes: usize, first: Instant) -> Instant {
         let after = |secs: f64| {
             // Without a rate, or beyond all time, the deadline comes first.

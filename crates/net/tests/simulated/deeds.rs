@@ -13,7 +13,7 @@ use crate::roles::{Actor, Stage, never_uploads, silent};
 enum Part {
     /// It trains and uploads at once.
     Honest,
-    /// It begins to upload after so many seconds.
+    /// It begins to upload after this number of seconds.
     After(f64),
     /// It begins to upload after this share of the time that it has.
     AfterShare(f64),
