@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use fedflip_learn::data::archive;
+use fedflip_datasets::archive;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

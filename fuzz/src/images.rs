@@ -3,8 +3,8 @@
 //! Every decoder gets the same bytes: the formats do not look alike, and what one of them makes of another's is
 //! worth knowing too.
 
-use fedflip_learn::data::digits_csv::{self, Part};
-use fedflip_learn::data::{cifar, idx};
+use fedflip_datasets::digits_csv::{self, Part};
+use fedflip_datasets::{cifar, idx};
 
 use crate::memory;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use fedflip_learn::data::dataset::{Dataset, Split, WINDOW};
-use fedflip_learn::data::{alphabet, plays};
+use fedflip_datasets::dataset::{Dataset, Split, WINDOW};
+use fedflip_datasets::{alphabet, plays};
 
 use crate::memory;
 

@@ -8,6 +8,8 @@
 //! - [`data_dir`]: where data sets are kept.
 //! - [`error`]: refusals with a hint.
 
+#![warn(missing_docs)]
+
 pub mod args;
 pub mod data_dir;
 pub mod error;

@@ -16,6 +16,8 @@
 //! - [`state`]: what a run is between two rounds, and its checkpoint.
 //! - [`error`]: one enum for all that can stop a run.
 
+#![warn(missing_docs)]
+
 pub mod aggregate;
 pub mod aggregation;
 pub mod error;

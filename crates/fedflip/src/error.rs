@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use fedflip_agent::JoinError;
 use fedflip_dashboard::DashboardError;
+use fedflip_datasets::DataError;
 use fedflip_engine::EngineError;
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, OutOfRange};
 use fedflip_learn::LearnError;
-use fedflip_learn::data::DataError;
 use fedflip_learn::task::TaskError;
 use fedflip_net::NetError;
 use fedflip_plan::{PlanError, Scheme};
@@ -17,7 +17,8 @@ use fedflip_record::RecordError;
 
 use fedflip_report::ReportError;
 
-use crate::scenario::ScenarioError;
+use fedflip_run::RunError;
+use fedflip_scenario::{KeyError, ScenarioError};
 
 /// How the process ends. Part of the interface: scripts rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,9 @@ pub(crate) enum CliError {
     #[error("--dashboard: {0}")]
     Dashboard(#[from] DashboardError),
     #[error(transparent)]
-    Scenario(#[from] ScenarioError),
+    Scenario(ScenarioError),
+    #[error(transparent)]
+    Run(RunError),
     #[error("{flag}: {} is out of range", plain(*.value))]
     Flag { flag: &'static str, value: f64, wanted: String },
     #[error("{path}: cannot be made: {source}")]
@@ -93,6 +96,41 @@ pub(crate) enum CliError {
     Output(#[from] std::io::Error),
 }
 
+/// The same cases, whichever library met them first: one wording for each.
+impl From<RunError> for CliError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Scenario(error) => error.into(),
+            RunError::Task(error) => error.into(),
+            RunError::Fleet(error) => error.into(),
+            RunError::Plan(error) => error.into(),
+            RunError::Learn(error) => error.into(),
+            RunError::Record(error) => error.into(),
+            RunError::Engine(error) => error.into(),
+            RunError::Net(error) => error.into(),
+            RunError::Open { path, source } => Self::Open { path, source },
+            error => Self::Run(error),
+        }
+    }
+}
+
+impl From<ScenarioError> for CliError {
+    fn from(error: ScenarioError) -> Self {
+        match error {
+            ScenarioError::Fleet(error) => error.into(),
+            ScenarioError::Plan(error) => error.into(),
+            ScenarioError::Learn(error) => error.into(),
+            error => Self::Scenario(error),
+        }
+    }
+}
+
+impl From<KeyError> for CliError {
+    fn from(error: KeyError) -> Self {
+        Self::Scenario(error.into())
+    }
+}
+
 impl CliError {
     pub(crate) fn flag(flag: &'static str) -> impl FnOnce(OutOfRange) -> Self {
         move |error| Self::Flag { flag, value: error.value, wanted: error.wanted.to_owned() }
@@ -112,7 +150,8 @@ impl CliError {
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
             Self::Dashboard(error) => Some(error.hint()),
-            Self::Scenario(error) => Some(error.hint.clone()),
+            Self::Scenario(error) => Some(error.hint()),
+            Self::Run(error) => Some(error.hint()),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
             Self::Make { .. } => Some("name a new folder in one that can be written".to_owned()),
             Self::NoRun { .. } => Some("name a new folder, or that of a run to go on with".to_owned()),

@@ -4,8 +4,8 @@
 //!
 //! - `args`: what may be typed, with help and examples.
 //! - `settings`: args turned into checked values: files read, units and constants in range.
-//! - `scenario`: all that decides a run, as a TOML file and as one checked value.
-//! - `training`: running scenarios: what `run`, `pilot`, `compare` and `sweep` share.
+//! - `training`: what the commands that train share; `bar`, `eta`, `dashboard`: how people watch runs; `interrupt`:
+//!   Ctrl-C and the clock.
 //! - `commands`: one file a command: settings in, text or JSON out.
 //! - `progress`: a word on what takes long, on standard error.
 //! - `render`: tables and histograms for people; `sparkline`: curves one line high.
@@ -15,12 +15,15 @@
 //! This crate is the only one that prints and looks at the clock.
 
 mod args;
+mod bar;
 mod commands;
+mod dashboard;
 mod error;
+mod eta;
 mod files;
+mod interrupt;
 mod progress;
 mod render;
-mod scenario;
 mod settings;
 mod sparkline;
 mod training;

@@ -95,18 +95,6 @@ pub(crate) fn histogram(values: &[f64], unit: &str) -> String {
     line.trim_end().to_owned() + &note
 }
 
-/// Of a noise above what was asked for, told by the key that asks. With devices at their caps a plan weighs cost against
-/// noise instead of meeting it.
-pub(crate) fn noise_above(key: &str, noise: f64, allowed: f64) -> Option<String> {
-    (noise > allowed * (1.0 + 1e-6)).then(|| {
-        let [noise, allowed] = [noise, allowed].map(|noise| significant(noise, 4));
-        format!(
-            "{key}: the sampling noise is {noise} where {allowed} is allowed: some devices are at their caps, and for \
-             the others more would cost more than it is worth"
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,6 +21,8 @@
 //! - [`model`]: the flat parameter vector and its weighted sum.
 //! - [`error`]: one enum for all that can be wrong with a fleet, each with a hint.
 
+#![warn(missing_docs)]
+
 pub mod bandwidth;
 pub mod cohort;
 pub mod csv_file;

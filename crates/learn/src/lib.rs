@@ -18,7 +18,8 @@
 //! - [`network`]: layers in a row, their buffers, loss and gradients; [`models`]: the paper's networks.
 //! - [`error`]: one enum for all that can go wrong, each with a hint.
 
-pub mod data;
+#![warn(missing_docs)]
+
 pub mod encoding;
 pub mod error;
 pub mod layer;

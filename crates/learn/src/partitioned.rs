@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::data::dataset::{Dataset, Split};
 use crate::partition::Partition;
 use crate::shards::{SampleBuffer, Shards};
+use fedflip_datasets::{Dataset, Split};
 
 /// The training samples of a data set by device, and its test samples for everybody.
 #[derive(Clone, Debug)]

@@ -38,6 +38,8 @@
 //! - [`evaluation`]: everything worth knowing about a plan before it is run.
 //! - [`error`]: one enum for all refusals, each with a hint.
 
+#![warn(missing_docs)]
+
 pub mod constants;
 pub mod error;
 pub mod evaluation;

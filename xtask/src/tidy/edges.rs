@@ -12,16 +12,19 @@ use super::tree::Tree;
 /// each other. Those that later work will bring have their place already.
 const HEIGHTS: &[(&str, u32)] = &[
     ("fedflip-fleet", 0),
+    ("fedflip-datasets", 1),
     ("fedflip-plan", 1),
     ("fedflip-record", 1),
     ("fedflip-learn", 2),
     ("fedflip-engine", 3),
-    ("fedflip-sim", 4),
-    ("fedflip-net", 4),
-    ("fedflip-agent", 5),
-    ("fedflip-dashboard", 5),
-    ("fedflip-report", 5),
-    ("fedflip", 6),
+    ("fedflip-scenario", 4),
+    ("fedflip-sim", 5),
+    ("fedflip-net", 5),
+    ("fedflip-agent", 6),
+    ("fedflip-dashboard", 6),
+    ("fedflip-report", 6),
+    ("fedflip-run", 7),
+    ("fedflip", 8),
 ];
 
 /// The crates that compute: values in, values out, so that a run can be repeated to the bit.

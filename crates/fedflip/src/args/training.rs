@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use fedflip_plan::{PlanError, Scheme};
+use fedflip_run::study::Study;
 
 /// What all commands that train have in common.
 #[derive(Debug, clap::Args)]
@@ -149,6 +151,20 @@ pub(crate) struct ComparisonArgs {
     pub no_pilot: bool,
     #[command(flatten)]
     pub training: TrainingArgs,
+}
+
+impl ComparisonArgs {
+    /// How to compare, with each scheme once.
+    pub(crate) fn study(&self) -> Result<Study, PlanError> {
+        let mut schemes: Vec<Scheme> = Vec::new();
+        for name in &self.schemes {
+            let scheme = name.trim().parse()?;
+            if !schemes.contains(&scheme) {
+                schemes.push(scheme);
+            }
+        }
+        Ok(Study { schemes, seeds: self.seeds, give_up: self.give_up, no_pilot: self.no_pilot })
+    }
 }
 
 fn factor(text: &str) -> Result<f64, String> {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bench::on_threads;
 use crate::error::CliError;
-use crate::training::watch::now;
+use crate::interrupt::now;
 
 /// Of the rounds that are measured, on average.
 const COHORT: f64 = 10.0;

@@ -2,8 +2,8 @@
 
 use crate::render::{duration, times};
 use crate::sparkline::{range_of, sparkline};
-use crate::training::comparison::Entry;
-use crate::training::verdict::SchemeJson;
+use fedflip_run::comparison::Entry;
+use fedflip_run::verdict::SchemeJson;
 
 /// Of a curve in a table, in characters.
 const CURVE_CHARS: usize = 14;

@@ -2,27 +2,27 @@
 
 use std::io::Write;
 
+use fedflip_plan::Scheme;
+
 use super::cells::{self, Curves};
-use super::data::data_dir;
 use super::print_json;
 use crate::args::CompareArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{Table, duration, percent, significant};
-use crate::scenario::Source;
-use crate::training::follow::Followers;
-use crate::training::study::{Studied, Study};
-use crate::training::verdict::PilotJson;
-use crate::training::{warn_of_idle_keys, watch};
+use crate::training::{self, overrides, warn_of_idle_keys};
+use fedflip_run::study::Studied;
+use fedflip_run::verdict::PilotJson;
+use fedflip_scenario::Source;
 
 pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let training = &args.comparison.training;
-    let study = Study::new(&args.comparison, data_dir(training.data_dir.as_ref())?)?;
+    let study = args.comparison.study()?;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
-    let scenarios = study.scenarios(training, |set| source.scenario(set))?;
+    let under = |scheme: Scheme| overrides(&training.set, training.seed, Some(&scheme.to_string()));
+    let scenarios = study.scenarios(|scheme| source.scenario(&under(scheme)))?;
     warn_of_idle_keys(&training.set, &scenarios);
-    watch::catch_interrupts(training.quiet);
-    let mut followers = Followers::of(training.tensorboard, &training.dashboard)?;
-    let Some(studied) = study.run(&scenarios, training.out.as_deref(), "", &mut followers)? else {
+    let mut session = training::session(training)?;
+    let Some(studied) = study.run(&scenarios, training.out.as_deref(), "", &mut session)? else {
         super::stopped(training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };
@@ -31,7 +31,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     } else {
         write_table(output, &studied)?;
     }
-    followers.linger(&training.dashboard, output)?;
+    training::finish(session, training, output)?;
     Ok(ExitStatus::Done)
 }
 

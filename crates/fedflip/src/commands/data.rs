@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fedflip_learn::data::catalogue::{Name, SetSpec};
-use fedflip_learn::data::fetch::{self, Outcome, Source};
-use fedflip_learn::data::programs::Programs;
-use fedflip_learn::data::{Progress, load};
+use fedflip_datasets::catalogue::{Name, SetSpec};
+use fedflip_datasets::fetch::{self, Outcome, Source};
+use fedflip_datasets::programs::Programs;
+use fedflip_datasets::{Progress, load};
 use serde::Serialize;
 
 use super::print_json;
@@ -156,7 +156,7 @@ pub(super) fn check(args: &DataCheckArgs, output: &mut dyn Write) -> Result<(), 
 }
 
 /// The folder asked for, or that of the user's cache.
-pub(super) fn data_dir(asked: Option<&PathBuf>) -> Result<PathBuf, CliError> {
+pub(crate) fn data_dir(asked: Option<&PathBuf>) -> Result<PathBuf, CliError> {
     fedflip_agent::data_dir::data_dir(asked.map(PathBuf::as_path)).ok_or(CliError::Usage {
         problem: "there is no home folder to keep data sets in",
         hint: "name a folder with --data-dir or in FEDFLIP_DATA",

@@ -17,7 +17,7 @@ use super::print_json;
 use crate::args::DemoArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{duration, percent, significant};
-use crate::training::{follow, watch};
+use crate::{dashboard, interrupt};
 
 /// Of the first device's training; each one after it takes as much longer.
 const COMPUTE_SECS: f64 = 0.1;
@@ -221,7 +221,7 @@ impl Process {
             let ask = format!("kill -TERM {}", self.0.id());
             // If it cannot be asked, it is killed below.
             let _ = Command::new("sh").args(["-c", &ask]).stderr(Stdio::null()).status();
-            let start = watch::now();
+            let start = interrupt::now();
             let _ = self.ends_before(|| start.elapsed() > STOP_WITHIN);
         }
         // One that has ended cannot be killed.
@@ -275,8 +275,8 @@ impl Said {
                 event["samples"],
                 duration(number("compute_secs"))
             )),
-            Some(follow::SERVED) => Self::Worth(format!("dashboard: {}", text("url"))),
-            Some(follow::STAYS) => Self::Worth(follow::STAYS.to_owned()),
+            Some(dashboard::SERVED) => Self::Worth(format!("dashboard: {}", text("url"))),
+            Some(dashboard::STAYS) => Self::Worth(dashboard::STAYS.to_owned()),
             Some("a new plan") => Self::Worth(format!("a new plan: {}", text("reason"))),
             Some("a round is committed") => Self::Worth(format!(
                 "round {}: {} took part, {}{}",

@@ -23,6 +23,8 @@ mod scenario;
 mod serve;
 mod sweep;
 
+pub(crate) use data::data_dir;
+
 use std::io::Write;
 
 use fedflip_plan::Scheme;

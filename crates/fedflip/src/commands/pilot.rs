@@ -7,16 +7,14 @@ use fedflip_record::Summary;
 use fedflip_sim::with_crew;
 use serde::Serialize;
 
-use super::data::data_dir;
 use super::print_json;
 use crate::args::PilotArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{Table, duration, significant};
-use crate::scenario::Source;
-use crate::training::follow::Followers;
-use crate::training::pilots::Pilots;
-use crate::training::setup::Setup;
-use crate::training::{overrides, threads, warn_of_keys_idle_in_pilots, watch};
+use crate::training::{self, overrides, warn_of_keys_idle_in_pilots};
+use fedflip_run::Setup;
+use fedflip_run::pilots::Pilots;
+use fedflip_scenario::Source;
 
 #[derive(Serialize)]
 struct PilotJson<'a> {
@@ -39,20 +37,12 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         scenario = under(Some("exact"))?;
     }
     warn_of_keys_idle_in_pilots(&args.training.set);
-    watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
-    let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
-    let threads = threads(&args.training);
-    let pilots = Pilots {
-        setup: &setup,
-        scenario: &scenario,
-        out: args.training.out.as_deref(),
-        resume: args.training.resume,
-        threads,
-        prefix: "",
-        kept: 0,
-    };
-    let Some(piloted) = with_crew(&*setup.learner, threads, |crew| pilots.run(crew, &mut followers))? else {
+    let mut session = training::session(&args.training)?;
+    let setup = Setup::new(&scenario, &mut session)?;
+    let pilots =
+        Pilots { setup: &setup, scenario: &scenario, out: args.training.out.as_deref(), prefix: "", kept: 0 };
+    let Some(piloted) = with_crew(&*setup.learner, session.threads, |crew| pilots.run(crew, &mut session))?
+    else {
         super::stopped(args.training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };
@@ -93,7 +83,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
             runs: &piloted.runs,
         };
         print_json(output, &json)?;
-        followers.linger(&args.training.dashboard, output)?;
+        training::finish(session, &args.training, output)?;
         return Ok(ExitStatus::Done);
     }
     let spread = |interval: Option<Interval>| {
@@ -105,6 +95,6 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     writeln!(output, "  beta    {}{}", significant(beta, 5), spread(fit.beta_interval))?;
     writeln!(output, "  a pair of pilots takes {} of virtual time", duration(3600.0 * piloted.hours()))?;
     writeln!(output, "\nfor a scenario:\n\n[plan]\nalpha = {alpha}\nbeta = {beta}")?;
-    followers.linger(&args.training.dashboard, output)?;
+    training::finish(session, &args.training, output)?;
     Ok(ExitStatus::Done)
 }

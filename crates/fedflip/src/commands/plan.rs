@@ -11,8 +11,9 @@ use super::plan_json::PlanJson;
 use super::{capped_warning, print_json};
 use crate::error::CliError;
 use crate::progress::{Progress, warn};
-use crate::render::{noise_above, significant};
+use crate::render::significant;
 use crate::settings::PlanSettings;
+use fedflip_run::setup::noise_above;
 
 /// A weight a/q above this lets one rare participant move the model ten times as far as it went itself.
 const LARGE_WEIGHT: f64 = 10.0;

@@ -5,23 +5,21 @@ use std::path::Path;
 
 use fedflip_plan::Scheme;
 use fedflip_record::{EndReason, Summary};
+use fedflip_run::RunError;
 use fedflip_sim::with_crew;
 use serde::Serialize;
 
-use super::data::data_dir;
 use super::print_json;
 use crate::args::RunArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::progress::warn;
 use crate::render::{count, duration, percent, significant};
-use crate::scenario::Scenario;
 use crate::sparkline::{range_of, sparkline};
-use crate::training::follow::Followers;
-use crate::training::outline::Outline;
-use crate::training::pilots::Pilots;
-use crate::training::setup::{Planned, Setup};
-use crate::training::single::{Done, Single};
-use crate::training::{overrides, threads, warn_of_idle_keys, watch};
+use crate::training::{self, overrides, warn_of_idle_keys};
+use fedflip_run::outline::Outline;
+use fedflip_run::pilots::Pilots;
+use fedflip_run::{Finished, Planned, Setup, Single};
+use fedflip_scenario::Scenario;
 
 #[derive(Serialize)]
 struct RunJson<'a> {
@@ -44,20 +42,17 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let overrides = overrides(&args.training.set, args.training.seed, args.scheme.as_deref());
     let scenario = Scenario::read(&args.scenario, &overrides)?;
     warn_of_idle_keys(&args.training.set, [&scenario]);
-    watch::catch_interrupts(args.training.quiet);
-    let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
-    let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
+    let mut session = training::session(&args.training)?;
+    let setup = Setup::new(&scenario, &mut session)?;
     let planned = setup.plan(&scenario, scenario.plan.constants)?;
     planned.warnings(&scenario, &setup.fleet).iter().for_each(|text| warn(text));
-    let threads = threads(&args.training);
-    let done = with_crew(&*setup.learner, threads, |crew| {
+    let done = with_crew(&*setup.learner, session.threads, |crew| -> Result<_, RunError> {
         let mut kept = None;
         if scenario.pilot.keep && scenario.plan.scheme.needs_constants() {
             let (setup, scenario) = (&setup, &scenario);
             let out = args.training.out.as_ref().map(|out| out.join("pilots"));
-            let (out, resume) = (out.as_deref(), args.training.resume);
-            let pilots = Pilots { setup, scenario, out, resume, threads, prefix: "", kept: 1 };
-            let Some(pair) = pilots.pair(0, crew, &mut followers)? else { return Ok(None) };
+            let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix: "", kept: 1 };
+            let Some(pair) = pilots.pair(0, crew, &mut session)? else { return Ok(None) };
             pair.short_of(scenario.pilot.loss).iter().for_each(|text| warn(text));
             kept = Some(pair.better);
         }
@@ -65,13 +60,11 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
             setup: &setup,
             scenario: &scenario,
             planned: &planned,
-            kept,
+            warm_start: kept,
             out: args.training.out.as_deref(),
-            resume: args.training.resume,
-            threads,
             title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
         };
-        single.run(crew, &mut followers).map(Some)
+        single.run(crew, &mut session).map(Some)
     })?;
     let Some(done) = done else {
         super::stopped(args.training.out.is_some());
@@ -94,7 +87,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     } else {
         write_text(output, &scenario, (&setup, &planned), &done, args.training.out.as_deref())?;
     }
-    followers.linger(&args.training.dashboard, output)?;
+    training::finish(session, &args.training, output)?;
     Ok(exit_status(&done.outline.summary))
 }
 
@@ -120,12 +113,12 @@ fn write_text(
     output: &mut dyn Write,
     scenario: &Scenario,
     (setup, planned): (&Setup, &Planned),
-    done: &Done,
+    done: &Finished,
     out: Option<&Path>,
 ) -> Result<(), CliError> {
-    let Done { outline: Outline { summary, curve }, detail, was_over, .. } = done;
+    let Finished { outline: Outline { summary, curve }, detail, had_ended, .. } = done;
     let target = percent(scenario.stop.target_accuracy);
-    let over = if *was_over { "was over already: " } else { "" };
+    let over = if *had_ended { "was over already: " } else { "" };
     let how = match summary.end {
         Some(EndReason::TargetAccuracy) => format!("{over}reached {target}"),
         Some(EndReason::TargetLoss) => format!("{over}reached its loss"),

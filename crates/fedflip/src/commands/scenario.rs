@@ -7,7 +7,7 @@ use fedflip_learn::task::Task;
 use super::print_json;
 use crate::args::{ScenarioCheckArgs, ScenarioNewArgs};
 use crate::error::CliError;
-use crate::scenario::Scenario;
+use fedflip_scenario::Scenario;
 
 pub(super) fn new(args: &ScenarioNewArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let task: Task = args.task.parse()?;

@@ -22,12 +22,15 @@ use tracing::{info, warn};
 use super::data::data_dir;
 use super::print_json;
 use crate::args::ServeArgs;
+use crate::bar::Bar;
+use crate::dashboard::{self, Watched, tell_people};
 use crate::error::{CliError, ExitStatus};
+use crate::interrupt;
 use crate::render::{count, duration, percent, significant};
-use crate::scenario::Scenario;
-use crate::training::deployed::{Deployed, Host};
-use crate::training::follow::{self, Followers};
-use crate::training::{processors, warn_of_idle_keys, watch};
+use crate::training::{new_session, warn_of_idle_keys};
+use fedflip_run::deployed::{Deployed, Host};
+use fedflip_run::processors;
+use fedflip_scenario::Scenario;
 
 const PORT: u16 = 7700;
 
@@ -70,14 +73,20 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     if !unused.is_empty() {
         warn!(keys = unused.join(", "), "the scenario has keys that are not used on real devices");
     }
-    watch::catch_interrupts(false);
+    interrupt::catch(false);
     let for_programs = args.logs.log == LogFormat::Json;
-    let mut followers = Followers::telling(false, &args.dashboard, &|address| match for_programs {
-        true => info!(url = %format!("http://{address}/"), "{}", follow::SERVED),
-        false => follow::to_people(address),
+    let threads = args.threads.map_or_else(processors, usize::from);
+    let mut session = new_session(data_dir(args.data_dir.as_ref())?, threads);
+    session.observers.add(Bar::without_rounds());
+    let watched = Watched::of(&args.dashboard, &|address| match for_programs {
+        true => info!(url = %format!("http://{address}/"), "{}", dashboard::SERVED),
+        false => tell_people(address),
     })?;
+    if let Some(watched) = watched {
+        session.observers.add(watched);
+    }
 
-    let host = Host::new(&scenario, &data_dir(args.data_dir.as_ref())?)?;
+    let host = Host::new(&scenario, &mut session)?;
     let deployed = Deployed {
         scenario: &scenario,
         host: &host,
@@ -86,10 +95,9 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         devices_min,
         replan_every: (args.replan_every > 0).then_some(args.replan_every),
         patience,
-        threads: args.threads.map_or_else(processors, usize::from),
     };
     let opened = deployed.open()?;
-    let update_norm = host.update_norm(&scenario)?;
+    let update_norm = host.update_norm(&scenario, &mut session)?;
     let offer = Offer { update_norm, ..offer(&scenario, host.parameters(), host.samples()) };
     let server = Server::start(&settings, &offer)?;
     let (devices, connections_max) = (scenario.devices(), limits.connections_max);
@@ -100,7 +108,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     if let Some(address) = server.status_address() {
         info!(%address, "serving metrics and health");
     }
-    let summary = deployed.run(&server, opened, &mut followers)?;
+    let summary = deployed.run(&server, opened, &mut session)?;
 
     let end = summary.as_ref().and_then(|summary| summary.end);
     if args.json {
@@ -111,10 +119,12 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     } else {
         writeln!(output, "{} stopped before its first plan; the same command goes on", scenario.task.name())?;
     }
-    match for_programs {
-        true => followers.lingering(&args.dashboard, output, || info!("{}", follow::STAYS))?,
-        false => followers.linger(&args.dashboard, output)?,
-    }
+    session.observers.all_done();
+    dashboard::linger(&args.dashboard, output, || match for_programs {
+        true => info!("{}", dashboard::STAYS),
+        // If nobody listens, it stays all the same.
+        false => drop(writeln!(std::io::stderr(), "{}", dashboard::STAYS)),
+    })?;
     Ok(match end {
         Some(EndReason::Diverged) => ExitStatus::Diverged,
         _ => ExitStatus::Done,

@@ -8,17 +8,16 @@ use fedflip_report::standing::SpeedUp;
 use serde::Serialize;
 
 use super::cells::{self, Curves};
-use super::data::data_dir;
 use super::print_json;
 use crate::args::SweepArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{Table, percent, times};
-use crate::scenario::{Axis, Point, Scenario, Source, Value, points};
-use crate::training::comparison::Entry;
-use crate::training::follow::Followers;
-use crate::training::study::{Studied, Study, write_json};
-use crate::training::verdict::ComparisonJson;
-use crate::training::{overrides, warn_of_idle_keys, watch};
+use crate::training::{self, overrides, warn_of_idle_keys};
+use fedflip_run::RunError;
+use fedflip_run::comparison::Entry;
+use fedflip_run::study::{Studied, Study, write_json};
+use fedflip_run::verdict::ComparisonJson;
+use fedflip_scenario::{Axis, Point, Scenario, Source, Value, points};
 
 #[derive(Serialize)]
 struct SweepJson {
@@ -58,14 +57,15 @@ struct SchemeSpeedUp {
 
 pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let training = &args.comparison.training;
-    let study = Study::new(&args.comparison, data_dir(training.data_dir.as_ref())?)?;
+    let study = args.comparison.study()?;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
     let set = overrides(&training.set, training.seed, None);
     let base = source.scenario(&set)?;
     let axes = args.over.iter().map(|text| Axis::parse(text, &base)).collect::<Result<Vec<_>, _>>()?;
     let points = points(&axes)?;
     // All of them before anything runs: a mistake in the last must not cost the hours of the others.
-    let at = |point| study.scenarios(training, |set| source.at(set, point));
+    let under = |scheme: Scheme| overrides(&training.set, training.seed, Some(&scheme.to_string()));
+    let at = |point| study.scenarios(|scheme| source.at(&under(scheme), point));
     let scenarios = points.iter().map(at).collect::<Result<Vec<_>, _>>()?;
     for axis in &axes {
         check_matters(axis, &study)?;
@@ -77,28 +77,27 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
         });
     }
     warn_of_idle_keys(&training.set, scenarios.iter().flatten());
-    watch::catch_interrupts(training.quiet);
-    let mut followers = Followers::of(training.tensorboard, &training.dashboard)?;
+    let mut session = training::session(training)?;
     let mut done = Vec::new();
     for (number, (point, scenarios)) in points.iter().zip(&scenarios).enumerate() {
         let name = point.name();
         let out = training.out.as_ref().map(|out| out.join(&name));
         let prefix = format!("{name} ({} of {}): ", number + 1, points.len());
-        done.push(match study.run(scenarios, out.as_deref(), &prefix, &mut followers) {
+        done.push(match study.run(scenarios, out.as_deref(), &prefix, &mut session) {
             Ok(Some(studied)) => Ok(studied),
             Ok(None) => {
                 super::stopped(training.out.is_some());
                 return Ok(ExitStatus::Stopped);
             }
             // Pilots that say nothing at one point say nothing of the others.
-            Err(error @ CliError::Plan(_)) => Err(error),
-            Err(error) => return Err(error),
+            Err(error @ RunError::Plan(_)) => Err(error),
+            Err(error) => return Err(error.into()),
         });
     }
     if done.iter().all(Result::is_err)
         && let Some(Err(error)) = done.pop()
     {
-        return Err(error);
+        return Err(error.into());
     }
     let (mut entries, mut jsons) = (Vec::new(), Vec::new());
     for (point, studied) in points.iter().zip(done) {
@@ -117,7 +116,7 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     } else {
         write_table(output, &base, &points, &json, &entries)?;
     }
-    followers.linger(&training.dashboard, output)?;
+    training::finish(session, training, output)?;
     Ok(ExitStatus::Done)
 }
 
@@ -144,7 +143,7 @@ fn check_matters(axis: &Axis, study: &Study) -> Result<(), CliError> {
     }
 }
 
-fn point_json(point: &Point, studied: Result<Studied, CliError>) -> (PointJson, Vec<Entry>) {
+fn point_json(point: &Point, studied: Result<Studied, RunError>) -> (PointJson, Vec<Entry>) {
     let at = point.settings().map(|(key, value)| (key.to_owned(), value.clone())).collect();
     let folder = point.name();
     match studied {

@@ -2,10 +2,10 @@
 
 use fedflip_fleet::nearest;
 
-use crate::data::DataError;
 use crate::error::LearnError;
 use crate::partition::PartitionError;
 use crate::task::Task;
+use fedflip_datasets::DataError;
 
 /// Why a task cannot be had.
 #[derive(Debug, thiserror::Error)]

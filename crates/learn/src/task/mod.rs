@@ -18,12 +18,12 @@
 
 use std::str::FromStr;
 
-use crate::data::Name;
 use crate::error::LearnError;
 use crate::models::mobilenet::Norm;
 use crate::models::{cnn, lstm, mlp, mobilenet};
 use crate::network::Network;
 use crate::synthetic::{self, Spread};
+use fedflip_datasets::Name;
 
 pub mod error;
 pub mod settings;

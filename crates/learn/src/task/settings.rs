@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::data::{Dataset, Name, Split, load};
 use crate::error::LearnError;
 use crate::partition::{self, Dirichlet, Minimum, Partition, PartitionError};
 use crate::partitioned::Partitioned;
@@ -11,6 +10,7 @@ use crate::sgd::{SgdLearner, SgdSettings};
 use crate::shards::Shards;
 use crate::synthetic::Synthetic;
 use crate::task::{Source, Task, TaskError};
+use fedflip_datasets::{Dataset, Name, Split, load};
 
 /// The most memory that one worker's buffers may take.
 const BUFFER_BYTES_MAX: u64 = 16_000_000_000;

@@ -1,0 +1,85 @@
+//! What the commands that train have in common: flags turned into a session and into keys of the scenario.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use fedflip_plan::Scheme;
+use fedflip_run::tensorboard::TensorBoard;
+use fedflip_run::{Session, processors};
+use fedflip_scenario::Scenario;
+
+use crate::args::TrainingArgs;
+use crate::bar::Bar;
+use crate::commands::data_dir;
+use crate::dashboard::{self, Watched, tell_people};
+use crate::error::CliError;
+use crate::interrupt;
+use crate::progress::warn;
+
+/// A session as the flags describe it; from here on Ctrl-C stops runs after their round.
+pub(crate) fn session(args: &TrainingArgs) -> Result<Session<'static>, CliError> {
+    interrupt::catch(args.quiet);
+    let threads = args.threads.map_or_else(processors, usize::from);
+    let mut session = new_session(data_dir(args.data_dir.as_ref())?, threads);
+    session.resume = args.resume;
+    session.observers.add(Bar::new());
+    if args.tensorboard {
+        session.observers.add(TensorBoard::new(interrupt::now));
+    }
+    if let Some(watched) = Watched::of(&args.dashboard, &tell_people)? {
+        session.observers.add(watched);
+    }
+    Ok(session)
+}
+
+/// A session without observers.
+pub(crate) fn new_session(data_dir: PathBuf, threads: usize) -> Session<'static> {
+    Session { threads, stop: &interrupt::interrupted, now: interrupt::now, ..Session::new(data_dir) }
+}
+
+/// The result has been printed: with --keep-dashboard it stays until Ctrl-C.
+pub(crate) fn finish(
+    mut session: Session<'_>,
+    args: &TrainingArgs,
+    output: &mut dyn Write,
+) -> Result<(), CliError> {
+    session.observers.all_done();
+    dashboard::linger(&args.dashboard, output, || {
+        // If nobody listens, it stays all the same.
+        let _ = writeln!(std::io::stderr(), "{}", dashboard::STAYS);
+    })
+}
+
+/// Flags in the scenario's own words: they are checked as its values are.
+pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>) -> Vec<String> {
+    let mut overrides = set.to_vec();
+    overrides.extend(seed.map(|seed| format!("seed={seed}")));
+    overrides.extend(scheme.map(|scheme| format!("plan.scheme={scheme:?}")));
+    overrides
+}
+
+/// Warns of keys that are set by hand and that none of the runs uses. In a file, which many schemes share, they are no
+/// mistake.
+pub(crate) fn warn_of_idle_keys<'a>(set: &[String], runs: impl IntoIterator<Item = &'a Scenario>) {
+    let plans: Vec<_> = runs.into_iter().map(|run| &run.plan).collect();
+    if !plans.iter().any(|plan| plan.scheme == Scheme::Auto) {
+        warn_of_idle_key(set, "plan.noise", "auto alone has it");
+    }
+    if !plans.iter().any(|plan| plan.quiet_noise.is_some()) {
+        warn_of_idle_key(set, "plan.quiet_every", "there are no quiet rounds");
+    }
+}
+
+/// The same of pilots, which have one plan for all rounds.
+pub(crate) fn warn_of_keys_idle_in_pilots(set: &[String]) {
+    warn_of_idle_key(set, "plan.noise", "auto alone has it");
+    for key in ["plan.quiet_noise", "plan.quiet_every"] {
+        warn_of_idle_key(set, key, "pilots have no quiet rounds");
+    }
+}
+
+fn warn_of_idle_key(set: &[String], key: &str, why: &str) {
+    if set.iter().any(|set| set.split('=').next().is_some_and(|name| name.trim() == key)) {
+        warn(&format!("--set {key} makes no difference here, because {why}: leave it out"));
+    }
+}

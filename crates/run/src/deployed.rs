@@ -1,0 +1,289 @@
+//! A scenario on real devices: the pilots, if they are asked for, and then the run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fedflip_fleet::csv_file;
+use fedflip_learn::Learner;
+use fedflip_learn::layer::ParamSpec;
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_net::NetError;
+use fedflip_net::server::{Announced, Deployment, Ended, Helpers, NormBound, Observer, Patience, Server};
+use fedflip_net::state::{EnrolledDevice, Founding, Resumed, RunState, StateView};
+use fedflip_plan::{Constants, Pilot, Scheme, constants};
+use fedflip_record::folder::{FLEET, RECORDS};
+use fedflip_record::{ConstantsSource, End, Header, Round, Summary, UsedConstants, reader};
+use fedflip_sim::{Crew, with_crew};
+use tracing::{info, warn};
+
+use crate::error::RunError;
+use crate::observe::{Observers, RunInfo};
+use crate::outline::Outline;
+use crate::pilots::pilot_scenario;
+use crate::session::Session;
+use crate::setup::header;
+use fedflip_scenario::{FREE_KEYS, Scenario};
+
+/// What the server has of the task: it scores models, and trains once to learn how large an update is.
+pub struct Host {
+    learner: SgdLearner,
+    params: Vec<(String, ParamSpec)>,
+}
+
+impl Host {
+    pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
+        let what = format!("reading the data of {}", scenario.task.name());
+        let Session { observers, data_dir, .. } = session;
+        let (learner, _) = observers.while_working(&what, || scenario.task_settings().learner(data_dir))?;
+        let params = learner.network().params();
+        Ok(Self { learner, params })
+    }
+
+    pub fn parameters(&self) -> usize {
+        self.learner.params_len()
+    }
+
+    /// How large an update may be: as the scenario says, or as a trial does.
+    pub fn update_norm(&self, scenario: &Scenario, session: &mut Session<'_>) -> Result<NormBound, RunError> {
+        if let Some(most) = scenario.server.update_norm_max {
+            return Ok(NormBound::Configured(most));
+        }
+        let what = "training one update, to know how large updates are";
+        let trial = || NormBound::of_trial(&self.learner, scenario.seed);
+        let bound = session.observers.while_working(what, trial)?;
+        info!(?bound, "updates of devices are bounded by a trial");
+        Ok(bound)
+    }
+
+    /// Of each slot.
+    pub fn samples(&self) -> Arc<[u64]> {
+        (0..self.learner.devices()).map(|slot| self.learner.samples(slot) as u64).collect()
+    }
+}
+
+/// A run to do.
+pub struct Deployed<'a> {
+    pub scenario: &'a Scenario,
+    pub host: &'a Host,
+    pub out: &'a Path,
+    pub pilots: bool,
+    pub devices_min: usize,
+    pub replan_every: Option<u64>,
+    pub patience: Patience,
+}
+
+/// Its state, and where it stands.
+pub struct Opened {
+    state: RunState,
+    resumed: Resumed,
+}
+
+impl Opened {
+    /// Keeps a device that enrols while a pilot is on.
+    fn enrol(&mut self, device: &EnrolledDevice) -> Result<(), NetError> {
+        self.state.enrol(device)?;
+        if device.slot == self.resumed.devices.len() {
+            self.resumed.devices.push(device.clone());
+        }
+        Ok(())
+    }
+}
+
+impl Deployed<'_> {
+    /// Takes the folder.
+    pub fn open(&self) -> Result<Opened, RunError> {
+        self.open_at(self.scenario, self.out)
+    }
+
+    fn open_at(&self, scenario: &Scenario, folder: &Path) -> Result<Opened, RunError> {
+        let run_toml = scenario.stored();
+        let memory = scenario.server.optimiser().names();
+        let (free_keys, params) = (FREE_KEYS, &self.host.params);
+        let founding = Founding { run_toml: &run_toml, free_keys, params, memory: &memory };
+        let (state, resumed) = RunState::open(folder, &founding)?;
+        Ok(Opened { state, resumed })
+    }
+
+    /// Pilots and rounds, until the run is over or is to stop; nothing if it had not come to its first plan.
+    pub fn run(
+        &self,
+        server: &Server,
+        opened: Opened,
+        session: &mut Session<'_>,
+    ) -> Result<Option<Summary>, RunError> {
+        with_crew(&self.host.learner, session.threads, |crew| {
+            let mut opened = opened;
+            let was_over = opened.resumed.end.is_some();
+            // A baseline has no use for them either, but its predictions have.
+            let in_vain = self.scenario.plan.scheme == Scheme::Auto;
+            if self.pilots && in_vain {
+                warn!("no pilots are run: the scheme auto does without");
+            }
+            let constants = match self.pilots && !in_vain && !was_over {
+                true => self.run_pilots(server, crew, session, &mut opened)?,
+                false => Some(self.scenario.plan.constants),
+            };
+            let ended = match constants {
+                Some(constants) => {
+                    let plan = (self.scenario.plan.scheme, Some(constants));
+                    self.one(server, crew, session, (self.scenario, plan), opened, &mut |_| Ok(()))?
+                }
+                None => Ended::Stopped,
+            };
+            if matches!(ended, Ended::Over(_)) {
+                server.finish();
+            }
+            let begun = StateView::open(self.out)?.header()?.is_some();
+            begun.then(|| self.summary(self.out)).transpose()
+        })
+    }
+
+    /// Lines 1–3 of Algorithm 2, on the devices; none if it is to stop. What was measured before a restart is
+    /// not measured again. Devices enrol for the run: whenever the server is killed, they have one place in all of it.
+    fn run_pilots(
+        &self,
+        server: &Server,
+        crew: &mut Crew<'_, SgdLearner>,
+        session: &mut Session<'_>,
+        main: &mut Opened,
+    ) -> Result<Option<Constants>, RunError> {
+        server.restore(&main.resumed.devices)?;
+        let mut points = Vec::new();
+        for scheme in [Scheme::Uniform, Scheme::Full] {
+            let folder: PathBuf = self.out.join("pilots").join(scheme.to_string());
+            let scenario = pilot_scenario(self.scenario, scheme, 0);
+            let opened = self.open_at(&scenario, &folder)?;
+            info!(%scheme, "a pilot begins");
+            let of = (&scenario, (scheme, None));
+            let ended = self.one(server, crew, session, of, opened, &mut |device| main.enrol(device))?;
+            let Ended::Over(end) = ended else {
+                return Ok(None);
+            };
+            let reached = self.summary(&folder)?.reached();
+            points.push(Pilot { rounds: end.rounds as f64, reached, scheme });
+        }
+        let path = self.out.join("pilots/full").join(FLEET);
+        let name = path.display().to_string();
+        let file =
+            std::fs::File::open(&path).map_err(|source| RunError::Open { path: name.clone(), source })?;
+        let fleet = csv_file::read(file, &name)?;
+        let fit = constants::from_pilots(&fleet, &points)?;
+        let measured = fit.constants;
+        info!(alpha = measured.alpha(), beta = measured.beta(), "the pilots are done");
+        Ok(Some(measured))
+    }
+
+    fn one(
+        &self,
+        server: &Server,
+        crew: &mut Crew<'_, SgdLearner>,
+        session: &mut Session<'_>,
+        (scenario, (scheme, constants)): (&Scenario, (Scheme, Option<Constants>)),
+        Opened { mut state, resumed }: Opened,
+        enrolled: &mut dyn FnMut(&EnrolledDevice) -> Result<(), NetError>,
+    ) -> Result<Ended, RunError> {
+        let deployment = Deployment {
+            scheme,
+            constants,
+            noise: scenario.plan.noise,
+            quiet: scenario.plan.quiet(),
+            band: scenario.band,
+            division: scenario.round.allocation,
+            deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
+            deadline_margin: scenario.round.deadline_margin,
+            aggregation: scenario.round.aggregation,
+            optimiser: scenario.server.optimiser(),
+            evaluate_every: scenario.record.evaluate_every,
+            stop: scenario.engine_stop(),
+            seed: scenario.seed,
+            devices_min: self.devices_min,
+            replan_every: self.replan_every,
+            patience: self.patience,
+        };
+        let parameters = self.host.parameters();
+        let head = |planned: &fedflip_net::server::Planned| {
+            let used = constants.map(|constants| self.used(constants));
+            let deployed = Some(fedflip_record::Deployed { constants: used });
+            Header { deployed, ..header(scenario, parameters, &planned.schedule, planned.expected) }
+        };
+        let title = format!("{} {scheme}", scenario.task.name());
+        let Session { observers, stop, .. } = session;
+        let mut shown = Shown { observers, title, plan: None };
+        let mut helpers = Helpers {
+            evaluate: &mut |model: &Arc<_>| crew.evaluate(model),
+            stop: *stop,
+            observer: &mut shown,
+            enrolled,
+        };
+        let initial = || self.host.learner.initial_model(scenario.seed);
+        let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut helpers)?;
+        shown.end(match &ended {
+            Ended::Over(end) => Some(end),
+            Ended::Stopped => None,
+        })?;
+        Ok(ended)
+    }
+
+    /// As the records have them.
+    fn used(&self, constants: Constants) -> UsedConstants {
+        let source = if self.pilots { ConstantsSource::Pilots } else { ConstantsSource::Scenario };
+        UsedConstants { alpha: constants.alpha(), beta: constants.beta(), source }
+    }
+
+    fn summary(&self, folder: &Path) -> Result<Summary, RunError> {
+        let records = folder.join(RECORDS);
+        let header = reader::header(&records)?;
+        Ok(Outline::read(&records, &header)?.summary)
+    }
+}
+
+/// Shows rounds to those who follow.
+struct Shown<'a, 's> {
+    observers: &'a mut Observers<'s>,
+    title: String,
+    /// The one that holds, and why it was made; none before the first.
+    plan: Option<(Vec<f64>, String)>,
+}
+
+impl Shown<'_, '_> {
+    fn end(&mut self, end: Option<&End>) -> Result<(), RunError> {
+        if self.plan.is_some() {
+            self.observers.end(end)?;
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Shown<'_, '_> {
+    fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError> {
+        // As the plan that holds expects it, and not the first one.
+        let header = Header {
+            devices: planned.q.len(),
+            expected_participants: planned.expected.participants,
+            expected_rounds: planned.expected.rounds,
+            expected_round_secs: planned.expected.round_secs,
+            ..planned.header.clone()
+        };
+        let run = RunInfo {
+            title: &self.title,
+            header: &header,
+            fleet: planned.fleet,
+            q: planned.q,
+            folder: Some(planned.folder),
+            rounds_before: planned.after_round,
+        };
+        let plan = (planned.q.to_vec(), planned.reason.to_owned());
+        // Also a plan that was looked at and stays begins again.
+        let before = self.plan.replace(plan);
+        match before {
+            None => self.observers.begin(&run)?,
+            before if before != self.plan => self.observers.replan(&run, planned.reason),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, round: &Round) -> Result<(), NetError> {
+        Ok(self.observers.round(round)?)
+    }
+}

@@ -1,0 +1,74 @@
+//! Everything that stops a run before its end.
+
+use fedflip_engine::EngineError;
+use fedflip_fleet::FleetError;
+use fedflip_learn::LearnError;
+use fedflip_learn::task::TaskError;
+use fedflip_net::NetError;
+use fedflip_plan::PlanError;
+use fedflip_record::RecordError;
+use fedflip_scenario::ScenarioError;
+
+/// Why a run, a comparison or a sweep has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The scenario cannot be used.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The task's data or network cannot be had.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// The fleet cannot be used.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// There is no plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Training or evaluation failed.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    /// A run folder cannot be read or written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The round loop cannot continue.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The server of a deployed run cannot continue.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// A file of an earlier run cannot be opened.
+    #[error("{path}: cannot be opened: {source}")]
+    Open {
+        /// Its name.
+        path: String,
+        /// What the system reports.
+        source: std::io::Error,
+    },
+    /// Two settings that exclude each other.
+    #[error("{problem}")]
+    Conflict {
+        /// What excludes what.
+        problem: &'static str,
+        /// What to leave out.
+        remedy: &'static str,
+    },
+}
+
+impl RunError {
+    /// What to change, where the error knows.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Scenario(error) => error.hint(),
+            Self::Task(error) => error.hint(),
+            Self::Fleet(error) => error.hint(),
+            Self::Plan(error) => error.hint(),
+            Self::Learn(error) => error.hint(),
+            Self::Record(error) => error.hint(),
+            Self::Engine(error) => error.hint(),
+            Self::Net(error) => error.hint(),
+            Self::Open { .. } => "restore the file, or run again in a new folder".to_owned(),
+            Self::Conflict { remedy, .. } => (*remedy).to_owned(),
+        }
+    }
+}

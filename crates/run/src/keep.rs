@@ -1,0 +1,80 @@
+//! Where the records of a run go, and when: to a folder with checkpoints, or into an outline in memory.
+
+use std::time::{Duration, Instant};
+
+use fedflip_engine::{Control, Sink, State};
+use fedflip_record::{RecordError, Round, RunFolder};
+use fedflip_scenario::Scenario;
+
+use crate::outline::Outline;
+use crate::session::Session;
+
+/// How often records reach whoever reads the file along.
+const FLUSH_EVERY: Duration = Duration::from_millis(200);
+
+/// Where the records go.
+pub(crate) enum Keep {
+    Folder(RunFolder),
+    Memory(Outline),
+}
+
+/// The sink of one run.
+pub(crate) struct Keeper<'k, 's> {
+    pub(crate) keep: Keep,
+    session: &'k mut Session<'s>,
+    checkpoint_every: Duration,
+    /// When the run has to stop, by the wall.
+    real_end: Option<Instant>,
+    started: Instant,
+    flushed: Instant,
+    checkpointed: Instant,
+}
+
+impl<'k, 's> Keeper<'k, 's> {
+    pub(crate) fn new(keep: Keep, session: &'k mut Session<'s>, scenario: &Scenario) -> Self {
+        let started = (session.now)();
+        let hours_max = scenario.stop.real_hours_max;
+        Self {
+            keep,
+            session,
+            checkpoint_every: Duration::try_from_secs_f64(scenario.record.checkpoint.get())
+                .unwrap_or(Duration::MAX),
+            real_end: hours_max
+                .and_then(|hours| Duration::try_from_secs_f64(3600.0 * hours).ok())
+                .and_then(|most| started.checked_add(most)),
+            started,
+            flushed: started,
+            checkpointed: started,
+        }
+    }
+
+    /// What was kept, and how long it took.
+    pub(crate) fn finish(self) -> (Keep, Duration) {
+        let real = (self.session.now)() - self.started;
+        (self.keep, real)
+    }
+}
+
+impl Sink for Keeper<'_, '_> {
+    fn round(&mut self, record: Round, state: &State) -> Result<Control, RecordError> {
+        self.session.observers.round(&record)?;
+        // A look at the clock costs less than a round; everything else happens now and then.
+        let now = (self.session.now)();
+        match &mut self.keep {
+            Keep::Folder(folder) => {
+                folder.append(record)?;
+                if now - self.flushed >= FLUSH_EVERY {
+                    self.flushed = now;
+                    folder.flush()?;
+                }
+                if now - self.checkpointed >= self.checkpoint_every {
+                    self.checkpointed = now;
+                    folder.checkpoint(state.checkpoint())?;
+                }
+            }
+            Keep::Memory(outline) => outline.add(&record),
+        }
+        let late = self.real_end.is_some_and(|end| now >= end);
+        Ok(if late || (self.session.stop)() { Control::Stop } else { Control::GoOn })
+    }
+}

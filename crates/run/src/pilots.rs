@@ -1,0 +1,198 @@
+//! Lines 1–3 of Algorithm 2: short runs under uniform and full sampling, and what they say of α and β.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fedflip_fleet::ModelVector;
+use fedflip_learn::model_file;
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_plan::{Pilot, PilotFit, PlanError, Scheme, constants};
+use fedflip_record::Summary;
+use fedflip_record::folder::MODEL;
+use fedflip_sim::Crew;
+
+use crate::error::RunError;
+use crate::seed_after;
+use crate::session::Session;
+use crate::setup::Setup;
+use crate::single::{Finished, Single, WarmStart};
+use fedflip_report::numbers::{count, significant};
+use fedflip_scenario::{QUIET_EVERY, Scenario, Stop};
+
+/// Pilots have seeds of their own, so that no run goes the way of its pilot.
+const SEED_OFFSET: u64 = 1_000_000;
+
+/// The paper's two.
+const SCHEMES: [Scheme; 2] = [Scheme::Uniform, Scheme::Full];
+
+/// Where and how pilots run.
+pub struct Pilots<'a> {
+    pub setup: &'a Setup,
+    pub scenario: &'a Scenario,
+    /// A folder of all pilots, or none.
+    pub out: Option<&'a Path>,
+    /// What the bar says before a pilot's name.
+    pub prefix: &'a str,
+    /// How many runs go on from pilots, each from those of its own seed.
+    pub kept: u64,
+}
+
+/// The two pilots of a seed.
+pub struct Pair {
+    /// As in [`SCHEMES`].
+    pub runs: Vec<Summary>,
+    /// The model of the one that came to the lower loss, after the time of both.
+    pub better: WarmStart,
+}
+
+impl Pair {
+    /// What a person should know who goes on from pilots that were capped or diverged: one sentence for each.
+    pub fn short_of(&self, loss: f64) -> Vec<String> {
+        let short = self.runs.iter().filter(|run| !run.reached());
+        short
+            .map(|run| {
+                let (scheme, seed) = (&run.scheme, run.seed);
+                let rounds = count(run.rounds as usize);
+                format!(
+                    "the pilot under {scheme} with seed {seed} did not come to the loss {} (pilot.loss) in {rounds} rounds: \
+                     training goes on from the better pilot all the same",
+                    significant(loss, 3)
+                )
+            })
+            .collect()
+    }
+}
+
+/// What pilots came to.
+pub struct Piloted {
+    /// In the order in which they ran.
+    pub runs: Vec<Summary>,
+    /// α and β, or why there are none.
+    pub fit: Result<PilotFit, PlanError>,
+    /// Where runs go on, seed by seed.
+    pub kept: Vec<WarmStart>,
+}
+
+impl Piloted {
+    /// Virtual hours of all pilots of one seed, averaged over the seeds: what Algorithm 2 takes.
+    pub fn hours(&self) -> f64 {
+        let seeds = self.runs.len().div_ceil(SCHEMES.len()).max(1);
+        self.runs.iter().map(|run| run.hours).sum::<f64>() / seeds as f64
+    }
+}
+
+impl Pilots<'_> {
+    /// Runs them all; none if it was interrupted.
+    pub fn run(
+        &self,
+        crew: &mut Crew<'_, SgdLearner>,
+        session: &mut Session<'_>,
+    ) -> Result<Option<Piloted>, RunError> {
+        let (mut runs, mut points) = (Vec::new(), Vec::new());
+        let (mut kept, mut short) = (Vec::new(), Vec::new());
+        let seeds = self.scenario.pilot.seeds;
+        for number in 0..seeds.max(self.kept) {
+            let Some(pair) = self.pair(number, crew, session)? else { return Ok(None) };
+            if number < self.kept {
+                short.extend(pair.short_of(self.scenario.pilot.loss));
+                kept.push(pair.better);
+            }
+            if number < seeds {
+                points.extend(pair.runs.iter().zip(SCHEMES).map(|(run, scheme)| Pilot {
+                    rounds: run.rounds as f64,
+                    reached: run.reached(),
+                    scheme,
+                }));
+                runs.extend(pair.runs);
+            }
+        }
+        let fit = constants::from_pilots(&self.setup.fleet, &points);
+        // Otherwise nothing goes on.
+        if fit.is_ok() {
+            short.iter().for_each(|text| session.observers.warn(text));
+        }
+        Ok(Some(Piloted { runs, fit, kept }))
+    }
+
+    /// The two pilots of a seed; none if it was interrupted.
+    pub fn pair(
+        &self,
+        number: u64,
+        crew: &mut Crew<'_, SgdLearner>,
+        session: &mut Session<'_>,
+    ) -> Result<Option<Pair>, RunError> {
+        let (mut runs, mut better, mut least) = (Vec::new(), None, f64::INFINITY);
+        for scheme in SCHEMES {
+            let Some((done, folder)) = self.one(scheme, number, crew, session)? else { return Ok(None) };
+            let summary = done.outline.summary;
+            let loss = summary.loss.filter(|loss| !loss.is_nan()).unwrap_or(f64::INFINITY);
+            if better.is_none() || loss < least {
+                least = loss;
+                better = Some(match (done.model, folder) {
+                    (Some(model), _) => model,
+                    (None, Some(folder)) => Arc::new(self.read_model(&folder)?),
+                    // Only what has a folder can have been over before.
+                    (None, None) => return Ok(None),
+                });
+            }
+            runs.push(summary);
+        }
+        let secs = runs.iter().map(|run| 3600.0 * run.hours).sum();
+        Ok(better.map(|model| Pair { runs, better: WarmStart { model, secs } }))
+    }
+
+    /// A pilot and its folder; none if it was interrupted.
+    fn one(
+        &self,
+        scheme: Scheme,
+        number: u64,
+        crew: &mut Crew<'_, SgdLearner>,
+        session: &mut Session<'_>,
+    ) -> Result<Option<(Finished, Option<PathBuf>)>, RunError> {
+        let scenario = pilot_scenario(self.scenario, scheme, number);
+        let planned = self.setup.plan(&scenario, scenario.plan.constants)?;
+        let name = format!("{scheme}-seed{}", scenario.seed);
+        let out = self.out.map(|out| out.join(&name));
+        let single = Single {
+            setup: self.setup,
+            scenario: &scenario,
+            planned: &planned,
+            warm_start: None,
+            out: out.as_deref(),
+            title: &format!("{}pilot {name}", self.prefix),
+        };
+        let done = single.run(crew, session)?;
+        let over = done.outline.summary.end.is_some() && !(session.stop)();
+        Ok(over.then_some((done, out)))
+    }
+
+    fn read_model(&self, folder: &Path) -> Result<ModelVector, RunError> {
+        let path = folder.join(MODEL);
+        let name = path.display().to_string();
+        let bytes = std::fs::read(&path).map_err(|source| RunError::Open { path: name.clone(), source })?;
+        Ok(ModelVector::new(model_file::read(&self.setup.learner.network().params(), &bytes, &name)?))
+    }
+}
+
+/// The scenario of a pilot: rounds to the loss F_s, with a seed of its own.
+pub fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scenario {
+    let mut scenario = of.clone();
+    scenario.seed = seed_after(of.seed, SEED_OFFSET + number);
+    scenario.plan.scheme = scheme;
+    // It looks at every round, and the noise of all of them is that of its scheme.
+    scenario.plan.quiet_noise = None;
+    scenario.plan.quiet_every = QUIET_EVERY;
+    // What is done with it afterwards makes no other pilot.
+    scenario.pilot.keep = false;
+    scenario.stop = Stop {
+        target_loss: Some(of.pilot.loss),
+        rounds_max: of.pilot.rounds_max,
+        virtual_hours_max: None,
+        // Half a pilot says nothing.
+        real_hours_max: None,
+        ..of.stop
+    };
+    // A pilot counts rounds, so it has to look at each.
+    scenario.record.evaluate_every = 1;
+    scenario
+}

@@ -1,0 +1,48 @@
+//! What the machine and the user bring to a run, whatever its scenario.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::observe::{Observer, Observers};
+
+/// One sitting at one machine: nothing in it changes a result.
+pub struct Session<'a> {
+    /// Devices that train at the same time.
+    pub threads: usize,
+    /// Where data sets are kept.
+    pub data_dir: PathBuf,
+    /// Continue what is in the output folder, if it holds a run of the same scenario.
+    pub resume: bool,
+    /// Asked after every round; a run that is stopped can be resumed.
+    pub stop: &'a dyn Fn() -> bool,
+    /// The clock on the wall, for checkpoints and caps on real time.
+    pub now: fn() -> Instant,
+    /// Whoever watches.
+    pub observers: Observers<'a>,
+}
+
+impl<'a> Session<'a> {
+    /// All processors, no observers, nobody who stops it, and data sets in `data_dir`.
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            threads: crate::processors(),
+            data_dir: data_dir.into(),
+            resume: false,
+            stop: &|| false,
+            now: system_now,
+            observers: Observers::default(),
+        }
+    }
+
+    /// Adds an observer.
+    #[must_use]
+    pub fn observed_by(mut self, observer: impl Observer + 'a) -> Self {
+        self.observers.add(observer);
+        self
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "checkpoints and caps on real time go by the wall")]
+fn system_now() -> Instant {
+    Instant::now()
+}

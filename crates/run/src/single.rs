@@ -1,0 +1,247 @@
+//! One simulated run, in a folder or in memory.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State};
+use fedflip_fleet::{ModelVector, csv_file};
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::{Learner, model_file};
+use fedflip_record::folder::{Contents, RECORDS};
+use fedflip_record::{Checkpoint, End, Header, RecordError, RunFolder, Start, reader};
+use fedflip_scenario::{FREE_KEYS, Scenario};
+use fedflip_sim::{Conditions, Crew, SimWorld, with_crew};
+
+use crate::error::RunError;
+use crate::host;
+use crate::keep::{Keep, Keeper};
+use crate::observe::RunInfo;
+use crate::outline::Outline;
+use crate::session::Session;
+use crate::setup::{Planned, Setup};
+
+/// One run to do.
+pub struct Single<'a> {
+    /// The data and the fleet.
+    pub setup: &'a Setup,
+    /// Its seed, caps and target are those of this run.
+    pub scenario: &'a Scenario,
+    /// How devices are sampled.
+    pub planned: &'a Planned,
+    /// A model to continue from; otherwise the run begins with a new one.
+    pub warm_start: Option<WarmStart>,
+    /// The run's folder; without one nothing is kept.
+    pub out: Option<&'a Path>,
+    /// What observers call it.
+    pub title: &'a str,
+}
+
+/// A model, and the virtual time that it took to train.
+#[derive(Clone, Debug)]
+pub struct WarmStart {
+    /// The parameters.
+    pub model: Arc<ModelVector>,
+    /// On the run's clock before its first round.
+    pub secs: f64,
+}
+
+/// A run that has ended or was interrupted.
+pub struct Finished {
+    /// In a few numbers and a curve.
+    pub outline: Outline,
+    /// The result; none if the run had ended before, and then its model is in its folder.
+    pub model: Option<Arc<ModelVector>>,
+    /// More about how it ended, where there is more to say.
+    pub detail: Option<String>,
+    /// The run had ended before this session.
+    pub had_ended: bool,
+}
+
+/// Reads a scenario's data, plans, and runs it to its end.
+pub fn simulate(
+    scenario: &Scenario,
+    out: Option<&Path>,
+    session: &mut Session<'_>,
+) -> Result<Finished, RunError> {
+    let setup = Setup::new(scenario, session)?;
+    let planned = setup.plan(scenario, scenario.plan.constants)?;
+    let title = format!("{} {}", scenario.task.name(), scenario.plan.scheme);
+    let single = Single { setup: &setup, scenario, planned: &planned, warm_start: None, out, title: &title };
+    with_crew(&*setup.learner, session.threads, |crew| single.run(crew, session))
+}
+
+impl Single<'_> {
+    /// Runs it, or resumes it, until it ends or the session is to stop.
+    pub fn run(
+        &self,
+        crew: &mut Crew<'_, SgdLearner>,
+        session: &mut Session<'_>,
+    ) -> Result<Finished, RunError> {
+        let Self { setup, scenario, planned, .. } = *self;
+        let header = setup.header(scenario, planned);
+        let (mut keep, start) = match self.out {
+            Some(folder) => {
+                let (folder, start) = RunFolder::open(folder, &self.contents(&header), session.resume)?;
+                (Keep::Folder(folder), start)
+            }
+            None => (Keep::Memory(Outline::new(&header)), Start::New),
+        };
+        let optimiser = scenario.server.optimiser();
+        let mut state = match (start, &mut keep) {
+            (Start::Ended(end), Keep::Folder(folder)) => {
+                return self.show_again(&folder.path().join(RECORDS), &header, end, session);
+            }
+            (Start::After(checkpoint), Keep::Folder(folder)) => {
+                self.resumed_state(folder, checkpoint, header.parameters, &optimiser)?
+            }
+            (_, keep) => {
+                let state = self.first_state().with_optimiser(&optimiser);
+                if let Keep::Folder(folder) = keep {
+                    folder.checkpoint(state.checkpoint())?;
+                }
+                state
+            }
+        };
+        let sitting = match &keep {
+            Keep::Folder(folder) => Some(host::Sitting::begin(folder.path(), session.threads, state.round)?),
+            Keep::Memory(_) => None,
+        };
+        session.observers.begin(&self.info(&header, &planned.schedule.mean_q(), state.round))?;
+        let mut world = self.world(crew, state.secs);
+        let mut keeper = Keeper::new(keep, session, scenario);
+        let outcome = self.engine(optimiser).run(&mut world, &mut state, &mut keeper)?;
+        let (keep, real) = keeper.finish();
+        let end = match outcome {
+            Outcome::Ended(end) => Some(end),
+            Outcome::Stopped => None,
+        };
+        session.observers.end(end.as_ref())?;
+        if let Some(sitting) = sitting {
+            sitting.end(real, state.round)?;
+        }
+        let detail = end.as_ref().and_then(|end| end.detail.clone());
+        let outline = self.finish(keep, &state, end, &header)?;
+        let model = Some(Arc::clone(state.result()));
+        Ok(Finished { outline, model, detail, had_ended: false })
+    }
+
+    /// A run that ended in an earlier session: observers of this one may not have seen it.
+    fn show_again(
+        &self,
+        records: &Path,
+        header: &Header,
+        end: End,
+        session: &mut Session<'_>,
+    ) -> Result<Finished, RunError> {
+        let outline = Outline::read(records, header)?;
+        let q = self.planned.schedule.mean_q();
+        session.observers.begin(&self.info(header, &q, end.rounds))?;
+        session.observers.end(Some(&end))?;
+        Ok(Finished { outline, model: None, detail: end.detail, had_ended: true })
+    }
+
+    /// The last checkpoint brings the folder to the disk; an end adds the model and the last line.
+    fn finish(
+        &self,
+        keep: Keep,
+        state: &State,
+        end: Option<End>,
+        header: &Header,
+    ) -> Result<Outline, RunError> {
+        match keep {
+            Keep::Folder(mut folder) => {
+                let records = folder.path().join(RECORDS);
+                folder.checkpoint(state.checkpoint())?;
+                if let Some(end) = end {
+                    let params = self.setup.learner.network().params();
+                    folder.end(end, &model_file::write(&params, state.result().as_slice())?)?;
+                }
+                Ok(Outline::read(&records, header)?)
+            }
+            Keep::Memory(mut outline) => {
+                end.iter().for_each(|end| outline.end(end));
+                Ok(outline)
+            }
+        }
+    }
+
+    fn engine(&self, optimiser: Optimiser) -> Engine<'_> {
+        let Self { setup, scenario, planned, .. } = *self;
+        // Compute times that do not vary need no margin.
+        let varies = scenario.world.compute_jitter > 0.0;
+        Engine {
+            fleet: &setup.fleet,
+            schedule: &planned.schedule,
+            band: scenario.band,
+            division: scenario.round.allocation,
+            deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
+            deadline_margin: if varies { scenario.round.deadline_margin } else { 0.0 },
+            aggregation: scenario.round.aggregation,
+            optimiser,
+            stop: scenario.engine_stop(),
+        }
+    }
+
+    fn world<'w, 'c>(
+        &'w self,
+        crew: &'w mut Crew<'c, SgdLearner>,
+        secs: f64,
+    ) -> SimWorld<'w, 'c, SgdLearner> {
+        let Self { setup, scenario, planned, .. } = *self;
+        let conditions = Conditions {
+            compute_jitter: scenario.world.compute_jitter,
+            fading_db: scenario.world.fading_db,
+            dropout: scenario.world.dropout,
+            overhead_secs: scenario.round.overhead.get(),
+        };
+        let world = SimWorld::new(crew, &setup.fleet, &planned.schedule, conditions, (scenario.seed, secs))
+            .with_encoding(scenario.update.encoding);
+        match scenario.round.aggregation {
+            Aggregation::CohortMean => world.with_weighed_rates(),
+            _ => world,
+        }
+    }
+
+    /// Before its first round.
+    fn first_state(&self) -> State {
+        match &self.warm_start {
+            Some(WarmStart { model, secs }) => State { secs: *secs, ..State::new(ModelVector::clone(model)) },
+            None => State::new(self.setup.learner.initial_model(self.scenario.seed)),
+        }
+    }
+
+    fn resumed_state(
+        &self,
+        folder: &RunFolder,
+        checkpoint: Checkpoint,
+        parameters: usize,
+        optimiser: &Optimiser,
+    ) -> Result<State, RunError> {
+        // A checkpoint of another optimiser in a folder of the same scenario means that somebody changed the folder.
+        let damaged = || RecordError::Damaged { folder: folder.path().display().to_string() };
+        let mut state = State::resumed(checkpoint, parameters, optimiser).ok_or_else(damaged)?;
+        if self.scenario.round.aggregation.remembers_norms() {
+            reader::each(&folder.path().join(RECORDS), |line| state.norms.take_line(&line))?;
+        }
+        Ok(state)
+    }
+
+    fn info<'r>(&'r self, header: &'r Header, q: &'r [f64], rounds_before: u64) -> RunInfo<'r> {
+        let (title, folder) = (self.title, self.out);
+        RunInfo { title, header, fleet: &self.setup.fleet, q, folder, rounds_before }
+    }
+
+    /// What the run's folder starts with.
+    fn contents(&self, header: &Header) -> Contents {
+        let mut fleet = Vec::new();
+        // Memory takes whatever is written to it.
+        let _ = csv_file::write(&self.setup.fleet, &mut fleet);
+        Contents {
+            run: self.scenario.stored(),
+            free_keys: FREE_KEYS,
+            fleet,
+            plan: self.planned.schedule.csv(&self.setup.fleet),
+            header: header.clone(),
+        }
+    }
+}

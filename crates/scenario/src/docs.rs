@@ -1,0 +1,107 @@
+//! The table of keys in `docs/scenario.md`, held against the keys themselves.
+
+use std::path::{Path, PathBuf};
+
+use fedflip_learn::task::Task;
+
+use super::Scenario;
+use super::keys::{self, Key, SECTIONS, Shown};
+use super::value::{Given, Value};
+
+const START: &str = "<!-- keys: made by the tests of crates/scenario/src/docs.rs -->\n";
+const END: &str = "<!-- end of keys -->\n";
+
+fn tasks_of(key: &'static Key) -> impl Iterator<Item = Task> {
+    Task::NAMES.into_iter().map(|name| name.parse().unwrap()).filter(|&task| key.is_of(task))
+}
+
+/// What it takes: what it says to a value that no key takes.
+fn wanted(key: &'static Key) -> String {
+    let mut scenario = Scenario::of(tasks_of(key).last().unwrap()).unwrap();
+    let given = Given { value: &Value::Foreign("a table"), folder: Path::new("") };
+    let refusal = (key.set)(&mut scenario, &given).unwrap_err();
+    refusal.hint.strip_prefix("it must be ").unwrap().to_owned()
+}
+
+/// `0.01`, or where tasks differ `0.01; 0.8 (shakespeare-lstm)`.
+fn default(key: &'static Key) -> String {
+    if key.path() == "task.name" {
+        return "must be given".to_owned();
+    }
+    if matches!(key.shown, Shown::Example(_)) {
+        return "not set".to_owned();
+    }
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for task in tasks_of(key) {
+        let value = (key.get)(&Scenario::of(task).unwrap());
+        let value = value.map_or_else(|| "not set".to_owned(), |value| format!("`{value}`"));
+        match groups.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, tasks)) => tasks.push(task.name()),
+            None => groups.push((value, vec![task.name()])),
+        }
+    }
+    let most = groups.iter().map(|(_, tasks)| tasks.len()).max().unwrap();
+    groups.sort_by_key(|(_, tasks)| tasks.len() < most);
+    let is_common = |tasks: &[&str]| tasks.len() == most && most > 1;
+    let texts = groups.iter().enumerate().map(|(position, (value, tasks))| {
+        if groups.len() == 1 || position == 0 && is_common(tasks) {
+            value.clone()
+        } else {
+            format!("{value} ({})", tasks.join(", "))
+        }
+    });
+    let follows = if matches!(key.shown, Shown::Follows | Shown::FollowsOr(_)) { "follows: " } else { "" };
+    format!("{follows}{}", texts.collect::<Vec<_>>().join("; "))
+}
+
+/// Which tasks have it, unless all do.
+fn only(key: &Key) -> String {
+    let others: Vec<&str> = Task::NAMES.into_iter().filter(|name| !key.tasks.contains(name)).collect();
+    match (key.tasks.len(), others.len()) {
+        (0, _) => String::new(),
+        (have, lack) if lack < have => format!(" (not {})", others.join(", ")),
+        _ => format!(" ({})", key.tasks.join(", ")),
+    }
+}
+
+fn tables() -> String {
+    let mut text = String::new();
+    for (section, about) in SECTIONS {
+        let title =
+            if section.is_empty() { "Above all sections".to_owned() } else { format!("`[{section}]`") };
+        text += &format!(
+            "\n### {title}\n\n{about}.\n\n| key | default | may be | meaning |\n|---|---|---|---|\n"
+        );
+        for key in keys::all().filter(|key| key.section == section) {
+            let only = only(key);
+            let (default, wanted) = (default(key), wanted(key));
+            text += &format!("| `{}`{only} | {default} | {wanted} | {} |\n", key.name, key.about);
+        }
+    }
+    text + "\n"
+}
+
+#[test]
+fn the_tables_are_those_of_the_keys() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(START).expect("the start of the tables");
+    let (tables_there, after) = rest.split_once(END).expect("the end of the tables");
+    let right = tables();
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
+        std::fs::write(&path, format!("{before}{START}{right}{END}{after}")).unwrap();
+    } else {
+        let say = "docs/scenario.md is behind: INSTA_UPDATE=always cargo nextest run -p fedflip-scenario";
+        assert_eq!(tables_there, right, "{say}");
+    }
+}
+
+/// A comment and its key fit on a line of the commented file.
+#[test]
+fn comments_are_short() {
+    for name in Task::NAMES {
+        for line in Scenario::template(name.parse().unwrap()).unwrap().lines() {
+            assert!(line.chars().count() <= 110, "{line}");
+        }
+    }
+}

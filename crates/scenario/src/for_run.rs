@@ -1,0 +1,93 @@
+//! What a run takes from its scenario: the learner's settings, the fleet, and what its folder keeps.
+
+use fedflip_fleet::{Fleet, FleetError, Samples};
+use fedflip_learn::LearnError;
+use fedflip_learn::sgd::SgdSettings;
+use fedflip_learn::task::TaskSettings;
+
+use super::{FleetSource, Scenario};
+use crate::error::ScenarioError;
+
+impl Scenario {
+    /// How many devices there are.
+    pub fn devices(&self) -> usize {
+        match &self.fleet {
+            FleetSource::MadeUp(made_up) => made_up.devices,
+            FleetSource::File { fleet, .. } => fleet.len(),
+        }
+    }
+
+    /// What the learner needs to know.
+    pub fn task_settings(&self) -> TaskSettings {
+        TaskSettings {
+            task: self.task,
+            devices: self.devices(),
+            sharing: self.data.sharing,
+            test_samples_max: self.data.test_samples_max,
+            data_seed: self.data.seed,
+            sgd: SgdSettings {
+                learning_rate: self.train.learning_rate as f32,
+                batch: self.train.batch,
+                iterations: self.train.iterations,
+            },
+        }
+    }
+
+    /// The fleet whose device n holds `samples[n]` of the learner's data. A fleet file's own counts give way:
+    /// a device's say in the model is what it really holds.
+    pub fn fleet(&self, samples: &[usize]) -> Result<Fleet, ScenarioError> {
+        let devices = self.devices();
+        if samples.len() != devices {
+            return Err(FleetError::SampleCounts { given: samples.len(), devices }.into());
+        }
+        if let Some(device) = samples.iter().position(|&count| count == 0) {
+            return Err(LearnError::NoSamples { device }.into());
+        }
+        match &self.fleet {
+            FleetSource::MadeUp(made_up) => {
+                let counts: Vec<u64> = samples.iter().map(|&count| count as u64).collect();
+                Ok(made_up.hardware().fleet(&counts)?)
+            }
+            FleetSource::File { fleet, .. } => {
+                let counts = samples.iter().map(|&count| Samples::new(count as f64));
+                let counts = counts.collect::<Result<Vec<Samples>, _>>();
+                Ok(fleet.with_samples(&counts.map_err(ScenarioError::out_of_range("samples"))?)?)
+            }
+        }
+    }
+
+    /// When a run is over.
+    pub fn engine_stop(&self) -> fedflip_engine::Stop {
+        let stop = self.stop;
+        fedflip_engine::Stop {
+            accuracy: stop.target_loss.is_none().then_some(stop.target_accuracy),
+            loss: stop.target_loss,
+            rounds_max: stop.rounds_max,
+            secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
+        }
+    }
+
+    /// Keys that say something and that real devices have no use for: they are a world of their own.
+    pub fn unused_on_devices(&self) -> Vec<&'static str> {
+        let said = [
+            ("round.overhead_secs", self.round.overhead.get() != 0.0),
+            ("world.compute_jitter", self.world.compute_jitter != 0.0),
+            ("world.fading_db", self.world.fading_db != 0.0),
+            ("world.dropout", self.world.dropout != 0.0),
+            ("stop.real_hours_max", self.stop.real_hours_max.is_some()),
+            ("pilot.keep", self.pilot.keep),
+        ];
+        said.into_iter().filter_map(|(key, said)| said.then_some(key)).collect()
+    }
+
+    /// As a run's folder keeps it: a fleet file is the copy beside it, so that the folder is whole wherever it
+    /// is moved. How long this machine has time for it is no property of a run, which goes on another day.
+    pub fn stored(&self) -> String {
+        let mut stored = self.clone();
+        if let FleetSource::File { name, .. } = &mut stored.fleet {
+            fedflip_record::folder::FLEET.clone_into(name);
+        }
+        stored.stop.real_hours_max = None;
+        stored.to_toml()
+    }
+}

@@ -1,0 +1,96 @@
+//! The keys of `[fleet]`: a file, or what a fleet is made from; and the band.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use fedflip_fleet::profile::PAPER;
+use fedflip_fleet::{DEVICES_MAX, Gflop, Mbit, Mbps, csv_file};
+
+use super::{Key, Shown, key};
+use crate::error::Refusal;
+use crate::value::{Given, Value};
+use crate::{FleetSource, MadeUp, Scenario};
+
+pub(super) static KEYS: &[Key] = &[
+    key(
+        "fleet",
+        "file",
+        "devices and their times from a fleet file instead of the four keys below",
+        |s| match &s.fleet {
+            FleetSource::File { name, .. } => Some(Value::text(name)),
+            FleetSource::MadeUp(_) => None,
+        },
+        set_file,
+    )
+    .shown(Shown::Example("\"fleet.csv\"")),
+    key(
+        "fleet",
+        "devices",
+        "how many, in equal blocks of each type",
+        |s| made_up(s).map(|fleet| Value::count(fleet.devices)),
+        |s, v| v.count(1..=DEVICES_MAX).map(|count| change(s, |fleet| fleet.devices = count)),
+    ),
+    key(
+        "fleet",
+        "types",
+        "the paper's five, with the speeds of docs/devices.md",
+        |s| {
+            let names = |fleet: &MadeUp| fleet.types.iter().map(|kind| Value::text(kind.slug)).collect();
+            made_up(s).map(|fleet| Value::List(names(fleet)))
+        },
+        |s, v| {
+            let types = v.choices(&PAPER.map(|kind| (kind.slug, kind)))?;
+            change(s, |fleet| fleet.types = types);
+            Ok(())
+        },
+    ),
+    key(
+        "fleet",
+        "payload_mbit",
+        "what a device sends in a round: by default its update, in its encoding",
+        |s| made_up(s).map(|fleet| Value::Number(fleet.payload.get())),
+        |s, v| v.quantity(Mbit::new, Mbit::WANTED).map(|mbit| change(s, |fleet| fleet.payload = mbit)),
+    )
+    .shown(Shown::Follows),
+    key(
+        "fleet",
+        "work_gflop",
+        "what a device computes in a round: by default its steps of SGD",
+        |s| made_up(s).map(|fleet| Value::Number(fleet.work.get())),
+        |s, v| v.quantity(Gflop::new, Gflop::WANTED).map(|gflop| change(s, |fleet| fleet.work = gflop)),
+    )
+    .shown(Shown::Follows),
+    key(
+        "fleet",
+        "bandwidth_mbps",
+        "f_tot: what those who take part share, in Mbit/s",
+        |s| Some(Value::Number(s.band.get())),
+        |s, v| v.quantity(Mbps::new, Mbps::WANTED).map(|band| s.band = band),
+    ),
+];
+
+fn made_up(scenario: &Scenario) -> Option<&MadeUp> {
+    if let FleetSource::MadeUp(fleet) = &scenario.fleet { Some(fleet) } else { None }
+}
+
+/// A file and these keys do not stand beside each other: see `resolve`.
+fn change(scenario: &mut Scenario, change: impl FnOnce(&mut MadeUp)) {
+    if let FleetSource::MadeUp(fleet) = &mut scenario.fleet {
+        change(fleet);
+    }
+}
+
+/// The file is read here and now: how many devices there are decides how the data are shared.
+fn set_file(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
+    let name = v.text("the name of a fleet file, from the scenario's folder")?;
+    let path = v.folder.join(name);
+    let shown = path.display().to_string();
+    let file = File::open(&path).map_err(|error| Refusal {
+        problem: format!("{shown} cannot be opened: {error}"),
+        hint: "name a fleet file from the scenario's folder; `fedflip fleet new` makes one".to_owned(),
+    })?;
+    let fleet = csv_file::read(file, &shown)
+        .map_err(|error| Refusal { problem: error.to_string(), hint: error.hint() })?;
+    s.fleet = FleetSource::File { name: name.to_owned(), fleet: Arc::new(fleet) };
+    Ok(())
+}

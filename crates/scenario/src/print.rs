@@ -1,0 +1,102 @@
+//! A scenario as text: canonical TOML, the commented file to start from, JSON.
+
+use fedflip_learn::task::Task;
+use fedflip_plan::Scheme;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::Scenario;
+use super::keys::{self, Key, SECTIONS, Shown};
+use crate::error::ScenarioError;
+
+/// Where comments start, unless a line reaches further.
+const COMMENT_COLUMN: usize = 34;
+
+impl Scenario {
+    /// Every value that is set, nothing else, and no section that says nothing: equal scenarios give equal bytes,
+    /// which read back as an equal scenario.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        for (section, _) in SECTIONS {
+            let lines: String = keys::of(section, self.task).filter_map(|key| self.setting(key)).collect();
+            if !section.is_empty() && !lines.is_empty() {
+                text += &format!("\n[{section}]\n");
+            }
+            text += &lines;
+        }
+        text
+    }
+
+    /// A key's line in the canonical text, if it has one.
+    fn setting(&self, key: &Key) -> Option<String> {
+        let value = (key.get)(self)?.to_string();
+        let is_default = self.plan.scheme != Scheme::Auto || !key.is_brought();
+        let left_out = is_default && key.left_out_at == Some(&value);
+        (!left_out).then(|| format!("{} = {value}\n", key.name))
+    }
+
+    /// The scenario of a task with every default visible and every key explained.
+    pub fn template(task: Task) -> Result<String, ScenarioError> {
+        let scenario = Self::of(task)?;
+        let mut text = format!(
+            "# All that decides a run of fedflip. What stands here are the defaults of {}: any line but the\n\
+             # task's name may be left out. Lines that are commented out show what follows from the others, or an\n\
+             # example of what is not set. More in docs/scenario.md.\n\n",
+            task.name()
+        );
+        for (section, about) in SECTIONS {
+            if !section.is_empty() {
+                text += &format!("\n# {about}.\n[{section}]\n");
+            }
+            for key in keys::of(section, task) {
+                text += &line(key, &scenario);
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// A key, its value and its comment: beside it, or above where the value is long.
+fn line(key: &Key, scenario: &Scenario) -> String {
+    let value = (key.get)(scenario).map(|value| value.to_string());
+    let setting = match key.shown {
+        Shown::Set => format!("{} = {}", key.name, value.unwrap_or_default()),
+        Shown::Follows => format!("# {} = {}", key.name, value.unwrap_or_default()),
+        Shown::FollowsOr(example) => format!("# {} = {}", key.name, value.as_deref().unwrap_or(example)),
+        Shown::Example(example) => format!("# {} = {example}", key.name),
+    };
+    if setting.len() < COMMENT_COLUMN {
+        format!("{setting:COMMENT_COLUMN$}# {}\n", key.about)
+    } else {
+        format!("# {}:\n{setting}\n", key.about)
+    }
+}
+
+/// One object with an object per section; null where nothing is set.
+impl Serialize for Scenario {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut root = serializer.serialize_map(None)?;
+        for (section, _) in SECTIONS {
+            if section.is_empty() {
+                for key in keys::of(section, self.task) {
+                    root.serialize_entry(key.name, &(key.get)(self))?;
+                }
+            } else {
+                root.serialize_entry(section, &Section { scenario: self, section })?;
+            }
+        }
+        root.end()
+    }
+}
+
+struct Section<'a> {
+    scenario: &'a Scenario,
+    section: &'static str,
+}
+
+impl Serialize for Section<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let keys = keys::of(self.section, self.scenario.task);
+        serializer.collect_map(keys.map(|key| (key.name, (key.get)(self.scenario))))
+    }
+}

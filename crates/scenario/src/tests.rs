@@ -1,0 +1,424 @@
+//! The scenario as a value: it prints and reads back, whatever is in it.
+
+mod fleet_files;
+mod robust;
+
+use std::path::Path;
+
+use fedflip_engine::{Aggregation, Clip};
+use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::profile::PAPER;
+use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
+use fedflip_learn::Encoding;
+use fedflip_learn::models::mobilenet::Norm;
+use fedflip_learn::partition::Dirichlet;
+use fedflip_learn::synthetic::Spread;
+use fedflip_learn::task::{Sharing, Task, TaskSettings};
+use fedflip_plan::solve::auto;
+use fedflip_plan::{Constants, Scheme};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::defaults;
+use super::keys;
+use super::server::Kind;
+use super::{
+    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Source, Stop, Train,
+    Update, World,
+};
+use crate::error::ScenarioError;
+
+fn parse(text: &str, overrides: &[&str]) -> Result<Scenario, String> {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    parse_in(Path::new(""), text, &overrides).map_err(|error| format!("{error}; {}", error.hint()))
+}
+
+/// Relative paths start in `folder`.
+fn parse_in(folder: &Path, text: &str, overrides: &[String]) -> Result<Scenario, ScenarioError> {
+    Source { text: text.to_owned(), file: "s.toml".to_owned(), folder: folder.to_owned() }.scenario(overrides)
+}
+
+fn of(task: &str, overrides: &[&str]) -> Scenario {
+    parse(&format!("task.name = {task:?}"), overrides).unwrap()
+}
+
+#[test]
+fn a_name_alone_is_the_papers_scenario() {
+    for name in Task::NAMES {
+        let task: Task = name.parse().unwrap();
+        let paper = Scenario::of(task).unwrap();
+        assert_eq!(of(name, &[]), paper);
+        assert_eq!(paper.task_settings(), TaskSettings::paper(task, 100), "the learner's defaults are ours");
+        assert_eq!(parse(&Scenario::template(task).unwrap(), &[]).unwrap(), paper, "what `new` prints");
+    }
+}
+
+/// What is commented out in a new scenario is right, too, once the comment sign is gone.
+#[test]
+fn commented_lines_are_ready_to_use() {
+    let template = Scenario::template("mnist-cnn".parse().unwrap()).unwrap();
+    let mut commented = 0;
+    for line in template.lines().filter_map(|line| line.strip_prefix("# ")) {
+        let (key, _) = line.split_once(" = ").unwrap_or_default();
+        if !key.is_empty() && !key.contains(' ') && key != "file" {
+            commented += 1;
+            parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
+        }
+    }
+    assert_eq!(commented, 19);
+}
+
+#[test]
+fn what_follows_from_other_values_follows_them() {
+    let made_up = |scenario: Scenario| match scenario.fleet {
+        FleetSource::MadeUp(made_up) => (made_up.payload.get(), made_up.work.get()),
+        FleetSource::File { .. } => panic!("no file was named"),
+    };
+    let (payload, work) = made_up(of("mnist-cnn", &["plan.scheme=exact"]));
+    assert_eq!(payload, 32.0 * 21_840.0 / 1e6);
+    let (wide, _) = made_up(of("mnist-cnn", &["task.wide=true", "update.encoding=f32"]));
+    assert_eq!(wide, 32.0 * 1_663_370.0 / 1e6);
+    let (eight, _) = made_up(of("mnist-cnn", &["update.encoding=int8"]));
+    assert_eq!(eight, 8.0 * (21_840.0 + 4.0 * 86.0) / 1e6, "86 blocks have a scale each");
+    let (_, twice) = made_up(of("mnist-cnn", &["train.iterations=20"]));
+    assert_eq!(twice, 2.0 * work);
+    let given = of("mnist-cnn", &["task.wide=true", "fleet.payload_mbit=3", "fleet.work_gflop=0"]);
+    assert_eq!(made_up(given), (3.0, 0.0));
+}
+
+#[test]
+fn overrides_read_like_the_file() {
+    let file = parse("task.name = 'mnist-cnn'\n[plan]\nscheme = 'fixed=0.3'\n[train]\nbatch = 16\n", &[]);
+    let set = of("mnist-cnn", &["train.batch=8", "plan.scheme=fixed=0.3", " train.batch = 16 "]);
+    assert_eq!(file.unwrap(), set, "the last one counts");
+    assert_eq!(of("mnist-cnn", &["plan.scheme='tight'"]), of("mnist-cnn", &["plan.scheme=tight"]));
+    let deadline = "task.name = 'synthetic'\nround.deadline_secs = 3";
+    assert_eq!(parse(deadline, &["round.deadline_secs=none"]).unwrap(), of("synthetic", &[]));
+    assert_eq!(of("fashion-cnn", &["task.name=mnist-cnn"]), of("mnist-cnn", &[]));
+}
+
+/// The keys of dirichlet may stay in a file that shares in another way, and change nothing.
+#[test]
+fn keys_that_do_not_matter_leave_no_trace() {
+    let template = Scenario::template("mnist-cnn".parse().unwrap()).unwrap();
+    let iid = parse(&template, &["data.sharing=iid"]).unwrap();
+    assert_eq!(iid, of("mnist-cnn", &["data.sharing=iid"]));
+    assert!(!iid.to_toml().contains("concentration"));
+    assert!(parse(&template, &["data.sharing=iid", "data.concentration=-1"]).is_err());
+}
+
+/// What an optimiser has of its own follows from it unless it is set; what it has not changes nothing.
+#[test]
+fn optimisers_have_their_own_defaults() {
+    let server = |overrides: &[&str]| of("synthetic", &[&["plan.scheme=exact"], overrides].concat()).server;
+    assert_eq!(server(&[]), Kind::None.server());
+    assert!(server(&[]).optimiser().is_plain());
+    let momentum = server(&["server.optimiser=momentum"]);
+    assert_eq!((momentum.step, momentum.momentum), (1.0, 0.5));
+    let adam = server(&["server.optimiser=adam"]);
+    assert_eq!((adam.step, adam.momentum, adam.second_moment, adam.epsilon), (0.01, 0.9, 0.99, 0.001));
+    let given = server(&["server.momentum=0.25", "server.averaging=0.5", "server.optimiser=yogi"]);
+    assert_eq!(given, Server { momentum: 0.25, averaging: 0.5, ..Kind::Yogi.server() }, "in any order");
+    let no_trace = ["server.momentum=0.25", "server.step=3", "server.epsilon=1"];
+    assert_eq!(server(&no_trace), server(&[]));
+    let error = parse("task.name = 'synthetic'", &["server.momentum=1"]).unwrap_err();
+    assert!(error.contains("server.momentum") && error.contains("below 1"), "{error}");
+    let batch = "task.name = 'cifar10-mobilenet'\ntask.norm = 'batch'\n";
+    let error = parse(batch, &["server.optimiser=adam"]).unwrap_err();
+    assert!(error.contains("server.optimiser") && error.contains("batch"), "{error}");
+    assert!(parse(batch, &["server.averaging=0.9"]).is_ok());
+}
+
+/// What `auto` brings is its own, unless it is set; what another scheme has by default can be set too, and stays.
+#[test]
+fn a_scheme_brings_what_goes_with_it() {
+    let paper = (Kind::None.server(), Encoding::F32);
+    let brought = |overrides: &[&str]| {
+        let scenario = of("shakespeare-lstm", overrides);
+        assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
+        (scenario.server, scenario.update.encoding)
+    };
+    let adam = Server { step: 0.02, momentum: 0.8, averaging: 0.9, ..Kind::Adam.server() };
+    let auto = (adam, Encoding::Int4);
+    assert_eq!(brought(&[]), auto);
+    assert_eq!(brought(&["plan.scheme=weighted"]), paper);
+    assert_eq!(brought(&["plan.scheme=weighted", "plan.scheme=auto"]), auto);
+    let plain = ["server.optimiser=none", "server.averaging=0", "update.encoding=f32"];
+    assert_eq!(brought(&plain), paper);
+    let step = brought(&["server.step=0.1"]);
+    assert_eq!(step, (Server { step: 0.1, ..auto.0 }, auto.1));
+    let given = brought(&["fleet.payload_mbit=3"]);
+    assert_eq!(given, (auto.0, Encoding::F32), "fewer bits would shorten no upload");
+    let batch = of("cifar10-mobilenet", &["task.norm=batch"]);
+    assert_eq!((batch.server, batch.update.encoding), paper, "statistics are no parameters");
+}
+
+/// Where rounds are many, more devices a round are faster.
+#[test]
+fn the_noise_that_is_allowed_follows_from_the_task() {
+    let noise = |task: &str, overrides: &[&str]| of(task, overrides).plan.noise;
+    assert_eq!(noise("shakespeare-lstm", &[]), 0.175);
+    assert_eq!(noise("cifar10-mobilenet", &["server.averaging=0"]), 0.175);
+    assert_eq!(noise("cifar10-mobilenet", &["server.optimiser=none"]), 0.5);
+    assert_eq!(noise("cifar10-mobilenet", &["task.norm=batch"]), 0.5);
+    assert_eq!(noise("shakespeare-lstm", &["server.optimiser=none"]), auto::NOISE);
+    assert_eq!(noise("mnist-cnn", &["server.optimiser=none"]), auto::NOISE);
+    assert_eq!(noise("mnist-cnn", &[]), auto::NOISE);
+    assert_eq!(noise("mnist-cnn", &["plan.noise=0.5"]), 0.5);
+    // No other scheme has it.
+    assert_eq!(noise("shakespeare-lstm", &["plan.scheme=exact", "plan.noise=0.5"]), auto::NOISE);
+    // Whatever it is, a run says it: defaults may change.
+    assert!(of("mnist-cnn", &[]).stored().contains("noise = 1.4\n"));
+    assert!(!of("mnist-cnn", &["plan.scheme=exact"]).stored().contains("noise"));
+}
+
+/// Without an average of models it is quiet rounds that take the noise out of what is shown.
+#[test]
+fn quiet_rounds_follow_where_models_are_not_averaged() {
+    let quiet = |task: &str, overrides: &[&str]| {
+        let plan = of(task, overrides).plan;
+        plan.quiet_noise.map(|noise| (noise, plan.quiet_every))
+    };
+    assert_eq!(quiet("cifar10-mobilenet", &[]), None);
+    let plain = "server.averaging=0";
+    assert_eq!(quiet("cifar10-mobilenet", &[plain]), Some((0.1, 20)));
+    assert_eq!(quiet("cifar10-mobilenet", &[plain, "plan.quiet_every=7"]), Some((0.1, 7)));
+    assert_eq!(quiet("cifar10-mobilenet", &[plain, "plan.quiet_noise=none"]), None);
+    assert_eq!(quiet("cifar10-mobilenet", &[plain, "plan.noise=0.08"]), None, "all rounds are");
+    // Where they gain nothing, and under schemes that are as the paper has them, they have to be asked for.
+    assert_eq!(quiet("mnist-cnn", &[plain]), None);
+    assert_eq!(quiet("shakespeare-lstm", &[plain]), None);
+    assert_eq!(quiet("cifar10-mobilenet", &[plain, "plan.scheme=paper"]), None);
+    let asked = ["plan.scheme=paper", "plan.quiet_noise=0.3", "plan.quiet_every=9"];
+    assert_eq!(quiet("mnist-cnn", &asked), Some((0.3, 9)));
+    // What is there, and what was taken back, a run says.
+    let stored = |overrides: &[&str]| of("cifar10-mobilenet", overrides).stored();
+    assert!(stored(&[plain]).contains("quiet_noise = 0.1\nquiet_every = 20\n"));
+    assert!(stored(&[plain, "plan.quiet_noise=none"]).contains("quiet_noise = \"none\"\n"));
+    assert!(!stored(&[]).contains("quiet") && !stored(&["plan.scheme=paper"]).contains("quiet"));
+}
+
+/// A folder that was written before there were optimisers, encodings and other sums goes on.
+#[test]
+fn what_came_later_is_left_out_while_it_changes_nothing() {
+    let as_ever = ["update.encoding=f32", "server.optimiser=none", "server.averaging=0", "server.step=2"];
+    let of = |overrides: &[&str]| of("synthetic", &[&["plan.scheme=exact"], overrides].concat());
+    let stored = of(&as_ever).stored();
+    assert_eq!(stored, of(&["round.aggregation=unbiased"]).stored());
+    for later in ["update", "server", "aggregation"] {
+        assert!(!stored.contains(later), "{stored}");
+    }
+    for (key, lines) in [
+        ("update.encoding=int8", "\n[update]\nencoding = \"int8\"\n"),
+        ("server.averaging=0.9", "\n[server]\naveraging = 0.9\n"),
+        ("server.update_norm_max=7", "\n[server]\nupdate_norm_max = 7\n"),
+        ("round.aggregation=cohort-mean", "\naggregation = \"cohort-mean\"\n"),
+        ("round.aggregation=clipped", "\naggregation = \"clipped\"\nclip_norm = \"auto\"\noverhead"),
+        (
+            "round.aggregation=trimmed",
+            "\naggregation = \"trimmed\"\nclip_norm = \"auto\"\ntrim = 0.1\noverhead",
+        ),
+    ] {
+        let scenario = of(&[key]);
+        assert!(scenario.stored().contains(lines), "{}", scenario.stored());
+        assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
+    }
+    // A run whose honest updates turn out larger than the trial's goes on with another bound.
+    let free_keys = crate::FREE_KEYS;
+    let bounded = of(&["server.update_norm_max=7"]).stored();
+    assert_eq!(fedflip_record::folder::first_difference(&stored, &bounded, free_keys), None);
+    assert_eq!(fedflip_record::folder::first_difference(&bounded, &stored, free_keys), None);
+}
+
+/// The ranges here and those of the libraries are the same.
+#[test]
+fn what_is_taken_is_what_the_libraries_take() {
+    let checked = |overrides: &[&str]| {
+        let scenario = parse("task.name = 'mnist-cnn'", overrides)?;
+        let settings = scenario.task_settings();
+        settings.sgd.checked().map_err(|error| error.to_string())?;
+        settings.task.network().map(|_| ()).map_err(|error| error.to_string())
+    };
+    for good in
+        ["train.learning_rate=1e6", "train.learning_rate=1e-30", "train.batch=65536", "train.iterations=0"]
+    {
+        checked(&[good]).unwrap();
+    }
+    checked(&["train.iterations=1000000"]).unwrap();
+    for (key, beyond) in [("batch", 65_537), ("iterations", 1_000_001)] {
+        assert!(checked(&[&format!("train.{key}={beyond}")]).unwrap_err().contains("out of range"));
+    }
+    checked(&["task.name=synthetic", "task.hidden=4096"]).unwrap();
+    checked(&["task.name=cifar10-mobilenet", "task.width=0.25"]).unwrap();
+    for scheme in Scheme::ALL {
+        assert_eq!(of("synthetic", &[&format!("plan.scheme={scheme}")]).plan.scheme, scheme);
+    }
+}
+
+fn tasks() -> impl Strategy<Value = Task> {
+    let spread = 0.0..1e6_f64;
+    prop_oneof![
+        (spread.clone(), spread, 0..=4096_usize)
+            .prop_map(|(model, data, hidden)| Task::Synthetic { spread: Spread { model, data }, hidden }),
+        any::<bool>().prop_map(|wide| Task::MnistCnn { wide }),
+        any::<bool>().prop_map(|wide| Task::FashionCnn { wide }),
+        (0.25..1.0_f64, prop_oneof![Just(Norm::Group), Just(Norm::Batch)])
+            .prop_map(|(width, norm)| Task::Cifar10Mobilenet { width, norm }),
+        Just(Task::ShakespeareLstm),
+    ]
+}
+
+/// Numbers of every size between two powers of ten.
+fn sizes(from: i32, to: i32) -> impl Strategy<Value = f64> + Clone {
+    (f64::from(from)..f64::from(to)).prop_map(|exponent| 10_f64.powf(exponent))
+}
+
+fn sharings() -> impl Strategy<Value = Sharing> {
+    let dirichlet = (sizes(-3, 6), 1..1_000_000_usize).prop_map(|(concentration, min_samples)| {
+        Sharing::Dirichlet(Dirichlet { concentration, min_samples })
+    });
+    prop_oneof![dirichlet, Just(Sharing::Iid), Just(Sharing::ByRole)]
+}
+
+fn fleets() -> impl Strategy<Value = MadeUp> {
+    let types = prop::sample::subsequence(PAPER.to_vec(), 1..=5);
+    (1..20_000_000_usize, types, sizes(-5, 8), sizes(-5, 8)).prop_map(|(devices, types, payload, work)| {
+        MadeUp { devices, types, payload: Mbit::new(payload).unwrap(), work: Gflop::new(work).unwrap() }
+    })
+}
+
+fn servers() -> impl Strategy<Value = Server> {
+    let kinds = prop::sample::select(vec![Kind::None, Kind::Momentum, Kind::Adam, Kind::Yogi]);
+    let share = || 0.0..0.999_999;
+    let averaging = prop_oneof![Just(0.0), share()];
+    let norms = prop::option::of(sizes(-9, 6));
+    (kinds, sizes(-9, 6), share(), share(), sizes(-12, 6), averaging, norms).prop_map(
+        |(kind, step, momentum, second_moment, epsilon, averaging, update_norm_max)| {
+            let defaults = Server { averaging, update_norm_max, ..kind.server() };
+            match kind {
+                Kind::None => defaults,
+                Kind::Momentum => Server { step, momentum, ..defaults },
+                Kind::Adam | Kind::Yogi => Server { step, momentum, second_moment, epsilon, ..defaults },
+            }
+        },
+    )
+}
+
+fn scenarios() -> impl Strategy<Value = Scenario> {
+    let seeds = || 0..i64::MAX as u64;
+    let secs = || sizes(-9, 9).prop_map(|secs| Secs::new(secs).unwrap());
+    let schemes = prop_oneof![
+        prop::sample::select(Scheme::ALL.to_vec()),
+        sizes(-300, 0).prop_map(|q| Scheme::Fixed(Probability::new(q).unwrap()))
+    ];
+    let divisions = prop_oneof![Just(Division::Adaptive), Just(Division::Equal)];
+    let clips = || prop_oneof![Just(Clip::Auto), sizes(-9, 9).prop_map(Clip::Norm)];
+    let aggregations = prop_oneof![
+        Just(Aggregation::Unbiased),
+        Just(Aggregation::CohortMean),
+        clips().prop_map(Aggregation::Clipped),
+        (0.0..0.49, clips()).prop_map(|(share, clip)| Aggregation::Trimmed { share, clip }),
+    ];
+    let encodings = prop::sample::select(Encoding::ALL.map(|(_, encoding)| encoding).to_vec());
+    let rounds = || 1..=1_000_000_000_u64;
+    let hours = || prop::option::of(sizes(-9, 9));
+    (
+        (seeds(), tasks(), seeds(), sharings(), 1..=1_000_000_usize, fleets(), sizes(-9, 9)),
+        (sizes(-30, 6), 1..=65_536_usize, 0..=1_000_000_usize, schemes, sizes(-12, 15), sizes(-12, 15)),
+        (sizes(-9, 6), 1..=1000_u64, rounds(), divisions, secs(), prop::option::of(secs()), encodings),
+        (
+            0.0..10.0_f64,
+            0.0..40.0_f64,
+            0.0..1.0_f64,
+            sizes(-9, 0),
+            rounds(),
+            hours(),
+            hours(),
+            rounds(),
+            secs(),
+        ),
+        (
+            servers(),
+            aggregations,
+            prop_oneof![Just(1.4), sizes(-6, 6)],
+            prop::option::of((sizes(-6, 6), 2..=1_000_000_000_u64)),
+        ),
+    )
+        .prop_map(|(what, how, when, world, (mut server, aggregation, noise, quiet))| {
+            let (seed, task, data_seed, mut sharing, test_samples_max, made_up, band) = what;
+            let (learning_rate, batch, iterations, scheme, alpha, beta) = how;
+            let (loss, seeds, pilot_rounds, allocation, overhead, deadline, encoding) = when;
+            let (compute_jitter, fading_db, dropout, target_accuracy, rounds_max, virtual_max, real_max, ..) =
+                world;
+            let (.., evaluate_every, checkpoint) = world;
+            if matches!(task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. }) {
+                let Server { averaging, update_norm_max, .. } = server;
+                server = Server { averaging, update_norm_max, ..Kind::None.server() };
+            }
+            // A task without roles, or with nothing to share, has the default.
+            let default = TaskSettings::paper(task, 1).sharing;
+            let has_roles = task == Task::ShakespeareLstm;
+            if matches!(task, Task::Synthetic { .. }) || sharing == Sharing::ByRole && !has_roles {
+                sharing = default;
+            }
+            Scenario {
+                seed,
+                task,
+                data: Data { seed: data_seed, sharing, test_samples_max },
+                fleet: FleetSource::MadeUp(made_up),
+                band: Mbps::new(band).unwrap(),
+                train: Train { learning_rate, batch, iterations },
+                server,
+                update: Update { encoding },
+                plan: Planning {
+                    scheme,
+                    constants: Constants::new(alpha, beta).unwrap(),
+                    noise: if scheme == Scheme::Auto { noise } else { auto::NOISE },
+                    quiet_noise: quiet.map(|(noise, _)| noise),
+                    quiet_every: quiet.map_or(defaults::QUIET_EVERY, |(_, every)| every),
+                },
+                pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
+                round: Round { allocation, aggregation, overhead, deadline, deadline_margin: dropout / 2.0 },
+                world: World { compute_jitter, fading_db, dropout },
+                stop: Stop {
+                    target_accuracy,
+                    target_loss: virtual_max.map(|hours| hours.min(1e6)),
+                    rounds_max,
+                    virtual_hours_max: virtual_max,
+                    real_hours_max: real_max,
+                },
+                record: Record { evaluate_every, checkpoint },
+            }
+        })
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_reads_back(scenario in scenarios()) {
+        let text = scenario.to_toml();
+        let read = parse(&text, &[]);
+        prop_assert_eq!(read.as_ref(), Ok(&scenario));
+        prop_assert_eq!(read.unwrap().to_toml(), text);
+    }
+
+    /// As a file and as an override: refused or taken, but never a panic.
+    #[test]
+    fn no_text_makes_it_panic(text in "(\\PC|\n|=|\\[|\\]|\"|task|train|name){0,60}", path in "[a-z_.]{0,20}") {
+        let _ = parse(&text, &[]);
+        let _ = parse("task.name = 'synthetic'", &[&format!("{path}={text}")]);
+        let _ = parse("task.name = 'synthetic'", &[&text]);
+    }
+
+    /// Every key with every kind of value.
+    #[test]
+    fn no_value_makes_it_panic(
+        key in prop::sample::select(super::keys::all().map(super::keys::Key::path).collect::<Vec<_>>()),
+        value in "(-?[0-9]{1,30}(\\.[0-9]{1,5})?(e-?[0-9]{1,4})?)|nan|inf|true|\\[\\]|\\['a'\\]|\\{a=1\\}|'[a-z]{0,9}'|1979-05-27",
+    ) {
+        for task in Task::NAMES {
+            if let Ok(scenario) = parse(&format!("task.name = {task:?}"), &[&format!("{key}={value}")]) {
+                prop_assert_eq!(parse(&scenario.to_toml(), &[]), Ok(scenario));
+            }
+        }
+    }
+}
