@@ -34,12 +34,14 @@ mod fuzz;
 mod golden;
 mod guard;
 mod json;
+mod lines;
 mod load;
 mod peers;
 mod pin;
 mod readers;
 mod repo;
 mod shell;
+mod source;
 mod speed;
 mod tidy;
 mod tools;
@@ -71,7 +73,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if !["test", "fuzz", "faults", "experiments", "golden", "bench-peers", band::network::UNDERTAKER]
+    if !["test", "fuzz", "faults", "experiments", "golden", "lines", "bench-peers", band::network::UNDERTAKER]
         .contains(&task)
         && !rest.is_empty()
     {
@@ -84,6 +86,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "test" => guard::run(&repo, rest),
         "tidy" => tidy::run(&repo),
         "fuzz" => fuzz::run(&repo, rest),
+        "lines" => lines::run(&repo, rest),
         "bench" => bench::run(&repo),
         "speed" => speed::run(&repo, &speed::FULL),
         "bench-peers" => peers::run(&repo, rest),

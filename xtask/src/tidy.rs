@@ -9,7 +9,7 @@ mod manifest;
 mod printing;
 mod reach;
 mod size;
-mod tree;
+pub(crate) mod tree;
 mod vendor;
 mod whitespace;
 mod words;

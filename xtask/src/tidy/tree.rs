@@ -9,14 +9,14 @@ use crate::shell::Cmd;
 
 /// Text files by their path from the root, with `/` between folders.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     files: BTreeMap<String, String>,
 }
 
 impl Tree {
     /// Reads the work tree. New files count before they are added, so that a rule speaks up while
     /// the work is fresh; what git ignores does not exist here.
-    pub(super) fn load(repo: &Repo) -> Result<Self, TaskError> {
+    pub(crate) fn load(repo: &Repo) -> Result<Self, TaskError> {
         let listing = Cmd::words("git ls-files -z --cached --others --exclude-standard").output(repo)?;
         let mut tree = Self::default();
         for path in listing.split('\0').filter(|path| !path.is_empty()) {
@@ -35,21 +35,21 @@ impl Tree {
     }
 
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let own = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
         Self { files: files.iter().map(own).collect() }
     }
 
-    pub(super) fn files(&self) -> &BTreeMap<String, String> {
+    pub(crate) fn files(&self) -> &BTreeMap<String, String> {
         &self.files
     }
 
-    pub(super) fn text(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
 
     /// The Rust files of the workspace.
-    pub(super) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files
             .iter()
             .filter(|(path, _)| path.ends_with(".rs"))
@@ -57,7 +57,7 @@ impl Tree {
     }
 
     /// The folders of the workspace's packages: `crates/*`, and `xtask`.
-    pub(super) fn packages(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn packages(&self) -> impl Iterator<Item = &str> {
         self.files.keys().filter_map(|path| {
             let folder = path.strip_suffix("/Cargo.toml")?;
             let is_member = match folder.strip_prefix("crates/") {
