@@ -8,7 +8,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{band, bench, browser, experiments, faults, fuzz, load, readers, speed, tidy, tools};
+use crate::{bench, browser, faults, fuzz, lab, readers, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -112,19 +112,19 @@ pub(crate) const STEPS: &[Step] = &[
         name: "speed",
         budget_secs: 240,
         guards: "plans and reports within some times the time, and the memory and size, that the README promises",
-        run: |repo| passed(speed::run(repo, &speed::SHORT)),
+        run: |repo| passed(lab::step(repo, "speed", &["--short"])),
     },
     Step {
         name: "load",
         budget_secs: 90,
         guards: "a server with many devices: no update lost, little memory for those who are idle",
-        run: |repo| passed(load::run(repo, &load::SHORT)),
+        run: |repo| passed(lab::step(repo, "load", &["--short"])),
     },
     Step {
         name: "experiments",
         budget_secs: 60,
         guards: "what docs/RESULTS.md shows, in little: which scheme takes fewer hours than which",
-        run: |repo| passed(experiments::quick(repo)),
+        run: |repo| passed(lab::step(repo, "experiments", &["--run", "all", "--quick"])),
     },
     Step {
         name: "band",
@@ -294,12 +294,12 @@ fn count_instructions(repo: &Repo) -> Result<Outcome, TaskError> {
 }
 
 fn share_a_band(repo: &Repo) -> Result<Outcome, TaskError> {
-    Ok(match band::run(repo, &band::SHORT)? {
-        band::Ended::Kept => Outcome::Passed,
-        band::Ended::NotHere => {
-            Outcome::Skipped("no network namespaces with a shaped link on this machine, see above")
+    match lab::step(repo, "band", &["--short"]) {
+        Err(TaskError::Lab { code: lab::SKIPPED }) => {
+            Ok(Outcome::Skipped("no network namespaces with a shaped link on this machine, see above"))
         }
-    })
+        other => passed(other),
+    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ const HEIGHTS: &[(&str, u32)] = &[
     ("fedflip-dashboard", 5),
     ("fedflip-report", 5),
     ("fedflip", 6),
+    ("fedflip-lab", 6),
 ];
 
 /// The crates that compute: values in, values out, so that a run can be repeated to the bit.
