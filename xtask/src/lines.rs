@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::error::TaskError;
 use crate::repo::Repo;
-use crate::source::{Source, is_test_file};
+use crate::source::Source;
 use crate::tidy::tree::Tree;
 
 pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
@@ -25,7 +25,7 @@ pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
 fn count(tree: &Tree) -> BTreeMap<&str, usize> {
     let of = |package: &str| {
         let sources = format!("{package}/src/");
-        let files = tree.rust().filter(|(path, _)| path.starts_with(&sources) && !is_test_file(path));
+        let files = tree.production().filter(|(path, _)| path.starts_with(&sources));
         files.map(|(_, text)| Source::read(text).lines_of_code()).sum()
     };
     tree.packages().map(|package| (package, of(package))).collect()

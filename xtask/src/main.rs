@@ -12,6 +12,7 @@
 //! - [`fuzz`]: decoders given bytes that nobody would send.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`browser`]: pages in a real browser.
+//! - [`dependencies`]: what others wrote and is built in: licences, bans, sources.
 //! - [`faults`]: deployed runs on a simulated network, over a bad one, and with their processes killed.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`lab`]: experiments and measurements, passed on to the crate `fedflip-lab`.
@@ -23,6 +24,7 @@
 mod bench;
 mod browser;
 mod clock;
+mod dependencies;
 mod error;
 mod faults;
 mod fuzz;
@@ -71,7 +73,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
     if lab::TASKS.contains(&task) {
         return lab::run(&repo, task, rest);
     }
-    if !["test", "fuzz", "faults", "golden", "lines"].contains(&task) && !rest.is_empty() {
+    if !["test", "tidy", "fuzz", "faults", "golden", "lines"].contains(&task) && !rest.is_empty() {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")
@@ -79,7 +81,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
     }
     match task {
         "test" => guard::run(&repo, rest),
-        "tidy" => tidy::run(&repo),
+        "tidy" => tidy::task(&repo, rest),
         "fuzz" => fuzz::run(&repo, rest),
         "lines" => lines::run(&repo, rest),
         "bench" => bench::run(&repo),
@@ -102,7 +104,8 @@ fn help() -> String {
         "cargo xtask TASK
 
   test [STEP...]  everything that guards the project, or only the named steps
-  tidy            the repository's own rules: layers, dead files, sizes, words
+  tidy [--shrink] the repository's own rules: layers, dead files, sizes, words; --shrink shortens the lists of
+                  places that may still break a rule
   lines [FOLDER]  production lines of code by crate, of this checkout or of another one
   fuzz [--secs N] [TARGET...]
                   decoders given bytes that nobody would send, a minute each or N seconds

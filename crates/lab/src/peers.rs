@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::process::Command;
 use std::thread::available_parallelism;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::error::LabError;
@@ -131,16 +131,12 @@ fn torch_version(bench: &Bench, python: &str) -> Option<String> {
     (asked.status.success() && !version.is_empty()).then_some(version)
 }
 
-#[derive(Deserialize)]
-struct Measured {
-    client_updates_per_sec: f64,
-}
-
-/// The client updates per second that the command prints.
+/// The client updates per second that the command prints: PyTorch's for one model, fedflip's in a list of one.
 fn rate(command: &mut Command) -> Result<f64, LabError> {
     let printed = process::output(command)?;
-    let measured: Option<Measured> = serde_json::from_str(&printed).ok();
-    let rate = measured.map(|measured| measured.client_updates_per_sec);
+    let answer: Value = serde_json::from_str(&printed).unwrap_or_default();
+    let model = answer.get("models").map_or(&answer, |models| &models[0]);
+    let rate = model["client_updates_per_sec"].as_f64();
     rate.filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(|| {
         let shown = process::shown(command);
         LabError::Answer(format!("`{shown}` printed no `client_updates_per_sec`, but: {}", printed.trim()))

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use super::reach;
 use crate::error::TaskError;
 use crate::repo::Repo;
 use crate::shell::Cmd;
+use crate::source::is_test_file;
 
 /// Text files by their path from the root, with `/` between folders.
 #[derive(Debug, Default)]
@@ -54,6 +56,18 @@ impl Tree {
             .iter()
             .filter(|(path, _)| path.ends_with(".rs"))
             .map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// The sources of the packages, without files that hold tests alone.
+    pub(crate) fn production(&self) -> impl Iterator<Item = (&str, &str)> {
+        let folders: Vec<String> = self.packages().map(|package| format!("{package}/src/")).collect();
+        let tests: Vec<String> =
+            folders.iter().flat_map(|sources| reach::test_modules(self, sources)).collect();
+        self.rust().filter(move |(path, _)| {
+            !is_test_file(path)
+                && !tests.iter().any(|test| test == path)
+                && folders.iter().any(|folder| path.starts_with(folder.as_str()))
+        })
     }
 
     /// The folders of the workspace's packages: `crates/*`, and `xtask`.
