@@ -6,10 +6,8 @@ use std::ops::Range;
 /// One source file, read once. All offsets are bytes of the original text.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Comments and the insides of strings are blank; every other byte is where it was.
+    /// The text with comments as blanks and the insides of strings as underscores; every other byte is where it was.
     pub(crate) code: String,
-    /// Only comments are blank.
-    pub(crate) without_comments: String,
     pub(crate) strings: Vec<Literal>,
     /// What `#[cfg(test)]` compiles for tests alone.
     tests: Vec<Range<usize>>,
@@ -24,12 +22,7 @@ pub(crate) struct Literal {
 
 impl Source {
     pub(crate) fn read(text: &str) -> Self {
-        let mut source = Self {
-            code: String::with_capacity(text.len()),
-            without_comments: String::with_capacity(text.len()),
-            strings: Vec::new(),
-            tests: Vec::new(),
-        };
+        let mut source = Self { code: String::new(), strings: Vec::new(), tests: Vec::new() };
         let mut at = 0;
         while at < text.len() {
             at += source.take(text, at);
@@ -42,7 +35,7 @@ impl Source {
     fn take(&mut self, text: &str, at: usize) -> usize {
         let rest = &text[at..];
         if let Some(length) = comment(rest) {
-            self.blank(&rest[..length], true);
+            self.fill(&rest[..length], ' ');
             return length;
         }
         // A name is taken whole, so that the `r` at its end does not open a raw string.
@@ -52,34 +45,27 @@ impl Source {
             let (start, end) = (prefix + open, prefix + close);
             // Both ends are as long: a quote, and a raw string's hashes.
             let length = (end + open).min(rest.len());
-            self.push(&rest[..start]);
-            self.blank(&rest[start..end], false);
-            self.push(&rest[end..length]);
+            self.code.push_str(&rest[..start]);
+            self.fill(&rest[start..end], '_');
+            self.code.push_str(&rest[end..length]);
             self.strings.push(Literal { place: at..at + length, value: rest[start..end].to_owned() });
             return length;
         }
         let length = match character(rest) {
             Some(length) => {
-                self.blank(&rest[..length], false);
+                self.fill(&rest[..length], '_');
                 return length;
             }
             None if name > 0 => name,
             None => rest.chars().next().map_or(1, char::len_utf8),
         };
-        self.push(&rest[..length]);
+        self.code.push_str(&rest[..length]);
         length
     }
 
-    fn push(&mut self, text: &str) {
-        self.code.push_str(text);
-        self.without_comments.push_str(text);
-    }
-
-    /// As many bytes of white space, with the line breaks kept.
-    fn blank(&mut self, text: &str, comment: bool) {
-        let blank: String = text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
-        self.code.push_str(&blank);
-        self.without_comments.push_str(if comment { &blank } else { text });
+    /// As many bytes of another character, with the line breaks kept.
+    fn fill(&mut self, text: &str, with: char) {
+        self.code.extend(text.bytes().map(|byte| if byte == b'\n' { '\n' } else { with }));
     }
 
     pub(crate) fn is_test(&self, at: usize) -> bool {
@@ -103,7 +89,7 @@ impl Source {
 
     fn production_lines(&self) -> impl Iterator<Item = &str> {
         let mut at = 0;
-        self.without_comments.split_inclusive('\n').filter(move |line| {
+        self.code.split_inclusive('\n').filter(move |line| {
             let start = at;
             at += line.len();
             // An item may be indented; its line is a test's nevertheless.
@@ -231,7 +217,6 @@ mod tests {
         let values: Vec<&str> = source.strings.iter().map(|literal| literal.value.as_str()).collect();
         assert_eq!(values, ["x // \\\" {", "{ \"in\" }"]);
         assert!(source.strings.iter().all(|literal| text[literal.place.clone()].ends_with(['"', '#'])));
-        assert!(source.without_comments.contains("{ \"in\" }"));
     }
 
     #[test]

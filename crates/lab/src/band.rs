@@ -106,14 +106,15 @@ impl Figures {
         let rounds = &trial.rounds[WARM_UP..];
         let over = |what: &dyn Fn(&Seen) -> f64| median(rounds.iter().map(what));
         let wire_framing = trial.wire_mbit / (DEVICES as f64 * trial.payload_mbit);
-        let job =
-            |device: usize| (over(&|seen| seen.compute_secs[device]), wire_framing * trial.payload_mbit);
+        let job = |device: usize| {
+            (over(&|seen| seen.round.compute_secs[device]), wire_framing * trial.payload_mbit)
+        };
         let jobs: Vec<(f64, f64)> = (0..DEVICES).map(job).collect();
         Self {
-            round_secs: over(&|seen| seen.round_secs),
+            round_secs: over(&|seen| seen.round.round_secs),
             expected_secs: over(&|seen| seen.expected_secs),
             predicted_secs: predict::round_secs(&jobs, size.band_mbps, division),
-            off: over(&|seen| seen.round_secs / seen.expected_secs - 1.0),
+            off: over(&|seen| seen.round.round_secs / seen.expected_secs - 1.0),
             spread_secs: over(&Seen::spread_secs),
             framing: over(&|seen| seen.framing(trial.payload_mbit)),
             wire_framing,

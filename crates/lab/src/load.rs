@@ -8,13 +8,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::background::{Background, POLL, memory_bytes, processor_secs};
 use crate::bench::Bench;
 use crate::clock::{self, Stopwatch};
+use crate::deployment::{self, Records};
 use crate::error::LabError;
 use crate::files::{self, json_lines};
 use crate::process;
@@ -89,41 +88,27 @@ impl Load<'_> {
     /// A server for so many places, and as many devices as connect to it.
     fn start(
         &self,
-        place: &Path,
+        folder: &Path,
         places: usize,
         connecting: usize,
         rounds: usize,
     ) -> Result<Running, LabError> {
-        files::create_folder(place)?;
-        let at = |name: &str| place.join(name).display().to_string();
-        let mut certs = self.bench.fedflip();
-        process::output(certs.args(["certs", "init", "--dir", &at("certs"), "--host", "127.0.0.1"]))?;
-        let scenario = process::output(self.bench.fedflip().args(["scenario", "new", "synthetic"]))?;
-        files::write(&place.join("scenario.toml"), &scenario)?;
         let mut serve = self.bench.fedflip();
-        serve.args(["serve", &at("scenario.toml"), "--out", &at("run"), "--certs", &at("certs")]);
-        serve.args(["--listen", "127.0.0.1:0", "--scheme", &format!("fixed={Q}")]);
-        serve.args(["--replan-every", "0", "--log", "json"]);
-        for set in [
+        let settings = [
             format!("fleet.devices={places}"),
-            "fleet.types=[\"xiaomi-12s\"]".to_owned(),
             // More than loopback carries: devices here send as fast as they can.
             "fleet.bandwidth_mbps=100000".to_owned(),
             format!("task.hidden={HIDDEN}"),
             format!("stop.rounds_max={rounds}"),
-            "stop.target_accuracy=0.999".to_owned(),
-            "record.evaluate_every=1000000".to_owned(),
-        ] {
-            serve.args(["--set", &set]);
-        }
-        println!("   $ {}", process::shown(&serve));
-        let mut server = Background::start(&mut serve, &place.join("server.log"))?;
+            format!("plan.scheme=fixed={Q}"),
+        ];
+        let mut server = deployment::serve(self.bench, folder, &mut serve, ("127.0.0.1", 0), &settings)?;
         let address = server.wait_for(self.size.secs_max, "address", listening)?;
         let empty_bytes = memory_bytes(server.id());
         let mut swarm = self.bench.command(&self.swarm_program());
-        swarm.args([&address, &at("certs"), &connecting.to_string()]);
+        swarm.arg(&address).arg(folder.join("certs")).arg(connecting.to_string());
         println!("   $ {}", process::shown(&swarm));
-        let mut swarm = Background::start(&mut swarm, &place.join("swarm.log"))?;
+        let mut swarm = Background::start(&mut swarm, &folder.join("swarm.log"))?;
         let connected =
             |printed: &str| json_lines(printed).find_map(|line: Value| line.get("attending_secs")?.as_f64());
         let attending_secs = swarm.wait_for(self.size.secs_max, "devices that attend", connected)?;
@@ -132,8 +117,8 @@ impl Load<'_> {
 
     fn rounds(&self) -> Result<String, LabError> {
         let Size { devices, rounds, secs_max, .. } = self.size;
-        let place = self.folder.join("rounds");
-        let mut running = self.start(&place, devices, devices, rounds)?;
+        let folder = self.folder.join("rounds");
+        let mut running = self.start(&folder, devices, devices, rounds)?;
         let (watch, before) = (Stopwatch::start(), processor_secs(running.server.id()));
         let mut after = before;
         while !running.server.has_ended()? {
@@ -144,8 +129,8 @@ impl Load<'_> {
             clock::pause(POLL);
         }
         running.swarm.finish(secs_max)?;
-        let records = files::read(&place.join("run/records.jsonl"))?;
-        let Committed { updates, secs } = committed(&records, rounds)?;
+        let records = Records::of_run(&folder, rounds)?;
+        let updates = records.updates();
         let printed = running.swarm.printed();
         let last = printed.lines().last().unwrap_or_default();
         let timings = Timings(files::from_json(last, "the last line of the devices")?);
@@ -164,7 +149,7 @@ impl Load<'_> {
              join               {}   from the opening of a round to the grant\n\
              fetch              {}   of the model\n\
              upload             {}   from the call to the receipt",
-            rounds as f64 / secs,
+            rounds as f64 / records.secs,
             devices as f64 / running.attending_secs,
             timings.shown("connect")?,
             timings.shown("join")?,
@@ -212,50 +197,6 @@ fn listening(printed: &str) -> Option<String> {
     Some(lines.next()?["address"].as_str()?.to_owned())
 }
 
-#[derive(Debug, PartialEq)]
-struct Committed {
-    updates: usize,
-    secs: f64,
-}
-
-/// A line of the records, as far as it matters here.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Record {
-    Round {
-        cohort: Vec<usize>,
-        #[serde(default)]
-        lost: Vec<IgnoredAny>,
-    },
-    End {
-        secs: f64,
-    },
-    #[serde(other)]
-    Other,
-}
-
-/// The updates and the seconds of a run that lost nothing.
-fn committed(records: &str, rounds: usize) -> Result<Committed, LabError> {
-    let (mut updates, mut lost, mut committed, mut secs) = (0, 0, 0, f64::NAN);
-    for record in json_lines(records) {
-        match record {
-            Record::Round { cohort, lost: missing } => {
-                committed += 1;
-                updates += cohort.len();
-                lost += missing.len();
-            }
-            Record::End { secs: all } => secs = all,
-            Record::Other => {}
-        }
-    }
-    if committed != rounds || lost > 0 {
-        return Err(LabError::Broken(format!(
-            "{committed} of {rounds} rounds were committed; {lost} updates were lost"
-        )));
-    }
-    Ok(Committed { updates, secs })
-}
-
 /// Counts and quantiles that the devices print.
 struct Timings(BTreeMap<String, f64>);
 
@@ -291,15 +232,6 @@ mod tests {
         let log = "{\"message\":\"other\"}\n{\"message\":\"listening\",\"address\":\"127.0.0.1:4711\",\"devices\":3}";
         assert_eq!(listening(log).as_deref(), Some("127.0.0.1:4711"));
         assert_eq!(listening("{}"), None);
-    }
-
-    #[test]
-    fn a_round_that_is_missing_or_lost_an_update_is_found() {
-        let round = "{\"type\":\"round\",\"cohort\":[1,2,30],\"mbps\":[1]}\n";
-        let records = format!("{{\"type\":\"header\"}}\n{round}{round}{{\"type\":\"end\",\"secs\":1.5}}\n");
-        assert_eq!(committed(&records, 2).unwrap(), Committed { updates: 6, secs: 1.5 });
-        assert!(committed(&records, 3).is_err());
-        assert!(committed(&records.replacen("\"mbps\"", "\"lost\":[3],\"mbps\"", 1), 2).is_err());
     }
 
     #[test]

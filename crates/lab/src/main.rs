@@ -9,6 +9,7 @@
 //! - [`speed`]: the times and the memory that the README promises.
 //! - [`load`]: many devices at one server.
 //! - [`band`]: rounds on a real shared link, against what the model says of them.
+//! - [`deployment`]: a server under test, for both of them.
 //! - [`peers`]: PyTorch on the same work.
 //! - [`bench`]: the work tree and the programs under test; [`process`], [`background`]: running them;
 //!   [`files`], [`clock`], [`stats`]: small helpers.
@@ -18,6 +19,7 @@ mod background;
 mod band;
 mod bench;
 mod clock;
+mod deployment;
 mod error;
 mod experiments;
 mod files;

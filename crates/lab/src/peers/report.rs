@@ -67,13 +67,13 @@ impl Report {
              (10 steps of batch 32 an update; best and median of {repetitions} × {} s, in turn)\n\n",
             self.fedflip, self.threads, self.secs
         );
-        text.push_str(&line("model", ["fedflip", "PyTorch", "channels last", "ratio"].map(str::to_owned)));
+        text.push_str(&line("model", &["fedflip", "PyTorch", "channels last", "ratio"].map(str::to_owned)));
         for row in &self.rows {
             let [ours, default, channels_last] = [&row.fedflip, &row.torch, &row.torch_channels_last]
                 .map(|rates| best_and_median([best(rates), median(rates)], significant));
             let ratios = [row.ratio(best), row.ratio(median)];
             let ratio = best_and_median(ratios, |ratio| format!("{ratio:.2}"));
-            text.push_str(&line(&row.model, [ours, default, channels_last, ratio]));
+            text.push_str(&line(&row.model, &[ours, default, channels_last, ratio]));
         }
         text
     }
@@ -102,7 +102,7 @@ fn significant(value: f64) -> String {
     format!("{value:.0$}", decimals.max(0) as usize)
 }
 
-fn line(model: &str, cells: [String; 4]) -> String {
+fn line(model: &str, cells: &[String; 4]) -> String {
     let cells: String = cells.iter().map(|cell| format!("  {cell:>14}")).collect();
     format!("{model:<18}{cells}\n")
 }
