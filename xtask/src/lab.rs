@@ -12,7 +12,8 @@ pub(crate) const TASKS: [&str; 5] = ["speed", "load", "band", "experiments", "be
 /// The exit code for a measurement that this machine does not allow.
 pub(crate) const SKIPPED: u8 = 77;
 
-/// Passes a task on with its arguments. The lab builds the release binary of fedflip by itself.
+/// Passes a task on with its arguments, and adds nothing to what it prints, which may be JSON. The lab builds the
+/// release binary of fedflip by itself.
 pub(crate) fn run(repo: &Repo, task: &str, args: &[String]) -> Result<(), TaskError> {
     prepare(repo, task)?;
     finish(repo, &Cmd::words("cargo run --locked --release --package fedflip-lab --").arg(task).args(args))
@@ -23,7 +24,9 @@ pub(crate) fn step(repo: &Repo, task: &str, args: &[&str]) -> Result<(), TaskErr
     prepare(repo, task)?;
     let lab = programs::built(repo, "fedflip-lab")?;
     let folder = repo.target().join("debug").display().to_string();
-    finish(repo, &Cmd::new(lab).args(["--built", &folder, task]).args(args.iter().copied()))
+    let cmd = Cmd::new(lab).args(["--built", &folder, task]).args(args.iter().copied());
+    println!("   $ {cmd}");
+    finish(repo, &cmd)
 }
 
 /// Network namespaces need a package of the system. Where it cannot be installed, the lab says so and skips.
@@ -36,7 +39,6 @@ fn prepare(repo: &Repo, task: &str) -> Result<(), TaskError> {
 
 /// The lab prints its own errors; only its exit code is passed on.
 fn finish(repo: &Repo, cmd: &Cmd) -> Result<(), TaskError> {
-    println!("   $ {cmd}");
     let ended = cmd.prepare(repo).status().map_err(|source| cmd.cannot_start(source))?;
     match ended.code() {
         Some(0) => Ok(()),

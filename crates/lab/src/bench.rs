@@ -56,8 +56,11 @@ impl Bench {
         if self.built.is_some() {
             return Ok(());
         }
-        let line = "cargo build --locked --release --package fedflip --bin fedflip";
-        process::run(self.line(line).args(also))
+        let mut build = self.line("cargo build --locked --release --package fedflip --bin fedflip");
+        build.args(also);
+        // Not to the standard output, which may be JSON.
+        eprintln!("   $ {}", process::shown(&build));
+        process::output(&mut build).map(drop)
     }
 
     /// The path of a built program.

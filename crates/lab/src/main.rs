@@ -11,7 +11,7 @@
 //! - [`band`]: rounds on a real shared link, against what the model says of them.
 //! - [`deployment`]: a server under test, for both of them.
 //! - [`peers`]: PyTorch on the same work.
-//! - [`bench`]: the work tree and the programs under test; [`process`], [`background`]: running them;
+//! - [`mod@bench`]: the work tree and the programs under test; [`process`], [`background`]: running them;
 //!   [`files`], [`clock`], [`stats`]: small helpers.
 //! - [`error`]: what can go wrong, and the exit codes.
 
