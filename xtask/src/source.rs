@@ -245,6 +245,16 @@ mod tests {
     }
 
     #[test]
+    fn braces_balance_in_every_file_of_the_repository() {
+        let tree = crate::tidy::tree::Tree::load(&crate::repo::Repo::here()).unwrap();
+        for (path, text) in tree.rust() {
+            let source = Source::read(text);
+            assert_eq!(source.code.len(), text.len(), "{path}");
+            assert_eq!(source.code.matches('{').count(), source.code.matches('}').count(), "{path}");
+        }
+    }
+
+    #[test]
     fn whole_files_of_tests_are_known_by_their_place() {
         assert!(is_test_file("crates/net/tests/faults.rs") && is_test_file("crates/a/src/b/tests.rs"));
         assert!(!is_test_file("crates/net/src/testing.rs"));
