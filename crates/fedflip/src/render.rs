@@ -95,14 +95,14 @@ pub(crate) fn histogram(values: &[f64], unit: &str) -> String {
     line.trim_end().to_owned() + &note
 }
 
-/// Of a noise above what was asked for, told by the key that asks. With devices at their caps a plan weighs cost against
-/// noise instead of meeting it.
-pub(crate) fn noise_above(key: &str, noise: f64, allowed: f64) -> Option<String> {
-    (noise > allowed * (1.0 + 1e-6)).then(|| {
-        let [noise, allowed] = [noise, allowed].map(|noise| significant(noise, 4));
+/// A warning where the sampling variance is above the one that `key` asks for. With devices at their caps, a plan weighs
+/// cost against variance instead of meeting it.
+pub(crate) fn variance_above(key: &str, variance: f64, asked: f64) -> Option<String> {
+    (variance > asked * (1.0 + 1e-6)).then(|| {
+        let [variance, asked] = [variance, asked].map(|variance| significant(variance, 4));
         format!(
-            "{key}: the sampling noise is {noise} where {allowed} is allowed: some devices are at their caps, and for \
-             the others more would cost more than it is worth"
+            "{key}: the sampling variance is {variance} where {asked} was asked for: some devices are at their caps, \
+             and the others would cost more than their participation is worth"
         )
     })
 }

@@ -19,7 +19,7 @@ use crate::sparkline::{range_of, sparkline};
 use crate::training::follow::Followers;
 use crate::training::outline::Outline;
 use crate::training::pilots::Pilots;
-use crate::training::setup::{Planned, Setup};
+use crate::training::setup::{Planned, Setup, plan_warnings};
 use crate::training::single::{Done, Single};
 use crate::training::{overrides, threads, warn_of_idle_keys, watch};
 
@@ -48,7 +48,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let mut followers = Followers::of(args.training.tensorboard, &args.training.dashboard)?;
     let setup = Setup::new(&scenario, &data_dir(args.training.data_dir.as_ref())?)?;
     let planned = setup.plan(&scenario, scenario.plan.constants)?;
-    planned.warnings(&scenario, &setup.fleet).iter().for_each(|text| warn(text));
+    plan_warnings(&planned, &scenario, &setup.fleet).iter().for_each(|text| warn(text));
     let threads = threads(&args.training);
     let done = with_crew(&*setup.learner, threads, |crew| {
         let mut kept = None;

@@ -8,8 +8,7 @@ use fedflip_learn::Encoding;
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
-use fedflip_plan::solve::auto;
-use fedflip_plan::{Constants, Scheme};
+use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
 
 use super::server::Kind;
 use super::{
@@ -90,9 +89,9 @@ impl Scenario {
     pub(super) fn follows_noise(&self) -> f64 {
         match (self.task, self.server.kind) {
             (Task::Cifar10Mobilenet { .. }, Kind::None) => 0.5,
-            (Task::ShakespeareLstm, Kind::None) => auto::NOISE,
-            (Task::Cifar10Mobilenet { .. } | Task::ShakespeareLstm, _) => auto::NOISE / 8.0,
-            (Task::Synthetic { .. } | Task::MnistCnn { .. } | Task::FashionCnn { .. }, _) => auto::NOISE,
+            (Task::ShakespeareLstm, Kind::None) => DEFAULT_VARIANCE,
+            (Task::Cifar10Mobilenet { .. } | Task::ShakespeareLstm, _) => DEFAULT_VARIANCE / 8.0,
+            (Task::Synthetic { .. } | Task::MnistCnn { .. } | Task::FashionCnn { .. }, _) => DEFAULT_VARIANCE,
         }
     }
 
@@ -130,7 +129,7 @@ impl Scenario {
             plan: Planning {
                 scheme: Scheme::Auto,
                 constants: Constants::new(alpha, beta)?,
-                noise: auto::NOISE,
+                noise: DEFAULT_VARIANCE,
                 quiet_noise: None,
                 quiet_every: QUIET_EVERY,
             },

@@ -137,7 +137,7 @@ pub(crate) struct Planning {
 impl Planning {
     /// Quiet rounds, if there are any.
     pub(crate) fn quiet(&self) -> Option<Quiet> {
-        self.quiet_noise.map(|noise| Quiet { noise, every: self.quiet_every })
+        self.quiet_noise.map(|variance| Quiet { variance, every: self.quiet_every })
     }
 }
 

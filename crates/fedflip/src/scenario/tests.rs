@@ -14,8 +14,7 @@ use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::synthetic::Spread;
 use fedflip_learn::task::{Sharing, Task, TaskSettings};
-use fedflip_plan::solve::auto;
-use fedflip_plan::{Constants, Scheme};
+use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -162,12 +161,12 @@ fn the_noise_that_is_allowed_follows_from_the_task() {
     assert_eq!(noise("cifar10-mobilenet", &["server.averaging=0"]), 0.175);
     assert_eq!(noise("cifar10-mobilenet", &["server.optimiser=none"]), 0.5);
     assert_eq!(noise("cifar10-mobilenet", &["task.norm=batch"]), 0.5);
-    assert_eq!(noise("shakespeare-lstm", &["server.optimiser=none"]), auto::NOISE);
-    assert_eq!(noise("mnist-cnn", &["server.optimiser=none"]), auto::NOISE);
-    assert_eq!(noise("mnist-cnn", &[]), auto::NOISE);
+    assert_eq!(noise("shakespeare-lstm", &["server.optimiser=none"]), DEFAULT_VARIANCE);
+    assert_eq!(noise("mnist-cnn", &["server.optimiser=none"]), DEFAULT_VARIANCE);
+    assert_eq!(noise("mnist-cnn", &[]), DEFAULT_VARIANCE);
     assert_eq!(noise("mnist-cnn", &["plan.noise=0.5"]), 0.5);
     // No other scheme has it.
-    assert_eq!(noise("shakespeare-lstm", &["plan.scheme=exact", "plan.noise=0.5"]), auto::NOISE);
+    assert_eq!(noise("shakespeare-lstm", &["plan.scheme=exact", "plan.noise=0.5"]), DEFAULT_VARIANCE);
     // Whatever it is, a run says it: defaults may change.
     assert!(of("mnist-cnn", &[]).stored().contains("noise = 1.4\n"));
     assert!(!of("mnist-cnn", &["plan.scheme=exact"]).stored().contains("noise"));
@@ -388,7 +387,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 plan: Planning {
                     scheme,
                     constants: Constants::new(alpha, beta).unwrap(),
-                    noise: if scheme == Scheme::Auto { noise } else { auto::NOISE },
+                    noise: if scheme == Scheme::Auto { noise } else { DEFAULT_VARIANCE },
                     quiet_noise: quiet.map(|(noise, _)| noise),
                     quiet_every: quiet.map_or(defaults::QUIET_EVERY, |(_, every)| every),
                 },

@@ -11,7 +11,7 @@ use fedflip_sim::Crew;
 use super::follow::Followers;
 use super::outline::Curve;
 use super::seed_after;
-use super::setup::Setup;
+use super::setup::{Setup, plan_warnings};
 use super::single::{Kept, Single};
 use super::watch::interrupted;
 use crate::error::CliError;
@@ -83,7 +83,7 @@ impl Comparison<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            for text in planned.warnings(scenario, &setup.fleet) {
+            for text in plan_warnings(&planned, scenario, &setup.fleet) {
                 // Once, however many schemes have the same quiet rounds.
                 if !told.contains(&text) {
                     warn(&format!("{}{text}", self.prefix));

@@ -186,7 +186,7 @@ impl Deployed<'_> {
         let deployment = Deployment {
             scheme,
             constants,
-            noise: scenario.plan.noise,
+            variance: scenario.plan.noise,
             quiet: scenario.plan.quiet(),
             band: scenario.band,
             division: scenario.round.allocation,

@@ -7,19 +7,15 @@ use fedflip_fleet::Fleet;
 use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::SharingReport;
-use fedflip_plan::problem::sampling_noise;
-use fedflip_plan::solve::{self, auto, baseline};
-use fedflip_plan::{Constants, Expected, PLANNING_SEED, Plan, Problem, Schedule, Scheme, Settings};
+pub(crate) use fedflip_plan::Planned;
+use fedflip_plan::{Constants, Expected, Plan, Planning, Problem, Schedule, sampling_variance, schedule};
 use fedflip_record::Header;
 use fedflip_record::schema::VERSION;
 
 use crate::error::CliError;
 use crate::progress::Progress;
-use crate::render::{noise_above, significant};
+use crate::render::{significant, variance_above};
 use crate::scenario::Scenario;
-
-/// Draws of an estimate of E[T̂].
-const DRAWS: u64 = 2_000;
 
 /// What all runs of a scenario share, whatever their seed; and but for the fleet, whatever their scheme.
 pub(crate) struct Setup {
@@ -29,36 +25,27 @@ pub(crate) struct Setup {
     pub fleet: Fleet,
 }
 
-/// A plan, and what it expects of the run.
-pub(crate) struct Planned {
-    pub schedule: Schedule,
-    /// Rounds and their length are not known without α and β: of a pilot, or of a baseline that these rule out.
-    pub expected: Expected,
-}
-
-impl Planned {
-    /// Says where rounds are not as quiet as they were to be, or quiet ones not more so than others, and who can never
-    /// make the deadline.
-    pub(crate) fn warnings(&self, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
-        let noise_of = |plan: &Plan| sampling_noise(fleet.weights(), plan.q());
-        let scheme = scenario.plan.scheme;
-        let usual = noise_of(self.schedule.usual());
-        let mut warnings: Vec<String> = never_in_time(scenario, fleet).into_iter().collect();
-        if scheme == Scheme::Auto {
-            warnings.extend(noise_above("plan.noise", usual, scenario.plan.noise));
-        }
-        if let (Some(asked), Some(quiet)) = (scenario.plan.quiet_noise, self.schedule.quiet()) {
-            warnings.extend(noise_above("plan.quiet_noise", noise_of(quiet), asked));
-            if usual <= asked {
-                let [usual, asked] = [usual, asked].map(|noise| significant(noise, 4));
-                warnings.push(format!(
-                    "under {scheme} quiet rounds are like all others, whose noise is {usual} where plan.quiet_noise is \
-                     {asked}"
-                ));
-            }
-        }
-        warnings
+/// Warnings about a plan: a sampling variance above what was asked for, quiet rounds that are like the others, and
+/// devices that can never make the deadline.
+pub(crate) fn plan_warnings(planned: &Planned, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
+    let variance_of = |plan: &Plan| sampling_variance(fleet.weights(), plan.q());
+    let scheme = scenario.plan.scheme;
+    let usual = variance_of(planned.schedule.usual());
+    let mut warnings: Vec<String> = never_in_time(scenario, fleet).into_iter().collect();
+    if scheme.needs_variance() {
+        warnings.extend(variance_above("plan.noise", usual, scenario.plan.noise));
     }
+    if let (Some(asked), Some(quiet)) = (scenario.plan.quiet_noise, planned.schedule.quiet()) {
+        warnings.extend(variance_above("plan.quiet_noise", variance_of(quiet), asked));
+        if usual <= asked {
+            let [usual, asked] = [usual, asked].map(|variance| significant(variance, 4));
+            warnings.push(format!(
+                "under {scheme} quiet rounds are like all others, whose sampling variance is {usual} where \
+                 plan.quiet_noise is {asked}"
+            ));
+        }
+    }
+    warnings
 }
 
 /// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.
@@ -99,42 +86,19 @@ impl Setup {
         Ok(Self { learner: Arc::clone(&self.learner), sharing: self.sharing, fleet })
     }
 
-    /// q under the scenario's scheme. A baseline needs no constants: where they rule it out it is run all the same.
+    /// The schedule under the scenario's scheme, and what is expected of it.
     pub(crate) fn plan(&self, scenario: &Scenario, constants: Constants) -> Result<Planned, CliError> {
         let scheme = scenario.plan.scheme;
-        // A pilot is there to find the constants: it does not expect anything of them.
-        if scenario.stop.target_loss.is_some()
-            && let Some(plan) = baseline::unjudged(&self.fleet, scheme)
-        {
-            return self.scheduled(scenario, plan, None);
-        }
-        let noise = scenario.plan.noise;
-        let own = auto::constants(scheme, &self.fleet, noise, Some(constants)).unwrap_or(constants);
-        let problem = match Problem::new(&self.fleet, scenario.band, own) {
-            Ok(problem) => problem,
-            Err(error) => {
-                let plan = baseline::unjudged(&self.fleet, scheme).ok_or(error)?;
-                return self.scheduled(scenario, plan, None);
-            }
+        // A pilot is there to find the constants, so it predicts nothing by them.
+        let is_pilot = scenario.stop.target_loss.is_some() && scheme.is_baseline();
+        let planning = Planning {
+            constants: (!is_pilot).then_some(constants),
+            variance: scenario.plan.noise,
+            quiet: scenario.plan.quiet(),
+            evaluate_every: scenario.record.evaluate_every,
+            ..Planning::new(scheme)
         };
-        let settings = Settings { seed: PLANNING_SEED, noise, ..Settings::default() };
-        let plan = solve::solve(&problem, scheme, &settings)?;
-        // Whatever it was planned with, what it takes is judged by what is known.
-        let judge = Problem::new(&self.fleet, scenario.band, constants).ok();
-        self.scheduled(scenario, plan, judge.as_ref())
-    }
-
-    /// With the plan of quiet rounds, and what comes of both.
-    fn scheduled(
-        &self,
-        scenario: &Scenario,
-        plan: Plan,
-        judge: Option<&Problem<'_>>,
-    ) -> Result<Planned, CliError> {
-        let schedule = Schedule::new(plan, scenario.record.evaluate_every);
-        let schedule = schedule.quietened(&self.fleet, scenario.band, scenario.plan.quiet())?;
-        let expected = schedule.expected(judge, PLANNING_SEED, DRAWS);
-        Ok(Planned { schedule, expected })
+        Ok(schedule(&Problem::new(&self.fleet, scenario.band), &planning)?)
     }
 
     /// The first line of a run's records.
@@ -160,7 +124,7 @@ pub(crate) fn header(
         version: VERSION,
         fedflip: env!("CARGO_PKG_VERSION").to_owned(),
         task: scenario.task.name().to_owned(),
-        scheme: plan.scheme().to_string(),
+        scheme: scenario.plan.scheme.to_string(),
         seed: scenario.seed,
         devices: plan.q().len(),
         parameters,

@@ -3,8 +3,7 @@
 use fedflip_engine::{Aggregation, Clip};
 use fedflip_fleet::Secs;
 use fedflip_fleet::bandwidth::Division;
-use fedflip_plan::solve::auto;
-use fedflip_plan::{Constants, Scheme};
+use fedflip_plan::{Constants, Scheme, VARIANCE_RANGE, VARIANCE_WANTED};
 
 use super::{Key, Shown, key, name_of};
 use crate::scenario::Scenario;
@@ -97,7 +96,7 @@ pub(super) static KEYS: &[Key] = &[
             None => s.follows_quiet_noise().map(|_| Value::text("none".to_owned())),
         },
         |s, v| {
-            s.plan.quiet_noise = v.unless_none(|v| v.number(auto::NOISES, auto::NOISES_WANTED))?;
+            s.plan.quiet_noise = v.unless_none(|v| v.number(VARIANCE_RANGE, VARIANCE_WANTED))?;
             Ok(())
         },
     )
@@ -338,7 +337,7 @@ fn set_scheme(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
 
 /// Nobody but `auto` has it; others in the same comparison stay as they are.
 fn set_noise(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
-    let noise = v.number(auto::NOISES, auto::NOISES_WANTED)?;
+    let noise = v.number(VARIANCE_RANGE, VARIANCE_WANTED)?;
     if s.plan.scheme == Scheme::Auto {
         s.plan.noise = noise;
     }
