@@ -5,7 +5,6 @@ use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Secs};
 use fedflip_learn::Encoding;
-use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
 use fedflip_plan::solve::auto;
@@ -17,39 +16,29 @@ use super::{
 };
 use crate::error::ScenarioError;
 
-/// What has to be measured, a task at a time.
-struct Measured {
-    alpha: f64,
-    beta: f64,
-    /// F_s: low enough that pilots last, high enough that they all get there.
-    pilot_loss: f64,
-}
-
-/// α and β are the authors' published values for the paper's three tasks; `fashion-cnn` borrows those of the
-/// same network on MNIST.
-fn measured(task: Task) -> Measured {
-    match task {
-        Task::Synthetic { .. } => Measured { alpha: 457.0, beta: 2.475, pilot_loss: 1.1 },
-        Task::MnistCnn { .. } => Measured { alpha: 28.474, beta: 2.2043, pilot_loss: 0.6 },
-        Task::FashionCnn { .. } => Measured { alpha: 28.474, beta: 2.2043, pilot_loss: 0.9 },
-        Task::Cifar10Mobilenet { .. } => Measured { alpha: 126.92, beta: 2.2412, pilot_loss: 1.7 },
-        Task::ShakespeareLstm => Measured { alpha: 101.86, beta: 3.4181, pilot_loss: 2.6 },
-    }
+/// A number that the task's row has for a key; checks refuse what is not a number.
+fn number(task: Task, key: &str) -> f64 {
+    task.row().default_number(key).unwrap_or(f64::NAN)
 }
 
 /// What `auto` brings to a task besides its noise, as docs/RESULTS.md has measured it: Adam takes the
 /// step that suits its task, and averaging takes out the noise that few devices a round leave. On the convex task
 /// Adam loses; and running variances of batch norm bear neither an optimiser nor rounding.
 fn of_auto(task: Task) -> (Server, Update) {
-    let adam = |step, averaging| Server { step, averaging, momentum: 0.8, ..Kind::Adam.server() };
-    let (server, encoding) = match task {
-        Task::Synthetic { .. } => (Server { averaging: 0.9, ..Server::paper() }, Encoding::Int8),
-        Task::MnistCnn { .. } | Task::FashionCnn { .. } => (adam(0.01, 0.9), Encoding::Int4),
-        Task::Cifar10Mobilenet { norm: Norm::Group, .. } => (adam(0.01, 0.97), Encoding::Int4),
-        Task::Cifar10Mobilenet { norm: Norm::Batch, .. } => (Server::paper(), Encoding::F32),
-        Task::ShakespeareLstm => (adam(0.02, 0.9), Encoding::Int4),
+    let tuned = |key: &str| {
+        let found = task.tuned().iter().find(|(known, _)| *known == key);
+        found.map(|(_, value)| value.trim_matches('"'))
     };
-    (server, Update { encoding })
+    let number = |key: &str| tuned(key).and_then(|value| value.parse().ok());
+    let kind = if tuned("server.optimiser") == Some("adam") { Kind::Adam } else { Kind::None };
+    let mut server = kind.server();
+    server.step = number("server.step").unwrap_or(server.step);
+    server.momentum = number("server.momentum").unwrap_or(server.momentum);
+    server.averaging = number("server.averaging").unwrap_or(server.averaging);
+    let encoding = tuned("update.encoding").and_then(|name| {
+        Encoding::ALL.iter().find(|(known, _)| *known == name).map(|(_, encoding)| *encoding)
+    });
+    (server, encoding.map_or(Update::paper(), |encoding| Update { encoding }))
 }
 
 /// Of quiet rounds, where they are what takes the noise out of a model before it is looked at.
@@ -88,18 +77,18 @@ impl Scenario {
     /// many rounds an optimiser bears a larger step with an eighth of the usual noise: seven devices a round instead of
     /// one, in rounds that are three times as long. Without one a third of it is best on MobileNet.
     pub(super) fn follows_noise(&self) -> f64 {
-        match (self.task, self.server.kind) {
-            (Task::Cifar10Mobilenet { .. }, Kind::None) => 0.5,
-            (Task::ShakespeareLstm, Kind::None) => auto::NOISE,
-            (Task::Cifar10Mobilenet { .. } | Task::ShakespeareLstm, _) => auto::NOISE / 8.0,
-            (Task::Synthetic { .. } | Task::MnistCnn { .. } | Task::FashionCnn { .. }, _) => auto::NOISE,
+        match (self.task.name(), self.server.kind) {
+            ("cifar10-mobilenet", Kind::None) => 0.5,
+            ("shakespeare-lstm", Kind::None) => auto::NOISE,
+            ("cifar10-mobilenet" | "shakespeare-lstm", _) => auto::NOISE / 8.0,
+            _ => auto::NOISE,
         }
     }
 
     /// The same of quiet rounds. An average of models takes out what noise leaves in them; without one quiet rounds do,
     /// and are worth their time on MobileNet (experiments/cifar-quiet); on MNIST and the LSTM they are not.
     pub(super) fn follows_quiet_noise(&self) -> Option<f64> {
-        let noisy = matches!(self.task, Task::Cifar10Mobilenet { .. })
+        let noisy = self.task.name() == "cifar10-mobilenet"
             && self.server.averaging <= 0.0
             && self.plan.noise > QUIET_NOISE;
         (noisy && self.plan.scheme == Scheme::Auto).then_some(QUIET_NOISE)
@@ -112,7 +101,6 @@ impl Scenario {
         let SgdSettings { learning_rate, batch, iterations } = sgd;
         let train = Train { learning_rate: as_written(learning_rate), batch, iterations };
         let update = Update::paper();
-        let Measured { alpha, beta, pilot_loss } = measured(task);
         Ok(Self {
             seed: 1,
             task,
@@ -129,12 +117,12 @@ impl Scenario {
             update,
             plan: Planning {
                 scheme: Scheme::Auto,
-                constants: Constants::new(alpha, beta)?,
+                constants: Constants::new(number(task, "plan.alpha"), number(task, "plan.beta"))?,
                 noise: auto::NOISE,
                 quiet_noise: None,
                 quiet_every: QUIET_EVERY,
             },
-            pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000, keep: false },
+            pilot: Pilots { loss: number(task, "pilot.loss"), seeds: 3, rounds_max: 2_000, keep: false },
             round: Round {
                 allocation: Division::Adaptive,
                 aggregation: Aggregation::Unbiased,
@@ -144,14 +132,14 @@ impl Scenario {
             },
             world: World { compute_jitter: 0.0, fading_db: 0.0, dropout: 0.0 },
             stop: Stop {
-                target_accuracy: task.target_accuracy(),
+                target_accuracy: number(task, "stop.target_accuracy"),
                 target_loss: None,
                 rounds_max: 20_000,
                 virtual_hours_max: None,
                 real_hours_max: None,
             },
             record: Record {
-                evaluate_every: task.evaluate_every(),
+                evaluate_every: number(task, "record.evaluate_every") as u64,
                 checkpoint: Secs::new(CHECKPOINT_SECS)
                     .map_err(ScenarioError::out_of_range("record.checkpoint_secs"))?,
             },
@@ -159,22 +147,16 @@ impl Scenario {
     }
 }
 
-/// Whose costs a task has. Made-up data stand in for the paper's CNN: a softmax regression computes and sends
-/// next to nothing, so that there would be nothing to plan.
-fn costed_as(task: Task) -> Task {
-    if matches!(task, Task::Synthetic { .. }) { Task::MnistCnn { wide: false } } else { task }
-}
-
 /// What a device sends in a round: its update, to the byte.
 pub(super) fn payload(task: Task, update: Update) -> Result<Mbit, ScenarioError> {
-    let params = costed_as(task).network()?.params_len();
+    let params = task.costed_network()?.params_len();
     Mbit::new(8.0 * update.encoding.bytes(params) as f64 / 1e6)
         .map_err(ScenarioError::out_of_range("fleet.payload_mbit"))
 }
 
 /// What a device computes in a round: its steps of SGD.
 pub(super) fn work(task: Task, train: Train) -> Result<Gflop, ScenarioError> {
-    let step_flop = costed_as(task).network()?.step_flop(train.batch);
+    let step_flop = task.costed_network()?.step_flop(train.batch);
     Gflop::new(step_flop * train.iterations as f64 / 1e9)
         .map_err(ScenarioError::out_of_range("fleet.work_gflop"))
 }

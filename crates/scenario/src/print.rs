@@ -29,7 +29,7 @@ impl Scenario {
 
     /// A key's line in the canonical text, if it has one.
     fn setting(&self, key: &Key) -> Option<String> {
-        let value = (key.get)(self)?.to_string();
+        let value = key.get(self)?.to_string();
         let is_default = self.plan.scheme != Scheme::Auto || !key.is_brought();
         let left_out = is_default && key.left_out_at == Some(&value);
         (!left_out).then(|| format!("{} = {value}\n", key.name))
@@ -58,7 +58,7 @@ impl Scenario {
 
 /// A key, its value and its comment: beside it, or above where the value is long.
 fn line(key: &Key, scenario: &Scenario) -> String {
-    let value = (key.get)(scenario).map(|value| value.to_string());
+    let value = key.get(scenario).map(|value| value.to_string());
     let setting = match key.shown {
         Shown::Set => format!("{} = {}", key.name, value.unwrap_or_default()),
         Shown::Follows => format!("# {} = {}", key.name, value.unwrap_or_default()),
@@ -79,7 +79,7 @@ impl Serialize for Scenario {
         for (section, _) in SECTIONS {
             if section.is_empty() {
                 for key in keys::of(section, self.task) {
-                    root.serialize_entry(key.name, &(key.get)(self))?;
+                    root.serialize_entry(key.name, &key.get(self))?;
                 }
             } else {
                 root.serialize_entry(section, &Section { scenario: self, section })?;
@@ -97,6 +97,6 @@ struct Section<'a> {
 impl Serialize for Section<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let keys = keys::of(self.section, self.scenario.task);
-        serializer.collect_map(keys.map(|key| (key.name, (key.get)(self.scenario))))
+        serializer.collect_map(keys.map(|key| (key.name, key.get(self.scenario))))
     }
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, nearest};
-use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::task::Task;
 use fedflip_plan::Scheme;
 
@@ -35,7 +34,7 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
         for key in keys {
             let Some(entry) = entry_of(key) else { continue };
             let value = Given { value: &entry.value, folder };
-            (key.set)(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
+            key.set(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
         }
         Ok(())
     };
@@ -85,8 +84,7 @@ pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Resul
 /// Running means and variances of batch norm are no parameters that anything is learnt of: only plain sums of their
 /// changes are means and variances again.
 fn check_server(scenario: &Scenario, given: &[Entry], whole_file: &Place) -> Result<(), KeyError> {
-    let has_statistics = matches!(scenario.task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. });
-    if !has_statistics || scenario.server.kind == Kind::None {
+    if scenario.server.kind == Kind::None || !scenario.task.has_running_statistics() {
         return Ok(());
     }
     let entry = given.iter().rev().find(|entry| entry.section == "server" && entry.key == "optimiser");
@@ -113,7 +111,7 @@ fn task(given: &[Entry], whole_file: &Place) -> Result<Task, KeyError> {
             problem: "the task is missing".to_owned(),
             hint: format!(
                 "write a heading [task] and below it name = NAME; the tasks are {}",
-                Task::NAMES.join(", ")
+                Task::names().collect::<Vec<_>>().join(", ")
             ),
         }),
     }
@@ -149,7 +147,7 @@ fn check_key(entry: &Entry, task: Task) -> Result<(), KeyError> {
             return Ok(());
         }
         let hint = format!("leave it out: the task is {}", task.name());
-        return Err(refuse(entry, format!("{} is for {}", key.path(), key.tasks.join(" and ")), hint));
+        return Err(refuse(entry, format!("{} is for {}", key.path(), key.tasks().join(" and ")), hint));
     }
     let place = if section.is_empty() { "above the sections".to_owned() } else { format!("in [{section}]") };
     let problem = format!("there is no key {} {place}", short(name));

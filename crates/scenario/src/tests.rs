@@ -10,17 +10,14 @@ use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
 use fedflip_learn::Encoding;
-use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
-use fedflip_learn::synthetic::Spread;
-use fedflip_learn::task::{Sharing, Task, TaskSettings};
+use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
 use fedflip_plan::solve::auto;
 use fedflip_plan::{Constants, Scheme};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::defaults;
-use super::keys;
 use super::server::Kind;
 use super::{
     Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Source, Stop, Train,
@@ -44,8 +41,8 @@ fn of(task: &str, overrides: &[&str]) -> Scenario {
 
 #[test]
 fn a_name_alone_is_the_papers_scenario() {
-    for name in Task::NAMES {
-        let task: Task = name.parse().unwrap();
+    for task in Task::all() {
+        let name = task.name();
         let paper = Scenario::of(task).unwrap();
         assert_eq!(of(name, &[]), paper);
         assert_eq!(paper.task_settings(), TaskSettings::paper(task, 100), "the learner's defaults are ours");
@@ -257,14 +254,22 @@ fn what_is_taken_is_what_the_libraries_take() {
 
 fn tasks() -> impl Strategy<Value = Task> {
     let spread = 0.0..1e6_f64;
+    let task = |name: &str| Task::by_name(name).unwrap();
+    let set = |task: Task, name: &str, value: ParamValue<'_>| task.with(name, value).unwrap();
+    let norms = prop::sample::select(vec!["group", "batch"]);
     prop_oneof![
-        (spread.clone(), spread, 0..=4096_usize)
-            .prop_map(|(model, data, hidden)| Task::Synthetic { spread: Spread { model, data }, hidden }),
-        any::<bool>().prop_map(|wide| Task::MnistCnn { wide }),
-        any::<bool>().prop_map(|wide| Task::FashionCnn { wide }),
-        (0.25..1.0_f64, prop_oneof![Just(Norm::Group), Just(Norm::Batch)])
-            .prop_map(|(width, norm)| Task::Cifar10Mobilenet { width, norm }),
-        Just(Task::ShakespeareLstm),
+        (spread.clone(), spread, 0..=4096_usize).prop_map(move |(model, data, hidden)| {
+            let spread = set(task("synthetic"), "model_spread", ParamValue::Number(model));
+            let spread = set(spread, "data_spread", ParamValue::Number(data));
+            set(spread, "hidden", ParamValue::Count(hidden))
+        }),
+        (prop::sample::select(vec!["mnist-cnn", "fashion-cnn"]), any::<bool>())
+            .prop_map(move |(name, wide)| set(task(name), "wide", ParamValue::Flag(wide))),
+        (0.25..1.0_f64, norms).prop_map(move |(width, norm)| {
+            let wide = set(task("cifar10-mobilenet"), "width", ParamValue::Number(width));
+            set(wide, "norm", ParamValue::Choice(norm))
+        }),
+        Just(task("shakespeare-lstm")),
     ]
 }
 
@@ -351,15 +356,13 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             let (compute_jitter, fading_db, dropout, target_accuracy, rounds_max, virtual_max, real_max, ..) =
                 world;
             let (.., evaluate_every, checkpoint) = world;
-            if matches!(task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. }) {
+            if task.has_running_statistics() {
                 let Server { averaging, update_norm_max, .. } = server;
                 server = Server { averaging, update_norm_max, ..Kind::None.server() };
             }
             // A task without roles, or with nothing to share, has the default.
-            let default = TaskSettings::paper(task, 1).sharing;
-            let has_roles = task == Task::ShakespeareLstm;
-            if matches!(task, Task::Synthetic { .. }) || sharing == Sharing::ByRole && !has_roles {
-                sharing = default;
+            if !task.row().sharings.contains(&sharing.name()) {
+                sharing = Sharing::paper();
             }
             Scenario {
                 seed,
@@ -415,7 +418,7 @@ proptest! {
         key in prop::sample::select(super::keys::all().map(super::keys::Key::path).collect::<Vec<_>>()),
         value in "(-?[0-9]{1,30}(\\.[0-9]{1,5})?(e-?[0-9]{1,4})?)|nan|inf|true|\\[\\]|\\['a'\\]|\\{a=1\\}|'[a-z]{0,9}'|1979-05-27",
     ) {
-        for task in Task::NAMES {
+        for task in Task::names() {
             if let Ok(scenario) = parse(&format!("task.name = {task:?}"), &[&format!("{key}={value}")]) {
                 prop_assert_eq!(parse(&scenario.to_toml(), &[]), Ok(scenario));
             }
