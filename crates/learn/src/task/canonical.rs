@@ -47,8 +47,8 @@ mod tests {
         assert_eq!(
             text,
             "version 1\ntask \"synthetic\"\nparam hidden Count(0)\nparam model_spread Number(0.5)\n\
-             param data_spread Number(0.5)\nnetwork linear.weight [10, 60] trained\n\
-             network linear.bias [10] trained\nsharing dirichlet 0.8 32\ndevices 7\ndata_seed 1\n\
+             param data_spread Number(0.5)\nnetwork fc.weight [10, 60] trained\n\
+             network fc.bias [10] trained\nsharing dirichlet 0.8 32\ndevices 7\ndata_seed 1\n\
              sgd 0.01 32 10\n"
         );
         let mut others = [settings; 7];
