@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use fedflip_learn::LearnError;
 use fedflip_learn::matmul::{Into, View, matmul};
 use fedflip_learn::network::Network;
 use fedflip_learn::task::{ParamValue, Task, TaskError};
@@ -125,7 +124,7 @@ fn in_processes(models: &[BenchModel], threads: usize, secs: f64) -> Result<Benc
     Ok(all)
 }
 
-fn measure(model: BenchModel, threads: usize, secs: f64) -> Result<BenchJson, LearnError> {
+fn measure(model: BenchModel, threads: usize, secs: f64) -> Result<BenchJson, TaskError> {
     let gemm_peak_gflops = gemm_peak_gflops(threads);
     let network = task(model)?.network()?;
     let updates = on_threads(threads, secs, || {

@@ -38,7 +38,9 @@ impl TaskMismatch {
             Self::Incomplete => "its task is incomplete",
             Self::UnknownTask => "this version of fedflip has no task of that name",
             Self::OtherParams => "its task has other parameters than in this version of fedflip",
-            Self::OtherDigest => "this version of fedflip would train its task differently (the digests differ)",
+            Self::OtherDigest => {
+                "this version of fedflip would train its task differently (the digests differ)"
+            }
         }
     }
 }
@@ -179,7 +181,10 @@ mod tests {
         assert_eq!(changed(|task| task.params[0].value = None), TaskMismatch::Incomplete);
         assert_eq!(changed(|task| drop(task.params.pop())), TaskMismatch::OtherParams);
         assert_eq!(changed(|task| task.params.swap(0, 1)), TaskMismatch::OtherParams);
-        assert_eq!(changed(|task| task.params = vec![task.params[0].clone(); 9_999]), TaskMismatch::OtherParams);
+        assert_eq!(
+            changed(|task| task.params = vec![task.params[0].clone(); 9_999]),
+            TaskMismatch::OtherParams
+        );
         assert_eq!(
             changed(|task| task.params[0].value = Some(Value::Count(4_097))),
             TaskMismatch::OtherParams,
