@@ -45,7 +45,7 @@ pub struct Spread {
     pub data: f64,
 }
 
-/// The made-up data of a federation.
+/// The synthetic data of a federation.
 #[derive(Clone, Debug)]
 pub struct Synthetic {
     spread: Spread,

@@ -11,7 +11,7 @@ use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::task::TaskSettings;
+use fedflip_learn::task::{ParamValue, TaskSettings};
 use fedflip_learn::{Encoding, LearnError, Learner, Score, TrainKey};
 use fedflip_plan::{Plan, Schedule, monte_carlo};
 use fedflip_record::{EndReason, Round};
@@ -405,10 +405,13 @@ fn a_worker_that_dies_is_an_error_and_no_hang() {
 fn divergence_ends_the_run_with_the_last_good_model() {
     let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
     settings.sgd.learning_rate = 1e6;
-    settings.task = fedflip_learn::task::Task::Synthetic {
-        spread: fedflip_learn::synthetic::Spread { model: 1.0, data: 1.0 },
-        hidden: 16,
-    };
+    for (name, value) in [
+        ("model_spread", ParamValue::Number(1.0)),
+        ("data_spread", ParamValue::Number(1.0)),
+        ("hidden", ParamValue::Count(16)),
+    ] {
+        settings.task.set(name, value).unwrap();
+    }
     let (learner, _) = settings.learner(Path::new("")).unwrap();
     let fleet = fleet(&learner);
     let plan = plan(&fleet, "full");
