@@ -14,7 +14,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "server",
         "optimiser",
-        "\"none\" adds the sum of the updates to the model; \"momentum\", \"adam\", \"yogi\"",
+        "\"none\" adds the sum to the model; or \"momentum\", \"adam\", \"yogi\"",
         |s| name_of(&KINDS, &s.server.kind),
         |s, v| {
             let Server { averaging, update_norm_max, .. } = s.server;
