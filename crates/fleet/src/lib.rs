@@ -18,6 +18,7 @@
 //! - [`deadline`]: the same where a round has a deadline: who can make it does.
 //! - [`stream`]: random streams keyed by (seed, purpose, round, device).
 //! - [`cohort`]: independent coin flips for a whole fleet at the cost of the cohort.
+//! - [`metrics`]: the named results of an evaluation.
 //! - [`model`]: the flat parameter vector and its weighted sum.
 //! - [`error`]: one enum for all that can be wrong with a fleet, each with a hint.
 
@@ -30,6 +31,7 @@ mod csv_lines;
 pub mod deadline;
 pub mod error;
 pub mod fleet;
+pub mod metrics;
 pub mod model;
 pub mod names;
 pub mod nearest;
@@ -42,6 +44,7 @@ pub use bandwidth::{Allocation, Share};
 pub use cohort::CohortSampler;
 pub use error::FleetError;
 pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
+pub use metrics::Metrics;
 pub use model::ModelVector;
 pub use names::type_of;
 pub use nearest::nearest;

@@ -7,6 +7,8 @@
 //! # Layout
 //!
 //! - [`learner`]: the seam: model in, update out; [`sgd`]: local SGD behind it.
+//! - [`metrics`]: named functions of an evaluation's sums.
+//! - [`crew`]: workers that train and evaluate; [`thread_crew`]: threads as workers.
 //! - [`task`]: the paper's tasks: data, model and settings as one value.
 //! - [`shards`]: the data of all devices; [`synthetic`]: made by the devices themselves; [`partitioned`]: a
 //!   data set split over them.
@@ -20,11 +22,13 @@
 
 #![warn(missing_docs)]
 
+pub mod crew;
 pub mod encoding;
 pub mod error;
 pub mod layer;
 pub mod learner;
 pub mod matmul;
+pub mod metrics;
 pub mod model_file;
 pub mod models;
 pub mod network;
@@ -36,7 +40,12 @@ pub mod sgd;
 pub mod shards;
 pub mod synthetic;
 pub mod task;
+pub mod thread_crew;
 
+pub use crew::{Crew, Trained};
 pub use encoding::Encoding;
 pub use error::LearnError;
-pub use learner::{Learner, Metrics, Score, TrainKey};
+pub use fedflip_fleet::Metrics;
+pub use learner::{Learner, TrainKey};
+pub use metrics::{Metric, Sums};
+pub use thread_crew::{ThreadCrew, with_crew};

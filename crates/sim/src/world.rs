@@ -1,16 +1,14 @@
-//! The simulated world: the virtual clock, the coins, and what becomes of a round.
+//! The simulated world: the virtual clock, the coins, and the events of a round.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use fedflip_engine::{EngineError, Event, Order, Update, World};
-use fedflip_fleet::bandwidth::{self, Entrant};
-use fedflip_fleet::{CohortSampler, Fleet, ModelVector, Purpose, StreamKey};
-use fedflip_learn::{Encoding, Learner, Metrics, TrainKey};
+use fedflip_engine::{Cohort, EngineError, Event, Order, Update, World};
+use fedflip_fleet::{CohortSampler, Fleet, Metrics, ModelVector, Purpose, StreamKey, bandwidth};
+use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
 use fedflip_plan::{Plan, Schedule};
 
 use crate::conditions::Conditions;
-use crate::crew::{Crew, Trained, worker_died};
 
 /// Devices among which the longest is trained first.
 const NEIGHBOURS: usize = 64;
@@ -46,11 +44,11 @@ impl Coins for SeededCoins<'_> {
 
 /// A world whose devices are trained by a crew and timed by a fleet.
 ///
-/// The fate of every device in a round follows from the seed, so it is settled when the round is dispatched,
-/// and the clock moves then: nobody trains for nothing. Updates come as they are ready, not in the order of
+/// The fate of every device in a round follows from the seed, so it is settled when the round is dispatched, and the clock
+/// moves then: devices whose update would be lost are not trained. Updates come as they are ready, not in the order of
 /// virtual time; the engine adds them up in device order anyway.
-pub struct SimWorld<'w, 'c, L: Learner> {
-    crew: &'w mut Crew<'c, L>,
+pub struct SimWorld<'w> {
+    crew: &'w mut dyn Crew,
     fleet: &'w Fleet,
     coins: Box<dyn Coins + 'w>,
     conditions: Conditions,
@@ -58,26 +56,27 @@ pub struct SimWorld<'w, 'c, L: Learner> {
     seed: u64,
     secs: f64,
     cohort: Vec<usize>,
-    /// Of the devices that are trained in this round, in device order: how long they take.
+    /// The devices that are trained in this round, in device order, with the seconds of computation and upload.
     took_secs: Vec<(usize, [f64; 2])>,
     schedule: &'w Schedule,
     /// Whether a device's learning rate has its weight as a factor.
     weighs_rates: bool,
-    /// Losses, and at last the deadline, if it was needed.
+    /// Lost devices, and at last the deadline if a device misses it.
     settled: VecDeque<Event>,
+    /// The trainings of the round.
+    keys: Vec<TrainKey>,
 }
 
-impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
-    /// Who takes part is drawn by the schedule from the run's own streams; `secs` is the time at which the run
-    /// begins, or goes on.
+impl<'w> SimWorld<'w> {
+    /// Draws cohorts by the schedule from the run's own random streams. The clock starts at `secs`.
     pub fn new(
-        crew: &'w mut Crew<'c, L>,
+        crew: &'w mut dyn Crew,
         fleet: &'w Fleet,
         schedule: &'w Schedule,
         conditions: Conditions,
         (seed, secs): (u64, f64),
     ) -> Self {
-        let (cohort, took_secs, settled) = (Vec::new(), Vec::new(), VecDeque::new());
+        let (cohort, took_secs, settled, keys) = (Vec::new(), Vec::new(), VecDeque::new(), Vec::new());
         let coins = Box::new(SeededCoins::new(schedule, seed));
         let (encoding, weighs_rates) = (Encoding::default(), false);
         Self {
@@ -93,10 +92,11 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
             cohort,
             took_secs,
             settled,
+            keys,
         }
     }
 
-    /// With other coins, such as those that real devices would have flipped.
+    /// Uses other coins, such as those of real devices.
     pub fn with_coins(self, coins: impl Coins + 'w) -> Self {
         Self { coins: Box::new(coins), ..self }
     }
@@ -106,28 +106,36 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
         Self { weighs_rates: true, ..self }
     }
 
-    /// With updates that are sent in another way than as they are.
+    /// Encodes updates before they are sent.
     pub fn with_encoding(self, encoding: Encoding) -> Self {
         Self { encoding, ..self }
     }
 }
 
-impl<L: Learner> World for SimWorld<'_, '_, L> {
+impl World for SimWorld<'_> {
+    type Receipt = ();
+
     fn now_secs(&self) -> f64 {
         self.secs
+    }
+
+    fn metrics(&self) -> &[Metric] {
+        self.crew.metrics()
     }
 
     fn open(
         &mut self,
         round: u64,
         _model: &Arc<ModelVector>,
-        entrants: &mut Vec<Entrant>,
+        cohort: &mut Cohort,
     ) -> Result<(), EngineError> {
         self.coins.flip(round, &mut self.cohort);
-        entrants.clear();
-        entrants.extend(bandwidth::entrants(self.fleet, &self.cohort));
-        for Entrant { device, job } in entrants {
-            job.load_mbit *= self.conditions.fade(self.seed, round, *device);
+        let weights = self.schedule.plan(round).aggregation_weights();
+        cohort.clear();
+        for mut entrant in bandwidth::entrants(self.fleet, &self.cohort) {
+            entrant.job.load_mbit *= self.conditions.fade(self.seed, round, entrant.device);
+            let weight = weights[entrant.device];
+            cohort.push(entrant, weight);
         }
         Ok(())
     }
@@ -166,16 +174,17 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         };
         self.secs += round_secs + conditions.overhead_secs;
 
-        // The longest one first, so that none is left when the others are done; equals in device order. Only
-        // among neighbours: an update waits in memory for those before it.
-        let mut devices: Vec<usize> = self.took_secs.iter().map(|&(device, _)| device).collect();
-        for neighbours in devices.chunks_mut(NEIGHBOURS) {
-            neighbours.sort_by_key(|&device| std::cmp::Reverse(self.crew.learner().relative_cost(device)));
-        }
         let weights = self.schedule.plan(round).aggregation_weights();
         let factor = |device: usize| if self.weighs_rates { weights[device] as f32 } else { 1.0 };
         let key = |device| TrainKey { rate_factor: factor(device), ..TrainKey::new(seed, round, device) };
-        self.crew.train(model, self.encoding, devices.into_iter().map(key));
+        self.keys.clear();
+        self.keys.extend(self.took_secs.iter().map(|&(device, _)| key(device)));
+        // Long trainings begin first, so that none is left when the others are done; equals stay in device order. Only
+        // neighbours change places: an update waits in memory for those before it.
+        for neighbours in self.keys.chunks_mut(NEIGHBOURS) {
+            neighbours.sort_by_key(|key| std::cmp::Reverse(self.crew.relative_cost(key.device)));
+        }
+        self.crew.train(model, self.encoding, &self.keys)?;
         Ok(())
     }
 
@@ -186,7 +195,7 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         {
             return Ok(event);
         }
-        match self.crew.next_trained() {
+        match self.crew.next_trained()? {
             Some(Trained { device, delta, train_loss: Ok(train_loss) }) => {
                 let found = self.took_secs.binary_search_by_key(&device, |&(device, _)| device);
                 let took_secs = found.map_or([0.0; 2], |at| self.took_secs[at].1);
@@ -196,7 +205,10 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
                 self.crew.recycle(delta);
                 Ok(Event::Failed { device, error })
             }
-            None => self.settled.pop_front().ok_or_else(worker_died),
+            None => {
+                let nothing = || EngineError::World("a device of the cohort was not trained".into());
+                self.settled.pop_front().ok_or_else(nothing)
+            }
         }
     }
 
@@ -204,7 +216,11 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         self.crew.recycle(delta);
     }
 
-    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, EngineError> {
+    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
         self.crew.evaluate(model)
+    }
+
+    fn close(&mut self, _round: u64, _secs: f64) -> Result<(), EngineError> {
+        Ok(())
     }
 }
