@@ -250,7 +250,11 @@ impl Engine<'_> {
             compute_secs: unusual(|share| share.compute_secs),
             upload_secs: unusual(|share| share.upload_secs),
             lost: lost.collect(),
-            update_norm: self.aggregation.remembers_norms().then(|| buffers.aggregator.median_norm()).flatten(),
+            update_norm: self
+                .aggregation
+                .remembers_norms()
+                .then(|| buffers.aggregator.median_norm())
+                .flatten(),
             train_loss: (reported > 0).then(|| losses().sum::<f64>() / reported as f64),
             metrics: Metrics::default(),
         }

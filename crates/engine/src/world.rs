@@ -24,12 +24,7 @@ pub trait World {
 
     /// Opens a round that starts from `model`: writes the cohort in device order, each device with its work as far as it
     /// is known and with its aggregation weight.
-    fn open(
-        &mut self,
-        round: u64,
-        model: &Arc<ModelVector>,
-        cohort: &mut Cohort,
-    ) -> Result<(), EngineError>;
+    fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError>;
 
     /// The world's own deadline for a round of these devices, which holds if the settings of the run have none.
     fn deadline_secs(&self, _entrants: &[Entrant]) -> Option<f64> {

@@ -78,7 +78,9 @@ impl LearnError {
         match self {
             Self::Diverged { .. } | Self::NotFinite { .. } => "lower the learning rate".to_owned(),
             Self::WrongLength { .. } => "use a model of the same task and width".to_owned(),
-            Self::WorkerLost { .. } => "resume the run; if the worker fails again, its log says why".to_owned(),
+            Self::WorkerLost { .. } => {
+                "resume the run; if the worker fails again, its log says why".to_owned()
+            }
             Self::Foreign { .. } => "mend the code that failed, then resume the run".to_owned(),
             Self::NoSamples { .. } => "give every device at least one sample".to_owned(),
             Self::BadSetting { wanted, .. } => format!("it must be {wanted}"),

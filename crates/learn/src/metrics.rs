@@ -239,7 +239,8 @@ mod tests {
     /// 0,1,1,1,0.
     #[test]
     fn macro_f1_is_the_mean_over_classes_that_occur() {
-        let classes = [("0", [1.0, 2.0, 2.0]), ("1", [2.0, 3.0, 2.0]), ("2", [0.0, 0.0, 1.0]), ("3", [0.0; 3])];
+        let classes =
+            [("0", [1.0, 2.0, 2.0]), ("1", [2.0, 3.0, 2.0]), ("2", [0.0, 0.0, 1.0]), ("3", [0.0; 3])];
         let mut sums = sums(&[("count", 5.0)]);
         for (class, [true_positive, predicted, actual]) in classes {
             sums.add(&format!("{TRUE_POSITIVE}{class}"), true_positive);

@@ -194,9 +194,8 @@ fn perform<L: Learner>(learner: &L, shared: &Shared, worker: &mut L::Worker, job
         Job::Train { model, key, encoding } => {
             let mut delta = locked(&shared.spare).pop().unwrap_or_default();
             delta.resize(learner.params_len(), 0.0);
-            let train_loss = guarded(learner, worker, |worker| {
-                learner.train(worker, model.as_slice(), key, &mut delta)
-            });
+            let train_loss =
+                guarded(learner, worker, |worker| learner.train(worker, model.as_slice(), key, &mut delta));
             if train_loss.is_ok() {
                 encoding.round_trip(&mut delta, &mut key.rounding());
             }

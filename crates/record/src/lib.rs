@@ -31,7 +31,7 @@ pub use error::RecordError;
 pub use fold::{Curve, Fold};
 pub use folder::{RunFolder, Start};
 pub use schema::{
-    ConstantsSource, Deployed, End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target, TargetMode,
-    UsedConstants,
+    ConstantsSource, Deployed, End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target,
+    TargetMode, UsedConstants,
 };
 pub use summary::Summary;

@@ -10,7 +10,8 @@ use fedflip_record::checkpoint::Mark;
 use fedflip_record::folder::{Contents, MODEL, RECORDS};
 use fedflip_record::schema::VERSION;
 use fedflip_record::{
-    Checkpoint, End, EndReason, Fold, Header, Initial, Line, Replan, Round, RunFolder, Start, Target, TargetMode, reader,
+    Checkpoint, End, EndReason, Fold, Header, Initial, Line, Replan, Round, RunFolder, Start, Target,
+    TargetMode, reader,
 };
 
 fn contents(run: &str) -> Contents {

@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
-use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::Crew;
 use fedflip_plan::{Constants, PlanError, Scheme};
-use fedflip_record::Summary;
+use fedflip_record::{Curve, Summary};
 use fedflip_report::standing::{self, Standing};
-use fedflip_sim::Crew;
 
 use crate::error::RunError;
-use crate::outline::Curve;
 use crate::seed_after;
 use crate::session::Session;
 use crate::setup::Setup;
@@ -64,7 +62,7 @@ impl Comparison<'_> {
     /// wall has stopped.
     pub fn run(
         &self,
-        crew: &mut Crew<'_, SgdLearner>,
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<Vec<Entry>>, RunError> {
         let (mut entries, mut told) = (Vec::new(), Vec::new());
@@ -110,13 +108,13 @@ impl Comparison<'_> {
                     out: out.as_deref(),
                     title: &format!("{}{done}/{all} {name}", self.prefix),
                 };
-                let outline = single.run(crew, session)?.outline;
+                let fold = single.run(crew, session)?.fold;
                 // One that the clock on the wall stopped is a lower bound.
-                if outline.summary.end.is_none() && (session.stop)() {
+                if fold.summary.end.is_none() && (session.stop)() {
                     return Ok(None);
                 }
-                runs.push(outline.summary);
-                first.get_or_insert(outline.curve);
+                runs.push(fold.summary);
+                first.get_or_insert(fold.curve);
             }
             entries.push(Entry { scheme, runs: Ok(runs), curve: first.unwrap_or_default() });
         }

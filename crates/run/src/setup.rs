@@ -141,7 +141,7 @@ impl Setup {
 
     /// The first line of a run's records.
     pub fn header(&self, scenario: &Scenario, planned: &Planned) -> Header {
-        header(scenario, self.learner.params_len(), &planned.schedule, planned.expected)
+        header(scenario, &*self.learner, &planned.schedule, planned.expected)
     }
 }
 
@@ -151,7 +151,12 @@ fn fleet(scenario: &Scenario, learner: &SgdLearner) -> Result<Fleet, RunError> {
 }
 
 /// The first line of the records of a run.
-pub fn header(scenario: &Scenario, parameters: usize, schedule: &Schedule, expected: Expected) -> Header {
+pub fn header(
+    scenario: &Scenario,
+    learner: &impl Learner,
+    schedule: &Schedule,
+    expected: Expected,
+) -> Header {
     let plan = schedule.usual();
     Header {
         version: VERSION,
@@ -160,10 +165,11 @@ pub fn header(scenario: &Scenario, parameters: usize, schedule: &Schedule, expec
         scheme: plan.scheme().to_string(),
         seed: scenario.seed,
         devices: plan.q().len(),
-        parameters,
+        parameters: learner.params_len(),
         bandwidth_mbps: scenario.band.get(),
-        target_accuracy: scenario.stop.target_loss.is_none().then_some(scenario.stop.target_accuracy),
-        target_loss: scenario.stop.target_loss,
+        metrics: learner.metrics().iter().map(|metric| metric.name.to_string()).collect(),
+        stop: scenario.engine_stop().target,
+        pilot: scenario.stop.target_loss.is_some(),
         expected_participants: expected.participants,
         expected_rounds: expected.rounds,
         expected_round_secs: expected.round_secs,

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use fedflip_learn::with_crew;
 use fedflip_plan::Scheme;
 use fedflip_record::{RecordError, atomic};
-use fedflip_sim::with_crew;
 use serde::Serialize;
 
 use crate::comparison::{Comparison, Entry};

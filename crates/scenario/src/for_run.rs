@@ -1,5 +1,6 @@
 //! What a run takes from its scenario: the learner's settings, the fleet, and what its folder keeps.
 
+use fedflip_engine::{Target, TargetMode};
 use fedflip_fleet::{Fleet, FleetError, Samples};
 use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
@@ -56,12 +57,16 @@ impl Scenario {
         }
     }
 
-    /// When a run is over.
+    /// When a run ends.
     pub fn engine_stop(&self) -> fedflip_engine::Stop {
         let stop = self.stop;
+        let target = |metric: &str, at, mode| Target { metric: metric.to_owned(), at, mode };
+        let target = match stop.target_loss {
+            Some(loss) => target("loss", loss, TargetMode::Min),
+            None => target("accuracy", stop.target_accuracy, TargetMode::Max),
+        };
         fedflip_engine::Stop {
-            accuracy: stop.target_loss.is_none().then_some(stop.target_accuracy),
-            loss: stop.target_loss,
+            target: Some(target),
             rounds_max: stop.rounds_max,
             secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
         }

@@ -5,7 +5,9 @@
 use std::path::Path;
 
 use fedflip_engine::optimiser::{Adaptive, Rule};
-use fedflip_engine::{Aggregation, BoxedError, Control, Engine, EngineError, Optimiser, Outcome, Sink, State, Stop};
+use fedflip_engine::{
+    Aggregation, BoxedError, Control, Engine, EngineError, Optimiser, Outcome, Sink, State, Stop,
+};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;

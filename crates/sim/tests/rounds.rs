@@ -12,9 +12,9 @@ use fedflip_engine::{
 };
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
+use fedflip_learn::metrics::METRICS;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
-use fedflip_learn::metrics::METRICS;
 use fedflip_learn::{Encoding, LearnError, Learner, Metric, Sums, TrainKey, with_crew};
 use fedflip_plan::{Plan, Schedule, monte_carlo};
 use fedflip_record::{EndReason, Initial, Round};

@@ -51,9 +51,8 @@ impl Table {
             Column::Whole(records.rounds.iter().map(|round| of(round) as i64).collect())
         };
         let number = |of: fn(&Round) -> f64| Column::Number(records.rounds.iter().map(of).collect());
-        let optional = |of: &dyn Fn(&Round) -> Option<f64>| {
-            Column::Optional(records.rounds.iter().map(of).collect())
-        };
+        let optional =
+            |of: &dyn Fn(&Round) -> Option<f64>| Column::Optional(records.rounds.iter().map(of).collect());
         let fixed = [
             ("round", whole(&|round| round.round)),
             ("start_secs", number(|round| round.start_secs)),
@@ -62,8 +61,7 @@ impl Table {
             ("lost", whole(&|round| round.lost.len() as u64)),
             ("train_loss", optional(&|round| round.train_loss)),
         ];
-        let mut columns: Vec<(String, Column)> =
-            fixed.map(|(name, column)| (name.to_owned(), column)).into();
+        let mut columns: Vec<(String, Column)> = fixed.map(|(name, column)| (name.to_owned(), column)).into();
         for metric in &records.header.metrics {
             // A metric may have any name; a column has one of its own.
             let taken = columns.iter().any(|(name, _)| name == metric);
