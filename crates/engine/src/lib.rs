@@ -12,7 +12,7 @@
 //! use fedflip_fleet::bandwidth::{self, Division};
 //! use fedflip_fleet::{Device, Fleet, Mbps, Metrics, ModelVector, Probability, Samples, Secs};
 //! use fedflip_learn::{LearnError, Metric, metrics::METRICS};
-//! use fedflip_plan::{Schedule, Scheme, solve::baseline};
+//! use fedflip_plan::{Plan, Schedule, Scheme};
 //!
 //! /// Two devices that always take part, and move the model halfway to 1.
 //! struct Halves<'a> {
@@ -60,7 +60,7 @@
 //!     fleet.push(Device { name, compute_secs: secs, comm_secs: secs, samples, availability: Probability::ONE })?;
 //! }
 //! let fleet = fleet.build()?;
-//! let plan = baseline::unjudged(&fleet, Scheme::Full).ok_or("full participation needs no constants")?;
+//! let plan = Plan::baseline(&fleet, Scheme::Full)?;
 //! let target = Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max };
 //! let engine = Engine {
 //!     fleet: &fleet,

@@ -2,7 +2,7 @@
 
 use fedflip_fleet::Mbps;
 use fedflip_plan::Plan;
-use fedflip_plan::problem::sampling_noise;
+use fedflip_plan::sampling_variance;
 use fedflip_plan::{monte_carlo, round_time};
 use serde::Serialize;
 
@@ -104,7 +104,7 @@ impl Explained {
             })
         });
         let noise = |devices: &Devices| {
-            devices.schedule.mean(|plan| sampling_noise(devices.fleet.weights(), plan.q()))
+            devices.schedule.mean(|plan| sampling_variance(devices.fleet.weights(), plan.q()))
         };
         let largest_weight = |devices: &Devices| {
             let plans = [Some(devices.schedule.usual()), devices.schedule.quiet()];

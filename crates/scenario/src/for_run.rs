@@ -6,14 +6,14 @@ use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::TaskSettings;
 
-use super::{FleetSource, Scenario};
+use super::{FleetSource, Mode, Scenario};
 use crate::error::ScenarioError;
 
 impl Scenario {
     /// How many devices there are.
     pub fn devices(&self) -> usize {
         match &self.fleet {
-            FleetSource::MadeUp(made_up) => made_up.devices,
+            FleetSource::Generated(generated) => generated.devices,
             FleetSource::File { fleet, .. } => fleet.len(),
         }
     }
@@ -45,9 +45,9 @@ impl Scenario {
             return Err(LearnError::NoSamples { device }.into());
         }
         match &self.fleet {
-            FleetSource::MadeUp(made_up) => {
+            FleetSource::Generated(generated) => {
                 let counts: Vec<u64> = samples.iter().map(|&count| count as u64).collect();
-                Ok(made_up.hardware().fleet(&counts)?)
+                Ok(generated.hardware().fleet(&counts)?)
             }
             FleetSource::File { fleet, .. } => {
                 let counts = samples.iter().map(|&count| Samples::new(count as f64));
@@ -59,11 +59,14 @@ impl Scenario {
 
     /// When a run ends.
     pub fn engine_stop(&self) -> fedflip_engine::Stop {
-        let stop = self.stop;
-        let target = |metric: &str, at, mode| Target { metric: metric.to_owned(), at, mode };
-        let target = match stop.target_loss {
-            Some(loss) => target("loss", loss, TargetMode::Min),
-            None => target("accuracy", stop.target_accuracy, TargetMode::Max),
+        let stop = &self.stop;
+        let target = Target {
+            metric: stop.target.metric.clone(),
+            at: stop.target.at,
+            mode: match stop.target.mode {
+                Mode::Max => TargetMode::Max,
+                Mode::Min => TargetMode::Min,
+            },
         };
         fedflip_engine::Stop {
             target: Some(target),

@@ -5,11 +5,11 @@
 //!
 //! # Layout
 //!
-//! - [`world`]: [`SimWorld`]: the virtual clock, the [`Coins`], and the events of a round.
+//! - [`world`]: [`SimWorld`]: the virtual clock and the events of a round.
 //! - [`conditions`]: jitter, fading and drop-outs, all from keyed streams.
 
 pub mod conditions;
 pub mod world;
 
 pub use conditions::Conditions;
-pub use world::{Coins, SimWorld};
+pub use world::SimWorld;

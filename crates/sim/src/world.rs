@@ -4,43 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, Update, World};
-use fedflip_fleet::{CohortSampler, Fleet, Metrics, ModelVector, Purpose, StreamKey, bandwidth};
+use fedflip_fleet::{Fleet, Metrics, ModelVector, bandwidth};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
-use fedflip_plan::{Plan, Schedule};
+use fedflip_plan::Schedule;
+use fedflip_plan::sampler::{Coins, Draw, Observed, Sampler};
 
 use crate::conditions::Conditions;
 
 /// Devices among which the longest is trained first.
 const NEIGHBOURS: usize = 64;
-
-/// The coins of all devices.
-pub trait Coins {
-    /// Writes who takes part in a round, ascending.
-    fn flip(&mut self, round: u64, cohort: &mut Vec<usize>);
-}
-
-/// Drawn from the run's seed, at the cost of the cohort.
-struct SeededCoins<'w> {
-    schedule: &'w Schedule,
-    usual: CohortSampler,
-    quiet: Option<CohortSampler>,
-    seed: u64,
-}
-
-impl<'w> SeededCoins<'w> {
-    fn new(schedule: &'w Schedule, seed: u64) -> Self {
-        let (usual, quiet) = (schedule.usual().sampler(), schedule.quiet().map(Plan::sampler));
-        Self { schedule, usual, quiet, seed }
-    }
-}
-
-impl Coins for SeededCoins<'_> {
-    fn flip(&mut self, round: u64, cohort: &mut Vec<usize>) {
-        let coins = StreamKey { seed: self.seed, purpose: Purpose::Cohort, round };
-        let quiet = self.quiet.as_ref().filter(|_| self.schedule.is_quiet(round));
-        quiet.unwrap_or(&self.usual).draw(&mut coins.shared(), cohort);
-    }
-}
 
 /// A world whose devices are trained by a crew and timed by a fleet.
 ///
@@ -50,15 +22,16 @@ impl Coins for SeededCoins<'_> {
 pub struct SimWorld<'w> {
     crew: &'w mut dyn Crew,
     fleet: &'w Fleet,
-    coins: Box<dyn Coins + 'w>,
+    sampler: Box<dyn Sampler + 'w>,
     conditions: Conditions,
     encoding: Encoding,
     seed: u64,
     secs: f64,
+    draws: Vec<Draw>,
+    /// The positions of `draws`.
     cohort: Vec<usize>,
     /// The devices that are trained in this round, in device order, with the seconds of computation and upload.
     took_secs: Vec<(usize, [f64; 2])>,
-    schedule: &'w Schedule,
     /// Whether a device's learning rate has its weight as a factor.
     weighs_rates: bool,
     /// Lost devices, and at last the deadline if a device misses it.
@@ -77,15 +50,15 @@ impl<'w> SimWorld<'w> {
         (seed, secs): (u64, f64),
     ) -> Self {
         let (cohort, took_secs, settled, keys) = (Vec::new(), Vec::new(), VecDeque::new(), Vec::new());
-        let coins = Box::new(SeededCoins::new(schedule, seed));
+        let (sampler, draws) = (Box::new(Coins::new(schedule)), Vec::new());
         let (encoding, weighs_rates) = (Encoding::default(), false);
         Self {
             crew,
             fleet,
-            coins,
+            sampler,
+            draws,
             conditions,
             encoding,
-            schedule,
             weighs_rates,
             seed,
             secs,
@@ -96,9 +69,9 @@ impl<'w> SimWorld<'w> {
         }
     }
 
-    /// Uses other coins, such as those of real devices.
-    pub fn with_coins(self, coins: impl Coins + 'w) -> Self {
-        Self { coins: Box::new(coins), ..self }
+    /// Draws cohorts in another way, such as by the coins of real devices.
+    pub fn with_sampler(self, sampler: impl Sampler + 'w) -> Self {
+        Self { sampler: Box::new(sampler), ..self }
     }
 
     /// Every device's learning rate is multiplied by its weight a/q, as in the code of the paper's authors.
@@ -129,13 +102,14 @@ impl World for SimWorld<'_> {
         _model: &Arc<ModelVector>,
         cohort: &mut Cohort,
     ) -> Result<(), EngineError> {
-        self.coins.flip(round, &mut self.cohort);
-        let weights = self.schedule.plan(round).aggregation_weights();
+        // Nothing is observed yet: a resumed run must draw the same cohorts, and records hold no losses of devices.
+        self.sampler.draw(round, self.seed, &Observed::default(), &mut self.draws);
+        self.cohort.clear();
+        self.cohort.extend(self.draws.iter().map(|draw| draw.device));
         cohort.clear();
-        for mut entrant in bandwidth::entrants(self.fleet, &self.cohort) {
+        for (mut entrant, draw) in bandwidth::entrants(self.fleet, &self.cohort).zip(&self.draws) {
             entrant.job.load_mbit *= self.conditions.fade(self.seed, round, entrant.device);
-            let weight = weights[entrant.device];
-            cohort.push(entrant, weight);
+            cohort.push(entrant, draw.weight);
         }
         Ok(())
     }
@@ -174,8 +148,11 @@ impl World for SimWorld<'_> {
         };
         self.secs += round_secs + conditions.overhead_secs;
 
-        let weights = self.schedule.plan(round).aggregation_weights();
-        let factor = |device: usize| if self.weighs_rates { weights[device] as f32 } else { 1.0 };
+        let weight = |device: usize| {
+            let found = self.draws.binary_search_by_key(&device, |draw| draw.device);
+            found.map_or(1.0, |at| self.draws[at].weight as f32)
+        };
+        let factor = |device: usize| if self.weighs_rates { weight(device) } else { 1.0 };
         let key = |device| TrainKey { rate_factor: factor(device), ..TrainKey::new(seed, round, device) };
         self.keys.clear();
         self.keys.extend(self.took_secs.iter().map(|&(device, _)| key(device)));

@@ -2,6 +2,7 @@
 
 use crate::render::{duration, times};
 use crate::sparkline::{range_of, sparkline};
+use fedflip_report::standing::SpeedUp;
 use fedflip_run::comparison::Entry;
 use fedflip_run::verdict::SchemeJson;
 
@@ -19,7 +20,7 @@ pub(super) fn time(scheme: &SchemeJson, hours: Option<f64>) -> String {
     hours.map_or_else(none, |hours| format!("{least}{}", duration(3600.0 * hours)))
 }
 
-/// How long it took to the target, if the model stayed with the numbers.
+/// How long it took to the target, unless the model diverged.
 pub(super) fn time_to_target(scheme: &SchemeJson) -> String {
     if scheme.diverged > 0 {
         "diverged".to_owned()
@@ -35,9 +36,14 @@ pub(super) fn spread(scheme: &SchemeJson) -> String {
     std.map_or_else(none, |std| duration(3600.0 * std))
 }
 
-pub(super) fn ratio_to_best(scheme: &SchemeJson) -> String {
+pub(super) fn ratio_to_reference(scheme: &SchemeJson) -> String {
     let least = if scheme.lower_bound { "> " } else { "" };
-    scheme.ratio_to_best.map_or_else(none, |ratio| format!("{least}{}", times(ratio)))
+    scheme.ratio_to_reference.map_or_else(none, |ratio| format!("{least}{}", times(ratio)))
+}
+
+/// `3.1 ×`, with a sign where it is a bound.
+pub(super) fn speed_up(up: &SpeedUp) -> String {
+    format!("{}{}", up.bound.sign(), times(up.ratio))
 }
 
 pub(super) fn reached(scheme: &SchemeJson) -> String {

@@ -17,9 +17,10 @@ use fedflip_net::server::{
 };
 use fedflip_net::state::{Founding, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
+use fedflip_plan::sampler::{Draw, Observed, Sampler};
 use fedflip_plan::{Plan, Quiet, Schedule, Scheme};
 use fedflip_record::{Header, Round};
-use fedflip_sim::{Coins, Conditions, SimWorld};
+use fedflip_sim::{Conditions, SimWorld};
 
 const DEVICES: usize = 5;
 const ROUNDS: u64 = 12;
@@ -102,7 +103,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
     let deployment = Deployment {
         scheme: "fixed=0.6".parse().unwrap(),
         constants: None,
-        noise: fedflip_plan::solve::auto::NOISE,
+        variance: fedflip_plan::DEFAULT_VARIANCE,
         quiet,
         band: band(),
         division: Division::Adaptive,
@@ -122,7 +123,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         version: fedflip_record::schema::VERSION,
         fedflip: "test".to_owned(),
         task: "synthetic".to_owned(),
-        scheme: planned.schedule.usual().scheme().to_string(),
+        scheme: "fixed=0.6".to_owned(),
         seed: SEED,
         devices: planned.fleet.len(),
         parameters: learner.params_len(),
@@ -158,12 +159,18 @@ struct TheirCoins<'a> {
     schedule: &'a Schedule,
 }
 
-impl Coins for TheirCoins<'_> {
-    fn flip(&mut self, round: u64, cohort: &mut Vec<usize>) {
-        cohort.clear();
+impl Sampler for TheirCoins<'_> {
+    fn draw(&mut self, round: u64, _: u64, _: &Observed<'_>, draws: &mut Vec<Draw>) {
+        draws.clear();
         let toss = Toss { run: self.run, round };
-        let q = self.schedule.plan(round).q();
-        cohort.extend((0..self.coins.len()).filter(|&n| self.coins[n].flip(toss).0.joins(q[n])));
+        let plan = self.schedule.plan(round);
+        let joins = |n: &usize| self.coins[*n].flip(toss).0.joins(plan.q()[*n]);
+        let draw = |device| Draw { device, weight: plan.aggregation_weights()[device] };
+        draws.extend((0..self.coins.len()).filter(joins).map(draw));
+    }
+
+    fn is_unbiased(&self) -> bool {
+        true
     }
 }
 
@@ -184,7 +191,7 @@ fn both_worlds_have_the_same_cohorts_and_the_same_model() {
 
 #[test]
 fn and_with_quiet_rounds() {
-    let quiet = Some(Quiet { noise: 0.2, every: 3 });
+    let quiet = Some(Quiet { variance: 0.2, every: 3 });
     parity(Asked { quiet, ..Asked::default() });
 }
 
@@ -212,12 +219,12 @@ fn parity(asked: Asked) {
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let stored = view.plan(1).unwrap().unwrap();
     let fleet = csv_file::read(&stored.fleet_csv[..], "fleet.csv").unwrap();
-    let plan = Plan::restored(&fleet, "fixed=0.6".parse::<Scheme>().unwrap(), stored.q.clone()).unwrap();
+    let plan = Plan::from_q(&fleet, stored.q.clone()).unwrap();
     let coins =
         view.devices().unwrap().into_iter().map(|device| plain::coin(&device.name.parse().unwrap()).unwrap());
     let mut schedule = Schedule::new(plan, EVALUATE_EVERY);
     if let Some(Quiet { every, .. }) = quiet {
-        let quiet = Plan::restored(&fleet, Scheme::Auto, stored.quiet.unwrap().q).unwrap();
+        let quiet = Plan::from_q(&fleet, stored.quiet.unwrap().q).unwrap();
         schedule = schedule.with_quiet(every, quiet).unwrap();
     }
     let coins = TheirCoins { run: view.run_id().unwrap(), coins: coins.collect(), schedule: &schedule };
@@ -237,7 +244,7 @@ fn parity(asked: Asked) {
     with_crew(&learner, 2, |crew| {
         let conditions = Conditions::default();
         let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (SEED, 0.0))
-            .with_coins(coins)
+            .with_sampler(coins)
             .with_encoding(encoding);
         engine.run(&mut world, &mut state, &mut kept).unwrap();
     });
