@@ -53,10 +53,9 @@ fn main() -> Result<(), Problem> {
         model.add_scaled(1.0, &update)?;
         let test = learner.evaluate(&mut worker, model.as_slice())?;
         println!(
-            "step {:>6}: training loss {train_loss:.4}, test loss {:.4}, accuracy {:.2} %",
+            "step {:>6}: training loss {train_loss:.4}, test {}",
             every as u64 * (round + 1),
-            test.loss,
-            100.0 * test.accuracy
+            test.iter().map(|(name, value)| format!("{name} {value:.4}")).collect::<Vec<_>>().join(", ")
         );
     }
     Ok(())

@@ -39,7 +39,7 @@ pub fn table_one(group: &Group) -> Table {
         } else {
             String::new()
         };
-        let accuracies = scheme.runs.iter().filter_map(|run| run.summary.accuracy);
+        let accuracies = scheme.runs.iter().filter_map(|run| run.summary.metrics.get("accuracy"));
         vec![
             Cell::text(&scheme.scheme),
             time(hours, bound),
@@ -181,7 +181,7 @@ pub fn pilot_table(group: &Group) -> Table {
             Cell { text: format!("{}{gave_up}", summary.rounds), ..Cell::count(summary.rounds) },
             Cell::number(Some(summary.hours), |hours| duration(3600.0 * hours)),
             number(Some(summary.mean_participants)),
-            number(pilot.header.target_loss),
+            number(pilot.header.target_of("loss")),
         ]
     });
     Table {
@@ -288,8 +288,8 @@ pub fn runs_table(collection: &Collection) -> Table {
             Cell::count(run.header.seed),
             Cell::count(summary.rounds),
             time(Some(summary.hours), false),
-            Cell::number(summary.accuracy, percent),
-            number(summary.loss),
+            Cell::number(summary.metrics.get("accuracy"), percent),
+            number(summary.metrics.get("loss")),
             Cell::count(summary.empty_rounds),
             Cell::count(summary.biased_rounds),
             Cell::text(end),

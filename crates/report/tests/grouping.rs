@@ -122,7 +122,7 @@ fn a_sweep_over_what_is_brought_has_the_others_at_every_point() {
                 let pilot = Run {
                     scheme,
                     seed: 1_000_001,
-                    end: Some(EndReason::TargetLoss),
+                    end: Some(EndReason::Target),
                     target_loss: Some(0.5),
                     ..Run::default()
                 };
@@ -241,7 +241,7 @@ fn pilots_are_at_home_before_anybody_who_needs_them() {
     let runs = Runs::new();
     let auto = runs.add("runs/auto", &Run { scheme: "auto", ..Run::default() });
     alter(&auto, "run.toml", "[stop]", "[update]\nencoding = \"int4\"\n[stop]");
-    let end = Some(EndReason::TargetLoss);
+    let end = Some(EndReason::Target);
     runs.add("pilots/full", &Run { scheme: "full", end, target_loss: Some(0.5), ..Run::default() });
     let collection = runs.read();
     assert_eq!((collection.groups[0].pilots.len(), problems(&collection)), (1, Vec::<String>::new()));
@@ -253,7 +253,7 @@ fn pilots_belong_to_the_runs_they_lie_beside_and_count_once() {
     for (point, band) in [("p1", 100.0), ("p2", 200.0)] {
         runs.add(&format!("{point}/runs/exact"), &Run { bandwidth_mbps: band, ..Run::default() });
         for (scheme, rounds) in [("uniform", 40), ("full", 12)] {
-            let end = Some(EndReason::TargetLoss);
+            let end = Some(EndReason::Target);
             let pilot = Run {
                 scheme,
                 rounds,
@@ -277,12 +277,12 @@ fn pilots_belong_to_the_runs_they_lie_beside_and_count_once() {
 }
 
 #[test]
-fn a_run_to_a_loss_is_no_pilot_unless_it_is_that_loss() {
+fn a_run_to_a_loss_is_no_pilot_unless_its_header_says_so() {
     let runs = Runs::new();
     let folder =
-        runs.add("run", &Run { target_loss: Some(0.5), end: Some(EndReason::TargetLoss), ..Run::default() });
+        runs.add("run", &Run { target_loss: Some(0.5), end: Some(EndReason::Target), ..Run::default() });
     assert_eq!(runs.read().groups[0].pilots.len(), 1);
-    alter(&folder, "run.toml", "[stop]", "[pilot]\nloss = 1.5\n[stop]");
+    alter(&folder, "records.jsonl", "\"pilot\":true,", "");
     let collection = runs.read();
     assert_eq!(collection.groups[0].pilots.len(), 0);
     assert_eq!(collection.groups[0].target(), "a loss of 0.500");

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_fleet::ModelVector;
-use fedflip_learn::model_file;
-use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::{Crew, model_file};
 use fedflip_plan::{Pilot, PilotFit, PlanError, Scheme, constants};
 use fedflip_record::Summary;
 use fedflip_record::folder::MODEL;
-use fedflip_sim::Crew;
 
 use crate::error::RunError;
 use crate::seed_after;
@@ -83,11 +81,7 @@ impl Piloted {
 
 impl Pilots<'_> {
     /// Runs them all; none if it was interrupted.
-    pub fn run(
-        &self,
-        crew: &mut Crew<'_, SgdLearner>,
-        session: &mut Session<'_>,
-    ) -> Result<Option<Piloted>, RunError> {
+    pub fn run(&self, crew: &mut dyn Crew, session: &mut Session<'_>) -> Result<Option<Piloted>, RunError> {
         let (mut runs, mut points) = (Vec::new(), Vec::new());
         let (mut kept, mut short) = (Vec::new(), Vec::new());
         let seeds = self.scenario.pilot.seeds;
@@ -118,14 +112,14 @@ impl Pilots<'_> {
     pub fn pair(
         &self,
         number: u64,
-        crew: &mut Crew<'_, SgdLearner>,
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<Pair>, RunError> {
         let (mut runs, mut better, mut least) = (Vec::new(), None, f64::INFINITY);
         for scheme in SCHEMES {
             let Some((done, folder)) = self.one(scheme, number, crew, session)? else { return Ok(None) };
-            let summary = done.outline.summary;
-            let loss = summary.loss.filter(|loss| !loss.is_nan()).unwrap_or(f64::INFINITY);
+            let summary = done.fold.summary;
+            let loss = summary.metrics.get("loss").unwrap_or(f64::INFINITY);
             if better.is_none() || loss < least {
                 least = loss;
                 better = Some(match (done.model, folder) {
@@ -146,7 +140,7 @@ impl Pilots<'_> {
         &self,
         scheme: Scheme,
         number: u64,
-        crew: &mut Crew<'_, SgdLearner>,
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<(Finished, Option<PathBuf>)>, RunError> {
         let scenario = pilot_scenario(self.scenario, scheme, number);
@@ -163,7 +157,7 @@ impl Pilots<'_> {
             title: &format!("{}pilot {name}", self.prefix),
         };
         let done = single.run(crew, session)?;
-        let over = done.outline.summary.end.is_some() && !(session.stop)();
+        let over = done.fold.summary.end.is_some() && !(session.stop)();
         Ok(over.then_some((done, out)))
     }
 
@@ -173,6 +167,15 @@ impl Pilots<'_> {
         let bytes = std::fs::read(&path).map_err(|source| RunError::Open { path: name.clone(), source })?;
         Ok(ModelVector::new(model_file::read(&self.setup.learner.network().params(), &bytes, &name)?))
     }
+}
+
+/// Whether a scenario is that of a pilot: it stops at the loss that pilots have.
+pub(crate) fn is_pilot(scenario: &Scenario) -> bool {
+    scenario.stop.target == target(scenario)
+}
+
+fn target(of: &Scenario) -> Target {
+    Target { metric: "loss".to_owned(), at: of.pilot.loss, mode: Mode::Min }
 }
 
 /// The scenario of a pilot: rounds to the loss F_s, with a seed of its own.
@@ -185,7 +188,7 @@ pub fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scenario {
     // What is done with it afterwards makes no other pilot.
     scenario.pilot.keep = false;
     scenario.stop = Stop {
-        target: Target { metric: "loss".to_owned(), at: of.pilot.loss, mode: Mode::Min },
+        target: target(of),
         rounds_max: of.pilot.rounds_max,
         virtual_hours_max: None,
         // Half a pilot says nothing.

@@ -55,11 +55,11 @@ pub(super) struct Curves((f64, f64));
 
 impl Curves {
     pub(super) fn of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Self {
-        Self(range_of(entries.flat_map(|entry| entry.curve.accuracy()).map(|(_, accuracy)| accuracy)))
+        Self(range_of(entries.flat_map(|entry| entry.curve.of("accuracy")).map(|(_, accuracy)| accuracy)))
     }
 
     pub(super) fn cell(&self, entry: &Entry) -> String {
-        let curve = sparkline(&entry.curve.accuracy(), CURVE_CHARS, self.0);
+        let curve = sparkline(&entry.curve.of("accuracy"), CURVE_CHARS, self.0);
         if curve.is_empty() { none() } else { curve }
     }
 }

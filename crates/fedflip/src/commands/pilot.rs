@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use fedflip_learn::with_crew;
 use fedflip_plan::{Interval, Scheme};
 use fedflip_record::Summary;
-use fedflip_sim::with_crew;
 use serde::Serialize;
 
 use super::print_json;
