@@ -144,6 +144,7 @@ impl Comparison<'_> {
                 scenario: &scenario,
                 planned,
                 warm_start,
+                pilot: false,
                 out: out.as_deref(),
                 title: &format!("{}{}/{all} {name}", self.prefix, first + number + 1),
             };

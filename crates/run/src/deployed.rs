@@ -198,10 +198,15 @@ impl Deployed<'_> {
             replan_every: self.replan_every,
             patience: self.patience,
         };
+        // Pilots are there to find the constants, and have none.
+        let pilot = constants.is_none();
         let head = |planned: &fedflip_net::server::Planned| {
             let used = constants.map(|constants| self.used(constants));
             let deployed = Some(fedflip_record::Deployed { constants: used });
-            Header { deployed, ..header(scenario, &self.host.learner, &planned.schedule, planned.expected) }
+            Header {
+                deployed,
+                ..header((scenario, pilot), &self.host.learner, &planned.schedule, planned.expected)
+            }
         };
         let title = format!("{} {scheme}", scenario.task.name());
         let Session { observers, stop, .. } = session;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_fleet::ModelVector;
-use fedflip_learn::{Crew, model_file};
+use fedflip_learn::{Crew, metrics, model_file};
 use fedflip_plan::{Pilot, PilotFit, PlanError, Scheme, constants};
 use fedflip_record::Summary;
 use fedflip_record::folder::MODEL;
@@ -14,8 +14,9 @@ use crate::seed_after;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::single::{Finished, Single, WarmStart};
+use fedflip_record::{Target, TargetMode};
 use fedflip_report::numbers::{count, significant};
-use fedflip_scenario::{Mode, Scenario, Stop, Target};
+use fedflip_scenario::{Scenario, Stop};
 
 /// Pilots have seeds of their own, so that no run goes the way of its pilot.
 const SEED_OFFSET: u64 = 1_000_000;
@@ -153,6 +154,7 @@ impl Pilots<'_> {
             scenario: &scenario,
             planned: &planned,
             warm_start: None,
+            pilot: true,
             out: out.as_deref(),
             title: &format!("{}pilot {name}", self.prefix),
         };
@@ -169,15 +171,6 @@ impl Pilots<'_> {
     }
 }
 
-/// Whether a scenario is that of a pilot: it stops at the loss that pilots have.
-pub(crate) fn is_pilot(scenario: &Scenario) -> bool {
-    scenario.stop.target == target(scenario)
-}
-
-fn target(of: &Scenario) -> Target {
-    Target { metric: "loss".to_owned(), at: of.pilot.loss, mode: Mode::Min }
-}
-
 /// The scenario of a pilot: rounds to the loss F_s, with a seed of its own.
 pub fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scenario {
     let mut scenario = of.clone();
@@ -188,7 +181,7 @@ pub fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scenario {
     // What is done with it afterwards makes no other pilot.
     scenario.pilot.keep = false;
     scenario.stop = Stop {
-        target: target(of),
+        target: Target { metric: metrics::LOSS.to_owned(), at: of.pilot.loss, mode: TargetMode::Min },
         rounds_max: of.pilot.rounds_max,
         virtual_hours_max: None,
         // Half a pilot says nothing.

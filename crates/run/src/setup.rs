@@ -13,7 +13,6 @@ use fedflip_record::schema::VERSION;
 use fedflip_scenario::Scenario;
 
 use crate::error::RunError;
-use crate::pilots::is_pilot;
 use crate::session::Session;
 use crate::warnings;
 
@@ -52,8 +51,8 @@ impl Setup {
     }
 
     /// The first line of a run's records.
-    pub fn header(&self, scenario: &Scenario, planned: &Planned) -> Header {
-        header(scenario, &*self.learner, &planned.schedule, planned.expected)
+    pub(crate) fn header(&self, scenario: &Scenario, planned: &Planned, pilot: bool) -> Header {
+        header((scenario, pilot), &*self.learner, &planned.schedule, planned.expected)
     }
 }
 
@@ -63,8 +62,8 @@ fn fleet(scenario: &Scenario, learner: &SgdLearner) -> Result<Fleet, RunError> {
 }
 
 /// The first line of the records of a run.
-pub fn header(
-    scenario: &Scenario,
+pub(crate) fn header(
+    (scenario, pilot): (&Scenario, bool),
     learner: &impl Learner,
     schedule: &Schedule,
     expected: Expected,
@@ -80,8 +79,8 @@ pub fn header(
         parameters: learner.params_len(),
         bandwidth_mbps: scenario.band.get(),
         metrics: learner.metrics().iter().map(|metric| metric.name.to_string()).collect(),
-        stop: scenario.engine_stop().target,
-        pilot: is_pilot(scenario),
+        stop: Some(scenario.stop.target.clone()),
+        pilot,
         expected_participants: expected.participants,
         expected_rounds: expected.rounds,
         expected_round_secs: expected.round_secs,

@@ -28,6 +28,8 @@ pub struct Single<'a> {
     pub planned: &'a Planned,
     /// A model to continue from; otherwise the run begins with a new one.
     pub warm_start: Option<WarmStart>,
+    /// Whether it measures α and β and is no result.
+    pub pilot: bool,
     /// The run's folder; without one nothing is kept.
     pub out: Option<&'a Path>,
     /// What observers call it.
@@ -64,7 +66,15 @@ pub fn simulate(
     let setup = Setup::new(scenario, session)?;
     let planned = setup.plan(scenario, Some(scenario.plan.constants))?;
     let title = format!("{} {}", scenario.task.name(), scenario.plan.scheme);
-    let single = Single { setup: &setup, scenario, planned: &planned, warm_start: None, out, title: &title };
+    let single = Single {
+        setup: &setup,
+        scenario,
+        planned: &planned,
+        warm_start: None,
+        pilot: false,
+        out,
+        title: &title,
+    };
     with_crew(&*setup.learner, session.threads, |crew| single.run(crew, session))
 }
 
@@ -72,7 +82,7 @@ impl Single<'_> {
     /// Runs it, or resumes it, until it ends or the session is to stop.
     pub fn run(&self, crew: &mut dyn Crew, session: &mut Session<'_>) -> Result<Finished, RunError> {
         let Self { setup, scenario, planned, .. } = *self;
-        let header = setup.header(scenario, planned);
+        let header = setup.header(scenario, planned, self.pilot);
         let (mut keep, start) = match self.out {
             Some(folder) => {
                 let (folder, start) = RunFolder::open(folder, &self.contents(&header), session.resume)?;

@@ -8,9 +8,11 @@ use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
 use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
 
+use fedflip_record::{Target, TargetMode};
+
 use super::{
-    Data, FleetSource, GeneratedFleet, Mode, Pilots, Planning, Record, Round, Scenario, Server, Stop, Target,
-    Train, Update, World,
+    Data, FleetSource, GeneratedFleet, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train,
+    Update, World,
 };
 use crate::error::ScenarioError;
 
@@ -70,7 +72,7 @@ impl Scenario {
                 target: Target {
                     metric: "accuracy".to_owned(),
                     at: number(task, "stop.target_accuracy"),
-                    mode: Mode::Max,
+                    mode: TargetMode::Max,
                 },
                 rounds_max: 20_000,
                 virtual_hours_max: None,

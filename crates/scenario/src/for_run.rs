@@ -1,12 +1,11 @@
 //! What a run takes from its scenario: the learner's settings, the fleet, and what its folder keeps.
 
-use fedflip_engine::{Target, TargetMode};
 use fedflip_fleet::{Fleet, FleetError, Samples};
 use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::TaskSettings;
 
-use super::{FleetSource, Mode, Scenario};
+use super::{FleetSource, Scenario};
 use crate::error::ScenarioError;
 
 impl Scenario {
@@ -60,16 +59,8 @@ impl Scenario {
     /// When a run ends.
     pub fn engine_stop(&self) -> fedflip_engine::Stop {
         let stop = &self.stop;
-        let target = Target {
-            metric: stop.target.metric.clone(),
-            at: stop.target.at,
-            mode: match stop.target.mode {
-                Mode::Max => TargetMode::Max,
-                Mode::Min => TargetMode::Min,
-            },
-        };
         fedflip_engine::Stop {
-            target: Some(target),
+            target: Some(stop.target.clone()),
             rounds_max: stop.rounds_max,
             secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
         }

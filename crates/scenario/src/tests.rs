@@ -13,14 +13,15 @@ use fedflip_learn::Encoding;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
 use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
+use fedflip_record::{Target, TargetMode};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::defaults;
 use super::server::Kind;
 use super::{
-    Data, FleetSource, GeneratedFleet, Mode, Pilots, Planning, Preset, Record, Round, Scenario, Server,
-    Source, Stop, Target, Train, Update, World,
+    Data, FleetSource, GeneratedFleet, Pilots, Planning, Preset, Record, Round, Scenario, Server, Source,
+    Stop, Train, Update, World,
 };
 use crate::error::ScenarioError;
 
@@ -191,8 +192,8 @@ fn the_last_word_on_the_target_counts() {
             (metric, at, mode)
         })
     };
-    let accuracy = |at: f64| ("accuracy".to_owned(), at, Mode::Max);
-    let loss = |at: f64| ("loss".to_owned(), at, Mode::Min);
+    let accuracy = |at: f64| ("accuracy".to_owned(), at, TargetMode::Max);
+    let loss = |at: f64| ("loss".to_owned(), at, TargetMode::Min);
     assert_eq!(target("", &[]), Ok(accuracy(0.95)));
     assert_eq!(target("at = 0.5", &[]), Ok(accuracy(0.5)));
     assert_eq!(target("target_loss = 0.5", &[]), Ok(loss(0.5)));
@@ -200,7 +201,7 @@ fn the_last_word_on_the_target_counts() {
     assert_eq!(target("metric = 'loss'\nat = 0.25", &["stop.target_accuracy=0.7"]), Ok(accuracy(0.7)));
     assert_eq!(target("target_accuracy = 0.7\ntarget_loss = 0.3", &[]), Ok(loss(0.3)));
     assert_eq!(target("target_loss = 0.3", &["stop.metric=accuracy", "stop.at=0.6"]), Ok(accuracy(0.6)));
-    assert_eq!(target("metric = 'loss'\nat = 0.25\nmode = 'max'", &[]).unwrap().2, Mode::Max);
+    assert_eq!(target("metric = 'loss'\nat = 0.25\nmode = 'max'", &[]).unwrap().2, TargetMode::Max);
     let error = target("metric = 'loss'", &[]).unwrap_err();
     assert!(error.contains("line 3") && error.contains("stop.at is missing"), "{error}");
     let error = target("metric = 'acuracy'", &[]).unwrap_err();
@@ -372,8 +373,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 server = Server { averaging, update_norm_max, ..Kind::None.server() };
             }
             let target = match virtual_max {
-                None => Target { metric: "accuracy".to_owned(), at: target_accuracy, mode: Mode::Max },
-                Some(hours) => Target { metric: "loss".to_owned(), at: hours, mode: Mode::Min },
+                None => Target { metric: "accuracy".to_owned(), at: target_accuracy, mode: TargetMode::Max },
+                Some(hours) => Target { metric: "loss".to_owned(), at: hours, mode: TargetMode::Min },
             };
             // A task without roles, or with nothing to share, has the default.
             if !task.row().sharings.contains(&sharing.name()) {

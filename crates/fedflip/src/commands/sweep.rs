@@ -11,7 +11,7 @@ use super::cells::{self, Curves};
 use super::print_json;
 use crate::args::SweepArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Table, percent};
+use crate::render::Table;
 use crate::training::{self, overrides, warn_of_idle_keys};
 use fedflip_run::RunError;
 use fedflip_run::comparison::Entry;
@@ -174,7 +174,7 @@ fn write_table(
     json: &SweepJson,
     entries: &[Vec<Entry>],
 ) -> Result<(), CliError> {
-    writeln!(output, "{} to {}\n", json.task, percent(base.stop.target.at))?;
+    writeln!(output, "{} to {}\n", json.task, super::compare::target(&base.stop.target))?;
     let has_full = json.points.iter().any(|point| !point.speedups_over_full.is_empty());
     let mut titles: Vec<&str> = json.over.iter().map(|axis| axis.key.as_str()).collect();
     let versus = if has_full { "speed-up" } else { "ratio" };

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::LearnError;
+use crate::metrics;
 use crate::partition::{self, Dirichlet, Minimum, Partition, PartitionError};
 use crate::partitioned::Partitioned;
 use crate::sgd::{SgdLearner, SgdSettings};
@@ -126,7 +127,9 @@ impl TaskSettings {
             most: counts().max().unwrap_or(0),
             minimum,
         };
-        Ok((SgdLearner::new(network, shards, sgd)?, report))
+        let metrics = self.task.row().metrics.iter().filter_map(|name| metrics::metric(name).cloned());
+        let learner = SgdLearner::new(network, shards, sgd)?.with_metrics(metrics.collect());
+        Ok((learner, report))
     }
 
     fn check_sharing(&self) -> Result<(), TaskError> {
