@@ -61,6 +61,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
             scenario: &scenario,
             planned: &planned,
             warm_start: kept,
+            pilot: false,
             out: args.training.out.as_deref(),
             title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
         };
