@@ -17,7 +17,7 @@ use fedflip_net::server::{
 };
 use fedflip_net::state::{Founding, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
-use fedflip_plan::{Plan, Quiet, Schedule, Scheme};
+use fedflip_plan::{Plan, Quiet, Schedule};
 use fedflip_record::{Header, RecordError, Round};
 use fedflip_sim::{Coins, Conditions, SimWorld, with_crew};
 
