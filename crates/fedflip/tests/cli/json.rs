@@ -60,7 +60,8 @@ fn a_plan_has_all_its_fields_and_they_agree() {
 #[test]
 fn auto_plans_for_the_variance_that_it_is_told() {
     let desk = Desk::new();
-    let variance = |flags: &str| number(&desk.json(&format!("{PLAN} --scheme auto {flags}"))["sampling_variance"]);
+    let variance =
+        |flags: &str| number(&desk.json(&format!("{PLAN} --scheme auto {flags}"))["sampling_variance"]);
     for (flags, expected) in [("", 1.4), ("--variance 0.35", 0.35), ("--variance 2.1", 2.1)] {
         assert!((variance(flags) - expected).abs() < 1e-9, "{flags}");
     }

@@ -66,7 +66,10 @@ fn numbers_and_names() {
         ("plan fleet.csv --bandwidth 1e300 --alpha 1 --beta 9", &["--bandwidth: 1e300", "1e9"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --step 1", &["exact", "paper-linesearch"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --step -1", &["--step", "-1"]),
-        ("plan fleet.csv --bandwidth 100 --scheme exact --variance 1", &["variance", "exact", "--scheme auto"]),
+        (
+            "plan fleet.csv --bandwidth 100 --scheme exact --variance 1",
+            &["variance", "exact", "--scheme auto"],
+        ),
         (
             "plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --variance -1",
             &["--variance", "-1", "1e-6"],
@@ -126,11 +129,20 @@ fn numbers_and_names() {
         ),
         ("plan fleet.csv --bandwidth 100 --pilot 0:full --pilot 11:uniform", &["--pilot: 0", "from 1"]),
         ("allocate fleet.csv --bandwidth 100 --cohort 3,100", &["\"100\"", "outside", "0 to 99"]),
-        ("allocate fleet.csv --bandwidth 100 --cohort xiaomi-12s-3", &["xiaomi-12s-3", "did you mean xiaomi-12s-"]),
+        (
+            "allocate fleet.csv --bandwidth 100 --cohort xiaomi-12s-3",
+            &["xiaomi-12s-3", "did you mean xiaomi-12s-"],
+        ),
         ("allocate fleet.csv --bandwidth 100 --cohort 3,xiaomi-12s-03", &["twice"]),
         ("allocate fleet.csv --bandwidth 100 --cohort 3,7,3", &["\"3\"", "twice"]),
-        ("allocate fleet.csv --bandwidth 100 --cohort 3,-1", &["\"-1\"", "neither a device name nor a position"]),
-        ("allocate fleet.csv --bandwidth 100 --cohort 3,,4", &["\"\"", "neither a device name nor a position"]),
+        (
+            "allocate fleet.csv --bandwidth 100 --cohort 3,-1",
+            &["\"-1\"", "neither a device name nor a position"],
+        ),
+        (
+            "allocate fleet.csv --bandwidth 100 --cohort 3,,4",
+            &["\"\"", "neither a device name nor a position"],
+        ),
         ("allocate fleet.csv --bandwidth 100 --cohort ''", &["\"\"", "neither a device name nor a position"]),
         ("fleet new --devices 0", &["no devices"]),
         ("fleet new --devices 10000000000000", &["--devices", "at most 20000000"]),
@@ -184,7 +196,7 @@ fn one_device_cannot_be_piloted_but_can_be_planned() {
         &desk,
         "plan one.csv --bandwidth 1 --pilot 9:uniform --pilot 5:full",
         b"",
-        &["one device", "nothing to plan"],
+        &["one device", "needs no plan"],
     );
     assert!(desk.run("plan one.csv --bandwidth 1 --alpha 1 --beta 9").status.success());
 }
@@ -210,8 +222,7 @@ fn a_late_zero_byte_is_refused() {
 #[test]
 fn exact_gradients_have_a_bound_but_nothing_to_plan() {
     let desk = Desk::new();
-    let given =
-        "--learning-rate 0.001 --smoothness 1 --divergence 0 --gradient-variance 0 --initial-gap 1 --threshold 0.5";
+    let given = "--learning-rate 0.001 --smoothness 1 --divergence 0 --gradient-variance 0 --initial-gap 1 --threshold 0.5";
     assert!(desk.run(&format!("bound fleet.csv {given}")).status.success());
     let line = format!("bound fleet.csv {given} --scheme exact --bandwidth 100");
     assert_refused(&desk, &line, b"", &["nothing to plan"]);
