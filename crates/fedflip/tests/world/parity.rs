@@ -18,7 +18,7 @@ use fedflip_net::server::{
 use fedflip_net::state::{Founding, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
 use fedflip_plan::sampler::{Draw, Observed, Sampler};
-use fedflip_plan::{Plan, Quiet, Schedule, Scheme};
+use fedflip_plan::{Plan, Quiet, Schedule};
 use fedflip_record::{Header, Round};
 use fedflip_sim::{Conditions, SimWorld};
 
