@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::config::Config;
 use crate::devices::Devices;
 use crate::error::ReportError;
-use crate::find::run_folders;
+use crate::find_runs::run_folders;
 use crate::grouping::group;
 use crate::numbers::{percent, significant};
 use crate::problem::Problem;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{BROUGHT, Config, NOISES};
-use crate::find::RUNS_MAX;
+use crate::find_runs::RUNS_MAX;
 use crate::pilots::needs_pilots;
 use crate::run_view::RunView;
 

@@ -10,9 +10,10 @@ use std::fs;
 use altered::{alter, problems};
 use common::{Run, Runs};
 use fedflip_record::EndReason;
+use fedflip_report::Collection;
 use fedflip_report::pilots::pilot_hours;
+use fedflip_report::sections::sweep_values;
 use fedflip_report::sweep::Sweep;
-use fedflip_report::{Collection, tables};
 
 #[test]
 fn the_same_run_twice_counts_once() {
@@ -97,8 +98,8 @@ fn a_scheme_that_brings_its_own_stays_beside_the_others_at_every_point() {
     }
     let collection = runs.read();
     assert_eq!(sizes(&collection), [2, 2]);
-    let sweep = tables::sweep_table(&Sweep::of(&collection).unwrap());
-    assert!(sweep.csv().contains("\nmomentum,"), "{}", sweep.csv());
+    let sweep = sweep_values::table(&Sweep::of(&collection).unwrap());
+    assert!(sweep.rows.iter().any(|row| row[0].text == "momentum"), "{:?}", sweep.rows);
 }
 
 /// The others' runs are the same at every point, but for where the comparison gave up on them.

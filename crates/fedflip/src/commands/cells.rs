@@ -1,47 +1,43 @@
 //! The cells that the tables of `compare` and `sweep` share.
 
-use crate::render::{duration, times};
+use crate::render::Cell;
 use crate::sparkline::{range_of, sparkline};
+use fedflip_report::standing::Bound;
 use fedflip_run::comparison::Entry;
 use fedflip_run::verdict::SchemeJson;
 
 /// Of a curve in a table, in characters.
 const CURVE_CHARS: usize = 14;
 
-/// What stands where there is nothing to say.
-pub(super) fn none() -> String {
-    "–".to_owned()
+fn bound(scheme: &SchemeJson) -> Bound {
+    Bound::lower_if(scheme.lower_bound)
 }
 
-/// Hours as a time; a lower bound is shown as one.
-pub(super) fn time(scheme: &SchemeJson, hours: Option<f64>) -> String {
-    let least = if scheme.lower_bound { "> " } else { "" };
-    hours.map_or_else(none, |hours| format!("{least}{}", duration(3600.0 * hours)))
+/// Hours of a scheme, which are a lower bound where some run ended before the target.
+pub(super) fn time(scheme: &SchemeJson, hours: Option<f64>) -> Cell {
+    Cell::hours(hours).bounded(bound(scheme))
 }
 
-/// How long it took to the target, if the model stayed with the numbers.
-pub(super) fn time_to_target(scheme: &SchemeJson) -> String {
+/// Time to the target, unless some run diverged.
+pub(super) fn time_to_target(scheme: &SchemeJson) -> Cell {
     if scheme.diverged > 0 {
-        "diverged".to_owned()
+        Cell::text("diverged")
     } else {
         time(scheme, scheme.hours.map(|hours| hours.mean))
     }
 }
 
-/// How far the seeds lie apart.
-pub(super) fn spread(scheme: &SchemeJson) -> String {
-    // Of runs that were cut off at some point it would say nothing.
-    let std = scheme.hours.filter(|_| !scheme.lower_bound).and_then(|hours| hours.std);
-    std.map_or_else(none, |std| duration(3600.0 * std))
+/// Standard deviation over the seeds; that of runs that were cut off would say nothing.
+pub(super) fn spread(scheme: &SchemeJson) -> Cell {
+    Cell::hours(scheme.hours.filter(|_| !scheme.lower_bound).and_then(|hours| hours.std))
 }
 
-pub(super) fn ratio_to_best(scheme: &SchemeJson) -> String {
-    let least = if scheme.lower_bound { "> " } else { "" };
-    scheme.ratio_to_best.map_or_else(none, |ratio| format!("{least}{}", times(ratio)))
+pub(super) fn ratio_to_best(scheme: &SchemeJson) -> Cell {
+    Cell::ratio(scheme.ratio_to_best).bounded(bound(scheme))
 }
 
-pub(super) fn reached(scheme: &SchemeJson) -> String {
-    format!("{} of {}", scheme.reached, scheme.seeds)
+pub(super) fn reached(scheme: &SchemeJson) -> Cell {
+    Cell::text(format!("{} of {}", scheme.reached, scheme.seeds))
 }
 
 /// Draws the accuracy of each scheme from the first round to its last, all on one scale.
@@ -52,8 +48,8 @@ impl Curves {
         Self(range_of(entries.flat_map(|entry| entry.curve.accuracy()).map(|(_, accuracy)| accuracy)))
     }
 
-    pub(super) fn cell(&self, entry: &Entry) -> String {
+    pub(super) fn cell(&self, entry: &Entry) -> Cell {
         let curve = sparkline(&entry.curve.accuracy(), CURVE_CHARS, self.0);
-        if curve.is_empty() { none() } else { curve }
+        Cell::text(if curve.is_empty() { "–" } else { &curve })
     }
 }

@@ -8,7 +8,7 @@ use super::cells::{self, Curves};
 use super::print_json;
 use crate::args::CompareArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Table, duration, percent, significant};
+use crate::render::{Cell, Table, duration, percent, significant};
 use crate::training::{self, overrides, warn_of_idle_keys};
 use fedflip_run::study::Studied;
 use fedflip_run::verdict::PilotJson;
@@ -54,16 +54,15 @@ fn write_table(output: &mut dyn Write, Studied { json, entries }: &Studied) -> R
         "accuracy",
     ]);
     let curves = Curves::of(entries.iter());
-    let number = |value: Option<f64>| value.map_or_else(cells::none, |value| significant(value, 3));
     for (scheme, entry) in json.schemes.iter().zip(entries) {
         table.row(vec![
-            scheme.scheme.clone(),
+            Cell::text(&scheme.scheme),
             cells::time_to_target(scheme),
             cells::spread(scheme),
             cells::ratio_to_best(scheme),
             cells::time(scheme, scheme.hours_with_pilot),
-            number(scheme.rounds),
-            number(scheme.mean_participants),
+            Cell::short(scheme.rounds),
+            Cell::short(scheme.mean_participants),
             cells::reached(scheme),
             curves.cell(entry),
         ]);

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use fedflip_plan::Scheme;
-use fedflip_report::standing::SpeedUp;
+use fedflip_report::standing::{Bound, SpeedUp};
 use serde::Serialize;
 
 use super::cells::{self, Curves};
 use super::print_json;
 use crate::args::SweepArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Table, percent, times};
+use crate::render::{Cell, Table, percent};
 use crate::training::{self, overrides, warn_of_idle_keys};
 use fedflip_run::RunError;
 use fedflip_run::comparison::Entry;
@@ -180,15 +180,15 @@ fn write_table(
     let mut titles: Vec<&str> = json.over.iter().map(|axis| axis.key.as_str()).collect();
     let versus = if has_full { "speed-up" } else { "ratio" };
     titles.extend(["scheme", "time", "±", versus, "reached", "accuracy"]);
-    let mut table = Table::new(&titles).with_left(json.over.len() + 1);
+    let mut table = Table::new(&titles).with_words(json.over.len() + 1);
     let curves = Curves::of(entries.iter().flatten());
     for ((point, PointJson { comparison, speedups_over_full, .. }), entries) in
         points.iter().zip(&json.points).zip(entries)
     {
         let schemes = comparison.iter().flat_map(|comparison| &comparison.schemes);
         for (place, (scheme, entry)) in schemes.zip(entries).enumerate() {
-            let mut row: Vec<String> = point.texts().map(str::to_owned).collect();
-            row.extend([scheme.scheme.clone(), cells::time_to_target(scheme), cells::spread(scheme)]);
+            let mut row: Vec<Cell> = point.texts().map(Cell::text).collect();
+            row.extend([Cell::text(&scheme.scheme), cells::time_to_target(scheme), cells::spread(scheme)]);
             row.push(
                 speedups_over_full.get(place).map_or_else(|| cells::ratio_to_best(scheme), speedup_cell),
             );
@@ -221,6 +221,6 @@ fn write_table(
     Ok(())
 }
 
-fn speedup_cell(scheme: &SchemeSpeedUp) -> String {
-    scheme.speedup.map_or_else(cells::none, |up| format!("{}{}", up.bound.sign(), times(up.ratio)))
+fn speedup_cell(SchemeSpeedUp { speedup, .. }: &SchemeSpeedUp) -> Cell {
+    Cell::ratio(speedup.map(|up| up.ratio)).bounded(speedup.map_or(Bound::Exact, |up| up.bound))
 }

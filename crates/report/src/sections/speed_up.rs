@@ -1,10 +1,10 @@
 //! Speed-up against the values of a sweep: evenly spaced, for values grow by factors or are no numbers.
 
-use super::canvas::{Canvas, Shape};
-use super::figure::Figure;
-use super::frame::Frame;
-use super::legend::{self, Entry, Sign};
-use super::palette::Look;
+use crate::chart::canvas::{Canvas, Shape};
+use crate::chart::figure::Figure;
+use crate::chart::legend::{self, Entry, Sign};
+use crate::chart::palette::SchemeStyle;
+use crate::chart::plot_area::PlotArea;
 use crate::numbers::times;
 use crate::standing::{Bound, SpeedUp};
 use crate::sweep::{Sweep, SweepPoint};
@@ -21,14 +21,14 @@ pub(crate) fn draw(sweep: &Sweep) -> Option<Figure> {
         .iter()
         .map(|scheme| Entry {
             text: (*scheme).to_owned(),
-            sign: Sign::Line(Look::of_scheme(scheme).line_class()),
+            sign: Sign::Line(SchemeStyle::of(scheme).line_class()),
         })
         .collect();
     let most = |point: &SweepPoint| point.speed_up.map(|up| up.ratio + up.std.unwrap_or(0.0));
     let high = sweep.points.iter().filter_map(most).fold(1.0, f64::max);
     let legend_px = legend::height_px(&entries, SIZE.0 - 72.0);
     let ends = (-0.4, axis.len() as f64 - 0.6);
-    let frame = Frame::new(SIZE, legend_px + 14.0, ends, (0.0, 1.08 * high));
+    let frame = PlotArea::new(SIZE, legend_px + 14.0, ends, (0.0, 1.08 * high));
     let mut canvas = Canvas::default();
     legend::draw(&mut canvas, &entries, (frame.left(), 2.0), SIZE.0 - 72.0);
     // As many labels as there is room for.
@@ -48,7 +48,7 @@ pub(crate) fn draw(sweep: &Sweep) -> Option<Figure> {
     for (number, scheme) in schemes.into_iter().enumerate() {
         // A little beside each other, so that deviations do not lie on one another.
         let aside = SPREAD * (number as f64 - middle);
-        let look = Look::of_scheme(scheme);
+        let look = SchemeStyle::of(scheme);
         let points: Vec<(f64, &str, SpeedUp)> = (0..)
             .zip(axis.iter().copied())
             .filter_map(|(place, value)| {
