@@ -7,7 +7,7 @@
 //!
 //! - `find_runs`, [`run_view`], [`rounds`], [`config`], [`devices`]: which folders hold runs; a run's records folded
 //!   into what is shown; its scenario; its fleet and plan.
-//! - [`collection`], `grouping`, `growing`: runs that can be compared in one group, each scheme with its seeds.
+//! - [`collection`], `comparable`, `grouping`: runs that can be compared in one group, each scheme with its seeds.
 //! - [`standing`], [`milestones`], [`curve`], [`pilots`], [`fits`], [`explain`], [`sweep`], [`deployed`]: what groups say.
 //! - [`model`]: a report as sections of blocks. [`sections`]: the list of sections, and a file for each thing in them.
 //! - [`table`], `chart`: the tables and figures that blocks hold.
@@ -17,6 +17,7 @@
 
 mod chart;
 pub mod collection;
+mod comparable;
 pub mod config;
 pub mod curve;
 pub mod deployed;
@@ -26,7 +27,7 @@ pub mod explain;
 mod find_runs;
 pub mod fits;
 mod grouping;
-mod growing;
+
 pub mod milestones;
 pub mod model;
 pub mod numbers;
