@@ -3,10 +3,10 @@
 //! The tests are node's, in `tests/browser`; they need node, one package of npm's and a Chromium. What is
 //! missing is installed where this runs as root on a Debian, else asked for.
 
-use std::env::consts::EXE_SUFFIX;
 use std::fs;
 
 use crate::error::TaskError;
+use crate::programs;
 use crate::repo::Repo;
 use crate::shell::Cmd;
 use crate::tools;
@@ -45,14 +45,8 @@ fn value_of<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
 
 /// Builds the program and looks at what it shows.
 pub(crate) fn run(repo: &Repo, browser: &str) -> Result<(), TaskError> {
-    // Built as the tests are, features and all: `cargo build` of one package would compile half of it anew.
-    Cmd::words("cargo test --locked --quiet --workspace --no-run").run(repo)?;
-    let program = repo.target().join("debug").join(format!("fedflip{EXE_SUFFIX}"));
-    Cmd::words("node --test")
-        .args(tests(repo)?)
-        .env(CHROMIUM, browser)
-        .env("FEDFLIP_BIN", program.display().to_string())
-        .run(repo)
+    let program = programs::built(repo, "fedflip")?;
+    Cmd::words("node --test").args(tests(repo)?).env(CHROMIUM, browser).env("FEDFLIP_BIN", program).run(repo)
 }
 
 /// The files of tests, by name: given a folder, node would look into the packages too.

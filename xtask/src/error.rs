@@ -24,8 +24,8 @@ pub(crate) enum TaskError {
     Answer(String),
     /// A decoder broke on some bytes, which are kept.
     Crash { target: String, what: String, replay: String },
-    /// A number that the README promises was not kept.
-    Promise(String),
+    /// A task of the lab failed, and has printed why.
+    Lab { code: u8 },
     /// A step of `cargo xtask test` failed.
     Step { name: &'static str, secs: f64, source: Box<TaskError> },
 }
@@ -33,7 +33,7 @@ pub(crate) enum TaskError {
 impl fmt::Display for TaskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(message) | Self::Answer(message) | Self::Promise(message) => f.write_str(message),
+            Self::Usage(message) | Self::Answer(message) => f.write_str(message),
             Self::Crash { target, what, replay } => {
                 write!(
                     f,
@@ -48,6 +48,7 @@ impl fmt::Display for TaskError {
             Self::Untidy { count } => {
                 write!(f, "the repository's rules are broken in {count} places, above")
             }
+            Self::Lab { code } => write!(f, "the lab ended with exit code {code}, see above"),
             Self::Missing { what, hint } => write!(f, "{what} is missing: {hint}"),
             Self::Step { name, secs, source } => write!(
                 f,

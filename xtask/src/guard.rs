@@ -1,14 +1,11 @@
 //! `cargo xtask test`: everything that guards the project, cheapest first, stopping at the first
 //! failure. CI runs this and nothing else, so a green run here is a green run there.
 
-use std::env;
-use std::path::PathBuf;
-
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{band, bench, browser, experiments, faults, fuzz, load, readers, speed, tidy, tools};
+use crate::{bench, browser, dependencies, faults, fuzz, lab, readers, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -94,7 +91,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "deny",
         budget_secs: 90,
         guards: "licences, banned crates, sources; known holes where the database is at hand",
-        run: check_dependencies,
+        run: |repo| passed(dependencies::check(repo)),
     },
     Step {
         name: "bench-smoke",
@@ -112,19 +109,19 @@ pub(crate) const STEPS: &[Step] = &[
         name: "speed",
         budget_secs: 240,
         guards: "plans and reports within some times the time, and the memory and size, that the README promises",
-        run: |repo| passed(speed::run(repo, &speed::SHORT)),
+        run: |repo| passed(lab::step(repo, "speed", &["--short"])),
     },
     Step {
         name: "load",
         budget_secs: 90,
         guards: "a server with many devices: no update lost, little memory for those who are idle",
-        run: |repo| passed(load::run(repo, &load::SHORT)),
+        run: |repo| passed(lab::step(repo, "load", &["--short"])),
     },
     Step {
         name: "experiments",
         budget_secs: 60,
         guards: "what docs/RESULTS.md shows, in little: which scheme takes fewer hours than which",
-        run: |repo| passed(experiments::quick(repo)),
+        run: |repo| passed(lab::step(repo, "experiments", &["--run", "all", "--quick"])),
     },
     Step {
         name: "band",
@@ -248,35 +245,6 @@ fn look_at_pages(repo: &Repo) -> Result<Outcome, TaskError> {
     }
 }
 
-fn check_dependencies(repo: &Repo) -> Result<Outcome, TaskError> {
-    // To build cargo-deny takes longer than most other steps together: a machine that has none gets the same
-    // three checks from a script of ours.
-    if !tools::is_here(repo, &tools::DENY)? {
-        return passed(Cmd::words("python3 -B tests/deny/check.py").run(repo));
-    }
-    // Crates for other systems are judged too, and only this brings them here.
-    Cmd::words("cargo fetch --locked --quiet").run(repo)?;
-    let check = Cmd::words("cargo deny --offline --locked check licenses bans sources");
-    if advisory_database().is_some() {
-        passed(check.arg("advisories").run(repo))
-    } else {
-        println!(
-            "   advisories are not checked: no database on this machine \
-             (`cargo deny fetch db` brings it where the network allows)"
-        );
-        passed(check.run(repo))
-    }
-}
-
-/// Where cargo-deny keeps the advisory databases it has fetched, if it ever did.
-fn advisory_database() -> Option<PathBuf> {
-    let cargo_home =
-        env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")))?;
-    let databases = cargo_home.join("advisory-dbs");
-    let any = databases.read_dir().ok()?.next().is_some();
-    any.then_some(databases)
-}
-
 fn try_benchmarks(repo: &Repo) -> Result<Outcome, TaskError> {
     if on_ci() {
         return Ok(Outcome::Skipped(
@@ -294,12 +262,12 @@ fn count_instructions(repo: &Repo) -> Result<Outcome, TaskError> {
 }
 
 fn share_a_band(repo: &Repo) -> Result<Outcome, TaskError> {
-    Ok(match band::run(repo, &band::SHORT)? {
-        band::Ended::Kept => Outcome::Passed,
-        band::Ended::NotHere => {
-            Outcome::Skipped("no network namespaces with a shaped link on this machine, see above")
+    match lab::step(repo, "band", &["--short"]) {
+        Err(TaskError::Lab { code: lab::SKIPPED }) => {
+            Ok(Outcome::Skipped("no network namespaces with a shaped link on this machine, see above"))
         }
-    })
+        other => passed(other),
+    }
 }
 
 #[cfg(test)]

@@ -7,40 +7,37 @@
 //!
 //! - [`guard`]: `test`, the ordered list of steps that guard the project.
 //! - [`tidy`]: `tidy`, the rules that no compiler checks, one file a rule.
-//! - [`mod@bench`], [`pin`], [`peers`]: the benchmarks, their limits written anew, PyTorch on the same work.
-//! - [`speed`], [`golden`]: the promises of the README measured on the real binary, the expected values made
-//!   anew by Python.
+//! - [`mod@bench`], [`pin`]: the benchmarks, and their limits written anew.
+//! - [`golden`]: the expected values made anew by Python.
 //! - [`fuzz`]: decoders given bytes that nobody would send.
-//! - [`band`]: rounds on a real shared band, against what the model says of them.
-//! - [`load`]: many devices at one server.
 //! - [`readers`]: what fedflip writes, read by the programs it is written for.
 //! - [`browser`]: pages in a real browser.
-//! - [`experiments`]: the paper's evaluation and what goes beyond it, run and archived.
+//! - [`dependencies`]: what others wrote and is built in: licences, bans, sources.
 //! - [`faults`]: deployed runs on a simulated network, over a bad one, and with their processes killed.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
-//! - [`shell`], [`background`], [`repo`], [`clock`], [`json`]: running a program, and some beside each other,
-//!   knowing where things are, reading the time and an answer.
+//! - [`lab`]: experiments and measurements, passed on to the crate `fedflip-lab`.
+//! - [`lines`], [`source`]: production lines by crate, and just enough of Rust's grammar for that and for tidy.
+//! - [`shell`], [`programs`], [`repo`], [`clock`]: running a program, building those that the tests need, knowing
+//!   where things are, reading the time.
 //! - [`error`]: what can go wrong, as one enum.
 
-mod background;
-mod band;
 mod bench;
 mod browser;
 mod clock;
+mod dependencies;
 mod error;
-mod experiments;
 mod faults;
 mod fuzz;
 mod golden;
 mod guard;
-mod json;
-mod load;
-mod peers;
+mod lab;
+mod lines;
 mod pin;
+mod programs;
 mod readers;
 mod repo;
 mod shell;
-mod speed;
+mod source;
 mod tidy;
 mod tools;
 
@@ -58,6 +55,8 @@ fn main() -> ExitCode {
             eprintln!("xtask: {error}");
             ExitCode::from(2)
         }
+        // The lab has printed its error.
+        Err(TaskError::Lab { code }) => ExitCode::from(code),
         Err(error) => {
             eprintln!("xtask: {error}");
             ExitCode::FAILURE
@@ -71,10 +70,10 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         Some((task, rest)) => (task.as_str(), rest),
         None => ("help", args),
     };
-    if !["test", "fuzz", "faults", "experiments", "golden", "bench-peers", band::network::UNDERTAKER]
-        .contains(&task)
-        && !rest.is_empty()
-    {
+    if lab::TASKS.contains(&task) {
+        return lab::run(&repo, task, rest);
+    }
+    if !["test", "tidy", "fuzz", "faults", "golden", "lines"].contains(&task) && !rest.is_empty() {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")
@@ -82,18 +81,13 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
     }
     match task {
         "test" => guard::run(&repo, rest),
-        "tidy" => tidy::run(&repo),
+        "tidy" => tidy::task(&repo, rest),
         "fuzz" => fuzz::run(&repo, rest),
+        "lines" => lines::run(&repo, rest),
         "bench" => bench::run(&repo),
-        "speed" => speed::run(&repo, &speed::FULL),
-        "bench-peers" => peers::run(&repo, rest),
-        "band" => band::run(&repo, &band::FULL).map(|_| ()),
-        "load" => load::run(&repo, &load::FULL),
-        band::network::UNDERTAKER => band::network::bury(&repo, rest),
         "pin" => pin::run(&repo),
         "golden" => golden::run(&repo, rest),
         "faults" => faults::run(&repo, rest),
-        "experiments" => experiments::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
             print!("{}", help());
@@ -110,23 +104,27 @@ fn help() -> String {
         "cargo xtask TASK
 
   test [STEP...]  everything that guards the project, or only the named steps
-  tidy            the repository's own rules: layers, dead files, sizes, words
+  tidy [--shrink] the repository's own rules: layers, dead files, sizes, words; --shrink shortens the lists of
+                  places that may still break a rule
+  lines [FOLDER]  production lines of code by crate, of this checkout or of another one
   fuzz [--secs N] [TARGET...]
                   decoders given bytes that nobody would send, a minute each or N seconds
   bench           the solvers timed over N = 10^2 ... 10^6; solvers and layers in instructions
-  bench-peers     client updates per second, fedflip and PyTorch timed in turn
   pin             count the instructions of the layers and write their limits anew
-  speed           the speed and memory that the README promises, on the release binary
-  band            rounds of five devices on a real shared band, against what the model says of them
-  load            1,000 devices in rounds and 10,000 idle ones at one server: times and memory
   faults [--suite NAME] [--runs N] [--seed S]
                   N deployed runs on a simulated clock and network (1000, from seed 1), over a bad network (300),
                   and with their processes killed (300): suites simulated, faults and killed
-  experiments --list | --run NAME [--quick]
-                  the paper's evaluation and what goes beyond it: run, checked, archived
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   install         only fetch the tools that the others need
   help            this text
+
+Tasks of the lab (`cargo xtask TASK --help` describes their options):
+
+  experiments     the paper's evaluation and what goes beyond it: run, checked, archived
+  speed           the speed and memory that the README promises, on the release binary
+  load            1,000 devices in rounds and 10,000 idle ones at one server: times and memory
+  band            rounds of five devices on a real shared link, compared with the model
+  bench-peers     client updates per second, fedflip and PyTorch timed in turn
 
 The steps of `test`, in order:
 
@@ -176,8 +174,9 @@ mod tests {
     }
 
     #[test]
-    fn help_names_every_step() {
+    fn help_names_every_step_and_every_task_of_the_lab() {
         let text = help();
         assert!(guard::STEPS.iter().all(|step| text.contains(step.name)));
+        assert!(lab::TASKS.iter().all(|task| text.contains(&format!("\n  {task} "))));
     }
 }

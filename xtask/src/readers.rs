@@ -1,9 +1,8 @@
 //! The step `readers`: what fedflip writes, read by TensorBoard, pandas, DuckDB and safetensors themselves, and
 //! what it shows, as a terminal gets it.
 
-use std::env::consts::EXE_SUFFIX;
-
 use crate::error::TaskError;
+use crate::programs;
 use crate::repo::Repo;
 use crate::shell::Cmd;
 use crate::tools;
@@ -18,9 +17,7 @@ pub(crate) fn python(repo: &Repo) -> Result<String, TaskError> {
 
 /// Runs the binary that the tests have built, and compares every value that the readers see.
 pub(crate) fn check(repo: &Repo, python: &str) -> Result<(), TaskError> {
-    // Built as the tests are, features and all: `cargo build` of one package would compile half of it anew.
-    Cmd::words("cargo test --locked --quiet --workspace --no-run").run(repo)?;
-    let program = repo.target().join("debug").join(format!("fedflip{EXE_SUFFIX}")).display().to_string();
+    let program = programs::built(repo, "fedflip")?;
     SCRIPTS.iter().try_for_each(|script| Cmd::new(python).args(["-B", script, &program]).run(repo))
 }
 

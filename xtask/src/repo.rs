@@ -21,6 +21,11 @@ impl Repo {
         Self { root: xtask.parent().unwrap_or(xtask).to_path_buf() }
     }
 
+    /// Another checkout, relative to the folder that the task was called from.
+    pub(crate) fn at(folder: &str) -> Self {
+        Self { root: PathBuf::from(folder) }
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }

@@ -5,19 +5,24 @@
 
 mod docs;
 mod edges;
+mod functions;
 mod manifest;
+mod names;
 mod printing;
+mod ratchet;
 mod reach;
 mod size;
-mod tree;
+pub(crate) mod tree;
 mod vendor;
 mod whitespace;
 mod words;
 
 use std::fmt;
+use std::fs;
 
 use crate::error::TaskError;
 use crate::repo::Repo;
+use ratchet::Ratchet;
 use tree::Tree;
 
 /// A place that breaks a rule, and the way out.
@@ -59,6 +64,25 @@ const RULES: &[fn(&Tree) -> Vec<Problem>] = &[
     vendor::check,
 ];
 
+/// Rules with a list of places that still break them.
+const RATCHETS: &[&Ratchet] = &[&size::RATCHET, &functions::RATCHET, &names::RATCHET];
+
+/// The task with its arguments: `--shrink` tightens the lists first.
+pub(crate) fn task(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
+    match args {
+        [] => {}
+        [shrink] if shrink == "--shrink" => {
+            let tree = Tree::load(repo)?;
+            for ratchet in RATCHETS {
+                let path = repo.path(ratchet.list);
+                fs::write(&path, ratchet.shrunk(&tree)).map_err(|source| TaskError::File { path, source })?;
+            }
+        }
+        _ => return Err(TaskError::Usage(format!("`tidy` knows --shrink, not `{}`", args.join(" ")))),
+    }
+    run(repo)
+}
+
 pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
     let tree = Tree::load(repo)?;
     let problems = problems(&tree);
@@ -76,6 +100,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), TaskError> {
 
 fn problems(tree: &Tree) -> Vec<Problem> {
     let mut problems: Vec<Problem> = RULES.iter().flat_map(|rule| rule(tree)).collect();
+    problems.extend(RATCHETS.iter().flat_map(|ratchet| ratchet.check(tree)));
     problems.sort();
     problems
 }

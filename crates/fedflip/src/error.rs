@@ -90,6 +90,8 @@ pub(crate) enum CliError {
     StepWithoutLineSearch { scheme: Scheme },
     #[error("the noise that auto allows is given, but the scheme is {scheme}")]
     NoiseWithoutAuto { scheme: Scheme },
+    #[error("--reference: {reference} is not one of the schemes that are compared")]
+    Reference { reference: Scheme },
     #[error("{problem}")]
     Usage { problem: &'static str, hint: &'static str },
     #[error("the output cannot be written: {0}")]
@@ -161,6 +163,7 @@ impl CliError {
             Self::Pilot { .. } => Some(
                 "write ROUNDS:SCHEME, such as 18:uniform or 11:full; 500+:uniform if it gave up".to_owned(),
             ),
+            Self::Reference { reference } => Some(format!("add {reference} to --schemes")),
             Self::Usage { hint, .. } => Some((*hint).to_owned()),
             Self::StepWithoutLineSearch { .. } => {
                 Some("leave out --step, or plan with --scheme paper-linesearch".to_owned())

@@ -60,20 +60,19 @@ pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>)
 
 /// Warns of keys that are set by hand and that none of the runs uses. In a file, which many schemes share, they are no
 /// mistake.
-pub(crate) fn warn_of_idle_keys<'a>(set: &[String], runs: impl IntoIterator<Item = &'a Scenario>) {
-    let plans: Vec<_> = runs.into_iter().map(|run| &run.plan).collect();
-    if !plans.iter().any(|plan| plan.scheme == Scheme::Auto) {
-        warn_of_idle_key(set, "plan.noise", "auto alone has it");
+pub(crate) fn warn_of_idle_keys(set: &[String], schemes: &[Scheme], runs: &[Scenario]) {
+    if !schemes.contains(&Scheme::Auto) {
+        warn_of_idle_key(set, "plan.variance", "auto alone has it");
     }
-    if !plans.iter().any(|plan| plan.quiet_noise.is_some()) {
+    if !runs.iter().any(|run| run.plan.quiet_variance.is_some()) {
         warn_of_idle_key(set, "plan.quiet_every", "there are no quiet rounds");
     }
 }
 
 /// The same of pilots, which have one plan for all rounds.
 pub(crate) fn warn_of_keys_idle_in_pilots(set: &[String]) {
-    warn_of_idle_key(set, "plan.noise", "auto alone has it");
-    for key in ["plan.quiet_noise", "plan.quiet_every"] {
+    warn_of_idle_key(set, "plan.variance", "auto alone has it");
+    for key in ["plan.quiet_variance", "plan.quiet_every"] {
         warn_of_idle_key(set, key, "pilots have no quiet rounds");
     }
 }

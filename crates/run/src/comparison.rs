@@ -1,4 +1,4 @@
-//! Every scheme with every seed, to the target: what the paper's Table I is made from.
+//! Every scheme with every seed, under equal settings, to the target: what the paper's Table I is made from.
 
 use std::path::Path;
 
@@ -6,49 +6,55 @@ use fedflip_learn::sgd::SgdLearner;
 use fedflip_plan::{Constants, PlanError, Scheme};
 use fedflip_record::Summary;
 use fedflip_report::standing::{self, Standing};
+use fedflip_scenario::Scenario;
 use fedflip_sim::Crew;
 
 use crate::error::RunError;
 use crate::outline::Curve;
 use crate::seed_after;
 use crate::session::Session;
-use crate::setup::Setup;
+use crate::setup::{Planned, Setup};
 use crate::single::{Single, WarmStart};
-use fedflip_scenario::Scenario;
 
 /// What is compared.
-pub struct Comparison<'a> {
+pub(crate) struct Comparison<'a> {
     pub setup: &'a Setup,
-    /// One for each scheme: what a scheme brings besides its q may differ.
-    pub scenarios: &'a [Scenario],
+    /// The settings of all runs, but for scheme and seed.
+    pub scenario: &'a Scenario,
+    pub schemes: &'a [Scheme],
+    /// It runs first; the limit for the others follows from it.
+    pub reference: Scheme,
     pub constants: Constants,
-    /// Where the runs of planned schemes go on, seed by seed; otherwise they begin.
-    pub kept: Vec<WarmStart>,
+    /// What the runs of planned schemes continue from, seed by seed.
+    pub warm_starts: Vec<WarmStart>,
     pub seeds: u64,
-    /// A run past so many times the best scheme's hours is stopped.
-    pub give_up: f64,
+    /// A run past so many times the reference's hours is stopped.
+    pub give_up: Option<f64>,
     pub out: Option<&'a Path>,
-    /// What the bar says before a run's number and name.
+    /// What observers are shown before a run's number and name.
     pub prefix: &'a str,
 }
 
 /// How a scheme did.
 pub struct Entry {
+    /// The scheme.
     pub scheme: Scheme,
-    /// A run per seed, or why there is no plan.
+    /// One run per seed, or why there is no plan.
     pub runs: Result<Vec<Summary>, PlanError>,
-    /// Of the first seed.
+    /// The curve of the first seed.
     pub curve: Curve,
 }
 
 impl Entry {
-    pub fn runs(&self) -> &[Summary] {
-        self.runs.as_deref().unwrap_or_default()
-    }
-
     /// How it did over its seeds.
     pub fn standing(&self) -> Standing {
-        Standing::of(&self.runs().iter().collect::<Vec<_>>())
+        Standing::of(&self.runs.iter().flatten().collect::<Vec<_>>())
+    }
+
+    /// Mean hours to the target, if every seed reached it.
+    pub(crate) fn whole_hours(&self) -> Option<f64> {
+        let standing = self.standing();
+        standing.hours.filter(|_| standing.is_whole()).map(|hours| hours.mean)
     }
 }
 
@@ -59,67 +65,97 @@ pub fn best_hours(entries: &[Entry]) -> Option<f64> {
 }
 
 impl Comparison<'_> {
-    /// Runs everything, scheme after scheme; none if it was interrupted. What a run may take depends on the
-    /// schemes before it alone, so a comparison that goes on comes out the same, but for runs that the clock on the
-    /// wall has stopped.
-    pub fn run(
+    /// Runs everything, the reference first; none if it was interrupted. Entries are in the order of the schemes. The
+    /// limit of a run depends on the reference alone, so a comparison that is resumed comes out the same, but for runs
+    /// that a cap on real time has stopped.
+    pub(crate) fn run(
         &self,
         crew: &mut Crew<'_, SgdLearner>,
         session: &mut Session<'_>,
     ) -> Result<Option<Vec<Entry>>, RunError> {
-        let (mut entries, mut told) = (Vec::new(), Vec::new());
-        for (place, scenario) in self.scenarios.iter().enumerate() {
-            let scheme = scenario.plan.scheme;
-            let setup = self.setup.under(scenario)?;
-            let planned = match setup.plan(scenario, self.constants) {
-                Ok(planned) => planned,
+        let mut order: Vec<usize> = (0..self.schemes.len()).collect();
+        order.sort_by_key(|&place| self.schemes[place] != self.reference);
+        let (mut done, mut warned, mut limit_hours) = (Vec::new(), Vec::new(), None);
+        for (number, place) in order.into_iter().enumerate() {
+            let scheme = self.schemes[place];
+            let mut scenario = self.scenario.clone();
+            scenario.plan.scheme = scheme;
+            let runs = match self.setup.plan(&scenario, Some(self.constants)) {
+                Ok(planned) => {
+                    self.warn(&planned, &scenario, &mut warned, session);
+                    let first = number as u64 * self.seeds;
+                    self.seeds((&scenario, &planned), (first, limit_hours), crew, session)?
+                }
                 Err(RunError::Plan(error)) => {
-                    entries.push(Entry { scheme, runs: Err(error), curve: Curve::default() });
-                    continue;
+                    Some(Entry { scheme, runs: Err(error), curve: Curve::default() })
                 }
                 Err(error) => return Err(error),
             };
-            for text in planned.warnings(scenario, &setup.fleet) {
-                // Once, however many schemes have the same quiet rounds.
-                if !told.contains(&text) {
-                    session.observers.warn(&format!("{}{text}", self.prefix));
-                    told.push(text);
-                }
+            let Some(entry) = runs else { return Ok(None) };
+            if scheme == self.reference {
+                limit_hours = self.give_up.zip(entry.whole_hours()).map(|(factor, hours)| factor * hours);
             }
-            let cap_hours = best_hours(&entries).map(|best| self.give_up * best);
-            let (mut runs, mut first) = (Vec::new(), None);
-            for number in 0..self.seeds {
-                let mut scenario = scenario.clone();
-                scenario.seed = seed_after(scenario.seed, number);
-                scenario.plan.constants = self.constants;
-                let kept = self.kept.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
-                // What is kept is on the clock before the first round: it is no reason to give up.
-                let before_hours = kept.as_ref().map_or(0.0, |kept| kept.secs / 3600.0);
-                let cap_hours = cap_hours.map(|cap| cap + before_hours);
-                let caps = [cap_hours, scenario.stop.virtual_hours_max];
-                scenario.stop.virtual_hours_max = caps.into_iter().flatten().min_by(f64::total_cmp);
-                let name = format!("{scheme}-seed{}", scenario.seed);
-                let out = self.out.map(|out| out.join(&name));
-                let done = place as u64 * self.seeds + number + 1;
-                let all = self.scenarios.len() as u64 * self.seeds;
-                let single = Single {
-                    setup: &setup,
-                    scenario: &scenario,
-                    planned: &planned,
-                    warm_start: kept,
-                    out: out.as_deref(),
-                    title: &format!("{}{done}/{all} {name}", self.prefix),
-                };
-                let outline = single.run(crew, session)?.outline;
-                // One that the clock on the wall stopped is a lower bound.
-                if outline.summary.end.is_none() && (session.stop)() {
-                    return Ok(None);
-                }
-                runs.push(outline.summary);
-                first.get_or_insert(outline.curve);
-            }
-            entries.push(Entry { scheme, runs: Ok(runs), curve: first.unwrap_or_default() });
+            done.push((place, entry));
         }
-        Ok(Some(entries))
+        done.sort_by_key(|(place, _)| *place);
+        Ok(Some(done.into_iter().map(|(_, entry)| entry).collect()))
+    }
+
+    /// Each warning once, however many schemes share its cause.
+    fn warn(
+        &self,
+        planned: &Planned,
+        scenario: &Scenario,
+        warned: &mut Vec<String>,
+        session: &mut Session<'_>,
+    ) {
+        for text in planned.warnings(scenario, &self.setup.fleet) {
+            if !warned.contains(&text) {
+                session.observers.warn(&format!("{}{text}", self.prefix));
+                warned.push(text);
+            }
+        }
+    }
+
+    /// All seeds of one scheme; none if it was interrupted.
+    fn seeds(
+        &self,
+        (scenario, planned): (&Scenario, &Planned),
+        (first, limit_hours): (u64, Option<f64>),
+        crew: &mut Crew<'_, SgdLearner>,
+        session: &mut Session<'_>,
+    ) -> Result<Option<Entry>, RunError> {
+        let scheme = scenario.plan.scheme;
+        let (mut runs, mut curve) = (Vec::new(), None);
+        for number in 0..self.seeds {
+            let mut scenario = scenario.clone();
+            scenario.seed = seed_after(scenario.seed, number);
+            scenario.plan.constants = self.constants;
+            let warm_start =
+                self.warm_starts.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
+            // The time of pilots is on the clock before the first round: it is no reason to give up.
+            let before_hours = warm_start.as_ref().map_or(0.0, |start| start.secs / 3600.0);
+            let limits = [limit_hours.map(|hours| hours + before_hours), scenario.stop.virtual_hours_max];
+            scenario.stop.virtual_hours_max = limits.into_iter().flatten().min_by(f64::total_cmp);
+            let name = format!("{scheme}-seed{}", scenario.seed);
+            let out = self.out.map(|out| out.join(&name));
+            let all = self.schemes.len() as u64 * self.seeds;
+            let single = Single {
+                setup: self.setup,
+                scenario: &scenario,
+                planned,
+                warm_start,
+                out: out.as_deref(),
+                title: &format!("{}{}/{all} {name}", self.prefix, first + number + 1),
+            };
+            let outline = single.run(crew, session)?.outline;
+            // A run that a cap on real time stopped is a lower bound.
+            if outline.summary.end.is_none() && (session.stop)() {
+                return Ok(None);
+            }
+            runs.push(outline.summary);
+            curve.get_or_insert(outline.curve);
+        }
+        Ok(Some(Entry { scheme, runs: Ok(runs), curve: curve.unwrap_or_default() }))
     }
 }

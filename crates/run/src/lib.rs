@@ -3,7 +3,8 @@
 //! # Layout
 //!
 //! - [`session`]: what the machine and the user bring to a run: threads, folders, the wish to stop, observers.
-//! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them.
+//! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them; [`warnings`]: what a
+//!   person should know before a run.
 //! - [`single`]: one simulated run, in a folder or in memory; [`keep`]: where its records and checkpoints go.
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
 //! - [`outline`]: a run in a few numbers and a curve.
@@ -29,6 +30,7 @@ pub mod single;
 pub mod study;
 pub mod tensorboard;
 pub mod verdict;
+pub mod warnings;
 
 pub use error::RunError;
 pub use observe::{Observer, RunInfo};

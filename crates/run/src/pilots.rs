@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::setup::Setup;
 use crate::single::{Finished, Single, WarmStart};
 use fedflip_report::numbers::{count, significant};
-use fedflip_scenario::{QUIET_EVERY, Scenario, Stop};
+use fedflip_scenario::{Mode, Scenario, Stop, Target};
 
 /// Pilots have seeds of their own, so that no run goes the way of its pilot.
 const SEED_OFFSET: u64 = 1_000_000;
@@ -150,7 +150,8 @@ impl Pilots<'_> {
         session: &mut Session<'_>,
     ) -> Result<Option<(Finished, Option<PathBuf>)>, RunError> {
         let scenario = pilot_scenario(self.scenario, scheme, number);
-        let planned = self.setup.plan(&scenario, scenario.plan.constants)?;
+        // A pilot is there to find the constants: it expects nothing of them.
+        let planned = self.setup.plan(&scenario, None)?;
         let name = format!("{scheme}-seed{}", scenario.seed);
         let out = self.out.map(|out| out.join(&name));
         let single = Single {
@@ -180,17 +181,15 @@ pub fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scenario {
     scenario.seed = seed_after(of.seed, SEED_OFFSET + number);
     scenario.plan.scheme = scheme;
     // It looks at every round, and the noise of all of them is that of its scheme.
-    scenario.plan.quiet_noise = None;
-    scenario.plan.quiet_every = QUIET_EVERY;
+    scenario.plan.quiet_variance = None;
     // What is done with it afterwards makes no other pilot.
     scenario.pilot.keep = false;
     scenario.stop = Stop {
-        target_loss: Some(of.pilot.loss),
+        target: Target { metric: "loss".to_owned(), at: of.pilot.loss, mode: Mode::Min },
         rounds_max: of.pilot.rounds_max,
         virtual_hours_max: None,
         // Half a pilot says nothing.
         real_hours_max: None,
-        ..of.stop
     };
     // A pilot counts rounds, so it has to look at each.
     scenario.record.evaluate_every = 1;

@@ -64,7 +64,7 @@ pub fn simulate(
     session: &mut Session<'_>,
 ) -> Result<Finished, RunError> {
     let setup = Setup::new(scenario, session)?;
-    let planned = setup.plan(scenario, scenario.plan.constants)?;
+    let planned = setup.plan(scenario, Some(scenario.plan.constants))?;
     let title = format!("{} {}", scenario.task.name(), scenario.plan.scheme);
     let single = Single { setup: &setup, scenario, planned: &planned, warm_start: None, out, title: &title };
     with_crew(&*setup.learner, session.threads, |crew| single.run(crew, session))

@@ -2,34 +2,48 @@
 
 use std::path::Path;
 
-use fedflip_plan::Scheme;
+use fedflip_plan::{Constants, Scheme};
 use fedflip_record::{RecordError, atomic};
+use fedflip_scenario::Scenario;
 use fedflip_sim::with_crew;
 use serde::Serialize;
 
 use crate::comparison::{Comparison, Entry};
 use crate::error::RunError;
-use crate::pilots::Pilots;
+use crate::pilots::{Piloted, Pilots};
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::verdict::{ComparisonJson, PilotJson};
-use fedflip_scenario::{Scenario, ScenarioError};
+
+/// The schemes of the paper's Table I.
+pub const TABLE1: [Scheme; 5] = [
+    Scheme::Full,
+    Scheme::Fixed(fedflip_fleet::Probability::ONE_FIFTH),
+    Scheme::Weighted,
+    Scheme::Uniform,
+    Scheme::Paper,
+];
 
 /// How to compare, whatever the scenario.
+#[derive(Clone, Debug)]
 pub struct Study {
-    /// The schemes, in the order in which they run.
+    /// The schemes, in the order of the results.
     pub schemes: Vec<Scheme>,
+    /// One of the schemes: ratios are to it, it runs first, and the limit of the others follows from it.
+    pub reference: Scheme,
     /// Runs of each scheme.
     pub seeds: u64,
-    /// A run past so many times the best scheme's hours is stopped.
-    pub give_up: f64,
+    /// A run past so many times the reference's hours is stopped; none runs everything to its end.
+    pub give_up: Option<f64>,
     /// Plan with the scenario's α and β instead of pilots.
     pub no_pilot: bool,
 }
 
-/// What came of a scenario.
+/// The result for one scenario.
 pub struct Studied {
+    /// For programs.
     pub json: ComparisonJson,
+    /// For people.
     pub entries: Vec<Entry>,
 }
 
@@ -44,76 +58,71 @@ impl Study {
         !self.no_pilot && self.schemes.iter().any(|scheme| scheme.needs_constants())
     }
 
-    /// A scenario for each scheme, made by `under`.
-    pub fn scenarios(
-        &self,
-        under: impl Fn(Scheme) -> Result<Scenario, ScenarioError>,
-    ) -> Result<Vec<Scenario>, RunError> {
-        let scenarios = self.schemes.iter().map(|&scheme| under(scheme));
-        let scenarios = scenarios.collect::<Result<Vec<Scenario>, ScenarioError>>()?;
-        let continues = |of: &Scenario| of.pilot.keep && of.plan.scheme.needs_constants();
-        if self.no_pilot && scenarios.iter().any(continues) {
+    /// Refuses a scenario that cannot be compared in this way.
+    pub fn check(&self, scenario: &Scenario) -> Result<(), RunError> {
+        let needs_pilots = self.schemes.iter().any(|scheme| scheme.needs_constants());
+        if self.no_pilot && scenario.pilot.keep && needs_pilots {
             return Err(RunError::Conflict {
                 problem: "pilot.keep continues from pilots, and the comparison runs none",
                 remedy: "leave out one of the two",
             });
         }
-        Ok(scenarios)
+        Ok(())
     }
 
-    /// Everything for the scenarios of all schemes, kept in `out`: pilots, runs, and at last `compare.json`. None if
-    /// it was interrupted. `prefix` is what the bar says before the names of runs.
+    /// Pilots, runs, and `compare.json`, kept in `out`; none if it was interrupted. All runs have the settings of the
+    /// scenario, but for scheme and seed. Observers are shown `prefix` before the names of runs.
     pub fn run(
         &self,
-        scenarios: &[Scenario],
+        scenario: &Scenario,
         out: Option<&Path>,
         prefix: &str,
         session: &mut Session<'_>,
     ) -> Result<Option<Studied>, RunError> {
-        // Pilots are those of a scheme that needs them.
-        let needy = scenarios.iter().find(|scenario| scenario.plan.scheme.needs_constants());
-        let Some(scenario) = needy.or(scenarios.first()) else { return Ok(None) };
+        self.check(scenario)?;
         let setup = Setup::new(scenario, session)?;
         let given = scenario.plan.constants;
-        let mut pilot = PilotJson { alpha: given.alpha(), beta: given.beta(), hours: None, kept: false };
-        let entries = with_crew(&*setup.learner, session.threads, |crew| {
-            let mut constants = given;
-            let mut kept = Vec::new();
+        let found = with_crew(&*setup.learner, session.threads, |crew| -> Result<_, RunError> {
+            let (mut pilot, mut constants, mut warm_starts) = (PilotJson::given(given), given, Vec::new());
             if self.has_pilots() {
                 let out = out.map(|out| out.join("pilots"));
-                let out = out.as_deref();
-                let of_runs = if scenario.pilot.keep { self.seeds } else { 0 };
-                let pilots = Pilots { setup: &setup, scenario, out, prefix, kept: of_runs };
+                let kept = if scenario.pilot.keep { self.seeds } else { 0 };
+                let pilots = Pilots { setup: &setup, scenario, out: out.as_deref(), prefix, kept };
                 let Some(piloted) = pilots.run(crew, session)? else { return Ok(None) };
-                let hours = Some(piloted.hours());
-                (constants, kept) = (piloted.fit?.constants, piloted.kept);
-                pilot = PilotJson {
-                    alpha: constants.alpha(),
-                    beta: constants.beta(),
-                    hours,
-                    kept: scenario.pilot.keep,
-                };
+                (pilot, constants, warm_starts) = measured(piloted, scenario)?;
             }
             let out = out.map(|out| out.join("runs"));
             let comparison = Comparison {
                 setup: &setup,
-                scenarios,
+                scenario,
+                schemes: &self.schemes,
+                reference: self.reference,
                 constants,
-                kept,
+                warm_starts,
                 seeds: self.seeds,
                 give_up: self.give_up,
                 out: out.as_deref(),
                 prefix,
             };
-            comparison.run(crew, session)
+            Ok(comparison.run(crew, session)?.map(|entries| (pilot, entries)))
         })?;
-        let Some(entries) = entries else { return Ok(None) };
-        let json = ComparisonJson::new(scenario, pilot, &entries, self.seeds);
+        let Some((pilot, entries)) = found else { return Ok(None) };
+        let json = ComparisonJson::new(scenario, pilot, &entries, self);
         if let Some(out) = out {
             write_json(&out.join("compare.json"), &json)?;
         }
         Ok(Some(Studied { json, entries }))
     }
+}
+
+fn measured(
+    piloted: Piloted,
+    scenario: &Scenario,
+) -> Result<(PilotJson, Constants, Vec<crate::single::WarmStart>), RunError> {
+    let hours = Some(piloted.hours());
+    let constants = piloted.fit?.constants;
+    let pilot = PilotJson { hours, kept: scenario.pilot.keep, ..PilotJson::given(constants) };
+    Ok((pilot, constants, piloted.kept))
 }
 
 /// Replaces a file by a value as JSON for people.

@@ -1,78 +1,162 @@
-//! What came of a comparison, as JSON: `compare.json`, and each point of `sweep.json`.
+//! The result of a comparison as JSON: `compare.json`, and each point of `sweep.json`.
 
-use fedflip_report::standing::Spread;
+use fedflip_plan::Constants;
+use fedflip_report::standing::{SpeedUp, Spread};
+use fedflip_scenario::{Mode, Scenario};
 use serde::Serialize;
 
 use crate::comparison::{Entry, best_hours};
-use fedflip_scenario::Scenario;
+use crate::study::Study;
 
+/// A comparison of schemes under equal settings.
 #[derive(Serialize)]
 pub struct ComparisonJson {
-    pub task: &'static str,
-    pub target_accuracy: f64,
+    /// The task's name.
+    pub task: String,
+    /// When a run ends.
+    pub target: TargetJson,
+    /// α and β, and what they cost.
     pub pilot: PilotJson,
+    /// The scheme that ratios are to.
+    pub reference: String,
+    /// In the order in which they were asked for.
     pub schemes: Vec<SchemeJson>,
 }
 
+/// The value that a metric has to reach.
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetJson {
+    /// Its name.
+    pub metric: String,
+    /// The value.
+    pub at: f64,
+    /// `max` or `min`.
+    pub mode: &'static str,
+}
+
+impl TargetJson {
+    fn of(scenario: &Scenario) -> Self {
+        let target = &scenario.stop.target;
+        let mode = if target.mode == Mode::Max { "max" } else { "min" };
+        Self { metric: target.metric.clone(), at: target.at, mode }
+    }
+}
+
+/// The constants that schemes were planned with.
 #[derive(Clone, Copy, Serialize)]
 pub struct PilotJson {
+    /// α.
     pub alpha: f64,
+    /// β.
     pub beta: f64,
-    /// None without pilots.
+    /// Virtual hours of a pair of pilots; none without pilots.
     pub hours: Option<f64>,
-    /// Whether planned schemes went on from them: their hours are then counted in.
+    /// Whether planned schemes continued from their pilots: their hours then include these.
     pub kept: bool,
 }
 
+impl PilotJson {
+    pub(crate) fn given(constants: Constants) -> Self {
+        Self { alpha: constants.alpha(), beta: constants.beta(), hours: None, kept: false }
+    }
+}
+
+/// One scheme.
 #[derive(Serialize)]
 pub struct SchemeJson {
+    /// Its name.
     pub scheme: String,
-    /// None where there is no plan.
+    /// To the target; none where there is no plan, or where a model diverged.
     pub hours: Option<Spread>,
+    /// The same with the pilots that the scheme needs.
     pub hours_with_pilot: Option<f64>,
+    /// Mean over the seeds.
     pub rounds: Option<f64>,
+    /// Mean over the seeds.
     pub mean_participants: Option<f64>,
+    /// Hours by those of the best scheme that reached the target with every seed.
     pub ratio_to_best: Option<f64>,
+    /// Hours by those of the reference, if the reference reached the target with every seed.
+    pub ratio_to_reference: Option<f64>,
     /// Seeds that reached the target.
     pub reached: usize,
+    /// Seeds that were run.
     pub seeds: u64,
-    /// Some seed did not reach it: it takes longer than this.
+    /// Some seed did not reach the target: hours and ratios are lower bounds.
     pub lower_bound: bool,
-    /// Seeds whose model left the numbers; there are no hours then.
+    /// Seeds whose model diverged; there are no hours then.
     pub diverged: usize,
+    /// Why there is no plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl ComparisonJson {
-    pub fn new(scenario: &Scenario, pilot: PilotJson, entries: &[Entry], seeds: u64) -> Self {
+    pub(crate) fn new(scenario: &Scenario, pilot: PilotJson, entries: &[Entry], study: &Study) -> Self {
         let best = best_hours(entries);
+        let reference = entries.iter().find(|entry| entry.scheme == study.reference);
+        let reference_hours = reference.and_then(Entry::whole_hours);
         let mean = |spread: Option<Spread>| spread.map(|spread| spread.mean);
         let schemes = entries.iter().map(|entry| {
             let standing = entry.standing();
             let hours = standing.hours;
-            // Runs that went on from their pilots have that time on their clocks.
+            // Runs that continued from their pilots have that time on their clocks.
             let apart = entry.scheme.needs_constants() && !scenario.pilot.keep;
             let pilots = pilot.hours.filter(|_| apart).unwrap_or(0.0);
+            let ratio_to = |other: Option<f64>| mean(hours).zip(other).map(|(hours, other)| hours / other);
             SchemeJson {
                 scheme: entry.scheme.to_string(),
                 hours,
                 hours_with_pilot: mean(hours).map(|hours| hours + pilots),
                 rounds: mean(standing.rounds),
                 mean_participants: mean(standing.participants),
-                ratio_to_best: mean(hours).zip(best).map(|(hours, best)| hours / best),
+                ratio_to_best: ratio_to(best),
+                ratio_to_reference: ratio_to(reference_hours),
                 reached: standing.reached,
-                seeds,
+                seeds: study.seeds,
                 lower_bound: standing.is_lower_bound(),
                 diverged: standing.diverged,
                 error: entry.runs.as_ref().err().map(ToString::to_string),
             }
         });
         Self {
-            task: scenario.task.name(),
-            target_accuracy: scenario.stop.target_accuracy,
+            task: scenario.task.name().to_owned(),
+            target: TargetJson::of(scenario),
             pilot,
+            reference: study.reference.to_string(),
             schemes: schemes.collect(),
         }
     }
+}
+
+/// How much faster a scheme is under the last of some presets than the reference under the first, and how much of that
+/// sampling gives: `total` is `sampling` times `rest`, where all three are exact.
+#[derive(Serialize)]
+pub struct GainJson {
+    /// The scheme's name.
+    pub scheme: String,
+    /// Against the reference, both under the first preset.
+    pub sampling: Option<SpeedUp>,
+    /// Under the last preset against the first, with this scheme.
+    pub rest: Option<SpeedUp>,
+    /// Both together.
+    pub total: Option<SpeedUp>,
+}
+
+/// The gain of every scheme over the reference; `first` and `last` are entries under two presets.
+pub fn gains(first: &[Entry], last: &[Entry], study: &Study) -> Vec<GainJson> {
+    let Some(reference) = first.iter().find(|entry| entry.scheme == study.reference) else {
+        return Vec::new();
+    };
+    let reference = reference.standing();
+    let gain = |(first, last): (&Entry, &Entry)| {
+        let [paper, tuned] = [first, last].map(Entry::standing);
+        GainJson {
+            scheme: first.scheme.to_string(),
+            sampling: paper.speed_up_over(&reference),
+            rest: tuned.speed_up_over(&paper),
+            total: tuned.speed_up_over(&reference),
+        }
+    };
+    first.iter().zip(last).map(gain).collect()
 }

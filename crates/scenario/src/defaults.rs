@@ -1,19 +1,17 @@
-//! The paper's settings of each task, and ours where it has none; under `auto` what we found to be best.
+//! The paper's settings of each task, and ours where it has none.
 
 use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Secs};
-use fedflip_learn::Encoding;
-use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
 use fedflip_plan::solve::auto;
 use fedflip_plan::{Constants, Scheme};
 
-use super::server::Kind;
 use super::{
-    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train, Update, World,
+    Data, FleetSource, GeneratedFleet, Mode, Pilots, Planning, Record, Round, Scenario, Server, Stop, Target,
+    Train, Update, World,
 };
 use crate::error::ScenarioError;
 
@@ -37,25 +35,7 @@ fn measured(task: Task) -> Measured {
     }
 }
 
-/// What `auto` brings to a task besides its noise, as docs/RESULTS.md has measured it: Adam takes the
-/// step that suits its task, and averaging takes out the noise that few devices a round leave. On the convex task
-/// Adam loses; and running variances of batch norm bear neither an optimiser nor rounding.
-fn of_auto(task: Task) -> (Server, Update) {
-    let adam = |step, averaging| Server { step, averaging, momentum: 0.8, ..Kind::Adam.server() };
-    let (server, encoding) = match task {
-        Task::Synthetic { .. } => (Server { averaging: 0.9, ..Server::paper() }, Encoding::Int8),
-        Task::MnistCnn { .. } | Task::FashionCnn { .. } => (adam(0.01, 0.9), Encoding::Int4),
-        Task::Cifar10Mobilenet { norm: Norm::Group, .. } => (adam(0.01, 0.97), Encoding::Int4),
-        Task::Cifar10Mobilenet { norm: Norm::Batch, .. } => (Server::paper(), Encoding::F32),
-        Task::ShakespeareLstm => (adam(0.02, 0.9), Encoding::Int4),
-    };
-    (server, Update { encoding })
-}
-
-/// Of quiet rounds, where they are what takes the noise out of a model before it is looked at.
-const QUIET_NOISE: f64 = 0.1;
-
-/// Rounds from one quiet one to the next, which takes twice as long as another there.
+/// Rounds from one quiet round to the next; a quiet round takes about twice as long as another.
 pub const QUIET_EVERY: u64 = 20;
 /// What a deadline keeps free for compute times that vary.
 pub(crate) const DEADLINE_MARGIN: f64 = 0.1;
@@ -65,47 +45,7 @@ const BAND_MBPS: f64 = 100.0;
 const CHECKPOINT_SECS: f64 = 10.0;
 
 impl Scenario {
-    /// A task of which nothing else is said.
-    pub fn of(task: Task) -> Result<Self, ScenarioError> {
-        let mut scenario = Self::paper(task)?;
-        scenario.follow_scheme();
-        if let FleetSource::MadeUp(made_up) = &mut scenario.fleet {
-            made_up.payload = payload(task, scenario.update)?;
-        }
-        Ok(scenario)
-    }
-
-    /// What follows from task and scheme where nothing is said of it, but for the payload, which follows from that.
-    pub(super) fn follow_scheme(&mut self) {
-        if self.plan.scheme == Scheme::Auto {
-            (self.server, self.update) = of_auto(self.task);
-            self.plan.noise = self.follows_noise();
-            self.plan.quiet_noise = self.follows_quiet_noise();
-        }
-    }
-
-    /// The noise that `auto` allows where nothing is said of it, as docs/RESULTS.md has measured it. Where training takes
-    /// many rounds an optimiser bears a larger step with an eighth of the usual noise: seven devices a round instead of
-    /// one, in rounds that are three times as long. Without one a third of it is best on MobileNet.
-    pub(super) fn follows_noise(&self) -> f64 {
-        match (self.task, self.server.kind) {
-            (Task::Cifar10Mobilenet { .. }, Kind::None) => 0.5,
-            (Task::ShakespeareLstm, Kind::None) => auto::NOISE,
-            (Task::Cifar10Mobilenet { .. } | Task::ShakespeareLstm, _) => auto::NOISE / 8.0,
-            (Task::Synthetic { .. } | Task::MnistCnn { .. } | Task::FashionCnn { .. }, _) => auto::NOISE,
-        }
-    }
-
-    /// The same of quiet rounds. An average of models takes out what noise leaves in them; without one quiet rounds do,
-    /// and are worth their time on MobileNet (experiments/cifar-quiet); on MNIST and the LSTM they are not.
-    pub(super) fn follows_quiet_noise(&self) -> Option<f64> {
-        let noisy = matches!(self.task, Task::Cifar10Mobilenet { .. })
-            && self.server.averaging <= 0.0
-            && self.plan.noise > QUIET_NOISE;
-        (noisy && self.plan.scheme == Scheme::Auto).then_some(QUIET_NOISE)
-    }
-
-    /// The paper's scenario of a task, but for the scheme.
+    /// The paper's scenario of a task, before a preset.
     pub(super) fn paper(task: Task) -> Result<Self, ScenarioError> {
         let TaskSettings { sharing, test_samples_max, data_seed, sgd, .. } =
             TaskSettings::paper(task, DEVICES);
@@ -117,7 +57,7 @@ impl Scenario {
             seed: 1,
             task,
             data: Data { seed: data_seed, sharing, test_samples_max },
-            fleet: FleetSource::MadeUp(MadeUp {
+            fleet: FleetSource::Generated(GeneratedFleet {
                 devices: DEVICES,
                 types: PAPER.to_vec(),
                 payload: payload(task, update)?,
@@ -130,8 +70,8 @@ impl Scenario {
             plan: Planning {
                 scheme: Scheme::Auto,
                 constants: Constants::new(alpha, beta)?,
-                noise: auto::NOISE,
-                quiet_noise: None,
+                variance: auto::NOISE,
+                quiet_variance: None,
                 quiet_every: QUIET_EVERY,
             },
             pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000, keep: false },
@@ -144,8 +84,7 @@ impl Scenario {
             },
             world: World { compute_jitter: 0.0, fading_db: 0.0, dropout: 0.0 },
             stop: Stop {
-                target_accuracy: task.target_accuracy(),
-                target_loss: None,
+                target: Target { metric: "accuracy".to_owned(), at: task.target_accuracy(), mode: Mode::Max },
                 rounds_max: 20_000,
                 virtual_hours_max: None,
                 real_hours_max: None,

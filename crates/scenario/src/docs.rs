@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use fedflip_learn::task::Task;
 
-use super::Scenario;
 use super::keys::{self, Key, SECTIONS, Shown};
 use super::value::{Given, Value};
+use super::{Preset, Scenario};
 
 const START: &str = "<!-- keys: made by the tests of crates/scenario/src/docs.rs -->\n";
 const END: &str = "<!-- end of keys -->\n";
@@ -17,7 +17,7 @@ fn tasks_of(key: &'static Key) -> impl Iterator<Item = Task> {
 
 /// What it takes: what it says to a value that no key takes.
 fn wanted(key: &'static Key) -> String {
-    let mut scenario = Scenario::of(tasks_of(key).last().unwrap()).unwrap();
+    let mut scenario = Scenario::new(tasks_of(key).last().unwrap(), Preset::Tuned).unwrap();
     let given = Given { value: &Value::Foreign("a table"), folder: Path::new("") };
     let refusal = (key.set)(&mut scenario, &given).unwrap_err();
     refusal.hint.strip_prefix("it must be ").unwrap().to_owned()
@@ -28,12 +28,12 @@ fn default(key: &'static Key) -> String {
     if key.path() == "task.name" {
         return "must be given".to_owned();
     }
-    if matches!(key.shown, Shown::Example(_)) {
+    if matches!(key.shown, Shown::Example(_) | Shown::Shorthand) {
         return "not set".to_owned();
     }
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for task in tasks_of(key) {
-        let value = (key.get)(&Scenario::of(task).unwrap());
+        let value = (key.get)(&Scenario::new(task, Preset::Tuned).unwrap());
         let value = value.map_or_else(|| "not set".to_owned(), |value| format!("`{value}`"));
         match groups.iter_mut().find(|(known, _)| *known == value) {
             Some((_, tasks)) => tasks.push(task.name()),
@@ -100,7 +100,7 @@ fn the_tables_are_those_of_the_keys() {
 #[test]
 fn comments_are_short() {
     for name in Task::NAMES {
-        for line in Scenario::template(name.parse().unwrap()).unwrap().lines() {
+        for line in Scenario::template(name.parse().unwrap(), Preset::Tuned).unwrap().lines() {
             assert!(line.chars().count() <= 110, "{line}");
         }
     }

@@ -12,7 +12,7 @@ impl Scenario {
     /// How many devices there are.
     pub fn devices(&self) -> usize {
         match &self.fleet {
-            FleetSource::MadeUp(made_up) => made_up.devices,
+            FleetSource::Generated(generated) => generated.devices,
             FleetSource::File { fleet, .. } => fleet.len(),
         }
     }
@@ -44,9 +44,9 @@ impl Scenario {
             return Err(LearnError::NoSamples { device }.into());
         }
         match &self.fleet {
-            FleetSource::MadeUp(made_up) => {
+            FleetSource::Generated(generated) => {
                 let counts: Vec<u64> = samples.iter().map(|&count| count as u64).collect();
-                Ok(made_up.hardware().fleet(&counts)?)
+                Ok(generated.hardware().fleet(&counts)?)
             }
             FleetSource::File { fleet, .. } => {
                 let counts = samples.iter().map(|&count| Samples::new(count as f64));
@@ -58,10 +58,11 @@ impl Scenario {
 
     /// When a run is over.
     pub fn engine_stop(&self) -> fedflip_engine::Stop {
-        let stop = self.stop;
+        let stop = &self.stop;
+        let is_loss = stop.target.metric == "loss";
         fedflip_engine::Stop {
-            accuracy: stop.target_loss.is_none().then_some(stop.target_accuracy),
-            loss: stop.target_loss,
+            accuracy: (!is_loss).then_some(stop.target.at),
+            loss: is_loss.then_some(stop.target.at),
             rounds_max: stop.rounds_max,
             secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
         }

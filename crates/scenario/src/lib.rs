@@ -6,7 +6,7 @@
 //! # Layout
 //!
 //! - here: the value, and how it is read; `for_run`: what a run takes from it.
-//! - `defaults`: the paper's settings of each task, ours where it has none; what `auto` brings.
+//! - `defaults`: the paper's settings of each task, ours where it has none; `preset`: bundles of settings.
 //! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
 //! - `server`: what the server does with the sum of the updates.
 //! - `value`: values, their types and ranges.
@@ -24,6 +24,7 @@ mod error;
 mod for_run;
 mod keys;
 mod over;
+mod preset;
 mod print;
 mod resolve;
 mod server;
@@ -45,6 +46,7 @@ use fedflip_plan::{Constants, Quiet, Scheme};
 pub use self::defaults::QUIET_EVERY;
 pub use self::error::{KeyError, Place, ScenarioError};
 pub use self::over::{Axis, Point, points};
+pub use self::preset::Preset;
 pub use self::server::{Kind, Server};
 pub use self::value::Value;
 
@@ -85,7 +87,7 @@ pub struct Data {
 /// Where the devices and their times come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FleetSource {
-    MadeUp(MadeUp),
+    Generated(GeneratedFleet),
     /// `name` is as the scenario has it. Held behind an `Arc`: a fleet may have millions of devices.
     File {
         name: String,
@@ -95,7 +97,7 @@ pub enum FleetSource {
 
 /// A fleet made from device types.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MadeUp {
+pub struct GeneratedFleet {
     pub devices: usize,
     pub types: Vec<DeviceType>,
     pub payload: Mbit,
@@ -129,18 +131,18 @@ impl Update {
 pub struct Planning {
     pub scheme: Scheme,
     pub constants: Constants,
-    /// Σ a²/q that `auto` allows; under another scheme it does not matter, and is then the default.
-    pub noise: f64,
-    /// Σ a²/q of quiet rounds, where there are any.
-    pub quiet_noise: Option<f64>,
-    /// One in so many is; without quiet rounds it does not matter, and is then the default.
+    /// The sampling variance Σ a²/q that `auto` allows.
+    pub variance: f64,
+    /// The sampling variance of quiet rounds, if there are any.
+    pub quiet_variance: Option<f64>,
+    /// Every so many rounds one is quiet.
     pub quiet_every: u64,
 }
 
 impl Planning {
     /// Quiet rounds, if there are any.
     pub fn quiet(&self) -> Option<Quiet> {
-        self.quiet_noise.map(|noise| Quiet { noise, every: self.quiet_every })
+        self.quiet_variance.map(|noise| Quiet { noise, every: self.quiet_every })
     }
 }
 
@@ -177,15 +179,28 @@ pub struct World {
     pub dropout: f64,
 }
 
-/// When a run ends; whatever comes first.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// When a run ends: whichever comes first.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
-    pub target_accuracy: f64,
-    /// Of a pilot: counts instead of the accuracy.
-    pub target_loss: Option<f64>,
+    pub target: Target,
     pub rounds_max: u64,
     pub virtual_hours_max: Option<f64>,
     pub real_hours_max: Option<f64>,
+}
+
+/// A value that a metric has to reach.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    pub metric: String,
+    pub at: f64,
+    pub mode: Mode,
+}
+
+/// Whether a metric has to rise or to fall to its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Max,
+    Min,
 }
 
 /// What is kept on the way.
@@ -196,6 +211,17 @@ pub struct Record {
 }
 
 impl Scenario {
+    /// A task with a preset, of which nothing else is said.
+    pub fn new(task: Task, preset: Preset) -> Result<Self, ScenarioError> {
+        let text = format!("preset = \"{}\"\n[task]\nname = \"{}\"\n", preset.name(), task.name());
+        Source::of_text(&text, "the scenario").scenario(&[])
+    }
+
+    /// The scenario in a TOML text; relative paths start in the working directory.
+    pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+        Source::of_text(text, "the scenario").scenario(&[])
+    }
+
     /// The scenario in the file at `path` (`-` is standard input), with what `--set` says instead.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         Source::read(path)?.scenario(overrides)
@@ -222,8 +248,12 @@ impl Source {
 
     /// What `compare` takes without a file: made-up data and the paper's fleet.
     pub fn embedded() -> Self {
-        let text = "[task]\nname = \"synthetic\"\n".to_owned();
-        Self { text, file: "the embedded scenario".to_owned(), folder: PathBuf::new() }
+        Self::of_text("[task]\nname = \"synthetic\"\n", "the embedded scenario")
+    }
+
+    /// A text, and what refusals call it.
+    pub fn of_text(text: &str, name: &str) -> Self {
+        Self { text: text.to_owned(), file: name.to_owned(), folder: PathBuf::new() }
     }
 
     /// With what `--set` says instead.
@@ -246,7 +276,7 @@ impl Source {
     }
 }
 
-impl MadeUp {
+impl GeneratedFleet {
     fn hardware(&self) -> Hardware<'_> {
         Hardware { types: &self.types, payload: self.payload, work: self.work }
     }

@@ -1,12 +1,11 @@
 //! A scenario as text: canonical TOML, the commented file to start from, JSON.
 
 use fedflip_learn::task::Task;
-use fedflip_plan::Scheme;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::Scenario;
 use super::keys::{self, Key, SECTIONS, Shown};
+use super::{Preset, Scenario};
 use crate::error::ScenarioError;
 
 /// Where comments start, unless a line reaches further.
@@ -29,20 +28,18 @@ impl Scenario {
 
     /// A key's line in the canonical text, if it has one.
     fn setting(&self, key: &Key) -> Option<String> {
-        let value = (key.get)(self)?.to_string();
-        let is_default = self.plan.scheme != Scheme::Auto || !key.is_brought();
-        let left_out = is_default && key.left_out_at == Some(&value);
-        (!left_out).then(|| format!("{} = {value}\n", key.name))
+        (key.get)(self).map(|value| format!("{} = {value}\n", key.name))
     }
 
     /// The scenario of a task with every default visible and every key explained.
-    pub fn template(task: Task) -> Result<String, ScenarioError> {
-        let scenario = Self::of(task)?;
+    pub fn template(task: Task, preset: Preset) -> Result<String, ScenarioError> {
+        let scenario = Self::new(task, preset)?;
         let mut text = format!(
-            "# All that decides a run of fedflip. What stands here are the defaults of {}: any line but the\n\
-             # task's name may be left out. Lines that are commented out show what follows from the others, or an\n\
-             # example of what is not set. More in docs/scenario.md.\n\n",
-            task.name()
+            "# A scenario of fedflip: defaults for {} with the preset \"{}\". Every line but the task's name\n\
+             # may be left out. A commented line shows a value that follows from others, or an example of a\n\
+             # key that is not set. More in docs/scenario.md.\n\n",
+            task.name(),
+            preset.name()
         );
         for (section, about) in SECTIONS {
             if !section.is_empty() {
@@ -64,6 +61,7 @@ fn line(key: &Key, scenario: &Scenario) -> String {
         Shown::Follows => format!("# {} = {}", key.name, value.unwrap_or_default()),
         Shown::FollowsOr(example) => format!("# {} = {}", key.name, value.as_deref().unwrap_or(example)),
         Shown::Example(example) => format!("# {} = {example}", key.name),
+        Shown::Shorthand => return String::new(),
     };
     if setting.len() < COMMENT_COLUMN {
         format!("{setting:COMMENT_COLUMN$}# {}\n", key.about)
@@ -78,7 +76,7 @@ impl Serialize for Scenario {
         let mut root = serializer.serialize_map(None)?;
         for (section, _) in SECTIONS {
             if section.is_empty() {
-                for key in keys::of(section, self.task) {
+                for key in keys::of(section, self.task).filter(|key| key.is_kept()) {
                     root.serialize_entry(key.name, &(key.get)(self))?;
                 }
             } else {
@@ -96,7 +94,7 @@ struct Section<'a> {
 
 impl Serialize for Section<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let keys = keys::of(self.section, self.scenario.task);
+        let keys = keys::of(self.section, self.scenario.task).filter(|key| key.is_kept());
         serializer.collect_map(keys.map(|key| (key.name, (key.get)(self.scenario))))
     }
 }

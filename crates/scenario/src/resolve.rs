@@ -6,7 +6,6 @@ use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, nearest};
 use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::task::Task;
-use fedflip_plan::Scheme;
 
 use super::defaults;
 use super::entries::{Entry, HEADING};
@@ -14,88 +13,140 @@ use super::error::{KeyError, Place, Refusal, short};
 use super::keys::{self, Key, SECTIONS};
 use super::server::Kind;
 use super::value::Given;
-use super::{FleetSource, Scenario, Update};
+use super::{FleetSource, Preset, Scenario, Update};
 use crate::error::ScenarioError;
 
-/// What a fleet file takes the place of.
-const MADE_UP: [&str; 4] = ["devices", "types", "payload_mbit", "work_gflop"];
-
 /// Of several values for one key the last counts: `--set` comes after the file.
-pub(super) fn resolve(mut given: Vec<Entry>, file: &str, folder: &Path) -> Result<Scenario, ScenarioError> {
+pub(super) fn resolve(given: Vec<Entry>, file: &str, folder: &Path) -> Result<Scenario, ScenarioError> {
     let whole_file = Place::File { file: file.to_owned(), line: None };
     given.iter().try_for_each(check_section)?;
     let task = task(&given, &whole_file)?;
     for entry in &given {
         check_key(entry, task)?;
     }
-    one_fleet(&mut given)?;
-
-    let entry_of = |key: &Key| given.iter().rev().find(|entry| key.is(&entry.section, &entry.key));
-    let set = |scenario: &mut Scenario, keys: Vec<&Key>| -> Result<(), KeyError> {
-        for key in keys {
-            let Some(entry) = entry_of(key) else { continue };
-            let value = Given { value: &entry.value, folder };
-            (key.set)(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
-        }
-        Ok(())
-    };
-    let (deciding, others): (Vec<&Key>, Vec<&Key>) =
-        keys::all().partition(|key| key.section == "task" || key.is("plan", "scheme"));
     let mut scenario = Scenario::paper(task)?;
-    set(&mut scenario, deciding)?;
-    scenario.follow_scheme();
-    set(&mut scenario, others)?;
-    let is_given =
-        |section: &str, name: &str| given.iter().any(|entry| entry.section == section && entry.key == name);
+    let given = Keys { given: one_fleet(last_target(given), &scenario)?, folder };
+    given.set(&mut scenario, |key| key.section == "task")?;
+    let preset = match given.entry("", "preset") {
+        Some(entry) => {
+            let value = Given { value: &entry.value, folder };
+            Preset::of(&value).map_err(|refusal| refusal.at(entry.place.clone(), "preset"))?
+        }
+        None => Preset::default(),
+    };
+    expand(preset, &mut scenario, &whole_file)?;
+    given.set(&mut scenario, |key| key.section != "task")?;
     let times_are_given =
-        matches!(scenario.fleet, FleetSource::File { .. }) || is_given("fleet", "payload_mbit");
-    if times_are_given && !is_given("update", "encoding") {
+        matches!(scenario.fleet, FleetSource::File { .. }) || given.has("fleet", "payload_mbit");
+    if times_are_given && !given.has("update", "encoding") {
         // Fewer bits would be rounded for nothing: no upload gets shorter.
         scenario.update = Update::paper();
     }
-
-    if scenario.plan.scheme == Scheme::Auto {
-        // What there is of [server] is known by now.
-        if !is_given("plan", "noise") {
-            scenario.plan.noise = scenario.follows_noise();
-        }
-        if !is_given("plan", "quiet_noise") {
-            scenario.plan.quiet_noise = scenario.follows_quiet_noise();
-        }
-    }
-    if scenario.plan.quiet_noise.is_none() {
-        scenario.plan.quiet_every = defaults::QUIET_EVERY;
-    }
-
     check_server(&scenario, &given, &whole_file)?;
-
-    let (task, train, update) = (scenario.task, scenario.train, scenario.update);
-    if let FleetSource::MadeUp(made_up) = &mut scenario.fleet {
-        if !is_given("fleet", "payload_mbit") {
-            made_up.payload = defaults::payload(task, update).map_err(|error| follows(error, &whole_file))?;
-        }
-        if !is_given("fleet", "work_gflop") {
-            made_up.work = defaults::work(task, train).map_err(|error| follows(error, &whole_file))?;
-        }
-        made_up.hardware().checked().map_err(|error| times_out_of_range(&error, &given, whole_file))?;
-    }
+    check_target(&scenario, &given)?;
+    follow(&mut scenario, &given, whole_file)?;
     Ok(scenario)
+}
+
+/// What was given, and how it gets into a scenario.
+struct Keys<'a> {
+    given: Vec<Entry>,
+    folder: &'a Path,
+}
+
+impl Keys<'_> {
+    /// The entry that counts for a key.
+    fn entry(&self, section: &str, name: &str) -> Option<&Entry> {
+        self.given.iter().rev().find(|entry| entry.section == section && entry.key == name)
+    }
+
+    fn has(&self, section: &str, name: &str) -> bool {
+        self.entry(section, name).is_some()
+    }
+
+    /// Where a key stands; the whole file if it does not.
+    fn place(&self, section: &str, name: &str, whole_file: &Place) -> Place {
+        self.entry(section, name).map_or(whole_file, |entry| &entry.place).clone()
+    }
+
+    /// Sets those of the given keys that are `among` the wanted ones, in the order of the table.
+    fn set(&self, scenario: &mut Scenario, among: impl Fn(&Key) -> bool) -> Result<(), KeyError> {
+        for key in keys::all().filter(|key| among(key)) {
+            let Some(entry) = self.entry(key.section, key.name) else { continue };
+            let value = Given { value: &entry.value, folder: self.folder };
+            (key.set)(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Sets the keys of a preset.
+fn expand(preset: Preset, scenario: &mut Scenario, whole_file: &Place) -> Result<(), KeyError> {
+    for (path, value) in preset.keys(scenario.task) {
+        let Some(key) = keys::all().find(|key| key.path() == path) else { continue };
+        let given = Given { value: &value, folder: Path::new("") };
+        (key.set)(scenario, &given).map_err(|refusal| refusal.at(whole_file.clone(), path))?;
+    }
+    Ok(())
+}
+
+/// Payload and work follow from other values unless they are given.
+fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: Place) -> Result<(), ScenarioError> {
+    let (task, train, update) = (scenario.task, scenario.train, scenario.update);
+    let FleetSource::Generated(fleet) = &mut scenario.fleet else { return Ok(()) };
+    if !given.has("fleet", "payload_mbit") {
+        fleet.payload = defaults::payload(task, update).map_err(|error| follows(error, &whole_file))?;
+    }
+    if !given.has("fleet", "work_gflop") {
+        fleet.work = defaults::work(task, train).map_err(|error| follows(error, &whole_file))?;
+    }
+    fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, whole_file))?;
+    Ok(())
+}
+
+/// A target is one value: the last of its keys to be written decides whether the shorthands count.
+fn last_target(mut given: Vec<Entry>) -> Vec<Entry> {
+    let is_short = |entry: &Entry| {
+        entry.section == "stop" && ["target_accuracy", "target_loss"].contains(&entry.key.as_str())
+    };
+    let is_long =
+        |entry: &Entry| entry.section == "stop" && ["metric", "at", "mode"].contains(&entry.key.as_str());
+    let last = given.iter().rposition(|entry| is_short(entry) || is_long(entry));
+    let Some(last) = last else { return given };
+    if is_short(&given[last]) {
+        let kept = given[last].key.clone();
+        given.retain(|entry| !is_long(entry) && (!is_short(entry) || entry.key == kept));
+    } else {
+        given.retain(|entry| !is_short(entry));
+    }
+    given
+}
+
+/// A value that suits one metric says nothing about another.
+fn check_target(scenario: &Scenario, given: &Keys<'_>) -> Result<(), KeyError> {
+    let usual = Scenario::paper(scenario.task).map(|usual| usual.stop.target.metric);
+    let Some(entry) = given.entry("stop", "metric") else { return Ok(()) };
+    let metric = &scenario.stop.target.metric;
+    if given.has("stop", "at") || usual.is_ok_and(|usual| usual == *metric) {
+        return Ok(());
+    }
+    let hint = format!("write below it at = VALUE, the {metric} at which the run ends");
+    Err(refuse(entry, format!("stop.metric is {metric:?}, and stop.at is missing"), hint))
 }
 
 /// Running means and variances of batch norm are no parameters that anything is learnt of: only plain sums of their
 /// changes are means and variances again.
-fn check_server(scenario: &Scenario, given: &[Entry], whole_file: &Place) -> Result<(), KeyError> {
+fn check_server(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), KeyError> {
     let has_statistics = matches!(scenario.task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. });
     if !has_statistics || scenario.server.kind == Kind::None {
         return Ok(());
     }
-    let entry = given.iter().rev().find(|entry| entry.section == "server" && entry.key == "optimiser");
     let refusal = Refusal {
         problem: "does not go with task.norm = \"batch\", whose running variances it would drive below 0"
             .to_owned(),
         hint: "take task.norm = \"group\", or leave the optimiser out".to_owned(),
     };
-    Err(refusal.at(entry.map_or(whole_file.clone(), |entry| entry.place.clone()), "server.optimiser"))
+    Err(refusal.at(given.place("server", "optimiser", whole_file), "server.optimiser"))
 }
 
 fn refuse(entry: &Entry, problem: String, hint: String) -> KeyError {
@@ -138,6 +189,27 @@ fn check_section(entry: &Entry) -> Result<(), KeyError> {
     Err(refuse(entry, format!("there is no section {}", short(&entry.section)), hint))
 }
 
+/// What others call some keys, where the nearest name would be another key.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("data.alpha", "data.concentration"),
+    ("data.dirichlet_alpha", "data.concentration"),
+    ("data.partition", "data.sharing"),
+    ("train.lr", "train.learning_rate"),
+    ("train.batch_size", "train.batch"),
+    ("train.epochs", "train.iterations"),
+    ("train.local_epochs", "train.iterations"),
+    ("train.steps", "train.iterations"),
+    ("plan.noise", "plan.variance"),
+    ("plan.quiet_noise", "plan.quiet_variance"),
+    ("server.lr", "server.step"),
+    ("server.learning_rate", "server.step"),
+    ("fleet.bandwidth", "fleet.bandwidth_mbps"),
+];
+
+fn entry_path(entry: &Entry) -> String {
+    if entry.section.is_empty() { entry.key.clone() } else { format!("{}.{}", entry.section, entry.key) }
+}
+
 /// The key exists in its section, and this task has it.
 fn check_key(entry: &Entry, task: Task) -> Result<(), KeyError> {
     let Entry { section, key: name, .. } = entry;
@@ -153,6 +225,9 @@ fn check_key(entry: &Entry, task: Task) -> Result<(), KeyError> {
     }
     let place = if section.is_empty() { "above the sections".to_owned() } else { format!("in [{section}]") };
     let problem = format!("there is no key {} {place}", short(name));
+    if let Some((_, right)) = SYNONYMS.iter().find(|(wrong, _)| *wrong == entry_path(entry)) {
+        return Err(refuse(entry, problem, format!("did you mean {right}?")));
+    }
     // Most wrong keys are right ones in the wrong place, or misspelt.
     if let Some(key) = keys::all().find(|key| key.name == name && key.is_of(task)) {
         return Err(refuse(entry, problem, format!("it belongs {}", key.whereabouts())));
@@ -172,24 +247,36 @@ fn check_key(entry: &Entry, task: Task) -> Result<(), KeyError> {
     Err(refuse(entry, problem, hint))
 }
 
-/// A fleet is read or made up. `--set` of the one takes back what the file says of the other.
-fn one_fleet(given: &mut Vec<Entry>) -> Result<(), KeyError> {
+/// What a fleet file takes the place of.
+const GENERATED: [&str; 4] = ["devices", "types", "payload_mbit", "work_gflop"];
+
+/// A fleet is read or generated. `--set` of the one takes back what the file says of the other, and a file takes the
+/// place of keys with their default values, as `fedflip scenario new` prints them.
+fn one_fleet(mut given: Vec<Entry>, defaults: &Scenario) -> Result<Vec<Entry>, KeyError> {
     let is_file = |entry: &Entry| entry.section == "fleet" && entry.key == "file";
-    let is_made_up = |entry: &Entry| entry.section == "fleet" && MADE_UP.contains(&entry.key.as_str());
+    let is_generated = |entry: &Entry| entry.section == "fleet" && GENERATED.contains(&entry.key.as_str());
     let is_set = |entry: &Entry| matches!(entry.place, Place::Flag(_));
     let file_set = given.iter().any(|entry| is_set(entry) && is_file(entry));
-    let made_up_set = given.iter().any(|entry| is_set(entry) && is_made_up(entry));
-    given.retain(|entry| is_set(entry) || !(file_set && is_made_up(entry) || made_up_set && is_file(entry)));
+    let generated_set = given.iter().any(|entry| is_set(entry) && is_generated(entry));
+    given.retain(|entry| {
+        is_set(entry) || !(file_set && is_generated(entry) || generated_set && is_file(entry))
+    });
     if !given.iter().any(is_file) {
-        return Ok(());
+        return Ok(given);
     }
-    match given.iter().find(|entry| is_made_up(entry)) {
+    let is_default = |entry: &Entry| {
+        let key = keys::all().find(|key| key.is(&entry.section, &entry.key));
+        key.and_then(|key| (key.get)(defaults))
+            .is_some_and(|value| value.to_string() == entry.value.to_string())
+    };
+    given.retain(|entry| !(is_generated(entry) && is_default(entry)));
+    match given.iter().find(|entry| is_generated(entry)) {
         Some(entry) => Err(refuse(
             entry,
             format!("fleet.{} stands beside fleet.file", entry.key),
-            "leave out one of the two: a fleet file brings its own devices and their times".to_owned(),
+            "leave out one of the two: a fleet file has its own devices and their times".to_owned(),
         )),
-        None => Ok(()),
+        None => Ok(given),
     }
 }
 
@@ -204,14 +291,13 @@ fn follows(error: ScenarioError, whole_file: &Place) -> ScenarioError {
 }
 
 /// What the fleet's recipe says, in the words of a scenario.
-fn times_out_of_range(error: &FleetError, given: &[Entry], whole_file: Place) -> ScenarioError {
+fn times_out_of_range(error: &FleetError, given: &Keys<'_>, whole_file: Place) -> ScenarioError {
     let FleetError::Recipe { what, problem, .. } = error else { return error.clone().into() };
     let name = if *what == "payload-mbit" { "payload_mbit" } else { "work_gflop" };
-    let entry = given.iter().rev().find(|entry| entry.section == "fleet" && entry.key == name);
     let refusal = Refusal {
         problem: format!("as a time, {problem}"),
         hint: "a device computes and sends for 0 to 1e9 seconds in a round (and, if not 0, at least 1e-9)"
             .to_owned(),
     };
-    refusal.at(entry.map_or(whole_file, |entry| entry.place.clone()), &format!("fleet.{name}")).into()
+    refusal.at(given.place("fleet", name, &whole_file), &format!("fleet.{name}")).into()
 }

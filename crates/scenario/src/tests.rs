@@ -23,8 +23,8 @@ use super::defaults;
 use super::keys;
 use super::server::Kind;
 use super::{
-    Data, FleetSource, MadeUp, Pilots, Planning, Record, Round, Scenario, Server, Source, Stop, Train,
-    Update, World,
+    Data, FleetSource, GeneratedFleet, Mode, Pilots, Planning, Preset, Record, Round, Scenario, Server,
+    Source, Stop, Target, Train, Update, World,
 };
 use crate::error::ScenarioError;
 
@@ -43,38 +43,44 @@ fn of(task: &str, overrides: &[&str]) -> Scenario {
 }
 
 #[test]
-fn a_name_alone_is_the_papers_scenario() {
+fn a_name_alone_is_the_tuned_scenario() {
     for name in Task::NAMES {
         let task: Task = name.parse().unwrap();
-        let paper = Scenario::of(task).unwrap();
-        assert_eq!(of(name, &[]), paper);
-        assert_eq!(paper.task_settings(), TaskSettings::paper(task, 100), "the learner's defaults are ours");
-        assert_eq!(parse(&Scenario::template(task).unwrap(), &[]).unwrap(), paper, "what `new` prints");
+        let tuned = Scenario::new(task, Preset::Tuned).unwrap();
+        assert_eq!(of(name, &[]), tuned);
+        assert_eq!(tuned.task_settings(), TaskSettings::paper(task, 100), "the learner's defaults are ours");
+        for (_, preset) in Preset::ALL {
+            let printed = parse(&Scenario::template(task, preset).unwrap(), &[]).unwrap();
+            assert_eq!(printed, Scenario::new(task, preset).unwrap(), "what `new` prints");
+        }
     }
 }
 
 /// What is commented out in a new scenario is right, too, once the comment sign is gone.
 #[test]
 fn commented_lines_are_ready_to_use() {
-    let template = Scenario::template("mnist-cnn".parse().unwrap()).unwrap();
+    let template = Scenario::template("mnist-cnn".parse().unwrap(), Preset::Tuned).unwrap();
+    let folder = TempDir::new().unwrap();
+    let csv = "device,compute_secs,comm_secs,samples\na,1,2,30\n";
+    std::fs::write(folder.path().join("fleet.csv"), csv).unwrap();
     let mut commented = 0;
     for line in template.lines().filter_map(|line| line.strip_prefix("# ")) {
         let (key, _) = line.split_once(" = ").unwrap_or_default();
-        if !key.is_empty() && !key.contains(' ') && key != "file" {
+        if !key.is_empty() && !key.contains(' ') {
             commented += 1;
-            parse(&template.replace(&format!("# {line}"), line), &[]).unwrap();
+            parse_in(folder.path(), &template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 19);
+    assert_eq!(commented, 9);
 }
 
 #[test]
 fn what_follows_from_other_values_follows_them() {
     let made_up = |scenario: Scenario| match scenario.fleet {
-        FleetSource::MadeUp(made_up) => (made_up.payload.get(), made_up.work.get()),
+        FleetSource::Generated(made_up) => (made_up.payload.get(), made_up.work.get()),
         FleetSource::File { .. } => panic!("no file was named"),
     };
-    let (payload, work) = made_up(of("mnist-cnn", &["plan.scheme=exact"]));
+    let (payload, work) = made_up(of("mnist-cnn", &["preset=paper"]));
     assert_eq!(payload, 32.0 * 21_840.0 / 1e6);
     let (wide, _) = made_up(of("mnist-cnn", &["task.wide=true", "update.encoding=f32"]));
     assert_eq!(wide, 32.0 * 1_663_370.0 / 1e6);
@@ -100,7 +106,7 @@ fn overrides_read_like_the_file() {
 /// The keys of dirichlet may stay in a file that shares in another way, and change nothing.
 #[test]
 fn keys_that_do_not_matter_leave_no_trace() {
-    let template = Scenario::template("mnist-cnn".parse().unwrap()).unwrap();
+    let template = Scenario::template("mnist-cnn".parse().unwrap(), Preset::Tuned).unwrap();
     let iid = parse(&template, &["data.sharing=iid"]).unwrap();
     assert_eq!(iid, of("mnist-cnn", &["data.sharing=iid"]));
     assert!(!iid.to_toml().contains("concentration"));
@@ -110,7 +116,7 @@ fn keys_that_do_not_matter_leave_no_trace() {
 /// What an optimiser has of its own follows from it unless it is set; what it has not changes nothing.
 #[test]
 fn optimisers_have_their_own_defaults() {
-    let server = |overrides: &[&str]| of("synthetic", &[&["plan.scheme=exact"], overrides].concat()).server;
+    let server = |overrides: &[&str]| of("synthetic", &[&["preset=paper"], overrides].concat()).server;
     assert_eq!(server(&[]), Kind::None.server());
     assert!(server(&[]).optimiser().is_plain());
     let momentum = server(&["server.optimiser=momentum"]);
@@ -129,105 +135,106 @@ fn optimisers_have_their_own_defaults() {
     assert!(parse(batch, &["server.averaging=0.9"]).is_ok());
 }
 
-/// What `auto` brings is its own, unless it is set; what another scheme has by default can be set too, and stays.
+/// A preset sets what is left out; a written key wins; the scheme changes nothing.
 #[test]
-fn a_scheme_brings_what_goes_with_it() {
+fn a_preset_expands_to_keys_and_a_written_key_wins() {
     let paper = (Kind::None.server(), Encoding::F32);
-    let brought = |overrides: &[&str]| {
+    let settings = |overrides: &[&str]| {
         let scenario = of("shakespeare-lstm", overrides);
-        assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
+        assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario, "run.toml holds every key");
+        assert_eq!(parse(&scenario.to_toml(), &["preset=paper"]).unwrap(), scenario);
         (scenario.server, scenario.update.encoding)
     };
     let adam = Server { step: 0.02, momentum: 0.8, averaging: 0.9, ..Kind::Adam.server() };
-    let auto = (adam, Encoding::Int4);
-    assert_eq!(brought(&[]), auto);
-    assert_eq!(brought(&["plan.scheme=weighted"]), paper);
-    assert_eq!(brought(&["plan.scheme=weighted", "plan.scheme=auto"]), auto);
+    let tuned = (adam, Encoding::Int4);
+    assert_eq!(settings(&[]), tuned);
+    assert_eq!(settings(&["preset=tuned"]), tuned);
+    assert_eq!(settings(&["preset=paper"]), paper);
+    for scheme in Scheme::ALL {
+        let scheme = format!("plan.scheme={scheme}");
+        assert_eq!(settings(&[&scheme]), tuned, "a scheme never sets server or encoding");
+        assert_eq!(settings(&[&scheme, "preset=paper"]), paper);
+    }
     let plain = ["server.optimiser=none", "server.averaging=0", "update.encoding=f32"];
-    assert_eq!(brought(&plain), paper);
-    let step = brought(&["server.step=0.1"]);
-    assert_eq!(step, (Server { step: 0.1, ..auto.0 }, auto.1));
-    let given = brought(&["fleet.payload_mbit=3"]);
-    assert_eq!(given, (auto.0, Encoding::F32), "fewer bits would shorten no upload");
+    assert_eq!(settings(&plain), paper);
+    assert_eq!(settings(&["server.step=0.1"]), (Server { step: 0.1, ..tuned.0 }, tuned.1));
+    let given = settings(&["fleet.payload_mbit=3"]);
+    assert_eq!(given, (tuned.0, Encoding::F32), "fewer bits would shorten no upload");
     let batch = of("cifar10-mobilenet", &["task.norm=batch"]);
     assert_eq!((batch.server, batch.update.encoding), paper, "statistics are no parameters");
+    let error = parse("preset = 'papr'\ntask.name = 'synthetic'", &[]).unwrap_err();
+    assert!(error.contains("line 1: preset") && error.contains("did you mean \"paper\"?"), "{error}");
 }
 
-/// Where rounds are many, more devices a round are faster.
+/// Where rounds are many, more devices per round are faster.
 #[test]
-fn the_noise_that_is_allowed_follows_from_the_task() {
-    let noise = |task: &str, overrides: &[&str]| of(task, overrides).plan.noise;
-    assert_eq!(noise("shakespeare-lstm", &[]), 0.175);
-    assert_eq!(noise("cifar10-mobilenet", &["server.averaging=0"]), 0.175);
-    assert_eq!(noise("cifar10-mobilenet", &["server.optimiser=none"]), 0.5);
-    assert_eq!(noise("cifar10-mobilenet", &["task.norm=batch"]), 0.5);
-    assert_eq!(noise("shakespeare-lstm", &["server.optimiser=none"]), auto::NOISE);
-    assert_eq!(noise("mnist-cnn", &["server.optimiser=none"]), auto::NOISE);
-    assert_eq!(noise("mnist-cnn", &[]), auto::NOISE);
-    assert_eq!(noise("mnist-cnn", &["plan.noise=0.5"]), 0.5);
-    // No other scheme has it.
-    assert_eq!(noise("shakespeare-lstm", &["plan.scheme=exact", "plan.noise=0.5"]), auto::NOISE);
-    // Whatever it is, a run says it: defaults may change.
-    assert!(of("mnist-cnn", &[]).stored().contains("noise = 1.4\n"));
-    assert!(!of("mnist-cnn", &["plan.scheme=exact"]).stored().contains("noise"));
+fn the_sampling_variance_follows_from_task_and_preset() {
+    let variance = |task: &str, overrides: &[&str]| of(task, overrides).plan.variance;
+    assert_eq!(variance("shakespeare-lstm", &[]), 0.175);
+    assert_eq!(variance("cifar10-mobilenet", &[]), 0.175);
+    assert_eq!(variance("cifar10-mobilenet", &["task.norm=batch"]), 0.5);
+    assert_eq!(variance("mnist-cnn", &[]), auto::NOISE);
+    for task in Task::NAMES {
+        assert_eq!(variance(task, &["preset=paper"]), auto::NOISE);
+        assert_eq!(variance(task, &["plan.variance=0.3"]), 0.3);
+    }
+    let quiet = of("cifar10-mobilenet", &["task.norm=batch"]).plan.quiet();
+    assert_eq!(quiet.map(|quiet| (quiet.noise, quiet.every)), Some((0.1, 20)));
+    let asked = of("mnist-cnn", &["plan.quiet_variance=0.3", "plan.quiet_every=9"]).plan.quiet();
+    assert_eq!(asked.map(|quiet| (quiet.noise, quiet.every)), Some((0.3, 9)));
+    assert_eq!(of("mnist-cnn", &[]).plan.quiet(), None);
 }
 
-/// Without an average of models it is quiet rounds that take the noise out of what is shown.
+/// Target shorthands and the three keys that they stand for.
 #[test]
-fn quiet_rounds_follow_where_models_are_not_averaged() {
-    let quiet = |task: &str, overrides: &[&str]| {
-        let plan = of(task, overrides).plan;
-        plan.quiet_noise.map(|noise| (noise, plan.quiet_every))
+fn the_last_word_on_the_target_counts() {
+    let target = |text: &str, overrides: &[&str]| {
+        let scenario = parse(&format!("task.name = 'mnist-cnn'\n[stop]\n{text}"), overrides);
+        scenario.map(|scenario| {
+            let Target { metric, at, mode } = scenario.stop.target;
+            (metric, at, mode)
+        })
     };
-    assert_eq!(quiet("cifar10-mobilenet", &[]), None);
-    let plain = "server.averaging=0";
-    assert_eq!(quiet("cifar10-mobilenet", &[plain]), Some((0.1, 20)));
-    assert_eq!(quiet("cifar10-mobilenet", &[plain, "plan.quiet_every=7"]), Some((0.1, 7)));
-    assert_eq!(quiet("cifar10-mobilenet", &[plain, "plan.quiet_noise=none"]), None);
-    assert_eq!(quiet("cifar10-mobilenet", &[plain, "plan.noise=0.08"]), None, "all rounds are");
-    // Where they gain nothing, and under schemes that are as the paper has them, they have to be asked for.
-    assert_eq!(quiet("mnist-cnn", &[plain]), None);
-    assert_eq!(quiet("shakespeare-lstm", &[plain]), None);
-    assert_eq!(quiet("cifar10-mobilenet", &[plain, "plan.scheme=paper"]), None);
-    let asked = ["plan.scheme=paper", "plan.quiet_noise=0.3", "plan.quiet_every=9"];
-    assert_eq!(quiet("mnist-cnn", &asked), Some((0.3, 9)));
-    // What is there, and what was taken back, a run says.
-    let stored = |overrides: &[&str]| of("cifar10-mobilenet", overrides).stored();
-    assert!(stored(&[plain]).contains("quiet_noise = 0.1\nquiet_every = 20\n"));
-    assert!(stored(&[plain, "plan.quiet_noise=none"]).contains("quiet_noise = \"none\"\n"));
-    assert!(!stored(&[]).contains("quiet") && !stored(&["plan.scheme=paper"]).contains("quiet"));
+    let accuracy = |at: f64| ("accuracy".to_owned(), at, Mode::Max);
+    let loss = |at: f64| ("loss".to_owned(), at, Mode::Min);
+    assert_eq!(target("", &[]), Ok(accuracy(0.95)));
+    assert_eq!(target("at = 0.5", &[]), Ok(accuracy(0.5)));
+    assert_eq!(target("target_loss = 0.5", &[]), Ok(loss(0.5)));
+    assert_eq!(target("metric = 'loss'\nat = 0.25", &[]), Ok(loss(0.25)), "losses fall");
+    assert_eq!(target("metric = 'loss'\nat = 0.25", &["stop.target_accuracy=0.7"]), Ok(accuracy(0.7)));
+    assert_eq!(target("target_accuracy = 0.7\ntarget_loss = 0.3", &[]), Ok(loss(0.3)));
+    assert_eq!(target("target_loss = 0.3", &["stop.metric=accuracy", "stop.at=0.6"]), Ok(accuracy(0.6)));
+    assert_eq!(target("metric = 'loss'\nat = 0.25\nmode = 'max'", &[]).unwrap().2, Mode::Max);
+    let error = target("metric = 'loss'", &[]).unwrap_err();
+    assert!(error.contains("line 3") && error.contains("stop.at is missing"), "{error}");
+    let error = target("metric = 'acuracy'", &[]).unwrap_err();
+    assert!(error.contains("did you mean \"accuracy\"?"), "{error}");
 }
 
-/// A folder that was written before there were optimisers, encodings and other sums goes on.
+/// Names that other systems use lead to ours, and not to the nearest other key.
 #[test]
-fn what_came_later_is_left_out_while_it_changes_nothing() {
-    let as_ever = ["update.encoding=f32", "server.optimiser=none", "server.averaging=0", "server.step=2"];
-    let of = |overrides: &[&str]| of("synthetic", &[&["plan.scheme=exact"], overrides].concat());
-    let stored = of(&as_ever).stored();
-    assert_eq!(stored, of(&["round.aggregation=unbiased"]).stored());
-    for later in ["update", "server", "aggregation"] {
-        assert!(!stored.contains(later), "{stored}");
+fn the_fields_names_for_keys_are_answered_with_ours() {
+    for (path, right) in [("data.alpha", "data.concentration"), ("train.lr", "train.learning_rate")] {
+        let error = parse("task.name = 'mnist-cnn'", &[&format!("{path}=0.1")]).unwrap_err();
+        assert!(error.ends_with(&format!("did you mean {right}?")), "{error}");
     }
-    for (key, lines) in [
-        ("update.encoding=int8", "\n[update]\nencoding = \"int8\"\n"),
-        ("server.averaging=0.9", "\n[server]\naveraging = 0.9\n"),
-        ("server.update_norm_max=7", "\n[server]\nupdate_norm_max = 7\n"),
-        ("round.aggregation=cohort-mean", "\naggregation = \"cohort-mean\"\n"),
-        ("round.aggregation=clipped", "\naggregation = \"clipped\"\nclip_norm = \"auto\"\noverhead"),
-        (
-            "round.aggregation=trimmed",
-            "\naggregation = \"trimmed\"\nclip_norm = \"auto\"\ntrim = 0.1\noverhead",
-        ),
-    ] {
-        let scenario = of(&[key]);
-        assert!(scenario.stored().contains(lines), "{}", scenario.stored());
-        assert_eq!(parse(&scenario.to_toml(), &[]).unwrap(), scenario);
+}
+
+#[test]
+fn every_key_of_server_update_and_plan_is_printed() {
+    let template = Scenario::template("synthetic".parse().unwrap(), Preset::Paper).unwrap();
+    for key in keys::all().filter(|key| ["server", "update", "plan"].contains(&key.section)) {
+        assert!(template.lines().any(|line| line.starts_with(&format!("{} = ", key.name))), "{}", key.path());
     }
-    // A run whose honest updates turn out larger than the trial's goes on with another bound.
-    let free_keys = crate::FREE_KEYS;
-    let bounded = of(&["server.update_norm_max=7"]).stored();
-    assert_eq!(fedflip_record::folder::first_difference(&stored, &bounded, free_keys), None);
-    assert_eq!(fedflip_record::folder::first_difference(&bounded, &stored, free_keys), None);
+}
+
+/// A run whose honest updates turn out larger than the trial's resumes with another bound.
+#[test]
+fn a_bound_on_norms_may_change_when_a_run_resumes() {
+    let [stored, bounded] = [&[][..], &["server.update_norm_max=7"]].map(|set| of("synthetic", set).stored());
+    assert_ne!(stored, bounded);
+    assert_eq!(fedflip_record::folder::first_difference(&stored, &bounded, crate::FREE_KEYS), None);
+    assert_eq!(fedflip_record::folder::first_difference(&bounded, &stored, crate::FREE_KEYS), None);
 }
 
 /// The ranges here and those of the libraries are the same.
@@ -280,10 +287,15 @@ fn sharings() -> impl Strategy<Value = Sharing> {
     prop_oneof![dirichlet, Just(Sharing::Iid), Just(Sharing::ByRole)]
 }
 
-fn fleets() -> impl Strategy<Value = MadeUp> {
+fn fleets() -> impl Strategy<Value = GeneratedFleet> {
     let types = prop::sample::subsequence(PAPER.to_vec(), 1..=5);
     (1..20_000_000_usize, types, sizes(-5, 8), sizes(-5, 8)).prop_map(|(devices, types, payload, work)| {
-        MadeUp { devices, types, payload: Mbit::new(payload).unwrap(), work: Gflop::new(work).unwrap() }
+        GeneratedFleet {
+            devices,
+            types,
+            payload: Mbit::new(payload).unwrap(),
+            work: Gflop::new(work).unwrap(),
+        }
     })
 }
 
@@ -344,7 +356,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             prop::option::of((sizes(-6, 6), 2..=1_000_000_000_u64)),
         ),
     )
-        .prop_map(|(what, how, when, world, (mut server, aggregation, noise, quiet))| {
+        .prop_map(|(what, how, when, world, (mut server, aggregation, variance, quiet))| {
             let (seed, task, data_seed, mut sharing, test_samples_max, made_up, band) = what;
             let (learning_rate, batch, iterations, scheme, alpha, beta) = how;
             let (loss, seeds, pilot_rounds, allocation, overhead, deadline, encoding) = when;
@@ -355,6 +367,10 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 let Server { averaging, update_norm_max, .. } = server;
                 server = Server { averaging, update_norm_max, ..Kind::None.server() };
             }
+            let target = match virtual_max {
+                None => Target { metric: "accuracy".to_owned(), at: target_accuracy, mode: Mode::Max },
+                Some(hours) => Target { metric: "loss".to_owned(), at: hours, mode: Mode::Min },
+            };
             // A task without roles, or with nothing to share, has the default.
             let default = TaskSettings::paper(task, 1).sharing;
             let has_roles = task == Task::ShakespeareLstm;
@@ -365,7 +381,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 seed,
                 task,
                 data: Data { seed: data_seed, sharing, test_samples_max },
-                fleet: FleetSource::MadeUp(made_up),
+                fleet: FleetSource::Generated(made_up),
                 band: Mbps::new(band).unwrap(),
                 train: Train { learning_rate, batch, iterations },
                 server,
@@ -373,20 +389,14 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 plan: Planning {
                     scheme,
                     constants: Constants::new(alpha, beta).unwrap(),
-                    noise: if scheme == Scheme::Auto { noise } else { auto::NOISE },
-                    quiet_noise: quiet.map(|(noise, _)| noise),
+                    variance,
+                    quiet_variance: quiet.map(|(variance, _)| variance),
                     quiet_every: quiet.map_or(defaults::QUIET_EVERY, |(_, every)| every),
                 },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
                 round: Round { allocation, aggregation, overhead, deadline, deadline_margin: dropout / 2.0 },
                 world: World { compute_jitter, fading_db, dropout },
-                stop: Stop {
-                    target_accuracy,
-                    target_loss: virtual_max.map(|hours| hours.min(1e6)),
-                    rounds_max,
-                    virtual_hours_max: virtual_max,
-                    real_hours_max: real_max,
-                },
+                stop: Stop { target, rounds_max, virtual_hours_max: virtual_max, real_hours_max: real_max },
                 record: Record { evaluate_every, checkpoint },
             }
         })

@@ -25,6 +25,7 @@ const HEIGHTS: &[(&str, u32)] = &[
     ("fedflip-report", 6),
     ("fedflip-run", 7),
     ("fedflip", 8),
+    ("fedflip-lab", 8),
 ];
 
 /// The crates that compute: values in, values out, so that a run can be repeated to the bit.

@@ -48,6 +48,19 @@ fn reached_from_roots(tree: &Tree, sources: &str) -> BTreeSet<String> {
     reached
 }
 
+/// Files of modules that are declared right below `#[cfg(test)]`.
+pub(super) fn test_modules(tree: &Tree, sources: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    for (path, text) in tree.rust().filter(|(path, _)| path.starts_with(sources)) {
+        let (folder, lines) = (folder_of_children(path, sources), text.lines());
+        let pairs = lines.clone().zip(lines.skip(1));
+        for (_, line) in pairs.filter(|(above, _)| above.trim() == "#[cfg(test)]") {
+            files.extend(declared_modules(line).map(|module| format!("{folder}{module}.rs")));
+        }
+    }
+    files
+}
+
 /// Whether cargo compiles this file, named from `src/`, without being told.
 fn is_root(name: &str) -> bool {
     let binary =
@@ -99,6 +112,16 @@ mod tests {
             ("crates/one/tests/any.rs", ""),
         ]);
         assert_eq!(check(&tree), []);
+    }
+
+    #[test]
+    fn modules_of_tests_are_found_wherever_their_files_are() {
+        let tree = Tree::of(&[
+            ("crates/one/src/lib.rs", "#[cfg(test)]\nmod helpers;\nmod a;\n"),
+            ("crates/one/src/a.rs", "#[cfg(test)]\npub(crate) mod toys;\n"),
+        ]);
+        let found = test_modules(&tree, "crates/one/src/");
+        assert_eq!(found, ["crates/one/src/a/toys.rs", "crates/one/src/helpers.rs"]);
     }
 
     #[test]

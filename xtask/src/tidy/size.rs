@@ -1,88 +1,61 @@
-//! Files stay small enough to hold one concept. A ratchet, because growth comes a line at a time:
-//! a file past the limit needs a reason, may not grow past what was granted, and loses its grant
-//! once it shrinks.
+//! Files stay small enough to hold one concept: 300 lines outside tests and tables, 500 with all tests.
 
 use super::Problem;
+use super::ratchet::{Offender, Ratchet};
 use super::tree::Tree;
+use crate::source::Source;
 
-const LINES_MAX: usize = 500;
+/// With tests, in any Rust file.
+const WHOLE_MAX: usize = 500;
 
-/// A file that may be longer.
-#[derive(Debug)]
-struct Grant {
-    path: &'static str,
-    lines_max: usize,
-    reason: &'static str,
-}
+pub(super) const RATCHET: Ratchet = Ratchet {
+    list: "xtask/tidy/long-files.txt",
+    limit: 300,
+    unit: "lines outside tests",
+    remedy: "split it by concept",
+    offenders,
+};
 
-const GRANTS: &[Grant] = &[];
+/// Files that are one table, where a split would only scatter the rows.
+const TABLES: &[&str] = &[];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    check_with(tree, GRANTS)
-}
-
-fn check_with(tree: &Tree, grants: &[Grant]) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = tree
-        .rust()
-        .filter_map(|(path, text)| {
-            let lines = text.lines().count();
-            let grant = grants.iter().find(|grant| grant.path == path);
-            Some(Problem::in_file(path, objection(lines, grant)?))
+    let long = tree.rust().map(|(path, text)| (path, text.lines().count()));
+    long.filter(|(_, lines)| *lines > WHOLE_MAX)
+        .map(|(path, lines)| {
+            Problem::in_file(path, format!("{lines} lines, over {WHOLE_MAX}: split it by concept"))
         })
-        .collect();
-    let gone = grants.iter().filter(|grant| tree.text(grant.path).is_none());
-    problems.extend(gone.map(|grant| {
-        let message = "no such file: remove its grant in xtask/src/tidy/size.rs";
-        Problem::in_file(grant.path, message)
-    }));
-    problems
+        .collect()
 }
 
-fn objection(lines: usize, grant: Option<&Grant>) -> Option<String> {
-    match grant {
-        None if lines > LINES_MAX => Some(format!(
-            "{lines} lines, over {LINES_MAX}: split it by concept, or grant it a reason in \
-             xtask/src/tidy/size.rs"
-        )),
-        Some(grant) if lines > grant.lines_max => Some(format!(
-            "{lines} lines, over the {} granted because {}: split it",
-            grant.lines_max, grant.reason
-        )),
-        Some(_) if lines <= LINES_MAX => Some(format!(
-            "{lines} lines, back within {LINES_MAX}: remove its grant in xtask/src/tidy/size.rs"
-        )),
-        _ => None,
-    }
+fn offenders(tree: &Tree) -> Vec<Offender> {
+    let files = tree.production().filter(|(path, _)| !TABLES.contains(path));
+    files
+        .map(|(path, text)| Offender {
+            path: path.to_owned(),
+            line: 0,
+            what: String::new(),
+            count: Source::read(text).lines(),
+        })
+        .filter(|offender| offender.count > RATCHET.limit)
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const GRANT: Grant = Grant { path: "crates/one/src/table.rs", lines_max: 600, reason: "it is one table" };
-
-    fn messages(lines: usize, grants: &[Grant]) -> Vec<String> {
-        let tree = Tree::of(&[(GRANT.path, &"//\n".repeat(lines))]);
-        let problems = check_with(&tree, grants).into_iter();
-        problems.map(|problem| problem.message).collect()
+    fn found(path: &str, code: usize, tests: usize) -> (usize, usize) {
+        let text = format!("{}#[cfg(test)]\nmod tests {{\n{}}}\n", "//\n".repeat(code), "//\n".repeat(tests));
+        let tree = Tree::of(&[("crates/one/Cargo.toml", ""), (path, &text)]);
+        (offenders(&tree).len(), check(&tree).len())
     }
 
     #[test]
-    fn the_limit_itself_is_allowed() {
-        assert!(messages(500, &[]).is_empty());
-        assert_eq!(messages(501, &[]).len(), 1);
-    }
-
-    #[test]
-    fn a_grant_gives_room_but_not_without_end() {
-        assert!(messages(600, &[GRANT]).is_empty());
-        assert!(messages(601, &[GRANT])[0].contains("it is one table"));
-    }
-
-    #[test]
-    fn a_grant_that_is_no_longer_needed_must_go() {
-        assert!(messages(500, &[GRANT])[0].contains("remove its grant"));
-        let gone = check_with(&Tree::of(&[]), &[GRANT]);
-        assert!(gone[0].message.contains("no such file"));
+    fn tests_count_for_the_whole_file_alone() {
+        assert_eq!(found("crates/one/src/a.rs", 300, 197), (0, 0));
+        assert_eq!(found("crates/one/src/a.rs", 301, 1), (1, 0));
+        assert_eq!(found("crates/one/src/a.rs", 300, 198), (0, 1));
+        assert_eq!(found("crates/one/tests/a.rs", 400, 1), (0, 0));
     }
 }

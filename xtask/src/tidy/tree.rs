@@ -3,20 +3,22 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use super::reach;
 use crate::error::TaskError;
 use crate::repo::Repo;
 use crate::shell::Cmd;
+use crate::source::is_test_file;
 
 /// Text files by their path from the root, with `/` between folders.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     files: BTreeMap<String, String>,
 }
 
 impl Tree {
     /// Reads the work tree. New files count before they are added, so that a rule speaks up while
     /// the work is fresh; what git ignores does not exist here.
-    pub(super) fn load(repo: &Repo) -> Result<Self, TaskError> {
+    pub(crate) fn load(repo: &Repo) -> Result<Self, TaskError> {
         let listing = Cmd::words("git ls-files -z --cached --others --exclude-standard").output(repo)?;
         let mut tree = Self::default();
         for path in listing.split('\0').filter(|path| !path.is_empty()) {
@@ -35,29 +37,41 @@ impl Tree {
     }
 
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let own = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
         Self { files: files.iter().map(own).collect() }
     }
 
-    pub(super) fn files(&self) -> &BTreeMap<String, String> {
+    pub(crate) fn files(&self) -> &BTreeMap<String, String> {
         &self.files
     }
 
-    pub(super) fn text(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
 
     /// The Rust files of the workspace.
-    pub(super) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files
             .iter()
             .filter(|(path, _)| path.ends_with(".rs"))
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
+    /// The sources of the packages, without files that hold tests alone.
+    pub(crate) fn production(&self) -> impl Iterator<Item = (&str, &str)> {
+        let folders: Vec<String> = self.packages().map(|package| format!("{package}/src/")).collect();
+        let tests: Vec<String> =
+            folders.iter().flat_map(|sources| reach::test_modules(self, sources)).collect();
+        self.rust().filter(move |(path, _)| {
+            !is_test_file(path)
+                && !tests.iter().any(|test| test == path)
+                && folders.iter().any(|folder| path.starts_with(folder.as_str()))
+        })
+    }
+
     /// The folders of the workspace's packages: `crates/*`, and `xtask`.
-    pub(super) fn packages(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn packages(&self) -> impl Iterator<Item = &str> {
         self.files.keys().filter_map(|path| {
             let folder = path.strip_suffix("/Cargo.toml")?;
             let is_member = match folder.strip_prefix("crates/") {

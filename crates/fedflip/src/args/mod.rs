@@ -15,7 +15,7 @@ pub(crate) use certs::{
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use training::{
-    CompareArgs, ComparisonArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs,
+    CompareArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, PresetArg, RunArgs,
     SweepArgs, TrainingArgs,
 };
 
@@ -89,10 +89,14 @@ pub(crate) enum ScenarioCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  fedflip scenario new mnist-cnn > scenario.toml")]
+  fedflip scenario new mnist-cnn > scenario.toml
+  fedflip scenario new mnist-cnn --preset paper > paper.toml")]
 pub(crate) struct ScenarioNewArgs {
     /// synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet or shakespeare-lstm
     pub task: String,
+    /// Settings of the server, the encoding and the plan
+    #[arg(long, value_enum, default_value_t = PresetArg::Tuned)]
+    pub preset: PresetArg,
 }
 
 #[derive(Debug, clap::Args)]

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fedflip_plan::{PlanError, Scheme};
-use fedflip_run::study::Study;
+use fedflip_plan::Scheme;
+use fedflip_run::study::{Study, TABLE1};
+use fedflip_scenario::Preset;
+
+use crate::error::CliError;
 
 /// What all commands that train have in common.
 #[derive(Debug, clap::Args)]
@@ -93,8 +96,8 @@ pub(crate) struct PilotArgs {
 
 /// Run every scheme to the target and say how long each takes: the paper's Table I.
 ///
-/// First the pilots, then every scheme with every seed. Without a scenario: made-up data and the paper's
-/// fleet, in less than a minute.
+/// First the pilots, then every scheme with every seed, all under equal settings. Without a scenario: synthetic data
+/// and the paper's fleet, in less than a minute.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -102,10 +105,18 @@ Examples:
   fedflip compare s.toml --seeds 5 --out comparison
   fedflip compare s.toml --seeds 5 --out comparison --resume
   fedflip compare --dashboard 8080 --keep-dashboard
-  fedflip compare s.toml --schemes exact,paper,fixed=0.1")]
+  fedflip compare s.toml --schemes table1 --preset paper
+  fedflip compare s.toml --presets paper,tuned --reference weighted
+  fedflip compare s.toml --schemes exact,paper,fixed=0.1 --give-up none")]
 pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or - for standard input; without it the embedded default
     pub scenario: Option<PathBuf>,
+    /// Settings of the server, the encoding and the plan (by default as the scenario says)
+    #[arg(long, value_enum)]
+    pub preset: Option<PresetArg>,
+    /// Compare under several presets, and split the gain into what sampling gives and what the rest gives
+    #[arg(long, value_enum, value_name = "PRESETS", value_delimiter = ',', num_args = 1.., conflicts_with = "preset")]
+    pub presets: Vec<PresetArg>,
     #[command(flatten)]
     pub comparison: ComparisonArgs,
 }
@@ -132,7 +143,7 @@ pub(crate) struct SweepArgs {
 /// How schemes are compared.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ComparisonArgs {
-    /// Which schemes, separated by commas
+    /// Which schemes, separated by commas; table1 stands for the paper's five
     #[arg(
         long,
         value_name = "SCHEMES",
@@ -143,9 +154,12 @@ pub(crate) struct ComparisonArgs {
     /// Runs of each scheme, with the scenario's seed and those after it
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
-    /// Stop a run that has taken so many times the hours of the best scheme before it
-    #[arg(long, value_name = "FACTOR", default_value = "10x", value_parser = factor, allow_negative_numbers = true)]
-    pub give_up: f64,
+    /// The scheme that ratios are to (by default paper, or the first one where paper is not compared)
+    #[arg(long, value_name = "SCHEME")]
+    pub reference: Option<String>,
+    /// Stop a run that has taken so many times the hours of the reference; none stops no run
+    #[arg(long, value_name = "FACTOR", default_value = "10x", value_parser = give_up, allow_negative_numbers = true)]
+    pub give_up: GiveUp,
     /// Plan with the scenario's α and β, without pilots
     #[arg(long)]
     pub no_pilot: bool,
@@ -155,24 +169,45 @@ pub(crate) struct ComparisonArgs {
 
 impl ComparisonArgs {
     /// How to compare, with each scheme once.
-    pub(crate) fn study(&self) -> Result<Study, PlanError> {
+    pub(crate) fn study(&self) -> Result<Study, CliError> {
         let mut schemes: Vec<Scheme> = Vec::new();
-        for name in &self.schemes {
-            let scheme = name.trim().parse()?;
-            if !schemes.contains(&scheme) {
-                schemes.push(scheme);
-            }
+        for name in self.schemes.iter().map(|name| name.trim()) {
+            let named = if name == TABLE1_NAME { TABLE1.to_vec() } else { vec![name.parse()?] };
+            named.into_iter().for_each(|scheme| {
+                if !schemes.contains(&scheme) {
+                    schemes.push(scheme)
+                }
+            });
         }
-        Ok(Study { schemes, seeds: self.seeds, give_up: self.give_up, no_pilot: self.no_pilot })
+        let reference = match &self.reference {
+            Some(name) => name.trim().parse()?,
+            None => *schemes.iter().find(|scheme| **scheme == Scheme::Paper).unwrap_or(&schemes[0]),
+        };
+        if !schemes.contains(&reference) {
+            return Err(CliError::Reference { reference });
+        }
+        let GiveUp(give_up) = self.give_up;
+        Ok(Study { schemes, reference, seeds: self.seeds, give_up, no_pilot: self.no_pilot })
     }
 }
 
-fn factor(text: &str) -> Result<f64, String> {
+/// What `--schemes` takes for the schemes of the paper's Table I.
+const TABLE1_NAME: &str = "table1";
+
+/// How many times the reference's hours a run may take; none is without limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GiveUp(Option<f64>);
+
+fn give_up(text: &str) -> Result<GiveUp, String> {
+    if text == "none" {
+        return Ok(GiveUp(None));
+    }
     let number = text.strip_suffix(['x', '×']).unwrap_or(text).parse::<f64>();
     number
         .ok()
         .filter(|factor| (1.0..=1e6).contains(factor))
-        .ok_or_else(|| "a number from 1 to 1e6, such as 10x".to_owned())
+        .map(|factor| GiveUp(Some(factor)))
+        .ok_or_else(|| "a number from 1 to 1e6, such as 10x, or none".to_owned())
 }
 
 /// Write a run's records as a table, or its curves for TensorBoard.
@@ -212,4 +247,22 @@ pub(crate) enum ExportFormat {
     Parquet,
     /// The curves of the rounds, as an event file
     Tensorboard,
+}
+
+/// A preset by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PresetArg {
+    /// The plain unbiased sum, numbers as they are
+    Paper,
+    /// The server optimiser, averaging, encoding and variance that were best for the task
+    Tuned,
+}
+
+impl From<PresetArg> for Preset {
+    fn from(preset: PresetArg) -> Self {
+        match preset {
+            PresetArg::Paper => Self::Paper,
+            PresetArg::Tuned => Self::Tuned,
+        }
+    }
 }

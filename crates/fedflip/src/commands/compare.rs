@@ -1,87 +1,179 @@
-//! `fedflip compare`: the paper's Table I.
+//! `fedflip compare`: the paper's Table I, under equal settings.
 
 use std::io::Write;
 
-use fedflip_plan::Scheme;
+use fedflip_run::study::{Studied, Study, write_json};
+use fedflip_run::verdict::{ComparisonJson, GainJson, PilotJson, TargetJson, gains};
+use fedflip_scenario::{Preset, Scenario, Source};
+use serde::Serialize;
 
-use super::cells::{self, Curves};
 use super::print_json;
+use super::scheme_cells::{self, Curves};
 use crate::args::CompareArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{Cell, Table, duration, percent, significant};
 use crate::training::{self, overrides, warn_of_idle_keys};
-use fedflip_run::study::Studied;
-use fedflip_run::verdict::PilotJson;
-use fedflip_scenario::Source;
+
+/// Several presets side by side.
+#[derive(Serialize)]
+struct PresetsJson<'a> {
+    presets: Vec<PresetJson<'a>>,
+    /// What sampling gives, and what the rest gives: the last preset against the first.
+    gains: &'a [GainJson],
+}
+
+#[derive(Serialize)]
+struct PresetJson<'a> {
+    preset: &'static str,
+    #[serde(flatten)]
+    comparison: &'a ComparisonJson,
+}
 
 pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let training = &args.comparison.training;
     let study = args.comparison.study()?;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
-    let under = |scheme: Scheme| overrides(&training.set, training.seed, Some(&scheme.to_string()));
-    let scenarios = study.scenarios(|scheme| source.scenario(&under(scheme)))?;
-    warn_of_idle_keys(&training.set, &scenarios);
-    let mut session = training::session(training)?;
-    let Some(studied) = study.run(&scenarios, training.out.as_deref(), "", &mut session)? else {
-        super::stopped(training.out.is_some());
-        return Ok(ExitStatus::Stopped);
+    let set = overrides(&training.set, training.seed, None);
+    let scenario = |preset: Option<Preset>| -> Result<Scenario, CliError> {
+        let mut set = set.clone();
+        set.extend(preset.map(|preset| format!("preset={}", preset.name())));
+        let scenario = source.scenario(&set)?;
+        study.check(&scenario)?;
+        Ok(scenario)
     };
-    if training.json {
-        print_json(output, &studied.json)?;
-    } else {
-        write_table(output, &studied)?;
+    // All of them before anything runs: a mistake in the last must not cost the hours of the others.
+    let presets: Vec<Preset> = args.presets.iter().map(|&preset| preset.into()).collect();
+    let scenarios = match presets.is_empty() {
+        true => vec![scenario(args.preset.map(Preset::from))?],
+        false => presets.iter().map(|&preset| scenario(Some(preset))).collect::<Result<Vec<_>, _>>()?,
+    };
+    warn_of_idle_keys(&training.set, &study.schemes, &scenarios);
+    let mut session = training::session(training)?;
+    let mut done: Vec<Studied> = Vec::new();
+    for (place, scenario) in scenarios.iter().enumerate() {
+        let name = presets.get(place).map(|preset| preset.name());
+        let out = training.out.as_ref().map(|out| name.map_or(out.clone(), |name| out.join(name)));
+        let prefix = name.map_or(String::new(), |name| format!("{name}: "));
+        let Some(studied) = study.run(scenario, out.as_deref(), &prefix, &mut session)? else {
+            super::stopped(training.out.is_some());
+            return Ok(ExitStatus::Stopped);
+        };
+        done.push(studied);
+    }
+    match done.as_slice() {
+        [one] if presets.is_empty() => match training.json {
+            true => print_json(output, &one.json)?,
+            false => write_comparison(output, one)?,
+        },
+        _ => several(args, &study, (&presets, &done), output)?,
     }
     training::finish(session, training, output)?;
     Ok(ExitStatus::Done)
 }
 
-fn write_table(output: &mut dyn Write, Studied { json, entries }: &Studied) -> Result<(), CliError> {
+/// Presets side by side, and what each part of the gain is due to.
+fn several(
+    args: &CompareArgs,
+    study: &Study,
+    (presets, done): (&[Preset], &[Studied]),
+    output: &mut dyn Write,
+) -> Result<(), CliError> {
+    let training = &args.comparison.training;
+    let (Some(first), Some(last)) = (done.first(), done.last()) else { return Ok(()) };
+    let gains = gains(&first.entries, &last.entries, study);
+    let named = presets.iter().zip(done);
+    let json = PresetsJson {
+        presets: named
+            .clone()
+            .map(|(preset, studied)| PresetJson { preset: preset.name(), comparison: &studied.json })
+            .collect(),
+        gains: &gains,
+    };
+    if let Some(out) = &training.out {
+        write_json(&out.join("presets.json"), &json)?;
+    }
+    if training.json {
+        return print_json(output, &json);
+    }
+    for (preset, studied) in named {
+        writeln!(output, "preset {}\n", preset.name())?;
+        write_comparison(output, studied)?;
+        writeln!(output)?;
+    }
+    let names = [presets.first(), presets.last()].map(|preset| preset.map_or("", |preset| preset.name()));
+    write_gains(output, &gains, names, &first.json.reference)
+}
+
+fn write_gains(
+    output: &mut dyn Write,
+    gains: &[GainJson],
+    [first, last]: [&str; 2],
+    reference: &str,
+) -> Result<(), CliError> {
+    writeln!(output, "gain over {reference} with the preset {first}\n")?;
+    let mut table = Table::new(&["scheme", "sampling", "the rest", "together"]);
+    for gain in gains {
+        let [sampling, rest, total] =
+            [&gain.sampling, &gain.rest, &gain.total].map(|up| scheme_cells::speed_up(up.as_ref()));
+        table.row([Cell::text(&gain.scheme), sampling, rest, total]);
+    }
+    table.write(output)?;
+    writeln!(
+        output,
+        "\n  sampling: the scheme against {reference}, both with {first}; the rest: {last} against {first}, both with \
+         the scheme"
+    )?;
+    Ok(())
+}
+
+/// `95 %` for a share, `0.5` for another metric.
+pub(super) fn target(target: &TargetJson) -> String {
+    match target.metric.as_str() {
+        "accuracy" => percent(target.at),
+        metric => format!("{metric} {}", significant(target.at, 4)),
+    }
+}
+
+fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied) -> Result<(), CliError> {
     let PilotJson { alpha, beta, hours, kept } = json.pilot;
-    writeln!(output, "{} to {}", json.task, percent(json.target_accuracy))?;
+    writeln!(output, "{} to {}", json.task, target(&json.target))?;
     let cost = hours.map_or("given".to_owned(), |hours| {
         format!("from pilots, a pair of which takes {} of virtual time", duration(3600.0 * hours))
     });
     writeln!(output, "alpha {}, beta {}, {cost}\n", significant(alpha, 4), significant(beta, 4))?;
-    let mut table = Table::new(&[
-        "scheme",
-        "time",
-        "±",
-        "ratio",
-        "with pilots",
-        "rounds",
-        "devices",
-        "reached",
-        "accuracy",
-    ]);
+    let ratio = format!("ratio to {}", json.reference);
+    let titles =
+        ["scheme", "time", "±", &ratio, "with pilots", "rounds", "devices", "reached", &json.target.metric];
+    let mut table = Table::new(&titles);
     let curves = Curves::of(entries.iter());
     for (scheme, entry) in json.schemes.iter().zip(entries) {
         table.row(vec![
             Cell::text(&scheme.scheme),
-            cells::time_to_target(scheme),
-            cells::spread(scheme),
-            cells::ratio_to_best(scheme),
-            cells::time(scheme, scheme.hours_with_pilot),
+            scheme_cells::time_to_target(scheme),
+            scheme_cells::spread(scheme),
+            scheme_cells::ratio_to_reference(scheme),
+            scheme_cells::time(scheme, scheme.hours_with_pilot),
             Cell::short(scheme.rounds),
             Cell::short(scheme.mean_participants),
-            cells::reached(scheme),
+            scheme_cells::reached(scheme),
             curves.cell(entry),
         ]);
     }
     table.write(output)?;
     for entry in entries {
         if let Err(error) = &entry.runs {
-            writeln!(output, "\n  {}: {error}\n    hint: {}", entry.scheme, error.hint())?;
+            let hint = CliError::from(error.clone()).hint().unwrap_or_default();
+            writeln!(output, "\n  {}: {error}\n    hint: {hint}", entry.scheme)?;
         }
     }
-    let counted = if kept {
-        "time to the target and ratio to the best count pilots, where schemes went on from theirs"
-    } else {
-        "time to the target and ratio to the best are without the pilots"
+    let counted = match kept {
+        true => "time and ratio include the pilots of schemes that continued from theirs",
+        false => "time and ratio are without the pilots",
     };
     writeln!(
         output,
-        "\n  {counted}; devices and rounds are means, ± is one\n  \
-         standard deviation over seeds; accuracy is the first seed's, over its own time"
+        "\n  {counted}; devices and rounds are means; ± is one standard deviation\n  over seeds; the curve is that \
+         of the first seed over its own time"
     )?;
     if json.schemes.iter().any(|scheme| scheme.lower_bound) {
         writeln!(output, "  > a lower bound: some run was stopped before it reached the target")?;

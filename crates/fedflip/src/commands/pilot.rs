@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::print_json;
 use crate::args::PilotArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Cell, Table, significant};
+use crate::render::{Cell, Table, duration, significant};
 use crate::training::{self, overrides, warn_of_keys_idle_in_pilots};
 use fedflip_run::Setup;
 use fedflip_run::pilots::Pilots;

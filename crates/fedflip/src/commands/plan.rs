@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::progress::{Progress, warn};
 use crate::render::significant;
 use crate::settings::PlanSettings;
-use fedflip_run::setup::noise_above;
+use fedflip_run::warnings::variance_above;
 
 /// A weight a/q above this lets one rare participant move the model ten times as far as it went itself.
 const LARGE_WEIGHT: f64 = 10.0;
@@ -56,7 +56,7 @@ impl Planned {
         let evaluation = if known { evaluation } else { evaluation.without_rounds() };
         let mut warnings = warnings(&plan, &evaluation);
         if scheme == Scheme::Auto {
-            warnings.extend(noise_above("--noise", evaluation.sampling_noise, settings.solver.noise));
+            warnings.extend(variance_above("--noise", evaluation.sampling_noise, settings.solver.noise));
         }
         Ok(Self { plan, evaluation, solve_secs, warnings })
     }

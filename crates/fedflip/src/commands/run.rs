@@ -41,10 +41,10 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
     let overrides = overrides(&args.training.set, args.training.seed, args.scheme.as_deref());
     let scenario = Scenario::read(&args.scenario, &overrides)?;
-    warn_of_idle_keys(&args.training.set, [&scenario]);
+    warn_of_idle_keys(&args.training.set, &[scenario.plan.scheme], std::slice::from_ref(&scenario));
     let mut session = training::session(&args.training)?;
     let setup = Setup::new(&scenario, &mut session)?;
-    let planned = setup.plan(&scenario, scenario.plan.constants)?;
+    let planned = setup.plan(&scenario, Some(scenario.plan.constants))?;
     planned.warnings(&scenario, &setup.fleet).iter().for_each(|text| warn(text));
     let done = with_crew(&*setup.learner, session.threads, |crew| -> Result<_, RunError> {
         let mut kept = None;
@@ -117,7 +117,7 @@ fn write_text(
     out: Option<&Path>,
 ) -> Result<(), CliError> {
     let Finished { outline: Outline { summary, curve }, detail, had_ended, .. } = done;
-    let target = percent(scenario.stop.target_accuracy);
+    let target = percent(scenario.stop.target.at);
     let over = if *had_ended { "was over already: " } else { "" };
     let how = match summary.end {
         Some(EndReason::TargetAccuracy) => format!("{over}reached {target}"),

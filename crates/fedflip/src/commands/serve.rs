@@ -48,7 +48,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     logs::begin(args.logs);
     args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
     let scenario = Scenario::read(&args.scenario, &overrides(args))?;
-    warn_of_idle_keys(&args.set, [&scenario]);
+    warn_of_idle_keys(&args.set, &[scenario.plan.scheme], std::slice::from_ref(&scenario));
     let patience = patience(args)?;
     let listen = listen(args)?;
     let status = args.metrics.as_deref().map(|text| address("--metrics", text)).transpose()?;

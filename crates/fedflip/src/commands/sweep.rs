@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use fedflip_plan::Scheme;
-use fedflip_report::standing::{Bound, SpeedUp};
+use fedflip_report::standing::SpeedUp;
 use serde::Serialize;
 
-use super::cells::{self, Curves};
 use super::print_json;
+use super::scheme_cells::{self, Curves};
 use crate::args::SweepArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{Cell, Table, percent};
@@ -21,7 +21,7 @@ use fedflip_scenario::{Axis, Point, Scenario, Source, Value, points};
 
 #[derive(Serialize)]
 struct SweepJson {
-    task: &'static str,
+    task: String,
     over: Vec<AxisJson>,
     points: Vec<PointJson>,
 }
@@ -64,9 +64,8 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     let axes = args.over.iter().map(|text| Axis::parse(text, &base)).collect::<Result<Vec<_>, _>>()?;
     let points = points(&axes)?;
     // All of them before anything runs: a mistake in the last must not cost the hours of the others.
-    let under = |scheme: Scheme| overrides(&training.set, training.seed, Some(&scheme.to_string()));
-    let at = |point| study.scenarios(|scheme| source.at(&under(scheme), point));
-    let scenarios = points.iter().map(at).collect::<Result<Vec<_>, _>>()?;
+    let scenarios = points.iter().map(|point| source.at(&set, point)).collect::<Result<Vec<_>, _>>()?;
+    scenarios.iter().try_for_each(|scenario| study.check(scenario))?;
     for axis in &axes {
         check_matters(axis, &study)?;
     }
@@ -76,14 +75,14 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
             hint: "some keys only matter beside others, such as server.step beside server.optimiser",
         });
     }
-    warn_of_idle_keys(&training.set, scenarios.iter().flatten());
+    warn_of_idle_keys(&training.set, &study.schemes, &scenarios);
     let mut session = training::session(training)?;
     let mut done = Vec::new();
-    for (number, (point, scenarios)) in points.iter().zip(&scenarios).enumerate() {
+    for (number, (point, scenario)) in points.iter().zip(&scenarios).enumerate() {
         let name = point.name();
         let out = training.out.as_ref().map(|out| out.join(&name));
         let prefix = format!("{name} ({} of {}): ", number + 1, points.len());
-        done.push(match study.run(scenarios, out.as_deref(), &prefix, &mut session) {
+        done.push(match study.run(scenario, out.as_deref(), &prefix, &mut session) {
             Ok(Some(studied)) => Ok(studied),
             Ok(None) => {
                 super::stopped(training.out.is_some());
@@ -107,7 +106,7 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     }
     let over =
         axes.iter().map(|axis| AxisJson { key: axis.path(), values: axis.values().cloned().collect() });
-    let json = SweepJson { task: base.task.name(), over: over.collect(), points: jsons };
+    let json = SweepJson { task: base.task.name().to_owned(), over: over.collect(), points: jsons };
     if let Some(out) = &training.out {
         write_json(&out.join("sweep.json"), &json)?;
     }
@@ -135,8 +134,8 @@ fn check_matters(axis: &Axis, study: &Study) -> Result<(), CliError> {
             problem: "--over: plan.alpha and plan.beta make no difference, because pilots measure them",
             hint: "add --no-pilot to plan with the values that are given",
         }),
-        "plan.noise" if !study.has(Scheme::Auto) => Err(CliError::Usage {
-            problem: "--over: plan.noise makes no difference, because auto alone has it",
+        "plan.variance" if !study.has(Scheme::Auto) => Err(CliError::Usage {
+            problem: "--over: plan.variance makes no difference, because auto alone has it",
             hint: "name auto in --schemes",
         }),
         _ => Ok(()),
@@ -175,7 +174,7 @@ fn write_table(
     json: &SweepJson,
     entries: &[Vec<Entry>],
 ) -> Result<(), CliError> {
-    writeln!(output, "{} to {}\n", json.task, percent(base.stop.target_accuracy))?;
+    writeln!(output, "{} to {}\n", json.task, percent(base.stop.target.at))?;
     let has_full = json.points.iter().any(|point| !point.speedups_over_full.is_empty());
     let mut titles: Vec<&str> = json.over.iter().map(|axis| axis.key.as_str()).collect();
     let versus = if has_full { "speed-up" } else { "ratio" };
@@ -188,11 +187,16 @@ fn write_table(
         let schemes = comparison.iter().flat_map(|comparison| &comparison.schemes);
         for (place, (scheme, entry)) in schemes.zip(entries).enumerate() {
             let mut row: Vec<Cell> = point.texts().map(Cell::text).collect();
-            row.extend([Cell::text(&scheme.scheme), cells::time_to_target(scheme), cells::spread(scheme)]);
-            row.push(
-                speedups_over_full.get(place).map_or_else(|| cells::ratio_to_best(scheme), speedup_cell),
-            );
-            row.extend([cells::reached(scheme), curves.cell(entry)]);
+            row.extend([
+                Cell::text(&scheme.scheme),
+                scheme_cells::time_to_target(scheme),
+                scheme_cells::spread(scheme),
+            ]);
+            row.push(speedups_over_full.get(place).map_or_else(
+                || scheme_cells::ratio_to_reference(scheme),
+                |of| scheme_cells::speed_up(of.speedup.as_ref()),
+            ));
+            row.extend([scheme_cells::reached(scheme), curves.cell(entry)]);
             table.row(row);
         }
     }
@@ -209,7 +213,7 @@ fn write_table(
             writeln!(output, "\n  {}, {}: {error}", point.name(), entry.scheme)?;
         }
     }
-    let versus = if has_full { "speed-up is over full" } else { "ratio is to the best of a point" };
+    let versus = if has_full { "speed-up is over full" } else { "ratio is to the reference at its point" };
     writeln!(
         output,
         "\n  time to the target is without the pilots; {versus};\n  accuracy is the first seed's, over its own time"
@@ -219,8 +223,4 @@ fn write_table(
         writeln!(output, "  > at least, < at most: some run was stopped before it reached the target")?;
     }
     Ok(())
-}
-
-fn speedup_cell(SchemeSpeedUp { speedup, .. }: &SchemeSpeedUp) -> Cell {
-    Cell::ratio(speedup.map(|up| up.ratio)).bounded(speedup.map_or(Bound::Exact, |up| up.bound))
 }

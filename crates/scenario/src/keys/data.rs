@@ -15,14 +15,14 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "seed",
-        "of made-up data, and of who gets which samples",
+        "seed of synthetic data, and of the partition",
         |s| Some(Value::seed(s.data.seed)),
         |s, v| v.seed().map(|seed| s.data.seed = seed),
     ),
     key(
         "data",
         "sharing",
-        "how samples come to devices: \"dirichlet\", \"iid\" or, of plays, \"by-role\"",
+        "partition: \"dirichlet\", \"iid\" or, for plays, \"by-role\"",
         |s| {
             let name = match s.data.sharing {
                 Sharing::Dirichlet(_) => "dirichlet",
@@ -37,7 +37,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "concentration",
-        "of dirichlet: small is skewed",
+        "α of dirichlet: small values are skewed",
         |s| dirichlet(s).map(|recipe| Value::Number(recipe.concentration)),
         |s, v| {
             let given = v.number(1e-3..=1e6, "a number from 1e-3 to 1e6")?;
@@ -51,7 +51,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "min_samples",
-        "of dirichlet: every device gets at least so many",
+        "of dirichlet: the fewest samples of a device",
         |s| dirichlet(s).map(|recipe| Value::count(recipe.min_samples)),
         |s, v| {
             let given = v.count(1..=1_000_000)?;
@@ -65,7 +65,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "test_samples_max",
-        "the most test samples that an evaluation takes",
+        "the most test samples per evaluation",
         |s| Some(Value::count(s.data.test_samples_max)),
         |s, v| v.count(1..=1_000_000).map(|count| s.data.test_samples_max = count),
     ),

@@ -9,16 +9,16 @@ use fedflip_fleet::{DEVICES_MAX, Gflop, Mbit, Mbps, csv_file};
 use super::{Key, Shown, key};
 use crate::error::Refusal;
 use crate::value::{Given, Value};
-use crate::{FleetSource, MadeUp, Scenario};
+use crate::{FleetSource, GeneratedFleet, Scenario};
 
 pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "file",
-        "devices and their times from a fleet file instead of the four keys below",
+        "a fleet file, which replaces the four keys below",
         |s| match &s.fleet {
             FleetSource::File { name, .. } => Some(Value::text(name)),
-            FleetSource::MadeUp(_) => None,
+            FleetSource::Generated(_) => None,
         },
         set_file,
     )
@@ -26,17 +26,18 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "devices",
-        "how many, in equal blocks of each type",
-        |s| made_up(s).map(|fleet| Value::count(fleet.devices)),
+        "number of devices, in equal blocks of each type",
+        |s| generated(s).map(|fleet| Value::count(fleet.devices)),
         |s, v| v.count(1..=DEVICES_MAX).map(|count| change(s, |fleet| fleet.devices = count)),
     ),
     key(
         "fleet",
         "types",
-        "the paper's five, with the speeds of docs/devices.md",
+        "the paper's five types, with the speeds of docs/devices.md",
         |s| {
-            let names = |fleet: &MadeUp| fleet.types.iter().map(|kind| Value::text(kind.slug)).collect();
-            made_up(s).map(|fleet| Value::List(names(fleet)))
+            let names =
+                |fleet: &GeneratedFleet| fleet.types.iter().map(|kind| Value::text(kind.slug)).collect();
+            generated(s).map(|fleet| Value::List(names(fleet)))
         },
         |s, v| {
             let types = v.choices(&PAPER.map(|kind| (kind.slug, kind)))?;
@@ -47,35 +48,35 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "payload_mbit",
-        "what a device sends in a round: by default its update, in its encoding",
-        |s| made_up(s).map(|fleet| Value::Number(fleet.payload.get())),
+        "size of an upload; by default the update in its encoding",
+        |s| generated(s).map(|fleet| Value::Number(fleet.payload.get())),
         |s, v| v.quantity(Mbit::new, Mbit::WANTED).map(|mbit| change(s, |fleet| fleet.payload = mbit)),
     )
     .shown(Shown::Follows),
     key(
         "fleet",
         "work_gflop",
-        "what a device computes in a round: by default its steps of SGD",
-        |s| made_up(s).map(|fleet| Value::Number(fleet.work.get())),
+        "work of a device per round; by default its steps of SGD",
+        |s| generated(s).map(|fleet| Value::Number(fleet.work.get())),
         |s, v| v.quantity(Gflop::new, Gflop::WANTED).map(|gflop| change(s, |fleet| fleet.work = gflop)),
     )
     .shown(Shown::Follows),
     key(
         "fleet",
         "bandwidth_mbps",
-        "f_tot: what those who take part share, in Mbit/s",
+        "f_tot: the bandwidth that a cohort shares, in Mbit/s",
         |s| Some(Value::Number(s.band.get())),
         |s, v| v.quantity(Mbps::new, Mbps::WANTED).map(|band| s.band = band),
     ),
 ];
 
-fn made_up(scenario: &Scenario) -> Option<&MadeUp> {
-    if let FleetSource::MadeUp(fleet) = &scenario.fleet { Some(fleet) } else { None }
+fn generated(scenario: &Scenario) -> Option<&GeneratedFleet> {
+    if let FleetSource::Generated(fleet) = &scenario.fleet { Some(fleet) } else { None }
 }
 
 /// A file and these keys do not stand beside each other: see `resolve`.
-fn change(scenario: &mut Scenario, change: impl FnOnce(&mut MadeUp)) {
-    if let FleetSource::MadeUp(fleet) = &mut scenario.fleet {
+fn change(scenario: &mut Scenario, change: impl FnOnce(&mut GeneratedFleet)) {
+    if let FleetSource::Generated(fleet) = &mut scenario.fleet {
         change(fleet);
     }
 }

@@ -1,19 +1,24 @@
 //! Every key of a scenario: what it is called, what it means, how it gets in and out.
 //!
 //! The commented file that `fedflip scenario new` prints, what is stored with a run, the checks of what is
-//! read, and the table in `docs/scenario.md` all come from here. Defaults are those of [`Scenario::of`].
+//! read, and the table in `docs/scenario.md` all come from here. Defaults are those of [`Scenario::new`].
 
 //!
 //! # Layout
 //!
 //! - here: sections, what a key is, and all of them in a row.
-//! - `task`, `data`, `fleet`, `update`, `server`: the keys of these sections; `run`: those of the others.
+//! - one file for the keys of a section, or of two: `top`, `task`, `data`, `fleet`, `train`, `update`, `server`, `plan`,
+//!   `round`, `stop`.
 
 mod data;
 mod fleet;
-mod run;
+mod plan;
+mod round;
 mod server;
+mod stop;
 mod task;
+mod top;
+mod train;
 mod update;
 
 use fedflip_learn::task::Task;
@@ -25,25 +30,19 @@ pub(super) use task::task_of;
 
 /// The sections in their order, and what each is about.
 pub(super) const SECTIONS: [(&str, &str); 13] = [
-    ("", "Of everything that chance decides, but for the data"),
-    ("task", "What is learnt, and by which network"),
-    ("data", "What devices learn from"),
-    ("fleet", "Devices and their times, and the band they share"),
-    ("train", "What a device does in a round"),
-    (
-        "update",
-        "How a device sends what it has learnt: under auto as is best for the task, else as in the paper",
-    ),
-    ("server", "What the server does with the sum of the updates: likewise"),
-    (
-        "plan",
-        "How often each device takes part; auto brings a noise, quiet rounds, [update] and [server] of its own",
-    ),
+    ("", "Settings of the whole scenario"),
+    ("task", "The model and the data it learns from"),
+    ("data", "How the data are shared among devices"),
+    ("fleet", "The devices, their times, and the bandwidth they share"),
+    ("train", "Local training on a device"),
+    ("update", "How a device encodes its update"),
+    ("server", "What the server does with the sum of the updates"),
+    ("plan", "How often each device participates"),
     ("pilot", "How α and β are measured: rounds to the loss F_s with q = 1/N and with q = 1"),
-    ("round", "What a round is like, whoever takes part"),
+    ("round", "Bandwidth, aggregation and time limits of a round"),
     ("world", "How the simulated world departs from the fleet's numbers"),
-    ("stop", "When a run ends: whatever comes first"),
-    ("record", "What is kept on the way"),
+    ("stop", "When a run ends: whichever comes first"),
+    ("record", "When models are evaluated and checkpoints are written"),
 ];
 
 type Get = fn(&Scenario) -> Option<Value>;
@@ -57,9 +56,6 @@ pub(super) struct Key {
     /// The tasks that have it; all, if none is named.
     pub tasks: &'static [&'static str],
     pub shown: Shown,
-    /// A key that came later: with this value the canonical text is as it was before there was the key, so that
-    /// folders of then go on. Under `auto` what it brings stays: there it is not the default.
-    pub left_out_at: Option<&'static str>,
     /// None if it is not set, or does not matter beside others.
     pub get: Get,
     pub set: Set,
@@ -75,10 +71,12 @@ pub(super) enum Shown {
     FollowsOr(&'static str),
     /// Commented out with an example: there is no default.
     Example(&'static str),
+    /// Not at all: it stands for other keys.
+    Shorthand,
 }
 
 const fn key(section: &'static str, name: &'static str, about: &'static str, get: Get, set: Set) -> Key {
-    Key { section, name, about, tasks: &[], shown: Shown::Set, left_out_at: None, get, set }
+    Key { section, name, about, tasks: &[], shown: Shown::Set, get, set }
 }
 
 impl Key {
@@ -88,17 +86,6 @@ impl Key {
 
     const fn shown(self, shown: Shown) -> Self {
         Self { shown, ..self }
-    }
-
-    const fn left_out_at(self, value: &'static str) -> Self {
-        Self { left_out_at: Some(value), ..self }
-    }
-
-    /// Whether `auto` has a default of its own for it.
-    pub(super) fn is_brought(&self) -> bool {
-        let of_plan = ["noise", "quiet_noise", "quiet_every"];
-        let of_sections = matches!(self.section, "server" | "update") && self.name != "update_norm_max";
-        of_sections || of_plan.iter().any(|name| self.is("plan", name))
     }
 
     /// `train.batch`, and `seed` for what stands above all sections.
@@ -114,6 +101,11 @@ impl Key {
         self.tasks.is_empty() || self.tasks.contains(&task.name())
     }
 
+    /// Whether a scenario holds it: the others expand to those.
+    pub(super) fn is_kept(&self) -> bool {
+        !matches!(self.shown, Shown::Shorthand) && !self.is("", "preset")
+    }
+
     /// Where it belongs.
     pub(super) fn whereabouts(&self) -> String {
         if self.section.is_empty() {
@@ -126,13 +118,32 @@ impl Key {
 
 /// All keys, section by section.
 pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
-    let sections = [task::KEYS, data::KEYS, fleet::KEYS, update::KEYS, server::KEYS];
-    [run::SEED].into_iter().chain(sections).chain([run::KEYS]).flatten()
+    [
+        top::KEYS,
+        task::KEYS,
+        data::KEYS,
+        fleet::KEYS,
+        train::KEYS,
+        update::KEYS,
+        server::KEYS,
+        plan::KEYS,
+        round::KEYS,
+        stop::KEYS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The keys of a section that a task has.
 pub(super) fn of(section: &str, task: Task) -> impl Iterator<Item = &'static Key> + Clone {
     all().filter(move |key| key.section == section && key.is_of(task))
+}
+
+/// The most rounds of anything.
+const ROUNDS_MAX: u64 = 1_000_000_000;
+
+fn loss(v: &Given<'_>) -> Result<f64, Refusal> {
+    v.number(1e-9..=1e6, "a number above 0 (from 1e-9 to 1e6)")
 }
 
 /// What a choice is called.

@@ -2,7 +2,7 @@
 
 use fedflip_learn::Encoding;
 
-use super::{Key, Shown, key, name_of};
+use super::{Key, key, name_of};
 
 pub(super) static KEYS: &[Key] = &[key(
     "update",
@@ -10,6 +10,4 @@ pub(super) static KEYS: &[Key] = &[key(
     "\"f32\" as it is; fewer bits, rounded without bias: \"f16\", \"int8\", \"int4\"",
     |s| name_of(&Encoding::ALL, &s.update.encoding),
     |s, v| v.choice(&Encoding::ALL).map(|encoding| s.update.encoding = encoding),
-)
-.shown(Shown::Follows)
-.left_out_at("\"f32\"")];
+)];

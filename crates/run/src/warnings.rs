@@ -1,0 +1,103 @@
+//! What a person should know about a scenario before it runs.
+
+use fedflip_fleet::Fleet;
+use fedflip_plan::problem::sampling_noise;
+use fedflip_plan::{Plan, Scheme};
+use fedflip_report::numbers::significant;
+use fedflip_scenario::{FleetSource, Preset, Scenario};
+
+use crate::setup::Planned;
+
+impl Planned {
+    /// What a person should know before the run: variances that are not met, devices that can never make the deadline,
+    /// constants that were measured elsewhere.
+    pub fn warnings(&self, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
+        let noise_of = |plan: &Plan| sampling_noise(fleet.weights(), plan.q());
+        let scheme = scenario.plan.scheme;
+        let usual = noise_of(self.schedule.usual());
+        let mut warnings: Vec<String> =
+            [never_in_time(scenario, fleet), borrowed_constants(scenario)].into_iter().flatten().collect();
+        if scheme == Scheme::Auto {
+            warnings.extend(variance_above("plan.variance", usual, scenario.plan.variance));
+        }
+        if let (Some(asked), Some(quiet)) = (scenario.plan.quiet_variance, self.schedule.quiet()) {
+            warnings.extend(variance_above("plan.quiet_variance", noise_of(quiet), asked));
+            if usual <= asked {
+                let [usual, asked] = [usual, asked].map(|noise| significant(noise, 4));
+                warnings.push(format!(
+                    "under {scheme} quiet rounds are like all others: the sampling variance is {usual}, and \
+                     plan.quiet_variance is {asked}"
+                ));
+            }
+        }
+        warnings
+    }
+}
+
+/// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.
+fn never_in_time(scenario: &Scenario, fleet: &Fleet) -> Option<String> {
+    let deadline_secs = scenario.round.deadline?.get();
+    let needs_secs = |n: usize| fleet.compute_secs()[n] + fleet.comm_secs()[n] / scenario.band.get();
+    let late: Vec<usize> = (0..fleet.len()).filter(|&n| needs_secs(n) > deadline_secs).collect();
+    let first = *late.first()?;
+    let share: f64 = late.iter().map(|&n| fleet.weights()[n]).sum();
+    let (name, secs) = (fleet.name(first), significant(needs_secs(first), 3));
+    let who = if late.len() == 1 {
+        format!("{name}, which needs {secs} s alone on the bandwidth,")
+    } else {
+        format!(
+            "{} of {} devices, such as {name}, which needs {secs} s alone on the bandwidth,",
+            late.len(),
+            fleet.len()
+        )
+    };
+    let percent = significant(100.0 * share, 2);
+    Some(format!(
+        "{who} cannot make round.deadline_secs = {deadline_secs}: {percent} % of the data are lost to every round, \
+         and the model is biased by it"
+    ))
+}
+
+/// α and β that nobody measured for this fleet: the task's defaults beside another fleet or another partition.
+fn borrowed_constants(scenario: &Scenario) -> Option<String> {
+    let default = Scenario::new(scenario.task, Preset::Paper).ok()?;
+    let same_devices = match (&scenario.fleet, &default.fleet) {
+        (FleetSource::Generated(fleet), FleetSource::Generated(default)) => {
+            fleet.devices == default.devices && fleet.types == default.types
+        }
+        _ => false,
+    };
+    let borrowed = scenario.plan.scheme.needs_constants()
+        && scenario.plan.constants == default.plan.constants
+        && !(same_devices && scenario.data.sharing == default.data.sharing);
+    borrowed.then(|| {
+        format!(
+            "plan.alpha and plan.beta are the defaults of {}, which were measured for the paper's fleet of 100 devices \
+             and not for this one: measure them with pilots, or use the scheme auto, which needs neither",
+            scenario.task.name()
+        )
+    })
+}
+
+/// A fleet file's sample counts, where the data give devices other ones.
+pub(crate) fn counts_replaced(scenario: &Scenario, fleet: &Fleet) -> Option<String> {
+    let FleetSource::File { name, fleet: file } = &scenario.fleet else { return None };
+    let differing = file.samples().iter().zip(fleet.samples()).filter(|(file, data)| file != data).count();
+    (differing > 0).then(|| {
+        format!(
+            "{name}: the sample counts of {differing} devices are replaced by what the data of {} give them",
+            scenario.task.name()
+        )
+    })
+}
+
+/// With devices at their caps a plan weighs cost against variance instead of meeting the variance that `key` allows.
+pub fn variance_above(key: &str, variance: f64, allowed: f64) -> Option<String> {
+    (variance > allowed * (1.0 + 1e-6)).then(|| {
+        let [variance, allowed] = [variance, allowed].map(|variance| significant(variance, 4));
+        format!(
+            "{key}: the sampling variance is {variance} where {allowed} is allowed: some devices are at their caps, \
+             and for the others a higher q would cost more than it gains"
+        )
+    })
+}
