@@ -86,7 +86,7 @@ fn what_a_plan_expected_stands_beside_what_came() {
     let explained = Explained::of(&group.schemes[0]).unwrap();
     assert_eq!(explained.rounds, Some(Spread { mean: 20.0, std: None }));
     // 0.3²/0.5 + 0.3²/0.5 + 0.4²/0.8.
-    assert!((explained.sampling_noise.unwrap() - 0.56).abs() < 1e-12);
+    assert!((explained.sampling_variance.unwrap() - 0.56).abs() < 1e-12);
     let model = explained.round_model.unwrap();
     assert!(model.mean_secs <= model.theorem2_secs && model.theorem2_secs <= model.linear_secs, "{model:?}");
     assert_eq!(explained.empty_share, 7.0 / 20.0);
@@ -256,7 +256,7 @@ fn the_model_of_a_round_says_what_it_does_not_know() {
     assert!((explained.round_model.unwrap().mean_secs - plain.mean_secs - 5.0).abs() < 1e-12);
     assert_eq!(explained.left_out, ["world.dropout"]);
     let html = html(&runs.read(), None);
-    assert!(html.contains("know nothing of world.dropout") && html.contains("count as 5 s in both means"));
+    assert!(html.contains("ignore world.dropout") && html.contains("count as 5 s in both means"));
     alter(&folder, "run.toml", "[round]", "[round]\nallocation = \"equal\"");
     assert_eq!(of().round_model, None, "E[T̂] is of rounds in which all finish together");
 }

@@ -7,7 +7,7 @@ mod common;
 use common::{Run, Runs, files, html};
 use fedflip_record::{ConstantsSource, Deployed, Replan, UsedConstants};
 use fedflip_report::explain::Explained;
-use fedflip_report::sections::runs;
+use fedflip_report::sections::run_list;
 use fedflip_report::{Collection, deployed};
 
 fn measured(alpha: f64, beta: f64) -> Option<Deployed> {
@@ -88,7 +88,7 @@ fn a_deployed_run_is_no_copy_of_the_simulated_one() {
         collection.groups.iter().map(|group| (group.title(), group.time())).collect();
     let expected = [("devices = real", "real time"), ("devices = simulated", "virtual time")];
     assert_eq!(groups, expected.map(|(title, time)| (title.to_owned(), time)));
-    assert_eq!(runs::table(&collection).rows.len(), 2);
+    assert_eq!(run_list::table(&collection).rows.len(), 2);
 }
 
 fn replan(after_round: u64, reason: &str, expected_participants: f64) -> Replan {

@@ -61,7 +61,7 @@ impl LineChart<'_> {
         if let Some(target) = self.target {
             let (from, to) = (at(0.0, target), at(end, target));
             canvas.line("rule", from, to);
-            // On the left: curves get there on the right.
+            // On the left, because curves reach the target on the right.
             canvas.text("small", (from.0 + 6.0, from.1 - 5.0), Anchor::Start, "target");
         }
         let caption = self.caption_with_cuts(end);

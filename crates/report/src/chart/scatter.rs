@@ -8,7 +8,7 @@ use super::plot_area::PlotArea;
 
 /// A device.
 pub(crate) struct Point {
-    /// For whoever points at it.
+    /// Shown under the pointer.
     pub hover: String,
     /// Position in [`Scatter::kinds`].
     pub kind: usize,

@@ -13,7 +13,7 @@ pub mod pilot_runs;
 pub mod predictions;
 mod round_times;
 mod rounds;
-pub mod runs;
+pub mod run_list;
 mod speed_up;
 pub mod sweep_values;
 pub mod time_to_target;
@@ -63,7 +63,7 @@ pub(crate) fn report(collection: &Collection, title: Option<&str>) -> Report {
         facts,
         before: sweep.iter().map(sweep_section).collect(),
         groups: collection.groups.iter().map(|group| part(collection, group)).collect(),
-        after: vec![Section { id: "runs", title: "All runs".to_owned(), blocks: runs::blocks(collection) }],
+        after: vec![Section { id: "runs", title: "All runs".to_owned(), blocks: run_list::blocks(collection) }],
         problems: collection.problems.iter().map(ToString::to_string).collect(),
         origin: collection.versions().join(", "),
     }

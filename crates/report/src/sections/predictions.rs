@@ -20,7 +20,7 @@ pub fn table(explained: &[Explained]) -> Table {
             Cell::text(&plan.scheme),
             Cell::short(Some(plan.expected_participants)),
             Cell::short(mean(plan.participants)),
-            Cell::short(plan.sampling_noise),
+            Cell::short(plan.sampling_variance),
             Cell::short(plan.largest_weight),
             Cell::short(plan.expected_rounds),
             Cell::short(rounds).bounded(bound),

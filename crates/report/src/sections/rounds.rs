@@ -62,7 +62,7 @@ fn timeline(scheme: &SchemeRuns, run: &RunView, round: &Round) -> Figure {
             significant(run.header.bandwidth_mbps, 3)
         ),
         round_secs: round.round_secs,
-        band_mbps: run.header.bandwidth_mbps,
+        bandwidth_mbps: run.header.bandwidth_mbps,
         rows: rows.collect(),
     }
     .draw()

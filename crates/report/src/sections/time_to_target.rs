@@ -87,7 +87,7 @@ fn biased(group: &Group) -> String {
     match group.runs().map(|run| run.summary.biased_rounds).sum::<u64>() {
         0 => String::new(),
         biased => format!(
-            " In {biased} of {rounds} rounds somebody who took part did not report: their steps are biased."
+            " In {biased} of {rounds} rounds a device of the cohort did not report: the steps of these rounds are biased."
         ),
     }
 }
