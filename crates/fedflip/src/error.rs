@@ -17,6 +17,7 @@ use fedflip_record::RecordError;
 
 use fedflip_report::ReportError;
 
+use crate::advice;
 use fedflip_run::RunError;
 use fedflip_scenario::{KeyError, ScenarioError};
 
@@ -46,9 +47,9 @@ impl From<ExitStatus> for ExitCode {
 pub(crate) enum CliError {
     #[error("{path}: cannot be opened: {source}")]
     Open { path: String, source: std::io::Error },
-    #[error("{}{}", fleet_flag(.0), .0)]
+    #[error("{}", advice::fleet_text(.0))]
     Fleet(#[from] FleetError),
-    #[error("{}{}", plan_flag(.0), .0)]
+    #[error("{}", advice::plan_text(.0))]
     Plan(#[from] PlanError),
     #[error(transparent)]
     Data(#[from] DataError),
@@ -88,10 +89,10 @@ pub(crate) enum CliError {
     Pilot { value: String, problem: &'static str },
     #[error("the step of a line search is given, but the scheme is {scheme}")]
     StepWithoutLineSearch { scheme: Scheme },
-    #[error("the noise that auto allows is given, but the scheme is {scheme}")]
-    NoiseWithoutAuto { scheme: Scheme },
     #[error("--reference: {reference} is not one of the schemes that are compared")]
     Reference { reference: Scheme },
+    #[error("the sampling variance of auto is given, but the scheme is {scheme}")]
+    VarianceWithoutAuto { scheme: Scheme },
     #[error("{problem}")]
     Usage { problem: &'static str, hint: &'static str },
     #[error("the output cannot be written: {0}")]
@@ -142,7 +143,7 @@ impl CliError {
         match self {
             Self::Open { .. } => Some("name a fleet file, or - for standard input".to_owned()),
             Self::Fleet(error) => Some(error.hint()),
-            Self::Plan(error) => Some(error.hint()),
+            Self::Plan(error) | Self::Net(NetError::Plan(error)) => Some(advice::plan_hint(error)),
             Self::Data(error) => Some(error.hint()),
             Self::Learn(error) => Some(error.hint()),
             Self::Record(error) => Some(error.hint()),
@@ -168,7 +169,9 @@ impl CliError {
             Self::StepWithoutLineSearch { .. } => {
                 Some("leave out --step, or plan with --scheme paper-linesearch".to_owned())
             }
-            Self::NoiseWithoutAuto { .. } => Some("leave out --noise, or plan with --scheme auto".to_owned()),
+            Self::VarianceWithoutAuto { .. } => {
+                Some("leave out --variance, or plan with --scheme auto".to_owned())
+            }
             Self::Output(_) => None,
         }
     }
@@ -189,13 +192,4 @@ impl CliError {
             _ => ExitStatus::BadInput,
         }
     }
-}
-
-/// The libraries name settings; on the command line they have dashes.
-fn fleet_flag(error: &FleetError) -> &'static str {
-    if matches!(error, FleetError::Recipe { .. }) { "--" } else { "" }
-}
-
-fn plan_flag(error: &PlanError) -> &'static str {
-    if matches!(error, PlanError::BadNumber { .. }) { "--" } else { "" }
 }

@@ -10,10 +10,11 @@
 //! - `progress`: a word on what takes long, on standard error.
 //! - `render`: tables and histograms for people; `sparkline`: curves one line high.
 //! - `files`: files that a user names.
-//! - `error`: refusals with a hint, and exit codes.
+//! - `error`: errors and exit codes; `advice`: errors of libraries in the words of the command line.
 //!
 //! This crate is the only one that prints and looks at the clock.
 
+mod advice;
 mod args;
 mod bar;
 mod commands;

@@ -1,11 +1,14 @@
 //! Args turned into checked values: after this, a command has nothing left to refuse about its flags.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
-use fedflip_fleet::{Fleet, Mbps, csv_file};
-use fedflip_plan::solve::{Search, auto};
+use fedflip_fleet::{Fleet, Mbps, csv_file, nearest};
 use fedflip_plan::theorem1::Assumptions;
-use fedflip_plan::{Constants, Interval, Pilot, PilotFit, Problem, Scheme, Settings, constants};
+use fedflip_plan::{
+    Constants, DEFAULT_VARIANCE, Interval, Pilot, PilotFit, Planning, Problem, Scheme, Search,
+    VARIANCE_RANGE, VARIANCE_WANTED, constants,
+};
 
 use crate::args::{AllocateArgs, BoundArgs, ConstantsArgs, PlanArgs};
 use crate::error::CliError;
@@ -24,7 +27,7 @@ pub(crate) fn read_fleet(path: &str) -> Result<Fleet, CliError> {
     Ok(csv_file::read(file, path)?)
 }
 
-fn band(mbps: f64) -> Result<Mbps, CliError> {
+fn bandwidth(mbps: f64) -> Result<Mbps, CliError> {
     Mbps::new(mbps).map_err(CliError::flag("--bandwidth"))
 }
 
@@ -37,14 +40,14 @@ fn positive(flag: &'static str, value: Option<f64>) -> Result<Option<f64>, CliEr
     }
 }
 
-/// What `auto` allows.
-fn noise(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
+/// The sampling variance that `auto` plans for.
+fn variance(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
     match given {
-        Some(_) if scheme != Scheme::Auto => Err(CliError::NoiseWithoutAuto { scheme }),
-        Some(value) if !auto::NOISES.contains(&value) => {
-            Err(CliError::Flag { flag: "--noise", value, wanted: auto::NOISES_WANTED.to_owned() })
+        Some(_) if !scheme.needs_variance() => Err(CliError::VarianceWithoutAuto { scheme }),
+        Some(value) if !VARIANCE_RANGE.contains(&value) => {
+            Err(CliError::Flag { flag: "--variance", value, wanted: VARIANCE_WANTED.to_owned() })
         }
-        noise => Ok(noise.unwrap_or(auto::NOISE)),
+        variance => Ok(variance.unwrap_or(DEFAULT_VARIANCE)),
     }
 }
 
@@ -52,10 +55,10 @@ fn noise(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
 pub(crate) struct PlanSettings {
     pub file: String,
     pub fleet: Fleet,
-    pub band: Mbps,
-    pub constants: ConstantsSource,
-    pub scheme: Scheme,
-    pub solver: Settings,
+    pub bandwidth: Mbps,
+    /// None where neither constants nor pilots are given.
+    pub constants: Option<ConstantsSource>,
+    pub planning: Planning,
     pub draws: Option<u64>,
     pub list_devices: bool,
     pub json: bool,
@@ -65,8 +68,8 @@ impl PlanSettings {
     pub(crate) fn resolve(args: &PlanArgs) -> Result<Self, CliError> {
         let scheme = match &args.scheme {
             Some(scheme) => scheme.parse()?,
-            // Who knows α and β wants the optimum for them, unless a noise is named; who does not has one plan to make.
-            None if args.constants.are_given() && args.noise.is_none() => Scheme::Exact,
+            // Known constants ask for their optimum, unless a variance is given.
+            None if args.constants.are_given() && args.variance.is_none() => Scheme::Exact,
             None => Scheme::Auto,
         };
         let line_search = match positive("--step", args.step)? {
@@ -76,29 +79,32 @@ impl PlanSettings {
             Some(step_secs) => Search::AsPrinted { step_secs },
             None => Search::default(),
         };
-        // `auto` is one of those that are compared.
-        let noise = noise(args.noise, if args.compare { Scheme::Auto } else { scheme })?;
-        let band = band(args.bandwidth)?;
+        // `auto` is one of the schemes that are compared.
+        let variance = variance(args.variance, if args.compare { Scheme::Auto } else { scheme })?;
+        let bandwidth = bandwidth(args.bandwidth)?;
         let fleet = read_fleet(&args.fleet)?;
-        let constants = match args.constants.are_given() || args.compare || scheme.needs_constants() {
-            true => ConstantsSource::resolve(&args.constants, &fleet)?,
-            false => ConstantsSource::Unknown { stand_in: auto::stand_in(&fleet, noise)? },
+        let constants = ConstantsSource::resolve(&args.constants, &fleet)?;
+        let planning = Planning {
+            constants: constants.map(|source| source.constants()),
+            variance,
+            seed: args.seed,
+            line_search,
+            ..Planning::new(scheme)
         };
         Ok(Self {
             constants,
             file: source_name(&args.fleet).to_owned(),
             fleet,
-            band,
-            scheme,
-            solver: Settings { seed: args.seed, line_search, noise },
+            bandwidth,
+            planning,
             draws: args.draws,
             list_devices: args.devices,
             json: args.json,
         })
     }
 
-    pub(crate) fn problem(&self) -> Result<Problem<'_>, CliError> {
-        Ok(Problem::new(&self.fleet, self.band, self.constants.constants())?)
+    pub(crate) fn problem(&self) -> Problem<'_> {
+        Problem::new(&self.fleet, self.bandwidth)
     }
 }
 
@@ -106,48 +112,30 @@ impl PlanSettings {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ConstantsSource {
     Given(Constants),
-    /// Nobody has measured them; what stands in for them says nothing of rounds.
-    Unknown {
-        stand_in: Constants,
-    },
-    Pilots {
-        fit: PilotFit,
-        count: usize,
-    },
+    Pilots { fit: PilotFit, count: usize },
 }
 
 impl ConstantsSource {
-    fn resolve(args: &ConstantsArgs, fleet: &Fleet) -> Result<Self, CliError> {
+    fn resolve(args: &ConstantsArgs, fleet: &Fleet) -> Result<Option<Self>, CliError> {
         if let (Some(alpha), Some(beta)) = (args.alpha, args.beta) {
-            return Ok(Self::Given(Constants::new(alpha, beta)?));
+            return Ok(Some(Self::Given(Constants::new(alpha, beta)?)));
         }
         if args.pilot.is_empty() {
-            return Err(CliError::Usage {
-                problem: "α and β of the round model are missing",
-                hint: "give --alpha and --beta, or pilots to estimate them: --pilot 155:uniform --pilot 13:full; auto and the baselines need neither",
-            });
+            return Ok(None);
         }
         let pilots = args.pilot.iter().map(|text| pilot(text)).collect::<Result<Vec<Pilot>, _>>()?;
         let fit = constants::from_pilots(fleet, &pilots)?;
-        Ok(Self::Pilots { fit, count: pilots.len() })
+        Ok(Some(Self::Pilots { fit, count: pilots.len() }))
     }
 
     pub(crate) fn constants(&self) -> Constants {
         match self {
-            Self::Given(constants) | Self::Unknown { stand_in: constants } => *constants,
+            Self::Given(constants) => *constants,
             Self::Pilots { fit, .. } => fit.constants,
         }
     }
 
-    /// α and β where they tell of training.
-    pub(crate) fn known(&self) -> Option<Constants> {
-        match self {
-            Self::Given(_) | Self::Pilots { .. } => Some(self.constants()),
-            Self::Unknown { .. } => None,
-        }
-    }
-
-    /// What a person should know before trusting them.
+    /// A warning where the pilots hardly determine the constants.
     pub(crate) fn warning(&self) -> Option<&'static str> {
         let Self::Pilots { fit, .. } = self else { return None };
         let open = |interval: Option<Interval>| {
@@ -174,7 +162,8 @@ fn pilot(text: &str) -> Result<Pilot, CliError> {
 /// Of `allocate`.
 pub(crate) struct AllocateSettings {
     pub fleet: Fleet,
-    pub band: Mbps,
+    pub bandwidth: Mbps,
+    /// Ascending.
     pub cohort: Vec<usize>,
     pub equal: bool,
     pub json: bool,
@@ -182,32 +171,40 @@ pub(crate) struct AllocateSettings {
 
 impl AllocateSettings {
     pub(crate) fn resolve(args: &AllocateArgs) -> Result<Self, CliError> {
-        let band = band(args.bandwidth)?;
+        let bandwidth = bandwidth(args.bandwidth)?;
         let fleet = read_fleet(&args.fleet)?;
-        let cohort = cohort(&args.cohort, fleet.len())?;
-        Ok(Self { fleet, band, cohort, equal: args.equal, json: args.json })
+        let cohort = cohort(&args.cohort, &fleet)?;
+        Ok(Self { fleet, bandwidth, cohort, equal: args.equal, json: args.json })
     }
 }
 
-/// `3,7,9` as positions in a fleet of `devices`, each at most once.
-fn cohort(text: &str, devices: usize) -> Result<Vec<usize>, CliError> {
-    let mut seen = vec![false; devices];
-    let mut cohort = Vec::new();
+/// `3,phone-7,9` as ascending positions in the fleet. A name wins over a position, because a device may be called `3`.
+fn cohort(text: &str, fleet: &Fleet) -> Result<Vec<usize>, CliError> {
+    let devices = fleet.len();
+    let by_name: BTreeMap<&str, usize> =
+        (0..devices).map(|position| (fleet.name(position), position)).collect();
+    let mut cohort = BTreeSet::new();
     for part in text.split(',').map(str::trim) {
-        let refuse = |problem: String| CliError::Cohort {
-            value: part.to_owned(),
-            problem,
-            hint: format!("name positions from 0 to {}, each once, separated by commas", devices - 1),
+        let refuse =
+            |problem: String, hint: String| CliError::Cohort { value: part.to_owned(), problem, hint };
+        let range = || format!("write names, or positions from 0 to {}, separated by commas", devices - 1);
+        let position = match (by_name.get(part), part.parse::<usize>()) {
+            (Some(&position), _) => position,
+            (None, Ok(position)) if position < devices => position,
+            (None, Ok(_)) => {
+                return Err(refuse(format!("is outside the fleet of {devices} devices"), range()));
+            }
+            (None, Err(_)) => {
+                let hint = nearest(part, by_name.keys()).map(|name| format!("did you mean {name}?"));
+                let problem = "is neither a device name nor a position".to_owned();
+                return Err(refuse(problem, hint.unwrap_or_else(range)));
+            }
         };
-        let position: usize = part.parse().map_err(|_| refuse("is not a position".to_owned()))?;
-        match seen.get_mut(position) {
-            None => return Err(refuse(format!("is outside the fleet of {devices} devices"))),
-            Some(true) => return Err(refuse("stands there twice".to_owned())),
-            Some(seen) => *seen = true,
+        if !cohort.insert(position) {
+            return Err(refuse("occurs twice".to_owned(), "name every device once".to_owned()));
         }
-        cohort.push(position);
     }
-    Ok(cohort)
+    Ok(cohort.into_iter().collect())
 }
 
 /// Of `bound`.
@@ -218,22 +215,22 @@ pub(crate) struct BoundSettings {
     pub rounds: Option<f64>,
     pub threshold: Option<f64>,
     pub p: Option<f64>,
-    pub band: Option<Mbps>,
-    pub noise: f64,
+    pub bandwidth: Option<Mbps>,
+    pub variance: f64,
     pub json: bool,
 }
 
 impl BoundSettings {
     pub(crate) fn resolve(args: &BoundArgs) -> Result<Self, CliError> {
         let scheme: Scheme = args.scheme.parse()?;
-        let band = args.bandwidth.map(band).transpose()?;
+        let bandwidth = args.bandwidth.map(bandwidth).transpose()?;
         let (rounds, threshold) =
             (positive("--rounds", args.rounds)?, positive("--threshold", args.threshold)?);
         let p = positive("--p", args.p)?;
-        let noise = noise(args.noise, scheme)?;
-        if !scheme.is_baseline() && band.is_none() {
+        let variance = variance(args.variance, scheme)?;
+        if !scheme.is_baseline() && bandwidth.is_none() {
             return Err(CliError::Usage {
-                problem: "a planned scheme needs a band to plan for",
+                problem: "a planned scheme needs a bandwidth to plan for",
                 hint: "add --bandwidth, or use a baseline such as --scheme fixed=0.2",
             });
         }
@@ -249,7 +246,7 @@ impl BoundSettings {
             learning_rate: args.learning_rate,
             smoothness: args.smoothness,
             divergence_sq: args.divergence,
-            variance: args.variance,
+            gradient_variance: args.gradient_variance,
             initial_gap: args.initial_gap,
         };
         Ok(Self {
@@ -259,8 +256,8 @@ impl BoundSettings {
             rounds,
             threshold,
             p,
-            band,
-            noise,
+            bandwidth,
+            variance,
             json: args.json,
         })
     }

@@ -1,23 +1,24 @@
-//! How one band is shared: the paper's adaptive allocation, and the equal split to compare it with.
+//! How devices share one bandwidth: the paper's adaptive allocation, and the equal split to compare it with.
 //!
-//! Whoever takes part finishes together. The round time T̂(K) is the one root of
+//! The devices of a cohort finish together. The round time T̂(K) is the one root of
 //! Σ_{n∈K} t_n/(T − τ_n) = f_tot above max τ, and device n gets f_n = t_n/(T̂ − τ_n). The same equation
 //! with q_n·t_n over the whole fleet is the paper's T(q) under the expected bandwidth, so it is solved
 //! here for both.
 
+use crate::error::FleetError;
 use crate::fleet::Fleet;
 use crate::units::Mbps;
 
-/// Something to compute, then to send over the shared band.
+/// A computation, followed by an upload over the shared bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Job {
-    /// τ: no share of the band is used before this.
+    /// τ: the upload uses no bandwidth before this time.
     pub compute_secs: f64,
-    /// What has to pass through the band: t_n (or q_n·t_n in expectation).
+    /// The payload in Mbit: t_n (or q_n·t_n in expectation).
     pub load_mbit: f64,
 }
 
-/// When jobs that share a band all finish.
+/// The common finish of jobs that share one bandwidth.
 ///
 /// Kept as two parts, because T̂ − τ_n is what the shares divide by: with τ = 1000 s and an upload of a
 /// microsecond, the difference of two rounded sums would have lost it.
@@ -35,38 +36,38 @@ impl Finish {
         self.slowest_compute_secs + self.tail_secs
     }
 
-    /// T̂ − τ: what is left for sending.
+    /// T̂ − τ: the time that is left for the upload.
     pub fn upload_secs(self, compute_secs: f64) -> f64 {
         self.tail_secs + (self.slowest_compute_secs - compute_secs)
     }
 
-    /// The share of the band with which `job` finishes exactly at T̂; 0 for a job with nothing to send.
+    /// The bandwidth with which `job` finishes exactly at T̂; 0 for a job with nothing to send.
     pub fn share_mbps(self, job: Job) -> f64 {
         if job.load_mbit > 0.0 { job.load_mbit / self.upload_secs(job.compute_secs) } else { 0.0 }
     }
 }
 
-/// Solves Σ load/(T − τ) = band for T > max τ.
+/// Solves Σ load/(T − τ) = bandwidth for T > max τ.
 ///
-/// Newton's method on 1/Σ(·) − 1/band, as a function of the tail T − max τ. That function is increasing
+/// Newton's method on 1/Σ(·) − 1/bandwidth, as a function of the tail T − max τ. That function is increasing
 /// and concave (it is the parallel sum of straight lines), so from any point below the root Newton climbs
 /// to it without ever passing it; for a single job, or for equal ones, it is a straight line and one step
 /// is exact. Jobs with nothing to send only hold T up to their τ: if the others are done by then, the
-/// tail is 0 and part of the band stays unused. No jobs at all: 0.
-pub fn finish_together<I>(jobs: I, band: Mbps) -> Finish
+/// tail is 0 and part of the bandwidth stays unused. Without jobs, T is 0.
+pub fn finish_together<I>(jobs: I, bandwidth: Mbps) -> Finish
 where
     I: Iterator<Item = Job> + Clone,
 {
-    let band_mbps = band.get();
+    let bandwidth_mbps = bandwidth.get();
     let slowest = jobs.clone().fold(0.0_f64, |slowest, job| slowest.max(job.compute_secs));
     let senders = jobs.filter(|job| job.load_mbit > 0.0);
 
-    // Alone on the band, each job would need this much: the root lies at the largest of these or above.
+    // With the whole bandwidth, each job would need this much: the root is at least the largest of these.
     let lower_bound =
-        |tail: f64, job: Job| tail.max(job.load_mbit / band_mbps - (slowest - job.compute_secs));
+        |tail: f64, job: Job| tail.max(job.load_mbit / bandwidth_mbps - (slowest - job.compute_secs));
     let mut tail = senders.clone().fold(0.0, lower_bound);
 
-    // Quadratic convergence from below: six steps are usual; the bound is for the peace of mind.
+    // Convergence from below is quadratic: six steps are usual, and the bound only guards the loop.
     for _ in 0..100 {
         let (mut demand, mut slope) = (0.0, 0.0);
         for job in senders.clone() {
@@ -74,8 +75,8 @@ where
             demand += share;
             slope += share * share / job.load_mbit;
         }
-        let step = demand * (demand - band_mbps) / (band_mbps * slope);
-        // NaN where nobody sends.
+        let step = demand * (demand - bandwidth_mbps) / (bandwidth_mbps * slope);
+        // NaN where no job sends.
         if step.is_nan() || step <= tail * 1e-15 {
             break;
         }
@@ -84,7 +85,7 @@ where
     Finish { slowest_compute_secs: slowest, tail_secs: tail }
 }
 
-/// What one device gets in one round.
+/// One device's part of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// Position in the fleet.
@@ -93,71 +94,90 @@ pub struct Share {
     pub mbps: f64,
     /// τ_n.
     pub compute_secs: f64,
-    /// The upload begins no earlier than this, counted from the start of the round: until then the bandwidth is
-    /// others'. 0 unless a deadline makes devices take turns.
+    /// The upload begins no earlier than this, counted from the start of the round, because others use the bandwidth
+    /// until then. 0 unless a deadline makes devices take turns.
     pub upload_from_secs: f64,
     /// t_n/f_n.
     pub upload_secs: f64,
 }
 
 impl Share {
-    /// When the upload begins, if the device computes as long as is known of it.
+    /// The start of the upload, if the device computes for τ_n.
     pub fn upload_begin_secs(&self) -> f64 {
         self.compute_secs.max(self.upload_from_secs)
     }
 
-    /// When the device is done, if it computes for so long.
+    /// The end of the upload, if the device computes for `compute_secs`.
     pub fn finish_secs(&self, compute_secs: f64) -> f64 {
         compute_secs.max(self.upload_from_secs) + self.upload_secs
     }
 }
 
-/// A realised cohort's round.
+/// The round of a realised cohort.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allocation {
-    /// When the last one finishes.
+    /// The time at which the last device finishes.
     pub round_secs: f64,
-    /// In the order of the cohort.
+    /// One share per device, in the order of the cohort.
     pub shares: Vec<Share>,
 }
 
-/// A device that takes part, and what it has to do.
+/// A device of the cohort, and its job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entrant {
     /// Position in the fleet.
     pub device: usize,
-    /// As it is in this round.
+    /// The job in this round.
     pub job: Job,
 }
 
-/// How the band is divided.
+/// How the bandwidth is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Division {
-    /// So that all finish together: the shortest possible round.
+    /// All devices finish together: the shortest possible round.
     #[default]
     Adaptive,
-    /// The baseline: everybody gets the same share, and the last one to finish ends the round.
+    /// The baseline: every device gets the same share, and the last one to finish ends the round.
     Equal,
 }
 
-/// The jobs of a cohort of positions in `fleet`, by the fleet's own numbers.
+/// The jobs of a cohort of positions in `fleet`. A position outside the fleet has no job; [`allocate`] refuses it.
 pub fn entrants<'a>(fleet: &'a Fleet, cohort: &'a [usize]) -> impl Iterator<Item = Entrant> + Clone + 'a {
-    cohort.iter().map(|&device| {
-        let (compute_secs, load_mbit) = (fleet.compute_secs()[device], fleet.comm_secs()[device]);
-        Entrant { device, job: Job { compute_secs, load_mbit } }
+    cohort.iter().filter_map(|&device| {
+        let job = Job {
+            compute_secs: *fleet.compute_secs().get(device)?,
+            load_mbit: *fleet.comm_secs().get(device)?,
+        };
+        Some(Entrant { device, job })
     })
 }
 
-/// Divides the band among a cohort of positions in `fleet`, by the fleet's own numbers.
-pub fn allocate(fleet: &Fleet, cohort: &[usize], band: Mbps, division: Division) -> Allocation {
-    divide(entrants(fleet, cohort), band, division)
+/// Divides the bandwidth among a cohort of ascending positions in `fleet`.
+pub fn allocate(
+    fleet: &Fleet,
+    cohort: &[usize],
+    bandwidth: Mbps,
+    division: Division,
+) -> Result<Allocation, FleetError> {
+    if let Some(pair) = cohort.windows(2).find(|pair| pair[0] >= pair[1]) {
+        return Err(FleetError::UnorderedPosition { position: pair[1], before: pair[0] });
+    }
+    // Of ascending positions the last is the largest.
+    if let Some(&position) = cohort.last().filter(|last| **last >= fleet.len()) {
+        return Err(FleetError::BadPosition { position, devices: fleet.len() });
+    }
+    Ok(divide(entrants(fleet, cohort), bandwidth, division))
 }
 
-/// Divides the band among those who take part.
-pub fn divide(entrants: impl Iterator<Item = Entrant> + Clone, band: Mbps, division: Division) -> Allocation {
+/// Divides the bandwidth among the devices of a cohort.
+pub fn divide(
+    entrants: impl Iterator<Item = Entrant> + Clone,
+    bandwidth: Mbps,
+    division: Division,
+) -> Allocation {
     match division {
         Division::Adaptive => {
-            let finish = finish_together(entrants.clone().map(|entrant| entrant.job), band);
+            let finish = finish_together(entrants.clone().map(|entrant| entrant.job), bandwidth);
             let shares = entrants.map(|Entrant { device, job }| Share {
                 device,
                 mbps: finish.share_mbps(job),
@@ -168,7 +188,7 @@ pub fn divide(entrants: impl Iterator<Item = Entrant> + Clone, band: Mbps, divis
             Allocation { round_secs: finish.round_secs(), shares: shares.collect() }
         }
         Division::Equal => {
-            let mbps = band.get() / entrants.clone().count().max(1) as f64;
+            let mbps = bandwidth.get() / entrants.clone().count().max(1) as f64;
             let shares = entrants.map(|Entrant { device, job }| Share {
                 device,
                 mbps,
@@ -204,11 +224,30 @@ mod tests {
     #[test]
     fn closed_forms() {
         assert_eq!(round_secs(&[], 100.0), 0.0, "an empty cohort");
-        assert_eq!(round_secs(&[job(2.0, 50.0)], 100.0), 2.5, "alone on the band");
+        assert_eq!(round_secs(&[job(2.0, 50.0)], 100.0), 2.5, "alone on the bandwidth");
         assert_eq!(round_secs(&[job(1.0, 10.0); 4], 10.0), 5.0, "four equal devices");
         // 1/(T−1) + 1/(T−2) = 1 has the root (5 + √5)/2 above 2.
         let two = round_secs(&[job(1.0, 1.0), job(2.0, 1.0)], 1.0);
         assert!((two - (5.0 + 5.0_f64.sqrt()) / 2.0).abs() < 1e-14, "{two}");
+    }
+
+    #[test]
+    fn positions_that_are_not_a_cohort_are_refused() {
+        let columns = crate::Columns {
+            compute_secs: &[1.0; 3],
+            comm_secs: &[1.0; 3],
+            samples: &[1.0; 3],
+            ..crate::Columns::default()
+        };
+        let fleet = Fleet::from_columns(columns).unwrap();
+        let allocate = |cohort: &[usize]| allocate(&fleet, cohort, band(1.0), Division::Adaptive);
+        assert_eq!(allocate(&[]).unwrap().round_secs, 0.0);
+        assert_eq!(allocate(&[0, 2]).unwrap().shares.len(), 2);
+        assert_eq!(allocate(&[0, 3]), Err(FleetError::BadPosition { position: 3, devices: 3 }));
+        for (unordered, position, before) in [(&[1, 1], 1, 1), (&[2, 0], 0, 2)] {
+            assert_eq!(allocate(unordered), Err(FleetError::UnorderedPosition { position, before }));
+        }
+        assert_eq!(entrants(&fleet, &[1, usize::MAX]).count(), 1);
     }
 
     #[test]
@@ -235,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_finish_together_and_shares_sum_to_the_band(
+        fn all_finish_together_and_shares_sum_to_the_bandwidth(
             jobs in prop::collection::vec(any_job(), 1..40), mbps in 0.01..1000.0_f64,
         ) {
             let finish = finish_together(jobs.iter().copied(), band(mbps));
@@ -248,7 +287,7 @@ mod tests {
         }
 
         #[test]
-        fn more_band_is_faster_and_more_devices_are_slower(
+        fn more_bandwidth_is_faster_and_more_devices_are_slower(
             jobs in prop::collection::vec(any_job(), 1..20), extra in any_job(),
             mbps in 0.01..1000.0_f64, factor in 1.01..10.0_f64,
         ) {

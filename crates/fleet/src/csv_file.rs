@@ -17,11 +17,11 @@ pub const COLUMNS: [&str; 5] = ["device", "compute_secs", "comm_secs", "samples"
 const AVAILABILITY: usize = 4;
 const HEADER: &str = "device,compute_secs,comm_secs,samples[,availability]";
 
-/// Reads a fleet; `file` is what refusals call it.
+/// Reads a fleet; errors name it as `file`.
 pub fn read(input: impl Read, file: &str) -> Result<Fleet, FleetError> {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let head = input.fill_buf().map_err(|error| unreadable(file, &error))?;
-    refuse_what_is_not_text(head, file)?;
+    refuse_binary(head, file)?;
     let mut lines = Lines::new(input);
     if !advance(&mut lines, file)? {
         return Err(FleetError::File {
@@ -119,7 +119,7 @@ impl Header {
                 return Err(refuse(
                     field,
                     &title,
-                    "stands twice in the header",
+                    "occurs twice in the header",
                     "keep one of the two".to_owned(),
                 ));
             }
@@ -199,7 +199,7 @@ impl<'a, R: BufRead> Row<'a, R> {
         }
     }
 
-    /// Names the first column that is missing, or the first value that is too much.
+    /// Names the first column that is missing, or the first surplus value.
     fn ragged(&self) -> FleetError {
         let (have, want) = (self.line.len(), self.header.fields);
         let column_at = |field| {
@@ -246,11 +246,11 @@ fn unreadable(file: &str, error: &dyn std::error::Error) -> FleetError {
         file: file.to_owned(),
         line: None,
         problem: format!("cannot be read: {error}"),
-        hint: "name a CSV file, or - for standard input".to_owned(),
+        hint: "check that the file exists and can be read".to_owned(),
     }
 }
 
-fn refuse_what_is_not_text(head: &[u8], file: &str) -> Result<(), FleetError> {
+fn refuse_binary(head: &[u8], file: &str) -> Result<(), FleetError> {
     let refuse = |line: Option<u64>, problem: String| FleetError::File {
         file: file.to_owned(),
         line,

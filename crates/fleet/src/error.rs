@@ -1,44 +1,83 @@
-//! All that can be wrong with a fleet.
+//! What can be wrong with a fleet.
 
 use crate::fleet::{DEVICES_MAX, NAME_BYTES_MAX};
+use crate::units::plain;
 
-/// Why a fleet was refused. The text says what is wrong and where; [`FleetError::hint`] what to do.
+/// Why a fleet was refused. The text names the place and the value, [`FleetError::hint`] a remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FleetError {
-    /// No device in the list.
+    /// A fleet needs at least one device.
     #[error("the fleet has no devices")]
     NoDevices,
     /// More devices than a fleet holds.
     #[error("the fleet has more than {DEVICES_MAX} devices")]
     TooManyDevices,
-    /// Something that is not a name.
+    /// A text that is not a device name.
     #[error("device {position}: {} is not a device name", quoted(.name))]
     BadName {
-        /// As given.
+        /// The text that was given as a name.
         name: String,
-        /// Where it would stand.
+        /// The device's position.
         position: usize,
     },
-    /// A name stands twice.
-    #[error("the device name {} stands at positions {first} and {second}", quoted(.name))]
+    /// A name that two devices have.
+    #[error("the device name {} occurs at positions {first} and {second}", quoted(.name))]
     RepeatedName {
         /// The name.
         name: String,
-        /// Where it stood first.
+        /// The position of the first device.
         first: usize,
-        /// Where it stands again.
+        /// The position of the second device.
         second: usize,
     },
-    /// Samples of another number of devices.
-    #[error("the fleet has {devices} devices, and there are sample counts of {given}")]
+    /// Sample counts for another number of devices.
+    #[error("the fleet has {devices} devices, and there are {given} sample counts")]
     SampleCounts {
-        /// How many counts there are.
+        /// The number of counts.
         given: usize,
-        /// How many there should be.
+        /// The number of devices.
         devices: usize,
     },
-    /// A fleet cannot be made as asked.
+    /// A number in a column that is outside the range of its quantity.
+    #[error("{column}, row {row}: {} is out of range", plain(*.value))]
+    Column {
+        /// The column's name.
+        column: &'static str,
+        /// The position of the device, from 0.
+        row: usize,
+        /// The number.
+        value: f64,
+        /// The range, in words.
+        wanted: &'static str,
+    },
+    /// A column that is longer or shorter than the others.
+    #[error("{column} has {len} entries, and samples has {samples}")]
+    ColumnLength {
+        /// The column's name.
+        column: &'static str,
+        /// Its length.
+        len: usize,
+        /// The length of the column `samples`.
+        samples: usize,
+    },
+    /// A position that is not in the fleet.
+    #[error("the position {position} is outside the fleet of {devices} devices")]
+    BadPosition {
+        /// The position.
+        position: usize,
+        /// The number of devices.
+        devices: usize,
+    },
+    /// Positions of a cohort that do not ascend, so that one may occur twice.
+    #[error("the position {position} follows {before}: the positions of a cohort must ascend, each once")]
+    UnorderedPosition {
+        /// The position.
+        position: usize,
+        /// The position before it.
+        before: usize,
+    },
+    /// Settings from which no fleet can be made.
     #[error("{what}: {problem}")]
     Recipe {
         /// The setting.
@@ -53,9 +92,9 @@ pub enum FleetError {
     File {
         /// Its name.
         file: String,
-        /// Where, if it is one line that shows it.
+        /// The line, if the problem is in one line.
         line: Option<u64>,
-        /// What is wrong with it as a whole.
+        /// The problem.
         problem: String,
         /// What would be right.
         hint: String,
@@ -69,7 +108,7 @@ pub enum FleetError {
         line: u64,
         /// The column's name.
         column: String,
-        /// What stands there.
+        /// The text in the cell.
         value: String,
         /// What is wrong with it.
         problem: String,
@@ -79,7 +118,7 @@ pub enum FleetError {
 }
 
 impl FleetError {
-    /// What to change.
+    /// A remedy.
     pub fn hint(&self) -> String {
         match self {
             Self::NoDevices => "add at least one device".to_owned(),
@@ -89,6 +128,12 @@ impl FleetError {
             }
             Self::RepeatedName { .. } => "give every device a name of its own".to_owned(),
             Self::SampleCounts { .. } => "share the data over as many devices as the fleet has".to_owned(),
+            Self::Column { wanted, .. } => format!("it must be {wanted}"),
+            Self::ColumnLength { .. } => "give every column one entry per device".to_owned(),
+            Self::BadPosition { devices, .. } => {
+                format!("positions run from 0 to {}", devices.saturating_sub(1))
+            }
+            Self::UnorderedPosition { .. } => "sort the positions and remove repetitions".to_owned(),
             Self::Recipe { hint, .. } | Self::File { hint, .. } | Self::Cell { hint, .. } => hint.clone(),
         }
     }

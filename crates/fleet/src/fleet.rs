@@ -4,25 +4,25 @@ use crate::error::FleetError;
 use crate::names::Names;
 use crate::units::{Probability, Samples, Secs};
 
-/// One device, as it enters a fleet and as it is read back.
+/// One device, as it enters a fleet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Device<'a> {
     /// Unique in its fleet.
     pub name: &'a str,
-    /// τ_n: local computation of one round.
+    /// τ_n: the local computation of one round.
     pub compute_secs: Secs,
-    /// t_n: communication of one round over a band of 1 Mbit/s; as a number, the effective payload in Mbit.
+    /// t_n: the upload of one round at 1 Mbit/s; as a number, the effective payload in Mbit.
     pub comm_secs: Secs,
-    /// |D_n|: what the device holds, and its say in the model.
+    /// |D_n|: the training samples that the device holds.
     pub samples: Samples,
     /// The share of rounds in which the device can be reached: a cap on its q_n.
     pub availability: Probability,
 }
 
-/// The most devices that a fleet holds: some two gigabytes with everything that is computed from it.
+/// The largest fleet: it takes some two gigabytes with everything that is computed from it.
 pub const DEVICES_MAX: usize = 20_000_000;
 
-/// The longest name.
+/// The longest device name.
 pub const NAME_BYTES_MAX: usize = 256;
 
 /// At least one device, names unique, every number in range, data shares summing to one.
@@ -40,7 +40,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Starts an empty list to push devices to.
+    /// An empty list to push devices to; [`Fleet::from_columns`] takes slices instead.
     pub fn builder() -> FleetBuilder {
         FleetBuilder::default()
     }
@@ -50,7 +50,7 @@ impl Fleet {
         self.names.len()
     }
 
-    /// Never: a fleet has at least one device. (Here because `len` is.)
+    /// Always false: a fleet has at least one device.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -80,8 +80,7 @@ impl Fleet {
         &self.availability
     }
 
-    /// The same devices with other samples: device n holds `samples[n]`, and as many are given as there are
-    /// devices.
+    /// The same devices with other samples: device n holds `samples[n]`.
     pub fn with_samples(&self, samples: &[Samples]) -> Result<Self, FleetError> {
         if samples.len() != self.len() {
             return Err(FleetError::SampleCounts { given: samples.len(), devices: self.len() });
@@ -90,10 +89,13 @@ impl Fleet {
         Ok(Self { weights: shares(&samples), samples, ..self.clone() })
     }
 
-    /// The devices at these positions alone, in this order; their shares of the data sum to one again.
+    /// Only the devices at these positions, in this order; their shares of the data sum to one again.
     pub fn subset(&self, positions: &[usize]) -> Result<Self, FleetError> {
-        if positions.is_empty() || positions.iter().any(|&position| position >= self.len()) {
+        if positions.is_empty() {
             return Err(FleetError::NoDevices);
+        }
+        if let Some(&position) = positions.iter().find(|position| **position >= self.len()) {
+            return Err(FleetError::BadPosition { position, devices: self.len() });
         }
         let column = |of: &[f64]| positions.iter().map(|&position| of[position]).collect::<Vec<f64>>();
         let samples = column(&self.samples);
@@ -109,24 +111,24 @@ impl Fleet {
         })
     }
 
-    /// The name of the device at `position`.
+    /// The name of the device at `position`; empty outside the fleet.
     pub fn name(&self, position: usize) -> &str {
         self.names.get(position)
     }
 }
 
-/// Each one's part of the sum.
+/// Each device's part of the sum.
 fn shares(samples: &[f64]) -> Vec<f64> {
     let total: f64 = samples.iter().sum();
     samples.iter().map(|samples| samples / total).collect()
 }
 
-/// A name is for people and for tables: short, not empty, and without control characters.
+/// Names are printed in tables: short, not empty, and without control characters.
 fn is_name(name: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
-/// Collects devices and checks what only the whole list can show.
+/// Collects devices, and checks the whole list in [`FleetBuilder::build`].
 #[derive(Clone, Debug, Default)]
 pub struct FleetBuilder {
     names: Names,
@@ -137,7 +139,7 @@ pub struct FleetBuilder {
 }
 
 impl FleetBuilder {
-    /// Appends a device, unless its name is not one or the fleet is full.
+    /// Appends a device, unless its name is not a device name or the fleet is full.
     pub fn push(&mut self, device: Device<'_>) -> Result<(), FleetError> {
         if !is_name(device.name) {
             return Err(FleetError::BadName { name: device.name.to_owned(), position: self.len() });
@@ -153,17 +155,17 @@ impl FleetBuilder {
         Ok(())
     }
 
-    /// How many devices there are so far.
+    /// The number of devices so far.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there is none yet.
+    /// Whether no device was pushed yet.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The fleet, unless it is empty or a name stands twice.
+    /// The fleet, unless it is empty or two devices have the same name.
     pub fn build(self) -> Result<Fleet, FleetError> {
         if self.is_empty() {
             return Err(FleetError::NoDevices);

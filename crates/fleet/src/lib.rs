@@ -1,30 +1,50 @@
-//! The nouns of fedflip: everything that both the planner and the round engine speak about.
+//! The basic types of fedflip, shared by the planner and the round engine.
 //!
-//! A [`Fleet`] is a validated list of devices. In each round a cohort of them takes part and shares one
-//! band; [`bandwidth`] is the only place that knows how the band is split and how long the round then
-//! takes. Randomness never comes from the environment: every draw has a [`StreamKey`].
+//! A [`Fleet`] is a validated list of devices. In each round a cohort of them takes part and shares one bandwidth;
+//! [`bandwidth`] computes the shares and the length of the round. Randomness never comes from the environment: every
+//! draw has a [`StreamKey`].
+//!
+//! ```
+//! use fedflip_fleet::bandwidth::{Division, allocate};
+//! use fedflip_fleet::{Columns, Fleet, Mbps};
+//!
+//! let fleet = Fleet::from_columns(Columns {
+//!     names: Some(&["phone", "laptop"]),
+//!     compute_secs: &[2.0, 0.4],
+//!     comm_secs: &[7.0, 7.0],
+//!     samples: &[300.0, 100.0],
+//!     ..Columns::default()
+//! })?;
+//! assert_eq!(fleet.weights(), [0.75, 0.25]);
+//!
+//! let round = allocate(&fleet, &[0, 1], Mbps::new(10.0)?, Division::Adaptive)?;
+//! // The phone computes longer, so it gets more of the bandwidth, and both finish together.
+//! assert!(round.shares[0].mbps > round.shares[1].mbps);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Layout
 //!
 //! - [`units`]: seconds, Mbit, Mbit/s, GFLOP and probabilities as types that check their range.
-//! - [`fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one.
-//! - [`names`]: a million device names in one string; a device's type, by its name.
-//! - [`mod@nearest`]: the name that somebody may have meant.
-//! - [`mod@printable`]: text of others, safe for a terminal.
-//! - [`csv_file`]: fleets as CSV, with refusals that name file, line, column and value.
-//! - `csv_lines`: lines of fields, with the right line number and bounded memory.
-//! - [`profile`]: the paper's five device types and how a fleet is made from them.
-//! - [`bandwidth`]: T̂(K) and the shares f_n: all who take part finish together.
-//! - [`deadline`]: the same where a round has a deadline: who can make it does.
+//! - [`mod@fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one; `columns`: a fleet from slices.
+//! - [`csv_file`]: fleets as CSV files, with errors that name file, line, column and value; `csv_lines`: lines of
+//!   fields with their line numbers, in bounded memory.
+//! - [`profile`]: the paper's five device types, and fleets made from them.
+//! - [`bandwidth`]: T̂(K) and the shares f_n with which a cohort finishes together.
+//! - [`deadline`]: the shares in a round with a deadline.
 //! - [`stream`]: random streams keyed by (seed, purpose, round, device).
 //! - [`cohort`]: independent coin flips for a whole fleet at the cost of the cohort.
 //! - [`model`]: the flat parameter vector and its weighted sum.
-//! - [`error`]: one enum for all that can be wrong with a fleet, each with a hint.
+//! - [`names`]: a million device names in one string; [`type_of`]: the type of a device, by its name.
+//! - [`mod@nearest`]: the known name that is closest to a misspelt one; [`mod@printable`]: foreign text, safe for a
+//!   terminal.
+//! - [`error`]: one enum for everything that can be wrong with a fleet, each with a hint.
 
 #![warn(missing_docs)]
 
 pub mod bandwidth;
 pub mod cohort;
+mod columns;
 pub mod csv_file;
 mod csv_lines;
 pub mod deadline;
@@ -40,6 +60,7 @@ pub mod units;
 
 pub use bandwidth::{Allocation, Share};
 pub use cohort::CohortSampler;
+pub use columns::Columns;
 pub use error::FleetError;
 pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
 pub use model::ModelVector;

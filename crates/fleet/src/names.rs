@@ -24,13 +24,13 @@ impl Names {
         self.ends.is_empty()
     }
 
-    /// The name at `position`, in order of insertion.
+    /// The name at `position`, in order of insertion; empty beyond the last.
     pub fn get(&self, position: usize) -> &str {
-        let start = if position == 0 { 0 } else { self.ends[position - 1] };
-        &self.text[start..self.ends[position]]
+        let start = position.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(position).and_then(|&end| self.text.get(start..end)).unwrap_or_default()
     }
 
-    /// The first name that stands twice, as (first position, second position): the pair whose second
+    /// The first name that occurs twice, as (first position, second position): the pair whose second
     /// position is smallest.
     ///
     /// Sorting by hash compares eight bytes where sorting by name would follow pointers: 1,000,000 names

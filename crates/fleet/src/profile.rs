@@ -74,7 +74,7 @@ impl Hardware<'_> {
                     compute_secs,
                     comm_secs,
                     samples: Samples::new(samples as f64)
-                        .map_err(|error| too_much("samples-total", kind, &error))?,
+                        .map_err(|error| too_much("samples_total", kind, &error))?,
                     availability: Probability::ONE,
                 })?;
             }
@@ -90,9 +90,9 @@ impl Hardware<'_> {
 
     fn times(&self, kind: &DeviceType) -> Result<(Secs, Secs), FleetError> {
         let compute_secs =
-            kind.compute_secs(self.work).map_err(|error| too_much("compute-gflop", kind, &error))?;
+            kind.compute_secs(self.work).map_err(|error| too_much("compute_gflop", kind, &error))?;
         let comm_secs =
-            kind.comm_secs(self.payload).map_err(|error| too_much("payload-mbit", kind, &error))?;
+            kind.comm_secs(self.payload).map_err(|error| too_much("payload_mbit", kind, &error))?;
         Ok((compute_secs, comm_secs))
     }
 }
@@ -151,7 +151,7 @@ fn split_samples(devices: usize, total: u64, concentration: f64, seed: u64) -> R
     // Beyond 2⁵³ a count is no longer exact as f64.
     if total < devices as u64 || total > 1 << 53 {
         return Err(FleetError::Recipe {
-            what: "samples-total",
+            what: "samples_total",
             problem: format!("{total} samples cannot be split over {devices} devices"),
             hint: "give every device at least one sample, and not more than 2^53 in all".to_owned(),
         });

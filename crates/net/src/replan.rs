@@ -5,8 +5,7 @@
 //! on, as far as it can.
 
 use fedflip_fleet::{Fleet, Mbps};
-use fedflip_plan::solve::{auto, baseline};
-use fedflip_plan::{Constants, Evaluation, Plan, PlanError, Problem, Scheme, Settings, solve};
+use fedflip_plan::{Plan, PlanError, Planning, Problem, monte_carlo, solve};
 
 /// The least saving of expected time that is worth a new plan.
 pub const SAVING_MIN: f64 = 0.05;
@@ -19,8 +18,6 @@ pub const DRIFT_MAX: f64 = 0.2;
 /// The plan that holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'a> {
-    /// How q was chosen.
-    pub scheme: Scheme,
     /// By slot.
     pub q: &'a [f64],
     /// Of quiet rounds, where there are any; by slot.
@@ -36,17 +33,8 @@ pub struct Terms<'a> {
     pub fleet: &'a Fleet,
     /// What they share.
     pub band: Mbps,
-    /// α and β; a baseline does without.
-    pub constants: Option<Constants>,
-    /// Of the solvers; the seed is also that of the comparison.
-    pub settings: &'a Settings,
-}
-
-impl Terms<'_> {
-    /// What a scheme plans with, if that is known.
-    fn constants_for(&self, scheme: Scheme) -> Option<Constants> {
-        auto::constants(scheme, self.fleet, self.settings.noise, self.constants)
-    }
+    /// How; its seed is also that of the comparison.
+    pub planning: &'a Planning,
 }
 
 /// What to do.
@@ -86,10 +74,11 @@ pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
         return go_on(standing, terms, reason);
     }
     let drifted = drifted(standing, terms.fleet);
-    if standing.scheme.is_baseline() {
+    let scheme = terms.planning.scheme;
+    if scheme.is_baseline() {
         return match drifted {
             Some(reason) => replace(standing, terms, reason),
-            None => Decision::Keep { reason: format!("{} does not depend on times", standing.scheme) },
+            None => Decision::Keep { reason: format!("{scheme} does not depend on times") },
         };
     }
     match (faster(standing, terms), drifted) {
@@ -124,13 +113,18 @@ fn drifted(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
 
 /// A plan that is faster by enough; otherwise why there is none.
 fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), String> {
-    let constants = terms.constants_for(standing.scheme).ok_or("there are no constants to plan with")?;
+    let Terms { fleet, band, planning } = terms;
     let refused = |error: PlanError| format!("the planner refuses: {error}");
-    let problem = Problem::new(terms.fleet, terms.band, constants).map_err(refused)?;
-    let now = clipped(standing, terms.fleet).map_err(refused)?;
-    let plan = solve(&problem, standing.scheme, terms.settings).map_err(refused)?;
-    // The same draws for both: what they differ by is not chance.
-    let total_secs = |plan: &Plan| Evaluation::new(&problem, plan, terms.settings.seed, None).total_secs;
+    let goal = planning.goal().map_err(refused)?.ok_or("a baseline has nothing to gain")?;
+    let problem = Problem::new(fleet, band);
+    let plan = solve(&problem, planning).map_err(refused)?;
+    let now = clipped(standing, fleet).map_err(refused)?;
+    // The same draws for both plans, so that chance does not decide between them.
+    let total_secs = |plan: &Plan| {
+        let draws = monte_carlo::default_draws(plan.q().iter().sum());
+        let round_secs = monte_carlo::round_secs(fleet, plan.q(), band, planning.seed, draws).mean;
+        goal.total_secs(&problem, plan.q(), round_secs)
+    };
     match (total_secs(&now), total_secs(&plan)) {
         (_, None) => Err("no plan reaches the target".to_owned()),
         (None, Some(_)) => Ok((plan, "the target could not be reached any more".to_owned())),
@@ -147,21 +141,12 @@ fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), St
 
 /// A plan that is needed whatever it costs, for the reason given.
 pub fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
-    let constants = terms.constants_for(standing.scheme);
-    let problem = constants.map(|constants| Problem::new(terms.fleet, terms.band, constants));
-    let planned = match (problem, baseline::unjudged(terms.fleet, standing.scheme)) {
-        (Some(Ok(problem)), _) => solve(&problem, standing.scheme, terms.settings).map_err(|e| e.to_string()),
-        // A baseline needs no judgement.
-        (_, Some(plan)) => Ok(plan),
-        (Some(Err(error)), None) => Err(error.to_string()),
-        (None, None) => Err("there are no constants to plan with".to_owned()),
-    };
-    match planned {
+    match solve(&Problem::new(terms.fleet, terms.band), terms.planning) {
         Ok(plan) => Decision::Take { plan, reason },
-        Err(problem) => go_on(
+        Err(error) => go_on(
             standing,
             terms,
-            format!("{reason}; all others keep their q, as the planner refuses: {problem}"),
+            format!("{reason}; all others keep their q, as the planner refuses: {error}"),
         ),
     }
 }
@@ -179,7 +164,7 @@ fn clipped(standing: Standing<'_>, fleet: &Fleet) -> Result<Plan, PlanError> {
     let mean = standing.q.iter().sum::<f64>() / standing.q.len() as f64;
     let wanted = standing.q.iter().copied().chain(std::iter::repeat(mean));
     let q = wanted.zip(fleet.availability()).map(|(q, cap)| q.min(*cap)).collect();
-    Plan::restored(fleet, standing.scheme, q)
+    Plan::from_q(fleet, q)
 }
 
 /// `phone-3`, or `phone-3 (and 4 more)`.

@@ -60,7 +60,7 @@ fn run(seed: u64) -> Replayed {
         2 => Optimiser { rule: Rule::Adam(adaptive), averaging: 0.5 },
         _ => Optimiser::default(),
     };
-    let quiet = (seed.is_multiple_of(2)).then_some(Quiet { noise: 0.4, every: 3 });
+    let quiet = (seed.is_multiple_of(2)).then_some(Quiet { variance: 0.4, every: 3 });
     let wanted = Wanted { patience, scheme, optimiser, replan_every, quiet, ..Wanted::full(DEVICES, ROUNDS) };
     let bench = Bench::serve(wanted);
     let proxy = Proxy::start(bench.address, seed);

@@ -4,8 +4,7 @@
 
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_net::replan::{Decision, Standing, Terms, decide};
-use fedflip_plan::solve::baseline;
-use fedflip_plan::{Constants, Plan, Problem, Scheme, Settings, solve};
+use fedflip_plan::{Constants, Plan, Planning, Problem, Scheme, solve};
 use proptest::prelude::*;
 
 /// compute_secs, comm_mbit, samples, availability.
@@ -29,15 +28,17 @@ fn fleet(rows: &[Row]) -> Fleet {
 
 /// A scheme under which the fleet is planned, and planned again.
 struct Desk {
-    scheme: Scheme,
-    constants: Option<Constants>,
-    settings: Settings,
+    planning: Planning,
 }
 
 impl Desk {
     fn new(scheme: Scheme) -> Self {
         let constants = Some(Constants::new(30.0, 2.2).unwrap());
-        Self { scheme, constants, settings: Settings { seed: 7, ..Settings::default() } }
+        Self { planning: Planning { constants, seed: 7, ..Planning::new(scheme) } }
+    }
+
+    fn with(self, constants: Option<Constants>) -> Self {
+        Self { planning: Planning { constants, ..self.planning } }
     }
 
     fn band() -> Mbps {
@@ -45,8 +46,7 @@ impl Desk {
     }
 
     fn first(&self, fleet: &Fleet) -> Plan {
-        let problem = Problem::new(fleet, Self::band(), self.constants.unwrap()).unwrap();
-        solve(&problem, self.scheme, &self.settings).unwrap()
+        solve(&Problem::new(fleet, Self::band()), &self.planning).unwrap()
     }
 
     /// What to do when a plan of `q`, made for `before`, meets `now`.
@@ -56,9 +56,8 @@ impl Desk {
 
     /// The same where quiet rounds have a q of their own.
     fn decide_with(&self, q: &[f64], quiet_q: Option<&[f64]>, before: &Fleet, now: &Fleet) -> Decision {
-        let standing = Standing { scheme: self.scheme, q, quiet_q, availability: before.availability() };
-        let (band, constants, settings) = (Self::band(), self.constants, &self.settings);
-        decide(standing, Terms { fleet: now, band, constants, settings })
+        let standing = Standing { q, quiet_q, availability: before.availability() };
+        decide(standing, Terms { fleet: now, band: Self::band(), planning: &self.planning })
     }
 }
 
@@ -176,7 +175,7 @@ fn new_devices_are_planned_for() {
 fn where_the_planner_refuses_the_run_goes_on() {
     // Under these constants everybody has to be there nearly always.
     let constants = Some(Constants::new(30.0, 0.3).unwrap());
-    let desk = Desk { constants, ..Desk::new(Scheme::Exact) };
+    let desk = Desk::new(Scheme::Exact).with(constants);
     let (before, away) = (fleet(&ROWS), with(3, 3, 0.2));
     let plan = desk.first(&before);
     let (clipped, reason) = taken(desk.decide(plan.q(), &before, &away));
@@ -186,22 +185,22 @@ fn where_the_planner_refuses_the_run_goes_on() {
     );
     assert_eq!((&clipped.q()[..3], clipped.q()[3]), (&plan.q()[..3], 0.2));
     // And without constants at all: an optimised plan stays, a newcomer takes part as the others do.
-    let desk = Desk { constants: None, ..desk };
+    let desk = desk.with(None);
     let (plan, reason) = taken(desk.decide(&[0.2, 0.4], &fleet(&ROWS[..2]), &fleet(&ROWS[..3])));
-    assert!(reason.contains("no constants"), "{reason}");
+    assert!(reason.contains("needs the constants"), "{reason}");
     assert!((plan.q()[2] - 0.3).abs() < 1e-12);
     kept(desk.decide(&[0.2; 4], &before, &with(0, 0, 90.0)));
 }
 
-/// Whoever plans anew allows the noise that the run allows.
+/// A new plan is for the sampling variance of the run.
 #[test]
-fn a_new_plan_allows_as_much_noise_as_the_first() {
+fn a_new_plan_is_for_the_variance_of_the_first() {
     let mut desk = Desk::new(Scheme::Auto);
-    for noise in [1.4, 0.7] {
-        desk.settings.noise = noise;
+    for variance in [1.4, 0.7] {
+        desk.planning.variance = variance;
         let (plan, _) = taken(desk.decide(&[0.2; 3], &fleet(&ROWS[..3]), &fleet(&ROWS)));
         let found: f64 = plan.q().iter().zip([0.25, 0.25, 0.125, 0.375]).map(|(q, a)| a * a / q).sum();
-        assert!((found - noise).abs() < 1e-9, "{found} of {noise}");
+        assert!((found - variance).abs() < 1e-9, "{found} of {variance}");
     }
 }
 
@@ -233,10 +232,10 @@ proptest! {
         beta in 0.05..5.0_f64,
     ) {
         let (before, now) = (fleet(&before), fleet(&now));
-        let desk = Desk { constants: Some(Constants::new(30.0, beta).unwrap()), ..Desk::new(scheme) };
-        let q: Vec<f64> = match baseline::unjudged(&before, scheme) {
-            Some(plan) => plan.q().to_vec(),
-            None => before.availability().iter().map(|cap| 0.7 * cap).collect(),
+        let desk = Desk::new(scheme).with(Some(Constants::new(30.0, beta).unwrap()));
+        let q: Vec<f64> = match Plan::baseline(&before, scheme) {
+            Ok(plan) => plan.q().to_vec(),
+            Err(_) => before.availability().iter().map(|cap| 0.7 * cap).collect(),
         };
         if let Decision::Take { plan, reason } = desk.decide(&q, &before, &now) {
             prop_assert_eq!(plan.q().len(), now.len());
@@ -262,17 +261,13 @@ proptest! {
         noise in prop::collection::vec(prop::array::uniform4(-0.03..0.03_f64), 12 * 4),
     ) {
         let (desk, before) = (Desk::new(scheme), fleet(&rows));
-        let constants = desk.constants.unwrap();
-        let problem = Problem::new(&before, Desk::band(), constants);
+        let beta = desk.planning.constants.unwrap().beta();
+        let problem = Problem::new(&before, Desk::band());
         // Few devices with most of the data and little presence have no plan at all, or one that hardly reaches the
         // target: there the least change of a cap is no noise.
-        let roomy = |problem: &Problem<'_>, plan: &Plan| {
-            problem.headroom(plan.q()).is_some_and(|left| left > 0.3 * constants.beta())
-        };
-        let plan = problem.ok().and_then(|problem| {
-            solve(&problem, scheme, &desk.settings).ok().filter(|plan| roomy(&problem, plan))
-        });
-        let Some(plan) = plan else { return Ok(()) };
+        let reachable = problem.least_variance() < beta;
+        let roomy = |plan: &Plan| reachable && problem.sampling_variance(plan.q()) < 0.7 * beta;
+        let Some(plan) = solve(&problem, &desk.planning).ok().filter(roomy) else { return Ok(()) };
         for noise in noise.chunks(12) {
             let noisy = |(row, noise): (&Row, &[f64; 4])| -> Row {
                 [0, 1, 2, 3].map(|column| match column {

@@ -10,12 +10,12 @@ mod fleets;
 
 use std::hint::black_box;
 
-use fedflip_plan::{Plan, Problem, Scheme, Settings, solve};
+use fedflip_plan::{Constants, Plan, Planning, Problem, Scheme, solve};
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
 
 /// Built before counting starts; the fleet lives as long as the process.
-fn problem(devices: usize) -> Problem<'static> {
+fn problem(devices: usize) -> (Problem<'static>, Constants) {
     fleets::problem(Box::leak(Box::new(fleets::fleet(devices))))
 }
 
@@ -28,15 +28,17 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 #[library_benchmark]
 #[bench::devices_100(args = (problem(100)), config = at_most(27_600))]
 #[bench::devices_10000(args = (problem(10_000)), config = at_most(4_790_000))]
-fn exact(problem: Problem<'static>) -> Plan {
-    solve(black_box(&problem), Scheme::Exact, &Settings::default()).unwrap()
+fn exact((problem, constants): (Problem<'static>, Constants)) -> Plan {
+    let constants = Some(constants);
+    solve(black_box(&problem), &Planning { constants, ..Planning::new(Scheme::Exact) }).unwrap()
 }
 
 #[library_benchmark]
 #[bench::devices_100(args = (problem(100)), config = at_most(31_300))]
 #[bench::devices_10000(args = (problem(10_000)), config = at_most(5_080_000))]
-fn paper(problem: Problem<'static>) -> Plan {
-    solve(black_box(&problem), Scheme::Paper, &Settings::default()).unwrap()
+fn paper((problem, constants): (Problem<'static>, Constants)) -> Plan {
+    let constants = Some(constants);
+    solve(black_box(&problem), &Planning { constants, ..Planning::new(Scheme::Paper) }).unwrap()
 }
 
 library_benchmark_group!(name = solvers, benchmarks = [exact, paper]);

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use criterion::{
     AxisScale, BenchmarkId, Criterion, PlotConfiguration, Throughput, criterion_group, criterion_main,
 };
-use fedflip_plan::{Scheme, Settings, solve};
+use fedflip_plan::{Planning, Scheme, solve};
 
 fn growth(c: &mut Criterion) {
     for scheme in [Scheme::Exact, Scheme::Paper] {
@@ -19,11 +19,12 @@ fn growth(c: &mut Criterion) {
         group.plot_config(PlotConfiguration::default().summary_scale(AxisScale::Logarithmic));
         for devices in [100, 1_000, 10_000, 100_000, 1_000_000] {
             let fleet = fleets::fleet(devices);
-            let problem = fleets::problem(&fleet);
+            let (problem, constants) = fleets::problem(&fleet);
+            let planning = Planning { constants: Some(constants), ..Planning::new(scheme) };
             group.throughput(Throughput::Elements(devices as u64));
             group.sample_size(if devices > 10_000 { 10 } else { 50 });
             group.bench_function(BenchmarkId::from_parameter(devices), |b| {
-                b.iter(|| solve(black_box(&problem), scheme, &Settings::default()).unwrap());
+                b.iter(|| solve(black_box(&problem), &planning).unwrap());
             });
         }
     }
@@ -31,12 +32,13 @@ fn growth(c: &mut Criterion) {
 
 fn hundred_devices(c: &mut Criterion) {
     let fleet = fleets::fleet(100);
-    let problem = fleets::problem(&fleet);
+    let (problem, constants) = fleets::problem(&fleet);
     let mut group = c.benchmark_group("100 devices");
     group.sample_size(10);
     for scheme in [Scheme::Paper, Scheme::PaperLinesearch, Scheme::Exact, Scheme::Tight, Scheme::Sampled] {
+        let planning = Planning { constants: Some(constants), ..Planning::new(scheme) };
         group.bench_function(scheme.to_string(), |b| {
-            b.iter(|| solve(black_box(&problem), scheme, &Settings::default()).unwrap());
+            b.iter(|| solve(black_box(&problem), &planning).unwrap());
         });
     }
 }

@@ -5,11 +5,11 @@
 
 use fedflip_fleet::Fleet;
 
-use crate::error::{PlanError, short};
-use crate::problem::sampling_noise;
+use crate::error::{PilotError, PlanError, short};
 use crate::scheme::Scheme;
 use crate::solve::baseline;
 use crate::student::t_quantile_975;
+use crate::variance::sampling_variance;
 
 /// The constants of the round model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,30 +33,30 @@ impl Constants {
         Ok(Self { alpha, beta })
     }
 
-    /// α: rounds, were there no sampling noise and β = 1.
+    /// α: the number of rounds without sampling variance at β = 1.
     pub fn alpha(self) -> f64 {
         self.alpha
     }
 
-    /// β: the sampling noise at which the target moves out of reach.
+    /// β: the sampling variance at which the target moves out of reach.
     pub fn beta(self) -> f64 {
         self.beta
     }
 
-    /// R = α/(β − C) where the sampling noise is C, if that leaves the target within reach.
-    pub fn rounds(self, noise: f64) -> Option<f64> {
-        Some(self.beta - noise).filter(|&headroom| headroom > 0.0).map(|headroom| self.alpha / headroom)
+    /// R = α/(β − C) for the sampling variance C, if the target is within reach.
+    pub fn rounds(self, variance: f64) -> Option<f64> {
+        Some(self.beta - variance).filter(|&headroom| headroom > 0.0).map(|headroom| self.alpha / headroom)
     }
 }
 
 /// A short training run under a baseline scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pilot {
-    /// Rounds to the loss F_s; a decimal is a mean over seeds.
+    /// Rounds to the loss F_s; a fraction is a mean over seeds.
     pub rounds: f64,
-    /// Whether F_s was reached; otherwise `rounds` is where the pilot gave up.
+    /// Whether F_s was reached; if not, the pilot gave up after `rounds`.
     pub reached: bool,
-    /// What it sampled with.
+    /// The baseline that it sampled with.
     pub scheme: Scheme,
 }
 
@@ -69,14 +69,14 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// α and β as the pilots have it.
+/// α and β as estimated from pilots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PilotFit {
     /// The point estimate.
     pub constants: Constants,
-    /// Of α; none with two pilots, which always fit exactly.
+    /// The interval of α; none with two pilots, which always fit exactly.
     pub alpha_interval: Option<Interval>,
-    /// Of β; none with two pilots.
+    /// The interval of β; none with two pilots.
     pub beta_interval: Option<Interval>,
 }
 
@@ -91,131 +91,128 @@ pub fn from_pilots(fleet: &Fleet, pilots: &[Pilot]) -> Result<PilotFit, PlanErro
                 wanted: "a number of rounds from 1 to 1e12",
             });
         }
-        let Some((q, _)) = baseline::participation(fleet, pilot.scheme) else {
-            return Err(refuse(
-                format!("a pilot under {} has no q before α and β are known", pilot.scheme),
-                "run pilots under full, uniform, weighted or fixed=Q",
-            ));
-        };
+        let scheme = pilot.scheme;
+        let plan = baseline::plan(fleet, scheme).ok_or(PilotError::NotABaseline { scheme })?;
         if !pilot.reached {
-            return Err(refuse(
-                format!("the pilot under {} gave up after {} rounds", pilot.scheme, pilot.rounds),
-                "choose a loss F_s that is easier to reach (pilot.loss), or let the pilot run longer (pilot.rounds_max)",
-            ));
+            return Err(PilotError::GaveUp { scheme, rounds: pilot.rounds }.into());
         }
-        points.push(NoiseAndRounds { noise: sampling_noise(fleet.weights(), &q), rounds: pilot.rounds });
+        let variance = sampling_variance(fleet.weights(), plan.q());
+        points.push(PilotPoint { variance, rounds: pilot.rounds });
     }
     if fleet.len() == 1 {
-        return Err(refuse(
-            "with one device every scheme is full participation".to_owned(),
-            "with a single device there is nothing to plan: q = 1 (or its availability)",
-        ));
+        return Err(PilotError::OneDevice.into());
     }
     fit(&points)
 }
 
 /// One pilot as a point of the line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NoiseAndRounds {
+pub struct PilotPoint {
     /// C(q) of the pilot.
-    pub noise: f64,
+    pub variance: f64,
     /// R.
     pub rounds: f64,
 }
 
 /// Fits 1/R = β/α − C/α.
-pub fn fit(points: &[NoiseAndRounds]) -> Result<PilotFit, PlanError> {
+pub fn fit(points: &[PilotPoint]) -> Result<PilotFit, PlanError> {
     let [first, second, ..] = points else {
-        return Err(refuse(
-            format!("two unknowns need two pilots, and there is {}", points.len()),
-            "give --pilot twice, for example --pilot 18:uniform --pilot 11:full",
-        ));
+        return Err(PilotError::TooFew { given: points.len() }.into());
     };
-    let count = points.len() as f64;
-    let mean = |value: fn(&NoiseAndRounds) -> f64| points.iter().map(value).sum::<f64>() / count;
-    let (mean_noise, mean_speed) = (mean(|point| point.noise), mean(|point| 1.0 / point.rounds));
-    let (mut noise_squares, mut products) = (0.0, 0.0);
-    for point in points {
-        noise_squares += (point.noise - mean_noise).powi(2);
-        products += (point.noise - mean_noise) * (1.0 / point.rounds - mean_speed);
-    }
-    if noise_squares <= (1e-9 * mean_noise).powi(2) * count {
-        return Err(refuse(
-            format!("all pilots have the same sampling noise Σ a²/q = {}", short(mean_noise)),
-            "run pilots under schemes that differ in how many take part, such as uniform and full",
-        ));
-    }
-    let slope = products / noise_squares;
-    if slope >= 0.0 {
-        return Err(refuse(
-            format!("rounds do not grow with the sampling noise ({})", means_by_noise(points)),
-            "the pilots were too short or too noisy: choose a lower loss F_s, or average over more seeds",
-        ));
-    }
+    let line = Line::through(points)?;
     let (alpha, beta) = if points.len() == 2 {
         // The paper's own formulae: exact where the general ones below would round.
         let rounds_gap = first.rounds - second.rounds;
         (
-            first.rounds * second.rounds * (first.noise - second.noise) / rounds_gap,
-            (first.rounds * first.noise - second.rounds * second.noise) / rounds_gap,
+            first.rounds * second.rounds * (first.variance - second.variance) / rounds_gap,
+            (first.rounds * first.variance - second.rounds * second.variance) / rounds_gap,
         )
     } else {
-        (-1.0 / slope, mean_noise - mean_speed / slope)
+        (-1.0 / line.slope, line.mean_variance - line.mean_speed / line.slope)
     };
     let constants = Constants::new(alpha, beta)?;
-    if let Some(point) = points.iter().find(|point| point.noise >= beta) {
-        return Err(refuse(
-            format!(
-                "the fitted β = {} says that Σ a²/q = {} never gets to F_s, yet a pilot did in {} rounds",
-                short(beta),
-                short(point.noise),
-                point.rounds
-            ),
-            "the pilots contradict each other: average each over more seeds, or leave out the odd one",
-        ));
+    if let Some(&PilotPoint { variance, rounds }) = points.iter().find(|point| point.variance >= beta) {
+        return Err(PilotError::Contradiction { beta, variance, rounds }.into());
     }
     if points.len() == 2 {
         return Ok(PilotFit { constants, alpha_interval: None, beta_interval: None });
     }
-
-    let freedom = points.len() - 2;
-    let residual =
-        |point: &NoiseAndRounds| 1.0 / point.rounds - mean_speed - slope * (point.noise - mean_noise);
-    let variance = points.iter().map(|point| residual(point).powi(2)).sum::<f64>() / freedom as f64;
-    let t = t_quantile_975(freedom);
-    let slope_margin = t * (variance / noise_squares).sqrt();
-    // α = −1/slope is monotone in the slope, so the ends of one interval are the ends of the other.
-    let alpha_high = if slope + slope_margin < 0.0 { -1.0 / (slope + slope_margin) } else { f64::INFINITY };
-    let alpha_interval = Interval { low: -1.0 / (slope - slope_margin), high: alpha_high };
-    // β is where the line meets 1/R = 0: a quotient of two estimates, hence Fieller's interval.
-    let g = slope_margin.powi(2) / slope.powi(2);
-    let beta_interval = if g < 1.0 {
-        let reach = -mean_speed / slope;
-        let spread =
-            (t / slope.abs()) * (variance * ((1.0 - g) / count + reach.powi(2) / noise_squares)).sqrt();
-        let centre = mean_noise + reach / (1.0 - g);
-        Interval { low: centre - spread / (1.0 - g), high: centre + spread / (1.0 - g) }
-    } else {
-        Interval { low: f64::NEG_INFINITY, high: f64::INFINITY }
-    };
+    let (alpha_interval, beta_interval) = line.intervals(points);
     Ok(PilotFit { constants, alpha_interval: Some(alpha_interval), beta_interval: Some(beta_interval) })
 }
 
-/// Pilots in a sentence, those with the same noise as one: `18 rounds at Σ a²/q = 2.02, 11 at 0.0202`.
-fn means_by_noise(points: &[NoiseAndRounds]) -> String {
-    let mut sorted = points.to_vec();
-    sorted.sort_by(|a, b| b.noise.total_cmp(&a.noise));
-    let groups = sorted.chunk_by(|a, b| (a.noise - b.noise).abs() <= 1e-9 * a.noise.abs());
-    let parts = groups.enumerate().map(|(place, group)| {
-        let mean = group.iter().map(|point| point.rounds).sum::<f64>() / group.len() as f64;
-        let (mean, noise) = (short(mean), short(group[0].noise));
-        if place == 0 { format!("{mean} rounds at Σ a²/q = {noise}") } else { format!("{mean} at {noise}") }
-    });
-    parts.collect::<Vec<_>>().join(", ")
+/// The least-squares line of the speed 1/R against the variance C.
+struct Line {
+    mean_variance: f64,
+    mean_speed: f64,
+    /// Σ (C − mean)².
+    squares: f64,
+    slope: f64,
 }
 
-fn refuse(problem: String, hint: &'static str) -> PlanError {
-    PlanError::Pilots { problem, hint }
+impl Line {
+    fn through(points: &[PilotPoint]) -> Result<Self, PilotError> {
+        let count = points.len() as f64;
+        let mean = |value: fn(&PilotPoint) -> f64| points.iter().map(value).sum::<f64>() / count;
+        let (mean_variance, mean_speed) = (mean(|point| point.variance), mean(|point| 1.0 / point.rounds));
+        let (mut squares, mut products) = (0.0, 0.0);
+        for point in points {
+            squares += (point.variance - mean_variance).powi(2);
+            products += (point.variance - mean_variance) * (1.0 / point.rounds - mean_speed);
+        }
+        if squares <= (1e-9 * mean_variance).powi(2) * count {
+            return Err(PilotError::SameVariance { variance: mean_variance });
+        }
+        let slope = products / squares;
+        if slope >= 0.0 {
+            return Err(PilotError::NotSlower { means: means_by_variance(points) });
+        }
+        Ok(Self { mean_variance, mean_speed, squares, slope })
+    }
+
+    /// 95 % confidence intervals of α and β, for three points or more.
+    fn intervals(&self, points: &[PilotPoint]) -> (Interval, Interval) {
+        let Self { mean_variance, mean_speed, squares, slope } = *self;
+        let (count, freedom) = (points.len() as f64, points.len() - 2);
+        let residual =
+            |point: &PilotPoint| 1.0 / point.rounds - mean_speed - slope * (point.variance - mean_variance);
+        let error_sq = points.iter().map(|point| residual(point).powi(2)).sum::<f64>() / freedom as f64;
+        let t = t_quantile_975(freedom);
+        let slope_margin = t * (error_sq / squares).sqrt();
+        // α = −1/slope is monotone in the slope, so the ends of one interval are the ends of the other.
+        let alpha_high =
+            if slope + slope_margin < 0.0 { -1.0 / (slope + slope_margin) } else { f64::INFINITY };
+        let alpha = Interval { low: -1.0 / (slope - slope_margin), high: alpha_high };
+        // β is where the line meets 1/R = 0: a quotient of two estimates, hence Fieller's interval.
+        let g = slope_margin.powi(2) / slope.powi(2);
+        let beta = if g < 1.0 {
+            let reach = -mean_speed / slope;
+            let spread =
+                (t / slope.abs()) * (error_sq * ((1.0 - g) / count + reach.powi(2) / squares)).sqrt();
+            let centre = mean_variance + reach / (1.0 - g);
+            Interval { low: centre - spread / (1.0 - g), high: centre + spread / (1.0 - g) }
+        } else {
+            Interval { low: f64::NEG_INFINITY, high: f64::INFINITY }
+        };
+        (alpha, beta)
+    }
+}
+
+/// The pilots in words, with the mean of those of equal variance: `18 rounds at Σ a²/q = 2.02, 11 at 0.0202`.
+fn means_by_variance(points: &[PilotPoint]) -> String {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| b.variance.total_cmp(&a.variance));
+    let groups = sorted.chunk_by(|a, b| (a.variance - b.variance).abs() <= 1e-9 * a.variance.abs());
+    let parts = groups.enumerate().map(|(place, group)| {
+        let mean = group.iter().map(|point| point.rounds).sum::<f64>() / group.len() as f64;
+        let (mean, variance) = (short(mean), short(group[0].variance));
+        if place == 0 {
+            format!("{mean} rounds at Σ a²/q = {variance}")
+        } else {
+            format!("{mean} at {variance}")
+        }
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -224,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_refusal_has_one_number_for_all_seeds_of_a_scheme() {
-        let point = |noise: f64, rounds: f64| NoiseAndRounds { noise, rounds };
+        let point = |variance: f64, rounds: f64| PilotPoint { variance, rounds };
         let points = [point(0.5, 12.0), point(2.0, 9.0), point(0.5, 13.0), point(2.0 + 1e-12, 8.0)];
         let error = fit(&points).unwrap_err().to_string();
         assert!(error.ends_with("(8.5 rounds at Σ a²/q = 2, 12.5 at 0.5)"), "{error}");

@@ -1,45 +1,47 @@
-//! All that can stand in the way of a plan.
+//! Why there is no plan.
 
 use fedflip_fleet::units::plain;
 
-/// Why there is no plan. The text says what is wrong; [`PlanError::hint`] what to do.
+use crate::scheme::Scheme;
+
+/// Why planning failed. The text names the cause, [`PlanError::hint`] a remedy in the words of this library.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A number that the mathematics cannot use.
+    /// A number outside the range in which the mathematics holds.
     #[error("{name}: {} is out of range", plain(*.value))]
     BadNumber {
-        /// What it is called.
+        /// The quantity.
         name: &'static str,
-        /// As given.
+        /// The number that was refused.
         value: f64,
-        /// What would be right.
+        /// The range, in words.
         wanted: &'static str,
     },
     /// β ≤ Σ a²/cap: no q reaches the target.
     #[error(
         "the target cannot be reached at any q: β = {} must exceed Σ a²/cap = {}, and falls short by {} \
          (device {worst:?} alone adds {})",
-        plain(*.beta), short(*.least_noise), short(.least_noise - .beta), short(*.worst_noise)
+        plain(*.beta), short(*.least_variance), short(.least_variance - .beta), short(*.worst_variance)
     )]
     Unreachable {
-        /// β as given.
+        /// β of the round model.
         beta: f64,
-        /// Σ a²/cap: the noise with everybody in as often as possible.
-        least_noise: f64,
-        /// The device that adds most to it.
+        /// Σ a²/cap: the sampling variance when every device takes part as often as it can.
+        least_variance: f64,
+        /// The device that contributes most to it.
         worst: String,
-        /// How much it adds.
-        worst_noise: f64,
+        /// Its contribution.
+        worst_variance: f64,
     },
-    /// P3 asks for more of a device than it can give.
+    /// P3 asks for more of a device than its availability allows.
     #[error(
         "P3 has no solution: device {name:?} (position {position}) would need q > a²N/β = {}, \
          but can take part with probability {cap} at most",
         short(*.floor)
     )]
     SurrogateInfeasible {
-        /// The device.
+        /// The device that is furthest from fitting.
         name: String,
         /// Its position in the fleet.
         position: usize,
@@ -48,18 +50,25 @@ pub enum PlanError {
         /// Its availability.
         cap: f64,
     },
-    /// Pilots that say nothing about α and β.
-    #[error("the pilots do not determine α and β: {problem}")]
-    Pilots {
-        /// What is wrong with them.
-        problem: String,
-        /// What to change.
-        hint: &'static str,
+    /// A scheme that optimises for α and β, which are unknown.
+    #[error("{scheme} needs the constants α and β of the round model")]
+    ConstantsMissing {
+        /// The scheme.
+        scheme: Scheme,
     },
-    /// A scheme by a name that nobody knows.
+    /// A scheme that optimises, where one with a fixed rule is needed.
+    #[error("{scheme} is not a baseline: its q does not follow from the fleet alone")]
+    NotABaseline {
+        /// The scheme.
+        scheme: Scheme,
+    },
+    /// Pilots that do not determine α and β.
+    #[error("the pilots do not determine α and β: {0}")]
+    Pilots(#[from] PilotError),
+    /// A name that is not in the table of schemes.
     #[error("{text:?} is not a sampling scheme")]
     UnknownScheme {
-        /// As given.
+        /// The name.
         text: String,
         /// The nearest right one, or the list.
         hint: String,
@@ -67,49 +76,170 @@ pub enum PlanError {
     /// More devices than a scheme can plan for in reasonable time.
     #[error("{scheme} plans for at most {devices_max} devices, and the fleet has {devices}")]
     FleetTooLarge {
-        /// The scheme's name.
-        scheme: &'static str,
+        /// The scheme.
+        scheme: Scheme,
         /// N.
         devices: usize,
-        /// The most it takes.
+        /// The largest fleet that it plans for.
         devices_max: usize,
-        /// What to use instead.
-        hint: &'static str,
+    },
+    /// A scheme whose cargo feature is turned off.
+    #[error("{scheme} was left out of this build (cargo feature {feature:?} of fedflip-plan)")]
+    FeatureMissing {
+        /// The scheme.
+        scheme: Scheme,
+        /// The feature that contains it.
+        feature: &'static str,
     },
     /// The convex solver gave up.
     #[error("the convex solver stopped at M = {budget_secs} s with the status {status}")]
     ConvexSolver {
         /// The M of the line search at which it happened.
         budget_secs: f64,
-        /// Its own word for it.
+        /// The solver's own status.
         status: String,
     },
     /// A plan of one fleet, used for another.
     #[error("the plan is for {planned} devices, and the fleet has {devices}")]
     OtherFleet {
-        /// How many have a q.
+        /// The number of devices with a q.
         planned: usize,
+        /// N.
+        devices: usize,
+    },
+    /// A participation probability that its device cannot have.
+    #[error("q of device {name:?} (position {position}) is {}; it must be from 0 to its availability {cap}", plain(*.q))]
+    BadParticipation {
+        /// The device.
+        name: String,
+        /// Its position in the fleet.
+        position: usize,
+        /// The probability that was refused.
+        q: f64,
+        /// The device's availability.
+        cap: f64,
+    },
+    /// A plan in which no device ever takes part.
+    #[error("every q is 0, so that no device ever takes part")]
+    NobodyTakesPart,
+    /// A position outside the fleet, or one that occurs twice.
+    #[error("the position {position} is outside the fleet of {devices} devices, or occurs twice")]
+    BadPosition {
+        /// The position.
+        position: usize,
         /// N.
         devices: usize,
     },
 }
 
+/// Why pilots do not determine α and β.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PilotError {
+    /// Two unknowns need two pilots.
+    #[error("two unknowns need two pilots, and there is {given}")]
+    TooFew {
+        /// The number of pilots.
+        given: usize,
+    },
+    /// A pilot under a scheme that has no q yet.
+    #[error("a pilot under {scheme} has no q before α and β are known")]
+    NotABaseline {
+        /// The scheme.
+        scheme: Scheme,
+    },
+    /// A pilot that did not reach the loss F_s.
+    #[error("the pilot under {scheme} gave up after {rounds} rounds")]
+    GaveUp {
+        /// The scheme.
+        scheme: Scheme,
+        /// The rounds that it ran.
+        rounds: f64,
+    },
+    /// A fleet of one, which is the same under every scheme.
+    #[error("with one device every scheme is full participation")]
+    OneDevice,
+    /// Pilots that are one point of the line instead of two.
+    #[error("all pilots have the same sampling variance Σ a²/q = {}", short(*.variance))]
+    SameVariance {
+        /// Σ a²/q of all of them.
+        variance: f64,
+    },
+    /// Pilots that took fewer rounds although their variance was larger.
+    #[error("rounds do not grow with the sampling variance ({means})")]
+    NotSlower {
+        /// The mean rounds at each variance, in words.
+        means: String,
+    },
+    /// A fit under which one of the pilots could not have ended.
+    #[error(
+        "the fitted β = {} means that Σ a²/q = {} never reaches F_s, yet a pilot did in {rounds} rounds",
+        short(*.beta), short(*.variance)
+    )]
+    Contradiction {
+        /// The fitted β.
+        beta: f64,
+        /// Σ a²/q of the pilot.
+        variance: f64,
+        /// The rounds that it took.
+        rounds: f64,
+    },
+}
+
 impl PlanError {
-    /// What to change.
+    /// A remedy.
     pub fn hint(&self) -> String {
-        match self {
-            Self::BadNumber { wanted, .. } => format!("it must be {wanted}"),
-            Self::Unreachable { .. } => "set an easier target (a larger β), spread the data more evenly, \
-                                         or raise the availability of the devices that hold most of it; \
-                                         auto plans without α and β"
-                .to_owned(),
-            Self::SurrogateInfeasible { .. } => {
-                "use --scheme exact: P2 needs no such floor and still has its optimum".to_owned()
+        let hint = match self {
+            Self::BadNumber { wanted, .. } => return format!("it must be {wanted}"),
+            Self::Unreachable { .. } => {
+                "set an easier target (a larger β), spread the data more evenly, or raise the availability of the \
+                 devices that hold most of it; auto plans without α and β"
             }
-            Self::Pilots { hint, .. } | Self::FleetTooLarge { hint, .. } => (*hint).to_owned(),
-            Self::UnknownScheme { hint, .. } => hint.clone(),
-            Self::ConvexSolver { .. } => "use --scheme paper: the same optimum in closed form".to_owned(),
-            Self::OtherFleet { .. } => "use it with the fleet that it was made for".to_owned(),
+            Self::SurrogateInfeasible { .. } => {
+                "use the scheme exact: P2 has no such floor and still has its optimum"
+            }
+            Self::ConstantsMissing { .. } => {
+                "give α and β, or pilots to estimate them; auto and the baselines need neither"
+            }
+            Self::NotABaseline { .. } => "use full, uniform, weighted or fixed=Q",
+            Self::Pilots(error) => return error.hint().to_owned(),
+            Self::UnknownScheme { hint, .. } => hint,
+            Self::FleetTooLarge { scheme: Scheme::PaperLinesearch, .. } => {
+                "use the scheme paper: the same optimum in closed form, for any number of devices"
+            }
+            Self::FleetTooLarge { .. } => {
+                "use the scheme tight, whose cost per step grows as N log N, or the scheme exact"
+            }
+            Self::FeatureMissing { .. } => {
+                "turn the feature on, or use the scheme paper: the same optimum in closed form"
+            }
+            Self::ConvexSolver { .. } => "use the scheme paper: the same optimum in closed form",
+            Self::OtherFleet { .. } => "use the plan with the fleet that it was made for",
+            Self::BadParticipation { .. } => "choose a probability within that range",
+            Self::NobodyTakesPart => "give at least one device a q above 0",
+            Self::BadPosition { .. } => "name each position once, from 0 to the number of devices less 1",
+        };
+        hint.to_owned()
+    }
+}
+
+impl PilotError {
+    /// A remedy.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::TooFew { .. } => "run two pilots or more, for example one under uniform and one under full",
+            Self::NotABaseline { .. } => "run pilots under full, uniform, weighted or fixed=Q",
+            Self::GaveUp { .. } => "choose a loss F_s that is easier to reach, or let the pilot run longer",
+            Self::OneDevice => "a single device needs no plan: its q is 1, or its availability",
+            Self::SameVariance { .. } => {
+                "run pilots under schemes that differ in how many devices take part, such as uniform and full"
+            }
+            Self::NotSlower { .. } => {
+                "the pilots were too short or too noisy: choose a lower loss F_s, or average over more seeds"
+            }
+            Self::Contradiction { .. } => {
+                "the pilots contradict each other: average each over more seeds, or leave out the odd one"
+            }
         }
     }
 }

@@ -1,75 +1,77 @@
-//! Everything worth knowing about a plan before it is run.
+//! The predicted outcome of a plan.
 
+use crate::constants::Constants;
 use crate::monte_carlo::{self, Estimate};
 use crate::plan::Plan;
-use crate::problem::Problem;
+use crate::problem::{Problem, RoundModel};
 use crate::round_time;
 
-/// The models of the round time, side by side.
+/// Four models of the mean round time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundSecs {
-    /// Σ q c: what P2 and P3 minimise with.
+    /// Σ q c: the bound that P2 and P3 minimise.
     pub linear_bound: f64,
-    /// Σ q t/f + E[max τ].
+    /// Σ q t/f + E[max τ]: Theorem 2's first bound.
     pub theorem2_bound: f64,
     /// T(q), the paper's approximation under the expected bandwidth.
     pub expected_bandwidth: f64,
-    /// E[T̂].
+    /// E[T̂], estimated by Monte Carlo.
     pub mean: Estimate,
 }
 
-/// What a plan leads to.
+/// What a plan is expected to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// Σ q.
+    /// Σ q: the mean size of a cohort.
     pub expected_participants: f64,
-    /// Π (1 − q): how often a round has nobody in it.
+    /// Π (1 − q): the probability that a cohort is empty.
     pub empty_round_probability: f64,
     /// C(q) = Σ a²/q.
-    pub sampling_noise: f64,
-    /// max a/q: how far one update can move the model.
+    pub sampling_variance: f64,
+    /// max a/q: the largest factor that multiplies an update.
     pub largest_weight: f64,
-    /// R(q); none if the noise reaches β, or if α and β are not known.
+    /// R(q); none if the sampling variance reaches β, or if α and β are unknown.
     pub rounds: Option<f64>,
-    /// P2's objective, in seconds; none where there are no rounds.
+    /// P2's objective in seconds; none where there are no rounds.
     pub objective_p2: Option<f64>,
-    /// P3's objective, in seconds; none outside its domain, or if α and β are not known.
+    /// P3's objective in seconds; none outside its domain, or if α and β are unknown.
     pub objective_p3: Option<f64>,
-    /// How long a round takes.
+    /// The mean length of a round.
     pub round_secs: RoundSecs,
     /// R(q) · E[T̂]; none where there are no rounds.
     pub total_secs: Option<f64>,
 }
 
 impl Evaluation {
-    /// Evaluates `plan`; `draws` of the Monte Carlo estimate, or as many as the fleet's size suggests.
-    pub fn new(problem: &Problem<'_>, plan: &Plan, seed: u64, draws: Option<u64>) -> Self {
-        let (fleet, band, q) = (problem.fleet(), problem.band(), plan.q());
+    /// Evaluates `plan`. Without `draws`, the number of cohorts drawn follows from the expected participants.
+    pub fn new(
+        problem: &Problem<'_>,
+        plan: &Plan,
+        constants: Option<Constants>,
+        seed: u64,
+        draws: Option<u64>,
+    ) -> Self {
+        let (fleet, bandwidth, q) = (problem.fleet(), problem.bandwidth(), plan.q());
         let expected_participants = q.iter().sum();
         let draws = draws.unwrap_or_else(|| monte_carlo::default_draws(expected_participants));
-        let mean = monte_carlo::round_secs(fleet, q, band, seed, draws);
-        let rounds = problem.rounds(q);
+        let mean = monte_carlo::round_secs(fleet, q, bandwidth, seed, draws);
+        let model = constants.map(|constants| RoundModel::new(problem, constants));
+        let rounds = model.and_then(|model| model.rounds(q));
         Self {
             expected_participants,
             empty_round_probability: q.iter().map(|&q| (-q).ln_1p()).sum::<f64>().exp(),
-            sampling_noise: problem.sampling_noise(q),
+            sampling_variance: problem.sampling_variance(q),
             largest_weight: plan.aggregation_weights().iter().copied().fold(0.0, f64::max),
             rounds,
-            objective_p2: problem.objective_p2(q),
-            objective_p3: problem.objective_p3(q),
+            objective_p2: model.and_then(|model| model.objective_p2(q)),
+            objective_p3: model.and_then(|model| model.objective_p3(q)),
             round_secs: RoundSecs {
                 linear_bound: problem.linear_bound_secs(q),
-                theorem2_bound: round_time::theorem2_bound_secs(fleet, q, band),
-                expected_bandwidth: round_time::expected_bandwidth_secs(fleet, q, band),
+                theorem2_bound: round_time::theorem2_bound_secs(fleet, q, bandwidth),
+                expected_bandwidth: round_time::expected_bandwidth_secs(fleet, q, bandwidth),
                 mean,
             },
             total_secs: rounds.map(|rounds| rounds * mean.mean),
         }
-    }
-
-    /// The same where the problem's α and β only stand in for what nobody has measured: a round is what it is, and
-    /// how many it takes is not known.
-    pub fn without_rounds(self) -> Self {
-        Self { rounds: None, objective_p2: None, objective_p3: None, total_secs: None, ..self }
     }
 }

@@ -1,7 +1,7 @@
 //! From a fleet to participation probabilities.
 //!
-//! Device n takes part in a round by its own Bernoulli(q_n) coin. More participants mean fewer rounds to
-//! the target and longer rounds; the planner picks q to minimise their product, the wall-clock time:
+//! In every round, device n takes part with its own probability q_n. Larger cohorts need fewer rounds to the target, but
+//! their rounds are longer. The planner chooses q to minimise the product, the wall-clock time:
 //!
 //! ```text
 //! rounds      R(q) = α / (β − C(q)),        C(q) = Σ a_n²/q_n          (Theorem 1)
@@ -10,33 +10,65 @@
 //! P3          min over lo_n < q_n ≤ cap_n of  (α/(Nβ)) Σ q_n/(q_n − lo_n) · Σ q_n c_n,  lo_n = a_n² N/β
 //! ```
 //!
-//! No I/O, no clock, no ambient randomness: what comes out is a function of what goes in.
+//! Here a_n is the device's share of the data, τ_n its compute time, t_n its upload time at 1 Mbit/s, f the shared
+//! bandwidth, and cap_n the device's availability. C(q) is the *sampling variance*.
+//!
+//! Planning does no I/O and reads no clock. Equal inputs give equal plans, to the bit.
+//!
+//! # Plan without measured constants
 //!
 //! ```
-//! use fedflip_fleet::{Mbps, csv_file};
-//! use fedflip_plan::{Constants, Problem, Scheme, Settings, solve};
+//! use fedflip_fleet::{Columns, Fleet, Mbps};
+//! use fedflip_plan::{DEFAULT_VARIANCE, Plan};
 //!
-//! let file = "device,compute_secs,comm_secs,samples\nphone,2.0,7,300\nlaptop,0.4,7,100\n";
-//! let fleet = csv_file::read(file.as_bytes(), "fleet.csv")?;
-//! let problem = Problem::new(&fleet, Mbps::new(100.0)?, Constants::new(30.0, 2.2)?)?;
-//! let plan = solve(&problem, Scheme::Exact, &Settings::default())?;
-//! // The slow phone holds most of the data: it takes part more often all the same.
+//! let fleet = Fleet::from_columns(Columns {
+//!     compute_secs: &[2.0, 0.4],
+//!     comm_secs: &[7.0, 7.0],
+//!     samples: &[300.0, 100.0],
+//!     ..Columns::default()
+//! })?;
+//! let plan = Plan::for_variance(&fleet, Mbps::new(100.0)?, DEFAULT_VARIANCE)?;
+//! // The slow first device holds most of the data, so it still takes part more often.
 //! assert!(plan.q()[0] > plan.q()[1]);
 //! assert_eq!(plan.aggregation_weights()[0], 0.75 / plan.q()[0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Plan a whole run with measured constants
+//!
+//! ```
+//! # use fedflip_fleet::{Columns, Fleet, Mbps};
+//! use fedflip_plan::{Constants, Planned, Planning, Problem, Scheme, schedule};
+//!
+//! # let columns = Columns {
+//! #     compute_secs: &[2.0, 0.4], comm_secs: &[7.0, 7.0], samples: &[300.0, 100.0], ..Columns::default()
+//! # };
+//! # let fleet = Fleet::from_columns(columns)?;
+//! let problem = Problem::new(&fleet, Mbps::new(100.0)?);
+//! let constants = Some(Constants::new(30.0, 2.2)?);
+//! let Planned { schedule, expected } =
+//!     schedule(&problem, &Planning { constants, ..Planning::new(Scheme::Exact) })?;
+//! println!("{} rounds with q = {:?}", expected.rounds.unwrap_or(f64::NAN), schedule.usual().q());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Layout
 //!
-//! - [`problem`]: what is given (fleet, band, α, β), and the objectives of P2 and P3.
-//! - [`constants`]: α and β, and how pilots yield them; [`student`] has the quantile their intervals need.
+//! - [`mod@problem`]: the given quantities (fleet, bandwidth), the goals of a plan, and the objectives of P2 and P3.
+//! - [`mod@planning`]: [`solve`] plans one round, [`schedule`] plans a run.
+//! - [`scheme`]: the table of all sampling schemes.
+//! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
+//! - [`sampler`]: draws cohorts and their aggregation weights at run time.
+//! - [`variance`]: the sampling variance; [`constants`]: α and β, and how pilots yield them.
 //! - [`theorem1`]: the convergence bound, its conditions, and the rounds to a threshold.
 //! - [`round_time`]: E[max τ], the bounds of Theorem 2, and T(q); [`monte_carlo`]: E[T̂] itself.
-//! - [`scheme`]: the names of all ways to choose q.
-//! - [`mod@solve`]: one file per way: `exact`, `paper`, `line_search`, `tight`, `sampled`, `baseline`.
-//! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`schedule`]: which plan a round goes by.
-//! - [`evaluation`]: everything worth knowing about a plan before it is run.
-//! - [`error`]: one enum for all refusals, each with a hint.
+//! - [`evaluation`]: the predicted outcome of a plan.
+//! - `solve`: one file per solver. `student`: the quantile that confidence intervals need.
+//! - [`error`]: one enum for all errors, each with a hint.
+//!
+//! # Features
+//!
+//! `line-search` adds the scheme `paper-linesearch`, Algorithm 2 as printed, and the convex solver that it needs.
 
 #![warn(missing_docs)]
 
@@ -45,19 +77,28 @@ pub mod error;
 pub mod evaluation;
 pub mod monte_carlo;
 pub mod plan;
+pub mod planning;
 pub mod problem;
 pub mod round_time;
+pub mod sampler;
 pub mod schedule;
 pub mod scheme;
-pub mod solve;
-pub mod student;
+mod solve;
+mod student;
 pub mod theorem1;
+pub mod variance;
 
 pub use constants::{Constants, Interval, Pilot, PilotFit};
-pub use error::PlanError;
+pub use error::{PilotError, PlanError};
 pub use evaluation::Evaluation;
 pub use plan::{Plan, PlanStatus};
-pub use problem::Problem;
+pub use planning::{PLANNING_SEED, Planned, Planning, schedule, schedule_from, solve};
+pub use problem::{Goal, Problem, RoundModel};
+pub use sampler::{Coins, Draw, Observed, Sampler};
 pub use schedule::{Expected, Quiet, Schedule};
-pub use scheme::Scheme;
-pub use solve::{PLANNING_SEED, Settings, solve};
+pub use scheme::{Needs, Scheme};
+pub use solve::Search;
+/// Reached by tests only: small fleets are enumerated instead.
+#[doc(hidden)]
+pub use solve::sampled::plan_by_draws;
+pub use variance::{DEFAULT_VARIANCE, VARIANCE_RANGE, VARIANCE_WANTED, sampling_variance};

@@ -6,16 +6,16 @@ use fedflip_fleet::{Fleet, Mbps};
 /// T(q) under the expected bandwidth: the root of Σ q_n t_n/(T − τ_n) = f_tot over all devices.
 ///
 /// The paper's approximation of the round time. It exceeds max τ of the whole fleet however small q is.
-pub fn expected_bandwidth_secs(fleet: &Fleet, q: &[f64], band: Mbps) -> f64 {
+pub fn expected_bandwidth_secs(fleet: &Fleet, q: &[f64], bandwidth: Mbps) -> f64 {
     let times = fleet.compute_secs().iter().zip(fleet.comm_secs());
     let jobs = times.zip(q).map(|((&compute_secs, &t), &q)| Job { compute_secs, load_mbit: q * t });
-    finish_together(jobs, band).round_secs()
+    finish_together(jobs, bandwidth).round_secs()
 }
 
 /// Theorem 2's first bound on E[T̂]: Σ q_n t_n/f_tot + E[max τ].
-pub fn theorem2_bound_secs(fleet: &Fleet, q: &[f64], band: Mbps) -> f64 {
+pub fn theorem2_bound_secs(fleet: &Fleet, q: &[f64], bandwidth: Mbps) -> f64 {
     let load: f64 = q.iter().zip(fleet.comm_secs()).map(|(q, t)| q * t).sum();
-    load / band.get() + ExpectedMax::new(fleet.compute_secs()).value(q)
+    load / bandwidth.get() + ExpectedMax::new(fleet.compute_secs()).value(q)
 }
 
 /// E[max τ] over the devices that take part, 0 if none does.

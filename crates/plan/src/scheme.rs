@@ -1,4 +1,4 @@
-//! The ways to choose q, by name.
+//! The sampling schemes: one row per scheme, from which names, help and predicates come.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,72 +7,125 @@ use fedflip_fleet::{Probability, nearest};
 
 use crate::error::PlanError;
 
-/// How q is chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scheme {
-    /// P2's optimum for a β that needs no pilots: as much noise as training is known to bear.
-    Auto,
+/// What a scheme needs to choose q.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing besides the fleet: q follows a fixed rule, as in the paper's baselines.
+    Nothing,
+    /// The sampling variance to plan for.
+    Variance,
+    /// The constants α and β of the round model.
+    Constants,
+}
+
+/// What is known about a scheme besides how it computes q.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// The name in scenarios, records and on the command line.
+    pub name: &'static str,
+    /// One sentence for help texts.
+    pub summary: &'static str,
+    /// Why the participation probabilities are what they are, as a sentence.
+    pub rule: &'static str,
+    /// The inputs besides the fleet and the bandwidth.
+    pub needs: Needs,
+}
+
+/// Declares [`Scheme`], [`Scheme::ALL`] and [`Scheme::describe`] from one row per scheme.
+macro_rules! schemes {
+    ($($(#[doc = $doc:literal])* $variant:ident $(($parameter:ty = $example:expr))?: $needs:ident, $name:literal,
+        $summary:literal, $rule:literal;)*) => {
+        /// How the participation probabilities q are chosen.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Scheme {
+            $($(#[doc = $doc])* $variant $(($parameter))?,)*
+        }
+
+        impl Scheme {
+            /// Every scheme, those with a parameter with the paper's value for it.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant $(($example))?),*];
+
+            /// The scheme's row of the table.
+            pub const fn describe(self) -> &'static Description {
+                match self {
+                    $(Self::$variant { .. } => &Description {
+                        name: $name,
+                        summary: $summary,
+                        rule: $rule,
+                        needs: Needs::$needs,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+schemes! {
+    /// P2's optimum for a given sampling variance.
+    Auto: Variance, "auto",
+        "Spend the fewest device seconds for a given sampling variance; needs no pilots.",
+        "q follows the same rule as exact, for the given sampling variance instead of half the β of pilots.";
     /// The global optimum of P2.
-    Exact,
+    Exact: Constants, "exact",
+        "Solve the paper's P2 exactly, without the floor on q that only P3 needs.",
+        "q = a·√(ρ/c) up to the cap: twice the data, twice as often; four times the cost c = t/f + τ, half as often.";
     /// The global optimum of P3, the paper's surrogate, in closed form.
-    Paper,
-    /// Algorithm 2 as printed: a line search over M with a convex program inside.
-    PaperLinesearch,
-    /// Theorem 2's first bound instead of Σ q c.
-    Tight,
-    /// E[T̂] itself, by common random numbers.
-    Sampled,
+    Paper: Constants, "paper",
+        "Solve P3, the paper's convex surrogate of P2, in closed form.",
+        "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo.";
+    /// P3 by Algorithm 2 as printed.
+    PaperLinesearch: Constants, "paper-linesearch",
+        "Solve P3 by Algorithm 2 as printed: a line search over convex programs.",
+        "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo.";
+    /// P2 with Theorem 2's first bound instead of Σ q c.
+    Tight: Constants, "tight",
+        "Solve P2 with Theorem 2's first bound on the round time.",
+        "q follows exact, but a compute time counts only where it makes the slowest device of the round slower.";
+    /// P2 with E[T̂] itself, by common random numbers.
+    Sampled: Constants, "sampled",
+        "Solve P2 with the mean round time itself, estimated by common random numbers.",
+        "q follows exact, but a device costs what its presence adds to the mean round time.";
     /// q = 1.
-    Full,
-    /// The same q for all.
-    Fixed(Probability),
+    Full: Nothing, "full",
+        "Baseline: every device takes part in every round.",
+        "Every device takes part whenever it is available: the fewest rounds, the longest ones.";
+    /// The same q for every device.
+    Fixed(Probability = Probability::ONE_FIFTH): Nothing, "fixed",
+        "Baseline fixed=Q: every device takes part with probability Q.",
+        "Every device has the same q, whatever it costs or holds.";
     /// q = 1/N.
-    Uniform,
+    Uniform: Nothing, "uniform",
+        "Baseline: every device takes part with probability 1/N.",
+        "Every device has the same q, whatever it costs or holds.";
     /// q_n = a_n.
-    Weighted,
+    Weighted: Nothing, "weighted",
+        "Baseline: every device takes part with its share of the data as probability.",
+        "q is the share of the data, whatever a device costs.";
 }
 
 impl Scheme {
-    /// All of them, `fixed` with the paper's 0.2: the rows of a comparison.
-    pub const ALL: [Self; 10] = [
-        Self::Auto,
-        Self::Exact,
-        Self::Paper,
-        Self::PaperLinesearch,
-        Self::Tight,
-        Self::Sampled,
-        Self::Full,
-        Self::Fixed(Probability::ONE_FIFTH),
-        Self::Uniform,
-        Self::Weighted,
-    ];
-
-    /// Whether q is given rather than optimised.
+    /// Whether q follows a fixed rule instead of being optimised.
     pub fn is_baseline(self) -> bool {
-        matches!(self, Self::Full | Self::Fixed(_) | Self::Uniform | Self::Weighted)
+        self.describe().needs == Needs::Nothing
     }
 
-    /// Whether q depends on α or β, and so on pilots.
+    /// Whether q depends on α and β, which pilots measure.
     pub fn needs_constants(self) -> bool {
-        !self.is_baseline() && self != Self::Auto
+        self.describe().needs == Needs::Constants
+    }
+
+    /// Whether q is planned for a given sampling variance.
+    pub fn needs_variance(self) -> bool {
+        self.describe().needs == Needs::Variance
     }
 }
 
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self {
-            Self::Auto => "auto",
-            Self::Exact => "exact",
-            Self::Paper => "paper",
-            Self::PaperLinesearch => "paper-linesearch",
-            Self::Tight => "tight",
-            Self::Sampled => "sampled",
-            Self::Full => "full",
-            Self::Fixed(q) => return write!(f, "fixed={}", q.get()),
-            Self::Uniform => "uniform",
-            Self::Weighted => "weighted",
-        };
-        f.pad(name)
+        match self {
+            Self::Fixed(q) => write!(f, "{}={}", self.describe().name, q.get()),
+            _ => f.pad(self.describe().name),
+        }
     }
 }
 
@@ -110,6 +163,17 @@ mod tests {
             assert_eq!(scheme.to_string().parse(), Ok(scheme));
         }
         assert_eq!("fixed=1".parse(), Ok(Scheme::Fixed(Probability::ONE)));
+    }
+
+    #[test]
+    fn every_row_has_a_name_of_its_own_and_full_sentences() {
+        let mut names = Scheme::ALL.map(|scheme| scheme.describe().name);
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+        for scheme in Scheme::ALL {
+            let Description { summary, rule, .. } = scheme.describe();
+            assert!(summary.ends_with('.') && rule.ends_with('.'), "{scheme}");
+        }
     }
 
     #[test]

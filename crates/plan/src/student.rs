@@ -19,7 +19,7 @@ fn central_probability(angle: f64, freedom: usize) -> f64 {
 }
 
 /// The 97.5 % quantile of Student's t distribution; infinite without any degree of freedom.
-pub fn t_quantile_975(freedom: usize) -> f64 {
+pub(crate) fn t_quantile_975(freedom: usize) -> f64 {
     if freedom == 0 {
         return f64::INFINITY;
     }

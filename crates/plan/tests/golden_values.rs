@@ -6,10 +6,12 @@ mod common;
 
 use common::{Columns, assert_close, mbps};
 use fedflip_fleet::bandwidth::{Division, allocate};
-use fedflip_plan::constants::{NoiseAndRounds, fit, from_pilots};
+use fedflip_plan::constants::{PilotPoint, fit, from_pilots};
 use fedflip_plan::round_time::{ExpectedMax, expected_bandwidth_secs, theorem2_bound_secs};
-use fedflip_plan::solve::{Search, sampled};
-use fedflip_plan::{Constants, Pilot, Plan, PlanStatus, Problem, Scheme, Settings, monte_carlo, solve};
+use fedflip_plan::{
+    Constants, Pilot, Plan, PlanStatus, Planning, Problem, RoundModel, Scheme, Search, monte_carlo,
+    plan_by_draws, solve,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -37,16 +39,31 @@ struct Case {
     objective_sampled: Option<f64>,
 }
 
+/// A case's problem with its constants.
+struct Given<'a> {
+    problem: &'a Problem<'a>,
+    model: RoundModel<'a, 'a>,
+    constants: Constants,
+}
+
+impl Given<'_> {
+    fn plan(&self, scheme: Scheme, line_search: Search) -> Plan {
+        let constants = Some(self.constants);
+        solve(self.problem, &Planning { constants, line_search, seed: 0, ..Planning::new(scheme) }).unwrap()
+    }
+}
+
 /// Solves every case of a file and hands problem, plan and case to `check`.
-fn each_case(file: &str, scheme: Scheme, at_least: usize, check: impl Fn(&Problem<'_>, &Plan, &Case)) {
+fn each_case(file: &str, scheme: Scheme, at_least: usize, check: impl Fn(&Given<'_>, &Plan, &Case)) {
     let cases: Vec<Case> = golden(file);
     assert!(cases.len() >= at_least, "{file} holds only {} cases", cases.len());
     for case in cases {
         let fleet = case.fleet.fleet();
         let constants = Constants::new(case.alpha, case.beta).unwrap();
-        let problem = Problem::new(&fleet, mbps(case.bandwidth_mbps), constants).unwrap();
-        let plan = solve(&problem, scheme, &Settings::default()).unwrap();
-        check(&problem, &plan, &case);
+        let problem = Problem::new(&fleet, mbps(case.bandwidth_mbps));
+        let model = RoundModel::reachable(&problem, constants).unwrap();
+        let given = Given { problem: &problem, model, constants };
+        check(&given, &given.plan(scheme, Search::default()), &case);
     }
 }
 
@@ -58,10 +75,10 @@ fn assert_same_q(plan: &Plan, expected: &[f64]) {
 
 #[test]
 fn exact_is_cvxpys_optimum_of_p2() {
-    each_case("exact.json", Scheme::Exact, 60, |problem, plan, case| {
+    each_case("exact.json", Scheme::Exact, 60, |given, plan, case| {
         let expected = case.objective_p2.unwrap();
-        assert_close("P2 at CVXPY's q", problem.objective_p2(&case.q).unwrap(), expected, 1e-9);
-        assert_close("P2", problem.objective_p2(plan.q()).unwrap(), expected, 1e-6);
+        assert_close("P2 at CVXPY's q", given.model.objective_p2(&case.q).unwrap(), expected, 1e-9);
+        assert_close("P2", given.model.objective_p2(plan.q()).unwrap(), expected, 1e-6);
         assert!(plan.kkt_residual().unwrap() < 1e-12, "{:?}", plan.kkt_residual());
         assert_same_q(plan, &case.q);
     });
@@ -69,10 +86,10 @@ fn exact_is_cvxpys_optimum_of_p2() {
 
 #[test]
 fn paper_is_cvxpys_optimum_of_p3() {
-    each_case("paper.json", Scheme::Paper, 60, |problem, plan, case| {
+    each_case("paper.json", Scheme::Paper, 60, |given, plan, case| {
         let expected = case.objective_p3.unwrap();
-        assert_close("P3 at CVXPY's q", problem.objective_p3(&case.q).unwrap(), expected, 1e-9);
-        assert_close("P3", problem.objective_p3(plan.q()).unwrap(), expected, 1e-6);
+        assert_close("P3 at CVXPY's q", given.model.objective_p3(&case.q).unwrap(), expected, 1e-9);
+        assert_close("P3", given.model.objective_p3(plan.q()).unwrap(), expected, 1e-6);
         assert!(plan.kkt_residual().unwrap() < 1e-12, "{:?}", plan.kkt_residual());
         assert_same_q(plan, &case.q);
     });
@@ -80,13 +97,12 @@ fn paper_is_cvxpys_optimum_of_p3() {
 
 #[test]
 fn algorithm_2_as_printed_agrees_with_the_closed_form() {
-    each_case("paper.json", Scheme::Paper, 60, |problem, closed_form, case| {
+    each_case("paper.json", Scheme::Paper, 60, |given, closed_form, case| {
         // Fewer values than the default's 200 in the first pass: the finer passes make up for it.
         let line_search = Search::Refined { values: 20 };
-        let settings = Settings { line_search, ..Settings::default() };
-        let plan = solve(problem, Scheme::PaperLinesearch, &settings).unwrap();
+        let plan = given.plan(Scheme::PaperLinesearch, line_search);
         assert_eq!(plan.status(), PlanStatus::Optimal, "{:?}", plan.kkt_residual());
-        let [ours, closed] = [&plan, closed_form].map(|plan| problem.objective_p3(plan.q()).unwrap());
+        let [ours, closed] = [&plan, closed_form].map(|plan| given.model.objective_p3(plan.q()).unwrap());
         assert_close("line search against closed form", ours, closed, 1e-6);
         assert_close("line search against CVXPY", ours, case.objective_p3.unwrap(), 1e-6);
     });
@@ -98,13 +114,14 @@ fn algorithm_2_is_as_good_as_its_step() {
     let case = &golden::<Vec<Case>>("paper.json")[7];
     let fleet = case.fleet.fleet();
     let constants = Constants::new(case.alpha, case.beta).unwrap();
-    let problem = Problem::new(&fleet, mbps(case.bandwidth_mbps), constants).unwrap();
-    let floor: f64 = (0..fleet.len()).map(|n| problem.surrogate_floor(n) * problem.cost_secs()[n]).sum();
+    let problem = Problem::new(&fleet, mbps(case.bandwidth_mbps));
+    let given = Given { problem: &problem, model: RoundModel::new(&problem, constants), constants };
+    let floors = fleet.weights().iter().map(|&weight| given.model.surrogate_floor(weight));
+    let floor: f64 = floors.zip(problem.cost_secs()).map(|(floor, cost)| floor * cost).sum();
     let width_secs = problem.linear_bound_secs(fleet.availability()) - floor;
     let objective = |line_search| {
-        let settings = Settings { line_search, ..Settings::default() };
-        let plan = solve(&problem, Scheme::PaperLinesearch, &settings).unwrap();
-        problem.objective_p3(plan.q()).unwrap()
+        let plan = given.plan(Scheme::PaperLinesearch, line_search);
+        given.model.objective_p3(plan.q()).unwrap()
     };
     let refined = objective(Search::default());
     assert_close("the default", refined, case.objective_p3.unwrap(), 1e-6);
@@ -115,13 +132,14 @@ fn algorithm_2_is_as_good_as_its_step() {
 
 #[test]
 fn tight_is_no_worse_than_the_best_that_scipy_found() {
-    let objective = |problem: &Problem<'_>, q: &[f64]| {
-        problem.rounds(q).unwrap() * theorem2_bound_secs(problem.fleet(), q, problem.band())
+    let objective = |given: &Given<'_>, q: &[f64]| {
+        given.model.rounds(q).unwrap()
+            * theorem2_bound_secs(given.problem.fleet(), q, given.problem.bandwidth())
     };
-    each_case("tight.json", Scheme::Tight, 50, |problem, plan, case| {
+    each_case("tight.json", Scheme::Tight, 50, |given, plan, case| {
         let expected = case.objective_tight.unwrap();
-        assert_close("tight at SciPy's q", objective(problem, &case.q), expected, 1e-9);
-        let ours = objective(problem, plan.q());
+        assert_close("tight at SciPy's q", objective(given, &case.q), expected, 1e-9);
+        let ours = objective(given, plan.q());
         assert!(
             ours <= expected * (1.0 + 1e-6),
             "{ours} against {expected}, residual {:?}",
@@ -132,15 +150,15 @@ fn tight_is_no_worse_than_the_best_that_scipy_found() {
 
 #[test]
 fn sampled_is_no_worse_than_the_best_that_scipy_found() {
-    each_case("sampled.json", Scheme::Sampled, 50, |problem, plan, case| {
-        let fleet = problem.fleet();
+    each_case("sampled.json", Scheme::Sampled, 50, |given, plan, case| {
+        let (fleet, bandwidth) = (given.problem.fleet(), given.problem.bandwidth());
         let enumerated = |q: &[f64]| {
             let mean: f64 = common::cohorts(q)
                 .map(|(chance, cohort)| {
-                    chance * allocate(fleet, &cohort, problem.band(), Division::Adaptive).round_secs
+                    chance * allocate(fleet, &cohort, bandwidth, Division::Adaptive).unwrap().round_secs
                 })
                 .sum();
-            problem.rounds(q).unwrap() * mean
+            given.model.rounds(q).unwrap() * mean
         };
         let expected = case.objective_sampled.unwrap();
         assert_close("sampled at SciPy's q", enumerated(&case.q), expected, 1e-9);
@@ -148,8 +166,8 @@ fn sampled_is_no_worse_than_the_best_that_scipy_found() {
         assert!(ours <= expected * (1.0 + 1e-6), "{ours} against {expected}");
         // What larger fleets get: a mean over draws instead of all cohorts. It may miss what chance hides,
         // and is never worse than `exact` by more than that.
-        let drawn = enumerated(sampled::plan_by_draws(problem, 1).q());
-        let exact = solve(problem, Scheme::Exact, &Settings::default()).unwrap();
+        let drawn = enumerated(plan_by_draws(&given.model, 1).q());
+        let exact = given.plan(Scheme::Exact, Search::default());
         assert!(drawn <= expected * 1.01, "{drawn} against {expected}");
         assert!(drawn <= enumerated(exact.q()) * (1.0 + 1e-3), "{drawn} against exact");
     });
@@ -186,15 +204,15 @@ fn round_times_are_the_enumerated_ones() {
             1e-9,
         );
         assert_close("theorem 2", theorem2_bound_secs(&fleet, &case.q, band), case.theorem2_bound, 1e-9);
-        let problem = Problem::new(&fleet, band, Constants::new(1.0, 1e9).unwrap()).unwrap();
+        let problem = Problem::new(&fleet, band);
         assert_close("Σ q c", problem.linear_bound_secs(&case.q), case.linear_bound, 1e-9);
 
-        let round = allocate(&fleet, &case.cohort, band, Division::Adaptive);
+        let round = allocate(&fleet, &case.cohort, band, Division::Adaptive).unwrap();
         assert_close("T̂", round.round_secs, case.round_secs, 1e-9);
         for (share, &expected) in round.shares.iter().zip(&case.mbps) {
             assert_close("share", share.mbps, expected, 1e-9);
         }
-        let equal = allocate(&fleet, &case.cohort, band, Division::Equal);
+        let equal = allocate(&fleet, &case.cohort, band, Division::Equal).unwrap();
         assert_close("equal split", equal.round_secs, case.equal_round_secs, 1e-9);
 
         let mean = monte_carlo::round_secs(&fleet, &case.q, band, 1, 20_000);
@@ -220,7 +238,7 @@ struct TwoPilots {
 
 #[derive(Deserialize)]
 struct ManyPilots {
-    pilots: Vec<NoiseAndRoundsRow>,
+    pilots: Vec<PilotRow>,
     alpha: f64,
     beta: f64,
     alpha_low: f64,
@@ -230,7 +248,7 @@ struct ManyPilots {
 }
 
 #[derive(Deserialize)]
-struct NoiseAndRoundsRow {
+struct PilotRow {
     rounds: f64,
     noise: f64,
 }
@@ -248,8 +266,8 @@ fn pilots_give_the_constants_of_numpy() {
         assert_eq!((fit.alpha_interval, fit.beta_interval), (None, None));
     }
     for case in many {
-        let points: Vec<NoiseAndRounds> =
-            case.pilots.iter().map(|row| NoiseAndRounds { noise: row.noise, rounds: row.rounds }).collect();
+        let points: Vec<PilotPoint> =
+            case.pilots.iter().map(|row| PilotPoint { variance: row.noise, rounds: row.rounds }).collect();
         let fit = fit(&points).unwrap();
         assert_close("α", fit.constants.alpha(), case.alpha, 1e-9);
         assert_close("β", fit.constants.beta(), case.beta, 1e-9);

@@ -7,8 +7,9 @@ mod common;
 use common::{Columns, assert_close, cohorts, mbps};
 use fedflip_fleet::bandwidth::{Division, allocate};
 use fedflip_plan::round_time::theorem2_bound_secs;
-use fedflip_plan::solve::Search;
-use fedflip_plan::{Constants, PlanError, PlanStatus, Problem, Scheme, Settings, monte_carlo, solve};
+use fedflip_plan::{
+    Constants, Plan, PlanError, PlanStatus, Planning, Problem, RoundModel, Scheme, Search, monte_carlo, solve,
+};
 use proptest::prelude::*;
 
 /// Times over seven orders of magnitude, zeros among them; skewed data; some devices rarely reachable.
@@ -32,13 +33,18 @@ fn any_columns(devices: impl Into<prop::collection::SizeRange>) -> impl Strategy
 fn constants(columns: &Columns, headroom: f64) -> Constants {
     let total: f64 = columns.samples.iter().sum();
     let terms = columns.samples.iter().zip(&columns.availability);
-    let least_noise: f64 = terms.map(|(samples, cap)| (samples / total).powi(2) / cap).sum();
-    Constants::new(30.0, least_noise * headroom).unwrap()
+    let least_variance: f64 = terms.map(|(samples, cap)| (samples / total).powi(2) / cap).sum();
+    Constants::new(30.0, least_variance * headroom).unwrap()
 }
 
-/// A coarse line search: these tests are not about its precision.
-fn quick() -> Settings {
-    Settings { line_search: Search::Refined { values: 4 }, ..Settings::default() }
+fn plan(problem: &Problem<'_>, constants: Constants, scheme: Scheme) -> Result<Plan, PlanError> {
+    solve(problem, &Planning { constants: Some(constants), seed: 0, ..Planning::new(scheme) })
+}
+
+/// With a coarse line search, for tests that are not about its precision.
+fn quick_plan(problem: &Problem<'_>, constants: Constants, scheme: Scheme) -> Result<Plan, PlanError> {
+    let line_search = Search::Refined { values: 4 };
+    solve(problem, &Planning { constants: Some(constants), line_search, seed: 0, ..Planning::new(scheme) })
 }
 
 proptest! {
@@ -50,12 +56,12 @@ proptest! {
     ) {
         let (fleet, band, q) = (columns.fleet(), mbps(f), &q[..columns.samples.len()]);
         let rounds: Vec<(f64, f64)> = cohorts(q)
-            .map(|(chance, cohort)| (chance, allocate(&fleet, &cohort, band, Division::Adaptive).round_secs))
+            .map(|(chance, cohort)| (chance, allocate(&fleet, &cohort, band, Division::Adaptive).unwrap().round_secs))
             .collect();
         let mean: f64 = rounds.iter().map(|(chance, secs)| chance * secs).sum();
         let variance: f64 = rounds.iter().map(|(chance, secs)| chance * (secs - mean).powi(2)).sum();
         let first = theorem2_bound_secs(&fleet, q, band);
-        let second = Problem::new(&fleet, band, Constants::new(1.0, 1e9).unwrap()).unwrap().linear_bound_secs(q);
+        let second = Problem::new(&fleet, band).linear_bound_secs(q);
         prop_assert!(mean <= first * (1.0 + 1e-12), "{mean} > {first}");
         prop_assert!(first <= second * (1.0 + 1e-12), "{first} > {second}");
         let estimate = monte_carlo::round_secs(&fleet, q, band, 5, 400);
@@ -73,8 +79,8 @@ proptest! {
         headroom in 1.05..20.0_f64, pick in 0_usize..Scheme::ALL.len(),
     ) {
         let fleet = columns.fleet();
-        let problem = Problem::new(&fleet, mbps(20.0), constants(&columns, headroom)).unwrap();
-        let plan = match solve(&problem, Scheme::ALL[pick], &quick()) {
+        let (problem, constants) = (Problem::new(&fleet, mbps(20.0)), constants(&columns, headroom));
+        let plan = match quick_plan(&problem, constants, Scheme::ALL[pick]) {
             Ok(plan) => plan,
             Err(PlanError::SurrogateInfeasible { .. }) => return Ok(()),
             Err(other) => return Err(TestCaseError::fail(other.to_string())),
@@ -92,18 +98,19 @@ proptest! {
         columns in any_columns(1..=12), headroom in 1.02..30.0_f64, f in 0.1..500.0_f64,
     ) {
         let fleet = columns.fleet();
-        let problem = Problem::new(&fleet, mbps(f), constants(&columns, headroom)).unwrap();
-        let exact = solve(&problem, Scheme::Exact, &Settings::default()).unwrap();
+        let (problem, constants) = (Problem::new(&fleet, mbps(f)), constants(&columns, headroom));
+        let model = RoundModel::reachable(&problem, constants).unwrap();
+        let exact = plan(&problem, constants, Scheme::Exact).unwrap();
         prop_assert_eq!(exact.status(), PlanStatus::Optimal);
         prop_assert!(exact.kkt_residual().unwrap() < 1e-9, "{:?}", exact.kkt_residual());
-        let best = problem.objective_p2(exact.q()).unwrap();
-        let tight_objective = |q: &[f64]| problem.rounds(q).unwrap() * theorem2_bound_secs(&fleet, q, problem.band());
+        let best = model.objective_p2(exact.q()).unwrap();
+        let tight_objective = |q: &[f64]| model.rounds(q).unwrap() * theorem2_bound_secs(&fleet, q, problem.bandwidth());
         for scheme in Scheme::ALL {
-            let plan = match solve(&problem, scheme, &quick()) {
+            let plan = match quick_plan(&problem, constants, scheme) {
                 Ok(plan) => plan,
                 Err(PlanError::SurrogateInfeasible { position, floor, cap, .. }) => {
                     prop_assert!(matches!(scheme, Scheme::Paper | Scheme::PaperLinesearch));
-                    prop_assert!(floor >= cap && problem.surrogate_floor(position) == floor);
+                    prop_assert!(floor >= cap && model.surrogate_floor(fleet.weights()[position]) == floor);
                     continue;
                 }
                 Err(other) => return Err(TestCaseError::fail(format!("{scheme}: {other}"))),
@@ -111,8 +118,8 @@ proptest! {
             for (&q, &cap) in plan.q().iter().zip(fleet.availability()) {
                 prop_assert!(q > 0.0 && q <= cap, "{scheme}: {q} of {cap}");
             }
-            prop_assert_eq!(plan.status() == PlanStatus::Unreachable, problem.headroom(plan.q()).is_none());
-            if let Some(objective) = problem.objective_p2(plan.q()) {
+            prop_assert_eq!(plan.status() == PlanStatus::Unreachable, model.headroom(plan.q()).is_none());
+            if let Some(objective) = model.objective_p2(plan.q()) {
                 prop_assert!(best <= objective * (1.0 + 1e-12), "{scheme}: {objective} beats {best}");
             }
             if scheme == Scheme::Tight {
@@ -132,11 +139,8 @@ proptest! {
         let other = Constants::new(base.alpha() * 7.0, base.beta()).unwrap();
         let (fleet, slower) = (columns.fleet(), slower.fleet());
         for scheme in [Scheme::Exact, Scheme::Paper] {
-            let plan = |fleet, constants| {
-                let problem = Problem::new(fleet, mbps(10.0), constants).unwrap();
-                solve(&problem, scheme, &Settings::default())
-            };
-            let (Ok(ours), Ok(theirs)) = (plan(&fleet, base), plan(&slower, other)) else { continue };
+            let of = |fleet, constants| plan(&Problem::new(fleet, mbps(10.0)), constants, scheme);
+            let (Ok(ours), Ok(theirs)) = (of(&fleet, base), of(&slower, other)) else { continue };
             for (ours, theirs) in ours.q().iter().zip(theirs.q()) {
                 prop_assert!((ours / theirs - 1.0).abs() < 1e-9, "{scheme}: {ours} {theirs}");
             }
@@ -154,14 +158,15 @@ fn without_clipping_the_optimum_is_the_closed_form() {
         availability: vec![1.0; 4],
     };
     let fleet = columns.fleet();
-    let problem = Problem::new(&fleet, mbps(10.0), Constants::new(30.0, 2.0).unwrap()).unwrap();
-    let plan = solve(&problem, Scheme::Exact, &Settings::default()).unwrap();
+    let (problem, constants) = (Problem::new(&fleet, mbps(10.0)), Constants::new(30.0, 2.0).unwrap());
+    let model = RoundModel::reachable(&problem, constants).unwrap();
+    let plan = plan(&problem, constants, Scheme::Exact).unwrap();
     let s: f64 = [2.0, 3.0, 4.0, 5.0_f64].iter().map(|c| 0.25 * c.sqrt()).sum();
     for (q, c) in plan.q().iter().zip([2.0, 3.0, 4.0, 5.0_f64]) {
         assert_close("q", *q, 2.0 * s * 0.25 / (2.0 * c.sqrt()), 1e-14);
     }
-    assert_close("C", problem.sampling_noise(plan.q()), 1.0, 1e-14);
-    assert_close("time", problem.objective_p2(plan.q()).unwrap(), 4.0 * 30.0 * s * s / 4.0, 1e-14);
+    assert_close("C", problem.sampling_variance(plan.q()), 1.0, 1e-14);
+    assert_close("time", model.objective_p2(plan.q()).unwrap(), 4.0 * 30.0 * s * s / 4.0, 1e-14);
 }
 
 #[test]
@@ -173,11 +178,12 @@ fn a_fleet_that_costs_nothing_takes_part_as_often_as_it_can() {
         availability: vec![1.0, 0.5, 1.0],
     };
     let fleet = columns.fleet();
-    let problem = Problem::new(&fleet, mbps(10.0), Constants::new(30.0, 5.0).unwrap()).unwrap();
+    let (problem, constants) = (Problem::new(&fleet, mbps(10.0)), Constants::new(30.0, 5.0).unwrap());
+    let model = RoundModel::reachable(&problem, constants).unwrap();
     for scheme in [Scheme::Exact, Scheme::Paper, Scheme::PaperLinesearch, Scheme::Tight, Scheme::Sampled] {
-        let plan = solve(&problem, scheme, &Settings::default()).unwrap();
+        let plan = plan(&problem, constants, scheme).unwrap();
         assert_eq!(plan.q(), [1.0, 0.5, 1.0], "{scheme}");
-        assert_eq!(problem.objective_p2(plan.q()), Some(0.0), "{scheme}");
+        assert_eq!(model.objective_p2(plan.q()), Some(0.0), "{scheme}");
     }
 }
 
@@ -191,9 +197,9 @@ fn one_device_and_identical_devices() {
             availability: vec![1.0; devices],
         };
         let fleet = columns.fleet();
-        let problem = Problem::new(&fleet, mbps(10.0), constants(&columns, 4.0)).unwrap();
+        let (problem, constants) = (Problem::new(&fleet, mbps(10.0)), constants(&columns, 4.0));
         for scheme in Scheme::ALL {
-            let plan = solve(&problem, scheme, &Settings::default()).unwrap();
+            let plan = plan(&problem, constants, scheme).unwrap();
             if scheme != Scheme::Sampled {
                 let first = plan.q()[0];
                 assert!(plan.q().iter().all(|q| (q / first - 1.0).abs() < 1e-6), "{scheme}: {:?}", plan.q());
@@ -211,20 +217,21 @@ fn what_cannot_be_planned_is_refused_with_the_numbers() {
         availability: vec![1.0; 4],
     };
     let fleet = columns.fleet();
-    let error = Problem::new(&fleet, mbps(1.0), Constants::new(1.0, 0.9).unwrap()).unwrap_err();
-    let PlanError::Unreachable { beta, least_noise, .. } = error else { panic!("{error}") };
+    let problem = Problem::new(&fleet, mbps(1.0));
+    let error = RoundModel::reachable(&problem, Constants::new(1.0, 0.9).unwrap()).unwrap_err();
+    let PlanError::Unreachable { beta, least_variance, .. } = error else { panic!("{error}") };
     assert_eq!(beta, 0.9);
-    assert_close("Σ a²", least_noise, 0.9412, 1e-12);
+    assert_close("Σ a²", least_variance, 0.9412, 1e-12);
     assert!(error.to_string().contains("0.0412"), "{error}");
 
     // a²N/β = 0.94·4/2 > 1 for the first device: P3 is infeasible, P2 is not.
-    let problem = Problem::new(&fleet, mbps(1.0), Constants::new(1.0, 2.0).unwrap()).unwrap();
+    let (problem, constants) = (Problem::new(&fleet, mbps(1.0)), Constants::new(1.0, 2.0).unwrap());
     for scheme in [Scheme::Paper, Scheme::PaperLinesearch] {
-        let error = solve(&problem, scheme, &Settings::default()).unwrap_err();
+        let error = plan(&problem, constants, scheme).unwrap_err();
         assert!(matches!(error, PlanError::SurrogateInfeasible { position: 0, .. }), "{error}");
         assert!(error.to_string().contains("device-0") && error.hint().contains("exact"));
     }
-    assert!(solve(&problem, Scheme::Exact, &Settings::default()).is_ok());
+    assert!(plan(&problem, constants, Scheme::Exact).is_ok());
     assert!(Constants::new(f64::NAN, 1.0).is_err() && Constants::new(1.0, -1.0).is_err());
 }
 
@@ -237,13 +244,14 @@ fn sampled_repeats_and_is_never_worse_than_exact_under_its_own_objective() {
         availability: vec![1.0; 20],
     };
     let fleet = columns.fleet();
-    let problem = Problem::new(&fleet, mbps(20.0), constants(&columns, 10.0)).unwrap();
-    let sampled = solve(&problem, Scheme::Sampled, &Settings::default()).unwrap();
-    assert_eq!(sampled, solve(&problem, Scheme::Sampled, &Settings::default()).unwrap());
-    let exact = solve(&problem, Scheme::Exact, &Settings::default()).unwrap();
+    let (problem, constants) = (Problem::new(&fleet, mbps(20.0)), constants(&columns, 10.0));
+    let model = RoundModel::reachable(&problem, constants).unwrap();
+    let sampled = plan(&problem, constants, Scheme::Sampled).unwrap();
+    assert_eq!(sampled, plan(&problem, constants, Scheme::Sampled).unwrap());
+    let exact = plan(&problem, constants, Scheme::Exact).unwrap();
     let [ours, theirs] = [&sampled, &exact].map(|plan| {
-        let mean = monte_carlo::round_secs(&fleet, plan.q(), problem.band(), 9, 40_000);
-        problem.rounds(plan.q()).unwrap() * mean.mean
+        let mean = monte_carlo::round_secs(&fleet, plan.q(), problem.bandwidth(), 9, 40_000);
+        model.rounds(plan.q()).unwrap() * mean.mean
     });
     assert!(ours < theirs, "{ours} against {theirs}");
 }
@@ -262,11 +270,12 @@ fn at_the_very_edge_of_what_can_be_reached_everybody_is_in() {
     let mut beta = least;
     for _ in 0..40 {
         beta = beta.next_up();
-        let problem = Problem::new(&fleet, mbps(1.0), Constants::new(1.0, beta).unwrap()).unwrap();
+        let (problem, constants) = (Problem::new(&fleet, mbps(1.0)), Constants::new(1.0, beta).unwrap());
+        let model = RoundModel::reachable(&problem, constants).unwrap();
         for scheme in [Scheme::Exact, Scheme::Tight] {
-            let plan = solve(&problem, scheme, &Settings::default()).unwrap();
+            let plan = plan(&problem, constants, scheme).unwrap();
             assert!(plan.q().iter().all(|&q| q > 0.0 && q <= 1.0), "{beta}: {:?}", plan.q());
-            assert!(problem.rounds(plan.q()).is_some(), "{beta}");
+            assert!(model.rounds(plan.q()).is_some(), "{beta}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use fedflip_fleet::{Fleet, csv_file};
-use fedflip_plan::{Plan, Schedule, Scheme};
+use fedflip_plan::{Plan, Schedule};
 use fedflip_record::folder::{FLEET, PLAN};
 
 use crate::config::Config;
@@ -39,8 +39,7 @@ impl Devices {
             let what = format!("has {} devices, where {FLEET} has {}", q.len(), fleet.len());
             return Err(refused(&what));
         }
-        let scheme = config.get("plan.scheme").and_then(|name| name.parse().ok()).unwrap_or(Scheme::Auto);
-        let plan = |q| Plan::restored(&fleet, scheme, q).map_err(|error| refused(&error.to_string()));
+        let plan = |q| Plan::from_q(&fleet, q).map_err(|error| refused(&error.to_string()));
         let mut schedule = Schedule::new(plan(q)?, u64::MAX);
         if let Some(quiet_q) = quiet_q {
             let every = config.get("plan.quiet_every").and_then(|every| every.parse().ok());

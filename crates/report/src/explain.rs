@@ -1,9 +1,7 @@
 //! The plan explained: what it expected, and what came of it.
 
 use fedflip_fleet::Mbps;
-use fedflip_plan::Plan;
-use fedflip_plan::problem::sampling_noise;
-use fedflip_plan::{monte_carlo, round_time};
+use fedflip_plan::{Plan, monte_carlo, round_time, variance};
 use serde::Serialize;
 
 use crate::collection::SchemeRuns;
@@ -137,7 +135,7 @@ fn round_model(scheme: &SchemeRuns, run: &RunView, overhead_secs: f64) -> Option
 }
 
 fn sampling_variance(devices: &Devices) -> f64 {
-    devices.schedule.mean(|plan| sampling_noise(devices.fleet.weights(), plan.q()))
+    devices.schedule.mean(|plan| variance::sampling_variance(devices.fleet.weights(), plan.q()))
 }
 
 fn largest_weight(devices: &Devices) -> f64 {

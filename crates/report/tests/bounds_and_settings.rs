@@ -4,16 +4,21 @@
 
 mod altered;
 mod common;
+mod rendered;
 
-use altered::alter;
-use common::{Run, Runs, files};
+use altered::{alter, problems};
+use common::{Run, Runs};
 use fedflip_record::EndReason;
 use fedflip_report::sections::configuration;
 use fedflip_report::{Collection, FORMATS};
 use proptest::prelude::*;
+use rendered::{files, html};
 
 /// All text of a format; what is drawn is read as SVG, from which the other drawings are made.
 fn text_of(collection: &Collection, format: &str) -> String {
+    if format == "html" {
+        return html(collection, None);
+    }
     let drawn = ["png", "pdf"].contains(&format);
     let files = files(collection, if drawn { "svg" } else { format });
     files.into_iter().map(|file| String::from_utf8(file.bytes).unwrap() + "\n").collect()
@@ -102,6 +107,7 @@ fn a_setting_that_some_runs_have_is_not_shown_as_that_of_all() {
     let capped = runs.add("runs/full", &Run { scheme: "full", ..Run::default() });
     alter(&capped, "run.toml", "[stop]", "[stop]\nrounds_max = 17");
     let collection = runs.read();
+    assert_eq!(problems(&collection), Vec::<String>::new());
     let table = configuration::table(&collection.groups[0]);
     let row = |key: &str| -> [String; 2] {
         let row = table.rows.iter().find(|row| row[0].text == key).unwrap();

@@ -4,11 +4,12 @@
 
 mod altered;
 mod common;
+mod rendered;
 
 use std::fs;
 
 use altered::{alter, problems};
-use common::{Run, Runs, files, html};
+use common::{Run, Runs};
 use fedflip_record::EndReason;
 use fedflip_report::explain::Explained;
 use fedflip_report::pilots::{Measured, pilot_hours};
@@ -16,6 +17,7 @@ use fedflip_report::sections::{curves, sweep_values, time_to_target};
 use fedflip_report::standing::Spread;
 use fedflip_report::sweep::Sweep;
 use fedflip_report::{Collection, FORMATS, ReportError};
+use rendered::{files, html};
 
 #[test]
 fn schemes_are_compared_over_their_seeds() {

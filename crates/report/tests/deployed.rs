@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
+mod rendered;
 
-use common::{Run, Runs, files, html};
+use common::{Run, Runs};
 use fedflip_record::{ConstantsSource, Deployed, Replan, UsedConstants};
 use fedflip_report::explain::Explained;
 use fedflip_report::sections::run_list;
 use fedflip_report::{Collection, deployed};
+use rendered::{files, html};
 
 fn measured(alpha: f64, beta: f64) -> Option<Deployed> {
     Some(Deployed { constants: Some(UsedConstants { alpha, beta, source: ConstantsSource::Pilots }) })

@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
+mod rendered;
 
 use std::fs;
 
-use common::{Run, Runs, files, html};
+use common::{Run, Runs};
 use fedflip_report::{Collection, FORMATS, OutputFile};
+use rendered::{files, html};
 
 /// Something of every kind.
 fn varied() -> Runs {

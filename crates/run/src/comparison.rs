@@ -15,6 +15,7 @@ use crate::seed_after;
 use crate::session::Session;
 use crate::setup::{Planned, Setup};
 use crate::single::{Single, WarmStart};
+use crate::warnings;
 
 /// What is compared.
 pub(crate) struct Comparison<'a> {
@@ -109,7 +110,7 @@ impl Comparison<'_> {
         warned: &mut Vec<String>,
         session: &mut Session<'_>,
     ) {
-        for text in planned.warnings(scenario, &self.setup.fleet) {
+        for text in warnings::of_plan(planned, scenario, &self.setup.fleet) {
             if !warned.contains(&text) {
                 session.observers.warn(&format!("{}{text}", self.prefix));
                 warned.push(text);

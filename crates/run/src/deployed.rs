@@ -185,7 +185,7 @@ impl Deployed<'_> {
         let deployment = Deployment {
             scheme,
             constants,
-            noise: scenario.plan.variance,
+            variance: scenario.plan.variance,
             quiet: scenario.plan.quiet(),
             band: scenario.band,
             division: scenario.round.allocation,

@@ -1,37 +1,34 @@
 //! What a person should know about a scenario before it runs.
 
 use fedflip_fleet::Fleet;
-use fedflip_plan::problem::sampling_noise;
-use fedflip_plan::{Plan, Scheme};
+use fedflip_plan::{Plan, sampling_variance};
 use fedflip_report::numbers::significant;
 use fedflip_scenario::{FleetSource, Preset, Scenario};
 
 use crate::setup::Planned;
 
-impl Planned {
-    /// What a person should know before the run: variances that are not met, devices that can never make the deadline,
-    /// constants that were measured elsewhere.
-    pub fn warnings(&self, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
-        let noise_of = |plan: &Plan| sampling_noise(fleet.weights(), plan.q());
-        let scheme = scenario.plan.scheme;
-        let usual = noise_of(self.schedule.usual());
-        let mut warnings: Vec<String> =
-            [never_in_time(scenario, fleet), borrowed_constants(scenario)].into_iter().flatten().collect();
-        if scheme == Scheme::Auto {
-            warnings.extend(variance_above("plan.variance", usual, scenario.plan.variance));
-        }
-        if let (Some(asked), Some(quiet)) = (scenario.plan.quiet_variance, self.schedule.quiet()) {
-            warnings.extend(variance_above("plan.quiet_variance", noise_of(quiet), asked));
-            if usual <= asked {
-                let [usual, asked] = [usual, asked].map(|noise| significant(noise, 4));
-                warnings.push(format!(
-                    "under {scheme} quiet rounds are like all others: the sampling variance is {usual}, and \
-                     plan.quiet_variance is {asked}"
-                ));
-            }
-        }
-        warnings
+/// What a person should know before the run: variances that are not met, devices that can never make the deadline,
+/// constants that were measured elsewhere.
+pub fn of_plan(planned: &Planned, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
+    let variance_of = |plan: &Plan| sampling_variance(fleet.weights(), plan.q());
+    let scheme = scenario.plan.scheme;
+    let usual = variance_of(planned.schedule.usual());
+    let mut warnings: Vec<String> =
+        [never_in_time(scenario, fleet), borrowed_constants(scenario)].into_iter().flatten().collect();
+    if scheme.needs_variance() {
+        warnings.extend(variance_above("plan.variance", usual, scenario.plan.variance));
     }
+    if let (Some(asked), Some(quiet)) = (scenario.plan.quiet_variance, planned.schedule.quiet()) {
+        warnings.extend(variance_above("plan.quiet_variance", variance_of(quiet), asked));
+        if usual <= asked {
+            let [usual, asked] = [usual, asked].map(|variance| significant(variance, 4));
+            warnings.push(format!(
+                "under {scheme} quiet rounds are like all others: the sampling variance is {usual}, and \
+                 plan.quiet_variance is {asked}"
+            ));
+        }
+    }
+    warnings
 }
 
 /// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.

@@ -6,8 +6,7 @@ use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Secs};
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
-use fedflip_plan::solve::auto;
-use fedflip_plan::{Constants, Scheme};
+use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
 
 use super::{
     Data, FleetSource, GeneratedFleet, Mode, Pilots, Planning, Record, Round, Scenario, Server, Stop, Target,
@@ -70,7 +69,7 @@ impl Scenario {
             plan: Planning {
                 scheme: Scheme::Auto,
                 constants: Constants::new(alpha, beta)?,
-                variance: auto::NOISE,
+                variance: DEFAULT_VARIANCE,
                 quiet_variance: None,
                 quiet_every: QUIET_EVERY,
             },

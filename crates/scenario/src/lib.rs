@@ -142,7 +142,7 @@ pub struct Planning {
 impl Planning {
     /// Quiet rounds, if there are any.
     pub fn quiet(&self) -> Option<Quiet> {
-        self.quiet_variance.map(|noise| Quiet { noise, every: self.quiet_every })
+        self.quiet_variance.map(|variance| Quiet { variance, every: self.quiet_every })
     }
 }
 

@@ -14,8 +14,7 @@ use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::synthetic::Spread;
 use fedflip_learn::task::{Sharing, Task, TaskSettings};
-use fedflip_plan::solve::auto;
-use fedflip_plan::{Constants, Scheme};
+use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -173,15 +172,15 @@ fn the_sampling_variance_follows_from_task_and_preset() {
     assert_eq!(variance("shakespeare-lstm", &[]), 0.175);
     assert_eq!(variance("cifar10-mobilenet", &[]), 0.175);
     assert_eq!(variance("cifar10-mobilenet", &["task.norm=batch"]), 0.5);
-    assert_eq!(variance("mnist-cnn", &[]), auto::NOISE);
+    assert_eq!(variance("mnist-cnn", &[]), DEFAULT_VARIANCE);
     for task in Task::NAMES {
-        assert_eq!(variance(task, &["preset=paper"]), auto::NOISE);
+        assert_eq!(variance(task, &["preset=paper"]), DEFAULT_VARIANCE);
         assert_eq!(variance(task, &["plan.variance=0.3"]), 0.3);
     }
     let quiet = of("cifar10-mobilenet", &["task.norm=batch"]).plan.quiet();
-    assert_eq!(quiet.map(|quiet| (quiet.noise, quiet.every)), Some((0.1, 20)));
+    assert_eq!(quiet.map(|quiet| (quiet.variance, quiet.every)), Some((0.1, 20)));
     let asked = of("mnist-cnn", &["plan.quiet_variance=0.3", "plan.quiet_every=9"]).plan.quiet();
-    assert_eq!(asked.map(|quiet| (quiet.noise, quiet.every)), Some((0.3, 9)));
+    assert_eq!(asked.map(|quiet| (quiet.variance, quiet.every)), Some((0.3, 9)));
     assert_eq!(of("mnist-cnn", &[]).plan.quiet(), None);
 }
 

@@ -11,7 +11,7 @@ use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
-use fedflip_plan::{Schedule, Scheme, solve::baseline};
+use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::{Checkpoint, RecordError, Round};
 use fedflip_sim::{Conditions, SimWorld, with_crew};
 
@@ -54,7 +54,7 @@ impl Bench {
             fleet.push(device).unwrap();
         }
         let fleet = fleet.build().unwrap();
-        let plan = baseline::unjudged(&fleet, "fixed=0.2".parse::<Scheme>().unwrap()).unwrap();
+        let plan = Plan::baseline(&fleet, "fixed=0.2".parse::<Scheme>().unwrap()).unwrap();
         Self { learner, fleet, schedule: Schedule::new(plan, 3) }
     }
 

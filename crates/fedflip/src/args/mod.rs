@@ -8,6 +8,7 @@ mod training;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use fedflip_plan::Scheme;
 
 pub(crate) use certs::{
     CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs, CertsServerArgs,
@@ -268,34 +269,16 @@ pub(crate) struct FleetShowArgs {
 
 /// Choose how often each device takes part, to reach the target in the least time.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Schemes:
-  exact             the optimum of the paper's P2, without the floor on q that only P3 needs:
-                    the default where α and β or pilots are given, and no --noise
-  paper             the optimum of P3, the paper's convex surrogate, in closed form
-  paper-linesearch  the same by Algorithm 2 as printed: a line search with a convex program inside
-  tight             P2 with Theorem 2's first bound on the round time
-  sampled           P2 with the mean round time itself, by common random numbers
-  auto              P2 for as much noise as training is known to bear (--noise): the default
-                    otherwise; α and β only say how long it takes; in training also noise,
-                    optimiser and encoding that suit the task (docs/RESULTS.md)
-  full, fixed=Q, uniform, weighted
-                    the paper's baselines: q = 1, Q, 1/N, and the share of the data
-
-Examples:
-  fedflip plan fleet.csv --bandwidth 100
-  fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
-  fedflip plan fleet.csv --bandwidth 100 --pilot 155:uniform --pilot 13:full --compare
-  fedflip plan - --bandwidth 100 --alpha 30 --beta 2.2 --scheme fixed=0.2 --json < fleet.csv")]
+#[command(after_help = plan_help())]
 pub(crate) struct PlanArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
-    /// The band that all participants share, in Mbit/s
+    /// The bandwidth that the devices of a round share, in Mbit/s
     #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
     pub bandwidth: f64,
     #[command(flatten)]
     pub constants: ConstantsArgs,
-    /// How to choose q (by default auto; exact where α and β or pilots are given, and no --noise)
+    /// How to choose q [default: exact where α and β or pilots are given without --variance, otherwise auto]
     #[arg(long, conflicts_with = "compare")]
     pub scheme: Option<String>,
     /// Plan by every scheme and put them side by side
@@ -313,9 +296,9 @@ pub(crate) struct PlanArgs {
     /// Cohorts drawn for the mean round time (by default as many as half a second allows, up to 10000)
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(2..=100_000_000))]
     pub draws: Option<u64>,
-    /// Sampling noise Σ a²/q of a round that auto allows: less is more devices a round (1.4 by default; scenarios of tasks with many rounds have 0.175)
-    #[arg(long, value_name = "NOISE", value_parser = number, allow_negative_numbers = true)]
-    pub noise: Option<f64>,
+    /// Sampling variance Σ a²/q of a round that auto plans for: lower values sample more devices per round (1.4 by default; scenarios of tasks with many rounds have 0.175)
+    #[arg(long, value_name = "VARIANCE", value_parser = number, allow_negative_numbers = true)]
+    pub variance: Option<f64>,
     /// Step ε of the line search over M in seconds: Algorithm 2 exactly as printed (by default a 200th of the range of M, then refined)
     #[arg(long, value_name = "SECS", value_parser = number, allow_negative_numbers = true)]
     pub step: Option<f64>,
@@ -340,26 +323,44 @@ impl ConstantsArgs {
     }
 }
 
-/// Share the band among those who take part in one round, so that all finish together.
+/// Share the bandwidth among the devices of one round, so that all of them finish together.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  fedflip allocate fleet.csv --bandwidth 100 --cohort 3,7,9")]
+Examples:
+  fedflip allocate fleet.csv --bandwidth 100 --cohort 3,7,9
+  fedflip allocate fleet.csv --bandwidth 100 --cohort xiaomi-12s-03,teclast-m40-01")]
 pub(crate) struct AllocateArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
-    /// The band that the cohort shares, in Mbit/s
+    /// The bandwidth that the cohort shares, in Mbit/s
     #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
     pub bandwidth: f64,
-    /// Who takes part: positions in the fleet, from 0, separated by commas
-    #[arg(long, value_name = "POSITIONS", allow_hyphen_values = true)]
+    /// The devices of the round: names, or positions in the fleet from 0, separated by commas
+    #[arg(long, value_name = "DEVICES", allow_hyphen_values = true)]
     pub cohort: String,
-    /// Give everybody the same share instead
+    /// Give every device the same share instead
     #[arg(long)]
     pub equal: bool,
     /// Print one JSON object instead
     #[arg(long)]
     pub json: bool,
+}
+
+/// The schemes, as their table describes them, and examples.
+fn plan_help() -> String {
+    let scheme = |scheme: Scheme| format!("  {:<18}{}\n", scheme.to_string(), scheme.describe().summary);
+    let schemes: String = Scheme::ALL.map(scheme).concat();
+    format!(
+        "\
+Schemes:
+{schemes}
+Examples:
+  fedflip plan fleet.csv --bandwidth 100
+  fedflip plan fleet.csv --bandwidth 100 --compare
+  fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
+  fedflip plan fleet.csv --bandwidth 100 --pilot 155:uniform --pilot 13:full --compare
+  fedflip plan - --bandwidth 100 --alpha 30 --beta 2.2 --scheme fixed=0.2 --json < fleet.csv"
+    )
 }
 
 /// A plain number; what is wrong with it is said here, what is out of range by the command.
@@ -379,7 +380,7 @@ fn count(text: &str) -> Result<u64, String> {
 #[command(after_help = "\
 Example:
   fedflip bound fleet.csv --scheme fixed=0.2 --learning-rate 0.001 --smoothness 1 \\
-      --divergence 0.5 --variance 0.5 --initial-gap 2.3 --rounds 20000 --threshold 1.5")]
+      --divergence 0.5 --gradient-variance 0.5 --initial-gap 2.3 --rounds 20000 --threshold 1.5")]
 pub(crate) struct BoundArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
@@ -397,7 +398,7 @@ pub(crate) struct BoundArgs {
     pub divergence: f64,
     /// σ²: variance of the stochastic gradients
     #[arg(long, value_name = "SIGMA2", value_parser = number, allow_negative_numbers = true)]
-    pub variance: f64,
+    pub gradient_variance: f64,
     /// F(x₀) − F*: how far the loss starts above its minimum
     #[arg(long, value_name = "GAP", value_parser = number, allow_negative_numbers = true)]
     pub initial_gap: f64,
@@ -410,12 +411,12 @@ pub(crate) struct BoundArgs {
     /// p of the two conditions (by default N Σ a²/q, the smallest allowed)
     #[arg(long, value_name = "P", value_parser = number, allow_negative_numbers = true)]
     pub p: Option<f64>,
-    /// The shared band in Mbit/s, for a planned scheme
+    /// The shared bandwidth in Mbit/s, for a planned scheme
     #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
     pub bandwidth: Option<f64>,
-    /// Sampling noise Σ a²/q of a round that auto allows (by default 1.4)
-    #[arg(long, value_name = "NOISE", value_parser = number, allow_negative_numbers = true)]
-    pub noise: Option<f64>,
+    /// Sampling variance Σ a²/q of a round that auto plans for (1.4 by default)
+    #[arg(long, value_name = "VARIANCE", value_parser = number, allow_negative_numbers = true)]
+    pub variance: Option<f64>,
     /// Print one JSON object instead
     #[arg(long)]
     pub json: bool,

@@ -26,9 +26,9 @@ struct ShareJson<'a> {
 }
 
 pub(super) fn run(settings: &AllocateSettings, output: &mut dyn Write) -> Result<(), CliError> {
-    let AllocateSettings { fleet, cohort, band, .. } = settings;
-    let adaptive = allocate(fleet, cohort, *band, Division::Adaptive);
-    let equal = allocate(fleet, cohort, *band, Division::Equal);
+    let AllocateSettings { fleet, cohort, bandwidth, .. } = settings;
+    let adaptive = allocate(fleet, cohort, *bandwidth, Division::Adaptive)?;
+    let equal = allocate(fleet, cohort, *bandwidth, Division::Equal)?;
     let (allocation, other) = if settings.equal { (equal, adaptive) } else { (adaptive, equal) };
     let shares = allocation.shares.iter().map(|share| ShareJson {
         device: share.device,

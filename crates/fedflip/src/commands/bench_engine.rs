@@ -10,7 +10,6 @@ use fedflip_learn::Learner;
 use fedflip_learn::sgd::{SgdLearner, SgdSettings};
 use fedflip_learn::shards::{SampleBuffer, Shards};
 use fedflip_learn::task::Task;
-use fedflip_plan::solve::baseline;
 use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::folder::Contents;
 use fedflip_record::schema::VERSION;
@@ -96,7 +95,8 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     let learner = SgdLearner::new(network, Box::new(Blank { devices }), settings)?;
     let fleet = fleet(devices)?;
     let q = Probability::new(COHORT / devices as f64).map_err(CliError::flag("q"))?;
-    let Some(plan) = baseline::unjudged(&fleet, Scheme::Fixed(q)) else { return Ok(0.0) };
+    let scheme = Scheme::Fixed(q);
+    let plan = Plan::baseline(&fleet, scheme)?;
     // Nobody looks at the model.
     let schedule = Schedule::new(plan, u64::MAX);
     let engine = Engine {
@@ -117,8 +117,11 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     }
     let mut state = State::new(learner.initial_model(1));
     let outcome = with_crew(&learner, threads, |crew| -> Result<f64, CliError> {
-        let folder =
-            if records { Some(RunFolder::open(&path, &contents(schedule.usual()), false)?.0) } else { None };
+        let folder = if records {
+            Some(RunFolder::open(&path, &contents(scheme, schedule.usual()), false)?.0)
+        } else {
+            None
+        };
         let conditions = Conditions::default();
         let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (1, 0.0));
         let start = now();
@@ -148,12 +151,12 @@ fn fleet(devices: usize) -> Result<Fleet, CliError> {
     Ok(fleet.build()?)
 }
 
-fn contents(plan: &Plan) -> Contents {
+fn contents(scheme: Scheme, plan: &Plan) -> Contents {
     let header = Header {
         version: VERSION,
         fedflip: env!("CARGO_PKG_VERSION").to_owned(),
         task: "mnist-cnn".to_owned(),
-        scheme: plan.scheme().to_string(),
+        scheme: scheme.to_string(),
         seed: 1,
         devices: plan.q().len(),
         parameters: 21_840,

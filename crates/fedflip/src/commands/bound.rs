@@ -2,9 +2,7 @@
 
 use std::io::Write;
 
-use fedflip_plan::problem::sampling_noise;
-use fedflip_plan::solve::{auto, baseline};
-use fedflip_plan::{Problem, Scheme, Settings, solve};
+use fedflip_plan::{Plan, Planning, Problem, sampling_variance, solve};
 use serde::Serialize;
 
 use super::{capped_warning, print_json};
@@ -17,23 +15,23 @@ use crate::settings::BoundSettings;
 struct BoundJson {
     scheme: String,
     devices: usize,
-    sampling_noise: f64,
+    sampling_variance: f64,
     p: f64,
-    /// N Σ a²/q, which may not exceed p.
-    scaled_noise: f64,
-    noise_condition: bool,
+    /// N Σ a²/q, which must not exceed p.
+    scaled_variance: f64,
+    variance_condition: bool,
     learning_rate: f64,
-    /// 1/(4Lp), which the learning rate may not exceed.
+    /// 1/(4Lp), which the learning rate must not exceed.
     learning_rate_max: f64,
     learning_rate_condition: bool,
-    /// What is left of the bound after infinitely many rounds.
+    /// The bound after infinitely many rounds.
     floor: f64,
     rounds: Option<f64>,
     bound: Option<f64>,
     threshold: Option<f64>,
     /// Whole rounds; null if the threshold lies at or below the floor.
     rounds_needed: Option<f64>,
-    /// Of the round model; null without a threshold, or where sampling adds no noise.
+    /// Of the round model; null without a threshold, or where sampling adds no variance.
     alpha: Option<f64>,
     beta: Option<f64>,
     /// ξ > ε² + σ² and η ≤ min(1/(4Lp), 1/(4LN²)): the paper's conditions for P2.
@@ -43,54 +41,53 @@ struct BoundJson {
 
 pub(super) fn run(settings: &BoundSettings, output: &mut dyn Write) -> Result<(), CliError> {
     let q = participation(settings)?;
-    let json = describe(settings, sampling_noise(settings.fleet.weights(), &q))?;
+    let json = describe(settings, sampling_variance(settings.fleet.weights(), &q))?;
     if settings.json {
         return print_json(output, &json);
     }
     write(output, &json)
 }
 
-/// q of a baseline by its rule; q of a planned scheme from the α and β that the theorem gives, but for `auto`, which
-/// needs none.
+/// q by the scheme, where the theorem's α and β stand for those of pilots.
 fn participation(settings: &BoundSettings) -> Result<Vec<f64>, CliError> {
-    let BoundSettings { fleet, scheme, assumptions, threshold, band, noise, .. } = settings;
-    if let Some((q, capped)) = baseline::participation(fleet, *scheme) {
-        if capped > 0 {
-            warn(&capped_warning(*scheme, capped));
+    let BoundSettings { fleet, scheme, assumptions, threshold, bandwidth, variance, .. } = settings;
+    if scheme.is_baseline() {
+        let plan = Plan::baseline(fleet, *scheme)?;
+        if plan.capped() > 0 {
+            warn(&capped_warning(*scheme, plan.capped()));
         }
-        return Ok(q);
+        return Ok(plan.q().to_vec());
     }
     let constants = match threshold {
-        _ if *scheme == Scheme::Auto => Some(auto::stand_in(fleet, *noise)?),
-        Some(threshold) => assumptions.constants(*threshold)?,
-        None => None,
+        Some(threshold) if scheme.needs_constants() => assumptions.constants(*threshold)?,
+        _ => None,
     };
-    let Some(constants) = constants else {
+    if scheme.needs_constants() && constants.is_none() {
         return Err(CliError::Usage {
-            problem: "with ε² + σ² = 0 sampling adds no noise, and there is nothing to plan",
-            hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --variance",
+            problem: "with ε² + σ² = 0 sampling adds no variance, and there is nothing to plan",
+            hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --gradient-variance",
         });
+    }
+    let Some(bandwidth) = bandwidth else {
+        let problem = "a planned scheme needs a bandwidth";
+        return Err(CliError::Usage { problem, hint: "add --bandwidth" });
     };
-    let Some(band) = band else {
-        return Err(CliError::Usage { problem: "a planned scheme needs a band", hint: "add --bandwidth" });
-    };
-    let problem = Problem::new(fleet, *band, constants)?;
-    let solver = Settings { noise: *noise, ..Settings::default() };
-    Ok(solve(&problem, *scheme, &solver)?.q().to_vec())
+    let planning = Planning { constants, variance: *variance, seed: 0, ..Planning::new(*scheme) };
+    Ok(solve(&Problem::new(fleet, *bandwidth), &planning)?.q().to_vec())
 }
 
-fn describe(settings: &BoundSettings, sampling_noise: f64) -> Result<BoundJson, CliError> {
+fn describe(settings: &BoundSettings, sampling_variance: f64) -> Result<BoundJson, CliError> {
     let BoundSettings { fleet, scheme, assumptions, rounds, threshold, p, .. } = settings;
-    let theorem = assumptions.theorem(sampling_noise, *p)?;
+    let theorem = assumptions.theorem(sampling_variance, *p)?;
     let p2 = threshold.map(|threshold| theorem.paper_p2_conditions(threshold));
     let model = threshold.and_then(|threshold| assumptions.round_model(threshold));
     Ok(BoundJson {
         scheme: scheme.to_string(),
         devices: fleet.len(),
-        sampling_noise,
+        sampling_variance,
         p: theorem.p(),
-        scaled_noise: theorem.scaled_noise(),
-        noise_condition: theorem.noise_condition_holds(),
+        scaled_variance: theorem.scaled_variance(),
+        variance_condition: theorem.variance_condition_holds(),
         learning_rate: assumptions.learning_rate,
         learning_rate_max: theorem.learning_rate_max(),
         learning_rate_condition: theorem.learning_rate_condition_holds(),
@@ -118,15 +115,15 @@ fn write(output: &mut dyn Write, json: &BoundJson) -> Result<(), CliError> {
     let mut line = |what: &str, text: String| writeln!(output, "  {what:<28}{text}");
     line(
         &format!("Theorem 1 under {}", json.scheme),
-        format!("{}, Σ a²/q = {}", devices(json.devices), number(json.sampling_noise)),
+        format!("{}, Σ a²/q = {}", devices(json.devices), number(json.sampling_variance)),
     )?;
-    let (noise, rate) = (json.noise_condition, json.learning_rate_condition);
-    line("N Σ a²/q ≤ p", format!("{}: {}", comparison(json.scaled_noise, json.p), holds(noise)))?;
+    let (variance, rate) = (json.variance_condition, json.learning_rate_condition);
+    line("N Σ a²/q ≤ p", format!("{}: {}", comparison(json.scaled_variance, json.p), holds(variance)))?;
     line(
         "η ≤ 1/(4Lp)",
         format!("{}: {}", comparison(json.learning_rate, json.learning_rate_max), holds(rate)),
     )?;
-    if !(noise && rate) {
+    if !(variance && rate) {
         line("", "so the theorem promises nothing; what follows is its formula only".to_owned())?;
     }
     if let (Some(threshold), Some(rate)) = (json.p2_threshold_condition, json.p2_learning_rate_condition) {

@@ -1,12 +1,12 @@
-//! A plan in words and tables: what it is, what it leads to, and why.
+//! A plan in words and tables: participation, outcome and reasons.
 
 use std::io::Write;
 
 use fedflip_fleet::bandwidth::{self, Division};
-use fedflip_plan::{Interval, PlanStatus, Problem, Scheme, problem};
+use fedflip_plan::{Interval, PlanStatus, Problem, RoundModel, Scheme, problem};
 
 use super::groups;
-use super::plan::Planned;
+use super::plan::SolvedPlan;
 use crate::error::CliError;
 use crate::render::{Table, devices, duration, name, percent, range, significant};
 use crate::settings::{ConstantsSource, PlanSettings};
@@ -18,32 +18,33 @@ pub(super) fn write(
     output: &mut dyn Write,
     settings: &PlanSettings,
     problem: &Problem<'_>,
-    planned: &Planned,
+    solved: &SolvedPlan,
 ) -> Result<(), CliError> {
-    let (plan, fleet) = (&planned.plan, problem.fleet());
+    let (plan, fleet) = (&solved.plan, problem.fleet());
     let certificate = match (plan.kkt_residual(), plan.convex_programs()) {
         (_, programs @ 1..) => format!(", {programs} convex programs"),
         (Some(residual), _) => format!(", KKT residual {}", significant(residual, 1)),
         (None, _) => String::new(),
     };
-    writeln!(output, "{}: {} share {}", settings.file, devices(fleet.len()), problem.band())?;
-    writeln!(output, "  round model  R(q) = α/(β − Σ a²/q), {}", describe(&settings.constants))?;
+    writeln!(output, "{}: {} share {}", settings.file, devices(fleet.len()), problem.bandwidth())?;
+    writeln!(output, "  round model  R(q) = α/(β − Σ a²/q), {}", describe(settings.constants))?;
     writeln!(
         output,
         "  scheme       {}: {}{certificate}, solved in {}",
-        plan.scheme(),
+        solved.scheme,
         plan.status().name(),
-        duration(planned.solve_secs)
+        duration(solved.solve_secs)
     )?;
     writeln!(output)?;
-    participation(output, problem, planned, settings.list_devices)?;
+    participation(output, problem, solved, settings.list_devices)?;
     writeln!(output)?;
-    outcome(output, settings, planned)?;
+    outcome(output, settings, solved)?;
     writeln!(output)?;
-    reasons(output, problem, planned)
+    reasons(output, settings, problem, solved)
 }
 
-fn describe(source: &ConstantsSource) -> String {
+fn describe(source: Option<ConstantsSource>) -> String {
+    let Some(source) = source else { return "α and β unknown".to_owned() };
     let constants = source.constants();
     let (alpha, beta) = (significant(constants.alpha(), 5), significant(constants.beta(), 5));
     let end = |end: f64| match end {
@@ -56,7 +57,6 @@ fn describe(source: &ConstantsSource) -> String {
         None => String::new(),
     };
     match source {
-        ConstantsSource::Unknown { .. } => "α and β not known".to_owned(),
         ConstantsSource::Given(given) => format!("α = {}, β = {} as given", given.alpha(), given.beta()),
         ConstantsSource::Pilots { fit, count } => format!(
             "from {count} pilots: α = {alpha}{}, β = {beta}{}",
@@ -66,15 +66,15 @@ fn describe(source: &ConstantsSource) -> String {
     }
 }
 
-/// Who takes part how often: by type, or device by device.
+/// The participation probabilities, by type or device by device.
 fn participation(
     output: &mut dyn Write,
     problem: &Problem<'_>,
-    planned: &Planned,
+    solved: &SolvedPlan,
     list_devices: bool,
 ) -> Result<(), CliError> {
-    let (fleet, q) = (problem.fleet(), planned.plan.q());
-    let weights = planned.plan.aggregation_weights();
+    let (fleet, q) = (problem.fleet(), solved.plan.q());
+    let weights = solved.plan.aggregation_weights();
     let groups =
         if list_devices || fleet.len() <= LISTED_DEVICES_MAX { None } else { groups::by_type(fleet) };
     if let Some(groups) = groups {
@@ -115,13 +115,13 @@ fn participation(
     Ok(())
 }
 
-/// What a round and the whole training look like.
-fn outcome(output: &mut dyn Write, settings: &PlanSettings, planned: &Planned) -> Result<(), CliError> {
-    let evaluation = &planned.evaluation;
+/// The predicted rounds and the predicted time to the target.
+fn outcome(output: &mut dyn Write, settings: &PlanSettings, solved: &SolvedPlan) -> Result<(), CliError> {
+    let evaluation = &solved.evaluation;
     let round = evaluation.round_secs;
     writeln!(
         output,
-        "  a round      {} devices on average; {} of rounds have nobody",
+        "  a round      {} devices on average; {} of rounds are empty",
         significant(evaluation.expected_participants, 3),
         percent(evaluation.empty_round_probability)
     )?;
@@ -134,11 +134,19 @@ fn outcome(output: &mut dyn Write, settings: &PlanSettings, planned: &Planned) -
         duration(round.linear_bound),
         duration(round.expected_bandwidth)
     )?;
-    let noise = significant(evaluation.sampling_noise, 4);
-    let Some(constants) = settings.constants.known() else {
+    if evaluation.expected_participants < 1.0 {
         writeln!(
             output,
-            "  to target    sampling noise Σ a²/q = {noise}; how many rounds that takes, α and β or pilots would say"
+            "               Fewer than one device per round is sensible here: an empty round takes no time, and the plan"
+        )?;
+        writeln!(output, "               minimises the total time, not the number of rounds.")?;
+    }
+    let variance = significant(evaluation.sampling_variance, 4);
+    let Some(constants) = settings.planning.constants else {
+        writeln!(
+            output,
+            "  to target    sampling variance Σ a²/q = {variance}; the number of rounds is unknown without α and β, or \
+             pilots"
         )?;
         return Ok(());
     };
@@ -146,90 +154,93 @@ fn outcome(output: &mut dyn Write, settings: &PlanSettings, planned: &Planned) -
     match (evaluation.rounds, evaluation.total_secs) {
         (Some(rounds), Some(total_secs)) => writeln!(
             output,
-            "  to target    sampling noise Σ a²/q = {noise} of β = {beta}: {} rounds × {} = {}",
+            "  to target    sampling variance Σ a²/q = {variance} of β = {beta}: {} rounds × {} = {}",
             significant(rounds, 4),
             duration(round.mean.mean),
             duration(total_secs)
         )?,
         _ => {
-            writeln!(output, "  to target    never: the sampling noise Σ a²/q = {noise} reaches β = {beta}")?;
+            writeln!(
+                output,
+                "  to target    never: the sampling variance Σ a²/q = {variance} reaches β = {beta}"
+            )?;
         }
     }
     Ok(())
 }
 
 /// Why the plan is what it is.
-fn reasons(output: &mut dyn Write, problem: &Problem<'_>, planned: &Planned) -> Result<(), CliError> {
-    let (plan, fleet) = (&planned.plan, problem.fleet());
-    let rule = match plan.scheme() {
-        Scheme::Exact => {
-            "q = a·√(ρ/c) up to the cap: twice the data, twice as often; four times the cost c = t/f + τ, half as often."
-        }
-        Scheme::Auto => {
-            "as exact, for the noise that is allowed (--noise; caps may add to it) instead of half the β of pilots."
-        }
-        Scheme::Paper | Scheme::PaperLinesearch => {
-            "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo."
-        }
-        Scheme::Tight => {
-            "as exact, but a device's compute time counts only where it makes the slowest of the round slower."
-        }
-        Scheme::Sampled => {
-            "as exact, but a device costs what its presence adds to the mean round, all things counted."
-        }
-        Scheme::Full if plan.capped() > 0 => "everybody as often as they are available.",
-        Scheme::Full => "everybody in every round: the fewest rounds, the longest ones.",
-        Scheme::Fixed(_) | Scheme::Uniform => "the same q for all, whatever they cost or hold.",
-        Scheme::Weighted => "q is the share of the data, whatever a device costs.",
-    };
-    writeln!(output, "  why          {rule}")?;
+fn reasons(
+    output: &mut dyn Write,
+    settings: &PlanSettings,
+    problem: &Problem<'_>,
+    solved: &SolvedPlan,
+) -> Result<(), CliError> {
+    let SolvedPlan { scheme, plan, .. } = solved;
+    let fleet = problem.fleet();
+    writeln!(output, "  why          {}", scheme.describe().rule)?;
     let at_cap = plan.q().iter().zip(fleet.availability()).filter(|(q, cap)| q >= cap).count();
-    if at_cap > 0 && !plan.scheme().is_baseline() {
-        let who = devices(at_cap);
-        writeln!(output, "               {who} at the cap: worth having whenever they can be had.")?;
+    if at_cap > 0 && !scheme.is_baseline() {
+        let count = devices(at_cap);
+        writeln!(output, "               {count} at the cap: worth having whenever available.")?;
     }
-    let below = (0..fleet.len()).filter(|&n| plan.q()[n] <= problem.surrogate_floor(n)).count();
-    if plan.scheme() == Scheme::Exact && below > 0 {
-        let who = devices(below);
-        writeln!(
-            output,
-            "               {who} below the floor a²N/β that the paper puts on q: only its surrogate P3 needs it."
-        )?;
+    let model = settings.planning.constants.map(|constants| RoundModel::new(problem, constants));
+    if let Some(model) = model.filter(|_| *scheme == Scheme::Exact) {
+        let floors = fleet.weights().iter().map(|&weight| model.surrogate_floor(weight));
+        let below = plan.q().iter().zip(floors).filter(|(q, floor)| **q <= *floor).count();
+        if below > 0 {
+            writeln!(
+                output,
+                "               {} below the floor a²N/β that the paper puts on q: only its surrogate P3 needs it.",
+                devices(below)
+            )?;
+        }
     }
     if plan.status() == PlanStatus::Unreachable {
-        let worst = problem::noisiest(fleet, plan.q());
+        let (worst, variance) = problem::largest_term(fleet, plan.q());
         writeln!(
             output,
             "               {} alone adds {} (a = {}, q = {}): {}.",
-            name(fleet.name(worst.0)),
-            significant(worst.1, 3),
-            percent(fleet.weights()[worst.0]),
-            significant(plan.q()[worst.0], 3),
-            match plan.scheme() {
-                Scheme::Auto => "allow less noise (--noise), or let exact plan it",
-                _ => "raise q there, or let exact plan it",
+            name(fleet.name(worst)),
+            significant(variance, 3),
+            percent(fleet.weights()[worst]),
+            significant(plan.q()[worst], 3),
+            match scheme.needs_variance() {
+                true => "ask for less variance (--variance), or plan with --scheme exact",
+                false => "raise q there, or plan with --scheme exact",
             }
         )?;
     }
-    // The yardstick that everybody knows: everyone, every round.
-    if plan.scheme() != Scheme::Full
-        && let (Some(rounds), Some(total_secs)) =
-            (problem.rounds(fleet.availability()), planned.evaluation.total_secs)
-        && fleet.availability().iter().all(|&cap| cap >= 1.0)
-        && total_secs > 0.0
-    {
-        let everybody: Vec<usize> = (0..fleet.len()).collect();
-        let round_secs =
-            bandwidth::allocate(fleet, &everybody, problem.band(), Division::Adaptive).round_secs;
-        writeln!(
-            output,
-            "               With everybody in: {} rounds × {} = {}, {} × this plan.",
-            significant(rounds, 4),
-            duration(round_secs),
-            duration(rounds * round_secs),
-            significant(rounds * round_secs / total_secs, 3)
-        )?;
+    model.map_or(Ok(()), |model| against_full_participation(output, problem, model, solved))
+}
+
+/// The familiar yardstick: every device in every round.
+fn against_full_participation(
+    output: &mut dyn Write,
+    problem: &Problem<'_>,
+    model: RoundModel<'_, '_>,
+    solved: &SolvedPlan,
+) -> Result<(), CliError> {
+    let fleet = problem.fleet();
+    let always = fleet.availability().iter().all(|&cap| cap >= 1.0);
+    let total_secs = solved.evaluation.total_secs.filter(|&secs| always && secs > 0.0);
+    let (Some(rounds), Some(total_secs)) = (model.rounds(fleet.availability()), total_secs) else {
+        return Ok(());
+    };
+    if solved.scheme == Scheme::Full {
+        return Ok(());
     }
+    let everybody: Vec<usize> = (0..fleet.len()).collect();
+    let round_secs =
+        bandwidth::allocate(fleet, &everybody, problem.bandwidth(), Division::Adaptive)?.round_secs;
+    writeln!(
+        output,
+        "               Full participation: {} rounds × {} = {}, {} × this plan.",
+        significant(rounds, 4),
+        duration(round_secs),
+        duration(rounds * round_secs),
+        significant(rounds * round_secs / total_secs, 3)
+    )?;
     Ok(())
 }
 

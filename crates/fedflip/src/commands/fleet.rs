@@ -4,7 +4,7 @@ use std::io::Write;
 
 use fedflip_fleet::profile::{PAPER, Recipe};
 use fedflip_fleet::{Gflop, Mbit, csv_file};
-use fedflip_plan::problem::sampling_noise;
+use fedflip_plan::variance::least_sampling_variance;
 use serde::Serialize;
 
 use super::groups;
@@ -34,9 +34,9 @@ pub(super) fn new(args: &FleetNewArgs, output: &mut dyn Write) -> Result<(), Cli
 struct Summary {
     devices: usize,
     samples: f64,
-    /// Σ a²/availability: the least sampling noise, which β must exceed.
-    least_noise: f64,
-    /// Its inverse: as many devices of equal size, always there, would be as noisy.
+    /// Σ a²/availability: the least sampling variance, which β must exceed.
+    least_variance: f64,
+    /// Its inverse: so many devices of equal size, always available, would have the same variance.
     effective_devices: f64,
     compute_secs: Range,
     comm_secs: Range,
@@ -62,12 +62,12 @@ impl Range {
 
 pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let fleet = read_fleet(&args.fleet)?;
-    let noise = sampling_noise(fleet.weights(), fleet.availability());
+    let least_variance = least_sampling_variance(&fleet);
     let summary = Summary {
         devices: fleet.len(),
         samples: fleet.samples().iter().sum(),
-        least_noise: noise,
-        effective_devices: 1.0 / noise,
+        least_variance,
+        effective_devices: 1.0 / least_variance,
         compute_secs: Range::of(fleet.compute_secs()),
         comm_secs: Range::of(fleet.comm_secs()),
         availability: Range::of(fleet.availability()),
@@ -108,9 +108,9 @@ pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), C
     }
     writeln!(
         output,
-        "  Everybody in is as noisy as {} equal devices (Σ a²/availability = {}): β must exceed that.",
-        significant(summary.effective_devices, 3),
-        significant(noise, 3)
+        "  Full participation has the sampling variance Σ a²/availability = {}, like {} equal devices: β must exceed it.",
+        significant(least_variance, 3),
+        significant(summary.effective_devices, 3)
     )?;
     Ok(())
 }

@@ -3,8 +3,7 @@
 use std::io::Write;
 use std::time::Instant;
 
-use fedflip_plan::solve::baseline;
-use fedflip_plan::{Evaluation, Plan, PlanError, Problem, Scheme, solve};
+use fedflip_plan::{Evaluation, Plan, PlanError, Planning, Problem, Scheme, solve};
 
 use super::explain;
 use super::plan_json::PlanJson;
@@ -15,80 +14,81 @@ use crate::render::significant;
 use crate::settings::PlanSettings;
 use fedflip_run::warnings::variance_above;
 
-/// A weight a/q above this lets one rare participant move the model ten times as far as it went itself.
+/// A weight a/q above this lets one device move the model ten times as far as its own update.
 const LARGE_WEIGHT: f64 = 10.0;
 /// More rounds than anybody runs.
 const ROUNDS_MANY: f64 = 1e9;
 
 pub(super) fn run(settings: &PlanSettings, output: &mut dyn Write) -> Result<(), CliError> {
-    let problem = settings.problem()?;
-    let planned = Planned::new(&problem, settings.scheme, settings)?;
-    settings.constants.warning().into_iter().for_each(warn);
-    planned.warnings.iter().for_each(|warning| warn(warning));
+    let problem = settings.problem();
+    let solved = SolvedPlan::new(&problem, settings.planning.scheme, settings)?;
+    warn_of_constants(settings);
+    solved.warnings.iter().for_each(|warning| warn(warning));
     if settings.json {
-        return print_json(output, &PlanJson::new(&problem, settings, &planned));
+        return print_json(output, &PlanJson::new(settings, &solved));
     }
-    explain::write(output, settings, &problem, &planned)
+    explain::write(output, settings, &problem, &solved)
 }
 
-/// A plan, what it leads to, and what it cost to make.
-pub(super) struct Planned {
+/// Warns of constants that pilots hardly determine.
+pub(super) fn warn_of_constants(settings: &PlanSettings) {
+    settings.constants.and_then(|source| source.warning()).into_iter().for_each(warn);
+}
+
+/// A plan, its predicted outcome, and how long the planner took.
+pub(super) struct SolvedPlan {
+    pub scheme: Scheme,
     pub plan: Plan,
     pub evaluation: Evaluation,
     pub solve_secs: f64,
     pub warnings: Vec<String>,
 }
 
-impl Planned {
+impl SolvedPlan {
     pub(super) fn new(
         problem: &Problem<'_>,
         scheme: Scheme,
         settings: &PlanSettings,
     ) -> Result<Self, PlanError> {
         let _progress = Progress::start(&format!("planning: {scheme}"));
-        let known = settings.constants.known().is_some();
-        // A baseline is not measured by constants that only stand in.
-        let unjudged = || baseline::unjudged(problem.fleet(), scheme).filter(|_| !known);
-        let (plan, solve_secs) =
-            timed(|| unjudged().map_or_else(|| solve(problem, scheme, &settings.solver), Ok));
+        let planning = Planning { scheme, ..settings.planning };
+        let (plan, solve_secs) = timed(|| solve(problem, &planning));
         let plan = plan?;
-        let evaluation = Evaluation::new(problem, &plan, settings.solver.seed, settings.draws);
-        let evaluation = if known { evaluation } else { evaluation.without_rounds() };
-        let mut warnings = warnings(&plan, &evaluation);
-        if scheme == Scheme::Auto {
-            warnings.extend(variance_above("--noise", evaluation.sampling_noise, settings.solver.noise));
+        let evaluation = Evaluation::new(problem, &plan, planning.constants, planning.seed, settings.draws);
+        let mut warnings = warnings(scheme, &plan, &evaluation);
+        if scheme.needs_variance() {
+            warnings.extend(variance_above("--variance", evaluation.sampling_variance, planning.variance));
         }
-        Ok(Self { plan, evaluation, solve_secs, warnings })
+        Ok(Self { scheme, plan, evaluation, solve_secs, warnings })
     }
 }
 
-/// What a person should know before using the plan.
-fn warnings(plan: &Plan, evaluation: &Evaluation) -> Vec<String> {
+/// Warnings before the plan is used.
+fn warnings(scheme: Scheme, plan: &Plan, evaluation: &Evaluation) -> Vec<String> {
     let mut warnings = Vec::new();
     if plan.capped() > 0 {
-        warnings.push(capped_warning(plan.scheme(), plan.capped()));
+        warnings.push(capped_warning(scheme, plan.capped()));
     }
     if evaluation.largest_weight > LARGE_WEIGHT {
         let weight = significant(evaluation.largest_weight, 3);
         warnings.push(format!(
-            "the largest weight a/q is {weight}: a rare participant moves the model by {weight} × its update"
+            "the largest weight a/q is {weight}: a device that rarely takes part moves the model by {weight} times its \
+             update"
         ));
     }
     if evaluation.rounds.is_some_and(|rounds| rounds < 1.0) {
-        warnings.push("the round model asks for less than one round: check α and β".to_owned());
+        warnings.push("the round model predicts less than one round: check α and β".to_owned());
     }
     if evaluation.rounds.is_some_and(|rounds| rounds > ROUNDS_MANY) {
-        warnings
-            .push("the sampling noise is so close to β that the target is all but out of reach".to_owned());
+        warnings.push(
+            "the sampling variance is so close to β that the target is all but out of reach".to_owned(),
+        );
     }
     warnings
 }
 
-/// What `work` returns, and how long it took.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long the planner took is told to people, and decides nothing"
-)]
+/// The result of `work`, and its duration.
+#[expect(clippy::disallowed_methods, reason = "the duration is printed, and decides nothing")]
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = Instant::now();
     let result = work();

@@ -2,22 +2,22 @@
 
 use std::io::Write;
 
-use fedflip_plan::{PlanError, Problem, Scheme};
+use fedflip_plan::{Constants, PlanError, Problem, Scheme};
 use serde::Serialize;
 
-use super::plan::Planned;
+use super::plan::{SolvedPlan, warn_of_constants};
 use super::plan_json::PlanJson;
 use super::print_json;
+use crate::advice;
 use crate::error::CliError;
-use crate::progress::warn;
 use crate::render::{Table, devices, duration, percent, significant};
 use crate::settings::PlanSettings;
 
 #[derive(Serialize)]
 struct ComparisonJson<'a> {
     bandwidth_mbps: f64,
-    alpha: f64,
-    beta: f64,
+    alpha: Option<f64>,
+    beta: Option<f64>,
     schemes: Vec<EntryJson<'a>>,
 }
 
@@ -25,111 +25,128 @@ struct ComparisonJson<'a> {
 #[serde(untagged)]
 enum EntryJson<'a> {
     Planned(Box<PlanJson<'a>>),
-    Refused { scheme: String, status: &'static str, error: String, hint: String },
+    Refused { scheme: String, status: &'static str, error: &'a str, hint: &'a str },
 }
 
-/// A scheme and its plan, or why it has none.
-type Entry = (Scheme, Result<Planned, PlanError>);
+/// Why a scheme has no plan.
+struct Refusal {
+    status: &'static str,
+    problem: String,
+    hint: String,
+}
 
-/// Algorithm 2 as printed is there to be compared with, not to be waited for.
+impl From<PlanError> for Refusal {
+    fn from(error: PlanError) -> Self {
+        let status = match error {
+            PlanError::SurrogateInfeasible { .. } => "infeasible",
+            PlanError::FleetTooLarge { .. } => "skipped",
+            PlanError::ConstantsMissing { .. } => NEEDS_CONSTANTS,
+            _ => "failed",
+        };
+        Self { status, problem: error.to_string(), hint: advice::plan_hint(&error) }
+    }
+}
+
+const NEEDS_CONSTANTS: &str = "needs-constants";
+
+/// A scheme and its plan, or why it has none.
+type Entry = (Scheme, Result<SolvedPlan, Refusal>);
+
+/// Algorithm 2 as printed takes minutes for larger fleets, and a comparison should not.
 const LINE_SEARCH_DEVICES_MAX: usize = 300;
 
 pub(super) fn run(settings: &PlanSettings, output: &mut dyn Write) -> Result<(), CliError> {
-    let problem = settings.problem()?;
-    settings.constants.warning().into_iter().for_each(warn);
+    let problem = settings.problem();
+    warn_of_constants(settings);
     let entries: Vec<Entry> =
         Scheme::ALL.into_iter().map(|scheme| (scheme, plan(&problem, scheme, settings))).collect();
     if !settings.json {
-        return write_table(output, settings, &problem, &entries);
+        return write_table(output, settings, &entries);
     }
     let schemes = entries.iter().map(|(scheme, entry)| match entry {
-        Ok(planned) => EntryJson::Planned(Box::new(PlanJson::new(&problem, settings, planned))),
-        Err(error) => EntryJson::Refused {
-            scheme: scheme.to_string(),
-            status: refusal(error),
-            error: error.to_string(),
-            hint: error.hint(),
-        },
+        Ok(solved) => EntryJson::Planned(Box::new(PlanJson::new(settings, solved))),
+        Err(Refusal { status, problem, hint }) => {
+            EntryJson::Refused { scheme: scheme.to_string(), status, error: problem, hint }
+        }
     });
+    let constants = settings.planning.constants;
     let comparison = ComparisonJson {
-        bandwidth_mbps: problem.band().get(),
-        alpha: problem.constants().alpha(),
-        beta: problem.constants().beta(),
+        bandwidth_mbps: settings.bandwidth.get(),
+        alpha: constants.map(Constants::alpha),
+        beta: constants.map(Constants::beta),
         schemes: schemes.collect(),
     };
     print_json(output, &comparison)
 }
 
-fn plan(problem: &Problem<'_>, scheme: Scheme, settings: &PlanSettings) -> Result<Planned, PlanError> {
+fn plan(problem: &Problem<'_>, scheme: Scheme, settings: &PlanSettings) -> Result<SolvedPlan, Refusal> {
     let devices = problem.fleet().len();
-    if scheme == Scheme::PaperLinesearch && devices > LINE_SEARCH_DEVICES_MAX {
-        return Err(PlanError::FleetTooLarge {
-            scheme: "a comparison with paper-linesearch",
-            devices,
-            devices_max: LINE_SEARCH_DEVICES_MAX,
-            hint: "plan with --scheme paper-linesearch by itself",
+    let known = settings.planning.constants.is_some();
+    if known && scheme == Scheme::PaperLinesearch && devices > LINE_SEARCH_DEVICES_MAX {
+        return Err(Refusal {
+            status: "skipped",
+            problem: format!(
+                "a comparison leaves out {scheme} for more than {LINE_SEARCH_DEVICES_MAX} devices, and the fleet has \
+                 {devices}"
+            ),
+            hint: format!("plan with --scheme {scheme} alone"),
         });
     }
-    Planned::new(problem, scheme, settings)
+    Ok(SolvedPlan::new(problem, scheme, settings)?)
 }
 
-/// Why there is no plan, in one word.
-fn refusal(error: &PlanError) -> &'static str {
-    match error {
-        PlanError::SurrogateInfeasible { .. } => "infeasible",
-        PlanError::FleetTooLarge { .. } => "skipped",
-        _ => "failed",
-    }
-}
-
-fn write_table(
-    output: &mut dyn Write,
-    settings: &PlanSettings,
-    problem: &Problem<'_>,
-    entries: &[Entry],
-) -> Result<(), CliError> {
-    let constants = problem.constants();
-    writeln!(
-        output,
-        "{}: {} share {}; α = {}, β = {}\n",
-        settings.file,
-        devices(problem.fleet().len()),
-        problem.band(),
-        significant(constants.alpha(), 5),
-        significant(constants.beta(), 5)
-    )?;
+fn write_table(output: &mut dyn Write, settings: &PlanSettings, entries: &[Entry]) -> Result<(), CliError> {
+    let constants = match settings.planning.constants {
+        Some(constants) => {
+            format!("α = {}, β = {}", significant(constants.alpha(), 5), significant(constants.beta(), 5))
+        }
+        None => "α and β are unknown".to_owned(),
+    };
+    let (devices, bandwidth) = (devices(settings.fleet.len()), settings.bandwidth);
+    writeln!(output, "{}: {devices} share {bandwidth}; {constants}\n", settings.file)?;
     let totals = entries.iter().filter_map(|(_, entry)| entry.as_ref().ok()?.evaluation.total_secs);
     let best_secs = totals.fold(f64::INFINITY, f64::min);
     let titles = "scheme|status|in a round|rounds|a round|total|±|× best|P2 objective|solved in";
     let mut table = Table::new(&titles.split('|').collect::<Vec<_>>());
-    for (scheme, entry) in entries {
+    let (unknown, shown): (Vec<&Entry>, Vec<&Entry>) =
+        entries.iter().partition(|(_, entry)| needs_constants(entry.as_ref().err()));
+    for (scheme, entry) in &shown {
         table.row(match entry {
-            Ok(planned) => row(*scheme, planned, best_secs),
-            Err(error) => vec![scheme.to_string(), refusal(error).to_owned()],
+            Ok(solved) => row(*scheme, solved, best_secs),
+            Err(refusal) => vec![scheme.to_string(), refusal.status.to_owned()],
         });
     }
     table.write(output)?;
     writeln!(output, "\n  total = rounds × mean round, ± one standard error of it")?;
     writeln!(output, "  P2 objective = rounds × Σ q c, the paper's upper bound of the total")?;
-    for (scheme, entry) in entries {
+    for (scheme, entry) in &shown {
         let remarks = match entry {
-            Ok(planned) => planned.warnings.clone(),
-            Err(error) => vec![error.to_string()],
+            Ok(solved) => &solved.warnings[..],
+            Err(refusal) => std::slice::from_ref(&refusal.problem),
         };
         for remark in remarks {
             writeln!(output, "  {scheme}: {remark}")?;
         }
     }
+    if !unknown.is_empty() {
+        let schemes: Vec<String> = unknown.iter().map(|(scheme, _)| scheme.to_string()).collect();
+        let (schemes, how) = (schemes.join(", "), advice::GIVE_CONSTANTS);
+        writeln!(output, "  Not shown: {schemes} need α and β, as does the number of rounds; {how}.")?;
+    }
     Ok(())
 }
 
-fn row(scheme: Scheme, planned: &Planned, best_secs: f64) -> Vec<String> {
-    let evaluation = &planned.evaluation;
+fn needs_constants(refusal: Option<&Refusal>) -> bool {
+    refusal.is_some_and(|refusal| refusal.status == NEEDS_CONSTANTS)
+}
+
+fn row(scheme: Scheme, solved: &SolvedPlan, best_secs: f64) -> Vec<String> {
+    let evaluation = &solved.evaluation;
     let round = evaluation.round_secs.mean;
     let or_never = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or("–".to_owned(), show);
     vec![
         scheme.to_string(),
-        planned.plan.status().name().to_owned(),
+        solved.plan.status().name().to_owned(),
         significant(evaluation.expected_participants, 3),
         or_never(evaluation.rounds, &|rounds| significant(rounds, 4)),
         duration(round.mean),
@@ -137,6 +154,6 @@ fn row(scheme: Scheme, planned: &Planned, best_secs: f64) -> Vec<String> {
         or_never(evaluation.total_secs, &|_| percent(round.std_error / round.mean)),
         or_never(evaluation.total_secs, &|secs| format!("{:.2}", secs / best_secs)),
         or_never(evaluation.objective_p2, &duration),
-        duration(planned.solve_secs),
+        duration(solved.solve_secs),
     ]
 }

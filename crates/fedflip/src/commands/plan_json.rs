@@ -1,9 +1,9 @@
 //! A plan as JSON: one object, the same from `plan` and, per scheme, from `plan --compare`.
 
-use fedflip_plan::{Constants, Interval, Problem, Scheme};
+use fedflip_plan::{Constants, Interval};
 use serde::Serialize;
 
-use super::plan::Planned;
+use super::plan::SolvedPlan;
 use crate::settings::{ConstantsSource, PlanSettings};
 
 #[derive(Serialize)]
@@ -12,17 +12,20 @@ pub(super) struct PlanJson<'a> {
     status: &'static str,
     devices: usize,
     bandwidth_mbps: f64,
-    /// Null, with β, rounds and what they take, where nobody gave them.
+    /// Null where the constants are unknown, as are β, the rounds and the total time.
     alpha: Option<f64>,
     beta: Option<f64>,
-    /// Where α and β come from; null unless it is pilots.
+    /// The pilots from which α and β were estimated, or null.
     pilots: Option<PilotsJson>,
+    names: Vec<&'a str>,
     q: &'a [f64],
+    /// a/q.
+    weights: &'a [f64],
     expected_participants: f64,
     empty_round_probability: f64,
-    sampling_noise: f64,
-    /// What `auto` was allowed, which caps may exceed; null under other schemes.
-    sampling_noise_allowed: Option<f64>,
+    sampling_variance: f64,
+    /// The variance that `auto` was asked for, which caps may exceed; null under other schemes.
+    sampling_variance_asked: Option<f64>,
     largest_weight: f64,
     rounds: Option<f64>,
     objective_p2: Option<f64>,
@@ -45,13 +48,13 @@ struct PilotsJson {
 }
 
 impl PilotsJson {
-    fn new(source: &ConstantsSource) -> Option<Self> {
-        let ConstantsSource::Pilots { fit, count } = source else { return None };
+    fn new(source: Option<ConstantsSource>) -> Option<Self> {
+        let Some(ConstantsSource::Pilots { fit, count }) = source else { return None };
         let ends = |interval: Interval| {
             [interval.low, interval.high].map(|end| Some(end).filter(|end| end.is_finite()))
         };
         Some(Self {
-            count: *count,
+            count,
             alpha_interval: fit.alpha_interval.map(ends),
             beta_interval: fit.beta_interval.map(ends),
         })
@@ -69,22 +72,25 @@ struct RoundSecsJson {
 }
 
 impl<'a> PlanJson<'a> {
-    pub(super) fn new(problem: &Problem<'_>, settings: &PlanSettings, planned: &'a Planned) -> Self {
-        let Planned { plan, evaluation, solve_secs, warnings } = planned;
+    pub(super) fn new(settings: &'a PlanSettings, solved: &'a SolvedPlan) -> Self {
+        let SolvedPlan { scheme, plan, evaluation, solve_secs, warnings } = solved;
+        let (fleet, planning) = (&settings.fleet, settings.planning);
         let round = evaluation.round_secs;
         Self {
-            scheme: plan.scheme().to_string(),
+            scheme: scheme.to_string(),
             status: plan.status().name(),
             devices: plan.q().len(),
-            bandwidth_mbps: problem.band().get(),
-            alpha: settings.constants.known().map(Constants::alpha),
-            beta: settings.constants.known().map(Constants::beta),
-            pilots: PilotsJson::new(&settings.constants),
+            bandwidth_mbps: settings.bandwidth.get(),
+            alpha: planning.constants.map(Constants::alpha),
+            beta: planning.constants.map(Constants::beta),
+            pilots: PilotsJson::new(settings.constants),
+            names: (0..fleet.len()).map(|position| fleet.name(position)).collect(),
             q: plan.q(),
+            weights: plan.aggregation_weights(),
             expected_participants: evaluation.expected_participants,
             empty_round_probability: evaluation.empty_round_probability,
-            sampling_noise: evaluation.sampling_noise,
-            sampling_noise_allowed: (plan.scheme() == Scheme::Auto).then_some(settings.solver.noise),
+            sampling_variance: evaluation.sampling_variance,
+            sampling_variance_asked: scheme.needs_variance().then_some(planning.variance),
             largest_weight: evaluation.largest_weight,
             rounds: evaluation.rounds,
             objective_p2: evaluation.objective_p2,
@@ -101,7 +107,7 @@ impl<'a> PlanJson<'a> {
             kkt_residual: plan.kkt_residual(),
             convex_programs: plan.convex_programs(),
             solve_secs: *solve_secs,
-            seed: settings.solver.seed,
+            seed: planning.seed,
             warnings,
         }
     }

@@ -18,7 +18,7 @@ use crate::sparkline::{range_of, sparkline};
 use crate::training::{self, overrides, warn_of_idle_keys};
 use fedflip_run::outline::Outline;
 use fedflip_run::pilots::Pilots;
-use fedflip_run::{Finished, Planned, Setup, Single};
+use fedflip_run::{Finished, Planned, Setup, Single, warnings};
 use fedflip_scenario::Scenario;
 
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let mut session = training::session(&args.training)?;
     let setup = Setup::new(&scenario, &mut session)?;
     let planned = setup.plan(&scenario, Some(scenario.plan.constants))?;
-    planned.warnings(&scenario, &setup.fleet).iter().for_each(|text| warn(text));
+    warnings::of_plan(&planned, &scenario, &setup.fleet).iter().for_each(|text| warn(text));
     let done = with_crew(&*setup.learner, session.threads, |crew| -> Result<_, RunError> {
         let mut kept = None;
         if scenario.pilot.keep && scenario.plan.scheme.needs_constants() {

@@ -22,6 +22,11 @@ fn a_plan_has_all_its_fields_and_they_agree() {
         assert_eq!((&plan["alpha"], &plan["beta"]), (&28.474.into(), &2.2043.into()));
         let q: Vec<f64> = plan["q"].as_array().unwrap().iter().map(number).collect();
         assert_eq!(q.len(), 100);
+        let names = plan["names"].as_array().unwrap();
+        assert_eq!((names.len(), &names[0]), (100, &"xiaomi-12s-00".into()));
+        let weights: Vec<f64> = plan["weights"].as_array().unwrap().iter().map(number).collect();
+        let data: f64 = weights.iter().zip(&q).map(|(weight, q)| weight * q).sum();
+        assert!((data - 1.0).abs() < 1e-12, "{data}");
         let close = |field: &str, expected: f64| {
             let ours = number(&plan[field]);
             assert!(
@@ -31,7 +36,7 @@ fn a_plan_has_all_its_fields_and_they_agree() {
         };
         close("expected_participants", q.iter().sum());
         close("empty_round_probability", q.iter().map(|q| 1.0 - q).product());
-        let rounds = 28.474 / (2.2043 - number(&plan["sampling_noise"]));
+        let rounds = 28.474 / (2.2043 - number(&plan["sampling_variance"]));
         close("rounds", rounds);
         let round = &plan["round_secs"];
         close("objective_p2", rounds * number(&round["linear_bound"]));
@@ -53,16 +58,17 @@ fn a_plan_has_all_its_fields_and_they_agree() {
 }
 
 #[test]
-fn auto_allows_the_noise_that_it_is_told() {
+fn auto_plans_for_the_variance_that_it_is_told() {
     let desk = Desk::new();
-    let noise = |flags: &str| number(&desk.json(&format!("{PLAN} --scheme auto {flags}"))["sampling_noise"]);
-    for (flags, expected) in [("", 1.4), ("--noise 0.35", 0.35), ("--noise 2.1", 2.1)] {
-        assert!((noise(flags) - expected).abs() < 1e-9, "{flags}");
+    let variance =
+        |flags: &str| number(&desk.json(&format!("{PLAN} --scheme auto {flags}"))["sampling_variance"]);
+    for (flags, expected) in [("", 1.4), ("--variance 0.35", 0.35), ("--variance 2.1", 2.1)] {
+        assert!((variance(flags) - expected).abs() < 1e-9, "{flags}");
     }
     // Less than with everybody in every round cannot be had, and is told of.
-    assert_eq!(noise("--noise 0.001"), noise("--noise 0.0001"));
-    let plan = desk.json(&format!("{PLAN} --scheme auto --noise 0.001"));
-    assert_eq!(plan["sampling_noise_allowed"], 0.001);
+    assert_eq!(variance("--variance 0.001"), variance("--variance 0.0001"));
+    let plan = desk.json(&format!("{PLAN} --scheme auto --variance 0.001"));
+    assert_eq!(plan["sampling_variance_asked"], 0.001);
     assert!(plan["warnings"][0].as_str().unwrap().contains("where 0.001"), "{plan}");
     assert_eq!(desk.json(&format!("{PLAN} --scheme auto"))["warnings"], serde_json::json!([]));
 }
@@ -73,9 +79,9 @@ fn the_scheme_follows_from_what_is_known() {
     let scheme = |line: &str| desk.json(line)["scheme"].as_str().unwrap().to_owned();
     assert_eq!(scheme(PLAN), "exact");
     assert_eq!(scheme("plan fleet.csv --bandwidth 100 --pilot 18:uniform --pilot 11:full"), "exact");
-    assert_eq!(scheme(&format!("{PLAN} --noise 1")), "auto");
+    assert_eq!(scheme(&format!("{PLAN} --variance 1")), "auto");
     assert_eq!(scheme("plan fleet.csv --bandwidth 100"), "auto");
-    assert!(desk.json(PLAN)["sampling_noise_allowed"].is_null());
+    assert!(desk.json(PLAN)["sampling_variance_asked"].is_null());
 }
 
 /// α and β tell how long it takes, and nothing of q: without them the plan is the same and the hours are not known.
@@ -85,7 +91,7 @@ fn without_constants_auto_plans_and_knows_no_hours() {
     let [plan, told] =
         [desk.json("plan fleet.csv --bandwidth 100"), desk.json(&format!("{PLAN} --scheme auto"))];
     assert_eq!((&plan["scheme"], &plan["status"]), (&"auto".into(), &"optimal".into()));
-    for field in ["q", "sampling_noise", "sampling_noise_allowed", "round_secs"] {
+    for field in ["q", "sampling_variance", "sampling_variance_asked", "round_secs"] {
         assert_eq!(plan[field], told[field], "{field}");
     }
     for field in ["alpha", "beta", "pilots", "rounds", "total_secs", "objective_p2", "objective_p3"] {
@@ -95,7 +101,7 @@ fn without_constants_auto_plans_and_knows_no_hours() {
     // Nor does a baseline ask for them, which no stand-in says to be out of reach.
     desk.write("skewed.csv", "device,compute_secs,comm_secs,samples\na,1,1,97\nb,1,1,1\nc,1,1,1\nd,1,1,1\n");
     let baseline = desk.json("plan skewed.csv --bandwidth 1 --scheme uniform");
-    assert!(number(&baseline["sampling_noise"]) > 2.8);
+    assert!(number(&baseline["sampling_variance"]) > 2.8);
     assert_eq!((&baseline["status"], &baseline["rounds"]), (&"given".into(), &Value::Null));
 }
 
@@ -165,6 +171,45 @@ fn a_comparison_lists_every_scheme_and_says_which_is_infeasible() {
 }
 
 #[test]
+fn a_comparison_without_constants_plans_the_schemes_that_need_none() {
+    let desk = Desk::new();
+    let comparison = desk.json("plan fleet.csv --bandwidth 100 --compare");
+    assert!(comparison["alpha"].is_null() && comparison["beta"].is_null());
+    for entry in comparison["schemes"].as_array().unwrap() {
+        let scheme = entry["scheme"].as_str().unwrap();
+        let planned = ["auto", "full", "fixed=0.2", "uniform", "weighted"].contains(&scheme);
+        assert_eq!(entry["status"] == "needs-constants", !planned, "{entry}");
+        assert_eq!(entry["q"].is_array(), planned, "{scheme}");
+        assert_eq!(entry["hint"].as_str().is_some_and(|hint| hint.contains("--pilot")), !planned);
+        assert!(entry["rounds"].is_null());
+    }
+}
+
+/// Constants that no q can meet stop only the schemes that optimise for them.
+#[test]
+fn a_baseline_is_planned_also_where_no_plan_reaches_the_target() {
+    let desk = Desk::new();
+    for scheme in ["full", "uniform", "auto"] {
+        let line = format!("plan fleet.csv --bandwidth 100 --alpha 28 --beta 0.01 --scheme {scheme}");
+        let plan = desk.json(&line);
+        assert_eq!((&plan["status"], &plan["rounds"]), (&"unreachable".into(), &Value::Null), "{scheme}");
+    }
+}
+
+#[test]
+fn a_cohort_may_be_named() {
+    let desk = Desk::new();
+    let positions = desk.stdout("allocate fleet.csv --bandwidth 100 --cohort 3,99 --json");
+    let line = "allocate fleet.csv --bandwidth 100 --json --cohort";
+    assert_eq!(desk.stdout(&format!("{line} teclast-m40-19,xiaomi-12s-03")), positions);
+    assert_eq!(desk.stdout(&format!("{line} 99,xiaomi-12s-03")), positions);
+    // A name wins over a position.
+    desk.write("numbered.csv", "device,compute_secs,comm_secs,samples\n1,1,1,1\n0,2,1,1\n");
+    let round = desk.json("allocate numbered.csv --bandwidth 100 --cohort 0");
+    assert_eq!((&round["shares"][0]["device"], &round["shares"][0]["name"]), (&1.into(), &"0".into()));
+}
+
+#[test]
 fn an_allocation_adds_up() {
     let desk = Desk::new();
     let round = desk.json("allocate fleet.csv --bandwidth 100 --cohort 3,7,9,88");
@@ -187,22 +232,22 @@ fn an_allocation_adds_up() {
 #[test]
 fn a_bound_has_its_conditions() {
     let line = "bound fleet.csv --scheme exact --bandwidth 100 --learning-rate 0.0001 --smoothness 1 \
-                --divergence 0.5 --variance 0.5 --initial-gap 2.3 --threshold 0.5";
+                --divergence 0.5 --gradient-variance 0.5 --initial-gap 2.3 --threshold 0.5";
     let bound = Desk::new().json(line);
-    assert_eq!(bound["noise_condition"], true);
+    assert_eq!(bound["variance_condition"], true);
     assert_eq!(bound["learning_rate_condition"], true);
-    let rounds = number(&bound["alpha"]) / (number(&bound["beta"]) - number(&bound["sampling_noise"]));
+    let rounds = number(&bound["alpha"]) / (number(&bound["beta"]) - number(&bound["sampling_variance"]));
     assert_eq!(number(&bound["rounds_needed"]), (rounds * (1.0 - 1e-12)).ceil());
 }
 
 #[test]
-fn a_bound_of_auto_is_for_the_noise_that_it_allows() {
+fn a_bound_of_auto_is_for_its_variance() {
     let desk = Desk::new();
     let line = "bound fleet.csv --scheme auto --bandwidth 100 --learning-rate 0.0001 --smoothness 1 \
-                --divergence 0.5 --variance 0.5 --initial-gap 2.3 --rounds 1000";
-    for (flags, expected) in [("", 1.4), (" --noise 0.35", 0.35)] {
+                --divergence 0.5 --gradient-variance 0.5 --initial-gap 2.3 --rounds 1000";
+    for (flags, expected) in [("", 1.4), (" --variance 0.35", 0.35)] {
         let bound = desk.json(&format!("{line}{flags}"));
-        assert!((number(&bound["sampling_noise"]) - expected).abs() < 1e-9, "{flags}");
+        assert!((number(&bound["sampling_variance"]) - expected).abs() < 1e-9, "{flags}");
     }
 }
 

@@ -66,10 +66,13 @@ fn numbers_and_names() {
         ("plan fleet.csv --bandwidth 1e300 --alpha 1 --beta 9", &["--bandwidth: 1e300", "1e9"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --step 1", &["exact", "paper-linesearch"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --step -1", &["--step", "-1"]),
-        ("plan fleet.csv --bandwidth 100 --scheme exact --noise 1", &["noise", "exact", "--scheme auto"]),
         (
-            "plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --noise -1",
-            &["--noise", "-1", "1e-6"],
+            "plan fleet.csv --bandwidth 100 --scheme exact --variance 1",
+            &["variance", "exact", "--scheme auto"],
+        ),
+        (
+            "plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --compare --variance -1",
+            &["--variance", "-1", "1e-6"],
         ),
         (
             "plan fleet.csv --bandwidth 100 --alpha 1 --beta 9 --scheme paper-linesearch --step 1e9",
@@ -79,7 +82,6 @@ fn numbers_and_names() {
         ("plan fleet.csv --bandwidth 100 --alpha -1 --beta 9", &["--alpha", "-1"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1 --beta inf", &["--beta", "inf"]),
         ("plan fleet.csv --bandwidth 100 --alpha 1", &["--beta"]),
-        ("plan fleet.csv --bandwidth 100 --compare", &["--alpha", "--pilot"]),
         (
             "plan fleet.csv --bandwidth 100 --scheme exact",
             &["--alpha", "--pilot", "auto and the baselines need neither"],
@@ -109,7 +111,7 @@ fn numbers_and_names() {
             &["11 rounds at Σ a²/q = 2.02", "18 at", "F_s"],
         ),
         ("plan fleet.csv --bandwidth 100 --pilot 18:uniform --pilot 18:full", &["do not grow"]),
-        ("plan fleet.csv --bandwidth 100 --pilot 18:full --pilot 11:full", &["same sampling noise"]),
+        ("plan fleet.csv --bandwidth 100 --pilot 18:full --pilot 11:full", &["same sampling variance"]),
         (
             "plan fleet.csv --bandwidth 100 --pilot 500+:uniform --pilot 11:full",
             &["gave up after 500", "longer"],
@@ -127,10 +129,21 @@ fn numbers_and_names() {
         ),
         ("plan fleet.csv --bandwidth 100 --pilot 0:full --pilot 11:uniform", &["--pilot: 0", "from 1"]),
         ("allocate fleet.csv --bandwidth 100 --cohort 3,100", &["\"100\"", "outside", "0 to 99"]),
+        (
+            "allocate fleet.csv --bandwidth 100 --cohort xiaomi-12s-3",
+            &["xiaomi-12s-3", "did you mean xiaomi-12s-"],
+        ),
+        ("allocate fleet.csv --bandwidth 100 --cohort 3,xiaomi-12s-03", &["twice"]),
         ("allocate fleet.csv --bandwidth 100 --cohort 3,7,3", &["\"3\"", "twice"]),
-        ("allocate fleet.csv --bandwidth 100 --cohort 3,-1", &["\"-1\"", "not a position"]),
-        ("allocate fleet.csv --bandwidth 100 --cohort 3,,4", &["\"\"", "not a position"]),
-        ("allocate fleet.csv --bandwidth 100 --cohort ''", &["\"\"", "not a position"]),
+        (
+            "allocate fleet.csv --bandwidth 100 --cohort 3,-1",
+            &["\"-1\"", "neither a device name nor a position"],
+        ),
+        (
+            "allocate fleet.csv --bandwidth 100 --cohort 3,,4",
+            &["\"\"", "neither a device name nor a position"],
+        ),
+        ("allocate fleet.csv --bandwidth 100 --cohort ''", &["\"\"", "neither a device name nor a position"]),
         ("fleet new --devices 0", &["no devices"]),
         ("fleet new --devices 10000000000000", &["--devices", "at most 20000000"]),
         ("fleet new --devices 1e3", &["--devices", "whole number"]),
@@ -141,30 +154,30 @@ fn numbers_and_names() {
         ("fleet new --compute-gflop NaN", &["--compute-gflop", "NaN"]),
         ("fleet new --profile phones", &["phones", "paper"]),
         (
-            "bound fleet.csv --learning-rate 0 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9",
+            "bound fleet.csv --learning-rate 0 --smoothness 1 --divergence 1 --gradient-variance 1 --initial-gap 1 --rounds 9",
             &["--learning-rate: 0", "above 0"],
         ),
         (
-            "bound fleet.csv --learning-rate 1 --smoothness 1 --divergence -1 --variance 2 --initial-gap 1 --rounds 9",
+            "bound fleet.csv --learning-rate 1 --smoothness 1 --divergence -1 --gradient-variance 2 --initial-gap 1 --rounds 9",
             &["--divergence", "-1"],
         ),
         (
-            "bound fleet.csv --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds -9",
+            "bound fleet.csv --learning-rate 1 --smoothness 1 --divergence 1 --gradient-variance 1 --initial-gap 1 --rounds -9",
             &["--rounds", "-9"],
         ),
         (
-            "bound fleet.csv --scheme auto --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9",
+            "bound fleet.csv --scheme auto --learning-rate 1 --smoothness 1 --divergence 1 --gradient-variance 1 --initial-gap 1 --rounds 9",
             &["needs a band", "--bandwidth"],
         ),
         (
-            "bound fleet.csv --scheme exact --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9 \
+            "bound fleet.csv --scheme exact --learning-rate 1 --smoothness 1 --divergence 1 --gradient-variance 1 --initial-gap 1 --rounds 9 \
              --bandwidth 100",
             &["needs a threshold", "--threshold"],
         ),
         (
-            "bound fleet.csv --scheme full --learning-rate 1 --smoothness 1 --divergence 1 --variance 1 --initial-gap 1 --rounds 9 \
-             --noise 1",
-            &["noise", "full", "--scheme auto"],
+            "bound fleet.csv --scheme full --learning-rate 1 --smoothness 1 --divergence 1 --gradient-variance 1 --initial-gap 1 --rounds 9 \
+             --variance 1",
+            &["variance", "full", "--scheme auto"],
         ),
         ("bench --secs 0", &["--secs: 0", "0.01"]),
         ("bench --model mnist", &["mnist", "mnist-cnn"]),
@@ -209,8 +222,7 @@ fn a_late_zero_byte_is_refused() {
 #[test]
 fn exact_gradients_have_a_bound_but_nothing_to_plan() {
     let desk = Desk::new();
-    let given =
-        "--learning-rate 0.001 --smoothness 1 --divergence 0 --variance 0 --initial-gap 1 --threshold 0.5";
+    let given = "--learning-rate 0.001 --smoothness 1 --divergence 0 --gradient-variance 0 --initial-gap 1 --threshold 0.5";
     assert!(desk.run(&format!("bound fleet.csv {given}")).status.success());
     let line = format!("bound fleet.csv {given} --scheme exact --bandwidth 100");
     assert_refused(&desk, &line, b"", &["nothing to plan"]);

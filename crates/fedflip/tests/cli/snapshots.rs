@@ -102,6 +102,12 @@ fn compare() {
 }
 
 #[test]
+fn compare_without_constants() {
+    let table = Desk::new().stdout("plan fleet.csv --bandwidth 100 --compare");
+    insta::assert_snapshot!(without_last_column(&table));
+}
+
+#[test]
 fn allocate() {
     let desk = Desk::new();
     insta::assert_snapshot!("allocate", desk.stdout("allocate fleet.csv --bandwidth 100 --cohort 3,27,99"));
@@ -114,7 +120,7 @@ fn allocate() {
 #[test]
 fn bound() {
     let desk = Desk::new();
-    let given = "--smoothness 1 --divergence 0.5 --variance 0.5 --initial-gap 2.3";
+    let given = "--smoothness 1 --divergence 0.5 --gradient-variance 0.5 --initial-gap 2.3";
     let line = format!(
         "bound fleet.csv --scheme fixed=0.2 --learning-rate 0.001 {given} --rounds 20000 --threshold 1.5"
     );

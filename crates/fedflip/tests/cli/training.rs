@@ -362,7 +362,7 @@ fn quiet_rounds_that_nobody_has_are_idle() {
     let noisier = said(&format!("{run} --set plan.quiet_noise=5"));
     assert!(
         noisier.contains(
-            "under auto quiet rounds are like all others, whose noise is 1.400 where plan.quiet_noise is 5"
+            "under auto quiet rounds are like all others, whose sampling variance is 1.400 where plan.quiet_noise is 5"
         ),
         "{noisier}"
     );
@@ -370,7 +370,7 @@ fn quiet_rounds_that_nobody_has_are_idle() {
     assert!(desk.stdout(&text).contains("  quiet rounds      one in 5: planned for "));
     assert_eq!(desk.json(&text)["quiet_every"], 5);
     let unmet = said(&format!("{run} --set plan.quiet_noise=0.0001"));
-    assert!(unmet.contains("plan.quiet_noise: the sampling noise is 0."), "{unmet}");
+    assert!(unmet.contains("plan.quiet_noise: the sampling variance is 0."), "{unmet}");
     let pilot = format!("pilot s.toml {QUICK} --set pilot.rounds_max=1 --set plan.quiet_noise=0.3");
     assert!(
         said(&pilot)

@@ -102,7 +102,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
     let deployment = Deployment {
         scheme: "fixed=0.6".parse().unwrap(),
         constants: None,
-        noise: fedflip_plan::solve::auto::NOISE,
+        variance: fedflip_plan::DEFAULT_VARIANCE,
         quiet,
         band: band(),
         division: Division::Adaptive,
@@ -122,7 +122,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         version: fedflip_record::schema::VERSION,
         fedflip: "test".to_owned(),
         task: "synthetic".to_owned(),
-        scheme: planned.schedule.usual().scheme().to_string(),
+        scheme: "fixed=0.6".to_owned(),
         seed: SEED,
         devices: planned.fleet.len(),
         parameters: learner.params_len(),
@@ -183,7 +183,7 @@ fn both_worlds_have_the_same_cohorts_and_the_same_model() {
 
 #[test]
 fn and_with_quiet_rounds() {
-    let quiet = Some(Quiet { noise: 0.2, every: 3 });
+    let quiet = Some(Quiet { variance: 0.2, every: 3 });
     parity(Asked { quiet, ..Asked::default() });
 }
 
@@ -211,12 +211,12 @@ fn parity(asked: Asked) {
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let stored = view.plan(1).unwrap().unwrap();
     let fleet = csv_file::read(&stored.fleet_csv[..], "fleet.csv").unwrap();
-    let plan = Plan::restored(&fleet, "fixed=0.6".parse::<Scheme>().unwrap(), stored.q.clone()).unwrap();
+    let plan = Plan::from_q(&fleet, stored.q.clone()).unwrap();
     let coins =
         view.devices().unwrap().into_iter().map(|device| plain::coin(&device.name.parse().unwrap()).unwrap());
     let mut schedule = Schedule::new(plan, EVALUATE_EVERY);
     if let Some(Quiet { every, .. }) = quiet {
-        let quiet = Plan::restored(&fleet, Scheme::Auto, stored.quiet.unwrap().q).unwrap();
+        let quiet = Plan::from_q(&fleet, stored.quiet.unwrap().q).unwrap();
         schedule = schedule.with_quiet(every, quiet).unwrap();
     }
     let coins = TheirCoins { run: view.run_id().unwrap(), coins: coins.collect(), schedule: &schedule };

@@ -41,7 +41,7 @@ pub struct Deployment {
     /// α and β; a pilot has none.
     pub constants: Option<Constants>,
     /// Σ a²/q that `auto` allows.
-    pub noise: f64,
+    pub variance: f64,
     /// Rounds in which more take part, if there are to be any.
     pub quiet: Option<Quiet>,
     /// What devices share.

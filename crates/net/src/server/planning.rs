@@ -1,16 +1,12 @@
 //! Plans of a deployed run: the first, the next, and the one of before a restart.
 
 use fedflip_fleet::{Fleet, csv_file};
-use fedflip_plan::solve::{self, auto, baseline};
-use fedflip_plan::{Expected, PLANNING_SEED, Plan, Problem, Quiet, Schedule, Scheme, Settings};
+use fedflip_plan::{Expected, Plan, PlanError, Planning, Problem, Quiet, Schedule, Scheme, solve};
 
 use super::deploy::Deployment;
 use crate::error::NetError;
 use crate::replan::{self, Decision, Standing, Terms};
 use crate::state::{StoredPlan, StoredQuiet};
-
-/// Draws of an estimate of E[T̂].
-const DRAWS: u64 = 2_000;
 
 /// A plan and the measured fleet that it is for.
 #[derive(Clone, Debug)]
@@ -23,6 +19,7 @@ pub struct Planned {
     pub reason: String,
     /// What it expects.
     pub expected: Expected,
+    scheme: Scheme,
     constants: Option<[f64; 2]>,
 }
 
@@ -57,7 +54,7 @@ impl Planned {
             after_round,
             secs,
             reason: self.reason.clone(),
-            scheme: plan.scheme().to_string(),
+            scheme: self.scheme.to_string(),
             constants: self.constants,
             q: plan.q().to_vec(),
             availability: self.fleet.availability().to_vec(),
@@ -81,14 +78,9 @@ pub(super) struct Planner<'a> {
 impl Planner<'_> {
     /// From what devices measured when they came.
     pub(super) fn first(&self, fleet: Fleet) -> Result<Planned, NetError> {
-        let Deployment { scheme, constants, noise, band, .. } = *self.deployment;
-        let plan = match auto::constants(scheme, &fleet, noise, constants) {
-            Some(constants) => match Problem::new(&fleet, band, constants) {
-                Ok(problem) => solve::solve(&problem, scheme, &self.settings())?,
-                // A baseline needs no constants: where they rule it out it is run all the same.
-                Err(error) => baseline::unjudged(&fleet, scheme).ok_or(error)?,
-            },
-            None => baseline::unjudged(&fleet, scheme).ok_or(NetError::NoConstants)?,
+        let plan = match solve(&Problem::new(&fleet, self.deployment.band), &self.planning()) {
+            Err(PlanError::ConstantsMissing { .. }) => return Err(NetError::NoConstants),
+            plan => plan?,
         };
         self.planned(fleet, plan, "the first plan".to_owned())
     }
@@ -96,18 +88,19 @@ impl Planner<'_> {
     /// The plan of before a restart, to the bit.
     pub(super) fn restored(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
         let fleet = csv_file::read(&stored.fleet_csv[..], "the stored fleet")?;
-        let plan = Plan::restored(&fleet, stored.scheme.parse()?, stored.q.clone())?;
+        let scheme = stored.scheme.parse()?;
+        let plan = Plan::from_q(&fleet, stored.q.clone())?;
         let schedule = Schedule::new(plan, self.deployment.evaluate_every);
         let schedule = match (self.deployment.quiet, &stored.quiet) {
             (Some(Quiet { every, .. }), Some(quiet)) => {
-                schedule.with_quiet(every, Plan::restored(&fleet, Scheme::Auto, quiet.q.clone())?)?
+                schedule.with_quiet(every, Plan::from_q(&fleet, quiet.q.clone())?)?
             }
             (None, None) => schedule,
             // Cannot be: a folder of another scenario is refused when it is opened.
             _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),
         };
         let (reason, expected, constants) = (stored.reason.clone(), stored.expected, stored.constants);
-        Ok(Planned { fleet, schedule, reason, expected, constants })
+        Ok(Planned { fleet, schedule, reason, expected, scheme, constants })
     }
 
     /// Another plan, if somebody was benched, is back or came, or if measured times are `due` to be looked at and ask
@@ -128,10 +121,9 @@ impl Planner<'_> {
             fleet.availability()[slot]
         };
         let availability: Vec<f64> = active.iter().map(planned_for).collect();
-        let settings = self.settings();
-        let Deployment { scheme, constants, band, .. } = *self.deployment;
-        let terms = Terms { fleet: &part, band, constants, settings: &settings };
-        let standing = Standing { scheme, q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
+        let planning = self.planning();
+        let terms = Terms { fleet: &part, band: self.deployment.band, planning: &planning };
+        let standing = Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
         let decision = match change(now, fleet, &active) {
             Some(reason) => replan::replace(standing, terms, reason),
             None if due => replan::decide(standing, terms),
@@ -154,18 +146,18 @@ impl Planner<'_> {
         }
     }
 
-    fn settings(&self) -> Settings {
-        Settings { seed: PLANNING_SEED, noise: self.deployment.noise, ..Settings::default() }
+    fn planning(&self) -> Planning {
+        let Deployment { scheme, constants, variance, quiet, evaluate_every, .. } = *self.deployment;
+        Planning { constants, variance, quiet, evaluate_every, ..Planning::new(scheme) }
     }
 
     /// With the plan of quiet rounds, and what comes of both.
     fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Result<Planned, NetError> {
-        let Deployment { constants, band, quiet, evaluate_every, .. } = *self.deployment;
-        let problem = constants.and_then(|constants| Problem::new(&fleet, band, constants).ok());
-        let schedule = Schedule::new(plan, evaluate_every).quietened(&fleet, band, quiet)?;
-        let expected = schedule.expected(problem.as_ref(), PLANNING_SEED, DRAWS);
-        let constants = constants.map(|constants| [constants.alpha(), constants.beta()]);
-        Ok(Planned { fleet, schedule, reason, expected, constants })
+        let (planning, problem) = (self.planning(), Problem::new(&fleet, self.deployment.band));
+        let fedflip_plan::Planned { schedule, expected } =
+            fedflip_plan::schedule_from(&problem, &planning, plan)?;
+        let constants = planning.constants.map(|constants| [constants.alpha(), constants.beta()]);
+        Ok(Planned { fleet, schedule, reason, expected, scheme: planning.scheme, constants })
     }
 }
 

@@ -133,7 +133,7 @@ impl Wanted {
         Deployment {
             scheme: self.scheme,
             constants: None,
-            noise: fedflip_plan::solve::auto::NOISE,
+            variance: fedflip_plan::DEFAULT_VARIANCE,
             quiet: self.quiet,
             band: Mbps::new(self.band_mbps).unwrap(),
             division: Division::Adaptive,
@@ -155,7 +155,7 @@ impl Wanted {
             version: fedflip_record::schema::VERSION,
             fedflip: "test".to_owned(),
             task: "synthetic".to_owned(),
-            scheme: planned.schedule.usual().scheme().to_string(),
+            scheme: self.scheme.to_string(),
             seed: SEED,
             devices: planned.fleet.len(),
             parameters,

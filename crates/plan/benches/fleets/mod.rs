@@ -25,9 +25,9 @@ pub(crate) fn fleet(devices: usize) -> Fleet {
 }
 
 /// A target that P3 can just reach: some devices are at their cap.
-pub(crate) fn problem(fleet: &Fleet) -> Problem<'_> {
+pub(crate) fn problem(fleet: &Fleet) -> (Problem<'_>, Constants) {
     let devices = fleet.len() as f64;
     let floors = fleet.weights().iter().zip(fleet.availability()).map(|(a, cap)| a * a * devices / cap);
     let beta = 1.1 * floors.fold(0.0, f64::max);
-    Problem::new(fleet, Mbps::new(100.0).unwrap(), Constants::new(28.5, beta).unwrap()).unwrap()
+    (Problem::new(fleet, Mbps::new(100.0).unwrap()), Constants::new(28.5, beta).unwrap())
 }

@@ -39,17 +39,17 @@ pub fn default_draws(expected_participants: f64) -> u64 {
 }
 
 /// Σ_K t/f + max_K τ − T̂(K) ≥ 0: what finishing together saves on computing first and sending one by one.
-pub(crate) fn gap_secs<I>(jobs: I, band: Mbps) -> f64
+pub(crate) fn gap_secs<I>(jobs: I, bandwidth: Mbps) -> f64
 where
     I: Iterator<Item = Job> + Clone,
 {
-    let in_turn_secs = jobs.clone().map(|job| job.load_mbit).sum::<f64>() / band.get();
+    let in_turn_secs = jobs.clone().map(|job| job.load_mbit).sum::<f64>() / bandwidth.get();
     // Of T̂ = max τ + tail only the tail differs; of a cohort of one it does not.
-    (in_turn_secs - finish_together(jobs, band).tail_secs).max(0.0)
+    (in_turn_secs - finish_together(jobs, bandwidth).tail_secs).max(0.0)
 }
 
 /// The mean of T̂ over independent cohorts; an empty cohort takes 0 seconds.
-pub fn round_secs(fleet: &Fleet, q: &[f64], band: Mbps, seed: u64, draws: u64) -> Estimate {
+pub fn round_secs(fleet: &Fleet, q: &[f64], bandwidth: Mbps, seed: u64, draws: u64) -> Estimate {
     let cohorts = Cohorts::new(q);
     let probability = cohorts.probability();
     // One cohort is all there is where every coin is certain, and none matters where two never meet.
@@ -63,14 +63,14 @@ pub fn round_secs(fleet: &Fleet, q: &[f64], band: Mbps, seed: u64, draws: u64) -
         cohorts.draw(&mut key.shared(), &mut cohort);
         jobs.clear();
         jobs.extend(bandwidth::entrants(fleet, &cohort).map(|entrant| entrant.job));
-        let gap_secs = gap_secs(jobs.iter().copied(), band);
+        let gap_secs = gap_secs(jobs.iter().copied(), bandwidth);
         let deviation = gap_secs - mean;
         mean += deviation / (draw + 1) as f64;
         squares += deviation * (gap_secs - mean);
     }
     let std_error = if certain { 0.0 } else { (squares / (draws - 1) as f64 / draws as f64).sqrt() };
     Estimate {
-        mean: theorem2_bound_secs(fleet, q, band) - probability * mean,
+        mean: theorem2_bound_secs(fleet, q, bandwidth) - probability * mean,
         std_error: probability * std_error,
         draws,
     }

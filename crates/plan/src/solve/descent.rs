@@ -9,8 +9,7 @@
 use super::kkt;
 use super::ratio::{Ratio, RatioSolver};
 use crate::plan::{Plan, PlanStatus};
-use crate::problem::Problem;
-use crate::scheme::Scheme;
+use crate::problem::RoundModel;
 
 /// A model of the expected round time that is increasing and linear in each single q_n.
 pub(crate) trait RoundTime {
@@ -42,21 +41,21 @@ pub(crate) struct Effort {
 }
 
 impl Descent {
-    pub(crate) fn into_plan(self, problem: &Problem<'_>, scheme: Scheme) -> Plan {
+    pub(crate) fn into_plan(self, model: &RoundModel<'_, '_>) -> Plan {
         let converged = self.kkt_residual <= LOCAL_OPTIMUM_RESIDUAL;
         let status = if converged { PlanStatus::LocalOptimum } else { PlanStatus::Approximate };
-        Plan::new(problem.fleet(), scheme, status, self.q).with_kkt_residual(self.kkt_residual)
+        Plan::new(model.problem().fleet(), status, self.q).with_kkt_residual(self.kkt_residual)
     }
 }
 
 /// Goes downhill from `q`, which must be feasible.
 pub(crate) fn descend(
-    problem: &Problem<'_>,
+    model: &RoundModel<'_, '_>,
     round_time: &mut impl RoundTime,
     mut q: Vec<f64>,
     effort: Effort,
 ) -> Descent {
-    let fleet = problem.fleet();
+    let fleet = model.problem().fleet();
     let mut solver = RatioSolver::default();
     let mut gradient = vec![0.0; q.len()];
     let mut target = vec![0.0; q.len()];
@@ -64,9 +63,9 @@ pub(crate) fn descend(
     let (mut settled, mut step, mut length) = (false, 0, 1.0);
     loop {
         let round_secs = round_time.gradient(&q, &mut gradient);
-        let objective = value(problem, &q, round_secs);
+        let objective = value(model, &q, round_secs);
         if settled || step == effort.steps_max || objective == 0.0 {
-            let kkt_residual = kkt::ratio_residual(problem, &q, round_secs, &gradient);
+            let kkt_residual = kkt::ratio_residual(model, &q, round_secs, &gradient);
             return Descent { q, objective, kkt_residual };
         }
         step += 1;
@@ -77,7 +76,7 @@ pub(crate) fn descend(
             caps: fleet.availability(),
             cost_secs: &gradient,
             offset_secs: (round_secs - linear).max(0.0),
-            beta: problem.constants().beta(),
+            beta: model.beta(),
         };
         solver.solve(tangent, &mut target);
 
@@ -89,7 +88,7 @@ pub(crate) fn descend(
             {
                 *trial = (q * (target / q).powf(length)).min(cap);
             }
-            let improved = 1.0 - value(problem, &trial, round_time.secs(&trial)) / objective;
+            let improved = 1.0 - value(model, &trial, round_time.secs(&trial)) / objective;
             if improved > 0.0 || length < 1e-6 {
                 break improved;
             }
@@ -103,27 +102,28 @@ pub(crate) fn descend(
 }
 
 /// The objective per unit of α; infinite where the target cannot be reached.
-pub(crate) fn value(problem: &Problem<'_>, q: &[f64], round_secs: f64) -> f64 {
-    problem.headroom(q).map_or(f64::INFINITY, |headroom| round_secs / headroom)
+pub(crate) fn value(model: &RoundModel<'_, '_>, q: &[f64], round_secs: f64) -> f64 {
+    model.headroom(q).map_or(f64::INFINITY, |headroom| round_secs / headroom)
 }
 
-/// Starting points: P2's optimum first, then what it would be if compute times counted less, or only as
-/// far as they exceed a time that is spent anyway; then everybody with the same share of its cap.
-pub(crate) fn starts(problem: &Problem<'_>) -> Vec<Vec<f64>> {
+/// Starting points: P2's optimum first; then P2's optimum with discounted compute times, or with only the part of them
+/// that exceeds a time spent anyway; then every device with the same share of its cap.
+pub(crate) fn starts(model: &RoundModel<'_, '_>) -> Vec<Vec<f64>> {
+    let problem = model.problem();
     let fleet = problem.fleet();
     let (compute, comm) = (fleet.compute_secs(), fleet.comm_secs());
-    let band_mbps = problem.band().get();
+    let bandwidth_mbps = problem.bandwidth().get();
     let mut solver = RatioSolver::default();
     let mut optimum = |offset_secs: f64, compute_cost: &dyn Fn(f64) -> f64| {
         let cost_secs: Vec<f64> =
-            compute.iter().zip(comm).map(|(&tau, t)| t / band_mbps + compute_cost(tau)).collect();
+            compute.iter().zip(comm).map(|(&tau, t)| t / bandwidth_mbps + compute_cost(tau)).collect();
         let mut q = vec![0.0; fleet.len()];
         let ratio = Ratio {
             weights: fleet.weights(),
             caps: fleet.availability(),
             cost_secs: &cost_secs,
             offset_secs,
-            beta: problem.constants().beta(),
+            beta: model.beta(),
         };
         solver.solve(ratio, &mut q);
         q
@@ -137,8 +137,8 @@ pub(crate) fn starts(problem: &Problem<'_>) -> Vec<Vec<f64>> {
         let spent_anyway = sorted[((sorted.len() - 1) as f64 * share) as usize];
         optimum(spent_anyway, &|tau| (tau - spent_anyway).max(0.0))
     }));
-    // With q = κ·cap the noise is C(cap)/κ, so every κ above C(cap)/β is feasible.
-    let least_share = problem.sampling_noise(fleet.availability()) / problem.constants().beta();
+    // With q = κ·cap the variance is C(cap)/κ, so every κ above C(cap)/β is feasible.
+    let least_share = problem.least_variance() / model.beta();
     starts.extend([1.0, 0.5, 0.1].map(|part: f64| {
         let share = least_share.powf(1.0 - part).clamp(least_share, 1.0);
         fleet.availability().iter().map(|cap| cap * share).collect()
@@ -148,7 +148,7 @@ pub(crate) fn starts(problem: &Problem<'_>) -> Vec<Vec<f64>> {
 
 /// Descends from the `count` best of `starts`, and returns the best end.
 pub(crate) fn best_descent(
-    problem: &Problem<'_>,
+    model: &RoundModel<'_, '_>,
     round_time: &mut impl RoundTime,
     starts: Vec<Vec<f64>>,
     count: usize,
@@ -156,13 +156,13 @@ pub(crate) fn best_descent(
 ) -> Option<Descent> {
     let mut ranked: Vec<(f64, Vec<f64>)> = starts
         .into_iter()
-        .map(|q| (value(problem, &q, round_time.secs(&q)), q))
+        .map(|q| (value(model, &q, round_time.secs(&q)), q))
         .filter(|(value, _)| value.is_finite())
         .collect();
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
     ranked
         .into_iter()
         .take(count)
-        .map(|(_, start)| descend(problem, round_time, start, effort))
+        .map(|(_, start)| descend(model, round_time, start, effort))
         .min_by(|a, b| a.objective.total_cmp(&b.objective))
 }

@@ -1,10 +1,10 @@
-//! How far a q is from satisfying the optimality conditions.
+//! The distance of a q from the optimality conditions.
 
 use super::ratio::clipped;
-use crate::problem::Problem;
+use crate::problem::RoundModel;
 
-/// The largest relative distance of a q_n from what the conditions make of it; infinite for a q that is
-/// no probability at all, so that nothing wrong can pass for optimal.
+/// The largest relative distance of a q_n from its value under the conditions; infinite for a q that is
+/// not a probability, so that nothing wrong can pass for optimal.
 pub(crate) fn residual(q: &[f64], target: impl Fn(usize) -> f64) -> f64 {
     let mut worst = 0.0_f64;
     for (n, &q) in q.iter().enumerate() {
@@ -18,9 +18,14 @@ pub(crate) fn residual(q: &[f64], target: impl Fn(usize) -> f64) -> f64 {
 }
 
 /// For a round time with value and gradient at q: q_n = min(cap_n, a_n √(ρ/∂_n)), ρ = value/(β − C(q)).
-pub(crate) fn ratio_residual(problem: &Problem<'_>, q: &[f64], round_secs: f64, gradient: &[f64]) -> f64 {
-    let Some(headroom) = problem.headroom(q) else { return f64::INFINITY };
-    let fleet = problem.fleet();
+pub(crate) fn ratio_residual(
+    model: &RoundModel<'_, '_>,
+    q: &[f64],
+    round_secs: f64,
+    gradient: &[f64],
+) -> f64 {
+    let Some(headroom) = model.headroom(q) else { return f64::INFINITY };
+    let fleet = model.problem().fleet();
     let root_value = (round_secs / headroom).sqrt();
     residual(q, |n| clipped(fleet.weights()[n], fleet.availability()[n], gradient[n], root_value))
 }

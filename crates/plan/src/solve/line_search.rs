@@ -9,35 +9,15 @@
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
+use super::Search;
 use super::paper::{surrogate_floors, surrogate_residual};
 use crate::error::PlanError;
 use crate::plan::{Plan, PlanStatus};
-use crate::problem::Problem;
+use crate::problem::RoundModel;
 use crate::scheme::Scheme;
 
 /// Some 300 convex programs with three variables a device: beyond this they would take many minutes.
-pub const DEVICES_MAX: usize = 2_000;
-/// How the values of M are chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Search {
-    /// As printed: every ε seconds, and the best of these.
-    AsPrinted {
-        /// ε.
-        step_secs: f64,
-    },
-    /// This many equally spaced values, then ever finer steps around the best.
-    Refined {
-        /// How many.
-        values: usize,
-    },
-}
-
-impl Default for Search {
-    fn default() -> Self {
-        Self::Refined { values: 200 }
-    }
-}
-
+const DEVICES_MAX: usize = 2_000;
 /// A smaller ε than this allows would run for hours.
 const VALUES_MAX: f64 = 100_000.0;
 /// Values of M in each finer pass.
@@ -53,26 +33,26 @@ const FINER_PASSES_MAX: usize = 20;
 const OPTIMAL_RESIDUAL: f64 = 5e-3;
 
 /// P3 by Algorithm 2.
-pub fn plan(problem: &Problem<'_>, how: Search) -> Result<Plan, PlanError> {
+pub(crate) fn plan(model: &RoundModel<'_, '_>, how: Search) -> Result<Plan, PlanError> {
+    let problem = model.problem();
     let devices = problem.fleet().len();
     if devices > DEVICES_MAX {
         return Err(PlanError::FleetTooLarge {
-            scheme: "paper-linesearch",
+            scheme: Scheme::PaperLinesearch,
             devices,
             devices_max: DEVICES_MAX,
-            hint: "use --scheme paper: the same optimum in closed form, for any number of devices",
         });
     }
-    let search = LineSearch::new(problem)?;
+    let search = LineSearch::new(model)?;
     let width_secs = search.budget_max_secs - search.budget_min_secs;
     let (values, finer_passes) = match how {
         Search::Refined { values } => (values.max(2), FINER_PASSES_MAX),
         Search::AsPrinted { step_secs } => (as_printed_values(width_secs, step_secs)?, 0),
     };
     let done = |q: Vec<f64>, convex_programs| {
-        let residual = surrogate_residual(problem, &search.floors, &q);
+        let residual = surrogate_residual(model, &search.floors, &q);
         let status = if residual <= OPTIMAL_RESIDUAL { PlanStatus::Optimal } else { PlanStatus::Approximate };
-        Plan::new(problem.fleet(), Scheme::PaperLinesearch, status, q)
+        Plan::new(problem.fleet(), status, q)
             .with_kkt_residual(residual)
             .with_convex_programs(convex_programs)
     };
@@ -133,7 +113,7 @@ struct Best {
 ///
 /// has all its numbers near one, whatever the sizes of fleet and times.
 struct LineSearch<'a> {
-    problem: &'a Problem<'a>,
+    model: &'a RoundModel<'a, 'a>,
     /// Devices whose participation costs something, and so counts in M; the others are at their cap.
     priced: Vec<usize>,
     floors: Vec<f64>,
@@ -148,8 +128,9 @@ struct LineSearch<'a> {
 }
 
 impl<'a> LineSearch<'a> {
-    fn new(problem: &'a Problem<'a>) -> Result<Self, PlanError> {
-        let floors = surrogate_floors(problem)?;
+    fn new(model: &'a RoundModel<'a, 'a>) -> Result<Self, PlanError> {
+        let problem = model.problem();
+        let floors = surrogate_floors(model)?;
         let (caps, costs) = (problem.fleet().availability(), problem.cost_secs());
         let priced: Vec<usize> = (0..floors.len()).filter(|&n| costs[n] > 0.0).collect();
         let budget_min_secs: f64 = priced.iter().map(|&n| floors[n] * costs[n]).sum();
@@ -157,7 +138,7 @@ impl<'a> LineSearch<'a> {
         let s = (budget_min_secs / floors.len() as f64).sqrt();
         let root_sum: f64 = priced.iter().map(|&n| (floors[n] * costs[n]).sqrt()).sum();
         Ok(Self {
-            problem,
+            model,
             unit: priced.iter().map(|&n| s * (floors[n] / costs[n]).sqrt()).collect(),
             price: priced.iter().map(|&n| (floors[n] * costs[n]).sqrt() / root_sum).collect(),
             budget_unit_secs: s * root_sum,
@@ -185,7 +166,7 @@ impl<'a> LineSearch<'a> {
                     continue;
                 }
             };
-            let objective = self.problem.objective_p3(&q).unwrap_or(f64::INFINITY);
+            let objective = self.model.objective_p3(&q).unwrap_or(f64::INFINITY);
             if best.as_ref().is_none_or(|best| objective < best.objective) {
                 best = Some(Best { q, objective, budget_secs, step_secs });
             }
@@ -198,43 +179,16 @@ impl<'a> LineSearch<'a> {
 
     /// P3 for one M.
     fn convex_program(&self, budget_secs: f64) -> Result<Vec<f64>, PlanError> {
-        let caps = self.problem.fleet().availability();
+        let caps = self.model.problem().fleet().availability();
         if budget_secs >= self.budget_max_secs {
             // The one feasible point; an interior-point method needs an interior.
             return Ok(caps.to_vec());
         }
-        let devices = self.priced.len();
-        // Variables: z, then x. Rows: the budget; z/z_max ≤ 1 where it may bind; then x + z, x − z and 2 in a second-order
-        // cone for each device, which says 4xz ≥ 4.
-        let (mut rows, mut columns, mut entries) = (Vec::new(), Vec::new(), Vec::new());
-        let mut enter = |row: usize, column: usize, entry: f64| {
-            rows.push(row);
-            columns.push(column);
-            entries.push(entry);
-        };
         // Were nothing capped, every z would be equal to this: as their unit it keeps them near one.
         let z_unit = (budget_secs - self.budget_min_secs) / self.budget_unit_secs;
-        let mut limits = vec![1.0];
-        let mut capped = 0;
-        for (k, &n) in self.priced.iter().enumerate() {
-            enter(0, k, self.price[k]);
-            // A cap that the budget already implies would only put huge numbers into the program.
-            let z_max = (caps[n] - self.floors[n]) / (self.unit[k] * z_unit);
-            if z_max * self.price[k] < 1.0 {
-                capped += 1;
-                enter(capped, k, 1.0 / z_max);
-                limits.push(1.0);
-            }
-        }
-        for k in 0..devices {
-            let row = 1 + capped + 3 * k;
-            enter(row, k, -1.0);
-            enter(row, devices + k, -1.0);
-            enter(row + 1, k, 1.0);
-            enter(row + 1, devices + k, -1.0);
-            limits.extend([0.0, 0.0, 2.0]);
-        }
-        let constraints = CscMatrix::new_from_triplets(limits.len(), 2 * devices, rows, columns, entries);
+        let devices = self.priced.len();
+        let (constraints, limits) = self.constraints(z_unit);
+        let capped = limits.len() - 1 - 3 * devices;
         let mut objective = vec![0.0; devices];
         objective.extend(&self.price);
         let mut cones = vec![SupportedConeT::ZeroConeT(1), SupportedConeT::NonnegativeConeT(capped)];
@@ -263,5 +217,38 @@ impl<'a> LineSearch<'a> {
             q[n] = (self.floors[n] + self.unit[k] * z_unit * solver.solution.x[k]).min(caps[n]);
         }
         Ok(q)
+    }
+
+    /// The rows of the program and their right-hand sides. Variables: z, then x. Rows: the budget; z/z_max ≤ 1 where it
+    /// may bind; then x + z, x − z and 2 in a second-order cone for each device, which means 4xz ≥ 4.
+    fn constraints(&self, z_unit: f64) -> (CscMatrix<f64>, Vec<f64>) {
+        let caps = self.model.problem().fleet().availability();
+        let devices = self.priced.len();
+        let (mut rows, mut columns, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let mut enter = |row: usize, column: usize, entry: f64| {
+            rows.push(row);
+            columns.push(column);
+            entries.push(entry);
+        };
+        let mut limits = vec![1.0];
+        for (k, &n) in self.priced.iter().enumerate() {
+            enter(0, k, self.price[k]);
+            // A cap that the budget already implies would only put huge numbers into the program.
+            let z_max = (caps[n] - self.floors[n]) / (self.unit[k] * z_unit);
+            if z_max * self.price[k] < 1.0 {
+                enter(limits.len(), k, 1.0 / z_max);
+                limits.push(1.0);
+            }
+        }
+        for k in 0..devices {
+            let row = limits.len();
+            enter(row, k, -1.0);
+            enter(row, devices + k, -1.0);
+            enter(row + 1, k, 1.0);
+            enter(row + 1, devices + k, -1.0);
+            limits.extend([0.0, 0.0, 2.0]);
+        }
+        let constraints = CscMatrix::new_from_triplets(limits.len(), 2 * devices, rows, columns, entries);
+        (constraints, limits)
     }
 }

@@ -14,14 +14,14 @@ use super::break_points::{self, BreakPoint, Sums};
 use super::kkt;
 use crate::error::PlanError;
 use crate::plan::{Plan, PlanStatus};
-use crate::problem::Problem;
-use crate::scheme::Scheme;
+use crate::problem::RoundModel;
 
 /// The global optimum of P3, in O(N log N); refused where lo_n ≥ cap_n for some device.
-pub fn plan(problem: &Problem<'_>) -> Result<Plan, PlanError> {
+pub(crate) fn plan(model: &RoundModel<'_, '_>) -> Result<Plan, PlanError> {
+    let problem = model.problem();
     let caps = problem.fleet().availability();
     let costs = problem.cost_secs();
-    let floors = surrogate_floors(problem)?;
+    let floors = surrogate_floors(model)?;
     let devices = floors.len() as f64;
 
     let points = floors.iter().zip(caps).zip(costs).map(|((&floor, &cap), &cost)| BreakPoint {
@@ -35,16 +35,16 @@ pub fn plan(problem: &Problem<'_>) -> Result<Plan, PlanError> {
         });
     let q: Vec<f64> = (0..floors.len()).map(|n| clipped(floors[n], caps[n], costs[n], s)).collect();
 
-    let residual = surrogate_residual(problem, &floors, &q);
-    Ok(Plan::new(problem.fleet(), Scheme::Paper, PlanStatus::Optimal, q).with_kkt_residual(residual))
+    let residual = surrogate_residual(model, &floors, &q);
+    Ok(Plan::new(problem.fleet(), PlanStatus::Optimal, q).with_kkt_residual(residual))
 }
 
 /// lo_n for every device, if P3 has a feasible point.
-pub(crate) fn surrogate_floors(problem: &Problem<'_>) -> Result<Vec<f64>, PlanError> {
-    let fleet = problem.fleet();
-    let floors: Vec<f64> = (0..fleet.len()).map(|n| problem.surrogate_floor(n)).collect();
+pub(crate) fn surrogate_floors(model: &RoundModel<'_, '_>) -> Result<Vec<f64>, PlanError> {
+    let fleet = model.problem().fleet();
+    let floors: Vec<f64> = fleet.weights().iter().map(|&weight| model.surrogate_floor(weight)).collect();
     let excess = |n: &usize| floors[*n] / fleet.availability()[*n];
-    // Of several, name the one that is furthest from fitting.
+    // Of several devices, name the one that is furthest from fitting.
     let worst = (0..fleet.len()).max_by(|a, b| excess(a).total_cmp(&excess(b)));
     match worst {
         Some(position) if excess(&position) >= 1.0 => Err(PlanError::SurrogateInfeasible {
@@ -57,8 +57,9 @@ pub(crate) fn surrogate_floors(problem: &Problem<'_>) -> Result<Vec<f64>, PlanEr
     }
 }
 
-/// How far `q`, above its floors, is from (q − lo)² = s² lo/c with s² = B/A.
-pub(crate) fn surrogate_residual(problem: &Problem<'_>, floors: &[f64], q: &[f64]) -> f64 {
+/// The distance of `q`, above its floors, from (q − lo)² = s² lo/c with s² = B/A.
+pub(crate) fn surrogate_residual(model: &RoundModel<'_, '_>, floors: &[f64], q: &[f64]) -> f64 {
+    let problem = model.problem();
     let (caps, costs) = (problem.fleet().availability(), problem.cost_secs());
     if q.iter().zip(floors).any(|(q, floor)| q <= floor) {
         return f64::INFINITY;

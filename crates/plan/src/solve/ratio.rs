@@ -11,9 +11,9 @@
 //! which is a quadratic equation in s with one positive root.
 
 use super::break_points::{self, BreakPoint, Sums};
-use crate::problem::sampling_noise;
+use crate::variance::sampling_variance;
 
-/// Solves again and again without allocating.
+/// Solves many such problems without allocating again.
 #[derive(Debug, Default)]
 pub(crate) struct RatioSolver {
     points: Vec<BreakPoint>,
@@ -24,7 +24,7 @@ pub(crate) struct RatioSolver {
 pub(crate) struct Ratio<'a> {
     pub weights: &'a [f64],
     pub caps: &'a [f64],
-    /// m: what a unit of q costs.
+    /// m: the cost of a unit of q.
     pub cost_secs: &'a [f64],
     pub offset_secs: f64,
     pub beta: f64,
@@ -40,9 +40,9 @@ impl RatioSolver {
             let root_cost = cost.sqrt();
             BreakPoint { at: cap * root_cost / a, below: a * root_cost, capped: [cap * cost, a * a / cap] }
         }));
-        let s = break_points::solve(&mut self.points, |Sums { below, capped: [cost, noise] }| {
+        let s = break_points::solve(&mut self.points, |Sums { below, capped: [cost, variance] }| {
             // β > Σ a²/cap, but another order of summation may round the other way: then only caps will do.
-            let headroom = beta - noise;
+            let headroom = beta - variance;
             if headroom <= 0.0 {
                 return f64::INFINITY;
             }
@@ -51,7 +51,7 @@ impl RatioSolver {
         for (n, q) in q.iter_mut().enumerate() {
             *q = clipped(weights[n], caps[n], cost_secs[n], s);
         }
-        if sampling_noise(weights, q) >= beta {
+        if sampling_variance(weights, q) >= beta {
             q.copy_from_slice(caps);
         }
     }

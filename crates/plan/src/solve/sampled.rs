@@ -15,11 +15,11 @@ use super::{exact, tight};
 use crate::error::PlanError;
 use crate::monte_carlo::gap_secs;
 use crate::plan::Plan;
-use crate::problem::Problem;
+use crate::problem::{Problem, RoundModel};
 use crate::scheme::Scheme;
 
 /// One gradient re-solves a round per device and draw: beyond this it would take minutes.
-pub const DEVICES_MAX: usize = 5_000;
+const DEVICES_MAX: usize = 5_000;
 /// 4,096 cohorts.
 const ENUMERATED_DEVICES_MAX: usize = 12;
 /// Participants visited per gradient: some ten milliseconds.
@@ -28,53 +28,51 @@ const VISITS_DESCENDING: f64 = 1e6;
 const VISITS_JUDGING: f64 = 2e6;
 
 /// The best of several descents; never worse than `exact` or `tight` under its own objective.
-pub fn plan(problem: &Problem<'_>, seed: u64) -> Result<Plan, PlanError> {
+pub(crate) fn plan(model: &RoundModel<'_, '_>, seed: u64) -> Result<Plan, PlanError> {
+    let problem = model.problem();
     let devices = problem.fleet().len();
     if devices > DEVICES_MAX {
-        return Err(PlanError::FleetTooLarge {
-            scheme: "sampled",
-            devices,
-            devices_max: DEVICES_MAX,
-            hint: "use --scheme tight, whose cost per step grows as N log N, or --scheme exact",
-        });
+        let scheme = Scheme::Sampled;
+        return Err(PlanError::FleetTooLarge { scheme, devices, devices_max: DEVICES_MAX });
     }
     if devices > ENUMERATED_DEVICES_MAX {
-        return Ok(plan_by_draws(problem, seed));
+        return Ok(plan_by_draws(model, seed));
     }
-    let mut from = starts(problem);
-    from.push(tight::plan(problem).q().to_vec());
+    let mut from = starts(model);
+    from.push(tight::plan(model).q().to_vec());
     let effort = Effort { steps_max: 300, improvement_min: 1e-12 };
-    let found = best_descent(problem, &mut Enumerated::new(problem), from, usize::MAX, effort);
-    Ok(found.map_or_else(|| exact::plan(problem), |best| best.into_plan(problem, Scheme::Sampled)))
+    let found = best_descent(model, &mut Enumerated::new(problem), from, usize::MAX, effort);
+    Ok(found.map_or_else(|| exact::plan(model), |best| best.into_plan(model)))
 }
 
-/// What [`plan`] does for larger fleets: the mean over common random numbers, for any number of devices.
-pub fn plan_by_draws(problem: &Problem<'_>, seed: u64) -> Plan {
+/// The plan for larger fleets: the mean over common random numbers, for any number of devices.
+pub fn plan_by_draws(model: &RoundModel<'_, '_>, seed: u64) -> Plan {
+    let problem = model.problem();
     let devices = problem.fleet().len();
-    let tight = tight::plan(problem);
-    let mut from = starts(problem);
+    let tight = tight::plan(model);
+    let mut from = starts(model);
     from.push(tight.q().to_vec());
     let participants: f64 = tight.q().iter().sum();
     let draws = (VISITS_DESCENDING / (devices as f64 * (1.0 + participants))).clamp(32.0, 2_000.0) as u64;
     let mut descending = CommonNumbers::new(problem, seed, 0..draws);
     let effort = Effort { steps_max: 30, improvement_min: 1e-6 };
-    let found = best_descent(problem, &mut descending, from, 3, effort);
+    let found = best_descent(model, &mut descending, from, 3, effort);
 
     // A descent fits the numbers it has seen. On fresh ones it has to beat what needs no fitting, and by
     // more than chance.
     let judging = (VISITS_JUDGING / (devices as f64 + participants)).clamp(256.0, 20_000.0) as u64;
     let mut judge = CommonNumbers::new(problem, seed, draws..draws + judging);
-    let mut best = exact::participation(problem);
+    let mut best = exact::participation(problem, model.beta());
     for candidate in [Some(tight.q().to_vec()), found.map(|found| found.q)].into_iter().flatten() {
-        if judge.surely_better(problem, &candidate, &best) {
+        if judge.surely_better(model, &candidate, &best) {
             best = candidate;
         }
     }
     let mut gradient = vec![0.0; devices];
     let round_secs = descending.gradient(&best, &mut gradient);
-    let kkt_residual = super::kkt::ratio_residual(problem, &best, round_secs, &gradient);
-    let objective = value(problem, &best, round_secs);
-    Descent { q: best, objective, kkt_residual }.into_plan(problem, Scheme::Sampled)
+    let kkt_residual = super::kkt::ratio_residual(model, &best, round_secs, &gradient);
+    let objective = value(model, &best, round_secs);
+    Descent { q: best, objective, kkt_residual }.into_plan(model)
 }
 
 fn jobs(problem: &Problem<'_>) -> Vec<Job> {
@@ -98,7 +96,7 @@ impl Enumerated {
             taking_part.map(|(_, job)| *job)
         };
         let round_secs: Vec<f64> = (0..1_usize << jobs.len())
-            .map(|members| finish_together(cohort(members), problem.band()).round_secs())
+            .map(|members| finish_together(cohort(members), problem.bandwidth()).round_secs())
             .collect();
         Self { devices: jobs.len(), folded: round_secs.clone(), round_secs }
     }
@@ -148,7 +146,7 @@ struct CommonNumbers<'a> {
 /// The gaps of fixed draws.
 struct Gaps {
     jobs: Vec<Job>,
-    band: Mbps,
+    bandwidth: Mbps,
     /// One row per draw, one number per device.
     numbers: Vec<f64>,
     /// The jobs of the current cohort; a scratch buffer.
@@ -163,13 +161,14 @@ impl<'a> CommonNumbers<'a> {
             let mut stream = StreamKey { seed, purpose: Purpose::CommonNumbers, round }.shared();
             numbers.extend((0..jobs.len()).map(|_| stream.random::<f64>()));
         }
-        let gaps = Gaps { cohort: Vec::with_capacity(jobs.len()), jobs, band: problem.band(), numbers };
+        let gaps =
+            Gaps { cohort: Vec::with_capacity(jobs.len()), jobs, bandwidth: problem.bandwidth(), numbers };
         Self { bound: FirstBound::new(problem), gaps }
     }
 
     /// Whether `challenger` is better than `holder` by more than two standard errors of the difference.
-    fn surely_better(&mut self, problem: &Problem<'_>, challenger: &[f64], holder: &[f64]) -> bool {
-        let (Some(ours), Some(theirs)) = (problem.rounds(challenger), problem.rounds(holder)) else {
+    fn surely_better(&mut self, model: &RoundModel<'_, '_>, challenger: &[f64], holder: &[f64]) -> bool {
+        let (Some(ours), Some(theirs)) = (model.rounds(challenger), model.rounds(holder)) else {
             return false;
         };
         let sure = ours * self.bound.secs(challenger) - theirs * self.bound.secs(holder);
@@ -192,7 +191,7 @@ impl Gaps {
     fn each(&mut self, q: &[f64], mut take: impl FnMut(f64)) {
         for numbers in self.numbers.chunks_exact(self.jobs.len()) {
             flip(&self.jobs, numbers, q, &mut self.cohort);
-            take(gap_secs(self.cohort.iter().copied(), self.band));
+            take(gap_secs(self.cohort.iter().copied(), self.bandwidth));
         }
     }
 
@@ -209,18 +208,18 @@ impl Gaps {
         for numbers in self.numbers.chunks_exact(self.jobs.len()) {
             flip(&self.jobs, numbers, q, &mut self.cohort);
             let cohort = self.cohort.iter().copied();
-            let gap = gap_secs(cohort.clone(), self.band);
+            let gap = gap_secs(cohort.clone(), self.bandwidth);
             sum += gap;
             let mut place = 0;
             for (n, slope) in gradient.iter_mut().enumerate() {
                 let difference_secs = if numbers[n] < q[n] {
                     let others = cohort.clone().take(place).chain(cohort.clone().skip(place + 1));
                     place += 1;
-                    gap - gap_secs(others, self.band)
+                    gap - gap_secs(others, self.bandwidth)
                 } else if self.cohort.is_empty() {
                     0.0
                 } else {
-                    gap_secs(cohort.clone().chain([self.jobs[n]]), self.band) - gap
+                    gap_secs(cohort.clone().chain([self.jobs[n]]), self.bandwidth) - gap
                 };
                 *slope -= difference_secs / draws;
             }
@@ -265,7 +264,7 @@ mod tests {
             let jobs: Vec<Job> = devices.iter().map(|d| Job { compute_secs: d.0, load_mbit: d.1 }).collect();
             let q: Vec<f64> = devices.iter().map(|device| device.2).collect();
             let numbers = numbers[..10 * jobs.len()].to_vec();
-            let mut gaps = Gaps { jobs, band: Mbps::new(3.0).unwrap(), numbers, cohort: Vec::new() };
+            let mut gaps = Gaps { jobs, bandwidth: Mbps::new(3.0).unwrap(), numbers, cohort: Vec::new() };
             let mut gradient = vec![0.0; q.len()];
             let mean = gaps.subtract_gradient(&q, &mut gradient);
             prop_assert!((mean - gaps.mean(&q)).abs() < 1e-12);

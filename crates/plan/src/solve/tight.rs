@@ -6,22 +6,22 @@
 use super::descent::{Effort, RoundTime, best_descent, starts};
 use super::exact;
 use crate::plan::Plan;
-use crate::problem::Problem;
+use crate::problem::{Problem, RoundModel};
 use crate::round_time::ExpectedMax;
-use crate::scheme::Scheme;
 
 /// The best of several descents; never worse than `exact` under its own objective, which is a start.
-pub fn plan(problem: &Problem<'_>) -> Plan {
+pub(crate) fn plan(model: &RoundModel<'_, '_>) -> Plan {
+    let problem = model.problem();
     let mut bound = FirstBound::new(problem);
     let (count, effort) = effort(problem.fleet().len());
-    let mut from = starts(problem);
+    let mut from = starts(model);
     if problem.fleet().len() > LARGE_FLEET {
         from.truncate(3);
     }
-    match best_descent(problem, &mut bound, from, count, effort) {
-        Some(best) => best.into_plan(problem, Scheme::Tight),
+    match best_descent(model, &mut bound, from, count, effort) {
+        Some(best) => best.into_plan(model),
         // Every problem has a feasible point, so this is for the type only.
-        None => exact::plan(problem),
+        None => exact::plan(model),
     }
 }
 
@@ -41,7 +41,7 @@ fn effort(devices: usize) -> (usize, Effort) {
 /// Σ q t/f + E[max τ].
 pub(super) struct FirstBound<'a> {
     comm_secs: &'a [f64],
-    band_mbps: f64,
+    bandwidth_mbps: f64,
     expected_max: ExpectedMax,
 }
 
@@ -50,13 +50,13 @@ impl<'a> FirstBound<'a> {
         let fleet = problem.fleet();
         Self {
             comm_secs: fleet.comm_secs(),
-            band_mbps: problem.band().get(),
+            bandwidth_mbps: problem.bandwidth().get(),
             expected_max: ExpectedMax::new(fleet.compute_secs()),
         }
     }
 
     fn upload_secs(&self, q: &[f64]) -> f64 {
-        q.iter().zip(self.comm_secs).map(|(q, t)| q * t).sum::<f64>() / self.band_mbps
+        q.iter().zip(self.comm_secs).map(|(q, t)| q * t).sum::<f64>() / self.bandwidth_mbps
     }
 }
 
@@ -70,7 +70,7 @@ impl RoundTime for FirstBound<'_> {
         gradient
             .iter_mut()
             .zip(self.comm_secs)
-            .for_each(|(slope, t)| *slope = slope.max(0.0) + t / self.band_mbps);
+            .for_each(|(slope, t)| *slope = slope.max(0.0) + t / self.bandwidth_mbps);
         self.upload_secs(q) + max_secs
     }
 }
@@ -89,7 +89,7 @@ mod tests {
             let comm_secs: Vec<f64> = devices.iter().map(|device| device.1).collect();
             let q: Vec<f64> = devices.iter().map(|device| device.2).collect();
             let mut bound =
-                FirstBound { comm_secs: &comm_secs, band_mbps: 3.0, expected_max: ExpectedMax::new(&tau) };
+                FirstBound { comm_secs: &comm_secs, bandwidth_mbps: 3.0, expected_max: ExpectedMax::new(&tau) };
             let mut gradient = vec![0.0; q.len()];
             let value = bound.gradient(&q, &mut gradient);
             prop_assert!((value - bound.secs(&q)).abs() < 1e-11);

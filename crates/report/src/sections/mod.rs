@@ -63,7 +63,11 @@ pub(crate) fn report(collection: &Collection, title: Option<&str>) -> Report {
         facts,
         before: sweep.iter().map(sweep_section).collect(),
         groups: collection.groups.iter().map(|group| part(collection, group)).collect(),
-        after: vec![Section { id: "runs", title: "All runs".to_owned(), blocks: run_list::blocks(collection) }],
+        after: vec![Section {
+            id: "runs",
+            title: "All runs".to_owned(),
+            blocks: run_list::blocks(collection),
+        }],
         problems: collection.problems.iter().map(ToString::to_string).collect(),
         origin: collection.versions().join(", "),
     }

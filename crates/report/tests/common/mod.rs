@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fedflip_record::{Deployed, End, EndReason, Header, Line, Lost, Replan, Round};
-use fedflip_report::{Collection, Format, OutputFile, Report};
+use fedflip_report::Collection;
 
 /// A folder that goes away.
 pub(crate) struct Runs {
@@ -131,15 +131,4 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         }));
     }
     lines
-}
-
-/// The report of a collection in a format.
-pub(crate) fn files(collection: &Collection, format: &str) -> Vec<OutputFile> {
-    Format::named(format).unwrap().files(&Report::of(collection, None)).unwrap()
-}
-
-/// The one page of a collection.
-pub(crate) fn html(collection: &Collection, title: Option<&str>) -> String {
-    let mut files = Format::named("html").unwrap().files(&Report::of(collection, title)).unwrap();
-    String::from_utf8(files.remove(0).bytes).unwrap()
 }

@@ -1,7 +1,6 @@
 //! The keys of `[plan]` and `[pilot]`.
 
-use fedflip_plan::solve::auto;
-use fedflip_plan::{Constants, PlanError, Scheme};
+use fedflip_plan::{Constants, PlanError, Scheme, VARIANCE_RANGE, VARIANCE_WANTED};
 
 use super::{Key, ROUNDS_MAX, key, loss};
 use crate::Scenario;
@@ -35,7 +34,7 @@ pub(super) static KEYS: &[Key] = &[
         "variance",
         "sampling variance Σ a²/q that auto allows: lower values sample more devices",
         |s| Some(Value::Number(s.plan.variance)),
-        |s, v| v.number(auto::NOISES, auto::NOISES_WANTED).map(|variance| s.plan.variance = variance),
+        |s, v| v.number(VARIANCE_RANGE, VARIANCE_WANTED).map(|variance| s.plan.variance = variance),
     ),
     key(
         "plan",
@@ -43,7 +42,7 @@ pub(super) static KEYS: &[Key] = &[
         "sampling variance of quiet rounds, under any scheme; \"none\": no quiet rounds",
         |s| Some(s.plan.quiet_variance.map_or(Value::text("none"), Value::Number)),
         |s, v| {
-            s.plan.quiet_variance = v.unless_none(|v| v.number(auto::NOISES, auto::NOISES_WANTED))?;
+            s.plan.quiet_variance = v.unless_none(|v| v.number(VARIANCE_RANGE, VARIANCE_WANTED))?;
             Ok(())
         },
     ),

@@ -2,11 +2,11 @@
 
 use fedflip_engine::{Control, Sink, State};
 use fedflip_fleet::Fleet;
-use fedflip_plan::{Plan, Scheme, solve::baseline};
+use fedflip_plan::{Plan, Scheme};
 use fedflip_record::{RecordError, Round};
 
 pub(crate) fn plan(fleet: &Fleet, scheme: &str) -> Plan {
-    baseline::unjudged(fleet, scheme.parse::<Scheme>().unwrap()).unwrap()
+    Plan::baseline(fleet, scheme.parse::<Scheme>().unwrap()).unwrap()
 }
 
 /// Keeps all rounds in memory.

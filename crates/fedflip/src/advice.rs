@@ -1,0 +1,54 @@
+//! Errors of libraries in the words of the command line: which flag is wrong, and which flag helps.
+
+use fedflip_fleet::FleetError;
+use fedflip_fleet::units::plain;
+use fedflip_plan::{PilotError, PlanError, Scheme};
+
+/// How α and β become known.
+pub(crate) const GIVE_CONSTANTS: &str =
+    "give --alpha and --beta, or pilots to estimate them, such as --pilot 155:uniform --pilot 13:full";
+
+/// A planning error with the name of its flag.
+pub(crate) fn plan_text(error: &PlanError) -> String {
+    match error {
+        PlanError::BadNumber { name, value, .. } => {
+            let flag =
+                if *name == "divergence_sq" { "divergence".to_owned() } else { name.replace('_', "-") };
+            format!("--{flag}: {} is out of range", plain(*value))
+        }
+        error => error.to_string(),
+    }
+}
+
+/// What to type instead.
+pub(crate) fn plan_hint(error: &PlanError) -> String {
+    match error {
+        PlanError::SurrogateInfeasible { .. } => {
+            "use --scheme exact: P2 has no such floor and still has its optimum".to_owned()
+        }
+        PlanError::ConstantsMissing { .. } => format!("{GIVE_CONSTANTS}; auto and the baselines need neither"),
+        PlanError::FleetTooLarge { scheme: Scheme::PaperLinesearch, .. } => {
+            "use --scheme paper: the same optimum in closed form, for any number of devices".to_owned()
+        }
+        PlanError::FleetTooLarge { .. } => {
+            "use --scheme tight, whose cost per step grows as N log N, or --scheme exact".to_owned()
+        }
+        PlanError::ConvexSolver { .. } => "use --scheme paper: the same optimum in closed form".to_owned(),
+        PlanError::Pilots(PilotError::TooFew { .. }) => {
+            "give --pilot twice, for example --pilot 18:uniform --pilot 11:full".to_owned()
+        }
+        PlanError::Pilots(PilotError::GaveUp { .. }) => {
+            "choose a loss F_s that is easier to reach (pilot.loss), or let the pilot run longer (pilot.rounds_max)"
+                .to_owned()
+        }
+        error => error.hint(),
+    }
+}
+
+/// A fleet error with the name of its flag.
+pub(crate) fn fleet_text(error: &FleetError) -> String {
+    match error {
+        FleetError::Recipe { what, problem, .. } => format!("--{}: {problem}", what.replace('_', "-")),
+        error => error.to_string(),
+    }
+}

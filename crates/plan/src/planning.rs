@@ -1,0 +1,296 @@
+//! From a problem to a plan, and to the schedule of a whole run.
+
+use crate::constants::Constants;
+use crate::error::PlanError;
+use crate::monte_carlo;
+use crate::plan::{Plan, PlanStatus};
+use crate::problem::{Goal, Problem, RoundModel};
+use crate::schedule::{Expected, Quiet, Schedule};
+use crate::scheme::{Needs, Scheme};
+use crate::solve::{Search, exact, line_search, paper, sampled, tight};
+use crate::variance::{DEFAULT_VARIANCE, VARIANCE_RANGE, VARIANCE_WANTED};
+
+/// The seed of the random numbers in plans of runs. It is not the run's seed, so that all seeds of a scheme share one
+/// plan.
+pub const PLANNING_SEED: u64 = 1;
+
+/// Cohorts drawn to estimate the mean round time of a schedule.
+const DRAWS: u64 = 2_000;
+
+/// How to plan. [`Planning::new`] has the defaults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Planning {
+    /// How q is chosen.
+    pub scheme: Scheme,
+    /// α and β where they are known. Baselines and `auto` need none, and then predict no rounds.
+    pub constants: Option<Constants>,
+    /// The sampling variance that `auto` plans for.
+    pub variance: f64,
+    /// The quiet rounds, if there are any.
+    pub quiet: Option<Quiet>,
+    /// The model is evaluated after every so many rounds, unless quiet rounds say otherwise.
+    pub evaluate_every: u64,
+    /// The seed of all random numbers in planning.
+    pub seed: u64,
+    /// Cohorts drawn to estimate the mean round time of a schedule.
+    pub draws: u64,
+    /// How `paper-linesearch` chooses the values of M.
+    pub line_search: Search,
+}
+
+/// A schedule and its predicted outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The plan of every round.
+    pub schedule: Schedule,
+    /// The prediction.
+    pub expected: Expected,
+}
+
+impl Planning {
+    /// `scheme` without constants and quiet rounds; every round is evaluated.
+    pub fn new(scheme: Scheme) -> Self {
+        Self {
+            scheme,
+            constants: None,
+            variance: DEFAULT_VARIANCE,
+            quiet: None,
+            evaluate_every: 1,
+            seed: PLANNING_SEED,
+            draws: DRAWS,
+            line_search: Search::default(),
+        }
+    }
+
+    /// What the scheme optimises for; none for a baseline, which does not optimise.
+    pub fn goal(&self) -> Result<Option<Goal>, PlanError> {
+        match (self.scheme.describe().needs, self.constants) {
+            (Needs::Nothing, _) => Ok(None),
+            (Needs::Variance, _) => Ok(Some(Goal::Variance(self.variance))),
+            (Needs::Constants, Some(constants)) => Ok(Some(Goal::Rounds(constants))),
+            (Needs::Constants, None) => Err(PlanError::ConstantsMissing { scheme: self.scheme }),
+        }
+    }
+}
+
+/// Chooses the participation probabilities of one round by `planning.scheme`.
+///
+/// A scheme that does not need constants is planned also where the known ones rule it out; its status is then
+/// [`PlanStatus::Unreachable`].
+pub fn solve(problem: &Problem<'_>, planning: &Planning) -> Result<Plan, PlanError> {
+    let scheme = planning.scheme;
+    let model = || {
+        let constants = planning.constants.ok_or(PlanError::ConstantsMissing { scheme })?;
+        RoundModel::reachable(problem, constants)
+    };
+    match scheme {
+        Scheme::Auto => Ok(judged(problem, planning, for_variance(problem, planning.variance)?)),
+        Scheme::Exact => Ok(exact::plan(&model()?)),
+        Scheme::Paper => paper::plan(&model()?),
+        Scheme::PaperLinesearch => line_search::plan(&model()?, planning.line_search),
+        Scheme::Tight => Ok(tight::plan(&model()?)),
+        Scheme::Sampled => sampled::plan(&model()?, planning.seed),
+        Scheme::Full | Scheme::Fixed(_) | Scheme::Uniform | Scheme::Weighted => {
+            Plan::baseline(problem.fleet(), scheme).map(|plan| judged(problem, planning, plan))
+        }
+    }
+}
+
+/// Plans a whole run: the usual rounds by [`solve`], the quiet ones by their variance.
+pub fn schedule(problem: &Problem<'_>, planning: &Planning) -> Result<Planned, PlanError> {
+    schedule_from(problem, planning, solve(problem, planning)?)
+}
+
+/// The same where `usual` is the plan of usual rounds, for example one that was made before and still holds.
+pub fn schedule_from(problem: &Problem<'_>, planning: &Planning, usual: Plan) -> Result<Planned, PlanError> {
+    let schedule = Schedule::new(usual, planning.evaluate_every);
+    let schedule = match planning.quiet {
+        Some(quiet) => add_quiet_rounds(problem, schedule, quiet)?,
+        None => schedule,
+    };
+    let expected = expected(problem, planning, &schedule);
+    Ok(Planned { schedule, expected })
+}
+
+/// P2's optimum for a sampling variance.
+fn for_variance(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
+    if !VARIANCE_RANGE.contains(&variance) {
+        return Err(PlanError::BadNumber { name: "variance", value: variance, wanted: VARIANCE_WANTED });
+    }
+    let q = exact::participation(problem, Goal::Variance(variance).beta(problem));
+    Ok(Plan::new(problem.fleet(), PlanStatus::Optimal, q))
+}
+
+/// Marks a plan that was made without constants as unreachable where the known ones rule it out.
+fn judged(problem: &Problem<'_>, planning: &Planning, plan: Plan) -> Plan {
+    match planning.constants {
+        Some(constants) if problem.sampling_variance(plan.q()) >= constants.beta() => {
+            plan.with_status(PlanStatus::Unreachable)
+        }
+        _ => plan,
+    }
+}
+
+/// Quiet rounds are never noisier than usual ones: where their plan would be, they follow the usual plan.
+fn add_quiet_rounds(problem: &Problem<'_>, schedule: Schedule, quiet: Quiet) -> Result<Schedule, PlanError> {
+    let Quiet { variance, every } = quiet;
+    let plan = for_variance(problem, variance)?;
+    let variance_of = |plan: &Plan| problem.sampling_variance(plan.q());
+    let usual = schedule.usual();
+    let plan = if variance_of(usual) <= variance_of(&plan) { usual.clone() } else { plan };
+    schedule.with_quiet(every, plan)
+}
+
+/// The prediction; without constants that leave the target within reach, only the participants are known.
+fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> Expected {
+    let participants = schedule.mean(|plan| plan.q().iter().sum());
+    let constants = planning.constants.filter(|constants| problem.least_variance() < constants.beta());
+    let Some(constants) = constants else {
+        return Expected { participants, ..Expected::default() };
+    };
+    let round_secs = |plan: &Plan| {
+        let (fleet, bandwidth) = (problem.fleet(), problem.bandwidth());
+        monte_carlo::round_secs(fleet, plan.q(), bandwidth, planning.seed, planning.draws).mean
+    };
+    Expected {
+        participants,
+        // Theorem 1 adds up the variance of all rounds, so their mean counts.
+        rounds: constants.rounds(schedule.mean(|plan| problem.sampling_variance(plan.q()))),
+        round_secs: Some(schedule.mean(round_secs)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedflip_fleet::{Fleet, Mbps, csv_file};
+
+    use super::*;
+
+    const FLEET: &str = "device,compute_secs,comm_secs,samples\na,1,2,100\nb,9,2,100\nc,3,1,50\nd,1,4,300\n";
+
+    fn fleet(text: &str) -> Fleet {
+        csv_file::read(text.as_bytes(), "fleet.csv").unwrap()
+    }
+
+    fn bandwidth() -> Mbps {
+        Mbps::new(5.0).unwrap()
+    }
+
+    fn constants(beta: f64) -> Option<Constants> {
+        Some(Constants::new(10.0, beta).unwrap())
+    }
+
+    #[test]
+    fn auto_is_p2_at_twice_its_variance_whatever_the_constants() {
+        let fleet = fleet(FLEET);
+        let problem = Problem::new(&fleet, bandwidth());
+        let twice = Planning { constants: constants(2.0 * DEFAULT_VARIANCE), ..Planning::new(Scheme::Exact) };
+        let exact = solve(&problem, &twice).unwrap();
+        for (constants, status) in [
+            (None, PlanStatus::Optimal),
+            (constants(30.0), PlanStatus::Optimal),
+            (constants(1.0), PlanStatus::Unreachable),
+            (constants(0.1), PlanStatus::Unreachable),
+        ] {
+            let plan = solve(&problem, &Planning { constants, ..Planning::new(Scheme::Auto) }).unwrap();
+            assert_eq!((plan.q(), plan.status()), (exact.q(), status), "{constants:?}");
+        }
+    }
+
+    #[test]
+    fn the_variance_is_met_where_no_device_is_capped_and_approached_where_all_are() {
+        let fleet = fleet(FLEET);
+        let problem = Problem::new(&fleet, bandwidth());
+        for variance in [3.0, DEFAULT_VARIANCE] {
+            let plan = Plan::for_variance(&fleet, bandwidth(), variance).unwrap();
+            assert!(plan.q().iter().all(|&q| q < 1.0), "{:?}", plan.q());
+            assert!((problem.sampling_variance(plan.q()) / variance - 1.0).abs() < 1e-9);
+        }
+        let plan = |variance| Plan::for_variance(&fleet, bandwidth(), variance);
+        assert_eq!(plan(problem.least_variance()), plan(1e-6));
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(plan(wrong), Err(PlanError::BadNumber { name: "variance", .. })), "{wrong}");
+        }
+    }
+
+    /// Constants that nobody has measured, or that no q can meet, stop only the schemes that need them.
+    #[test]
+    fn every_scheme_that_needs_no_constants_has_a_plan_for_any_fleet() {
+        let rare = fleet(
+            "device,compute_secs,comm_secs,samples,availability\na,1,2,900,0.2\nb,9,2,50,1\nc,3,1,50,1\n",
+        );
+        let problem = Problem::new(&rare, bandwidth());
+        for scheme in Scheme::ALL {
+            for constants in [None, constants(2.2)] {
+                let planned = schedule(&problem, &Planning { constants, ..Planning::new(scheme) });
+                match (scheme.needs_constants(), constants) {
+                    (true, None) => assert_eq!(planned, Err(PlanError::ConstantsMissing { scheme })),
+                    (true, Some(_)) => {
+                        assert!(matches!(planned, Err(PlanError::Unreachable { .. })), "{scheme}");
+                    }
+                    (false, _) => {
+                        let Planned { schedule, expected } = planned.unwrap();
+                        let usual = schedule.usual();
+                        assert_eq!(
+                            usual.status() == PlanStatus::Unreachable,
+                            constants.is_some(),
+                            "{scheme}"
+                        );
+                        assert!(usual.q()[0] <= 0.2 && usual.q().iter().all(|&q| q > 0.0), "{scheme}");
+                        assert!(expected.participants > 0.0);
+                        assert_eq!((expected.rounds, expected.round_secs), (None, None), "{scheme}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_quiet_round_is_noisier_than_the_others() {
+        let fleet = fleet(FLEET);
+        let problem = Problem::new(&fleet, bandwidth());
+        let of = |scheme: &str, quiet| {
+            let planning = Planning { quiet, evaluate_every: 5, ..Planning::new(scheme.parse().unwrap()) };
+            schedule(&problem, &planning).unwrap().schedule
+        };
+        let quiet = Some(Quiet { variance: 0.5, every: 4 });
+        let (noisy, calm) = (of("fixed=0.1", quiet), of("full", quiet));
+        assert!(noisy.quiet().unwrap().q().iter().all(|&q| q > 0.1));
+        assert_eq!(calm.quiet(), Some(calm.usual()));
+        // Every scheme is evaluated after the same rounds.
+        assert_eq!((noisy.quiet_every(), calm.quiet_every()), (Some(4), Some(4)));
+        assert!(calm.evaluates(4) && !calm.evaluates(5));
+        assert_eq!(of("fixed=0.1", None).quiet(), None);
+    }
+
+    #[test]
+    fn the_prediction_is_the_mean_over_usual_and_quiet_rounds() {
+        let fleet = fleet(FLEET);
+        let problem = Problem::new(&fleet, bandwidth());
+        let planning = |constants, quiet| Planning {
+            quiet,
+            constants,
+            seed: 3,
+            draws: 4_000,
+            ..Planning::new("fixed=0.25".parse().unwrap())
+        };
+        let quiet = Some(Quiet { variance: 1e-6, every: 4 });
+        let Planned { schedule: planned, expected } =
+            schedule(&problem, &planning(constants(30.0), quiet)).unwrap();
+        let quiet_q = planned.quiet().unwrap().q();
+        let mean = |usual: f64, quiet: f64| 0.75 * usual + 0.25 * quiet;
+        assert!((expected.participants - mean(1.0, quiet_q.iter().sum())).abs() < 1e-12);
+        let variance = mean(problem.sampling_variance(&[0.25; 4]), problem.sampling_variance(quiet_q));
+        assert!((expected.rounds.unwrap() - 10.0 / (30.0 - variance)).abs() < 1e-12);
+        let secs = |q: &[f64]| monte_carlo::round_secs(&fleet, q, bandwidth(), 3, 4_000).mean;
+        assert!((expected.round_secs.unwrap() - mean(secs(&[0.25; 4]), secs(quiet_q))).abs() < 1e-12);
+
+        // A mean variance that reaches β is out of reach, and quiet rounds may bring it back.
+        let tight = constants(1.3);
+        assert_eq!(schedule(&problem, &planning(tight, None)).unwrap().expected.rounds, None);
+        assert!(schedule(&problem, &planning(tight, quiet)).unwrap().expected.rounds.is_some());
+        // Without constants the participants are still known.
+        let unknown = schedule(&problem, &planning(None, quiet)).unwrap().expected;
+        assert_eq!(unknown, Expected { rounds: None, round_secs: None, ..expected });
+    }
+}
