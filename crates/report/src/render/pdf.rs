@@ -194,7 +194,7 @@ fn document(content: &Content, (width, height): (f32, f32)) -> std::io::Result<V
     let mut table = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
     for (number, object) in (1..).zip(&objects) {
         table += &format!("{:010} 00000 n \n", file.len());
-        write!(file, "{number} 0 obj\n")?;
+        writeln!(file, "{number} 0 obj")?;
         file.extend(object);
         file.extend(b"\nendobj\n");
     }
