@@ -1,11 +1,10 @@
-//! Tables and histograms for people.
-
-use std::io::{self, Write};
+//! Names, numbers and histograms for a terminal; tables are those of reports.
 
 use fedflip_fleet::printable::is_unprintable;
 
 use crate::sparkline::BARS;
-pub(crate) use fedflip_report::numbers::{count, devices, duration, percent, significant, times};
+pub(crate) use fedflip_report::numbers::{count, devices, duration, percent, significant};
+pub(crate) use fedflip_report::table::{Cell, Table};
 
 /// A name from a file, safe for a terminal and short enough for a table.
 pub(crate) fn name(name: &str) -> String {
@@ -22,50 +21,6 @@ pub(crate) fn name(name: &str) -> String {
 pub(crate) fn range((low, high): (f64, f64), unit: &str) -> String {
     let [low_text, high_text] = [low, high].map(|value| significant(value, 3));
     if high > low { format!("{low_text} – {high_text}{unit}") } else { format!("{low_text}{unit}") }
-}
-
-/// A table whose first columns, by default one, are left-aligned and whose others are right-aligned.
-#[derive(Debug)]
-pub(crate) struct Table {
-    rows: Vec<Vec<String>>,
-    left: usize,
-}
-
-impl Table {
-    pub(crate) fn new(titles: &[&str]) -> Self {
-        Self { rows: vec![titles.iter().map(|&title| title.to_owned()).collect()], left: 1 }
-    }
-
-    pub(crate) fn with_left(self, columns: usize) -> Self {
-        Self { left: columns, ..self }
-    }
-
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
-    }
-
-    pub(crate) fn write(&self, output: &mut dyn Write) -> io::Result<()> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width_of = |column: usize| {
-            self.rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width_of).collect();
-        for row in &self.rows {
-            let mut line = String::from(" ");
-            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                line += if column == 0 { " " } else { "  " };
-                line +=
-                    &if column < self.left { format!("{cell:<width$}") } else { format!("{cell:>width$}") };
-            }
-            writeln!(output, "{}", line.trim_end())?;
-        }
-        Ok(())
-    }
 }
 
 /// Counts over equal steps of the logarithm, as bars one line high: `0.02 ▂▁█▅ 0.21`.

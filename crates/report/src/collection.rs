@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::config::Config;
 use crate::devices::Devices;
 use crate::error::ReportError;
-use crate::find::run_folders;
+use crate::find_runs::run_folders;
 use crate::grouping::group;
 use crate::numbers::{percent, significant};
 use crate::problem::Problem;
@@ -53,14 +53,14 @@ impl SchemeRuns {
     }
 }
 
-/// Runs that differ in scheme and seed, in what these bring, and in caps.
+/// Runs that differ in scheme, seed and caps only.
 #[derive(Debug)]
 pub struct Group {
-    /// What sets it apart from the other groups: keys and values.
+    /// The keys and values that set it apart from the other groups.
     pub label: Vec<(String, String)>,
     /// What its runs share.
     pub setting: Config,
-    /// The best first, then those that took longer, then those that did not get there.
+    /// The best first, then those that took longer, then those that ended before the target.
     pub schemes: Vec<SchemeRuns>,
     /// What α and β were measured with.
     pub pilots: Vec<RunView>,
@@ -127,7 +127,7 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Reads all runs in and below folders; `chosen` is a round that somebody wants to see.
+    /// Reads all runs in and below folders; `chosen` is a round to show.
     pub fn read(folders: &[PathBuf], chosen: Option<u64>) -> Result<Self, ReportError> {
         let mut problems = Vec::new();
         let found = run_folders(folders, &mut problems);

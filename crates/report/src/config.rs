@@ -12,66 +12,38 @@ use crate::problem::Problem;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Config {
     keys: BTreeMap<String, String>,
-    /// Whether it was run on real devices: such a run has no equal among simulated ones, whatever its keys.
+    /// Whether the run was on real devices: such a run has no equal among simulated ones, whatever its keys.
     on_devices: bool,
 }
 
-/// In what runs of one comparison may differ: seed, scheme, and where they stop or save.
-const FREE: &[&str] =
-    &["seed", "plan.scheme", "stop.rounds_max", "stop.virtual_hours_max", "record.checkpoint_secs"];
+/// The name of a bundle of settings. A scenario holds each of these settings too, so the name decides nothing.
+const PRESET: &str = "preset";
 
-/// What planned schemes are planned with, and baselines are not.
+/// The sections of which a preset decides keys.
+const BUNDLED: &[&str] = &["server", "update", "plan"];
+
+/// Keys in which runs of one comparison may differ: seed, scheme, and where they stop or save.
+const FREE: &[&str] =
+    &["seed", PRESET, "plan.scheme", "stop.rounds_max", "stop.virtual_hours_max", "record.checkpoint_secs"];
+
+/// Keys that planned schemes are planned with; baselines do not use them.
 const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
 
-/// In what a pilot differs from the run that it is for, beyond [`FREE`].
+/// Keys in which a pilot differs from the run that it is for, beyond [`FREE`] and where it stops.
 const FREE_FOR_PILOTS: &[&str] =
-    &["stop.target_loss", "record.evaluate_every", "pilot.keep", "plan.quiet_every", "plan.quiet_noise"];
+    &["record.evaluate_every", "pilot.keep", "plan.quiet_every", "plan.quiet_variance"];
 
-/// What concerns the scheme that has it, and nobody else; quiet rounds where they are what it brings.
-pub(crate) const NOISES: &[&str] = &["plan.noise", "plan.quiet_every", "plan.quiet_noise"];
-
-/// What a scheme may bring besides its q: who is compared with it may differ in that.
-pub const BROUGHT: &[&str] = &[
-    "fleet.payload_mbit",
-    "plan.noise",
-    "plan.quiet_every",
-    "plan.quiet_noise",
-    "server.averaging",
-    "server.epsilon",
-    "server.momentum",
-    "server.optimiser",
-    "server.second_moment",
-    "server.step",
-    "update.encoding",
-];
-
-/// Without it there are no quiet rounds to count.
-const QUIET_NOISE: &str = "plan.quiet_noise";
-/// Which these are.
-const QUIET_EVERY: &str = "plan.quiet_every";
-
-/// The scheme that does.
-pub(crate) const BRINGS: &str = "auto";
-
-/// How much a payload may differ from another in what it takes for a bit: encodings have scales to send too.
-const FOLLOWS_WITHIN: f64 = 0.1;
-
-/// Keys that are left out of a scenario at these values: it was written so before there were the keys.
-pub const LEFT_OUT: &[(&str, &str)] = &[
-    ("pilot.keep", "false"),
-    ("plan.quiet_noise", "none"),
-    ("round.aggregation", "unbiased"),
-    ("round.deadline_margin", "0.1"),
-    ("server.averaging", "0"),
-    ("server.optimiser", "none"),
-    ("update.encoding", "f32"),
+/// Keys whose defaults are computed from other keys. Where those differ, these say nothing more.
+const COMPUTED: &[(&str, &[&str])] = &[
+    ("fleet.payload_mbit", &["update.encoding"]),
+    ("fleet.work_gflop", &["train.batch", "train.iterations"]),
 ];
 
 impl Config {
     pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Problem::new(path, &format!("the scenario cannot be read: {error}")))?;
-        Self::parse(&text).map_err(|error| Problem::new(path, &format!("is no scenario: {error}")))
+        Self::parse(&text).map_err(|error| Problem::new(path, &format!("is not a scenario: {error}")))
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
@@ -89,12 +61,6 @@ impl Config {
                 }
             }
         }
-        // How long a machine had time for a run is no property of it, though folders of before have it.
-        keys.remove("stop.real_hours_max");
-        // What was taken back is as it was before there was anything to take back.
-        if keys.get(QUIET_NOISE).is_some_and(|noise| noise == "none") {
-            keys.remove(QUIET_NOISE);
-        }
         Ok(Self { keys, on_devices: false })
     }
 
@@ -110,38 +76,7 @@ impl Config {
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
-        let left_out = || LEFT_OUT.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
-        self.keys.get(key).map(String::as_str).or_else(left_out)
-    }
-
-    /// Whether planned schemes went on from their pilots, and have that time on their clocks.
-    pub(crate) fn keeps_pilots(&self) -> bool {
-        self.get("pilot.keep") == Some("true")
-    }
-
-    /// Whether its scheme brings more than its q.
-    pub(crate) fn brings_its_own(&self) -> bool {
-        self.get("plan.scheme") == Some(BRINGS)
-    }
-
-    /// Whether some rounds have a noise of their own.
-    pub(crate) fn has_quiet_rounds(&self) -> bool {
-        self.keys.contains_key(QUIET_NOISE)
-    }
-
-    /// Whether they are the same in another one.
-    pub(crate) fn has_quiet_rounds_of(&self, other: &Self) -> bool {
-        [QUIET_NOISE, QUIET_EVERY].iter().all(|key| self.keys.get(*key) == other.keys.get(*key))
-    }
-
-    /// The same, run on real devices or in a simulation.
-    pub(crate) fn run_on(self, on_devices: bool) -> Self {
-        Self { on_devices, ..self }
-    }
-
-    /// Whether it was run on real devices.
-    pub fn on_devices(&self) -> bool {
-        self.on_devices
+        self.keys.get(key).map(String::as_str)
     }
 
     /// A key's value as a number.
@@ -149,12 +84,32 @@ impl Config {
         self.get(key)?.parse().ok()
     }
 
-    /// What runs have to share to be compared.
+    /// With the preset of a scenario, for its name.
+    pub(crate) fn with_preset_of(&self, scenario: &Self) -> Self {
+        self.with(scenario, &BTreeSet::from([PRESET.to_owned()]))
+    }
+
+    /// Whether planned schemes continue the runs of their pilots, whose time is then on their clocks.
+    pub(crate) fn keeps_pilots(&self) -> bool {
+        self.get("pilot.keep") == Some("true")
+    }
+
+    /// The same, run on real devices or in a simulation.
+    pub(crate) fn run_on(self, on_devices: bool) -> Self {
+        Self { on_devices, ..self }
+    }
+
+    /// Whether the run was on real devices.
+    pub fn on_devices(&self) -> bool {
+        self.on_devices
+    }
+
+    /// The keys that runs have to share to be compared.
     pub(crate) fn setting(&self) -> Self {
         self.without(FREE).without(CONSTANTS)
     }
 
-    /// The same, for runs whose plans differ by their constants: those that were used.
+    /// The same with the constants that a plan was made with.
     pub(crate) fn setting_with_constants(&self, used: Option<UsedConstants>) -> Self {
         let mut config = self.without(FREE);
         if let Some(used) = used {
@@ -164,17 +119,17 @@ impl Config {
         config
     }
 
-    /// The keys of these.
+    /// The keys of the constants.
     pub(crate) fn constants() -> BTreeSet<String> {
         CONSTANTS.iter().map(|key| (*key).to_owned()).collect()
     }
 
-    /// Whether a key says where a run stops.
+    /// Whether a key says where a run stops at the latest.
     pub(crate) fn is_cap(key: &str) -> bool {
         key.starts_with("stop.") && FREE.contains(&key)
     }
 
-    /// With some keys as they are in another one: what is not there is here no longer.
+    /// With some keys as they are in another one.
     pub(crate) fn with(&self, other: &Self, keys: &BTreeSet<String>) -> Self {
         let mut config = self.clone();
         config.keys.retain(|key, _| !keys.contains(key));
@@ -183,13 +138,14 @@ impl Config {
         config
     }
 
-    /// What a pilot shares with its runs.
+    /// The keys that a pilot shares with its runs.
     pub(crate) fn pilot_setting(&self) -> Self {
-        self.setting().without(FREE_FOR_PILOTS)
+        let mut setting = self.setting().without(FREE_FOR_PILOTS);
+        setting.keys.retain(|key, _| !key.starts_with("stop."));
+        setting
     }
 
-    /// Without some keys.
-    pub(crate) fn without(&self, free: &[&str]) -> Self {
+    fn without(&self, free: &[&str]) -> Self {
         let keys = self.keys.iter().filter(|(key, _)| !free.contains(&key.as_str()));
         let keys = keys.map(|(key, value)| (key.clone(), value.clone())).collect();
         Self { keys, ..*self }
@@ -197,9 +153,7 @@ impl Config {
 
     /// The keys in which any two differ, in order.
     pub(crate) fn differences(configs: &[&Self]) -> Vec<String> {
-        let mut names: Vec<&String> = configs.iter().flat_map(|config| config.keys.keys()).collect();
-        names.sort_unstable();
-        names.dedup();
+        let names: BTreeSet<&String> = configs.iter().flat_map(|config| config.keys.keys()).collect();
         let differs = |name: &&String| {
             let mut values = configs.iter().map(|config| config.get(name));
             let first = values.next();
@@ -208,49 +162,35 @@ impl Config {
         names.into_iter().filter(differs).cloned().collect()
     }
 
-    /// The same without those that follow from others: where encodings differ so do payloads, and that says nothing
-    /// more.
+    /// The same without computed keys that follow from others in which they differ, and with a preset in place of the
+    /// keys that follow from it.
     pub(crate) fn deciding_differences(configs: &[&Self]) -> Vec<String> {
-        let follows = |key: &String| {
-            let mut by_scale: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
-            for config in configs {
-                let (Some(value), Some(scale)) = (config.number(key), config.default_scale(key)) else {
-                    return false;
-                };
-                // Where it is all that sets two apart it does not follow.
-                if by_scale.insert(scale.to_bits(), (value, scale)).is_some_and(|(other, _)| other != value) {
-                    return false;
-                }
-            }
-            let per_scale = || by_scale.values().map(|(value, scale)| value / scale);
-            let (least, most) = (per_scale().fold(f64::INFINITY, f64::min), per_scale().fold(0.0, f64::max));
-            by_scale.len() > 1 && most / least < 1.0 + FOLLOWS_WITHIN
-        };
         let mut keys = Self::differences(configs);
-        let has_noises = keys.iter().any(|key| key == QUIET_NOISE);
-        // Where some have quiet rounds and others have none, only the former count them.
-        let counts = |key: &str| {
-            let mut values: Vec<&str> = configs.iter().filter_map(|config| config.get(key)).collect();
-            values.dedup();
-            key == QUIET_EVERY && has_noises && values.len() < 2
+        let is_bundled = |key: &String| {
+            let section = key.split('.').next().unwrap_or_default();
+            BUNDLED.contains(&section) && is_function_of(configs, key, &[PRESET])
         };
-        keys.retain(|key| !follows(key) && !counts(key));
+        let names_many =
+            keys.iter().any(|key| key == PRESET) && keys.iter().filter(|key| is_bundled(key)).count() > 1;
+        keys.retain(|key| if names_many { !is_bundled(key) } else { key != PRESET });
+        keys.retain(|key| {
+            let computed = COMPUTED.iter().find(|(computed, _)| computed == key);
+            !computed.is_some_and(|(_, sources)| is_function_of(configs, key, sources))
+        });
         keys
-    }
-
-    /// What the default of a key is proportional to: an update's to its bits, a round's work to its samples.
-    fn default_scale(&self, key: &str) -> Option<f64> {
-        match key {
-            "fleet.payload_mbit" => {
-                self.get("update.encoding")?.trim_start_matches(char::is_alphabetic).parse().ok()
-            }
-            "fleet.work_gflop" => Some(self.number("train.batch")? * self.number("train.iterations")?),
-            _ => None,
-        }
     }
 }
 
-/// As TOML has it, but for text, which stands alone.
+/// Whether configs with equal sources have equal values of a key.
+fn is_function_of(configs: &[&Config], key: &str, sources: &[&str]) -> bool {
+    let mut known: BTreeMap<Vec<Option<&str>>, Option<&str>> = BTreeMap::new();
+    configs.iter().all(|config| {
+        let at = sources.iter().map(|source| config.get(source)).collect();
+        *known.entry(at).or_insert(config.get(key)) == config.get(key)
+    })
+}
+
+/// A value as TOML writes it, but text without quotation marks.
 fn show(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => printable(text).into_owned(),
@@ -274,7 +214,7 @@ mod tests {
     #[test]
     fn settings_leave_out_what_may_differ() {
         let one = config(
-            "seed = 1\n[plan]\nscheme = \"exact\"\n[fleet]\nbandwidth_mbps = 100\ntypes = [\"a\", \"b\"]",
+            "seed = 1\npreset = \"tuned\"\n[plan]\nscheme = \"exact\"\n[fleet]\nbandwidth_mbps = 100\ntypes = [\"a\", \"b\"]",
         );
         let other = config(
             "seed = 2\n[plan]\nscheme = \"full\"\n[fleet]\nbandwidth_mbps = 200.5\ntypes = [\"a\", \"b\"]",
@@ -283,26 +223,13 @@ mod tests {
         assert_eq!(other.number("fleet.bandwidth_mbps"), Some(200.5));
         let settings = [one.setting(), other.setting()];
         assert_eq!(Config::differences(&settings.each_ref()), ["fleet.bandwidth_mbps"]);
-        let pilot = config("[stop]\ntarget_loss = 0.6\n[record]\nevaluate_every = 1");
+        let pilot = config("[stop]\nmetric = \"loss\"\nat = 0.6\n[record]\nevaluate_every = 1");
         assert_eq!(pilot.pilot_setting(), config("").pilot_setting());
         assert_ne!(pilot.setting(), config("").setting());
     }
 
     #[test]
-    fn what_is_left_out_has_its_value() {
-        let before = config("[plan]\nscheme = \"exact\"");
-        let after = config("[plan]\nscheme = \"exact\"\n[update]\nencoding = \"int8\"");
-        assert_eq!(
-            (before.get("update.encoding"), after.get("update.encoding")),
-            (Some("f32"), Some("int8"))
-        );
-        assert_eq!(Config::differences(&[&before, &after]), ["update.encoding"]);
-        assert_eq!(before.without(BROUGHT), after.without(BROUGHT));
-        assert!(!before.brings_its_own() && config("[plan]\nscheme = \"auto\"").brings_its_own());
-    }
-
-    #[test]
-    fn what_follows_from_others_is_no_difference_of_its_own() {
+    fn a_computed_key_is_no_difference_of_its_own_where_its_sources_differ() {
         let sent = |encoding: &str, payload: f64, mbps: u32| {
             config(&format!(
                 "[update]\nencoding = \"{encoding}\"\n[fleet]\npayload_mbit = {payload}\nbandwidth_mbps = {mbps}"
@@ -312,29 +239,32 @@ mod tests {
         assert_eq!(Config::deciding_differences(&[&f16, &int8]), ["update.encoding"]);
         let both = ["fleet.bandwidth_mbps", "update.encoding"];
         assert_eq!(Config::deciding_differences(&[&f16, &int8, &wide]), both);
-        // Given by hand it does not follow, whether the encoding is another or the same.
+        // Under one encoding a payload was given by hand, and tells two groups apart.
         let own = sent("int8", 50.0, 100);
-        let both = ["fleet.payload_mbit", "update.encoding"];
-        assert_eq!(Config::deciding_differences(&[&f16, &own]), both);
         assert_eq!(Config::deciding_differences(&[&int8, &own]), ["fleet.payload_mbit"]);
-        // Nor by a little, which would leave two groups with one name.
-        assert_eq!(Config::deciding_differences(&[&f16, &int8, &sent("int8", 1.03, 100)]), both);
-
+        let both = ["fleet.payload_mbit", "update.encoding"];
+        assert_eq!(Config::deciding_differences(&[&f16, &int8, &own]), both);
+        let preset = |name: &str, mbps: u32, step: f64| {
+            config(&format!(
+                "preset = \"{name}\"\n[server]\nstep = {step}\noptimiser = \"{name}\"\n[fleet]\nbandwidth_mbps = {mbps}"
+            ))
+        };
+        let [paper, tuned] = [preset("paper", 100, 1.0), preset("tuned", 100, 0.1)];
+        assert_eq!(Config::deciding_differences(&[&paper, &tuned]), ["preset"]);
+        let wide = preset("tuned", 200, 0.1);
+        assert_eq!(
+            Config::deciding_differences(&[&paper, &tuned, &wide]),
+            ["fleet.bandwidth_mbps", "preset"]
+        );
+        // A step that was given by hand is no matter of the preset.
+        let own = preset("tuned", 100, 0.2);
+        let all = ["server.optimiser", "server.step"];
+        assert_eq!(Config::deciding_differences(&[&paper, &tuned, &own]), all);
         let work = |batch: u32, rate: f64, work: f64| {
             config(&format!(
                 "[train]\nbatch = {batch}\niterations = 10\nlearning_rate = {rate}\n[fleet]\nwork_gflop = {work}"
             ))
         };
-        let quiet = |text: &str| config(&format!("[plan]\nscheme = \"auto\"\n{text}"));
-        let none = quiet("quiet_noise = \"none\"");
-        assert_eq!(none, quiet(""), "as it was written before there were any");
-        let [some, less] = ["0.3", "0.1"].map(|n| quiet(&format!("quiet_noise = {n}\nquiet_every = 20")));
-        assert_eq!(Config::deciding_differences(&[&none, &some, &less]), ["plan.quiet_noise"]);
-        let often = quiet("quiet_noise = 0.3\nquiet_every = 5");
-        assert_eq!(Config::deciding_differences(&[&some, &often]), ["plan.quiet_every"]);
-        let both = ["plan.quiet_every", "plan.quiet_noise"];
-        assert_eq!(Config::deciding_differences(&[&none, &some, &often]), both);
-
         let short = work(8, 0.1, 1.5);
         assert_eq!(Config::deciding_differences(&[&short, &work(16, 0.1, 3.0)]), ["train.batch"]);
         let both = ["fleet.work_gflop", "train.learning_rate"];

@@ -28,7 +28,7 @@ pub struct HeldPlan {
     pub expected_round_secs: Option<f64>,
     /// Rounds under it.
     pub rounds: u64,
-    /// Rounds under it in which somebody who took part did not report.
+    /// Rounds under it in which a device of the cohort did not report.
     pub biased_rounds: u64,
     /// How long its rounds took.
     pub secs: f64,
@@ -100,9 +100,9 @@ pub fn plans_table(group: &Group) -> Option<Table> {
         0 => String::new(),
         plans => format!(" The {} before these are left out.", count(plans)),
     };
-    let note = "What was predicted is of a whole run under the plan. In a biased round somebody who took part did \
-                not report. Who was away when a round was opened does not bias it, as long as that has nothing to do with \
-                what it would have sent: coins make up for how often a device is there.";
+    let note = "What was predicted is of a whole run under the plan. In a biased round a device of the cohort did not \
+                report. A device that was away when a round was opened does not bias the round, as long as its absence is \
+                independent of its update: its coin makes up for its availability.";
     Some(Table {
         name: "plans".to_owned(),
         title: "Plans, one after another".to_owned(),

@@ -1,15 +1,14 @@
 //! The plan explained: what it expected, and what came of it.
 
 use fedflip_fleet::Mbps;
-use fedflip_plan::Plan;
-use fedflip_plan::sampling_variance;
-use fedflip_plan::{monte_carlo, round_time};
+use fedflip_plan::{Plan, monte_carlo, round_time, variance};
 use serde::Serialize;
 
 use crate::collection::SchemeRuns;
 use crate::config::Config;
 use crate::devices::Devices;
 use crate::pilots::needs_pilots;
+use crate::run_view::RunView;
 use crate::standing::Spread;
 
 /// A round's length by the book, in seconds.
@@ -35,7 +34,7 @@ pub struct Explained {
     /// Devices in a round, realised.
     pub participants: Option<Spread>,
     /// C(q) = Σ a²/q.
-    pub sampling_noise: Option<f64>,
+    pub sampling_variance: Option<f64>,
     /// max a/q.
     pub largest_weight: Option<f64>,
     /// Whether some rounds go by a plan of their own: all of these are means then.
@@ -48,69 +47,45 @@ pub struct Explained {
     pub round_model: Option<RoundModel>,
     /// What every round takes beyond that, in seconds; part of `round_model`.
     pub overhead_secs: f64,
-    /// Keys of the scenario that the model knows nothing of.
+    /// Keys of the scenario that the model ignores.
     pub left_out: Vec<&'static str>,
     /// Realised mean of a round.
     pub round_secs: Option<f64>,
-    /// Of rounds: nobody took part.
+    /// The share of rounds without a participant.
     pub empty_share: f64,
     /// R(q) · E[T̂].
     pub expected_hours: Option<f64>,
     /// Realised, to the target.
     pub hours: Option<Spread>,
-    /// Whether some seed did not get there.
+    /// Whether some seed ended before the target.
     pub lower_bound: bool,
 }
 
 /// Draws of E[T̂]: enough for a line in a figure, and nothing to wait for.
 const DRAWS: u64 = 2_000;
 
-/// What moves rounds away from the fleet's numbers, or ends them early.
+/// Keys that change the times of devices, or end rounds early.
 const BEYOND_THE_MODEL: [&str; 4] =
     ["round.deadline_secs", "world.compute_jitter", "world.fading_db", "world.dropout"];
 
 impl Explained {
-    /// What the model does not know, for a caption; empty if nothing.
+    /// The keys that the model ignores, for a caption; empty if there are none.
     pub(crate) fn left_out_sentence(&self) -> String {
         if self.left_out.is_empty() {
             return String::new();
         }
-        format!(" E[T̂] and the bounds know nothing of {}.", self.left_out.join(", "))
+        format!(" E[T̂] and the bounds ignore {}.", self.left_out.join(", "))
     }
 
     /// Of a scheme.
     pub fn of(scheme: &SchemeRuns) -> Option<Self> {
         let first = scheme.runs.first()?;
-        let header = &first.header;
         // The one that the folder has.
         let plan = first.plans.last()?;
-        // What rounds on real devices take beyond the model is not known before.
+        // The overhead of rounds on real devices is not known before.
         let overhead_secs = first.config.number("round.overhead_secs").filter(|_| !first.is_deployed());
         let overhead_secs = overhead_secs.unwrap_or(0.0);
-        // E[T̂] is of rounds in which all finish together.
-        let adaptive = first.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");
-        let model = scheme.devices.as_ref().filter(|_| adaptive).and_then(|devices| {
-            let band = Mbps::new(header.bandwidth_mbps).ok()?;
-            let Devices { fleet, schedule, .. } = devices;
-            // Over usual and quiet rounds.
-            let mean = |of: &dyn Fn(&[f64]) -> f64| overhead_secs + schedule.mean(|plan| of(plan.q()));
-            Some(RoundModel {
-                mean_secs: mean(&|q| monte_carlo::round_secs(fleet, q, band, header.seed, DRAWS).mean),
-                theorem2_secs: mean(&|q| round_time::theorem2_bound_secs(fleet, q, band)),
-                linear_secs: mean(&|q| {
-                    let costs = fleet.compute_secs().iter().zip(fleet.comm_secs()).zip(q);
-                    costs.map(|((tau, t), q)| q * (t / band.get() + tau)).sum()
-                }),
-            })
-        });
-        let noise = |devices: &Devices| {
-            devices.schedule.mean(|plan| sampling_variance(devices.fleet.weights(), plan.q()))
-        };
-        let largest_weight = |devices: &Devices| {
-            let plans = [Some(devices.schedule.usual()), devices.schedule.quiet()];
-            let weights = plans.into_iter().flatten().flat_map(Plan::aggregation_weights);
-            weights.copied().fold(0.0, f64::max)
-        };
+        let model = round_model(scheme, first, overhead_secs);
         let round_secs = model.map(|model| model.mean_secs).or(plan.expected_round_secs);
         let all = scheme.rounds();
         let total_secs: f64 = scheme.runs.iter().map(|run| run.times.total_secs).sum();
@@ -120,7 +95,7 @@ impl Explained {
             plans: first.plans.len(),
             expected_participants: plan.expected_participants,
             participants: scheme.standing.participants,
-            sampling_noise: scheme.devices.as_ref().map(noise),
+            sampling_variance: scheme.devices.as_ref().map(sampling_variance),
             largest_weight: scheme.devices.as_ref().map(largest_weight),
             has_quiet: scheme.devices.as_ref().is_some_and(|devices| devices.schedule.quiet().is_some()),
             expected_rounds: plan.expected_rounds,
@@ -140,6 +115,33 @@ impl Explained {
             lower_bound: scheme.standing.is_lower_bound(),
         })
     }
+}
+
+/// None where devices do not finish together, and without the fleet.
+fn round_model(scheme: &SchemeRuns, run: &RunView, overhead_secs: f64) -> Option<RoundModel> {
+    let is_adaptive = run.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");
+    let Devices { fleet, schedule, .. } = scheme.devices.as_ref().filter(|_| is_adaptive)?;
+    let bandwidth = Mbps::new(run.header.bandwidth_mbps).ok()?;
+    // Over usual and quiet rounds.
+    let mean = |of: &dyn Fn(&[f64]) -> f64| overhead_secs + schedule.mean(|plan| of(plan.q()));
+    Some(RoundModel {
+        mean_secs: mean(&|q| monte_carlo::round_secs(fleet, q, bandwidth, run.header.seed, DRAWS).mean),
+        theorem2_secs: mean(&|q| round_time::theorem2_bound_secs(fleet, q, bandwidth)),
+        linear_secs: mean(&|q| {
+            let costs = fleet.compute_secs().iter().zip(fleet.comm_secs()).zip(q);
+            costs.map(|((tau, t), q)| q * (t / bandwidth.get() + tau)).sum()
+        }),
+    })
+}
+
+fn sampling_variance(devices: &Devices) -> f64 {
+    devices.schedule.mean(|plan| variance::sampling_variance(devices.fleet.weights(), plan.q()))
+}
+
+fn largest_weight(devices: &Devices) -> f64 {
+    let plans = [Some(devices.schedule.usual()), devices.schedule.quiet()];
+    let weights = plans.into_iter().flatten().flat_map(Plan::aggregation_weights);
+    weights.copied().fold(0.0, f64::max)
 }
 
 fn left_out(config: &Config) -> Vec<&'static str> {

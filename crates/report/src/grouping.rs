@@ -6,43 +6,30 @@ use std::path::{Path, PathBuf};
 use fedflip_record::folder::RUN;
 
 use crate::collection::{Group, SchemeRuns};
-use crate::config::{BRINGS, BROUGHT, Config, NOISES};
+use crate::comparable::{Comparable, by_setting};
+use crate::config::Config;
 use crate::devices::Devices;
-use crate::growing::{Growing, grow};
 use crate::problem::Problem;
 use crate::run_view::RunView;
 use crate::standing::Standing;
 
 /// All groups of the runs, each with its pilots.
 pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<Group> {
-    let mut growing = grow(runs);
+    let mut comparable = by_setting(runs);
     // Pilots alone are worth a look too.
-    if growing.is_empty()
+    if comparable.is_empty()
         && let Some(pilot) = pilots.first()
     {
-        growing.push(Growing::empty(pilot.header.task.clone(), pilot.config.setting()));
+        let (task, setting) = (pilot.header.task.clone(), pilot.config.setting());
+        comparable.push(Comparable { task, setting, runs: Vec::new() });
     }
-    let keys = keys(&growing);
-    let simulated = growing.iter().filter(|group| !group.setting.on_devices()).count();
-    let both = simulated > 0 && simulated < growing.len();
-    let mut groups: Vec<Group> = growing
+    let labels = labels(&comparable);
+    let mut groups: Vec<Group> = comparable
         .into_iter()
-        .map(|growing| {
-            let value = |key: &String| keys.value(&growing, key).unwrap_or("not set").to_owned();
-            let task = ("task".to_owned(), growing.task.clone());
-            let mut label = match growing.setting.is_empty() {
-                false if !keys.names.is_empty() || both => {
-                    keys.names.iter().map(|key| (keys.shown(key), value(key))).collect()
-                }
-                false => vec![task],
-                true => vec![task, (RUN.to_owned(), "missing".to_owned())],
-            };
-            if both {
-                let world = if growing.setting.on_devices() { "real" } else { "simulated" };
-                label.push(("devices".to_owned(), world.to_owned()));
-            }
-            let schemes = by_scheme(growing.runs, problems);
-            Group { label, setting: growing.setting, schemes, pilots: Vec::new() }
+        .zip(labels)
+        .map(|(Comparable { setting, runs, .. }, label)| {
+            let schemes = by_scheme(runs, problems);
+            Group { label, setting, schemes, pilots: Vec::new() }
         })
         .collect();
     groups.sort_by(|a, b| by_label(a).cmp(&by_label(b)));
@@ -53,68 +40,46 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     groups
 }
 
-/// What sets groups apart.
-struct Keys {
-    names: Vec<String>,
-    /// Whether it is what the schemes that bring more than their q bring: nothing else is.
-    of_bringing: bool,
-}
-
-impl Keys {
-    /// The name of a key, and whose it is where it is not everybody's.
-    fn shown(&self, key: &str) -> String {
-        if self.of_bringing { format!("{BRINGS}: {key}") } else { key.to_owned() }
-    }
-
-    fn value<'a>(&self, group: &'a Growing, key: &str) -> Option<&'a str> {
-        // What a scheme brings may be known to its own runs only.
-        let of_run = || group.runs.iter().find_map(|run| run.config.get(key));
-        let shared = || group.setting.get(key).or_else(of_run);
-        if self.of_bringing {
-            group.brought().map_or_else(shared, |config| config.get(key))
-        } else {
-            shared()
+/// What sets each group apart: the keys in which groups differ, with their values.
+fn labels(groups: &[Comparable]) -> Vec<Vec<(String, String)>> {
+    let named: Vec<Config> = groups.iter().map(named).collect();
+    let settings: Vec<&Config> = named.iter().filter(|setting| !setting.is_empty()).collect();
+    let simulated = groups.iter().filter(|group| !group.setting.on_devices()).count();
+    let both_worlds = simulated > 0 && simulated < groups.len();
+    let keys = Config::deciding_differences(&settings);
+    let label = |(group, setting): (&Comparable, &Config)| {
+        let task = ("task".to_owned(), group.task.clone());
+        let value = |key: &String| setting.get(key).unwrap_or("not set").to_owned();
+        let mut label = match group.setting.is_empty() {
+            true => vec![task, (RUN.to_owned(), "missing".to_owned())],
+            false if keys.is_empty() && !both_worlds => vec![task],
+            false => keys.iter().map(|key| (key.clone(), value(key))).collect(),
+        };
+        if both_worlds {
+            let world = if group.setting.on_devices() { "real" } else { "simulated" };
+            label.push(("devices".to_owned(), world.to_owned()));
         }
-    }
-}
-
-/// The keys of groups in which they differ, and as many as it takes for no two to have one name.
-fn keys(growing: &[Growing]) -> Keys {
-    // A run without its scenario differs from the others in that alone.
-    let known: Vec<&Growing> = growing.iter().filter(|group| !group.setting.is_empty()).collect();
-    let settings: Vec<&Config> = known.iter().map(|group| &group.setting).collect();
-    let keys = Keys { names: Config::deciding_differences(&settings), of_bringing: false };
-    let label = |group: &Growing| -> Vec<Option<String>> {
-        keys.names.iter().map(|key| keys.value(group, key).map(str::to_owned)).collect()
+        label
     };
-    let labels: BTreeSet<Vec<Option<String>>> = known.iter().map(|group| label(group)).collect();
-    if labels.len() == known.len() || keys.names.is_empty() {
-        return keys;
-    }
-    let brought: Vec<Config> = known
-        .iter()
-        .map(|group| group.brought().map_or_else(|| group.setting.clone(), Config::setting))
-        .collect();
-    Keys { names: Config::deciding_differences(&brought.iter().collect::<Vec<_>>()), of_bringing: true }
+    groups.iter().zip(&named).map(label).collect()
 }
 
-/// Each pilot to the groups of its setting. `auto` needs none, and may be all that there is so far of the comparison that
-/// a pilot is for.
+/// A group's setting with the preset that all its runs have, if there is one.
+fn named(group: &Comparable) -> Config {
+    let mut named = group.runs.iter().map(|run| group.setting.with_preset_of(&run.config));
+    let first = named.next().filter(|first| named.all(|other| other == *first));
+    first.unwrap_or_else(|| group.setting.clone())
+}
+
+/// Each pilot to the groups of its setting.
 fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<Problem>) {
     let settings: Vec<Config> = groups.iter().map(|group| group.setting.pilot_setting()).collect();
     let mut placed: BTreeSet<PathBuf> = BTreeSet::new();
     for pilot in pilots {
         let setting = pilot.config.pilot_setting();
-        let alike = |left_out: &[&str]| -> Vec<usize> {
-            let wanted = setting.without(left_out);
-            (0..groups.len()).filter(|&place| settings[place].without(left_out) == wanted).collect()
-        };
-        let mut homes = alike(NOISES);
+        let mut homes: Vec<usize> = (0..groups.len()).filter(|&place| settings[place] == setting).collect();
         if homes.is_empty() {
-            homes = alike(BROUGHT);
-        }
-        if homes.is_empty() {
-            problems.push(Problem::new(&pilot.folder, "a pilot of a scenario that has no runs here"));
+            problems.push(Problem::new(&pilot.folder, "a pilot of a setting that no run here has"));
         }
         // Where several would fit, pilots belong to the runs that they lie beside: comparison/{pilots,runs}.
         let beside = pilot.folder.parent().and_then(Path::parent).map(Path::to_owned);

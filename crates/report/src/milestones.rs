@@ -19,7 +19,7 @@ const IN_A_ROW: usize = 10;
 pub fn milestones_tables(group: &Group) -> Option<[Table; 2]> {
     let levels = levels(group.target_accuracy()?);
     let once = "Time to the first evaluation that is at least so accurate, means over seeds, and how many times that of the \
-                fastest scheme; – where some seed did not get there.";
+                fastest scheme; – where some seed did not reach it.";
     let on_average = format!(
         "The same of the mean over {IN_A_ROW} evaluations in a row: what is noisy gets to an accuracy by chance long \
          before it is there. Who is evaluated less often has its ten over a longer time."
@@ -68,7 +68,7 @@ fn levels(target: f64) -> Vec<f64> {
     (last.saturating_sub(MILESTONES - 1).max(1)..=last).map(|step| step as f64 / STEPS).collect()
 }
 
-/// None where some seed did not get there.
+/// None where some seed did not reach the accuracy.
 fn mean_secs(scheme: &SchemeRuns, level: f64, in_a_row: usize) -> Option<f64> {
     let first = |run: &RunView| {
         let mut rows = run.evaluated.windows(in_a_row);

@@ -23,6 +23,11 @@ impl Spread {
     }
 }
 
+/// The mean, where there is one.
+pub(crate) fn mean(spread: Option<Spread>) -> Option<f64> {
+    spread.map(|spread| spread.mean)
+}
+
 /// How many times as fast.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SpeedUp {
@@ -34,25 +39,40 @@ pub struct SpeedUp {
     pub bound: Bound,
 }
 
-/// Whether a number is the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Whether a number is exact or only a bound, because some run ended before the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// It is.
+    /// The number itself.
+    #[default]
     Exact,
-    /// The reference ended before the target.
+    /// The number is larger: for a speed-up, the reference ended before the target.
     AtLeast,
-    /// The scheme did.
+    /// The number is smaller: for a speed-up, the scheme ended before the target.
     AtMost,
 }
 
 impl Bound {
-    /// In front of a number.
+    /// Of a number that is a lower bound, or not.
+    pub fn lower_if(is_lower_bound: bool) -> Self {
+        if is_lower_bound { Self::AtLeast } else { Self::Exact }
+    }
+
+    /// The sign in front of a number.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Exact => "",
-            Self::AtLeast => "≥ ",
-            Self::AtMost => "≤ ",
+            Self::AtLeast => "> ",
+            Self::AtMost => "< ",
+        }
+    }
+
+    /// For programs, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::AtLeast => "at_least",
+            Self::AtMost => "at_most",
         }
     }
 }
@@ -64,7 +84,7 @@ pub struct Standing {
     pub seeds: usize,
     /// Seeds that reached the target.
     pub reached: usize,
-    /// Seeds whose model left the numbers: their hours say nothing.
+    /// Seeds that diverged: their hours say nothing.
     pub diverged: usize,
     /// Seeds that have not ended.
     pub going_on: usize,
@@ -98,10 +118,15 @@ impl Standing {
         self.reached == self.seeds
     }
 
-    /// Whether some run did not get there, so that its hours are fewer than it needs. A model that left the
-    /// numbers will never get there: its hours bound nothing.
+    /// Whether some run ended before the target, so that its hours are fewer than it needs. A run that diverged never
+    /// reaches the target: its hours bound nothing.
     pub fn is_lower_bound(&self) -> bool {
         !self.is_whole() && self.diverged == 0
+    }
+
+    /// Whether the hours are exact or a lower bound.
+    pub fn bound(&self) -> Bound {
+        Bound::lower_if(self.is_lower_bound())
     }
 
     /// How many times as fast as a reference.

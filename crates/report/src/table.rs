@@ -1,38 +1,78 @@
-//! A table, before it becomes HTML, Markdown, CSV or JSON.
+//! A table, before a renderer turns it into HTML, Markdown, LaTeX, CSV, JSON or text for a terminal.
 
-use fedflip_fleet::csv_file::write_text_for_spreadsheets;
+use std::io::{self, Write};
+
 use fedflip_fleet::printable;
 use serde_json::Number;
+
+use crate::numbers::{duration, significant, times};
+use crate::render::text;
+use crate::standing::Bound;
 
 /// A cell: what people read, and the number behind it, which scripts read and sorting goes by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// For people, with unit.
+    /// For people, with unit and without the sign of a bound.
     pub text: String,
     /// For programs; none for text, and for what is not known.
     pub value: Option<Number>,
+    /// Whether the value is only a bound. Every renderer shows this.
+    pub bound: Bound,
 }
 
 impl Cell {
     /// Words, which may be those of somebody else: a folder's name, a reason.
-    pub(crate) fn text(text: impl AsRef<str>) -> Self {
-        Self { text: printable(text.as_ref()).into_owned(), value: None }
+    pub fn text(text: impl AsRef<str>) -> Self {
+        Self { text: printable(text.as_ref()).into_owned(), ..Self::default() }
     }
 
     /// A number as `show` writes it; a dash if there is none.
-    pub(crate) fn number(value: Option<f64>, show: impl FnOnce(f64) -> String) -> Self {
-        Self { text: value.map_or("–".to_owned(), show), value: value.and_then(Number::from_f64) }
+    pub fn number(value: Option<f64>, show: impl FnOnce(f64) -> String) -> Self {
+        let text = value.map_or("–".to_owned(), show);
+        Self { text, value: value.and_then(Number::from_f64), bound: Bound::Exact }
+    }
+
+    /// A number with three significant digits.
+    pub fn short(value: Option<f64>) -> Self {
+        Self::number(value, |value| significant(value, 3))
+    }
+
+    /// Hours, shown in a unit that fits.
+    pub fn hours(hours: Option<f64>) -> Self {
+        Self::number(hours, |hours| duration(3600.0 * hours))
+    }
+
+    /// A ratio, such as `1.27×`.
+    pub fn ratio(ratio: Option<f64>) -> Self {
+        Self::number(ratio, times)
     }
 
     /// A whole number, to its last digit: a seed may have more than a float holds.
-    pub(crate) fn count(value: u64) -> Self {
-        Self { text: value.to_string(), value: Some(value.into()) }
+    pub fn count(value: u64) -> Self {
+        Self { text: value.to_string(), value: Some(value.into()), bound: Bound::Exact }
     }
 
-    /// A number if it reads as one.
+    /// A number if the text reads as one.
     pub(crate) fn word_or_number(text: &str) -> Self {
         let value = text.parse().ok().and_then(Number::from_f64);
         Self { value, ..Self::text(text) }
+    }
+
+    /// The same number as a bound; a cell without a number bounds nothing.
+    #[must_use]
+    pub fn bounded(self, bound: Bound) -> Self {
+        Self { bound: if self.value.is_some() { bound } else { Bound::Exact }, ..self }
+    }
+
+    /// The text with the sign of its bound.
+    pub fn shown(&self) -> String {
+        format!("{}{}", self.bound.sign(), self.text)
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::text(text)
     }
 }
 
@@ -45,20 +85,31 @@ pub struct Column {
     pub key: String,
     /// Aligned to the right, and sorted by value.
     pub numeric: bool,
+    /// Whether values may be bounds: formats for programs then have a column `…_bound` beside the values.
+    pub bounded: bool,
 }
 
 impl Column {
     pub(crate) fn words(title: &str, key: &str) -> Self {
-        Self { title: title.to_owned(), key: key.to_owned(), numeric: false }
+        Self { title: title.to_owned(), key: key.to_owned(), numeric: false, bounded: false }
     }
 
     pub(crate) fn number(title: &str, key: &str) -> Self {
         Self { numeric: true, ..Self::words(title, key) }
     }
+
+    pub(crate) fn bounded(title: &str, key: &str) -> Self {
+        Self { bounded: true, ..Self::number(title, key) }
+    }
+
+    /// The head of the column beside this one that says which values are bounds.
+    pub(crate) fn bound_key(&self) -> Option<String> {
+        self.bounded.then(|| format!("{}_bound", self.key))
+    }
 }
 
 /// Rows under columns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Table {
     /// For a file, such as `table1`.
     pub name: String,
@@ -66,78 +117,40 @@ pub struct Table {
     pub title: String,
     /// How to read it.
     pub note: String,
-    /// As many as each row has cells.
+    /// A row may have fewer cells, but never more.
     pub columns: Vec<Column>,
     /// From top to bottom.
     pub rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// GitHub's Markdown.
-    pub fn markdown(&self) -> String {
-        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let mut text = line(self.columns.iter().map(|column| markdown_text(&column.title)).collect());
-        text += &line(
-            self.columns
-                .iter()
-                .map(|column| if column.numeric { "---:" } else { "---" }.to_owned())
-                .collect(),
-        );
-        for row in &self.rows {
-            text += &line(row.iter().map(|cell| markdown_text(&cell.text)).collect());
-        }
-        text
+    /// A table for a terminal, whose first column holds words and whose others hold numbers.
+    pub fn new<T: AsRef<str>>(titles: &[T]) -> Self {
+        let columns = titles.iter().map(|title| Column::number(title.as_ref(), title.as_ref())).collect();
+        Self { columns, ..Self::default() }.with_words(1)
     }
 
-    /// Values where there are any, without units. Words that a spreadsheet would take for a formula have a single
-    /// quote in front.
-    pub fn csv(&self) -> String {
-        let heads: Vec<String> = self.columns.iter().map(|column| csv_text(&column.key)).collect();
-        let mut text = heads.join(",") + "\n";
-        for row in &self.rows {
-            let cells: Vec<String> =
-                row.iter().zip(&self.columns).map(|(cell, column)| csv_cell(cell, column)).collect();
-            text += &(cells.join(",") + "\n");
-        }
-        text
+    /// The same with as many columns of words at its left.
+    #[must_use]
+    pub fn with_words(mut self, columns: usize) -> Self {
+        self.columns.iter_mut().take(columns).for_each(|column| column.numeric = false);
+        self
     }
 
-    /// An object a row.
-    pub fn json(&self) -> serde_json::Value {
-        let object = |row: &Vec<Cell>| {
-            let entries = row.iter().zip(&self.columns).map(|(cell, column)| {
-                let value = match &cell.value {
-                    Some(value) => value.clone().into(),
-                    None if column.numeric => serde_json::Value::Null,
-                    None => serde_json::json!(cell.text),
-                };
-                (column.key.clone(), value)
-            });
-            serde_json::Value::Object(entries.collect())
-        };
-        self.rows.iter().map(object).collect()
+    /// Adds a row.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Cell>>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
     }
-}
 
-fn csv_cell(cell: &Cell, column: &Column) -> String {
-    match &cell.value {
-        Some(value) => value.to_string(),
-        None if column.numeric => String::new(),
-        None => csv_text(&cell.text),
+    /// Writes titles and rows for a terminal.
+    pub fn write(&self, output: &mut dyn Write) -> io::Result<()> {
+        output.write_all(text::lines(self).as_bytes())
     }
-}
 
-fn csv_text(text: &str) -> String {
-    let mut bytes = Vec::new();
-    // Memory takes whatever is written to it.
-    let _ = write_text_for_spreadsheets(&mut bytes, text);
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Text that stays text in a table of Markdown: no column, tag or link begins in it.
-pub(crate) fn markdown_text(text: &str) -> String {
-    let on_one_line = text.replace(['\n', '\r'], " ");
-    on_one_line.replace('\\', "\\\\").replace('|', "\\|").replace('<', "\\<").replace("](", "]\\(")
+    /// Whether some cell is a bound.
+    pub fn has_bounds(&self) -> bool {
+        self.rows.iter().flatten().any(|cell| cell.bound != Bound::Exact)
+    }
 }
 
 #[cfg(test)]
@@ -145,27 +158,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_and_programs_read_the_same_table() {
-        let table = Table {
-            name: "t".to_owned(),
-            title: String::new(),
-            note: String::new(),
-            columns: vec![Column::words("scheme", "scheme"), Column::number("time", "hours")],
-            rows: vec![
-                vec![Cell::text("a|b,c"), Cell::number(Some(0.5), |hours| format!("{hours} h"))],
-                vec![Cell::text("none"), Cell::number(None, |hours| hours.to_string())],
-            ],
-        };
-        assert_eq!(
-            table.markdown(),
-            "| scheme | time |\n| --- | ---: |\n| a\\|b,c | 0.5 h |\n| none | – |\n"
-        );
-        assert_eq!(table.csv(), "scheme,hours\n\"a|b,c\",0.5\nnone,\n");
-        assert_eq!(table.json()[1], serde_json::json!({ "scheme": "none", "hours": null }));
-        let foreign = vec![Cell::text("=1+1\u{1b}[2J"), Cell::text("[a](b)<c>")];
-        let table = Table { rows: vec![foreign], ..table };
-        assert_eq!(table.csv(), "scheme,hours\n'=1+1\u{fffd}[2J,\n");
-        assert!(table.markdown().ends_with("| =1+1\u{fffd}[2J | [a]\\(b)\\<c> |\n"), "{}", table.markdown());
+    fn a_bound_needs_a_number() {
+        assert_eq!(Cell::hours(Some(0.5)).bounded(Bound::AtLeast).shown(), "> 30 min");
+        assert_eq!(Cell::ratio(Some(2.0)).bounded(Bound::AtMost).shown(), "< 2.00×");
+        assert_eq!(Cell::hours(None).bounded(Bound::AtLeast).shown(), "–");
         assert_eq!(Cell::count(u64::MAX).value.unwrap().to_string(), u64::MAX.to_string());
     }
 }

@@ -4,6 +4,7 @@
 
 mod altered;
 mod common;
+mod rendered;
 
 use std::fs;
 
@@ -11,11 +12,12 @@ use altered::{alter, problems};
 use common::{Run, Runs};
 use fedflip_record::EndReason;
 use fedflip_report::explain::Explained;
-use fedflip_report::output::{Format, files};
 use fedflip_report::pilots::{Measured, pilot_hours};
+use fedflip_report::sections::{curves, sweep_values, time_to_target};
 use fedflip_report::standing::Spread;
 use fedflip_report::sweep::Sweep;
-use fedflip_report::{Collection, ReportError, page, tables};
+use fedflip_report::{Collection, FORMATS, ReportError};
+use rendered::{files, html};
 
 #[test]
 fn schemes_are_compared_over_their_seeds() {
@@ -35,9 +37,9 @@ fn schemes_are_compared_over_their_seeds() {
     let hours = group.schemes[0].standing.hours.unwrap();
     assert!((hours.mean - 40.0 / 3600.0).abs() < 1e-12);
     assert!((hours.std.unwrap() - 20.0 * 2.0_f64.sqrt() / 3600.0).abs() < 1e-12);
-    let table = tables::table_one(group);
-    let texts: Vec<Vec<&str>> =
-        table.rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
+    let table = time_to_target::table(group);
+    let texts: Vec<Vec<String>> =
+        table.rows.iter().map(|row| row.iter().map(fedflip_report::Cell::shown).collect()).collect();
     assert_eq!(texts[0][..4], ["exact", "40 s", "28.3 s", "1.00×"]);
     assert_eq!(texts[1][..4], ["full", "180 s", "–", "4.50×"]);
     assert_eq!(texts[2][..4], ["uniform", "> 20 s", "–", "> 0.50×"]);
@@ -86,7 +88,7 @@ fn what_a_plan_expected_stands_beside_what_came() {
     let explained = Explained::of(&group.schemes[0]).unwrap();
     assert_eq!(explained.rounds, Some(Spread { mean: 20.0, std: None }));
     // 0.3²/0.5 + 0.3²/0.5 + 0.4²/0.8.
-    assert!((explained.sampling_noise.unwrap() - 0.56).abs() < 1e-12);
+    assert!((explained.sampling_variance.unwrap() - 0.56).abs() < 1e-12);
     let model = explained.round_model.unwrap();
     assert!(model.mean_secs <= model.theorem2_secs && model.theorem2_secs <= model.linear_secs, "{model:?}");
     assert_eq!(explained.empty_share, 7.0 / 20.0);
@@ -100,14 +102,16 @@ fn times_on_the_way_are_those_of_the_first_evaluation_that_is_good_enough() {
     runs.add("full", &Run { scheme: "full", secs: 6.0, end: None, rounds: 10, ..Run::default() });
     let collection = runs.read();
     let group = &collection.groups[0];
-    let [table, mean] = fedflip_report::milestones::milestones_tables(group).unwrap();
+    let [table, _] = fedflip_report::milestones::milestones_tables(group).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&files(&collection, "json")[0].bytes).unwrap();
+    let rows = |name: &str| json["groups"][0][name].as_array().unwrap().clone();
     assert_eq!(table.columns.last().unwrap().key, "hours_to_85");
     let by_hand = |scheme: &str, level: f64| {
         let run = &group.scheme(scheme).unwrap().runs[0];
         run.evaluated.iter().find(|at| at.accuracy >= level).map(|at| at.secs / 3600.0)
     };
     let mut known = 0;
-    for row in table.json().as_array().unwrap() {
+    for row in &rows("milestones") {
         let scheme = row["scheme"].as_str().unwrap();
         for level in [65, 70, 75, 80, 85] {
             let expected = by_hand(scheme, f64::from(level) / 100.0);
@@ -117,7 +121,7 @@ fn times_on_the_way_are_those_of_the_first_evaluation_that_is_good_enough() {
     }
     assert!(known > 0, "nobody got anywhere");
     // Accuracy grows, so that its mean gets nowhere sooner.
-    for (once, mean) in table.json().as_array().unwrap().iter().zip(mean.json().as_array().unwrap()) {
+    for (once, mean) in rows("milestones").iter().zip(&rows("milestones_mean")) {
         for level in [65, 70, 75, 80, 85] {
             let hours = |row: &serde_json::Value| row[format!("hours_to_{level}")].as_f64();
             assert!(hours(mean).is_none_or(|mean| hours(once).unwrap() < mean), "{once} {mean}");
@@ -144,11 +148,10 @@ fn folders_that_differ_in_one_key_are_a_sweep() {
         .filter_map(|point| Some(point.speed_up?.ratio))
         .collect();
     assert_eq!(exact, [4.0, 2.0]);
-    let names: Vec<String> =
-        files(&collection, Format::Svg, None).unwrap().into_iter().map(|file| file.path).collect();
+    let names: Vec<String> = files(&collection, "svg").into_iter().map(|file| file.path).collect();
     assert!(names.contains(&"speed-up.svg".to_owned()), "{names:?}");
     assert!(names.contains(&"fleet.bandwidth_mbps=100/accuracy.svg".to_owned()), "{names:?}");
-    let html = page::render(&collection, None);
+    let html = html(&collection, None);
     assert!(html.contains("Speed-up over full against fleet.bandwidth_mbps"));
 }
 
@@ -191,10 +194,10 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
     assert_eq!(rounds, [20, 19, 6]);
     assert_eq!((exact.unwrap().standing.reached, exact.unwrap().standing.going_on), (1, 2));
     // And all of it renders, in every format.
-    for format in [Format::Html, Format::Svg, Format::Png, Format::Markdown, Format::Csv, Format::Json] {
-        assert!(!files(&collection, format, None).unwrap().is_empty(), "{format:?}");
+    for format in FORMATS {
+        assert!(!files(&collection, format.name).is_empty(), "{format:?}");
     }
-    assert!(page::render(&collection, None).contains("version 9"));
+    assert!(html(&collection, None).contains("version 9"));
 }
 
 #[test]
@@ -216,7 +219,7 @@ fn a_record_cannot_ask_for_all_memory() {
     let collection = runs.read();
     assert!(problems(&collection)[0].contains("names devices that its header does not have"));
     assert_eq!(collection.groups[0].schemes[0].runs[0].participations, [6, 6, 7]);
-    assert!(!files(&collection, Format::Svg, None).unwrap().is_empty());
+    assert!(!files(&collection, "svg").is_empty());
 }
 
 #[test]
@@ -233,9 +236,9 @@ fn files_have_names_of_their_own_below_their_folder() {
     runs.add("e", &Run { scheme: "x-y", ..Run::default() });
     let collection = runs.read();
     assert!(Sweep::of(&collection).is_none(), "what has no scenario is no point of a sweep");
-    for format in [Format::Svg, Format::Csv, Format::Png] {
+    for format in ["svg", "csv", "png", "pdf", "latex"] {
         let mut seen = std::collections::BTreeSet::new();
-        for file in files(&collection, format, None).unwrap() {
+        for file in files(&collection, format) {
             let path = std::path::Path::new(&file.path);
             let plain = |part| matches!(part, std::path::Component::Normal(_));
             assert!(path.components().all(plain), "{}", file.path);
@@ -254,8 +257,8 @@ fn the_model_of_a_round_says_what_it_does_not_know() {
     let explained = of();
     assert!((explained.round_model.unwrap().mean_secs - plain.mean_secs - 5.0).abs() < 1e-12);
     assert_eq!(explained.left_out, ["world.dropout"]);
-    let html = page::render(&runs.read(), None);
-    assert!(html.contains("know nothing of world.dropout") && html.contains("count as 5 s in both means"));
+    let html = html(&runs.read(), None);
+    assert!(html.contains("ignore world.dropout") && html.contains("count as 5 s in both means"));
     alter(&folder, "run.toml", "[round]", "[round]\nallocation = \"equal\"");
     assert_eq!(of().round_model, None, "E[T̂] is of rounds in which all finish together");
 }
@@ -273,10 +276,10 @@ fn a_reference_that_gave_up_makes_a_lower_bound() {
     }
     let collection = runs.read();
     let sweep = Sweep::of(&collection).unwrap();
-    let texts: Vec<String> = tables::sweep_table(&sweep).rows.iter().map(|row| row[3].text.clone()).collect();
-    assert_eq!(texts, ["≥ 3.00×", "–", "≥ 3.00×", "–"]);
-    let svg = String::from_utf8(files(&collection, Format::Svg, None).unwrap().remove(0).bytes).unwrap();
-    assert!(svg.contains("exact at 100: ≥ 3.00×"), "{svg}");
+    let texts: Vec<String> = sweep_values::table(&sweep).rows.iter().map(|row| row[3].shown()).collect();
+    assert_eq!(texts, ["> 3.00×", "–", "> 3.00×", "–"]);
+    let svg = String::from_utf8(files(&collection, "svg").remove(0).bytes).unwrap();
+    assert!(svg.contains("exact at 100: &gt; 3.00×"), "{svg}");
 }
 
 #[test]
@@ -290,8 +293,8 @@ fn the_headline_knows_noise_and_pilots() {
             );
         }
     }
-    let html = page::render(&runs.read(), None);
-    assert!(html.contains("<b>exact</b> took the least virtual time: 26 s ± 8.49 s."), "{html}");
+    let html = html(&runs.read(), None);
+    assert!(html.contains("exact took the least virtual time: 26 s ± 8.49 s."), "{html}");
     assert!(
         html.contains("paper is no more than one standard deviation away. Full takes 7.15 times as long.")
     );
@@ -310,7 +313,7 @@ fn a_figure_ends_where_the_last_curve_arrives_unless_that_squeezes_the_others() 
         }
         let collection = runs.read();
         let measure = fedflip_report::curve::Measure::Accuracy;
-        let caption = fedflip_report::figures::curves(&collection.groups[0], measure).caption;
+        let caption = curves::figure(&collection.groups[0], measure).caption;
         ["paper", "full"].map(|scheme| caption.contains(&format!("{scheme} goes on to")))
     };
     let reached = EndReason::Target;
@@ -329,7 +332,7 @@ fn one_wild_curve_does_not_flatten_the_others() {
     let wild = runs.add("wild", &Run { scheme: "full", ..Run::default() });
     alter(&wild, "records.jsonl", "\"loss\":1.0}", "\"loss\":1000000.0}");
     let collection = runs.read();
-    let loss = fedflip_report::figures::curves(&collection.groups[0], fedflip_report::curve::Measure::Loss);
+    let loss = curves::figure(&collection.groups[0], fedflip_report::curve::Measure::Loss);
     assert!(loss.caption.contains("Above it at times: full."), "{}", loss.caption);
     // Ticks end where half of the curves do.
     assert!(loss.standalone().contains(">2.0<") && !loss.standalone().contains(">500000<"));

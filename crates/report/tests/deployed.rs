@@ -3,21 +3,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
+mod rendered;
 
 use common::{Run, Runs};
 use fedflip_record::{ConstantsSource, Deployed, Replan, UsedConstants};
 use fedflip_report::explain::Explained;
-use fedflip_report::output::{Format, files};
-use fedflip_report::page::render;
-use fedflip_report::{Collection, deployed, tables};
+use fedflip_report::sections::run_list;
+use fedflip_report::{Collection, deployed};
+use rendered::{files, html};
 
 fn measured(alpha: f64, beta: f64) -> Option<Deployed> {
     Some(Deployed { constants: Some(UsedConstants { alpha, beta, source: ConstantsSource::Pilots }) })
 }
 
-fn text_of(collection: &Collection, format: Format) -> String {
-    let files = files(collection, format, None).unwrap();
-    files.into_iter().map(|file| String::from_utf8(file.bytes).unwrap()).collect()
+fn text_of(collection: &Collection, format: &str) -> String {
+    files(collection, format).into_iter().map(|file| String::from_utf8(file.bytes).unwrap()).collect()
 }
 
 #[test]
@@ -26,16 +26,16 @@ fn what_pilots_on_devices_measured_goes_before_the_scenario() {
     runs.add("run", &Run { deployed: measured(7.25, 0.5), ..Run::default() });
     let collection = runs.read();
     let said = "α = 7.250, β = 0.5000, as pilots on the devices measured them.";
-    assert!(render(&collection, None).contains(said));
-    assert!(text_of(&collection, Format::Markdown).contains(said));
-    let json: serde_json::Value = serde_json::from_str(&text_of(&collection, Format::Json)).unwrap();
+    assert!(html(&collection, None).contains(said));
+    assert!(text_of(&collection, "md").contains(said));
+    let json: serde_json::Value = serde_json::from_str(&text_of(&collection, "json")).unwrap();
     assert_eq!(json["groups"][0]["constants"]["alpha"], 7.25);
 
     let runs = Runs::new();
     let source = ConstantsSource::Scenario;
     let constants = Some(UsedConstants { alpha: 20.0, beta: 3.0, source });
     runs.add("run", &Run { deployed: Some(Deployed { constants }), ..Run::default() });
-    assert!(render(&runs.read(), None).contains("α = 20, β = 3, as the scenario gives them."));
+    assert!(html(&runs.read(), None).contains("α = 20, β = 3, as the scenario gives them."));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn pilots_that_lie_beside_the_run_bear_out_what_it_was_planned_with() {
     runs.add("run/pilots/uniform", &pilot("uniform", 40));
     runs.add("run/pilots/full", &pilot("full", 20));
     runs.add("run", &Run { deployed: measured(7.0, 0.5), ..Run::default() });
-    let page = render(&runs.read(), None);
+    let page = html(&runs.read(), None);
     let said = "Planned with α = 7, β = 0.5000, as pilots on the devices measured them. The 2 pilots at hand give α =";
     assert!(page.contains(said));
 }
@@ -70,12 +70,12 @@ fn runs_that_were_planned_with_other_measurements_stand_apart() {
 fn time_on_devices_is_real_time() {
     let runs = Runs::new();
     runs.add("exact", &Run { deployed: Some(Deployed::default()), ..Run::default() });
-    let page = render(&runs.read(), None);
+    let page = html(&runs.read(), None);
     assert!(page.contains("real time (s)") && page.contains("Time by the clock on the wall, means"));
     assert!(!page.replace("virtual_hours_max", "").contains("irtual"));
     let simulated = Runs::new();
     simulated.add("exact", &Run::default());
-    let page = render(&simulated.read(), None);
+    let page = html(&simulated.read(), None);
     assert!(page.contains("virtual time (s)") && !page.contains("eal time"));
 }
 
@@ -90,7 +90,7 @@ fn a_deployed_run_is_no_copy_of_the_simulated_one() {
         collection.groups.iter().map(|group| (group.title(), group.time())).collect();
     let expected = [("devices = real", "real time"), ("devices = simulated", "virtual time")];
     assert_eq!(groups, expected.map(|(title, time)| (title.to_owned(), time)));
-    assert_eq!(tables::runs_table(&collection).rows.len(), 2);
+    assert_eq!(run_list::table(&collection).rows.len(), 2);
 }
 
 fn replan(after_round: u64, reason: &str, expected_participants: f64) -> Replan {
@@ -128,7 +128,7 @@ fn plans_stand_one_after_another_with_their_reasons() {
             ["15", "<phone-1> was there less", "25 %", "60 min", "6", "0"],
         ]
     );
-    let page = render(&collection, None);
+    let page = html(&collection, None);
     assert!(page.contains("&lt;phone-1&gt; was there less") && page.contains("Where plans were replaced"));
     // plan.csv is of the last plan: it is compared with the six rounds since.
     assert!(page.contains("phone-0: planned 50 %, took part in 2 of 6 rounds"));

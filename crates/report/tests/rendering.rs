@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
+mod rendered;
 
 use std::fs;
 
 use common::{Run, Runs};
-use fedflip_report::output::{Format, OutputFile, files};
-use fedflip_report::{Collection, page};
+use fedflip_report::{Collection, FORMATS, OutputFile};
+use rendered::{files, html};
 
 /// Something of every kind.
 fn varied() -> Runs {
@@ -46,7 +47,7 @@ fn check_markup(text: &str) {
 
 #[test]
 fn a_page_is_whole_and_asks_for_nothing() {
-    let html = page::render(&varied().read(), None);
+    let html = html(&varied().read(), None);
     check_markup(&html);
     for outside in ["src=", "@import", "url(http", "<link", "href=\"http"] {
         assert!(!html.contains(outside), "{outside}");
@@ -65,12 +66,8 @@ fn a_page_is_whole_and_asks_for_nothing() {
 fn equal_records_give_equal_bytes() {
     let runs = varied();
     let read = || Collection::read(&[runs.path().to_owned()], None).unwrap();
-    for format in [Format::Html, Format::Svg, Format::Png, Format::Markdown, Format::Csv, Format::Json] {
-        assert_eq!(
-            files(&read(), format, None).unwrap(),
-            files(&read(), format, None).unwrap(),
-            "{format:?}"
-        );
+    for format in FORMATS.iter().map(|format| format.name) {
+        assert_eq!(files(&read(), format), files(&read(), format), "{format:?}");
     }
 }
 
@@ -82,10 +79,10 @@ fn names_in_records_are_never_markup_nor_paths() {
     let fleet = fs::read_to_string(folder.join("fleet.csv")).unwrap();
     fs::write(folder.join("fleet.csv"), fleet.replace("phone-0", "<img onerror=x>")).unwrap();
     let collection = Collection::read(&[runs.path().to_owned()], None).unwrap();
-    let html = page::render(&collection, Some("<b>title</b>"));
+    let html = html(&collection, Some("<b>title</b>"));
     check_markup(&html);
     assert!(!html.contains("<script>alert") && !html.contains("<img"));
-    for OutputFile { path, bytes } in files(&collection, Format::Svg, None).unwrap() {
+    for OutputFile { path, bytes } in files(&collection, "svg") {
         let plain = |part| matches!(part, std::path::Component::Normal(_));
         assert!(std::path::Path::new(&path).components().all(plain), "{path}");
         check_markup(&String::from_utf8(bytes).unwrap());
@@ -95,7 +92,7 @@ fn names_in_records_are_never_markup_nor_paths() {
 #[test]
 fn figures_are_drawn_with_letters_of_our_own() {
     let collection = varied().read();
-    let files = files(&collection, Format::Png, None).unwrap();
+    let files = files(&collection, "png");
     let accuracy = files.iter().find(|file| file.path == "accuracy.png").unwrap();
     assert!(accuracy.bytes.starts_with(b"\x89PNG"));
     // Three pixels for each of the drawing: 440 × 340.
@@ -109,8 +106,7 @@ fn figures_are_drawn_with_letters_of_our_own() {
 fn a_chosen_round_is_shown_first() {
     let runs = varied();
     let collection = Collection::read(&[runs.path().to_owned()], Some(5)).unwrap();
-    let names: Vec<String> =
-        files(&collection, Format::Svg, None).unwrap().into_iter().map(|file| file.path).collect();
+    let names: Vec<String> = files(&collection, "svg").into_iter().map(|file| file.path).collect();
     assert!(names.contains(&"timeline-exact-round-5.svg".to_owned()), "{names:?}");
 }
 
@@ -123,7 +119,7 @@ fn a_large_comparison_stays_small() {
             runs.add(&format!("{scheme}-{seed}"), &Run { scheme, seed, rounds: 5_000, ..Run::default() });
         }
     }
-    let html = page::render(&runs.read(), None);
+    let html = html(&runs.read(), None);
     assert!(html.len() < 1_000_000, "{} bytes", html.len());
 }
 
@@ -149,18 +145,18 @@ fn foreign_runs_reach_no_terminal_and_no_spreadsheet_as_commands() {
     assert!(problems.iter().any(|problem| problem.contains("not a record")), "{problems:?}");
     let obeyed = |text: &str| text.chars().any(|c| c.is_control() && c != '\n');
     assert!(!problems.iter().any(|problem| obeyed(problem) || problem.contains('\n')), "{problems:?}");
-    for format in [Format::Html, Format::Markdown, Format::Json, Format::Csv, Format::Svg] {
-        for OutputFile { path, bytes } in files(&collection, format, None).unwrap() {
+    for format in ["html", "md", "text", "latex", "json", "csv", "svg"] {
+        for OutputFile { path, bytes } in files(&collection, format) {
             let text = String::from_utf8(bytes).unwrap();
             assert!(!obeyed(&text) && !obeyed(&path), "{format:?} {path}: {text:?}");
             let is_formula = |cell: &str| cell.trim_matches('"').starts_with(['=', '+', '@']);
-            if format == Format::Csv {
+            if format == "csv" {
                 assert!(!text.split([',', '\n']).any(is_formula), "{path}: {text}");
             }
-            if format == Format::Html || format == Format::Svg {
+            if format == "html" || format == "svg" {
                 assert!(!text.contains("A1<script>"), "{path}");
             }
-            if format == Format::Markdown {
+            if format == "md" {
                 assert!(!text.contains("A1<script>") && !text.contains("](http"), "{text}");
             }
         }
@@ -172,9 +168,8 @@ fn a_biased_sum_is_said_to_be_one() {
     let runs = Runs::new();
     let folder = runs.add("a", &Run::default());
     let said = |runs: &Runs| {
-        let of =
-            |format| String::from_utf8(files(&runs.read(), format, None).unwrap().remove(0).bytes).unwrap();
-        [of(Format::Markdown), of(Format::Html)].map(|text| text.contains("Aggregation: trimmed (biased)"))
+        let of = |format| String::from_utf8(files(&runs.read(), format).remove(0).bytes).unwrap();
+        [of("md"), of("html")].map(|text| text.contains("Aggregation: trimmed (biased)"))
     };
     assert_eq!(said(&runs), [false; 2]);
     let scenario =

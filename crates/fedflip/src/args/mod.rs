@@ -14,7 +14,7 @@ pub(crate) use certs::{
     CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs, CertsServerArgs,
 };
 pub(crate) use deploy::{DemoArgs, ServeArgs};
-pub(crate) use report::{ReportArgs, ReportFormat};
+pub(crate) use report::ReportArgs;
 pub(crate) use training::{
     CompareArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, PresetArg, RunArgs,
     SweepArgs, TrainingArgs,

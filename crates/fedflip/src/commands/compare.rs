@@ -9,11 +9,11 @@ use fedflip_run::verdict::{ComparisonJson, GainJson, PilotJson, gains};
 use fedflip_scenario::{Preset, Scenario, Source};
 use serde::Serialize;
 
-use super::cells::{self, Curves};
 use super::print_json;
+use super::scheme_cells::{self, Curves};
 use crate::args::CompareArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Table, duration, percent, significant};
+use crate::render::{Cell, Table, duration, percent, significant};
 use crate::training::{self, overrides, warn_of_idle_keys};
 
 /// Several presets side by side.
@@ -115,8 +115,9 @@ fn write_gains(
     writeln!(output, "gain over {reference} with the preset {first}\n")?;
     let mut table = Table::new(&["scheme", "sampling", "the rest", "together"]);
     for gain in gains {
-        let cell = |up: &Option<_>| up.as_ref().map_or_else(cells::none, cells::speed_up);
-        table.row(vec![gain.scheme.clone(), cell(&gain.sampling), cell(&gain.rest), cell(&gain.total)]);
+        let [sampling, rest, total] =
+            [&gain.sampling, &gain.rest, &gain.total].map(|up| scheme_cells::speed_up(up.as_ref()));
+        table.row([Cell::text(&gain.scheme), sampling, rest, total]);
     }
     table.write(output)?;
     writeln!(
@@ -146,18 +147,17 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
     let titles =
         ["scheme", "time", "±", &ratio, "with pilots", "rounds", "devices", "reached", &json.target.metric];
     let mut table = Table::new(&titles);
-    let curves = Curves::of(entries.iter());
-    let number = |value: Option<f64>| value.map_or_else(cells::none, |value| significant(value, 3));
+    let curves = Curves::of(&json.target.metric, entries.iter());
     for (scheme, entry) in json.schemes.iter().zip(entries) {
         table.row(vec![
-            scheme.scheme.clone(),
-            cells::time_to_target(scheme),
-            cells::spread(scheme),
-            cells::ratio_to_reference(scheme),
-            cells::time(scheme, scheme.hours_with_pilot),
-            number(scheme.rounds),
-            number(scheme.mean_participants),
-            cells::reached(scheme),
+            Cell::text(&scheme.scheme),
+            scheme_cells::time_to_target(scheme),
+            scheme_cells::spread(scheme),
+            scheme_cells::ratio_to_reference(scheme),
+            scheme_cells::time(scheme, scheme.hours_with_pilot),
+            Cell::short(scheme.rounds),
+            Cell::short(scheme.mean_participants),
+            scheme_cells::reached(scheme),
             curves.cell(entry),
         ]);
     }

@@ -4,7 +4,6 @@ mod allocate;
 mod bench;
 mod bench_engine;
 mod bound;
-mod cells;
 mod certs;
 mod compare;
 mod data;
@@ -20,6 +19,7 @@ mod plan_json;
 mod report;
 mod run;
 mod scenario;
+mod scheme_cells;
 mod serve;
 mod sweep;
 

@@ -5,12 +5,13 @@ use std::io::Write;
 use fedflip_learn::with_crew;
 use fedflip_plan::{Interval, Scheme};
 use fedflip_record::Summary;
+use fedflip_report::standing::Bound;
 use serde::Serialize;
 
 use super::print_json;
 use crate::args::PilotArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Table, duration, significant};
+use crate::render::{Cell, Table, duration, significant};
 use crate::training::{self, overrides, warn_of_keys_idle_in_pilots};
 use fedflip_run::Setup;
 use fedflip_run::pilots::Pilots;
@@ -50,13 +51,13 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         writeln!(output, "pilots to a loss of {}\n", significant(scenario.pilot.loss, 4))?;
         let mut table = Table::new(&["scheme", "seed", "rounds", "virtual time", "participants"]);
         for run in &piloted.runs {
-            let gave_up = if run.reached() { "" } else { "+" };
-            table.row(vec![
-                run.scheme.clone(),
-                run.seed.to_string(),
-                format!("{}{gave_up}", run.rounds),
-                duration(3600.0 * run.hours),
-                significant(run.mean_participants, 3),
+            let bound = Bound::lower_if(!run.reached());
+            table.row([
+                Cell::text(&run.scheme),
+                Cell::count(run.seed),
+                Cell::count(run.rounds).bounded(bound),
+                Cell::hours(Some(run.hours)).bounded(bound),
+                Cell::short(Some(run.mean_participants)),
             ]);
         }
         table.write(output)?;

@@ -1,13 +1,12 @@
-//! `fedflip report`: runs made visible.
+//! `fedflip report`: pages, figures and tables from records.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-use fedflip_report::output::{self, Format, OutputFile};
-use fedflip_report::{Collection, ReportError};
+use fedflip_report::{Collection, Format, OutputFile, Report, ReportError};
 
-use crate::args::{ReportArgs, ReportFormat};
+use crate::args::ReportArgs;
 use crate::error::CliError;
 use crate::files;
 use crate::progress::{Progress, warn};
@@ -17,9 +16,9 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
     let progress = (!args.quiet).then(|| Progress::start("reading records"));
     let collection = Collection::read(&args.folders, args.round)?;
     let format = format(args);
-    let files = output::files(&collection, format, args.title.as_deref())?;
+    let files = format.files(&Report::of(&collection, args.title.as_deref()))?;
     drop(progress);
-    // With --quiet too: what is missing belongs to the result.
+    // With --quiet too: what could not be read belongs to the result.
     collection.problems.iter().for_each(|problem| warn(&problem.to_string()));
     match destination(args, format) {
         None => files.iter().try_for_each(|file| output.write_all(&file.bytes))?,
@@ -50,7 +49,7 @@ fn check_destination(args: &ReportArgs) -> Result<(), CliError> {
     match args.out.as_deref() {
         Some(out) if !one_file && out == Path::new("-") => Err(CliError::Usage {
             problem: "--out -: several files do not go to standard output",
-            hint: "name a folder; html, md and json are one file",
+            hint: "name a folder, or choose html, md, text or json, which are one file",
         }),
         Some(out) if one_file && out.is_dir() => Err(CliError::Usage {
             problem: "--out: a folder, where one file is written",
@@ -58,38 +57,22 @@ fn check_destination(args: &ReportArgs) -> Result<(), CliError> {
         }),
         Some(out) if !one_file && out.is_file() => Err(CliError::Usage {
             problem: "--out: a file, where several files are written",
-            hint: "name a folder; it is made if it is not there",
+            hint: "name a folder; it is created if it does not exist",
         }),
         _ => Ok(()),
     }
 }
 
-fn format(args: &ReportArgs) -> Format {
-    if args.json {
-        return Format::Json;
-    }
-    match args.format {
-        ReportFormat::Html => Format::Html,
-        ReportFormat::Svg => Format::Svg,
-        ReportFormat::Png => Format::Png,
-        ReportFormat::Md => Format::Markdown,
-        ReportFormat::Csv => Format::Csv,
-        ReportFormat::Json => Format::Json,
-    }
+fn format(args: &ReportArgs) -> &'static Format {
+    Format::named("json").filter(|_| args.json).unwrap_or(args.format)
 }
 
 /// Where to write; none is standard output.
-fn destination(args: &ReportArgs, format: Format) -> Option<PathBuf> {
+fn destination(args: &ReportArgs, format: &Format) -> Option<PathBuf> {
     if args.out.as_deref() == Some(Path::new("-")) && format.is_one_file() {
         return None;
     }
-    let default = match format {
-        Format::Html => Some("report.html"),
-        Format::Svg | Format::Png => Some("figures"),
-        Format::Csv => Some("tables"),
-        Format::Markdown | Format::Json => None,
-    };
-    args.out.clone().or(default.map(PathBuf::from))
+    args.out.clone().or(format.default_out.map(PathBuf::from))
 }
 
 /// A path below a folder, whatever stands in it: names come from records.

@@ -7,11 +7,11 @@ use fedflip_plan::Scheme;
 use fedflip_report::standing::SpeedUp;
 use serde::Serialize;
 
-use super::cells::{self, Curves};
 use super::print_json;
+use super::scheme_cells::{self, Curves};
 use crate::args::SweepArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::Table;
+use crate::render::{Cell, Table};
 use crate::training::{self, overrides, warn_of_idle_keys};
 use fedflip_run::RunError;
 use fedflip_run::comparison::Entry;
@@ -178,20 +178,25 @@ fn write_table(
     let has_full = json.points.iter().any(|point| !point.speedups_over_full.is_empty());
     let mut titles: Vec<&str> = json.over.iter().map(|axis| axis.key.as_str()).collect();
     let versus = if has_full { "speed-up" } else { "ratio" };
-    titles.extend(["scheme", "time", "±", versus, "reached", "accuracy"]);
-    let mut table = Table::new(&titles).with_left(json.over.len() + 1);
-    let curves = Curves::of(entries.iter().flatten());
+    titles.extend(["scheme", "time", "±", versus, "reached", &base.stop.target.metric]);
+    let mut table = Table::new(&titles).with_words(json.over.len() + 1);
+    let curves = Curves::of(&base.stop.target.metric, entries.iter().flatten());
     for ((point, PointJson { comparison, speedups_over_full, .. }), entries) in
         points.iter().zip(&json.points).zip(entries)
     {
         let schemes = comparison.iter().flat_map(|comparison| &comparison.schemes);
         for (place, (scheme, entry)) in schemes.zip(entries).enumerate() {
-            let mut row: Vec<String> = point.texts().map(str::to_owned).collect();
-            row.extend([scheme.scheme.clone(), cells::time_to_target(scheme), cells::spread(scheme)]);
-            row.push(
-                speedups_over_full.get(place).map_or_else(|| cells::ratio_to_reference(scheme), speedup_cell),
-            );
-            row.extend([cells::reached(scheme), curves.cell(entry)]);
+            let mut row: Vec<Cell> = point.texts().map(Cell::text).collect();
+            row.extend([
+                Cell::text(&scheme.scheme),
+                scheme_cells::time_to_target(scheme),
+                scheme_cells::spread(scheme),
+            ]);
+            row.push(speedups_over_full.get(place).map_or_else(
+                || scheme_cells::ratio_to_reference(scheme),
+                |of| scheme_cells::speed_up(of.speedup.as_ref()),
+            ));
+            row.extend([scheme_cells::reached(scheme), curves.cell(entry)]);
             table.row(row);
         }
     }
@@ -211,15 +216,11 @@ fn write_table(
     let versus = if has_full { "speed-up is over full" } else { "ratio is to the reference at its point" };
     writeln!(
         output,
-        "\n  time to the target is without the pilots; {versus};\n  accuracy is the first seed's, over its own time"
+        "\n  time to the target is without the pilots; {versus};\n  the curve is that of the first seed over its own time"
     )?;
     let schemes = json.points.iter().filter_map(|point| point.comparison.as_ref());
     if schemes.flat_map(|comparison| &comparison.schemes).any(|scheme| scheme.lower_bound) {
         writeln!(output, "  > at least, < at most: some run was stopped before it reached the target")?;
     }
     Ok(())
-}
-
-fn speedup_cell(scheme: &SchemeSpeedUp) -> String {
-    scheme.speedup.as_ref().map_or_else(cells::none, cells::speed_up)
 }

@@ -16,13 +16,13 @@ pub struct Figure {
     pub name: String,
     /// In a few words.
     pub title: String,
-    /// What there is to see, for whoever does not see it and whoever wants to know more.
+    /// What the figure shows, also for readers who cannot see it.
     pub caption: String,
     /// Of the drawing, in pixels.
     pub width: f64,
     /// Of the drawing, in pixels.
     pub height: f64,
-    /// Values to show when somebody points at a curve, as JSON; for pages.
+    /// Values under the pointer, as JSON; for pages.
     pub(crate) hover: Option<String>,
     body: String,
 }
@@ -40,7 +40,7 @@ impl Figure {
         }
     }
 
-    /// For a page, which brings the style; `prefix` keeps apart what has the same name in other groups.
+    /// For a page, which has the style; `prefix` keeps apart what has the same name in other groups.
     pub(crate) fn inline(&self, prefix: &str) -> String {
         let hover =
             self.hover.as_ref().map_or(String::new(), |json| format!(" data-hover=\"{}\"", escaped(json)));

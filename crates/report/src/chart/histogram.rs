@@ -2,8 +2,8 @@
 
 use super::canvas::Canvas;
 use super::figure::Figure;
-use super::frame::Frame;
 use super::legend::{self, Entry, Sign};
+use super::plot_area::PlotArea;
 use super::scale::time_unit;
 use crate::numbers::{duration, percent};
 
@@ -56,7 +56,7 @@ impl Histogram<'_> {
             .collect();
         let legend_px = legend::height_px(&entries, SIZE.0 - 72.0);
         let size = (SIZE.0, SIZE.1 + legend_px);
-        let frame = Frame::new(size, legend_px + 14.0, (0.0, end / unit_secs), (0.0, 105.0 * most));
+        let frame = PlotArea::new(size, legend_px + 14.0, (0.0, end / unit_secs), (0.0, 105.0 * most));
         let mut canvas = Canvas::default();
         legend::draw(&mut canvas, &entries, (frame.left(), 2.0), SIZE.0 - 72.0);
         frame.draw(&mut canvas, &format!("round time ({unit})"), "share of rounds (%)", None);

@@ -2,9 +2,9 @@
 
 use super::canvas::{Anchor, Canvas, Shape};
 use super::figure::{Figure, area_id, file_name};
-use super::frame::Frame;
 use super::legend::{self, Entry, Sign};
-use super::palette::Look;
+use super::palette::SchemeStyle;
+use super::plot_area::PlotArea;
 use super::scale::time_unit;
 use crate::curve::CurvePoint;
 
@@ -49,11 +49,11 @@ impl LineChart<'_> {
             .iter()
             .map(|curve| Entry {
                 text: curve.scheme.to_owned(),
-                sign: Sign::Line(Look::of_scheme(curve.scheme).line_class()),
+                sign: Sign::Line(SchemeStyle::of(curve.scheme).line_class()),
             })
             .collect();
         let legend_px = legend::height_px(&entries, SIZE.0 - 72.0);
-        let frame = Frame::new(SIZE, legend_px + 14.0, (0.0, end / unit_secs), self.y_range);
+        let frame = PlotArea::new(SIZE, legend_px + 14.0, (0.0, end / unit_secs), self.y_range);
         let mut canvas = Canvas::default();
         legend::draw(&mut canvas, &entries, (frame.left(), 2.0), SIZE.0 - 72.0);
         frame.draw(&mut canvas, &format!("{} ({unit})", self.x_title), self.y_title, None);
@@ -61,25 +61,25 @@ impl LineChart<'_> {
         if let Some(target) = self.target {
             let (from, to) = (at(0.0, target), at(end, target));
             canvas.line("rule", from, to);
-            // On the left: curves get there on the right.
+            // On the left, because curves reach the target on the right.
             canvas.text("small", (from.0 + 6.0, from.1 - 5.0), Anchor::Start, "target");
         }
         let caption = self.caption_with_cuts(end);
         frame.inside(&mut canvas, &area_id(&file_name(self.name)), |canvas| {
             for curve in &self.curves {
-                let look = Look::of_scheme(curve.scheme);
+                let look = SchemeStyle::of(curve.scheme);
                 let up = curve.points.iter().map(|point| at(point.secs, point.high));
                 let down = curve.points.iter().rev().map(|point| at(point.secs, point.low));
                 canvas.area(&look.band_class(), up.chain(down));
             }
             for curve in &self.curves {
-                let look = Look::of_scheme(curve.scheme);
+                let look = SchemeStyle::of(curve.scheme);
                 canvas.curve(&look.line_class(), curve.points.iter().map(|point| at(point.secs, point.mean)));
             }
         });
         // Not cut at the edge, where many a curve ends.
         for curve in &self.curves {
-            let look = Look::of_scheme(curve.scheme);
+            let look = SchemeStyle::of(curve.scheme);
             if let Some(last) = curve.points.last().filter(|last| last.secs <= end) {
                 let class = if curve.reached {
                     format!("dot f{}", look.colour)
@@ -144,7 +144,7 @@ impl LineChart<'_> {
     }
 
     /// What a page needs to say the values under a pointer.
-    fn hover(&self, frame: &Frame, unit: &str, unit_secs: f64) -> String {
+    fn hover(&self, frame: &PlotArea, unit: &str, unit_secs: f64) -> String {
         let short = |value: f64| (value * 1e4).round() / 1e4;
         let curves: Vec<serde_json::Value> = self
             .curves
@@ -152,7 +152,7 @@ impl LineChart<'_> {
             .map(|curve| {
                 let x: Vec<f64> = curve.points.iter().map(|point| short(point.secs / unit_secs)).collect();
                 let y: Vec<f64> = curve.points.iter().map(|point| short(point.mean * self.y_factor)).collect();
-                serde_json::json!({ "name": curve.scheme, "colour": Look::of_scheme(curve.scheme).colour, "x": x, "y": y })
+                serde_json::json!({ "name": curve.scheme, "colour": SchemeStyle::of(curve.scheme).colour, "x": x, "y": y })
             })
             .collect();
         let hover = serde_json::json!({

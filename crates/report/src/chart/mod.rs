@@ -2,12 +2,11 @@
 
 pub(crate) mod canvas;
 pub(crate) mod figure;
-pub(crate) mod frame;
 pub(crate) mod histogram;
 pub(crate) mod legend;
 pub(crate) mod line;
 pub(crate) mod palette;
+pub(crate) mod plot_area;
 pub(crate) mod scale;
 pub(crate) mod scatter;
-pub(crate) mod speed_up;
 pub(crate) mod timeline;

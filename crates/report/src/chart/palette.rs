@@ -16,18 +16,18 @@ const SCHEMES: [&str; COLOURS + 1] =
 /// The baselines in [`SCHEMES`].
 const BASELINES: Range<usize> = 4..8;
 
-/// How a scheme is drawn.
+/// The colour and dashes of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct SchemeStyle {
     /// Class `c0` to `c8`.
     pub colour: usize,
     /// Class `d0` (solid) to `d4`.
     pub dashes: usize,
 }
 
-impl Look {
-    /// Of a scheme. One that nobody knows gets a colour by its name, the same each time.
-    pub(crate) fn of_scheme(scheme: &str) -> Self {
+impl SchemeStyle {
+    /// The style of a scheme. A scheme that is not known gets a colour by its name, the same each time.
+    pub(crate) fn of(scheme: &str) -> Self {
         let name = scheme.split(['=', '-']).next().unwrap_or(scheme);
         match SCHEMES.iter().position(|known| *known == name) {
             Some(place) if BASELINES.contains(&place) => {
@@ -55,11 +55,11 @@ mod tests {
 
     #[test]
     fn schemes_look_different_from_each_other() {
-        let looks: Vec<Look> = SCHEMES.iter().map(|scheme| Look::of_scheme(scheme)).collect();
+        let looks: Vec<SchemeStyle> = SCHEMES.iter().map(|scheme| SchemeStyle::of(scheme)).collect();
         for (place, look) in looks.iter().enumerate() {
             assert_eq!(look.colour, place);
         }
-        assert_eq!(Look::of_scheme("fixed=0.2"), looks[6]);
-        assert_eq!(Look::of_scheme("new"), Look::of_scheme("new"));
+        assert_eq!(SchemeStyle::of("fixed=0.2"), looks[6]);
+        assert_eq!(SchemeStyle::of("new"), SchemeStyle::of("new"));
     }
 }

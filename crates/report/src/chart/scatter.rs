@@ -2,13 +2,13 @@
 
 use super::canvas::{Canvas, Shape};
 use super::figure::{Figure, area_id, file_name};
-use super::frame::Frame;
 use super::legend::{self, Entry, Sign};
 use super::palette::COLOURS;
+use super::plot_area::PlotArea;
 
 /// A device.
 pub(crate) struct Point {
-    /// For whoever points at it.
+    /// Shown under the pointer.
     pub hover: String,
     /// Position in [`Scatter::kinds`].
     pub kind: usize,
@@ -45,7 +45,7 @@ impl Scatter<'_> {
             .collect();
         let legend_px = legend::height_px(&entries, SIZE.0 - 72.0);
         let size = (SIZE.0, SIZE.1 + legend_px);
-        let frame = Frame::new(size, legend_px + 14.0, (0.0, most), (0.0, most));
+        let frame = PlotArea::new(size, legend_px + 14.0, (0.0, most), (0.0, most));
         let mut canvas = Canvas::default();
         legend::draw(&mut canvas, &entries, (frame.left(), 2.0), SIZE.0 - 72.0);
         frame.draw(&mut canvas, "planned q (share of rounds)", "realised (share of rounds)", None);

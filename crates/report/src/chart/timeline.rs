@@ -22,8 +22,8 @@ pub(crate) struct Timeline<'a> {
     pub title: &'a str,
     pub caption: &'a str,
     pub round_secs: f64,
-    /// Of the whole band.
-    pub band_mbps: f64,
+    /// Bandwidth of the whole uplink.
+    pub bandwidth_mbps: f64,
     pub rows: Vec<Row>,
 }
 
@@ -95,7 +95,7 @@ impl Timeline<'_> {
             row.device,
             duration(row.upload_secs),
             significant(row.mbps, 3),
-            significant(self.band_mbps, 3)
+            significant(self.bandwidth_mbps, 3)
         );
         let (corner, size) = bar(computed, end);
         canvas.rect(send, corner, size, &hover);

@@ -5,7 +5,7 @@ use super::scale::{Scale, tick_label};
 
 /// A plot area with its scales.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct PlotArea {
     pub x: Scale,
     pub y: Scale,
     left: f64,
@@ -19,7 +19,7 @@ const LEFT_PX: f64 = 58.0;
 const RIGHT_PX: f64 = 14.0;
 const BOTTOM_PX: f64 = 44.0;
 
-impl Frame {
+impl PlotArea {
     /// In a figure of a size, below `top` pixels of something else.
     pub(crate) fn new(size: (f64, f64), top: f64, x_range: (f64, f64), y_range: (f64, f64)) -> Self {
         let (left, width) = (LEFT_PX, size.0 - LEFT_PX - RIGHT_PX);

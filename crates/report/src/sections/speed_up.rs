@@ -1,10 +1,10 @@
 //! Speed-up against the values of a sweep: evenly spaced, for values grow by factors or are no numbers.
 
-use super::canvas::{Canvas, Shape};
-use super::figure::Figure;
-use super::frame::Frame;
-use super::legend::{self, Entry, Sign};
-use super::palette::Look;
+use crate::chart::canvas::{Canvas, Shape};
+use crate::chart::figure::Figure;
+use crate::chart::legend::{self, Entry, Sign};
+use crate::chart::palette::SchemeStyle;
+use crate::chart::plot_area::PlotArea;
 use crate::numbers::times;
 use crate::standing::{Bound, SpeedUp};
 use crate::sweep::{Sweep, SweepPoint};
@@ -21,14 +21,14 @@ pub(crate) fn draw(sweep: &Sweep) -> Option<Figure> {
         .iter()
         .map(|scheme| Entry {
             text: (*scheme).to_owned(),
-            sign: Sign::Line(Look::of_scheme(scheme).line_class()),
+            sign: Sign::Line(SchemeStyle::of(scheme).line_class()),
         })
         .collect();
     let most = |point: &SweepPoint| point.speed_up.map(|up| up.ratio + up.std.unwrap_or(0.0));
     let high = sweep.points.iter().filter_map(most).fold(1.0, f64::max);
     let legend_px = legend::height_px(&entries, SIZE.0 - 72.0);
     let ends = (-0.4, axis.len() as f64 - 0.6);
-    let frame = Frame::new(SIZE, legend_px + 14.0, ends, (0.0, 1.08 * high));
+    let frame = PlotArea::new(SIZE, legend_px + 14.0, ends, (0.0, 1.08 * high));
     let mut canvas = Canvas::default();
     legend::draw(&mut canvas, &entries, (frame.left(), 2.0), SIZE.0 - 72.0);
     // As many labels as there is room for.
@@ -44,42 +44,47 @@ pub(crate) fn draw(sweep: &Sweep) -> Option<Figure> {
         Some(&ticks),
     );
     canvas.line("rule", frame.at(ends.0, 1.0), frame.at(ends.1, 1.0));
-    let middle = (schemes.len() as f64 - 1.0) / 2.0;
-    for (number, scheme) in schemes.into_iter().enumerate() {
+    for (number, scheme) in schemes.iter().enumerate() {
         // A little beside each other, so that deviations do not lie on one another.
-        let aside = SPREAD * (number as f64 - middle);
-        let look = Look::of_scheme(scheme);
-        let points: Vec<(f64, &str, SpeedUp)> = (0..)
-            .zip(axis.iter().copied())
-            .filter_map(|(place, value)| {
-                let same = |point: &&SweepPoint| {
-                    point.values.first().is_some_and(|at| at == value) && point.scheme == scheme
-                };
-                let point = sweep.points.iter().find(same)?;
-                Some((f64::from(place) + aside, value, point.speed_up?))
-            })
-            .collect();
-        canvas.curve(&look.line_class(), points.iter().map(|&(x, _, up)| frame.at(x, up.ratio)));
-        for (x, value, SpeedUp { ratio, std, bound }) in points {
-            if let Some(std) = std {
-                let class = format!("thin c{}", look.colour);
-                canvas.line(&class, frame.at(x, ratio - std), frame.at(x, ratio + std));
-            }
-            let (class, shape) = match bound {
-                Bound::Exact => (format!("dot f{}", look.colour), Shape::Circle),
-                // Hollow and pointing up, or not.
-                Bound::AtLeast => (format!("hollow c{}", look.colour), Shape::Triangle),
-                Bound::AtMost => (format!("hollow c{}", look.colour), Shape::Square),
-            };
-            let hover = format!("{scheme} at {value}: {}{}", bound.sign(), times(ratio));
-            canvas.mark(&class, shape, frame.at(x, ratio), 4.2, &hover);
-        }
+        let aside = SPREAD * (number as f64 - (schemes.len() as f64 - 1.0) / 2.0);
+        draw_scheme(&mut canvas, frame, &points_of(sweep, &axis, scheme, aside), scheme);
     }
     let title = format!("Speed-up over {reference} against {}", sweep.title());
     let caption = "Time to the target of the reference by that of the scheme, with one standard deviation over seeds. \
                    A hollow triangle is a lower bound (the reference ended before its target), a hollow square an upper \
                    bound (the scheme did).";
     Some(Figure::new("speed-up", &title, caption, SIZE, canvas))
+}
+
+/// Where a scheme stands at each value: place on the axis, value, and speed-up.
+fn points_of<'a>(sweep: &Sweep, axis: &[&'a str], scheme: &str, aside: f64) -> Vec<(f64, &'a str, SpeedUp)> {
+    let point = |(place, value): (usize, &&'a str)| {
+        let same = |point: &&SweepPoint| {
+            point.values.first().is_some_and(|at| at == value) && point.scheme == scheme
+        };
+        let point = sweep.points.iter().find(same)?;
+        Some((place as f64 + aside, *value, point.speed_up?))
+    };
+    axis.iter().enumerate().filter_map(point).collect()
+}
+
+fn draw_scheme(canvas: &mut Canvas, frame: PlotArea, points: &[(f64, &str, SpeedUp)], scheme: &str) {
+    let style = SchemeStyle::of(scheme);
+    canvas.curve(&style.line_class(), points.iter().map(|&(x, _, up)| frame.at(x, up.ratio)));
+    for &(x, value, SpeedUp { ratio, std, bound }) in points {
+        if let Some(std) = std {
+            let class = format!("thin c{}", style.colour);
+            canvas.line(&class, frame.at(x, ratio - std), frame.at(x, ratio + std));
+        }
+        let (class, shape) = match bound {
+            Bound::Exact => (format!("dot f{}", style.colour), Shape::Circle),
+            // Hollow and pointing up, or not.
+            Bound::AtLeast => (format!("hollow c{}", style.colour), Shape::Triangle),
+            Bound::AtMost => (format!("hollow c{}", style.colour), Shape::Square),
+        };
+        let hover = format!("{scheme} at {value}: {}{}", bound.sign(), times(ratio));
+        canvas.mark(&class, shape, frame.at(x, ratio), 4.2, &hover);
+    }
 }
 
 /// A scenario's key with its unit as people write it.

@@ -1,0 +1,52 @@
+//! Every key of a group's scenarios, and which of them all runs share.
+
+use std::collections::BTreeSet;
+
+use super::Material;
+use crate::collection::Group;
+use crate::config::Config;
+use crate::model::Block;
+use crate::table::{Cell, Column, Table};
+
+/// Where some runs have a key and others have none.
+const NOT_SET: &str = "not set";
+
+pub(super) fn blocks(Material { group, .. }: &Material<'_>) -> Vec<Block> {
+    let table = table(group);
+    if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
+}
+
+/// All keys; where runs differ, every value.
+pub fn table(group: &Group) -> Table {
+    let configs: Vec<&Config> = group.runs().chain(&group.pilots).map(|run| &run.config).collect();
+    let keys: BTreeSet<&str> = configs.iter().flat_map(|config| config.iter()).map(|(key, _)| key).collect();
+    let row = |key: &str| {
+        let mut values: Vec<&str> = Vec::new();
+        for config in &configs {
+            let value = config.get(key).unwrap_or(NOT_SET);
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        let shared = if values.len() == 1 { "yes" } else { "no" };
+        vec![Cell::text(key), Cell::text(values.join(" | ")), Cell::text(shared)]
+    };
+    let caps = match group.setting.on_devices() {
+        false => "A cap on virtual time is where a comparison gives up on a scheme.",
+        true => {
+            "On real devices times were measured: stop.virtual_hours_max counts real time, and the device types of the \
+             fleet and the keys of the world are not used."
+        }
+    };
+    Table {
+        name: "configuration".to_owned(),
+        title: "Every key of the scenarios".to_owned(),
+        note: format!("Where runs or pilots differ, all values are listed. {caps}"),
+        columns: vec![
+            Column::words("key", "key"),
+            Column::words("value", "value"),
+            Column::words("in all runs", "shared"),
+        ],
+        rows: keys.into_iter().map(row).collect(),
+    }
+}
