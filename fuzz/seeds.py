@@ -157,10 +157,15 @@ def main():
     seed("encoding", "int4_not_whole", scales[0] + bytes([0x97]) * 128 + scales[1] + bytes([0x7F, 0x11]))
 
     digest, run = bytes(range(32)), bytes(range(16))
-    synthetic = message(f1=message(f1=0.5, f2=0.5, f3=8), f6=message(f1=0.8, f2=32), f9=5, f10=1)
+    # A task: name, parameters, digest, sharing, devices, seed.
+    params = message(f1=b"hidden", f3=8), message(f1=b"model_spread", f4=0.5), message(f1=b"data_spread", f4=0.5)
+    synthetic = message(f1=b"synthetic") + b"".join(message(f2=param) for param in params)
+    synthetic += message(f3=digest, f6=message(f1=0.8, f2=32), f9=5, f10=1)
     # The learning rate is the one number of 32 bit.
     synthetic += bytes([11 << 3 | 5]) + struct.pack("<f", 0.01) + message(f12=32, f13=10)
-    mobilenet = message(f4=message(f1=0.25, f2=1), f7=b"", f9=100, f12=32, f13=10)
+    params = message(f1=b"width", f4=0.25), message(f1=b"norm", f5=b"batch")
+    mobilenet = message(f1=b"cifar10-mobilenet") + b"".join(message(f2=param) for param in params)
+    mobilenet += message(f7=b"", f9=100, f12=32, f13=10)
     seed("protocol", "task", synthetic)
     seed("protocol", "mobilenet", mobilenet)
     seed("protocol", "hello", message(f1=1, f2=synthetic, f3=3, f4=1, f5=610, f6=65536, f7=100.0, f8=1, f9=2))

@@ -17,7 +17,7 @@ pub fn check(bytes: &[u8]) {
 fn there_and_back(secs: f64) {
     let records = Mark { bytes: secs.to_bits(), crc: 0 };
     let checkpoint =
-        Checkpoint { round: 1, secs, evaluated: Some([secs, 0.0]), records, vectors: vec![vec![0.5]] };
+        Checkpoint { round: 1, secs, evaluated: Some([("loss", 0.5)].into()), records, vectors: vec![vec![0.5]] };
     let wanted = secs.is_finite().then_some(&checkpoint);
     assert_eq!(Checkpoint::from_bytes(&checkpoint.to_bytes()).as_ref(), wanted);
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use fedflip_fleet::Fleet;
-use fedflip_record::{End, EndReason, Header, Round};
+use fedflip_fleet::{Fleet, Metrics};
+use fedflip_record::{End, EndReason, Header, Initial, Round};
 
 use crate::log::Log;
 use crate::series::{Point, Series};
@@ -154,6 +154,14 @@ impl Live {
         self.log.write(current.secs, format!("a new plan after round {}: {reason}", current.round));
     }
 
+    /// The first model was evaluated.
+    pub fn initial(&mut self, initial: &Initial) {
+        let Some(current) = &mut self.current else { return };
+        self.version += 1;
+        current.secs = initial.secs;
+        current.evaluated(&initial.metrics);
+    }
+
     /// One more round, so long after the run began by the clock on the wall.
     pub fn round(&mut self, round: &Round, real_secs: f64) {
         let Some(current) = &mut self.current else { return };
@@ -170,10 +178,8 @@ impl Live {
         current.real_secs = real_secs;
         current.phase = end.map_or(Phase::Stopped, |end| Phase::Ended(end.reason));
         current.detail = end.and_then(|end| end.detail.clone());
-        if let Some(End { loss: Some(loss), accuracy: Some(accuracy), .. }) = end {
-            current.evaluated(*accuracy, *loss);
-        }
         if let Some(end) = end {
+            current.evaluated(&end.metrics);
             self.standings.note(&current.label, end.reason, end.secs, end.rounds);
         }
         let how = current.words();
@@ -251,12 +257,11 @@ impl Current {
         cohort.push(self.secs, participants as f64);
         tally::add(&mut self.tallies, &self.roster.fleet, round);
         self.latest.note(&self.roster.fleet, round);
-        if let (Some(accuracy), Some(loss)) = (round.accuracy, round.loss) {
-            self.evaluated(accuracy, loss);
-        }
+        self.evaluated(&round.metrics);
     }
 
-    fn evaluated(&mut self, accuracy: f64, loss: f64) {
+    fn evaluated(&mut self, metrics: &Metrics) {
+        let (Some(accuracy), Some(loss)) = (metrics.get("accuracy"), metrics.get("loss")) else { return };
         (self.accuracy, self.loss) = (Some(accuracy), Some(loss));
         let [accuracies, losses, ..] = &mut self.curves;
         accuracies.push(self.secs, accuracy);
@@ -265,13 +270,17 @@ impl Current {
 
     /// How far it is, for people.
     pub(crate) fn words(&self) -> String {
-        let words = self.phase.words();
-        if self.header.deployed.is_some() { words.replace("virtual ", "") } else { words.to_owned() }
+        match self.phase {
+            Phase::Running => "running",
+            Phase::Stopped => "stopped before its end",
+            Phase::Ended(reason) => reason.in_words(self.header.deployed.is_some()),
+        }
+        .to_owned()
     }
 
     /// What of a round is worth a line.
     fn report(&mut self, round: &Round, log: &mut Log) {
-        if let Some(accuracy) = round.accuracy {
+        if let Some(accuracy) = round.metrics.get("accuracy") {
             let tenths = (10.0 * accuracy).floor().clamp(0.0, 10.0) as u32;
             if tenths > self.tenths {
                 self.tenths = tenths;
@@ -296,20 +305,5 @@ impl Current {
         let more = round.lost.len().saturating_sub(named.len());
         let others = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("round {}: lost {}{others}", self.round, named.join(", "))
-    }
-}
-
-impl Phase {
-    /// For people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Stopped => "stopped before its end",
-            Self::Ended(EndReason::TargetAccuracy) => "reached its target accuracy",
-            Self::Ended(EndReason::TargetLoss) => "reached its target loss",
-            Self::Ended(EndReason::RoundsMax) => "ended at its cap on rounds",
-            Self::Ended(EndReason::VirtualTimeMax) => "ended at its cap on virtual time",
-            Self::Ended(EndReason::Diverged) => "diverged",
-        }
     }
 }

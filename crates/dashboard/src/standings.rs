@@ -43,7 +43,7 @@ impl Standings {
         });
         let Some(row) = place.and_then(|place| self.0.get_mut(place)) else { return };
         row.runs += 1;
-        row.reached += u64::from(matches!(reason, EndReason::TargetAccuracy | EndReason::TargetLoss));
+        row.reached += u64::from(reason == EndReason::Target);
         row.diverged += u64::from(reason == EndReason::Diverged);
         row.mean_secs += (secs - row.mean_secs) / row.runs as f64;
         row.mean_rounds += (rounds as f64 - row.mean_rounds) / row.runs as f64;
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn runs_of_a_label_are_one_row() {
         let mut standings = Standings::default();
-        standings.note("exact", EndReason::TargetAccuracy, 1.0, 10);
+        standings.note("exact", EndReason::Target, 1.0, 10);
         standings.note("full", EndReason::VirtualTimeMax, 9.0, 5);
         standings.note("exact", EndReason::Diverged, 3.0, 20);
         let [exact, full] = standings.rows() else { panic!("{standings:?}") };

@@ -1,7 +1,7 @@
 //! What the tests of several files share.
 
 use fedflip_fleet::{Device, Fleet, Probability, Samples, Secs};
-use fedflip_record::{Header, Round};
+use fedflip_record::{Header, Round, Target, TargetMode};
 
 /// A fleet of so many devices, of two types in turn.
 pub(crate) fn fleet(devices: usize) -> Fleet {
@@ -21,7 +21,7 @@ pub(crate) fn fleet(devices: usize) -> Fleet {
 
 pub(crate) fn header(devices: usize) -> Header {
     Header {
-        version: 1,
+        version: fedflip_record::schema::VERSION,
         fedflip: "0.1.0".to_owned(),
         task: "synthetic".to_owned(),
         scheme: "exact".to_owned(),
@@ -29,8 +29,9 @@ pub(crate) fn header(devices: usize) -> Header {
         devices,
         parameters: 610,
         bandwidth_mbps: 100.0,
-        target_accuracy: Some(0.7),
-        target_loss: None,
+        metrics: vec!["accuracy".to_owned(), "loss".to_owned()],
+        stop: Some(Target { metric: "accuracy".to_owned(), at: 0.7, mode: TargetMode::Max }),
+        pilot: false,
         expected_participants: 1.0,
         expected_rounds: Some(500.0),
         expected_round_secs: Some(0.1),
@@ -46,8 +47,7 @@ pub(crate) fn round(number: u64, accuracy: f64) -> Round {
         round_secs: 0.1,
         cohort: vec![0, 1],
         mbps: vec![60.0, 40.0],
-        loss: Some(1.0 - accuracy),
-        accuracy: Some(accuracy),
+        metrics: [("accuracy", accuracy), ("loss", 1.0 - accuracy)].into(),
         ..Round::default()
     }
 }

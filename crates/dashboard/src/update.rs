@@ -202,8 +202,8 @@ impl Current {
             devices: header.devices,
             parameters: header.parameters,
             bandwidth_mbps: header.bandwidth_mbps,
-            target_accuracy: header.target_accuracy,
-            target_loss: header.target_loss,
+            target_accuracy: header.target_of("accuracy"),
+            target_loss: header.target_of("loss"),
             expected_rounds: header.expected_rounds,
             expected_round_secs: header.expected_round_secs,
             expected_participants: header.expected_participants,
@@ -325,8 +325,7 @@ mod tests {
             reason: EndReason::RoundsMax,
             rounds: 1000,
             secs: 100.0,
-            loss: Some(0.25),
-            accuracy: Some(0.75),
+            metrics: [("accuracy", 0.75), ("loss", 0.25)].into(),
             detail: None,
         };
         live.end(Some(&end), 9.0);
@@ -375,7 +374,7 @@ mod tests {
         begin(&mut live, "lossy");
         let lost: Vec<Lost> = (0..5).map(|device| Lost { device, reason: "vanished".to_owned() }).collect();
         for n in 1..=10_000 {
-            live.round(&Round { lost: lost.clone(), accuracy: None, ..round(n, 0.0) }, 0.0);
+            live.round(&Round { lost: lost.clone(), metrics: Default::default(), ..round(n, 0.0) }, 0.0);
         }
         let whole = read(&live, &mut cursor).unwrap();
         let lines = whole["log"].as_array().unwrap();

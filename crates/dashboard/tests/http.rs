@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use fedflip_dashboard::server::READERS_MAX;
 use fedflip_dashboard::{Address, Dashboard, DashboardError, Run};
 use fedflip_fleet::{Device, Fleet, Probability, Samples, Secs};
-use fedflip_record::{Header, Round};
+use fedflip_record::{Header, Round, Target, TargetMode};
 use serde_json::Value;
 
 fn dashboard() -> Dashboard {
@@ -30,7 +30,7 @@ fn begin(dashboard: &Dashboard, devices: usize) {
         fleet.push(device).unwrap();
     }
     let header = Header {
-        version: 1,
+        version: fedflip_record::schema::VERSION,
         fedflip: "0.1.0".to_owned(),
         task: "synthetic".to_owned(),
         scheme: "exact".to_owned(),
@@ -38,8 +38,9 @@ fn begin(dashboard: &Dashboard, devices: usize) {
         devices,
         parameters: 610,
         bandwidth_mbps: 100.0,
-        target_accuracy: Some(0.7),
-        target_loss: None,
+        metrics: vec!["accuracy".to_owned(), "loss".to_owned()],
+        stop: Some(Target { metric: "accuracy".to_owned(), at: 0.7, mode: TargetMode::Max }),
+        pilot: false,
         expected_participants: 1.0,
         expected_rounds: None,
         expected_round_secs: None,
@@ -62,8 +63,7 @@ fn round(dashboard: &Dashboard, number: u64) {
         round_secs: 1.0,
         cohort: vec![0],
         mbps: vec![100.0],
-        loss: Some(1.0),
-        accuracy: Some(0.5),
+        metrics: [("accuracy", 0.5), ("loss", 1.0)].into(),
         ..Round::default()
     };
     dashboard.round(&round, 0.0);

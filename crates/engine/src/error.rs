@@ -1,55 +1,66 @@
-//! All that can stop a run before its end.
+//! The errors that stop a run before its end.
+
+use std::error::Error;
 
 use fedflip_learn::LearnError;
-use fedflip_record::RecordError;
 
-/// Why a run cannot go on.
+/// An error of a sink or of a world, which the engine passes on as it is.
+pub type BoxedError = Box<dyn Error + Send + Sync>;
+
+/// Why a run cannot continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// What was learnt cannot be kept.
+    /// The sink could not keep what the run recorded. The error is the sink's own.
     #[error(transparent)]
-    Record(#[from] RecordError),
-    /// Training or evaluation failed, and not for want of numbers.
+    Sink(BoxedError),
+    /// Training or evaluation failed, and the model has not diverged.
     #[error(transparent)]
     Learn(#[from] LearnError),
     /// The plan is for another fleet.
     #[error("a plan for {planned} devices does not fit a fleet of {devices}")]
     OtherFleet {
-        /// In the plan.
+        /// The devices of the plan.
         planned: usize,
-        /// In the fleet.
+        /// The devices of the fleet.
         devices: usize,
     },
     /// The state is that of another optimiser.
     #[error("the state remembers {remembered:?}, where the optimiser needs {needed:?}")]
     OtherOptimiser {
-        /// In the state.
+        /// The names of the vectors in the state.
         remembered: Vec<&'static str>,
-        /// By the optimiser.
+        /// The names of the vectors that the optimiser needs.
         needed: Vec<&'static str>,
     },
     /// The updates of one round would take more memory than there may be for them.
     #[error("a trimmed sum holds up to {gib:.1} GiB of updates at a time, and {gib_max:.0} GiB are allowed")]
     TooLargeToTrim {
-        /// Of the largest rounds that the plan leads to.
+        /// The memory of the largest rounds that the plan leads to.
         gib: f64,
         /// The most that is allowed.
         gib_max: f64,
     },
-    /// The world is gone.
-    #[error("the world of the run has ended: {problem}")]
-    World {
-        /// What happened.
-        problem: String,
+    /// The run ends at a value of a metric that its learner does not have.
+    #[error("the run stops at {metric}, but the learner evaluates {}", known.join(", "))]
+    NoSuchMetric {
+        /// The metric of the target.
+        metric: String,
+        /// The metrics of the learner.
+        known: Vec<String>,
     },
+    /// The world cannot continue with the round. The error is the world's own.
+    #[error("the round cannot continue: {0}")]
+    World(BoxedError),
 }
 
 impl EngineError {
-    /// What to do.
+    /// What to change, where the error knows.
     pub fn hint(&self) -> String {
         match self {
-            Self::Record(error) => error.hint(),
+            Self::Sink(error) => error
+                .downcast_ref::<fedflip_record::RecordError>()
+                .map_or_else(|| "see that the run's folder can be written".to_owned(), |error| error.hint()),
             Self::Learn(error) => error.hint(),
             Self::OtherFleet { .. } => "plan for the fleet of the run".to_owned(),
             Self::OtherOptimiser { .. } => "begin the state with the optimiser of the run".to_owned(),
@@ -57,7 +68,8 @@ impl EngineError {
                 "use round.aggregation = \"clipped\", which adds updates as they come, or plan smaller cohorts"
                     .to_owned()
             }
-            Self::World { .. } => "go on with --resume".to_owned(),
+            Self::NoSuchMetric { known, .. } => format!("stop at one of {}", known.join(", ")),
+            Self::World(_) => "resume the run".to_owned(),
         }
     }
 }

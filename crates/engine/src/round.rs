@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::ModelVector;
-use fedflip_fleet::bandwidth::{self, Allocation, Entrant};
+use fedflip_fleet::bandwidth::{self, Allocation};
 use fedflip_fleet::deadline::{self, Deadline};
+use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::LearnError;
 use fedflip_record::{Lost, Round};
 
@@ -14,51 +14,51 @@ use crate::error::EngineError;
 use crate::optimiser::{Memory, Optimiser};
 use crate::run::Engine;
 use crate::state::State;
-use crate::world::{Event, Order, Update, World};
+use crate::world::{Cohort, Event, Order, Update, World};
 
 /// Memory that rounds use again.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
-    entrants: Vec<Entrant>,
+pub(crate) struct RoundBuffers {
+    cohort: Cohort,
     aggregator: Aggregator,
-    /// Of the places of the cohort.
+    /// One for each device of the cohort.
     reports: Vec<Report>,
-    spare: Spare,
+    spare: SpareBuffers,
 }
 
-/// The model, and what the server remembers with it.
+/// A model and the optimiser's vectors that belong to it.
 #[derive(Debug)]
-struct Turn {
+struct ModelBuffers {
     model: Arc<ModelVector>,
     memory: Memory,
 }
 
-impl Turn {
+impl ModelBuffers {
     fn result(&self) -> &Arc<ModelVector> {
         self.memory.average().unwrap_or(&self.model)
     }
 }
 
-/// The memory of the turn before last: models take turns, so that the last good one is never overwritten.
+/// The buffers of the model before the last one: two sets take turns, so that the last good model is never overwritten.
 #[derive(Debug, Default)]
-struct Spare(Option<Turn>);
+struct SpareBuffers(Option<ModelBuffers>);
 
-impl Spare {
-    /// What comes of the state and the sum of the updates, in memory of its own, and whether all of it are
-    /// finite numbers.
-    fn turn(&mut self, optimiser: &Optimiser, state: &State, step: Option<&[f32]>) -> (Turn, bool) {
-        let mut next = self.0.take().unwrap_or_else(|| Turn {
+impl SpareBuffers {
+    /// The next model, and whether all its numbers are finite.
+    fn next_model(
+        &mut self,
+        optimiser: &Optimiser,
+        state: &State,
+        step: Option<&[f32]>,
+    ) -> (ModelBuffers, bool) {
+        let mut next = self.0.take().unwrap_or_else(|| ModelBuffers {
             model: Arc::new(ModelVector::clone(&state.model)),
             memory: state.memory.room(),
         });
-        // A copy only if somebody still looks at it.
+        // A copy is made only if somebody still holds the model.
         let to = (Arc::make_mut(&mut next.model), &mut next.memory);
         let finite = optimiser.advance(state.round + 1, (&state.model, &state.memory), step, to);
         (next, finite)
-    }
-
-    fn keep(&mut self, turn: Turn) {
-        self.0 = Some(turn);
     }
 }
 
@@ -69,12 +69,12 @@ enum Report {
     Lost(&'static str),
 }
 
-/// How a round went.
+/// How a round ended.
 #[derive(Debug)]
-pub(crate) enum Went {
-    /// The state is that of the next one.
-    Well(Round),
-    /// A device, or the model, left the numbers; the state is as before the round.
+pub(crate) enum RoundOutcome {
+    /// The state is that of the next round.
+    Done(Round),
+    /// An update, the model or its loss became NaN or infinite; the state is as before the round.
     Diverged(LearnError),
 }
 
@@ -84,87 +84,96 @@ impl Engine<'_> {
         &self,
         world: &mut W,
         state: &mut State,
-        desk: &mut Desk,
-    ) -> Result<Went, EngineError> {
+        buffers: &mut RoundBuffers,
+    ) -> Result<RoundOutcome, EngineError> {
         let round = state.round + 1;
         let start_secs = world.now_secs();
 
-        // Lines 2–3, sampling: every device flips its own coin; whoever takes part says so.
-        world.open(round, &state.model, &mut desk.entrants)?;
-        let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(&desk.entrants));
+        // Lines 2–3, sampling: every device flips its own coin, and says so if it takes part.
+        world.open(round, &state.model, &mut buffers.cohort)?;
+        let entrants = buffers.cohort.entrants();
+        let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(entrants));
         let deadline = deadline_secs.map(|secs| Deadline { secs, margin: self.deadline_margin });
-        let mut allocation = deadline::divide_by(&desk.entrants, self.band, self.division, deadline);
+        let mut allocation = deadline::divide_by(entrants, self.band, self.division, deadline);
 
-        // Line 4, computation, and line 5, communication: all at once, each with its share of the band.
+        // Line 4, computation, and line 5, communication: all at once, each with its share of the bandwidth.
         world.dispatch(Order { round, model: &state.model, allocation: &allocation, deadline_secs })?;
-        if let Some(error) = self.collect(world, &mut allocation, state, desk)? {
-            return Ok(Went::Diverged(error));
+        if let Some(error) = self.collect(world, &mut allocation, state, buffers)? {
+            return Ok(RoundOutcome::Diverged(error));
         }
         let secs = world.now_secs();
 
-        // Line 7, aggregation: x_{r+1} = x_r + Σ (a_n/q_n) Δ_n, over those who took part and reported; or what
-        // else the server makes of that sum, or another sum.
-        let step = desk.aggregator.step();
+        // Line 7, aggregation: x_{r+1} = x_r + Σ (a_n/q_n) Δ_n over the devices that reported; or what another optimiser
+        // makes of this sum, or another sum.
+        let step = buffers.aggregator.step();
         let moved = if step.is_none() && self.optimiser.is_plain() {
             None
         } else {
-            match desk.spare.turn(&self.optimiser, state, step) {
+            match buffers.spare.next_model(&self.optimiser, state, step) {
+                (next, true) => Some(next),
                 (_, false) => {
-                    return Ok(Went::Diverged(LearnError::NotFinite { what: "model", value: f64::NAN }));
+                    let error = LearnError::NotFinite { what: "model", value: f64::NAN };
+                    return Ok(RoundOutcome::Diverged(error));
                 }
-                (turn, true) => Some(turn),
             }
         };
 
-        // Line 8, synchronisation, is the model of the next order. What remains is to look at it.
-        let evaluated = if !self.schedule.evaluates(round) {
-            None
-        } else if moved.is_none() && state.evaluated.is_some() {
-            // Nothing has changed since.
-            state.evaluated
-        } else {
-            match world.evaluate(moved.as_ref().map_or_else(|| state.result(), Turn::result)) {
-                Ok(metrics) => Some(metrics),
-                Err(EngineError::Learn(error @ LearnError::NotFinite { .. })) => {
-                    return Ok(Went::Diverged(error));
-                }
-                Err(error) => return Err(error),
-            }
+        // Line 8, synchronisation, is the model of the next order. What remains is the evaluation.
+        let evaluated = match self.evaluated(world, state, moved.as_ref()) {
+            Ok(evaluated) => evaluated,
+            Err(error @ LearnError::NotFinite { .. }) => return Ok(RoundOutcome::Diverged(error)),
+            Err(error) => return Err(error.into()),
         };
-        let record = self.record(round, [start_secs, secs], &allocation, desk);
-        let (loss, accuracy) = evaluated.map(|metrics| (metrics.loss, metrics.accuracy)).unzip();
+        let record = self.record(round, [start_secs, secs], &allocation, buffers);
         state.norms.take(&record);
         (state.round, state.secs) = (round, secs);
-        if let Some(Turn { model, memory }) = moved {
+        if let Some(ModelBuffers { model, memory }) = moved {
             let model = std::mem::replace(&mut state.model, model);
             let memory = std::mem::replace(&mut state.memory, memory);
-            desk.spare.keep(Turn { model, memory });
-            // An evaluation is of one model: that of the last one says nothing about this one.
+            buffers.spare.0 = Some(ModelBuffers { model, memory });
+            // An evaluation belongs to one model.
             state.evaluated = None;
         }
-        state.evaluated = evaluated.or(state.evaluated);
-        Ok(Went::Well(Round { loss, accuracy, ..record }))
+        let metrics = evaluated.clone().unwrap_or_default();
+        state.evaluated = evaluated.or(state.evaluated.take());
+        Ok(RoundOutcome::Done(Round { metrics, ..record }))
     }
 
-    /// Waits until everybody who takes part is accounted for, adding up updates in device order. Gives the
-    /// first device's reason, in that order, if any could not train.
+    /// The evaluation after a round, if the schedule has one. A model that did not change is not evaluated again.
+    fn evaluated<W: World>(
+        &self,
+        world: &mut W,
+        state: &State,
+        moved: Option<&ModelBuffers>,
+    ) -> Result<Option<Metrics>, LearnError> {
+        if !self.schedule.evaluates(state.round + 1) {
+            return Ok(None);
+        }
+        match (moved, &state.evaluated) {
+            (None, Some(known)) => Ok(Some(known.clone())),
+            (None, None) => world.evaluate(state.result()).map(Some),
+            (Some(moved), _) => world.evaluate(moved.result()).map(Some),
+        }
+    }
+
+    /// Waits until every device of the cohort is accounted for, and adds up updates in device order. Returns the error of
+    /// the first device, in that order, that could not train.
     fn collect<W: World>(
         &self,
         world: &mut W,
         allocation: &mut Allocation,
         state: &State,
-        desk: &mut Desk,
+        buffers: &mut RoundBuffers,
     ) -> Result<Option<LearnError>, EngineError> {
-        let Desk { aggregator, reports, .. } = desk;
+        let RoundBuffers { cohort, aggregator, reports, .. } = buffers;
         let shares = &allocation.shares;
         reports.clear();
         reports.resize(shares.len(), Report::Awaited);
         aggregator.begin(state.model.as_slice().len(), Rule::of(self.aggregation, &state.norms));
         let mut failed: Option<(usize, LearnError)> = None;
-        let weights = self.schedule.plan(state.round + 1).aggregation_weights();
         let weight = |place: usize| match self.aggregation {
             Aggregation::CohortMean => 1.0 / shares.len() as f32,
-            _ => weights[shares[place].device] as f32,
+            _ => cohort.weights()[place] as f32,
         };
         while aggregator.settled() < shares.len() {
             let (device, report, delta) = match world.next_event()? {
@@ -179,7 +188,7 @@ impl Engine<'_> {
                     (device, Report::Lost("failed"), None)
                 }
                 Event::Deadline => {
-                    // Whoever is awaited still will not be heard.
+                    // Devices that are still awaited are lost.
                     let late =
                         reports.iter_mut().enumerate().filter(|(_, report)| **report == Report::Awaited);
                     for (place, report) in late {
@@ -189,7 +198,7 @@ impl Engine<'_> {
                     continue;
                 }
             };
-            // Whoever is not awaited (no longer, or never was) is not heard.
+            // A report that nobody waits for (no longer, or never) is ignored.
             let Ok(place) = shares.binary_search_by_key(&device, |share| share.device) else { continue };
             if reports[place] == Report::Awaited {
                 reports[place] = report;
@@ -210,22 +219,22 @@ impl Engine<'_> {
         round: u64,
         [start_secs, end_secs]: [f64; 2],
         allocation: &Allocation,
-        desk: &Desk,
+        buffers: &RoundBuffers,
     ) -> Round {
         let shares = &allocation.shares;
         let losses = || {
-            desk.reports.iter().filter_map(|report| match report {
+            buffers.reports.iter().filter_map(|report| match report {
                 Report::Arrived { train_loss, .. } => Some(*train_loss),
                 _ => None,
             })
         };
         let reported = losses().count();
-        let lost = shares.iter().zip(&desk.reports).filter_map(|(share, report)| match report {
+        let lost = shares.iter().zip(&buffers.reports).filter_map(|(share, report)| match report {
             Report::Lost(reason) => Some(Lost { device: share.device, reason: (*reason).to_owned() }),
             _ => None,
         });
-        // What the fleet and the shares say already needs no second place.
-        let usual = shares.iter().zip(&desk.entrants).all(|(share, entrant)| {
+        // The record leaves out times that follow from the fleet and the shares.
+        let usual = shares.iter().zip(buffers.cohort.entrants()).all(|(share, entrant)| {
             let nominal = bandwidth::entrants(self.fleet, &[share.device]).next();
             nominal == Some(*entrant) && share.compute_secs.to_bits() == entrant.job.compute_secs.to_bits()
         });
@@ -241,10 +250,13 @@ impl Engine<'_> {
             compute_secs: unusual(|share| share.compute_secs),
             upload_secs: unusual(|share| share.upload_secs),
             lost: lost.collect(),
-            update_norm: self.aggregation.remembers_norms().then(|| desk.aggregator.median_norm()).flatten(),
+            update_norm: self
+                .aggregation
+                .remembers_norms()
+                .then(|| buffers.aggregator.median_norm())
+                .flatten(),
             train_loss: (reported > 0).then(|| losses().sum::<f64>() / reported as f64),
-            loss: None,
-            accuracy: None,
+            metrics: Metrics::default(),
         }
     }
 }

@@ -1,91 +1,117 @@
-//! Rounds until the target, a cap, or whoever watches says stop.
+//! Rounds until the target, a cap, or the sink's wish to stop.
 
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Fleet, Mbps};
-use fedflip_learn::{LearnError, Metrics};
+use fedflip_fleet::{Fleet, Mbps, Metrics};
+use fedflip_learn::LearnError;
 use fedflip_plan::Schedule;
-use fedflip_record::{End, EndReason, RecordError, Round};
+use fedflip_record::{End, EndReason, Initial, Round};
 
 use crate::aggregation::Aggregation;
-use crate::error::EngineError;
+use crate::error::{BoxedError, EngineError};
 use crate::optimiser::Optimiser;
-use crate::round::{Desk, Went};
+use crate::round::{RoundBuffers, RoundOutcome};
 use crate::state::State;
+use crate::stop::Stop;
 use crate::trimmed;
 use crate::world::World;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// The settings of a run: with the world's, all that decides its rounds.
-#[derive(Clone, Copy, Debug)]
+/// The settings of a run. Together with those of the world they decide its rounds.
+#[derive(Clone, Debug)]
 pub struct Engine<'a> {
-    /// Who there is.
+    /// The devices.
     pub fleet: &'a Fleet,
-    /// q and a/q of every round, and which of them are evaluated.
+    /// q and a/q of every round, and the rounds that are evaluated.
     pub schedule: &'a Schedule,
-    /// What they share.
+    /// The bandwidth that the devices share.
     pub band: Mbps,
-    /// And how.
+    /// How the devices share the bandwidth.
     pub division: Division,
-    /// After so long a round is over for those who have not reported; with none, everybody is waited for.
-    /// The world may have one of its own.
+    /// After this time a round is over for devices that have not reported; without one, the world's own deadline
+    /// holds, if it has one.
     pub deadline_secs: Option<f64>,
     /// The share of a deadline that is kept free when the bandwidth is divided, because compute times vary.
     pub deadline_margin: f64,
-    /// How updates become one step.
+    /// How updates become one step of the model.
     pub aggregation: Aggregation,
     /// What the server does with the sum of the updates.
     pub optimiser: Optimiser,
-    /// When the run is over.
+    /// When the run ends.
     pub stop: Stop,
 }
 
-/// When a run is over: whichever comes first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stop {
-    /// An evaluation is at least so accurate.
-    pub accuracy: Option<f64>,
-    /// An evaluation's loss is at most this.
-    pub loss: Option<f64>,
-    /// So many rounds are done.
-    pub rounds_max: u64,
-    /// So much time has passed.
-    pub secs_max: Option<f64>,
-}
-
-/// What whoever watches a run wants.
+/// What the sink of a run wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// The next round.
     GoOn,
-    /// To stop after this one.
+    /// To interrupt the run. It can be resumed.
     Stop,
 }
 
-/// Whoever watches a run and keeps what it did.
-pub trait Sink {
-    /// A round is over and this is its record; `state` is what the next one starts from.
-    fn round(&mut self, record: Round, state: &State) -> Result<Control, RecordError>;
+/// Keeps what a run records. `R` is the [receipt](World::Receipt) of the world.
+pub trait Sink<R = ()> {
+    /// The first model was evaluated. A run that is resumed after this is not evaluated again.
+    fn initial(&mut self, _initial: Initial, _state: &State) -> Result<Control, BoxedError> {
+        Ok(Control::GoOn)
+    }
+
+    /// A round is over: its record, the world's receipt, and the state from which the next round starts.
+    fn round(&mut self, record: Round, receipt: R, state: &State) -> Result<Control, BoxedError>;
 }
 
-/// How a run came back.
+/// How a run returned.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It is over.
+    /// The run has ended.
     Ended(End),
-    /// It can go on from the state it is in.
+    /// The run can be resumed from its state.
     Stopped,
 }
 
 impl Engine<'_> {
-    /// Rounds from `state` on, until the run ends or `sink` wants it to stop. When a model diverges the state
-    /// is that of the last good round.
+    /// Runs rounds from `state` on, until the run ends or `sink` stops it. When the model diverges, the state is that of
+    /// the last good round.
     pub fn run<W: World>(
         &self,
         world: &mut W,
         state: &mut State,
-        sink: &mut dyn Sink,
+        sink: &mut dyn Sink<W::Receipt>,
     ) -> Result<Outcome, EngineError> {
+        self.check(world, state)?;
+        if state.round == 0 && state.evaluated.is_none() {
+            match world.evaluate(state.result()) {
+                Ok(metrics) => {
+                    state.evaluated = Some(metrics.clone());
+                    let initial = Initial { secs: state.secs, metrics };
+                    if sink.initial(initial, state).map_err(EngineError::Sink)? == Control::Stop {
+                        return Ok(Outcome::Stopped);
+                    }
+                }
+                Err(error) => return diverged(error, state),
+            }
+        }
+        let mut buffers = RoundBuffers::default();
+        loop {
+            // Before the round and not after it: a resumed run ends where the first one did.
+            if let Some(reason) = self.stop.reason(state) {
+                return self.end(reason, world, state);
+            }
+            match self.round(world, state, &mut buffers)? {
+                RoundOutcome::Done(record) => {
+                    let receipt = world.close(state.round, state.secs)?;
+                    if sink.round(record, receipt, state).map_err(EngineError::Sink)? == Control::Stop {
+                        return Ok(Outcome::Stopped);
+                    }
+                }
+                RoundOutcome::Diverged(error) => return diverged(error, state),
+            }
+        }
+    }
+
+    /// Refuses settings that do not fit the world or the state before anything is trained.
+    fn check<W: World>(&self, world: &W, state: &State) -> Result<(), EngineError> {
         let (planned, devices) = (self.schedule.usual().q().len(), self.fleet.len());
         if planned != devices {
             return Err(EngineError::OtherFleet { planned, devices });
@@ -94,26 +120,15 @@ impl Engine<'_> {
             let remembered = state.memory.vectors().map(|(name, _)| name).collect();
             return Err(EngineError::OtherOptimiser { remembered, needed: self.optimiser.names() });
         }
-        self.check_room(state.model.as_slice().len())?;
-        let mut desk = Desk::default();
-        loop {
-            // Before the round and not after it: a resumed run ends where the first one did.
-            if let Some(reason) = self.stop.reason(state) {
-                return self.end(reason, world, state);
-            }
-            match self.round(world, state, &mut desk)? {
-                Went::Well(record) => {
-                    if sink.round(record, state)? == Control::Stop {
-                        return Ok(Outcome::Stopped);
-                    }
-                }
-                Went::Diverged(error) => return diverged(error, state),
-            }
+        if let Some(target) = &self.stop.target
+            && world.metrics().iter().all(|metric| metric.name != target.metric)
+        {
+            let known = world.metrics().iter().map(|metric| metric.name.to_string()).collect();
+            return Err(EngineError::NoSuchMetric { metric: target.metric.clone(), known });
         }
+        self.check_room(state.model.as_slice().len())
     }
-}
 
-impl Engine<'_> {
     /// A trimmed sum holds all updates of a round: whether they fit is known before the first one.
     fn check_room(&self, parameters: usize) -> Result<(), EngineError> {
         let Aggregation::Trimmed { .. } = self.aggregation else { return Ok(()) };
@@ -125,44 +140,24 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Ends a run; a last model that nobody has looked at is evaluated.
+    /// Ends a run. A last model that was not evaluated is evaluated now.
     fn end<W: World>(&self, reason: EndReason, world: &mut W, state: &State) -> Result<Outcome, EngineError> {
-        if state.evaluated.is_some() || state.round == 0 {
-            return Ok(Outcome::Ended(ended(reason, state, None)));
+        let end = ended(reason, state, None);
+        if state.evaluated.is_some() {
+            return Ok(Outcome::Ended(end));
         }
         match world.evaluate(state.result()) {
-            Ok(Metrics { loss, accuracy }) => {
-                let end = ended(reason, state, None);
-                Ok(Outcome::Ended(End { loss: Some(loss), accuracy: Some(accuracy), ..end }))
-            }
-            Err(EngineError::Learn(error)) => diverged(error, state),
-            Err(error) => Err(error),
+            Ok(metrics) => Ok(Outcome::Ended(End { metrics, ..end })),
+            Err(error) => diverged(error, state),
         }
-    }
-}
-
-impl Stop {
-    fn reason(&self, state: &State) -> Option<EndReason> {
-        if let Some(metrics) = state.evaluated {
-            if self.accuracy.is_some_and(|target| metrics.accuracy >= target) {
-                return Some(EndReason::TargetAccuracy);
-            }
-            if self.loss.is_some_and(|target| metrics.loss <= target) {
-                return Some(EndReason::TargetLoss);
-            }
-        }
-        if state.round >= self.rounds_max {
-            return Some(EndReason::RoundsMax);
-        }
-        self.secs_max.is_some_and(|most| state.secs >= most).then_some(EndReason::VirtualTimeMax)
     }
 }
 
 fn ended(reason: EndReason, state: &State, detail: Option<String>) -> End {
-    End { reason, rounds: state.round, secs: state.secs, loss: None, accuracy: None, detail }
+    End { reason, rounds: state.round, secs: state.secs, metrics: Metrics::default(), detail }
 }
 
-/// A model that left the numbers ends the run; anything else that keeps a device from training is a mistake.
+/// A model that diverged ends the run. Any other failure is an error.
 fn diverged(error: LearnError, state: &State) -> Result<Outcome, EngineError> {
     match error {
         LearnError::Diverged { .. } | LearnError::NotFinite { .. } => {

@@ -1,31 +1,32 @@
-//! The seam between the round loop and where devices live.
+//! The seam between the round loop and the devices.
 
 use std::sync::Arc;
 
-use fedflip_fleet::ModelVector;
 use fedflip_fleet::bandwidth::{Allocation, Entrant};
-use fedflip_learn::{LearnError, Metrics};
+use fedflip_fleet::{Metrics, ModelVector};
+use fedflip_learn::{LearnError, Metric};
 
 use crate::error::EngineError;
 
 /// Where devices live: a simulation on a virtual clock, or a server with devices at the other end.
 ///
-/// For each round the engine calls [`World::open`], [`World::dispatch`] and then [`World::next_event`] until
-/// everybody who takes part is accounted for. An empty round is opened and dispatched too.
+/// For each round the engine calls [`World::open`], [`World::dispatch`], [`World::next_event`] until every device of the
+/// cohort is accounted for, and [`World::close`]. An empty round is opened, dispatched and closed too.
 pub trait World {
-    /// The time, in seconds since the run began.
+    /// What the world knows of a closed round beside its record. The engine hands the receipt to the [`Sink`](crate::Sink).
+    type Receipt;
+
+    /// The time in seconds since the run began.
     fn now_secs(&self) -> f64;
 
-    /// Opens a round that starts from `model`: writes who takes part by their own coins, in device order, each
-    /// with what it has to do as far as is known now.
-    fn open(
-        &mut self,
-        round: u64,
-        model: &Arc<ModelVector>,
-        entrants: &mut Vec<Entrant>,
-    ) -> Result<(), EngineError>;
+    /// The metrics of [`World::evaluate`].
+    fn metrics(&self) -> &[Metric];
 
-    /// A deadline of the world's own for a round of these entrants, where the settings of the run have none.
+    /// Opens a round that starts from `model`: writes the cohort in device order, each device with its work as far as it
+    /// is known and with its aggregation weight.
+    fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError>;
+
+    /// The world's own deadline for a round of these devices, which holds if the settings of the run have none.
     fn deadline_secs(&self, _entrants: &[Entrant]) -> Option<f64> {
         None
     }
@@ -33,61 +34,100 @@ pub trait World {
     /// Hands out the work of the round.
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError>;
 
-    /// Waits for what happens next in the round. Events may come in any order; time has passed when they do.
+    /// Waits for the next event of the round. Events may come in any order.
     fn next_event(&mut self) -> Result<Event, EngineError>;
 
     /// Takes back the memory of an update that has been used.
     fn recycle(&mut self, _delta: Vec<f32>) {}
 
-    /// Scores a model on the test samples.
-    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, EngineError>;
+    /// Evaluates a model on the test samples.
+    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError>;
+
+    /// Closes a round that ended at `secs` and whose step is part of the model.
+    fn close(&mut self, round: u64, secs: f64) -> Result<Self::Receipt, EngineError>;
+}
+
+/// The devices of a round: what each has to do, and its aggregation weight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cohort {
+    entrants: Vec<Entrant>,
+    weights: Vec<f64>,
+}
+
+impl Cohort {
+    /// Removes all devices and keeps their memory.
+    pub fn clear(&mut self) {
+        self.entrants.clear();
+        self.weights.clear();
+    }
+
+    /// Appends a device. Devices come in ascending order.
+    pub fn push(&mut self, entrant: Entrant, weight: f64) {
+        self.entrants.push(entrant);
+        self.weights.push(weight);
+    }
+
+    /// The devices and their work.
+    pub fn entrants(&self) -> &[Entrant] {
+        &self.entrants
+    }
+
+    /// The devices and their work, to be changed.
+    pub fn entrants_mut(&mut self) -> &mut [Entrant] {
+        &mut self.entrants
+    }
+
+    /// The factor of each device's update in the sum, in the order of the devices.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
 }
 
 /// The work of a round.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
-    /// Counted from 1.
+    /// The round, counted from 1.
     pub round: u64,
-    /// x_r, from which everybody starts.
+    /// The global model x_r, from which every device starts.
     pub model: &'a Arc<ModelVector>,
-    /// Who takes part, and with which share of the band.
+    /// The cohort and its shares of the bandwidth.
     pub allocation: &'a Allocation,
-    /// After so long the round is over for those who have not reported.
+    /// After this time the round is over for devices that have not reported.
     pub deadline_secs: Option<f64>,
 }
 
-/// What happens in a round.
+/// An event of a round.
 #[derive(Debug)]
 pub enum Event {
     /// A device has reported.
     Update(Update),
     /// A device will not report.
     Lost {
-        /// Position in the fleet.
+        /// The position in the fleet.
         device: usize,
         /// Such as `vanished`.
         reason: &'static str,
     },
     /// A device could not train.
     Failed {
-        /// Position in the fleet.
+        /// The position in the fleet.
         device: usize,
-        /// Why.
+        /// The reason.
         error: LearnError,
     },
-    /// Nobody who has not reported so far will be heard.
+    /// The deadline has passed: devices that have not reported are lost.
     Deadline,
 }
 
-/// What a device reports.
+/// The report of a device.
 #[derive(Clone, Debug)]
 pub struct Update {
-    /// Position in the fleet.
+    /// The position in the fleet.
     pub device: usize,
-    /// Δ_n: its model less x_r.
+    /// The update Δ_n: local model − x_r.
     pub delta: Vec<f32>,
-    /// Mean loss of its training.
+    /// The mean loss of the local training.
     pub train_loss: f64,
-    /// How long it took until its upload began, and how long that took, in seconds.
+    /// The seconds until the upload began, and the seconds of the upload.
     pub took_secs: [f64; 2],
 }

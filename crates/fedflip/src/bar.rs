@@ -58,7 +58,7 @@ impl Observer for Bar {
             stage: Stage::now(),
             line: Line::with_bar(BAR_STEPS),
             title: run.title.to_owned(),
-            target_accuracy: run.header.target_accuracy,
+            target_accuracy: run.header.target_of("accuracy"),
             evaluated: None,
             eta: Eta::default(),
             began,
@@ -95,7 +95,8 @@ impl Observer for Bar {
 
 impl Shown {
     fn round(&mut self, round: &Round) {
-        if let (Some(loss), Some(accuracy)) = (round.loss, round.accuracy) {
+        let metrics = &round.metrics;
+        if let (Some(loss), Some(accuracy)) = (metrics.get("loss"), metrics.get("accuracy")) {
             self.eta.evaluated(round.round, accuracy);
             self.evaluated = Some([loss, accuracy]);
         }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use fedflip_dashboard::{Address, Dashboard, Run};
-use fedflip_record::{End, RecordError, Round};
+use fedflip_record::{End, Initial, RecordError, Round};
 use fedflip_run::{Observer, RunInfo};
 
 use crate::args::DashboardArgs;
@@ -70,6 +70,11 @@ impl Observer for Watched {
         self.dashboard.replan(&shown(run, &label(run)), reason);
     }
 
+    fn initial(&mut self, initial: &Initial) -> Result<(), RecordError> {
+        self.dashboard.initial(initial);
+        Ok(())
+    }
+
     fn round(&mut self, round: &Round) -> Result<(), RecordError> {
         self.dashboard.round(round, self.real_secs());
         Ok(())
@@ -86,7 +91,7 @@ impl Observer for Watched {
 }
 
 fn label(run: &RunInfo<'_>) -> String {
-    let pilot = if run.header.target_loss.is_some() { "pilot " } else { "" };
+    let pilot = if run.header.pilot { "pilot " } else { "" };
     format!("{pilot}{}", run.header.scheme)
 }
 

@@ -184,9 +184,7 @@ impl CliError {
             | Self::Dashboard(DashboardError::Start(_))
             | Self::Record(RecordError::Io { .. })
             | Self::Report(ReportError::Io { .. } | ReportError::Draw { .. })
-            | Self::Engine(EngineError::Record(RecordError::Io { .. }) | EngineError::World { .. }) => {
-                ExitStatus::Failed
-            }
+            | Self::Engine(EngineError::Sink(_) | EngineError::World(_)) => ExitStatus::Failed,
             Self::Net(error) if error.is_failure() => ExitStatus::Failed,
             Self::Join(error) if error.is_failure() => ExitStatus::Failed,
             _ => ExitStatus::BadInput,

@@ -34,6 +34,7 @@
 //! - [`deadline`]: the shares in a round with a deadline.
 //! - [`stream`]: random streams keyed by (seed, purpose, round, device).
 //! - [`cohort`]: independent coin flips for a whole fleet at the cost of the cohort.
+//! - [`metrics`]: the named results of an evaluation.
 //! - [`model`]: the flat parameter vector and its weighted sum.
 //! - [`names`]: a million device names in one string; [`type_of`]: the type of a device, by its name.
 //! - [`mod@nearest`]: the known name that is closest to a misspelt one; [`mod@printable`]: foreign text, safe for a
@@ -50,6 +51,7 @@ mod csv_lines;
 pub mod deadline;
 pub mod error;
 pub mod fleet;
+pub mod metrics;
 pub mod model;
 pub mod names;
 pub mod nearest;
@@ -63,6 +65,7 @@ pub use cohort::CohortSampler;
 pub use columns::Columns;
 pub use error::FleetError;
 pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
+pub use metrics::Metrics;
 pub use model::ModelVector;
 pub use names::type_of;
 pub use nearest::nearest;

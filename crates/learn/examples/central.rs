@@ -10,14 +10,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use fedflip_learn::task::{Sharing, Task, TaskSettings};
+use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
 use fedflip_learn::{Learner, TrainKey};
 
 type Problem = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Problem> {
     let mut args = std::env::args().skip(1);
-    let task = args.next().ok_or_else(|| format!("name a task: {}", Task::NAMES.join(", ")))?;
+    let names = || Task::names().collect::<Vec<_>>().join(", ");
+    let task = args.next().ok_or_else(|| format!("name a task: {}", names()))?;
     let mut task: Task = task.parse()?;
     let flags = Flags::read(args)?;
     let data_dir = match flags.given("--data-dir") {
@@ -26,8 +27,8 @@ fn main() -> Result<(), Problem> {
             PathBuf::from(std::env::var_os("FEDFLIP_DATA").ok_or("name a folder: --data-dir, FEDFLIP_DATA")?)
         }
     };
-    if let Task::Cifar10Mobilenet { width, .. } = &mut task {
-        *width = flags.or("--width", 0.25)?;
+    if task.row().has_param("width") {
+        task.set("width", ParamValue::Number(flags.or("--width", 0.25)?))?;
     }
     let mut settings = TaskSettings { sharing: Sharing::Iid, ..TaskSettings::paper(task, 1) };
     settings.sgd.learning_rate = flags.or("--rate", settings.sgd.learning_rate)?;
@@ -52,10 +53,9 @@ fn main() -> Result<(), Problem> {
         model.add_scaled(1.0, &update)?;
         let test = learner.evaluate(&mut worker, model.as_slice())?;
         println!(
-            "step {:>6}: training loss {train_loss:.4}, test loss {:.4}, accuracy {:.2} %",
+            "step {:>6}: training loss {train_loss:.4}, test {}",
             every as u64 * (round + 1),
-            test.loss,
-            100.0 * test.accuracy
+            test.iter().map(|(name, value)| format!("{name} {value:.4}")).collect::<Vec<_>>().join(", ")
         );
     }
     Ok(())

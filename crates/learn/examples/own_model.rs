@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 use fedflip_fleet::ModelVector;
-use fedflip_learn::{LearnError, Learner, Metrics, Score, TrainKey};
+use fedflip_learn::metrics::{self, METRICS};
+use fedflip_learn::{LearnError, Learner, Metric, Sums, TrainKey};
 
 /// Points of each device, scattered around y = 3x − 1.
 struct Line {
@@ -74,13 +75,25 @@ impl Learner for Line {
         self.devices()
     }
 
-    fn score(&self, _: &mut (), model: &[f32], devices: Range<usize>) -> Result<Score, LearnError> {
-        let mut score = Score::default();
+    /// Accuracy is the share of devices whose loss is below 0.01.
+    fn metrics(&self) -> &[Metric] {
+        &METRICS[..2]
+    }
+
+    fn score(
+        &self,
+        _: &mut (),
+        model: &[f32],
+        devices: Range<usize>,
+        sums: &mut Sums,
+    ) -> Result<(), LearnError> {
         for device in devices {
             let loss = self.loss(model, device);
-            score += Score { loss_sum: loss, correct: usize::from(loss < 0.01) };
+            sums.add(metrics::COUNT, 1.0);
+            sums.add(metrics::LOSS, loss);
+            sums.add(metrics::CORRECT, f64::from(u8::from(loss < 0.01)));
         }
-        Ok(score)
+        Ok(())
     }
 }
 
@@ -96,7 +109,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             model.add_scaled(line.samples(device) as f32 / total as f32, &update)?;
         }
     }
-    let Metrics { loss, .. } = line.evaluate(&mut (), model.as_slice())?;
+    let loss = line.evaluate(&mut (), model.as_slice())?.get("loss").unwrap_or(f64::NAN);
     println!("y = {:.2}·x + {:.2}, mean squared error {loss:.5}", model.as_slice()[0], model.as_slice()[1]);
     assert!(loss < 0.01, "a straight line can be learnt");
     Ok(())

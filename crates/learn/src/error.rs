@@ -1,27 +1,27 @@
-//! All that can go wrong while learning.
+//! The errors of training and evaluation.
 
-/// Why a device has no update, or a model no score.
+/// Why a device has no update, or a model no evaluation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnError {
-    /// The model left the numbers.
+    /// The parameters or the loss became NaN or infinite.
     #[error("device {device} diverged: {what} is {value} after iteration {iteration}")]
     Diverged {
         /// Position in the fleet.
         device: usize,
-        /// Counted from 1.
+        /// The iteration of local training, counted from 1.
         iteration: usize,
-        /// What is not a number, or infinite.
+        /// The quantity that is NaN or infinite.
         what: &'static str,
-        /// As it is.
+        /// Its value.
         value: f64,
     },
-    /// An evaluation that has no number.
+    /// An evaluation gave NaN or infinity.
     #[error("the {what} is {value}")]
     NotFinite {
-        /// What is not a number, or infinite.
+        /// The quantity that is NaN or infinite.
         what: &'static str,
-        /// As it is.
+        /// Its value.
         value: f64,
     },
     /// Parameters of another model.
@@ -48,6 +48,20 @@ pub enum LearnError {
         /// What would be right.
         wanted: &'static str,
     },
+    /// A worker panicked, or was lost in another way, before it finished.
+    #[error("{problem}")]
+    WorkerLost {
+        /// What is known about it.
+        problem: String,
+    },
+    /// Code that is not part of fedflip failed, such as a model of the user.
+    #[error("{message}")]
+    Foreign {
+        /// The message of the other code.
+        message: String,
+        /// Where the failure comes from, such as a traceback; may be empty.
+        trace: String,
+    },
     /// A file that is not such a model.
     #[error("{file}: {problem}")]
     ModelFile {
@@ -64,6 +78,10 @@ impl LearnError {
         match self {
             Self::Diverged { .. } | Self::NotFinite { .. } => "lower the learning rate".to_owned(),
             Self::WrongLength { .. } => "use a model of the same task and width".to_owned(),
+            Self::WorkerLost { .. } => {
+                "resume the run; if the worker fails again, its log says why".to_owned()
+            }
+            Self::Foreign { .. } => "mend the code that failed, then resume the run".to_owned(),
             Self::NoSamples { .. } => "give every device at least one sample".to_owned(),
             Self::BadSetting { wanted, .. } => format!("it must be {wanted}"),
             Self::ModelFile { .. } => "name a safetensors file that fedflip wrote for this task".to_owned(),

@@ -1,68 +1,59 @@
-//! The seam to the rest: what the round engine asks of whoever trains.
+//! The seam between fedflip and anything that trains a model.
 
 use std::ops::Range;
 
-use fedflip_fleet::{ModelVector, Purpose, StreamKey};
+use fedflip_fleet::{Metrics, ModelVector, Purpose, StreamKey};
 use rand::Rng;
 
 use crate::error::LearnError;
-pub use crate::network::Score;
+use crate::metrics::{self, Metric, Sums};
 
-/// Test samples that are scored in one go. An evaluation adds up the scores of such pieces in order, so its
-/// bytes do not depend on who scored which.
+/// Test samples that are scored in one go. An evaluation merges the sums of such pieces in order, so its bytes do not
+/// depend on which worker scored which piece.
 pub const SCORED_TOGETHER: usize = 256;
 
-/// Which local training this is: together with model and device it determines the update to the byte.
+/// The key of one local training: together with the model it determines the update to the byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrainKey {
-    /// Of the run.
+    /// The seed of the run.
     pub seed: u64,
-    /// Of the run.
+    /// The round, counted from 1.
     pub round: u64,
-    /// Position in the fleet.
+    /// The position of the device in the fleet.
     pub device: usize,
-    /// By what this device's learning rate is multiplied: 1, but for rules of aggregation that weigh there.
+    /// The factor of this device's learning rate: 1, except under aggregation rules that put the weight there.
     pub rate_factor: f32,
 }
 
 impl TrainKey {
-    /// With the learning rate of everybody.
+    /// The key of a training whose learning rate has the factor 1.
     pub fn new(seed: u64, round: u64, device: usize) -> Self {
         Self { seed, round, device, rate_factor: 1.0 }
     }
 
-    /// With what chance the update is rounded when it is sent: see [`Encoding`](crate::Encoding).
+    /// The random stream that rounds the update when it is encoded; see [`Encoding`](crate::Encoding).
     pub fn rounding(self) -> impl Rng {
         let Self { seed, round, device, .. } = self;
         StreamKey { seed, purpose: Purpose::UpdateRounding, round }.device(device as u64)
     }
 }
 
-/// How a model does on the test data.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Metrics {
-    /// Mean cross-entropy.
-    pub loss: f64,
-    /// Share classified correctly.
-    pub accuracy: f64,
-}
-
-/// Local training and evaluation as pure functions of their arguments: no state between calls but buffers.
+/// Local training and evaluation as pure functions of their arguments: only buffers stay between calls.
 ///
 /// `examples/own_model.rs` implements it from the outside.
 pub trait Learner: Sync {
     /// Buffers of one worker; nothing in them outlives a call.
     type Worker: Send;
 
-    /// Devices that hold data.
+    /// The number of devices that hold data.
     fn devices(&self) -> usize;
-    /// How many samples a device holds.
+    /// The number of samples that a device holds.
     fn samples(&self, device: usize) -> usize;
-    /// How long training on a device takes, in units of its own: the longest is begun first.
+    /// How long training on a device takes, in arbitrary units. Long trainings begin first.
     fn relative_cost(&self, _device: usize) -> u64 {
         1
     }
-    /// Parameters of the model.
+    /// The number of parameters of the model.
     fn params_len(&self) -> usize;
     /// The model before the first round.
     fn initial_model(&self, seed: u64) -> ModelVector;
@@ -77,22 +68,27 @@ pub trait Learner: Sync {
         key: TrainKey,
         update: &mut [f32],
     ) -> Result<f64, LearnError>;
-    /// How many test samples there are.
+    /// The number of test samples.
     fn test_samples(&self) -> usize;
-    /// Scores `model` on some of the test samples.
+    /// The metrics of an evaluation; the first one is the headline.
+    fn metrics(&self) -> &[Metric];
+    /// Scores `model` on some of the test samples, and adds to `sums` what the metrics need.
     fn score(
         &self,
         worker: &mut Self::Worker,
         model: &[f32],
         samples: Range<usize>,
-    ) -> Result<Score, LearnError>;
-    /// Scores `model` on all of them.
+        sums: &mut Sums,
+    ) -> Result<(), LearnError>;
+    /// Evaluates `model` on all test samples.
     fn evaluate(&self, worker: &mut Self::Worker, model: &[f32]) -> Result<Metrics, LearnError> {
-        let mut total = Score::default();
+        let (mut total, mut sums) = (Sums::default(), Sums::default());
         for piece in pieces(self.test_samples()) {
-            total += self.score(worker, model, piece)?;
+            sums.reset();
+            self.score(worker, model, piece, &mut sums)?;
+            total.merge(&sums);
         }
-        total.metrics(self.test_samples())
+        metrics::evaluated(self.metrics(), &total)
     }
 }
 
@@ -101,23 +97,4 @@ pub fn pieces(test_samples: usize) -> impl Iterator<Item = Range<usize>> {
     (0..test_samples)
         .step_by(SCORED_TOGETHER)
         .map(move |first| first..(first + SCORED_TOGETHER).min(test_samples))
-}
-
-impl std::ops::AddAssign for Score {
-    fn add_assign(&mut self, other: Self) {
-        self.loss_sum += other.loss_sum;
-        self.correct += other.correct;
-    }
-}
-
-impl Score {
-    /// Per sample, if the loss is a number.
-    pub fn metrics(self, samples: usize) -> Result<Metrics, LearnError> {
-        let count = samples.max(1) as f64;
-        let loss = self.loss_sum / count;
-        if !loss.is_finite() {
-            return Err(LearnError::NotFinite { what: "model's loss", value: loss });
-        }
-        Ok(Metrics { loss, accuracy: self.correct as f64 / count })
-    }
 }

@@ -22,12 +22,12 @@ pub struct Buffers<T> {
     pub params_grad: Vec<T>,
 }
 
-/// What a batch came to.
+/// The loss and the correct predictions of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     /// Sum of the cross-entropy losses over the batch.
     pub loss_sum: f64,
-    /// How many were classified correctly.
+    /// The number of samples that were classified correctly.
     pub correct: usize,
 }
 
@@ -111,8 +111,19 @@ impl<T: Real> Network<T> {
 
     /// Scores `labels.len()` samples, which the caller has put into [`Buffers::input`].
     pub fn evaluate(&self, params: &[T], buffers: &mut Buffers<T>, labels: &[u8]) -> Score {
+        self.evaluate_each(params, buffers, labels, |_, _| {})
+    }
+
+    /// Scores samples like [`Network::evaluate`], and hands the predicted and the actual class of each sample to `each`.
+    pub fn evaluate_each(
+        &self,
+        params: &[T],
+        buffers: &mut Buffers<T>,
+        labels: &[u8],
+        each: impl FnMut(usize, usize),
+    ) -> Score {
         self.forward(params, buffers, labels.len(), false);
-        cross_entropy(&mut buffers.activations[self.layers.len()], labels, self.classes(), None)
+        cross_entropy(&mut buffers.activations[self.layers.len()], labels, self.classes(), None, each)
     }
 
     /// The same, and the gradient of the mean loss in `buffers.params_grad`.
@@ -127,6 +138,7 @@ impl<T: Real> Network<T> {
             labels,
             classes,
             Some(&mut output_grad[..batch * classes]),
+            |_, _| {},
         );
         for (i, layer) in self.layers.iter().enumerate().rev() {
             let params_range = self.offsets[i]..self.offsets[i + 1];
@@ -170,7 +182,8 @@ impl<T: Real> Buffers<T> {
     }
 }
 
-/// Softmax and cross-entropy over rows of scores; with `grad`, the gradient of the mean loss.
+/// Softmax and cross-entropy over rows of scores; with `grad`, the gradient of the mean loss. The predicted and the actual
+/// class of each row go to `each`.
 ///
 /// A label outside the classes counts as an infinite loss: it is noticed where losses are checked.
 fn cross_entropy<T: Real>(
@@ -178,6 +191,7 @@ fn cross_entropy<T: Real>(
     labels: &[u8],
     classes: usize,
     mut grad: Option<&mut [T]>,
+    mut each: impl FnMut(usize, usize),
 ) -> Score {
     let mut score = Score::default();
     let scale = T::from_f64(1.0 / labels.len() as f64);
@@ -190,6 +204,7 @@ fn cross_entropy<T: Real>(
         let log_sum = max + sum.ln();
         score.loss_sum += row.get(label).map_or(f64::INFINITY, |&own| (log_sum - own).to_f64());
         score.correct += usize::from(best == label);
+        each(best, label);
         if let Some(grad) = grad.as_deref_mut() {
             let grad = &mut grad[n * classes..(n + 1) * classes];
             for (class, (grad, &score)) in grad.iter_mut().zip(row).enumerate() {

@@ -8,7 +8,8 @@ use rand_distr::{Distribution, Normal};
 
 use crate::error::LearnError;
 use crate::layer::Init;
-use crate::learner::{Learner, Score, TrainKey};
+use crate::learner::{Learner, TrainKey};
+use crate::metrics::{self, Metric, Sums};
 use crate::network::{Buffers, Network};
 use crate::shards::{SampleBuffer, Shards};
 
@@ -47,6 +48,9 @@ pub struct SgdLearner {
     settings: SgdSettings,
     /// Where SGD moves parameters, and where running statistics are replaced: (start, end, trained).
     ranges: Vec<(usize, usize, bool)>,
+    metrics: Vec<Metric>,
+    /// The names of each class's sums, in the order of [`SgdWorker::classes`].
+    class_sums: Vec<[String; 3]>,
 }
 
 /// Buffers of one worker: a resident model and what a step needs.
@@ -60,6 +64,8 @@ pub struct SgdWorker {
     picks: Vec<u32>,
     /// The device's samples in the order of this pass through them.
     order: Vec<u32>,
+    /// Test samples of each class that are classified correctly, classified as the class, and of the class.
+    classes: Vec<[u32; 3]>,
 }
 
 impl SgdLearner {
@@ -78,7 +84,17 @@ impl SgdLearner {
             }
             at += spec.len();
         }
-        Ok(Self { network, shards, settings: settings.checked()?, ranges })
+        let prefixes = [metrics::TRUE_POSITIVE, metrics::PREDICTED, metrics::ACTUAL];
+        let class_sums = |class| prefixes.map(|prefix| format!("{prefix}{class}"));
+        let class_sums = (0..network.classes()).map(class_sums).collect();
+        let metrics = metrics::of_classifier();
+        Ok(Self { network, shards, settings: settings.checked()?, ranges, metrics, class_sums })
+    }
+
+    /// Evaluates by these metrics instead of accuracy, loss and macro F1.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Vec<Metric>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// The network that is trained.
@@ -144,6 +160,7 @@ impl Learner for SgdLearner {
             made: SampleBuffer::default(),
             picks: vec![0; batch],
             order: Vec::with_capacity(self.shards.samples_max()),
+            classes: vec![[0; 3]; self.network.classes()],
         }
     }
 
@@ -166,7 +183,7 @@ impl Learner for SgdLearner {
             return Ok(0.0);
         }
         let mut stream = StreamKey { seed, purpose: Purpose::Batches, round }.device(device as u64);
-        let SgdWorker { buffers, params, labels, made, picks, order } = worker;
+        let SgdWorker { buffers, params, labels, made, picks, order, .. } = worker;
         params.copy_from_slice(model);
         self.shards.open(device, made);
         order.clear();
@@ -206,22 +223,47 @@ impl Learner for SgdLearner {
         self.shards.test_samples()
     }
 
+    fn metrics(&self) -> &[Metric] {
+        &self.metrics
+    }
+
     fn score(
         &self,
         worker: &mut SgdWorker,
         model: &[f32],
         samples: Range<usize>,
-    ) -> Result<Score, LearnError> {
+        sums: &mut Sums,
+    ) -> Result<(), LearnError> {
         self.check_len(model)?;
-        let mut total = Score::default();
-        let batch_max = worker.labels.len();
-        for first in samples.clone().step_by(batch_max) {
-            let batch = batch_max.min(samples.end - first);
-            let labels = &mut worker.labels[..batch];
-            let features = &mut worker.buffers.input()[..batch * self.network.input_len()];
+        let SgdWorker { buffers, labels, classes, .. } = worker;
+        classes.fill([0; 3]);
+        let (mut loss_sum, mut correct) = (0.0, 0);
+        for first in samples.clone().step_by(labels.len()) {
+            let batch = labels.len().min(samples.end - first);
+            let labels = &mut labels[..batch];
+            let features = &mut buffers.input()[..batch * self.network.input_len()];
             self.shards.write_test_batch(first, features, labels);
-            total += self.network.evaluate(model, &mut worker.buffers, labels);
+            let score = self.network.evaluate_each(model, buffers, labels, |predicted, actual| {
+                let mut count = |class: usize, at: usize| {
+                    classes.get_mut(class).into_iter().for_each(|counts| counts[at] += 1);
+                };
+                count(predicted, 1);
+                count(actual, 2);
+                if predicted == actual {
+                    count(actual, 0);
+                }
+            });
+            loss_sum += score.loss_sum;
+            correct += score.correct;
         }
-        Ok(total)
+        sums.add(metrics::COUNT, samples.len() as f64);
+        sums.add(metrics::LOSS, loss_sum);
+        sums.add(metrics::CORRECT, correct as f64);
+        for (names, counts) in self.class_sums.iter().zip(classes) {
+            for (name, count) in names.iter().zip(counts) {
+                sums.add(name, f64::from(*count));
+            }
+        }
+        Ok(())
     }
 }

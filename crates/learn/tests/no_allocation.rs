@@ -2,7 +2,7 @@
 //!
 //! The one exception is the `gemm` crate, which takes its packing buffer and a row of flags anew for every
 //! product and frees both on return. Its `std` feature keeps a third one, and offers no way to hand these in.
-//! So an allocation inside `train` or `evaluate` must have `gemm` on its stack; any other fails the test with
+//! So an allocation inside `train` or `score` must have `gemm` on its stack; any other fails the test with
 //! the place it came from. A process of its own, because it replaces the allocator.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(unsafe_code, reason = "an allocator is unsafe by its signature")]
@@ -16,7 +16,7 @@ use fedflip_learn::models::{cnn, lstm};
 use fedflip_learn::network::Network;
 use fedflip_learn::sgd::{SgdLearner, SgdSettings};
 use fedflip_learn::shards::{SampleBuffer, Shards};
-use fedflip_learn::{Learner, TrainKey};
+use fedflip_learn::{Learner, Sums, TrainKey};
 
 thread_local! {
     static WATCHED: Cell<bool> = const { Cell::new(false) };
@@ -105,13 +105,15 @@ fn assert_none_of_ours(network: Network<f32>) {
     let model = learner.initial_model(1);
     let mut worker = learner.worker();
     let mut update = vec![0.0; learner.params_len()];
+    let mut sums = Sums::default();
     let mut round = |round| {
         for device in [0, 1] {
             learner
                 .train(&mut worker, model.as_slice(), TrainKey::new(1, round, device), &mut update)
                 .unwrap();
         }
-        learner.evaluate(&mut worker, model.as_slice()).unwrap();
+        sums.reset();
+        learner.score(&mut worker, model.as_slice(), 0..learner.test_samples(), &mut sums).unwrap();
     };
     round(0);
     for stack in allocations(|| round(1)) {

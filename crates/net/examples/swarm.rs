@@ -199,8 +199,8 @@ async fn stay(device: Device, shared: Arc<Shared>) -> Result<(), Failure> {
 
 /// Of each slot: the server checks what a device says of its own.
 fn samples(hello: &v1::HelloReply) -> Vec<u64> {
-    let settings = hello.task.as_ref().and_then(task::settings);
-    let learner = settings.and_then(|settings| settings.learner(Path::new("made up")).ok());
+    let settings = hello.task.as_ref().and_then(|task| task::settings(task).ok());
+    let learner = settings.and_then(|settings| settings.learner(Path::new("synthetic data need none")).ok());
     learner.map_or_else(Vec::new, |(learner, _)| {
         (0..learner.devices()).map(|slot| learner.samples(slot) as u64).collect()
     })

@@ -3,6 +3,7 @@
 //! A line of JSON, then the numbers of the vectors, little-endian, one vector after the other, then the
 //! CRC-32 of all that. Not safetensors: nobody but the run itself reads it, and the sum must cover all.
 
+use fedflip_fleet::Metrics;
 use serde::{Deserialize, Serialize};
 
 /// The state of a run between two rounds.
@@ -12,8 +13,8 @@ pub struct Checkpoint {
     pub round: u64,
     /// Virtual time.
     pub secs: f64,
-    /// Of the last evaluation: loss and accuracy.
-    pub evaluated: Option<[f64; 2]>,
+    /// The metrics of the model, if it was evaluated.
+    pub evaluated: Option<Metrics>,
     /// How far the records had come, and the CRC-32 of that much of them.
     pub records: Mark,
     /// The model, and what else the server remembers.
@@ -34,12 +35,12 @@ struct Head {
     fedflip_checkpoint: u32,
     round: u64,
     secs: f64,
-    evaluated: Option<[f64; 2]>,
+    evaluated: Option<Metrics>,
     records: Mark,
     lens: Vec<usize>,
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const CRC_LEN: usize = 4;
 
 impl Checkpoint {
@@ -49,7 +50,7 @@ impl Checkpoint {
             fedflip_checkpoint: VERSION,
             round: self.round,
             secs: self.secs,
-            evaluated: self.evaluated,
+            evaluated: self.evaluated.clone(),
             records: self.records,
             lens: self.vectors.iter().map(Vec::len).collect(),
         };
@@ -104,7 +105,7 @@ mod tests {
         Checkpoint {
             round: 7,
             secs: 0.1 + 0.2,
-            evaluated: Some([1.5, 0.25]),
+            evaluated: Some(Metrics::from([("accuracy", 0.25), ("loss", 1.5)])),
             records: Mark { bytes: 99, crc: 5 },
             vectors: vec![vec![1.0, f32::MIN_POSITIVE, -0.0], vec![], vec![3.5]],
         }
@@ -120,9 +121,10 @@ mod tests {
     fn times_come_back_to_the_last_bit() {
         for n in 1..=1000_u32 {
             let secs = 57_871.409_318_936_596 / f64::from(n);
-            let bytes = Checkpoint { secs, evaluated: Some([1.0 / secs, secs]), ..checkpoint() }.to_bytes();
+            let evaluated = Some(Metrics::from([("loss", 1.0 / secs), ("accuracy", secs)]));
+            let bytes = Checkpoint { secs, evaluated: evaluated.clone(), ..checkpoint() }.to_bytes();
             let back = Checkpoint::from_bytes(&bytes).unwrap();
-            assert_eq!((back.secs, back.evaluated), (secs, Some([1.0 / secs, secs])));
+            assert_eq!((back.secs, back.evaluated), (secs, evaluated));
         }
     }
 

@@ -24,7 +24,7 @@ use crate::atomic;
 use crate::checkpoint::Checkpoint;
 use crate::error::RecordError;
 use crate::reader;
-use crate::schema::{End, Header, Line, Round};
+use crate::schema::{End, Header, Initial, Line, Round};
 use crate::writer::RecordWriter;
 
 /// The scenario.
@@ -119,6 +119,11 @@ impl RunFolder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.folder
+    }
+
+    /// Appends the evaluation of the first model.
+    pub fn append_initial(&mut self, initial: Initial) -> Result<(), RecordError> {
+        self.writer.append(&Line::Initial(initial))
     }
 
     /// Appends a round.

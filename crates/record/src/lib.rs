@@ -10,7 +10,7 @@
 //! - [`checkpoint`]: where a run can go on from, as bytes that show any damage.
 //! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
 //! - [`atomic`]: files that are there whole or not at all.
-//! - [`summary`]: a run in a few numbers.
+//! - [`fold`]: a run in a few numbers and bounded curves; [`summary`]: the numbers.
 //! - [`export`]: records as CSV, as Parquet, and for TensorBoard.
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
@@ -18,6 +18,7 @@ pub mod atomic;
 pub mod checkpoint;
 pub mod error;
 pub mod export;
+pub mod fold;
 pub mod folder;
 pub mod reader;
 pub mod schema;
@@ -27,8 +28,10 @@ pub mod writer;
 
 pub use checkpoint::Checkpoint;
 pub use error::RecordError;
+pub use fold::{Curve, Fold};
 pub use folder::{RunFolder, Start};
 pub use schema::{
-    ConstantsSource, Deployed, End, EndReason, Header, Line, Lost, Replan, Round, UsedConstants,
+    ConstantsSource, Deployed, End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target,
+    TargetMode, UsedConstants,
 };
 pub use summary::Summary;

@@ -7,7 +7,8 @@ use std::path::Path;
 use fedflip_fleet::printable;
 
 use crate::error::RecordError;
-use crate::schema::{End, Header, Line, Round, VERSION};
+use crate::fold::Fold;
+use crate::schema::{End, Header, Initial, Line, Round, VERSION};
 use crate::summary::Summary;
 
 /// The longest line that is read: a round of a million participants takes some 20 MB.
@@ -18,6 +19,8 @@ const LINE_BYTES_MAX: u64 = 1 << 30;
 pub struct Records {
     /// Of what.
     pub header: Header,
+    /// The evaluation of the first model, if it is over.
+    pub initial: Option<Initial>,
     /// Rounds 1, 2, … in order.
     pub rounds: Vec<Round>,
     /// If the run has ended.
@@ -26,27 +29,21 @@ pub struct Records {
 
 /// Reads all of a file. A last line without its end is still being written, and left out.
 pub fn read(path: &Path) -> Result<Records, RecordError> {
-    let (mut header, mut rounds, mut end) = (None, Vec::new(), None);
+    let (mut header, mut initial, mut rounds, mut end) = (None, None, Vec::new(), None);
     each(path, |line| match line {
         Line::Header(found) => header = Some(found),
+        Line::Initial(found) => initial = Some(found),
         Line::Round(round) => rounds.push(round),
         Line::Replan(_) => {}
         Line::End(found) => end = Some(found),
     })?;
     let header = header.ok_or_else(|| no_header(path))?;
-    Ok(Records { header, rounds, end })
+    Ok(Records { header, initial, rounds, end })
 }
 
 /// What the run came to, without holding its rounds.
 pub fn summary(path: &Path) -> Result<Summary, RecordError> {
-    let mut summary = None;
-    each(path, |line| match (line, &mut summary) {
-        (Line::Header(header), _) => summary = Some(Summary::new(&header)),
-        (Line::Round(round), Some(summary)) => summary.add(&round),
-        (Line::End(end), Some(summary)) => summary.end(&end),
-        (Line::Replan(_), Some(_)) | (_, None) => {}
-    })?;
-    summary.ok_or_else(|| no_header(path))
+    Ok(Fold::read(path)?.summary)
 }
 
 /// How the run ended, if it has and all its lines are whole.
@@ -85,7 +82,7 @@ pub(crate) fn is_just_begun(path: &Path) -> Result<bool, RecordError> {
     Ok(reader.fill_buf().map_err(refuse)?.is_empty())
 }
 
-fn no_header(path: &Path) -> RecordError {
+pub(crate) fn no_header(path: &Path) -> RecordError {
     let problem = "the header is missing".to_owned();
     RecordError::BadLine { path: path.display().to_string(), line: 1, problem }
 }
@@ -93,15 +90,23 @@ fn no_header(path: &Path) -> RecordError {
 /// Hands over all lines, in an order that makes sense, up to the first one that does not: what was handed over
 /// before a refusal is good.
 pub fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> {
-    let (mut rounds, mut ended) = (0, false);
+    let (mut rounds, mut ended, mut has_initial) = (0, false, false);
     each_line(path, |number, line| {
         let refuse = |problem: String| {
             Err(RecordError::BadLine { path: path.display().to_string(), line: number, problem })
         };
         match &line {
             Line::Header(_) if number > 1 => return refuse("a second header".to_owned()),
-            Line::Round(_) | Line::Replan(_) | Line::End(_) if number == 1 => return Err(no_header(path)),
+            Line::Initial(_) | Line::Round(_) | Line::Replan(_) | Line::End(_) if number == 1 => {
+                return Err(no_header(path));
+            }
             _ if ended => return refuse("a line after the end".to_owned()),
+            Line::Initial(_) if rounds > 0 => {
+                return refuse(format!("the first model's evaluation after round {rounds}"));
+            }
+            Line::Initial(_) if has_initial => {
+                return refuse("a second evaluation of the first model".to_owned());
+            }
             Line::Round(round) if round.round != rounds + 1 => {
                 return refuse(format!("round {} after round {rounds}", round.round));
             }
@@ -112,6 +117,7 @@ pub fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> 
                 ));
             }
             Line::Header(_) | Line::Replan(_) => {}
+            Line::Initial(_) => has_initial = true,
             Line::Round(round) => rounds = round.round,
             Line::End(_) => ended = true,
         }

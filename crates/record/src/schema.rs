@@ -1,11 +1,13 @@
-//! The lines of `records.jsonl`: a header, a line a round and a new plan, and at last why the run ended.
+//! The lines of `records.jsonl`: a header, the first model's evaluation, a line for each round and each new plan, and the
+//! end.
 
+use fedflip_fleet::Metrics;
 use serde::{Deserialize, Serialize};
 
-use crate::text::{optional_word, word};
+use crate::text::{optional_word, word, words};
 
-/// Of the format. Readers refuse others than theirs; writers change it with the meaning of any field.
-pub const VERSION: u32 = 1;
+/// The version of the format. Readers refuse other versions; a change of any field's meaning changes the version.
+pub const VERSION: u32 = 2;
 
 /// A line of records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,7 +15,9 @@ pub const VERSION: u32 = 1;
 pub enum Line {
     /// The first one.
     Header(Header),
-    /// One a round.
+    /// The evaluation of the first model, before round 1.
+    Initial(Initial),
+    /// One line for each round.
     Round(Round),
     /// Between two rounds of a deployed run: from here on another plan holds.
     Replan(Replan),
@@ -43,11 +47,15 @@ pub struct Header {
     pub parameters: usize,
     /// Of the band, in Mbit/s.
     pub bandwidth_mbps: f64,
-    /// At which the run ends.
-    pub target_accuracy: Option<f64>,
-    /// At which the run ends instead, if it is a pilot.
+    /// The names of the metrics of an evaluation; the first one is the headline.
+    #[serde(deserialize_with = "words")]
+    pub metrics: Vec<String>,
+    /// The target at which the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target_loss: Option<f64>,
+    pub stop: Option<Target>,
+    /// Whether the run is a pilot, which measures α and β.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pilot: bool,
     /// What the plan expects of a round: Σ q, over usual and quiet rounds.
     pub expected_participants: f64,
     /// How many rounds the plan expects, where it has constants.
@@ -57,6 +65,54 @@ pub struct Header {
     /// What there is to say of a run on real devices; a simulated one has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<Deployed>,
+}
+
+impl Header {
+    /// The target value of a metric, if the run ends at one.
+    pub fn target_of(&self, metric: &str) -> Option<f64> {
+        self.stop.as_ref().filter(|target| target.metric == metric).map(|target| target.at)
+    }
+}
+
+/// The value of a metric at which a run ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// The name of the metric.
+    #[serde(deserialize_with = "word")]
+    pub metric: String,
+    /// The value to reach.
+    pub at: f64,
+    /// Whether the value is reached from below or from above.
+    pub mode: TargetMode,
+}
+
+/// The side from which a target is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetMode {
+    /// The metric is to grow to the target: accuracy.
+    Max,
+    /// The metric is to fall to the target: a loss.
+    Min,
+}
+
+impl Target {
+    /// Whether an evaluation reaches the target.
+    pub fn is_met(&self, metrics: &Metrics) -> bool {
+        metrics.get(&self.metric).is_some_and(|value| match self.mode {
+            TargetMode::Max => value >= self.at,
+            TargetMode::Min => value <= self.at,
+        })
+    }
+}
+
+/// The evaluation of the model before the first round.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Initial {
+    /// The time at which the run begins: later than 0 if the run continues from pilots.
+    pub secs: f64,
+    /// The metrics of the first model.
+    pub metrics: Metrics,
 }
 
 /// A run on real devices: its times are by the clock on the wall, and not virtual.
@@ -115,10 +171,16 @@ pub struct Round {
     pub update_norm: Option<f64>,
     /// Mean loss of the local training; none in a round without updates.
     pub train_loss: Option<f64>,
-    /// Of the model after the round, on the test samples, where it was evaluated.
-    pub loss: Option<f64>,
-    /// See `loss`.
-    pub accuracy: Option<f64>,
+    /// The metrics of the model after the round; empty if the model was not evaluated.
+    #[serde(default, skip_serializing_if = "Metrics::is_empty")]
+    pub metrics: Metrics,
+}
+
+impl Round {
+    /// The time at the end of the round.
+    pub fn end_secs(&self) -> f64 {
+        self.start_secs + self.round_secs
+    }
 }
 
 /// A plan that took another's place. The first one is in the header.
@@ -166,21 +228,29 @@ pub struct End {
     pub rounds: u64,
     /// Time in all; see [`Round::start_secs`].
     pub secs: f64,
-    /// Of the model at the end, where its last round was not evaluated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<f64>,
-    /// See `loss`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accuracy: Option<f64>,
+    /// The metrics of the last model; empty if its round was evaluated.
+    #[serde(default, skip_serializing_if = "Metrics::is_empty")]
+    pub metrics: Metrics,
     /// More about it, where there is more to say.
     #[serde(default, deserialize_with = "optional_word", skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
 impl EndReason {
-    /// Whether more was not allowed, rather than not wanted or not possible.
+    /// Whether a cap ended the run. Such a run can be resumed with a higher cap.
     pub fn is_cap(self) -> bool {
         matches!(self, Self::RoundsMax | Self::VirtualTimeMax)
+    }
+
+    /// The end of a sentence that begins with the run: "the run reached its target". Runs on real devices have real time.
+    pub fn in_words(self, deployed: bool) -> &'static str {
+        match self {
+            Self::Target => "reached its target",
+            Self::RoundsMax => "ended at its cap on rounds",
+            Self::VirtualTimeMax if deployed => "ended at its cap on time",
+            Self::VirtualTimeMax => "ended at its cap on virtual time",
+            Self::Diverged => "diverged",
+        }
     }
 }
 
@@ -188,14 +258,12 @@ impl EndReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
-    /// The target accuracy was reached.
-    TargetAccuracy,
-    /// The target loss was reached: a pilot.
-    TargetLoss,
-    /// So many rounds were allowed.
+    /// The target was reached.
+    Target,
+    /// The cap on rounds was reached.
     RoundsMax,
-    /// So much virtual time was allowed.
+    /// The cap on virtual time was reached.
     VirtualTimeMax,
-    /// The model left the numbers.
+    /// The parameters or the loss became NaN or infinite.
     Diverged,
 }

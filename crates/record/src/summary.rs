@@ -1,8 +1,9 @@
 //! A run in a few numbers.
 
+use fedflip_fleet::Metrics;
 use serde::{Deserialize, Serialize};
 
-use crate::schema::{End, EndReason, Header, Round};
+use crate::schema::{End, EndReason, Header, Initial, Round};
 
 /// What a run came to so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,16 +24,14 @@ pub struct Summary {
     pub hours: f64,
     /// Per round, on average.
     pub mean_participants: f64,
-    /// Of the last evaluation, and after which round that was.
-    pub loss: Option<f64>,
-    /// See `loss`.
-    pub accuracy: Option<f64>,
-    /// See `loss`.
+    /// The metrics of the last evaluation; empty before the first one.
+    pub metrics: Metrics,
+    /// The round after which the model was evaluated last; 0 for the first model.
     pub evaluated_round: Option<u64>,
 }
 
 impl Summary {
-    /// Before the first round.
+    /// The summary of a run that has only begun.
     pub fn new(header: &Header) -> Self {
         Self {
             scheme: header.scheme.clone(),
@@ -43,37 +42,43 @@ impl Summary {
             biased_rounds: 0,
             hours: 0.0,
             mean_participants: 0.0,
-            loss: None,
-            accuracy: None,
+            metrics: Metrics::default(),
             evaluated_round: None,
         }
     }
 
-    /// After one more.
+    /// Adds the evaluation of the first model.
+    pub fn initial(&mut self, initial: &Initial) {
+        self.hours = initial.secs / 3600.0;
+        self.evaluated(&initial.metrics, 0);
+    }
+
+    /// Adds one more round.
     pub fn add(&mut self, round: &Round) {
         self.rounds += 1;
         self.empty_rounds += u64::from(round.cohort.is_empty());
         self.biased_rounds += u64::from(!round.lost.is_empty());
-        self.hours = (round.start_secs + round.round_secs) / 3600.0;
+        self.hours = round.end_secs() / 3600.0;
         self.mean_participants += (round.cohort.len() as f64 - self.mean_participants) / self.rounds as f64;
-        self.evaluated(round.loss, round.accuracy, round.round);
+        self.evaluated(&round.metrics, round.round);
     }
 
-    /// At the end.
+    /// Adds the end of the run.
     pub fn end(&mut self, end: &End) {
         self.end = Some(end.reason);
         self.hours = end.secs / 3600.0;
-        self.evaluated(end.loss, end.accuracy, end.rounds);
+        self.evaluated(&end.metrics, end.rounds);
     }
 
-    fn evaluated(&mut self, loss: Option<f64>, accuracy: Option<f64>, round: u64) {
-        if loss.is_some() {
-            (self.loss, self.accuracy, self.evaluated_round) = (loss, accuracy, Some(round));
+    fn evaluated(&mut self, metrics: &Metrics, round: u64) {
+        if !metrics.is_empty() {
+            self.metrics.clone_from(metrics);
+            self.evaluated_round = Some(round);
         }
     }
 
-    /// Whether it got to where it was to go.
+    /// Whether the run reached its target.
     pub fn reached(&self) -> bool {
-        matches!(self.end, Some(EndReason::TargetAccuracy | EndReason::TargetLoss))
+        self.end == Some(EndReason::Target)
     }
 }

@@ -19,8 +19,9 @@ fn records() -> Records {
         devices: 3,
         parameters: 2,
         bandwidth_mbps: 100.0,
-        target_accuracy: None,
-        target_loss: None,
+        metrics: ["accuracy", "loss", "top-5, by class"].map(String::from).into(),
+        stop: None,
+        pilot: false,
         expected_participants: 1.5,
         expected_rounds: None,
         expected_round_secs: None,
@@ -35,11 +36,10 @@ fn records() -> Records {
         mbps: vec![60.0, 40.0],
         lost: vec![Lost { device: 2, reason: "vanished".to_owned() }],
         train_loss: Some(2.5),
-        loss: Some(1.25),
-        accuracy: Some(0.5),
+        metrics: [("accuracy", 0.5), ("loss", 1.25)].into(),
         ..Round::default()
     };
-    Records { header, rounds: vec![empty, full], end: None }
+    Records { header, initial: None, rounds: vec![empty, full], end: None }
 }
 
 fn as_csv(table: &Table) -> String {
@@ -52,9 +52,9 @@ fn as_csv(table: &Table) -> String {
 fn csv_has_a_line_a_row() {
     assert_eq!(
         as_csv(&Table::rounds(&records())),
-        "round,start_secs,round_secs,participants,lost,train_loss,loss,accuracy\n\
-         1,0,0.25,0,0,,,\n\
-         2,0.25,1.5,2,1,2.5,1.25,0.5\n"
+        "round,start_secs,round_secs,participants,lost,train_loss,accuracy,loss,\"top-5, by class\"\n\
+         1,0,0.25,0,0,,,,\n\
+         2,0.25,1.5,2,1,2.5,0.5,1.25,\n"
     );
     assert_eq!(
         as_csv(&Table::participants(&records(), &[])),
@@ -79,9 +79,9 @@ fn parquet_reads_back() {
         rows,
         [
             "{round: 1, start_secs: 0E0, round_secs: 0.25, participants: 0, lost: 0, train_loss: null, \
-             loss: null, accuracy: null}",
+             accuracy: null, loss: null, top-5, by class: null}",
             "{round: 2, start_secs: 0.25, round_secs: 1.5, participants: 2, lost: 1, train_loss: 2.5, \
-             loss: 1.25, accuracy: 0.5}",
+             accuracy: 0.5, loss: 1.25, top-5, by class: null}",
         ]
     );
     // A run that has only begun has tables too.
@@ -96,7 +96,7 @@ fn parquet_reads_back() {
 fn names_are_not_formulas() {
     let names = ["=HYPERLINK(\"http://x\")", "b", "-2+3"].map(std::sync::Arc::from);
     let mut table = Table::participants(&records(), &names);
-    table.columns.push(("change", Column::Number(vec![-1.5, 2.0])));
+    table.columns.push(("change".to_owned(), Column::Number(vec![-1.5, 2.0])));
     assert_eq!(
         as_csv(&table),
         "round,device,mbps,reported,name,change\n2,0,60,1,\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n2,2,40,0,'-2+3,2\n"

@@ -9,7 +9,10 @@ use std::path::Path;
 use fedflip_record::checkpoint::Mark;
 use fedflip_record::folder::{Contents, MODEL, RECORDS};
 use fedflip_record::schema::VERSION;
-use fedflip_record::{Checkpoint, End, EndReason, Header, Line, Replan, Round, RunFolder, Start, reader};
+use fedflip_record::{
+    Checkpoint, End, EndReason, Fold, Header, Initial, Line, Replan, Round, RunFolder, Start, Target,
+    TargetMode, reader,
+};
 
 fn contents(run: &str) -> Contents {
     let header = Header {
@@ -21,8 +24,9 @@ fn contents(run: &str) -> Contents {
         devices: 3,
         parameters: 2,
         bandwidth_mbps: 100.0,
-        target_accuracy: Some(0.5),
-        target_loss: None,
+        metrics: vec!["accuracy".to_owned()],
+        stop: Some(Target { metric: "accuracy".to_owned(), at: 0.5, mode: TargetMode::Max }),
+        pilot: false,
         expected_participants: 1.5,
         expected_rounds: None,
         expected_round_secs: None,
@@ -51,14 +55,20 @@ fn checkpoint(round: u64) -> Checkpoint {
     Checkpoint { round, secs: 0.1 * round as f64, evaluated: None, records: Mark::default(), vectors }
 }
 
-const END: End =
-    End { reason: EndReason::TargetAccuracy, rounds: 9, secs: 3.0, loss: None, accuracy: None, detail: None };
+fn the_end() -> End {
+    End { reason: EndReason::Target, rounds: 9, secs: 3.0, metrics: Default::default(), detail: None }
+}
+
+fn initial() -> Initial {
+    Initial { secs: 0.25, metrics: [("accuracy", 0.125)].into() }
+}
 
 /// Rounds with a checkpoint before the first and after each third one.
 fn rounds(folder: &mut RunFolder, numbers: RangeInclusive<u64>) {
     for number in numbers {
         if number == 1 {
             folder.checkpoint(checkpoint(0)).unwrap();
+            folder.append_initial(initial()).unwrap();
         }
         folder.append(round(number)).unwrap();
         if number % 3 == 0 {
@@ -70,7 +80,7 @@ fn rounds(folder: &mut RunFolder, numbers: RangeInclusive<u64>) {
 /// The rest of nine rounds, and the end.
 fn go_on(mut folder: RunFolder, from: u64) {
     rounds(&mut folder, from + 1..=9);
-    folder.end(END, b"model").unwrap();
+    folder.end(the_end(), b"model").unwrap();
 }
 
 #[test]
@@ -82,16 +92,17 @@ fn a_run_from_beginning_to_end() {
     go_on(folder, 0);
     let records = reader::read(&desk.path().join(RECORDS)).unwrap();
     assert_eq!(records.rounds, (1..=9).map(round).collect::<Vec<_>>());
-    assert_eq!(records.end, Some(END));
-    let summary = reader::summary(&desk.path().join(RECORDS)).unwrap();
+    assert_eq!((records.initial, records.end), (Some(initial()), Some(the_end())));
+    let Fold { summary, curve } = Fold::read(&desk.path().join(RECORDS)).unwrap();
+    assert_eq!((curve.of("accuracy"), summary.evaluated_round), (vec![(0.25, 0.125)], Some(0)));
     assert_eq!((summary.rounds, summary.empty_rounds, summary.mean_participants), (9, 3, 1.0));
-    assert_eq!((summary.end, summary.reached()), (Some(EndReason::TargetAccuracy), true));
+    assert_eq!((summary.end, summary.reached()), (Some(EndReason::Target), true));
 
     assert!(open(desk.path(), false).unwrap_err().contains("already"));
-    assert_eq!(open(desk.path(), true).unwrap().1, Start::Ended(END));
+    assert_eq!(open(desk.path(), true).unwrap().1, Start::Ended(the_end()));
     let other = RunFolder::open(desk.path(), &contents("seed = 2\n"), true).unwrap_err().to_string();
     let longer = contents("seed = 1\nreal_hours_max = 3\n");
-    assert_eq!(RunFolder::open(desk.path(), &longer, true).unwrap().1, Start::Ended(END));
+    assert_eq!(RunFolder::open(desk.path(), &longer, true).unwrap().1, Start::Ended(the_end()));
     assert!(other.contains("`seed = 1`, where this one has `seed = 2`"), "{other}");
 }
 
@@ -175,7 +186,7 @@ fn records_go_on_to_the_same_bytes() {
 fn a_raised_cap_lets_a_run_go_on() {
     let capped =
         |cap: u32| Contents { free_keys: &["rounds_max"], ..contents(&format!("rounds_max = {cap}\n")) };
-    let end = End { reason: EndReason::RoundsMax, ..END };
+    let end = End { reason: EndReason::RoundsMax, ..the_end() };
     let desk = tempfile::tempdir().unwrap();
     let (mut folder, _) = RunFolder::open(desk.path(), &capped(9), false).unwrap();
     folder.append(round(1)).unwrap();
@@ -196,7 +207,7 @@ fn another_fleet_plan_or_version_is_refused() {
     assert!(refused(&Contents { fleet: b"other".to_vec(), ..same.clone() }).contains("fleet.csv"));
     assert!(refused(&Contents { plan: b"other".to_vec(), ..same.clone() }).contains("plan.csv"));
     let records = desk.path().join(RECORDS);
-    let newer = fs::read_to_string(&records).unwrap().replace("\"version\":1", "\"version\":9");
+    let newer = fs::read_to_string(&records).unwrap().replace("\"version\":2", "\"version\":9");
     fs::write(&records, &newer).unwrap();
     assert!(refused(&same).contains("version 9"));
     assert_eq!(fs::read_to_string(&records).unwrap(), newer);
@@ -217,13 +228,17 @@ fn bad_records_are_said_to_be_so() {
         reader::read(&path).unwrap_err().to_string()
     };
     assert!(refused("").contains("header is missing"));
-    assert!(refused(&good.replacen("\"version\":1", "\"version\":7", 1)).contains("version 7"));
+    assert!(refused(&good.replacen("\"version\":2", "\"version\":7", 1)).contains("version 7"));
     assert!(
-        refused(&good.replacen("\"round\":2", "\"round\":4", 1)).contains("line 3: round 4 after round 1")
+        refused(&good.replacen("\"round\":2", "\"round\":4", 1)).contains("line 4: round 4 after round 1")
     );
     let lines: Vec<&str> = good.lines().collect();
     assert!(refused(&format!("{}\n", lines[1])).contains("header is missing"));
     assert!(refused(&format!("{}\n{}\n", lines[0], lines[0])).contains("second header"));
+    let twice = format!("{}\n{}\n{}\n", lines[0], lines[1], lines[1]);
+    assert!(refused(&twice).contains("second evaluation of the first model"));
+    let late = format!("{}\n{}\n{}\n", lines[0], lines[2], lines[1]);
+    assert!(refused(&late).contains("line 3: the first model's evaluation after round 1"));
     assert!(refused(&format!("{}\nnonsense\n", lines[0])).contains("line 2: not a record"));
     assert!(refused(&format!("{good}{}\n", lines[1])).contains("after the end"));
     // The line that is being written is not there yet.
@@ -247,14 +262,14 @@ fn a_new_plan_has_a_line_of_its_own() {
         lines.insert(place, &line);
         fs::write(&path, lines.join("\n") + "\n").unwrap();
     };
-    at(3);
+    at(4);
     assert_eq!(reader::read(&path).unwrap(), without);
     assert_eq!(reader::summary(&path).unwrap().rounds, without.rounds.len() as u64);
     let mut found = Vec::new();
     reader::each(&path, |line| found.push(line)).unwrap();
-    assert_eq!(found[3], Line::Replan(replan));
+    assert_eq!(found[4], Line::Replan(replan));
     for (place, problem) in
-        [(0, "header is missing"), (2, "line 3: a plan made after round 2, behind round 1")]
+        [(0, "header is missing"), (3, "line 4: a plan made after round 2, behind round 1")]
     {
         at(place);
         let error = reader::read(&path).unwrap_err().to_string();

@@ -74,12 +74,12 @@ impl Group {
 
     /// Where runs were to go.
     pub fn target_accuracy(&self) -> Option<f64> {
-        self.runs().find_map(|run| run.header.target_accuracy)
+        self.runs().find_map(|run| run.header.target_of("accuracy"))
     }
 
     /// Where runs were to go, in words.
     pub fn target(&self) -> String {
-        let loss = self.runs().find_map(|run| run.header.target_loss);
+        let loss = self.runs().find_map(|run| run.header.target_of("loss"));
         match (self.target_accuracy(), loss) {
             (Some(accuracy), _) => percent(accuracy),
             (None, Some(loss)) => format!("a loss of {}", significant(loss, 3)),

@@ -42,7 +42,9 @@ impl Measure {
 pub fn curve(runs: &[RunView], measure: Measure) -> Vec<CurvePoint> {
     let seeds: Vec<Vec<(f64, f64)>> = runs
         .iter()
-        .map(|run| run.evaluated.iter().map(|at| (at.secs, measure.of(at))).collect::<Vec<_>>())
+        .map(|run| {
+            run.initial.iter().chain(&run.evaluated).map(|at| (at.secs, measure.of(at))).collect::<Vec<_>>()
+        })
         .filter(|seed| !seed.is_empty())
         .collect();
     band(&seeds)

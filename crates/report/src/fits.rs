@@ -17,7 +17,7 @@ const TIMES_THE_LOSS: [f64; 6] = [3.0, 2.5, 2.0, 1.5, 1.25, 1.0];
 /// were evaluated after every round.
 pub fn fits_table(group: &Group) -> Option<Table> {
     let planned = pilots::for_planning(group);
-    let loss = planned.first()?.header.target_loss?;
+    let loss = planned.first()?.header.target_of("loss")?;
     let devices = pilots::devices(group)?.ok()?;
     let every_round = |pilot: &&RunView| pilot.evaluated.len() as u64 >= pilot.summary.rounds;
     if !planned.iter().all(every_round) {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fedflip_fleet::DEVICES_MAX;
+use fedflip_fleet::Metrics;
 use fedflip_plan::Constants;
 use fedflip_record::folder::{RECORDS, RUN};
 use fedflip_record::{End, Header, Line, Replan, Round, Summary, UsedConstants, reader};
@@ -41,7 +42,9 @@ pub struct RunView {
     pub summary: Summary,
     /// More about its end, where there is more to say.
     pub detail: Option<String>,
-    /// Every evaluation, in order.
+    /// The evaluation of the first model.
+    pub initial: Option<Evaluated>,
+    /// Every evaluation after a round, in order.
     pub evaluated: Vec<Evaluated>,
     /// How long its rounds took.
     pub times: RoundTimes,
@@ -69,6 +72,10 @@ impl RunView {
         let mut view: Option<Self> = None;
         let read = reader::each(&records, |line| match (line, &mut view) {
             (Line::Header(header), _) => view = Some(Self::new(folder, header, chosen)),
+            (Line::Initial(initial), Some(view)) => {
+                view.summary.initial(&initial);
+                view.initial = evaluated(initial.secs, &initial.metrics);
+            }
             (Line::Round(round), Some(view)) => view.add(round),
             // Devices may come while a run goes on.
             (Line::Replan(replan), Some(view)) => {
@@ -114,6 +121,7 @@ impl RunView {
             before_plan: Before::default(),
             header,
             detail: None,
+            initial: None,
             evaluated: Vec::new(),
             times: RoundTimes::default(),
             kept: KeptRounds::new(chosen),
@@ -134,8 +142,7 @@ impl RunView {
         for lost in &round.lost {
             self.strangers |= !count(&mut self.lost, lost.device, self.header.devices);
         }
-        let secs = round.start_secs + round.round_secs;
-        self.evaluate(secs, round.loss, round.accuracy);
+        self.evaluated.extend(evaluated(round.end_secs(), &round.metrics));
         self.kept.offer(round);
     }
 
@@ -158,14 +165,8 @@ impl RunView {
 
     fn end(&mut self, end: &End) {
         self.summary.end(end);
-        self.evaluate(end.secs, end.loss, end.accuracy);
+        self.evaluated.extend(evaluated(end.secs, &end.metrics));
         self.detail.clone_from(&end.detail);
-    }
-
-    fn evaluate(&mut self, secs: f64, loss: Option<f64>, accuracy: Option<f64>) {
-        if let (Some(loss), Some(accuracy)) = (loss, accuracy) {
-            self.evaluated.push(Evaluated { secs, loss, accuracy });
-        }
     }
 
     /// Whether it ran on real devices, so that its time is real time.
@@ -187,11 +188,14 @@ impl RunView {
         self.header.deployed?.constants
     }
 
-    /// A pilot ends at the loss that its scenario has for pilots.
+    /// Whether the run is a pilot, which measures α and β.
     pub fn is_pilot(&self) -> bool {
-        let for_pilots = self.config.number("pilot.loss");
-        self.header.target_loss.is_some_and(|loss| for_pilots.is_none_or(|for_pilots| for_pilots == loss))
+        self.header.pilot
     }
+}
+
+fn evaluated(secs: f64, metrics: &Metrics) -> Option<Evaluated> {
+    Some(Evaluated { secs, loss: metrics.get("loss")?, accuracy: metrics.get("accuracy")? })
 }
 
 /// Counts a device, unless there can be no such device. Counts grow with what rounds name, and a file may name

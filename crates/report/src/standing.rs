@@ -166,8 +166,7 @@ mod tests {
             biased_rounds: 0,
             hours,
             mean_participants: 2.0,
-            loss: None,
-            accuracy: None,
+            metrics: Default::default(),
             evaluated_round: None,
         }
     }
@@ -179,9 +178,9 @@ mod tests {
 
     #[test]
     fn a_scheme_that_gave_up_is_never_the_best() {
-        let good = standing(&[(1.0, EndReason::TargetAccuracy), (3.0, EndReason::TargetAccuracy)]);
+        let good = standing(&[(1.0, EndReason::Target), (3.0, EndReason::Target)]);
         assert_eq!(good.hours, Some(Spread { mean: 2.0, std: Some(2.0_f64.sqrt()) }));
-        let short = standing(&[(0.5, EndReason::TargetAccuracy), (0.5, EndReason::VirtualTimeMax)]);
+        let short = standing(&[(0.5, EndReason::Target), (0.5, EndReason::VirtualTimeMax)]);
         assert!(short.is_lower_bound() && !good.is_lower_bound());
         assert_eq!((short.reached, good.reached), (1, 2));
         assert_eq!(best_hours([&short, &good].into_iter()), Some(2.0));
@@ -190,8 +189,8 @@ mod tests {
 
     #[test]
     fn speed_up_says_what_it_is() {
-        let slow = standing(&[(4.0, EndReason::TargetAccuracy)]);
-        let fast = standing(&[(1.0, EndReason::TargetAccuracy)]);
+        let slow = standing(&[(4.0, EndReason::Target)]);
+        let fast = standing(&[(1.0, EndReason::Target)]);
         let gave_up = standing(&[(2.0, EndReason::VirtualTimeMax)]);
         let over =
             |reference: &Standing, of: &Standing| of.speed_up_over(reference).map(|up| (up.ratio, up.bound));
@@ -203,9 +202,9 @@ mod tests {
 
     #[test]
     fn hours_of_a_diverged_scheme_say_nothing() {
-        let diverged = standing(&[(0.1, EndReason::Diverged), (3.0, EndReason::TargetAccuracy)]);
+        let diverged = standing(&[(0.1, EndReason::Diverged), (3.0, EndReason::Target)]);
         assert_eq!((diverged.hours, diverged.diverged), (None, 1));
         assert!(!diverged.is_lower_bound() && !diverged.is_whole());
-        assert_eq!(standing(&[(1.0, EndReason::TargetAccuracy)]).hours.unwrap().std, None);
+        assert_eq!(standing(&[(1.0, EndReason::Target)]).hours.unwrap().std, None);
     }
 }

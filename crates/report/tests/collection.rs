@@ -70,7 +70,7 @@ fn what_a_plan_expected_stands_beside_what_came() {
     for (scheme, seed, rounds) in
         [("uniform", 101, 40), ("full", 101, 12), ("uniform", 102, 44), ("full", 102, 11)]
     {
-        let end = Some(EndReason::TargetLoss);
+        let end = Some(EndReason::Target);
         let pilot = Run { scheme, seed, rounds, end, target_loss: Some(0.5), secs: 1.0, ..Run::default() };
         runs.add(&format!("pilots/{scheme}-seed{seed}"), &pilot);
     }
@@ -316,7 +316,7 @@ fn a_figure_ends_where_the_last_curve_arrives_unless_that_squeezes_the_others() 
         let caption = curves::figure(&collection.groups[0], measure).caption;
         ["paper", "full"].map(|scheme| caption.contains(&format!("{scheme} goes on to")))
     };
-    let reached = EndReason::TargetAccuracy;
+    let reached = EndReason::Target;
     assert_eq!(beyond(5.0, reached, None), [false, false], "it arrives, and the figure shows where");
     assert_eq!(beyond(5.0, EndReason::RoundsMax, None), [true, false], "it arrives nowhere");
     assert_eq!(beyond(7.0, reached, None), [true, false], "it would squeeze the others");
@@ -330,7 +330,7 @@ fn one_wild_curve_does_not_flatten_the_others() {
         runs.add(scheme, &Run { scheme, ..Run::default() });
     }
     let wild = runs.add("wild", &Run { scheme: "full", ..Run::default() });
-    alter(&wild, "records.jsonl", "\"loss\":1.0,", "\"loss\":1000000.0,");
+    alter(&wild, "records.jsonl", "\"loss\":1.0}", "\"loss\":1000000.0}");
     let collection = runs.read();
     let loss = curves::figure(&collection.groups[0], fedflip_report::curve::Measure::Loss);
     assert!(loss.caption.contains("Above it at times: full."), "{}", loss.caption);

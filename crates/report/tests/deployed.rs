@@ -45,7 +45,7 @@ fn pilots_that_lie_beside_the_run_bear_out_what_it_was_planned_with() {
         scheme,
         rounds,
         target_loss: Some(0.6),
-        end: Some(fedflip_record::EndReason::TargetLoss),
+        end: Some(fedflip_record::EndReason::Target),
         deployed: Some(Deployed::default()),
         ..Run::default()
     };

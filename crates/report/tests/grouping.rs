@@ -151,7 +151,7 @@ fn pilots_belong_to_the_runs_they_lie_beside_and_count_once() {
     for (point, band) in [("p1", 100.0), ("p2", 200.0)] {
         runs.add(&format!("{point}/runs/exact"), &Run { bandwidth_mbps: band, ..Run::default() });
         for (scheme, rounds) in [("uniform", 40), ("full", 12)] {
-            let end = Some(EndReason::TargetLoss);
+            let end = Some(EndReason::Target);
             let pilot = Run {
                 scheme,
                 rounds,
@@ -175,12 +175,12 @@ fn pilots_belong_to_the_runs_they_lie_beside_and_count_once() {
 }
 
 #[test]
-fn a_run_to_a_loss_is_no_pilot_unless_it_is_that_loss() {
+fn a_run_to_a_loss_is_no_pilot_unless_its_header_says_so() {
     let runs = Runs::new();
     let folder =
-        runs.add("run", &Run { target_loss: Some(0.5), end: Some(EndReason::TargetLoss), ..Run::default() });
+        runs.add("run", &Run { target_loss: Some(0.5), end: Some(EndReason::Target), ..Run::default() });
     assert_eq!(runs.read().groups[0].pilots.len(), 1);
-    alter(&folder, "run.toml", "[stop]", "[pilot]\nloss = 1.5\n[stop]");
+    alter(&folder, "records.jsonl", "\"pilot\":true,", "");
     let collection = runs.read();
     assert_eq!(collection.groups[0].pilots.len(), 0);
     assert_eq!(collection.groups[0].target(), "a loss of 0.500");

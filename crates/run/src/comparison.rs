@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::Crew;
 use fedflip_plan::{Constants, PlanError, Scheme};
-use fedflip_record::Summary;
+use fedflip_record::{Curve, Summary};
 use fedflip_report::standing::{self, Standing};
 use fedflip_scenario::Scenario;
-use fedflip_sim::Crew;
 
 use crate::error::RunError;
-use crate::outline::Curve;
 use crate::seed_after;
 use crate::session::Session;
 use crate::setup::{Planned, Setup};
@@ -71,7 +69,7 @@ impl Comparison<'_> {
     /// that a cap on real time has stopped.
     pub(crate) fn run(
         &self,
-        crew: &mut Crew<'_, SgdLearner>,
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<Vec<Entry>>, RunError> {
         let mut order: Vec<usize> = (0..self.schemes.len()).collect();
@@ -123,7 +121,7 @@ impl Comparison<'_> {
         &self,
         (scenario, planned): (&Scenario, &Planned),
         (first, limit_hours): (u64, Option<f64>),
-        crew: &mut Crew<'_, SgdLearner>,
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<Entry>, RunError> {
         let scheme = scenario.plan.scheme;
@@ -146,16 +144,17 @@ impl Comparison<'_> {
                 scenario: &scenario,
                 planned,
                 warm_start,
+                pilot: false,
                 out: out.as_deref(),
                 title: &format!("{}{}/{all} {name}", self.prefix, first + number + 1),
             };
-            let outline = single.run(crew, session)?.outline;
+            let fold = single.run(crew, session)?.fold;
             // A run that a cap on real time stopped is a lower bound.
-            if outline.summary.end.is_none() && (session.stop)() {
+            if fold.summary.end.is_none() && (session.stop)() {
                 return Ok(None);
             }
-            runs.push(outline.summary);
-            curve.get_or_insert(outline.curve);
+            runs.push(fold.summary);
+            curve.get_or_insert(fold.curve);
         }
         Ok(Some(Entry { scheme, runs: Ok(runs), curve: curve.unwrap_or_default() }))
     }

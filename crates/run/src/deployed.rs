@@ -4,21 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_fleet::csv_file;
-use fedflip_learn::Learner;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::{Crew, Learner, with_crew};
 use fedflip_net::NetError;
 use fedflip_net::server::{Announced, Deployment, Ended, Helpers, NormBound, Observer, Patience, Server};
 use fedflip_net::state::{EnrolledDevice, Founding, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
-use fedflip_record::{ConstantsSource, End, Header, Round, Summary, UsedConstants, reader};
-use fedflip_sim::{Crew, with_crew};
+use fedflip_record::{ConstantsSource, End, Header, Initial, Round, Summary, UsedConstants, reader};
 use tracing::{info, warn};
 
 use crate::error::RunError;
 use crate::observe::{Observers, RunInfo};
-use crate::outline::Outline;
 use crate::pilots::pilot_scenario;
 use crate::session::Session;
 use crate::setup::header;
@@ -143,7 +141,7 @@ impl Deployed<'_> {
     fn run_pilots(
         &self,
         server: &Server,
-        crew: &mut Crew<'_, SgdLearner>,
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
         main: &mut Opened,
     ) -> Result<Option<Constants>, RunError> {
@@ -176,7 +174,7 @@ impl Deployed<'_> {
     fn one(
         &self,
         server: &Server,
-        crew: &mut Crew<'_, SgdLearner>,
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
         (scenario, (scheme, constants)): (&Scenario, (Scheme, Option<Constants>)),
         Opened { mut state, resumed }: Opened,
@@ -200,17 +198,22 @@ impl Deployed<'_> {
             replan_every: self.replan_every,
             patience: self.patience,
         };
-        let parameters = self.host.parameters();
+        // Pilots are there to find the constants, and have none.
+        let pilot = constants.is_none();
         let head = |planned: &fedflip_net::server::Planned| {
             let used = constants.map(|constants| self.used(constants));
             let deployed = Some(fedflip_record::Deployed { constants: used });
-            Header { deployed, ..header(scenario, parameters, &planned.schedule, planned.expected) }
+            Header {
+                deployed,
+                ..header((scenario, pilot), &self.host.learner, &planned.schedule, planned.expected)
+            }
         };
         let title = format!("{} {scheme}", scenario.task.name());
         let Session { observers, stop, .. } = session;
         let mut shown = Shown { observers, title, plan: None };
         let mut helpers = Helpers {
             evaluate: &mut |model: &Arc<_>| crew.evaluate(model),
+            metrics: self.host.learner.metrics(),
             stop: *stop,
             observer: &mut shown,
             enrolled,
@@ -231,9 +234,7 @@ impl Deployed<'_> {
     }
 
     fn summary(&self, folder: &Path) -> Result<Summary, RunError> {
-        let records = folder.join(RECORDS);
-        let header = reader::header(&records)?;
-        Ok(Outline::read(&records, &header)?.summary)
+        Ok(reader::summary(&folder.join(RECORDS))?)
     }
 }
 
@@ -281,6 +282,10 @@ impl Observer for Shown<'_, '_> {
             _ => {}
         }
         Ok(())
+    }
+
+    fn initial(&mut self, initial: &Initial) -> Result<(), NetError> {
+        Ok(self.observers.initial(initial)?)
     }
 
     fn round(&mut self, round: &Round) -> Result<(), NetError> {

@@ -33,7 +33,7 @@ pub enum RunError {
     Record(#[from] RecordError),
     /// The round loop cannot continue.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(EngineError),
     /// The server of a deployed run cannot continue.
     #[error(transparent)]
     Net(#[from] NetError),
@@ -53,6 +53,19 @@ pub enum RunError {
         /// What to leave out.
         remedy: &'static str,
     },
+}
+
+impl From<EngineError> for RunError {
+    /// The sink of a run keeps records, so its errors are theirs.
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Sink(error) => match error.downcast::<RecordError>() {
+                Ok(error) => Self::Record(*error),
+                Err(error) => Self::Engine(EngineError::Sink(error)),
+            },
+            error => Self::Engine(error),
+        }
+    }
 }
 
 impl RunError {

@@ -1,12 +1,11 @@
-//! Where the records of a run go, and when: to a folder with checkpoints, or into an outline in memory.
+//! Where the records of a run go, and when: to a folder with checkpoints, or into a fold in memory.
 
 use std::time::{Duration, Instant};
 
-use fedflip_engine::{Control, Sink, State};
-use fedflip_record::{RecordError, Round, RunFolder};
+use fedflip_engine::{BoxedError, Control, Sink, State};
+use fedflip_record::{Fold, Initial, Round, RunFolder};
 use fedflip_scenario::Scenario;
 
-use crate::outline::Outline;
 use crate::session::Session;
 
 /// How often records reach whoever reads the file along.
@@ -15,7 +14,7 @@ const FLUSH_EVERY: Duration = Duration::from_millis(200);
 /// Where the records go.
 pub(crate) enum Keep {
     Folder(RunFolder),
-    Memory(Outline),
+    Memory(Box<Fold>),
 }
 
 /// The sink of one run.
@@ -56,7 +55,16 @@ impl<'k, 's> Keeper<'k, 's> {
 }
 
 impl Sink for Keeper<'_, '_> {
-    fn round(&mut self, record: Round, state: &State) -> Result<Control, RecordError> {
+    fn initial(&mut self, initial: Initial, _state: &State) -> Result<Control, BoxedError> {
+        self.session.observers.initial(&initial)?;
+        match &mut self.keep {
+            Keep::Folder(folder) => folder.append_initial(initial)?,
+            Keep::Memory(fold) => fold.initial(&initial),
+        }
+        Ok(Control::GoOn)
+    }
+
+    fn round(&mut self, record: Round, (): (), state: &State) -> Result<Control, BoxedError> {
         self.session.observers.round(&record)?;
         // A look at the clock costs less than a round; everything else happens now and then.
         let now = (self.session.now)();
@@ -72,7 +80,7 @@ impl Sink for Keeper<'_, '_> {
                     folder.checkpoint(state.checkpoint())?;
                 }
             }
-            Keep::Memory(outline) => outline.add(&record),
+            Keep::Memory(fold) => fold.round(&record),
         }
         let late = self.real_end.is_some_and(|end| now >= end);
         Ok(if late || (self.session.stop)() { Control::Stop } else { Control::GoOn })

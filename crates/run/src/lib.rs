@@ -7,7 +7,6 @@
 //!   person should know before a run.
 //! - [`single`]: one simulated run, in a folder or in memory; [`keep`]: where its records and checkpoints go.
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
-//! - [`outline`]: a run in a few numbers and a curve.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON.
 //! - [`deployed`]: a scenario on real devices.
@@ -22,7 +21,6 @@ pub mod error;
 pub mod host;
 pub mod keep;
 pub mod observe;
-pub mod outline;
 pub mod pilots;
 pub mod session;
 pub mod setup;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fedflip_fleet::Fleet;
 use fedflip_record::folder::RECORDS;
-use fedflip_record::{End, Header, Line, RecordError, Round, reader};
+use fedflip_record::{End, Header, Initial, Line, RecordError, Round, reader};
 
 /// A run that begins or resumes.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,11 @@ pub trait Observer {
 
     /// Another plan replaces the present one: `run` as it is from now on.
     fn replan(&mut self, _run: &RunInfo<'_>, _reason: &str) {}
+
+    /// The first model was evaluated.
+    fn initial(&mut self, _initial: &Initial) -> Result<(), RecordError> {
+        Ok(())
+    }
 
     /// One more round. Called thousands of times a second where nothing is trained, so it must not wait.
     fn round(&mut self, round: &Round) -> Result<(), RecordError>;
@@ -82,14 +87,19 @@ impl<'a> Observers<'a> {
     pub fn begin(&mut self, run: &RunInfo<'_>) -> Result<(), RecordError> {
         self.0.iter_mut().try_for_each(|observer| observer.begin(run))?;
         if let Some(folder) = run.folder
-            && run.rounds_before > 0
             && self.0.iter().any(|observer| observer.wants_history())
         {
             let mut shown = Ok(());
             reader::each(&folder.join(RECORDS), |line| {
-                if let (Line::Round(round), Ok(())) = (line, &shown) {
-                    let mut interested = self.0.iter_mut().filter(|observer| observer.wants_history());
-                    shown = interested.try_for_each(|observer| observer.round(&round));
+                let mut interested = self.0.iter_mut().filter(|observer| observer.wants_history());
+                match (line, &shown) {
+                    (Line::Initial(initial), Ok(())) => {
+                        shown = interested.try_for_each(|observer| observer.initial(&initial));
+                    }
+                    (Line::Round(round), Ok(())) => {
+                        shown = interested.try_for_each(|observer| observer.round(&round));
+                    }
+                    _ => {}
                 }
             })?;
             shown?;
@@ -100,6 +110,11 @@ impl<'a> Observers<'a> {
     /// Another plan replaces the present one.
     pub fn replan(&mut self, run: &RunInfo<'_>, reason: &str) {
         self.0.iter_mut().for_each(|observer| observer.replan(run, reason));
+    }
+
+    /// The first model was evaluated.
+    pub fn initial(&mut self, initial: &Initial) -> Result<(), RecordError> {
+        self.0.iter_mut().try_for_each(|observer| observer.initial(initial))
     }
 
     /// One more round.

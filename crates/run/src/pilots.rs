@@ -4,20 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_fleet::ModelVector;
-use fedflip_learn::model_file;
-use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::{Crew, metrics, model_file};
 use fedflip_plan::{Pilot, PilotFit, PlanError, Scheme, constants};
 use fedflip_record::Summary;
 use fedflip_record::folder::MODEL;
-use fedflip_sim::Crew;
 
 use crate::error::RunError;
 use crate::seed_after;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::single::{Finished, Single, WarmStart};
+use fedflip_record::{Target, TargetMode};
 use fedflip_report::numbers::{count, significant};
-use fedflip_scenario::{Mode, Scenario, Stop, Target};
+use fedflip_scenario::{Scenario, Stop};
 
 /// Pilots have seeds of their own, so that no run goes the way of its pilot.
 const SEED_OFFSET: u64 = 1_000_000;
@@ -83,11 +82,7 @@ impl Piloted {
 
 impl Pilots<'_> {
     /// Runs them all; none if it was interrupted.
-    pub fn run(
-        &self,
-        crew: &mut Crew<'_, SgdLearner>,
-        session: &mut Session<'_>,
-    ) -> Result<Option<Piloted>, RunError> {
+    pub fn run(&self, crew: &mut dyn Crew, session: &mut Session<'_>) -> Result<Option<Piloted>, RunError> {
         let (mut runs, mut points) = (Vec::new(), Vec::new());
         let (mut kept, mut short) = (Vec::new(), Vec::new());
         let seeds = self.scenario.pilot.seeds;
@@ -118,14 +113,14 @@ impl Pilots<'_> {
     pub fn pair(
         &self,
         number: u64,
-        crew: &mut Crew<'_, SgdLearner>,
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<Pair>, RunError> {
         let (mut runs, mut better, mut least) = (Vec::new(), None, f64::INFINITY);
         for scheme in SCHEMES {
             let Some((done, folder)) = self.one(scheme, number, crew, session)? else { return Ok(None) };
-            let summary = done.outline.summary;
-            let loss = summary.loss.filter(|loss| !loss.is_nan()).unwrap_or(f64::INFINITY);
+            let summary = done.fold.summary;
+            let loss = summary.metrics.get("loss").unwrap_or(f64::INFINITY);
             if better.is_none() || loss < least {
                 least = loss;
                 better = Some(match (done.model, folder) {
@@ -146,7 +141,7 @@ impl Pilots<'_> {
         &self,
         scheme: Scheme,
         number: u64,
-        crew: &mut Crew<'_, SgdLearner>,
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<(Finished, Option<PathBuf>)>, RunError> {
         let scenario = pilot_scenario(self.scenario, scheme, number);
@@ -159,11 +154,12 @@ impl Pilots<'_> {
             scenario: &scenario,
             planned: &planned,
             warm_start: None,
+            pilot: true,
             out: out.as_deref(),
             title: &format!("{}pilot {name}", self.prefix),
         };
         let done = single.run(crew, session)?;
-        let over = done.outline.summary.end.is_some() && !(session.stop)();
+        let over = done.fold.summary.end.is_some() && !(session.stop)();
         Ok(over.then_some((done, out)))
     }
 
@@ -185,7 +181,7 @@ pub fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scenario {
     // What is done with it afterwards makes no other pilot.
     scenario.pilot.keep = false;
     scenario.stop = Stop {
-        target: Target { metric: "loss".to_owned(), at: of.pilot.loss, mode: Mode::Min },
+        target: Target { metric: metrics::LOSS.to_owned(), at: of.pilot.loss, mode: TargetMode::Min },
         rounds_max: of.pilot.rounds_max,
         virtual_hours_max: None,
         // Half a pilot says nothing.

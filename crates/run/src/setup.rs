@@ -10,7 +10,7 @@ pub use fedflip_plan::Planned;
 use fedflip_plan::{Constants, Expected, Planning, Problem, Schedule, schedule};
 use fedflip_record::Header;
 use fedflip_record::schema::VERSION;
-use fedflip_scenario::{Mode, Scenario};
+use fedflip_scenario::Scenario;
 
 use crate::error::RunError;
 use crate::session::Session;
@@ -51,8 +51,8 @@ impl Setup {
     }
 
     /// The first line of a run's records.
-    pub fn header(&self, scenario: &Scenario, planned: &Planned) -> Header {
-        header(scenario, self.learner.params_len(), &planned.schedule, planned.expected)
+    pub(crate) fn header(&self, scenario: &Scenario, planned: &Planned, pilot: bool) -> Header {
+        header((scenario, pilot), &*self.learner, &planned.schedule, planned.expected)
     }
 }
 
@@ -62,8 +62,13 @@ fn fleet(scenario: &Scenario, learner: &SgdLearner) -> Result<Fleet, RunError> {
 }
 
 /// The first line of the records of a run.
-pub fn header(scenario: &Scenario, parameters: usize, schedule: &Schedule, expected: Expected) -> Header {
-    let (plan, target) = (schedule.usual(), &scenario.stop.target);
+pub(crate) fn header(
+    (scenario, pilot): (&Scenario, bool),
+    learner: &impl Learner,
+    schedule: &Schedule,
+    expected: Expected,
+) -> Header {
+    let plan = schedule.usual();
     Header {
         version: VERSION,
         fedflip: env!("CARGO_PKG_VERSION").to_owned(),
@@ -71,10 +76,11 @@ pub fn header(scenario: &Scenario, parameters: usize, schedule: &Schedule, expec
         scheme: scenario.plan.scheme.to_string(),
         seed: scenario.seed,
         devices: plan.q().len(),
-        parameters,
+        parameters: learner.params_len(),
         bandwidth_mbps: scenario.band.get(),
-        target_accuracy: (target.mode == Mode::Max).then_some(target.at),
-        target_loss: (target.mode == Mode::Min).then_some(target.at),
+        metrics: learner.metrics().iter().map(|metric| metric.name.to_string()).collect(),
+        stop: Some(scenario.stop.target.clone()),
+        pilot,
         expected_participants: expected.participants,
         expected_rounds: expected.rounds,
         expected_round_secs: expected.round_secs,

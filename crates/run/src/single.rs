@@ -5,18 +5,16 @@ use std::sync::Arc;
 
 use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
-use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::{Learner, model_file};
+use fedflip_learn::{Crew, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS};
-use fedflip_record::{Checkpoint, End, Header, RecordError, RunFolder, Start, reader};
+use fedflip_record::{Checkpoint, End, Fold, Header, RecordError, RunFolder, Start, reader};
 use fedflip_scenario::{FREE_KEYS, Scenario};
-use fedflip_sim::{Conditions, Crew, SimWorld, with_crew};
+use fedflip_sim::{Conditions, SimWorld};
 
 use crate::error::RunError;
 use crate::host;
 use crate::keep::{Keep, Keeper};
 use crate::observe::RunInfo;
-use crate::outline::Outline;
 use crate::session::Session;
 use crate::setup::{Planned, Setup};
 
@@ -30,6 +28,8 @@ pub struct Single<'a> {
     pub planned: &'a Planned,
     /// A model to continue from; otherwise the run begins with a new one.
     pub warm_start: Option<WarmStart>,
+    /// Whether it measures α and β and is no result.
+    pub pilot: bool,
     /// The run's folder; without one nothing is kept.
     pub out: Option<&'a Path>,
     /// What observers call it.
@@ -48,7 +48,7 @@ pub struct WarmStart {
 /// A run that has ended or was interrupted.
 pub struct Finished {
     /// In a few numbers and a curve.
-    pub outline: Outline,
+    pub fold: Fold,
     /// The result; none if the run had ended before, and then its model is in its folder.
     pub model: Option<Arc<ModelVector>>,
     /// More about how it ended, where there is more to say.
@@ -66,25 +66,29 @@ pub fn simulate(
     let setup = Setup::new(scenario, session)?;
     let planned = setup.plan(scenario, Some(scenario.plan.constants))?;
     let title = format!("{} {}", scenario.task.name(), scenario.plan.scheme);
-    let single = Single { setup: &setup, scenario, planned: &planned, warm_start: None, out, title: &title };
+    let single = Single {
+        setup: &setup,
+        scenario,
+        planned: &planned,
+        warm_start: None,
+        pilot: false,
+        out,
+        title: &title,
+    };
     with_crew(&*setup.learner, session.threads, |crew| single.run(crew, session))
 }
 
 impl Single<'_> {
     /// Runs it, or resumes it, until it ends or the session is to stop.
-    pub fn run(
-        &self,
-        crew: &mut Crew<'_, SgdLearner>,
-        session: &mut Session<'_>,
-    ) -> Result<Finished, RunError> {
+    pub fn run(&self, crew: &mut dyn Crew, session: &mut Session<'_>) -> Result<Finished, RunError> {
         let Self { setup, scenario, planned, .. } = *self;
-        let header = setup.header(scenario, planned);
+        let header = setup.header(scenario, planned, self.pilot);
         let (mut keep, start) = match self.out {
             Some(folder) => {
                 let (folder, start) = RunFolder::open(folder, &self.contents(&header), session.resume)?;
                 (Keep::Folder(folder), start)
             }
-            None => (Keep::Memory(Outline::new(&header)), Start::New),
+            None => (Keep::Memory(Box::new(Fold::new(&header))), Start::New),
         };
         let optimiser = scenario.server.optimiser();
         let mut state = match (start, &mut keep) {
@@ -120,9 +124,9 @@ impl Single<'_> {
             sitting.end(real, state.round)?;
         }
         let detail = end.as_ref().and_then(|end| end.detail.clone());
-        let outline = self.finish(keep, &state, end, &header)?;
+        let fold = self.finish(keep, &state, end)?;
         let model = Some(Arc::clone(state.result()));
-        Ok(Finished { outline, model, detail, had_ended: false })
+        Ok(Finished { fold, model, detail, had_ended: false })
     }
 
     /// A run that ended in an earlier session: observers of this one may not have seen it.
@@ -133,21 +137,15 @@ impl Single<'_> {
         end: End,
         session: &mut Session<'_>,
     ) -> Result<Finished, RunError> {
-        let outline = Outline::read(records, header)?;
+        let fold = Fold::read(records)?;
         let q = self.planned.schedule.mean_q();
         session.observers.begin(&self.info(header, &q, end.rounds))?;
         session.observers.end(Some(&end))?;
-        Ok(Finished { outline, model: None, detail: end.detail, had_ended: true })
+        Ok(Finished { fold, model: None, detail: end.detail, had_ended: true })
     }
 
     /// The last checkpoint brings the folder to the disk; an end adds the model and the last line.
-    fn finish(
-        &self,
-        keep: Keep,
-        state: &State,
-        end: Option<End>,
-        header: &Header,
-    ) -> Result<Outline, RunError> {
+    fn finish(&self, keep: Keep, state: &State, end: Option<End>) -> Result<Fold, RunError> {
         match keep {
             Keep::Folder(mut folder) => {
                 let records = folder.path().join(RECORDS);
@@ -156,11 +154,11 @@ impl Single<'_> {
                     let params = self.setup.learner.network().params();
                     folder.end(end, &model_file::write(&params, state.result().as_slice())?)?;
                 }
-                Ok(Outline::read(&records, header)?)
+                Ok(Fold::read(&records)?)
             }
-            Keep::Memory(mut outline) => {
-                end.iter().for_each(|end| outline.end(end));
-                Ok(outline)
+            Keep::Memory(mut fold) => {
+                end.iter().for_each(|end| fold.end(end));
+                Ok(*fold)
             }
         }
     }
@@ -182,11 +180,7 @@ impl Single<'_> {
         }
     }
 
-    fn world<'w, 'c>(
-        &'w self,
-        crew: &'w mut Crew<'c, SgdLearner>,
-        secs: f64,
-    ) -> SimWorld<'w, 'c, SgdLearner> {
+    fn world<'w>(&'w self, crew: &'w mut dyn Crew, secs: f64) -> SimWorld<'w> {
         let Self { setup, scenario, planned, .. } = *self;
         let conditions = Conditions {
             compute_jitter: scenario.world.compute_jitter,

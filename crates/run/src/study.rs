@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use fedflip_learn::with_crew;
 use fedflip_plan::{Constants, Scheme};
 use fedflip_record::{RecordError, atomic};
 use fedflip_scenario::Scenario;
-use fedflip_sim::with_crew;
 use serde::Serialize;
 
 use crate::comparison::{Comparison, Entry};

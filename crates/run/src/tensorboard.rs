@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fedflip_record::export::tensorboard::EventWriter;
-use fedflip_record::{End, RecordError, Round};
+use fedflip_record::{End, Initial, RecordError, Round};
 
 use crate::observe::{Observer, RunInfo};
 
@@ -33,6 +33,10 @@ impl Observer for TensorBoard {
 
     fn caught_up(&mut self) -> Result<(), RecordError> {
         self.writer.as_mut().map_or(Ok(()), EventWriter::publish)
+    }
+
+    fn initial(&mut self, initial: &Initial) -> Result<(), RecordError> {
+        self.writer.as_mut().map_or(Ok(()), |writer| writer.initial(initial))
     }
 
     fn round(&mut self, round: &Round) -> Result<(), RecordError> {

@@ -1,8 +1,9 @@
 //! The result of a comparison as JSON: `compare.json`, and each point of `sweep.json`.
 
 use fedflip_plan::Constants;
+use fedflip_record::Target;
 use fedflip_report::standing::{SpeedUp, Spread};
-use fedflip_scenario::{Mode, Scenario};
+use fedflip_scenario::Scenario;
 use serde::Serialize;
 
 use crate::comparison::{Entry, best_hours};
@@ -14,32 +15,13 @@ pub struct ComparisonJson {
     /// The task's name.
     pub task: String,
     /// When a run ends.
-    pub target: TargetJson,
+    pub target: Target,
     /// α and β, and what they cost.
     pub pilot: PilotJson,
     /// The scheme that ratios are to.
     pub reference: String,
     /// In the order in which they were asked for.
     pub schemes: Vec<SchemeJson>,
-}
-
-/// The value that a metric has to reach.
-#[derive(Clone, Debug, Serialize)]
-pub struct TargetJson {
-    /// Its name.
-    pub metric: String,
-    /// The value.
-    pub at: f64,
-    /// `max` or `min`.
-    pub mode: &'static str,
-}
-
-impl TargetJson {
-    fn of(scenario: &Scenario) -> Self {
-        let target = &scenario.stop.target;
-        let mode = if target.mode == Mode::Max { "max" } else { "min" };
-        Self { metric: target.metric.clone(), at: target.at, mode }
-    }
 }
 
 /// The constants that schemes were planned with.
@@ -121,7 +103,7 @@ impl ComparisonJson {
         });
         Self {
             task: scenario.task.name().to_owned(),
-            target: TargetJson::of(scenario),
+            target: scenario.stop.target.clone(),
             pilot,
             reference: study.reference.to_string(),
             schemes: schemes.collect(),

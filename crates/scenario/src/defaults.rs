@@ -8,30 +8,17 @@ use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
 use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
 
+use fedflip_record::{Target, TargetMode};
+
 use super::{
-    Data, FleetSource, GeneratedFleet, Mode, Pilots, Planning, Record, Round, Scenario, Server, Stop, Target,
-    Train, Update, World,
+    Data, FleetSource, GeneratedFleet, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train,
+    Update, World,
 };
 use crate::error::ScenarioError;
 
-/// What has to be measured, a task at a time.
-struct Measured {
-    alpha: f64,
-    beta: f64,
-    /// F_s: low enough that pilots last, high enough that they all get there.
-    pilot_loss: f64,
-}
-
-/// α and β are the authors' published values for the paper's three tasks; `fashion-cnn` borrows those of the
-/// same network on MNIST.
-fn measured(task: Task) -> Measured {
-    match task {
-        Task::Synthetic { .. } => Measured { alpha: 457.0, beta: 2.475, pilot_loss: 1.1 },
-        Task::MnistCnn { .. } => Measured { alpha: 28.474, beta: 2.2043, pilot_loss: 0.6 },
-        Task::FashionCnn { .. } => Measured { alpha: 28.474, beta: 2.2043, pilot_loss: 0.9 },
-        Task::Cifar10Mobilenet { .. } => Measured { alpha: 126.92, beta: 2.2412, pilot_loss: 1.7 },
-        Task::ShakespeareLstm => Measured { alpha: 101.86, beta: 3.4181, pilot_loss: 2.6 },
-    }
+/// A number that the task's row has for a key; checks refuse what is not a number.
+fn number(task: Task, key: &str) -> f64 {
+    task.row().default_number(key).unwrap_or(f64::NAN)
 }
 
 /// Rounds from one quiet round to the next; a quiet round takes about twice as long as another.
@@ -51,7 +38,6 @@ impl Scenario {
         let SgdSettings { learning_rate, batch, iterations } = sgd;
         let train = Train { learning_rate: as_written(learning_rate), batch, iterations };
         let update = Update::paper();
-        let Measured { alpha, beta, pilot_loss } = measured(task);
         Ok(Self {
             seed: 1,
             task,
@@ -68,12 +54,12 @@ impl Scenario {
             update,
             plan: Planning {
                 scheme: Scheme::Auto,
-                constants: Constants::new(alpha, beta)?,
+                constants: Constants::new(number(task, "plan.alpha"), number(task, "plan.beta"))?,
                 variance: DEFAULT_VARIANCE,
                 quiet_variance: None,
                 quiet_every: QUIET_EVERY,
             },
-            pilot: Pilots { loss: pilot_loss, seeds: 3, rounds_max: 2_000, keep: false },
+            pilot: Pilots { loss: number(task, "pilot.loss"), seeds: 3, rounds_max: 2_000, keep: false },
             round: Round {
                 allocation: Division::Adaptive,
                 aggregation: Aggregation::Unbiased,
@@ -83,13 +69,17 @@ impl Scenario {
             },
             world: World { compute_jitter: 0.0, fading_db: 0.0, dropout: 0.0 },
             stop: Stop {
-                target: Target { metric: "accuracy".to_owned(), at: task.target_accuracy(), mode: Mode::Max },
+                target: Target {
+                    metric: "accuracy".to_owned(),
+                    at: number(task, "stop.target_accuracy"),
+                    mode: TargetMode::Max,
+                },
                 rounds_max: 20_000,
                 virtual_hours_max: None,
                 real_hours_max: None,
             },
             record: Record {
-                evaluate_every: task.evaluate_every(),
+                evaluate_every: number(task, "record.evaluate_every") as u64,
                 checkpoint: Secs::new(CHECKPOINT_SECS)
                     .map_err(ScenarioError::out_of_range("record.checkpoint_secs"))?,
             },
@@ -97,22 +87,16 @@ impl Scenario {
     }
 }
 
-/// Whose costs a task has. Made-up data stand in for the paper's CNN: a softmax regression computes and sends
-/// next to nothing, so that there would be nothing to plan.
-fn costed_as(task: Task) -> Task {
-    if matches!(task, Task::Synthetic { .. }) { Task::MnistCnn { wide: false } } else { task }
-}
-
 /// What a device sends in a round: its update, to the byte.
 pub(super) fn payload(task: Task, update: Update) -> Result<Mbit, ScenarioError> {
-    let params = costed_as(task).network()?.params_len();
+    let params = task.costed_network()?.params_len();
     Mbit::new(8.0 * update.encoding.bytes(params) as f64 / 1e6)
         .map_err(ScenarioError::out_of_range("fleet.payload_mbit"))
 }
 
 /// What a device computes in a round: its steps of SGD.
 pub(super) fn work(task: Task, train: Train) -> Result<Gflop, ScenarioError> {
-    let step_flop = costed_as(task).network()?.step_flop(train.batch);
+    let step_flop = task.costed_network()?.step_flop(train.batch);
     Gflop::new(step_flop * train.iterations as f64 / 1e9)
         .map_err(ScenarioError::out_of_range("fleet.work_gflop"))
 }

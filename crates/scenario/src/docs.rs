@@ -12,14 +12,14 @@ const START: &str = "<!-- keys: made by the tests of crates/scenario/src/docs.rs
 const END: &str = "<!-- end of keys -->\n";
 
 fn tasks_of(key: &'static Key) -> impl Iterator<Item = Task> {
-    Task::NAMES.into_iter().map(|name| name.parse().unwrap()).filter(|&task| key.is_of(task))
+    Task::all().filter(|&task| key.is_of(task))
 }
 
 /// What it takes: what it says to a value that no key takes.
 fn wanted(key: &'static Key) -> String {
     let mut scenario = Scenario::new(tasks_of(key).last().unwrap(), Preset::Tuned).unwrap();
     let given = Given { value: &Value::Foreign("a table"), folder: Path::new("") };
-    let refusal = (key.set)(&mut scenario, &given).unwrap_err();
+    let refusal = key.set(&mut scenario, &given).unwrap_err();
     refusal.hint.strip_prefix("it must be ").unwrap().to_owned()
 }
 
@@ -33,7 +33,7 @@ fn default(key: &'static Key) -> String {
     }
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for task in tasks_of(key) {
-        let value = (key.get)(&Scenario::new(task, Preset::Tuned).unwrap());
+        let value = key.get(&Scenario::new(task, Preset::Tuned).unwrap());
         let value = value.map_or_else(|| "not set".to_owned(), |value| format!("`{value}`"));
         match groups.iter_mut().find(|(known, _)| *known == value) {
             Some((_, tasks)) => tasks.push(task.name()),
@@ -56,11 +56,12 @@ fn default(key: &'static Key) -> String {
 
 /// Which tasks have it, unless all do.
 fn only(key: &Key) -> String {
-    let others: Vec<&str> = Task::NAMES.into_iter().filter(|name| !key.tasks.contains(name)).collect();
-    match (key.tasks.len(), others.len()) {
-        (0, _) => String::new(),
+    let tasks = key.tasks();
+    let others: Vec<&str> = Task::names().filter(|name| !tasks.contains(name)).collect();
+    match (tasks.len(), others.len()) {
+        (_, 0) => String::new(),
         (have, lack) if lack < have => format!(" (not {})", others.join(", ")),
-        _ => format!(" ({})", key.tasks.join(", ")),
+        _ => format!(" ({})", tasks.join(", ")),
     }
 }
 
@@ -99,8 +100,8 @@ fn the_tables_are_those_of_the_keys() {
 /// A comment and its key fit on a line of the commented file.
 #[test]
 fn comments_are_short() {
-    for name in Task::NAMES {
-        for line in Scenario::template(name.parse().unwrap(), Preset::Tuned).unwrap().lines() {
+    for task in Task::all() {
+        for line in Scenario::template(task, Preset::Tuned).unwrap().lines() {
             assert!(line.chars().count() <= 110, "{line}");
         }
     }

@@ -56,13 +56,11 @@ impl Scenario {
         }
     }
 
-    /// When a run is over.
+    /// When a run ends.
     pub fn engine_stop(&self) -> fedflip_engine::Stop {
         let stop = &self.stop;
-        let is_loss = stop.target.metric == "loss";
         fedflip_engine::Stop {
-            accuracy: (!is_loss).then_some(stop.target.at),
-            loss: is_loss.then_some(stop.target.at),
+            target: Some(stop.target.clone()),
             rounds_max: stop.rounds_max,
             secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
         }

@@ -42,6 +42,7 @@ use fedflip_fleet::{Fleet, Gflop, Mbit, Mbps, Secs};
 use fedflip_learn::Encoding;
 use fedflip_learn::task::{Sharing, Task};
 use fedflip_plan::{Constants, Quiet, Scheme};
+use fedflip_record::Target;
 
 pub use self::defaults::QUIET_EVERY;
 pub use self::error::{KeyError, Place, ScenarioError};
@@ -186,21 +187,6 @@ pub struct Stop {
     pub rounds_max: u64,
     pub virtual_hours_max: Option<f64>,
     pub real_hours_max: Option<f64>,
-}
-
-/// A value that a metric has to reach.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Target {
-    pub metric: String,
-    pub at: f64,
-    pub mode: Mode,
-}
-
-/// Whether a metric has to rise or to fall to its target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    Max,
-    Min,
 }
 
 /// What is kept on the way.

@@ -37,7 +37,7 @@ impl Axis {
             return Err(refuse(format!("{path} is given no values"), EXAMPLE));
         }
         let known = keys::all().find(|key| key.is(&axis.section, &axis.key));
-        if known.is_some_and(|key| matches!((key.get)(base), Some(Value::List(_)))) {
+        if known.is_some_and(|key| matches!(key.get(base), Some(Value::List(_)))) {
             let hint = "sweep over a key with one value; of lists, compare one after the other with --set";
             return Err(refuse(format!("{path} takes a list"), hint));
         }

@@ -3,8 +3,7 @@
 //! A preset sets what the server does with the sum of the updates, how devices encode them, and how much sampling
 //! variance a plan allows. It never chooses the scheme, and never sets what a round costs.
 
-use fedflip_learn::models::mobilenet::Norm;
-use fedflip_learn::task::Task;
+use fedflip_learn::task::{Setting, Task};
 
 use crate::error::Refusal;
 use crate::value::{Given, Value};
@@ -19,10 +18,7 @@ pub enum Preset {
     Tuned,
 }
 
-/// Keys with their values, as TOML.
-type Keys = &'static [(&'static str, &'static str)];
-
-const PAPER: Keys = &[
+const PAPER: &[Setting] = &[
     ("update.encoding", "\"f32\""),
     ("server.optimiser", "\"none\""),
     ("server.averaging", "0"),
@@ -49,41 +45,7 @@ impl Preset {
 
     /// What it sets for a task, in the order in which it is set.
     pub(crate) fn keys(self, task: Task) -> impl Iterator<Item = (&'static str, Value)> {
-        let tuned = if self == Self::Tuned { tuned(task) } else { &[] };
+        let tuned = if self == Self::Tuned { task.tuned() } else { &[] };
         PAPER.iter().chain(tuned).map(|(key, value)| (*key, crate::entries::of_text(value)))
-    }
-}
-
-/// Where training takes many rounds an optimiser bears a larger step with an eighth of the usual variance: seven devices
-/// per round instead of one, in rounds that are three times as long. Adam loses on the convex task. Running variances of
-/// batch normalisation bear neither an optimiser nor rounding: there quiet rounds remove the variance before an
-/// evaluation.
-fn tuned(task: Task) -> Keys {
-    match task {
-        Task::Synthetic { .. } => &[("server.averaging", "0.9"), ("update.encoding", "\"int8\"")],
-        Task::MnistCnn { .. } | Task::FashionCnn { .. } => &[
-            ("server.optimiser", "\"adam\""),
-            ("server.momentum", "0.8"),
-            ("server.averaging", "0.9"),
-            ("update.encoding", "\"int4\""),
-        ],
-        Task::Cifar10Mobilenet { norm: Norm::Group, .. } => &[
-            ("server.optimiser", "\"adam\""),
-            ("server.momentum", "0.8"),
-            ("server.averaging", "0.97"),
-            ("update.encoding", "\"int4\""),
-            ("plan.variance", "0.175"),
-        ],
-        Task::Cifar10Mobilenet { norm: Norm::Batch, .. } => {
-            &[("plan.variance", "0.5"), ("plan.quiet_variance", "0.1")]
-        }
-        Task::ShakespeareLstm => &[
-            ("server.optimiser", "\"adam\""),
-            ("server.step", "0.02"),
-            ("server.momentum", "0.8"),
-            ("server.averaging", "0.9"),
-            ("update.encoding", "\"int4\""),
-            ("plan.variance", "0.175"),
-        ],
     }
 }

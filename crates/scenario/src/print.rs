@@ -28,7 +28,7 @@ impl Scenario {
 
     /// A key's line in the canonical text, if it has one.
     fn setting(&self, key: &Key) -> Option<String> {
-        (key.get)(self).map(|value| format!("{} = {value}\n", key.name))
+        key.get(self).map(|value| format!("{} = {value}\n", key.name))
     }
 
     /// The scenario of a task with every default visible and every key explained.
@@ -55,7 +55,7 @@ impl Scenario {
 
 /// A key, its value and its comment: beside it, or above where the value is long.
 fn line(key: &Key, scenario: &Scenario) -> String {
-    let value = (key.get)(scenario).map(|value| value.to_string());
+    let value = key.get(scenario).map(|value| value.to_string());
     let setting = match key.shown {
         Shown::Set => format!("{} = {}", key.name, value.unwrap_or_default()),
         Shown::Follows => format!("# {} = {}", key.name, value.unwrap_or_default()),
@@ -77,7 +77,7 @@ impl Serialize for Scenario {
         for (section, _) in SECTIONS {
             if section.is_empty() {
                 for key in keys::of(section, self.task).filter(|key| key.is_kept()) {
-                    root.serialize_entry(key.name, &(key.get)(self))?;
+                    root.serialize_entry(key.name, &key.get(self))?;
                 }
             } else {
                 root.serialize_entry(section, &Section { scenario: self, section })?;
@@ -95,6 +95,6 @@ struct Section<'a> {
 impl Serialize for Section<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let keys = keys::of(self.section, self.scenario.task).filter(|key| key.is_kept());
-        serializer.collect_map(keys.map(|key| (key.name, (key.get)(self.scenario))))
+        serializer.collect_map(keys.map(|key| (key.name, key.get(self.scenario))))
     }
 }

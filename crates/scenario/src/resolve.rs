@@ -4,7 +4,6 @@ use std::path::Path;
 
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{FleetError, nearest};
-use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::task::Task;
 
 use super::defaults;
@@ -74,7 +73,7 @@ impl Keys<'_> {
         for key in keys::all().filter(|key| among(key)) {
             let Some(entry) = self.entry(key.section, key.name) else { continue };
             let value = Given { value: &entry.value, folder: self.folder };
-            (key.set)(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
+            key.set(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
         }
         Ok(())
     }
@@ -85,7 +84,7 @@ fn expand(preset: Preset, scenario: &mut Scenario, whole_file: &Place) -> Result
     for (path, value) in preset.keys(scenario.task) {
         let Some(key) = keys::all().find(|key| key.path() == path) else { continue };
         let given = Given { value: &value, folder: Path::new("") };
-        (key.set)(scenario, &given).map_err(|refusal| refusal.at(whole_file.clone(), path))?;
+        key.set(scenario, &given).map_err(|refusal| refusal.at(whole_file.clone(), path))?;
     }
     Ok(())
 }
@@ -137,8 +136,7 @@ fn check_target(scenario: &Scenario, given: &Keys<'_>) -> Result<(), KeyError> {
 /// Running means and variances of batch norm are no parameters that anything is learnt of: only plain sums of their
 /// changes are means and variances again.
 fn check_server(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), KeyError> {
-    let has_statistics = matches!(scenario.task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. });
-    if !has_statistics || scenario.server.kind == Kind::None {
+    if scenario.server.kind == Kind::None || !scenario.task.has_running_statistics() {
         return Ok(());
     }
     let refusal = Refusal {
@@ -164,7 +162,7 @@ fn task(given: &[Entry], whole_file: &Place) -> Result<Task, KeyError> {
             problem: "the task is missing".to_owned(),
             hint: format!(
                 "write a heading [task] and below it name = NAME; the tasks are {}",
-                Task::NAMES.join(", ")
+                Task::names().collect::<Vec<_>>().join(", ")
             ),
         }),
     }
@@ -221,7 +219,7 @@ fn check_key(entry: &Entry, task: Task) -> Result<(), KeyError> {
             return Ok(());
         }
         let hint = format!("leave it out: the task is {}", task.name());
-        return Err(refuse(entry, format!("{} is for {}", key.path(), key.tasks.join(" and ")), hint));
+        return Err(refuse(entry, format!("{} is for {}", key.path(), key.tasks().join(" and ")), hint));
     }
     let place = if section.is_empty() { "above the sections".to_owned() } else { format!("in [{section}]") };
     let problem = format!("there is no key {} {place}", short(name));
@@ -266,7 +264,7 @@ fn one_fleet(mut given: Vec<Entry>, defaults: &Scenario) -> Result<Vec<Entry>, K
     }
     let is_default = |entry: &Entry| {
         let key = keys::all().find(|key| key.is(&entry.section, &entry.key));
-        key.and_then(|key| (key.get)(defaults))
+        key.and_then(|key| key.get(defaults))
             .is_some_and(|value| value.to_string() == entry.value.to_string())
     };
     given.retain(|entry| !(is_generated(entry) && is_default(entry)));

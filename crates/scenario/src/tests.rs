@@ -10,20 +10,18 @@ use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
 use fedflip_learn::Encoding;
-use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
-use fedflip_learn::synthetic::Spread;
-use fedflip_learn::task::{Sharing, Task, TaskSettings};
+use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
 use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
+use fedflip_record::{Target, TargetMode};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::defaults;
-use super::keys;
 use super::server::Kind;
 use super::{
-    Data, FleetSource, GeneratedFleet, Mode, Pilots, Planning, Preset, Record, Round, Scenario, Server,
-    Source, Stop, Target, Train, Update, World,
+    Data, FleetSource, GeneratedFleet, Pilots, Planning, Preset, Record, Round, Scenario, Server, Source,
+    Stop, Train, Update, World,
 };
 use crate::error::ScenarioError;
 
@@ -43,8 +41,8 @@ fn of(task: &str, overrides: &[&str]) -> Scenario {
 
 #[test]
 fn a_name_alone_is_the_tuned_scenario() {
-    for name in Task::NAMES {
-        let task: Task = name.parse().unwrap();
+    for task in Task::all() {
+        let name = task.name();
         let tuned = Scenario::new(task, Preset::Tuned).unwrap();
         assert_eq!(of(name, &[]), tuned);
         assert_eq!(tuned.task_settings(), TaskSettings::paper(task, 100), "the learner's defaults are ours");
@@ -173,7 +171,7 @@ fn the_sampling_variance_follows_from_task_and_preset() {
     assert_eq!(variance("cifar10-mobilenet", &[]), 0.175);
     assert_eq!(variance("cifar10-mobilenet", &["task.norm=batch"]), 0.5);
     assert_eq!(variance("mnist-cnn", &[]), DEFAULT_VARIANCE);
-    for task in Task::NAMES {
+    for task in Task::names() {
         assert_eq!(variance(task, &["preset=paper"]), DEFAULT_VARIANCE);
         assert_eq!(variance(task, &["plan.variance=0.3"]), 0.3);
     }
@@ -194,8 +192,8 @@ fn the_last_word_on_the_target_counts() {
             (metric, at, mode)
         })
     };
-    let accuracy = |at: f64| ("accuracy".to_owned(), at, Mode::Max);
-    let loss = |at: f64| ("loss".to_owned(), at, Mode::Min);
+    let accuracy = |at: f64| ("accuracy".to_owned(), at, TargetMode::Max);
+    let loss = |at: f64| ("loss".to_owned(), at, TargetMode::Min);
     assert_eq!(target("", &[]), Ok(accuracy(0.95)));
     assert_eq!(target("at = 0.5", &[]), Ok(accuracy(0.5)));
     assert_eq!(target("target_loss = 0.5", &[]), Ok(loss(0.5)));
@@ -203,7 +201,7 @@ fn the_last_word_on_the_target_counts() {
     assert_eq!(target("metric = 'loss'\nat = 0.25", &["stop.target_accuracy=0.7"]), Ok(accuracy(0.7)));
     assert_eq!(target("target_accuracy = 0.7\ntarget_loss = 0.3", &[]), Ok(loss(0.3)));
     assert_eq!(target("target_loss = 0.3", &["stop.metric=accuracy", "stop.at=0.6"]), Ok(accuracy(0.6)));
-    assert_eq!(target("metric = 'loss'\nat = 0.25\nmode = 'max'", &[]).unwrap().2, Mode::Max);
+    assert_eq!(target("metric = 'loss'\nat = 0.25\nmode = 'max'", &[]).unwrap().2, TargetMode::Max);
     let error = target("metric = 'loss'", &[]).unwrap_err();
     assert!(error.contains("line 3") && error.contains("stop.at is missing"), "{error}");
     let error = target("metric = 'acuracy'", &[]).unwrap_err();
@@ -222,7 +220,7 @@ fn the_fields_names_for_keys_are_answered_with_ours() {
 #[test]
 fn every_key_of_server_update_and_plan_is_printed() {
     let template = Scenario::template("synthetic".parse().unwrap(), Preset::Paper).unwrap();
-    for key in keys::all().filter(|key| ["server", "update", "plan"].contains(&key.section)) {
+    for key in super::keys::all().filter(|key| ["server", "update", "plan"].contains(&key.section)) {
         assert!(template.lines().any(|line| line.starts_with(&format!("{} = ", key.name))), "{}", key.path());
     }
 }
@@ -263,14 +261,22 @@ fn what_is_taken_is_what_the_libraries_take() {
 
 fn tasks() -> impl Strategy<Value = Task> {
     let spread = 0.0..1e6_f64;
+    let task = |name: &str| Task::by_name(name).unwrap();
+    let set = |task: Task, name: &str, value: ParamValue<'_>| task.with(name, value).unwrap();
+    let norms = prop::sample::select(vec!["group", "batch"]);
     prop_oneof![
-        (spread.clone(), spread, 0..=4096_usize)
-            .prop_map(|(model, data, hidden)| Task::Synthetic { spread: Spread { model, data }, hidden }),
-        any::<bool>().prop_map(|wide| Task::MnistCnn { wide }),
-        any::<bool>().prop_map(|wide| Task::FashionCnn { wide }),
-        (0.25..1.0_f64, prop_oneof![Just(Norm::Group), Just(Norm::Batch)])
-            .prop_map(|(width, norm)| Task::Cifar10Mobilenet { width, norm }),
-        Just(Task::ShakespeareLstm),
+        (spread.clone(), spread, 0..=4096_usize).prop_map(move |(model, data, hidden)| {
+            let spread = set(task("synthetic"), "model_spread", ParamValue::Number(model));
+            let spread = set(spread, "data_spread", ParamValue::Number(data));
+            set(spread, "hidden", ParamValue::Count(hidden))
+        }),
+        (prop::sample::select(vec!["mnist-cnn", "fashion-cnn"]), any::<bool>())
+            .prop_map(move |(name, wide)| set(task(name), "wide", ParamValue::Flag(wide))),
+        (0.25..1.0_f64, norms).prop_map(move |(width, norm)| {
+            let wide = set(task("cifar10-mobilenet"), "width", ParamValue::Number(width));
+            set(wide, "norm", ParamValue::Choice(norm))
+        }),
+        Just(task("shakespeare-lstm")),
     ]
 }
 
@@ -362,19 +368,17 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             let (compute_jitter, fading_db, dropout, target_accuracy, rounds_max, virtual_max, real_max, ..) =
                 world;
             let (.., evaluate_every, checkpoint) = world;
-            if matches!(task, Task::Cifar10Mobilenet { norm: Norm::Batch, .. }) {
+            if task.has_running_statistics() {
                 let Server { averaging, update_norm_max, .. } = server;
                 server = Server { averaging, update_norm_max, ..Kind::None.server() };
             }
             let target = match virtual_max {
-                None => Target { metric: "accuracy".to_owned(), at: target_accuracy, mode: Mode::Max },
-                Some(hours) => Target { metric: "loss".to_owned(), at: hours, mode: Mode::Min },
+                None => Target { metric: "accuracy".to_owned(), at: target_accuracy, mode: TargetMode::Max },
+                Some(hours) => Target { metric: "loss".to_owned(), at: hours, mode: TargetMode::Min },
             };
             // A task without roles, or with nothing to share, has the default.
-            let default = TaskSettings::paper(task, 1).sharing;
-            let has_roles = task == Task::ShakespeareLstm;
-            if matches!(task, Task::Synthetic { .. }) || sharing == Sharing::ByRole && !has_roles {
-                sharing = default;
+            if !task.row().sharings.contains(&sharing.name()) {
+                sharing = Sharing::paper();
             }
             Scenario {
                 seed,
@@ -424,7 +428,7 @@ proptest! {
         key in prop::sample::select(super::keys::all().map(super::keys::Key::path).collect::<Vec<_>>()),
         value in "(-?[0-9]{1,30}(\\.[0-9]{1,5})?(e-?[0-9]{1,4})?)|nan|inf|true|\\[\\]|\\['a'\\]|\\{a=1\\}|'[a-z]{0,9}'|1979-05-27",
     ) {
-        for task in Task::NAMES {
+        for task in Task::names() {
             if let Ok(scenario) = parse(&format!("task.name = {task:?}"), &[&format!("{key}={value}")]) {
                 prop_assert_eq!(parse(&scenario.to_toml(), &[]), Ok(scenario));
             }

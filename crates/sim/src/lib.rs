@@ -1,18 +1,15 @@
 //! The simulated world: real training on a virtual clock.
 //!
-//! What devices compute is computed; how long it would have taken them comes from the fleet. Several workers
-//! train at the same time, one device each, and nothing that they do depends on who does it.
+//! A [`Crew`](fedflip_learn::Crew) really trains the devices; the time that training and upload take on a device comes from
+//! the fleet.
 //!
 //! # Layout
 //!
-//! - [`world`]: [`SimWorld`]: the virtual clock, the [`Coins`], what becomes of a round.
+//! - [`world`]: [`SimWorld`]: the virtual clock and the events of a round.
 //! - [`conditions`]: jitter, fading and drop-outs, all from keyed streams.
-//! - [`crew`]: the workers, and the work they share.
 
 pub mod conditions;
-pub mod crew;
 pub mod world;
 
 pub use conditions::Conditions;
-pub use crew::{Crew, with_crew};
-pub use world::{Coins, SimWorld};
+pub use world::SimWorld;

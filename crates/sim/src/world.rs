@@ -1,104 +1,77 @@
-//! The simulated world: the virtual clock, the coins, and what becomes of a round.
+//! The simulated world: the virtual clock, the coins, and the events of a round.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use fedflip_engine::{EngineError, Event, Order, Update, World};
-use fedflip_fleet::bandwidth::{self, Entrant};
-use fedflip_fleet::{CohortSampler, Fleet, ModelVector, Purpose, StreamKey};
-use fedflip_learn::{Encoding, Learner, Metrics, TrainKey};
-use fedflip_plan::{Plan, Schedule};
+use fedflip_engine::{Cohort, EngineError, Event, Order, Update, World};
+use fedflip_fleet::{Fleet, Metrics, ModelVector, bandwidth};
+use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
+use fedflip_plan::Schedule;
+use fedflip_plan::sampler::{Coins, Draw, Observed, Sampler};
 
 use crate::conditions::Conditions;
-use crate::crew::{Crew, Trained, worker_died};
 
 /// Devices among which the longest is trained first.
 const NEIGHBOURS: usize = 64;
 
-/// The coins of all devices.
-pub trait Coins {
-    /// Writes who takes part in a round, ascending.
-    fn flip(&mut self, round: u64, cohort: &mut Vec<usize>);
-}
-
-/// Drawn from the run's seed, at the cost of the cohort.
-struct SeededCoins<'w> {
-    schedule: &'w Schedule,
-    usual: CohortSampler,
-    quiet: Option<CohortSampler>,
-    seed: u64,
-}
-
-impl<'w> SeededCoins<'w> {
-    fn new(schedule: &'w Schedule, seed: u64) -> Self {
-        let (usual, quiet) = (schedule.usual().sampler(), schedule.quiet().map(Plan::sampler));
-        Self { schedule, usual, quiet, seed }
-    }
-}
-
-impl Coins for SeededCoins<'_> {
-    fn flip(&mut self, round: u64, cohort: &mut Vec<usize>) {
-        let coins = StreamKey { seed: self.seed, purpose: Purpose::Cohort, round };
-        let quiet = self.quiet.as_ref().filter(|_| self.schedule.is_quiet(round));
-        quiet.unwrap_or(&self.usual).draw(&mut coins.shared(), cohort);
-    }
-}
-
 /// A world whose devices are trained by a crew and timed by a fleet.
 ///
-/// The fate of every device in a round follows from the seed, so it is settled when the round is dispatched,
-/// and the clock moves then: nobody trains for nothing. Updates come as they are ready, not in the order of
+/// The fate of every device in a round follows from the seed, so it is settled when the round is dispatched, and the clock
+/// moves then: devices whose update would be lost are not trained. Updates come as they are ready, not in the order of
 /// virtual time; the engine adds them up in device order anyway.
-pub struct SimWorld<'w, 'c, L: Learner> {
-    crew: &'w mut Crew<'c, L>,
+pub struct SimWorld<'w> {
+    crew: &'w mut dyn Crew,
     fleet: &'w Fleet,
-    coins: Box<dyn Coins + 'w>,
+    sampler: Box<dyn Sampler + 'w>,
     conditions: Conditions,
     encoding: Encoding,
     seed: u64,
     secs: f64,
+    draws: Vec<Draw>,
+    /// The positions of `draws`.
     cohort: Vec<usize>,
-    /// Of the devices that are trained in this round, in device order: how long they take.
+    /// The devices that are trained in this round, in device order, with the seconds of computation and upload.
     took_secs: Vec<(usize, [f64; 2])>,
-    schedule: &'w Schedule,
     /// Whether a device's learning rate has its weight as a factor.
     weighs_rates: bool,
-    /// Losses, and at last the deadline, if it was needed.
+    /// Lost devices, and at last the deadline if a device misses it.
     settled: VecDeque<Event>,
+    /// The trainings of the round.
+    keys: Vec<TrainKey>,
 }
 
-impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
-    /// Who takes part is drawn by the schedule from the run's own streams; `secs` is the time at which the run
-    /// begins, or goes on.
+impl<'w> SimWorld<'w> {
+    /// Draws cohorts by the schedule from the run's own random streams. The clock starts at `secs`.
     pub fn new(
-        crew: &'w mut Crew<'c, L>,
+        crew: &'w mut dyn Crew,
         fleet: &'w Fleet,
         schedule: &'w Schedule,
         conditions: Conditions,
         (seed, secs): (u64, f64),
     ) -> Self {
-        let (cohort, took_secs, settled) = (Vec::new(), Vec::new(), VecDeque::new());
-        let coins = Box::new(SeededCoins::new(schedule, seed));
+        let (cohort, took_secs, settled, keys) = (Vec::new(), Vec::new(), VecDeque::new(), Vec::new());
+        let (sampler, draws) = (Box::new(Coins::new(schedule)), Vec::new());
         let (encoding, weighs_rates) = (Encoding::default(), false);
         Self {
             crew,
             fleet,
-            coins,
+            sampler,
+            draws,
             conditions,
             encoding,
-            schedule,
             weighs_rates,
             seed,
             secs,
             cohort,
             took_secs,
             settled,
+            keys,
         }
     }
 
-    /// With other coins, such as those that real devices would have flipped.
-    pub fn with_coins(self, coins: impl Coins + 'w) -> Self {
-        Self { coins: Box::new(coins), ..self }
+    /// Draws cohorts in another way, such as by the coins of real devices.
+    pub fn with_sampler(self, sampler: impl Sampler + 'w) -> Self {
+        Self { sampler: Box::new(sampler), ..self }
     }
 
     /// Every device's learning rate is multiplied by its weight a/q, as in the code of the paper's authors.
@@ -106,28 +79,37 @@ impl<'w, 'c, L: Learner> SimWorld<'w, 'c, L> {
         Self { weighs_rates: true, ..self }
     }
 
-    /// With updates that are sent in another way than as they are.
+    /// Encodes updates before they are sent.
     pub fn with_encoding(self, encoding: Encoding) -> Self {
         Self { encoding, ..self }
     }
 }
 
-impl<L: Learner> World for SimWorld<'_, '_, L> {
+impl World for SimWorld<'_> {
+    type Receipt = ();
+
     fn now_secs(&self) -> f64 {
         self.secs
+    }
+
+    fn metrics(&self) -> &[Metric] {
+        self.crew.metrics()
     }
 
     fn open(
         &mut self,
         round: u64,
         _model: &Arc<ModelVector>,
-        entrants: &mut Vec<Entrant>,
+        cohort: &mut Cohort,
     ) -> Result<(), EngineError> {
-        self.coins.flip(round, &mut self.cohort);
-        entrants.clear();
-        entrants.extend(bandwidth::entrants(self.fleet, &self.cohort));
-        for Entrant { device, job } in entrants {
-            job.load_mbit *= self.conditions.fade(self.seed, round, *device);
+        // Nothing is observed yet: a resumed run must draw the same cohorts, and records hold no losses of devices.
+        self.sampler.draw(round, self.seed, &Observed::default(), &mut self.draws);
+        self.cohort.clear();
+        self.cohort.extend(self.draws.iter().map(|draw| draw.device));
+        cohort.clear();
+        for (mut entrant, draw) in bandwidth::entrants(self.fleet, &self.cohort).zip(&self.draws) {
+            entrant.job.load_mbit *= self.conditions.fade(self.seed, round, entrant.device);
+            cohort.push(entrant, draw.weight);
         }
         Ok(())
     }
@@ -166,16 +148,20 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         };
         self.secs += round_secs + conditions.overhead_secs;
 
-        // The longest one first, so that none is left when the others are done; equals in device order. Only
-        // among neighbours: an update waits in memory for those before it.
-        let mut devices: Vec<usize> = self.took_secs.iter().map(|&(device, _)| device).collect();
-        for neighbours in devices.chunks_mut(NEIGHBOURS) {
-            neighbours.sort_by_key(|&device| std::cmp::Reverse(self.crew.learner().relative_cost(device)));
-        }
-        let weights = self.schedule.plan(round).aggregation_weights();
-        let factor = |device: usize| if self.weighs_rates { weights[device] as f32 } else { 1.0 };
+        let weight = |device: usize| {
+            let found = self.draws.binary_search_by_key(&device, |draw| draw.device);
+            found.map_or(1.0, |at| self.draws[at].weight as f32)
+        };
+        let factor = |device: usize| if self.weighs_rates { weight(device) } else { 1.0 };
         let key = |device| TrainKey { rate_factor: factor(device), ..TrainKey::new(seed, round, device) };
-        self.crew.train(model, self.encoding, devices.into_iter().map(key));
+        self.keys.clear();
+        self.keys.extend(self.took_secs.iter().map(|&(device, _)| key(device)));
+        // Long trainings begin first, so that none is left when the others are done; equals stay in device order. Only
+        // neighbours change places: an update waits in memory for those before it.
+        for neighbours in self.keys.chunks_mut(NEIGHBOURS) {
+            neighbours.sort_by_key(|key| std::cmp::Reverse(self.crew.relative_cost(key.device)));
+        }
+        self.crew.train(model, self.encoding, &self.keys)?;
         Ok(())
     }
 
@@ -186,7 +172,7 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         {
             return Ok(event);
         }
-        match self.crew.next_trained() {
+        match self.crew.next_trained()? {
             Some(Trained { device, delta, train_loss: Ok(train_loss) }) => {
                 let found = self.took_secs.binary_search_by_key(&device, |&(device, _)| device);
                 let took_secs = found.map_or([0.0; 2], |at| self.took_secs[at].1);
@@ -196,7 +182,10 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
                 self.crew.recycle(delta);
                 Ok(Event::Failed { device, error })
             }
-            None => self.settled.pop_front().ok_or_else(worker_died),
+            None => {
+                let nothing = || EngineError::World("a device of the cohort was not trained".into());
+                self.settled.pop_front().ok_or_else(nothing)
+            }
         }
     }
 
@@ -204,7 +193,11 @@ impl<L: Learner> World for SimWorld<'_, '_, L> {
         self.crew.recycle(delta);
     }
 
-    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, EngineError> {
+    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
         self.crew.evaluate(model)
+    }
+
+    fn close(&mut self, _round: u64, _secs: f64) -> Result<(), EngineError> {
+        Ok(())
     }
 }

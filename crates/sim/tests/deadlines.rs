@@ -10,12 +10,12 @@ use std::path::Path;
 use fedflip_engine::{Aggregation, Engine, Optimiser, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
-use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
+use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::Schedule;
 use fedflip_record::Round;
-use fedflip_sim::{Conditions, SimWorld, with_crew};
+use fedflip_sim::{Conditions, SimWorld};
 
 use common::{Kept, plan};
 
@@ -48,7 +48,7 @@ fn run(compute_secs: &[f64], division: Division, compute_jitter: f64) -> (Vec<Ro
         deadline_margin: if compute_jitter > 0.0 { 0.1 } else { 0.0 },
         aggregation: Aggregation::Unbiased,
         optimiser: Optimiser::default(),
-        stop: Stop { accuracy: None, loss: None, rounds_max: ROUNDS, secs_max: None },
+        stop: Stop::after_rounds(ROUNDS),
     };
     let conditions = Conditions { compute_jitter, ..Conditions::default() };
     let mut rounds = Kept::default();

@@ -5,15 +5,17 @@
 use std::path::Path;
 
 use fedflip_engine::optimiser::{Adaptive, Rule};
-use fedflip_engine::{Aggregation, Control, Engine, EngineError, Optimiser, Outcome, Sink, State, Stop};
+use fedflip_engine::{
+    Aggregation, BoxedError, Control, Engine, EngineError, Optimiser, Outcome, Sink, State, Stop,
+};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
-use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
+use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::{Plan, Schedule, Scheme};
-use fedflip_record::{Checkpoint, RecordError, Round};
-use fedflip_sim::{Conditions, SimWorld, with_crew};
+use fedflip_record::{Checkpoint, Round};
+use fedflip_sim::{Conditions, SimWorld};
 
 const DEVICES: usize = 6;
 const ROUNDS: u64 = 14;
@@ -22,7 +24,7 @@ const SEED: u64 = 9;
 struct Kept(Vec<Round>);
 
 impl Sink for Kept {
-    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
+    fn round(&mut self, record: Round, _: (), _state: &State) -> Result<Control, BoxedError> {
         self.0.push(record);
         Ok(Control::GoOn)
     }
@@ -78,7 +80,7 @@ impl Bench {
             deadline_margin: 0.0,
             aggregation: Aggregation::Unbiased,
             optimiser,
-            stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },
+            stop: Stop::after_rounds(rounds_max),
         };
         let mut kept = Kept(Vec::new());
         let outcome = with_crew(&self.learner, threads, |crew| {
@@ -134,8 +136,8 @@ fn evaluations_are_of_what_is_shown() {
             assert_eq!(state.model, alone.model, "{optimiser:?}: the average stays beside");
             let shown = bench.learner.evaluate(&mut worker, state.result().as_slice()).unwrap();
             let Outcome::Ended(end) = outcome else { panic!("{outcome:?}") };
-            let found = rounds[0].loss.or(end.loss).or(state.evaluated.map(|metrics| metrics.loss));
-            assert_eq!(found, Some(shown.loss), "{optimiser:?}, round {round}");
+            let found = [&rounds[0].metrics, &end.metrics].into_iter().find(|metrics| !metrics.is_empty());
+            assert_eq!(found.or(state.evaluated.as_ref()), Some(&shown), "{optimiser:?}, round {round}");
         }
         assert_eq!(state.result() != &state.model, optimiser.averaging > 0.0);
     }

@@ -15,10 +15,10 @@ use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, ModelVector, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{LearnError, Learner, Score, TrainKey};
+use fedflip_learn::{LearnError, Learner, Metric, Sums, TrainKey, with_crew};
 use fedflip_plan::Schedule;
 use fedflip_record::Round;
-use fedflip_sim::{Conditions, SimWorld, with_crew};
+use fedflip_sim::{Conditions, SimWorld};
 
 const DEVICES: usize = 20;
 const ROUNDS: u64 = 100;
@@ -81,8 +81,12 @@ impl Learner for Hostile<'_> {
         worker: &mut Self::Worker,
         model: &[f32],
         samples: Range<usize>,
-    ) -> Result<Score, LearnError> {
-        self.honest.score(worker, model, samples)
+        sums: &mut Sums,
+    ) -> Result<(), LearnError> {
+        self.honest.score(worker, model, samples, sums)
+    }
+    fn metrics(&self) -> &[Metric] {
+        self.honest.metrics()
     }
 }
 
@@ -126,7 +130,7 @@ fn run<L: Learner>(
         deadline_margin: 0.0,
         aggregation,
         optimiser: Optimiser::default(),
-        stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },
+        stop: Stop::after_rounds(rounds_max),
     };
     let mut kept = Kept::default();
     let outcome = with_crew(learner, threads, |crew| {
@@ -142,7 +146,7 @@ fn accuracy(learner: &Hostile<'_>, fleet: &Fleet, aggregation: Aggregation) -> f
         let mut state = State::new(learner.initial_model(seed));
         let run = run((learner, 2), (fleet, "fixed=0.5"), aggregation, (&mut state, ROUNDS), seed);
         match run.unwrap().1 {
-            Outcome::Ended(end) => end.accuracy.unwrap_or(0.0),
+            Outcome::Ended(end) => end.metrics.get("accuracy").unwrap_or(0.0),
             Outcome::Stopped => panic!("nobody stops it"),
         }
     };

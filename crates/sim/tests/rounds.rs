@@ -7,15 +7,18 @@ mod common;
 use std::path::Path;
 
 use common::{Kept, plan};
-use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State, Stop};
+use fedflip_engine::{
+    Aggregation, BoxedError, Control, Engine, Optimiser, Outcome, Sink, State, Stop, Target, TargetMode,
+};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
+use fedflip_learn::metrics::METRICS;
 use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{Encoding, LearnError, Learner, Score, TrainKey};
+use fedflip_learn::task::{ParamValue, TaskSettings};
+use fedflip_learn::{Encoding, LearnError, Learner, Metric, Sums, TrainKey, with_crew};
 use fedflip_plan::{Plan, Schedule, monte_carlo};
-use fedflip_record::{EndReason, Round};
-use fedflip_sim::{Conditions, SimWorld, with_crew};
+use fedflip_record::{EndReason, Initial, Round};
+use fedflip_sim::{Conditions, SimWorld};
 
 const DEVICES: usize = 12;
 
@@ -92,7 +95,7 @@ impl<'a> Case<'a> {
             deadline_margin: 0.0,
             aggregation: self.aggregation,
             optimiser: Optimiser::default(),
-            stop: Stop { accuracy: None, loss: None, rounds_max, secs_max: None },
+            stop: Stop::after_rounds(rounds_max),
         };
         let mut kept = Kept::default();
         let outcome = with_crew(self.learner, self.threads, |crew| {
@@ -174,7 +177,7 @@ fn the_number_of_workers_does_not_change_a_byte() {
     let lost = |reason: &str| one.0.iter().flat_map(|round| &round.lost).any(|lost| lost.reason == reason);
     assert!(lost("vanished") && lost("deadline"));
     assert!(one.0.iter().all(|round| round.round_secs <= 25.5 + 1e-9));
-    assert_eq!(one.0.iter().filter(|round| round.loss.is_some()).count(), 13);
+    assert_eq!(one.0.iter().filter(|round| !round.metrics.is_empty()).count(), 13);
 }
 
 /// Coins, round times and the aggregate, against what theory says, over many rounds.
@@ -288,7 +291,7 @@ fn quiet_rounds_are_rounds_of_another_plan() {
             let own = Case { plan: if is_quiet { &quiet } else { &usual }, ..all };
             let own = Case { evaluate_every: EVERY, ..own };
             assert_eq!(*found, own.run(&mut by_hand, round).0[0], "round {round}");
-            assert_eq!(found.accuracy.is_some(), is_quiet, "round {round}");
+            assert_eq!(!found.metrics.is_empty(), is_quiet, "round {round}");
             taken[usize::from(is_quiet)] += found.cohort.len();
         }
         assert_eq!(state, by_hand);
@@ -312,9 +315,9 @@ fn evaluations_are_of_the_model_that_is_there() {
         let expected = learner.evaluate(&mut worker, state.model.as_slice()).unwrap();
         let Outcome::Ended(end) = outcome else { panic!("{outcome:?}") };
         // In the round, or at the end of a run whose last round was not looked at.
-        let found = rounds[0].loss.or(end.loss).or(state.evaluated.map(|metrics| metrics.loss));
-        assert_eq!(found, Some(expected.loss), "round {round}");
-        assert_eq!(rounds[0].loss.is_some(), round % 3 == 0);
+        let found = [&rounds[0].metrics, &end.metrics].into_iter().find(|metrics| !metrics.is_empty());
+        assert_eq!(found.or(state.evaluated.as_ref()), Some(&expected), "round {round}");
+        assert_eq!(!rounds[0].metrics.is_empty(), round % 3 == 0);
         covered += u64::from(round % 3 == 0 && moved && rounds[0].cohort.is_empty());
         moved = if round % 3 == 0 { false } else { moved || !rounds[0].cohort.is_empty() };
     }
@@ -359,17 +362,23 @@ impl Learner for Fragile {
     }
     fn worker(&self) {}
     fn train(&self, (): &mut (), _: &[f32], key: TrainKey, _: &mut [f32]) -> Result<f64, LearnError> {
-        // Not on the calling thread, which would only end the test.
-        assert!(std::thread::current().name().is_some(), "device {} broke its worker", key.device);
-        #[expect(clippy::disallowed_methods, reason = "so that the other workers get their turn")]
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        assert!(key.device != 3, "device {} broke its worker", key.device);
         Ok(0.0)
     }
     fn test_samples(&self) -> usize {
         0
     }
-    fn score(&self, (): &mut (), _: &[f32], _: std::ops::Range<usize>) -> Result<Score, LearnError> {
-        Ok(Score::default())
+    fn metrics(&self) -> &[Metric] {
+        &METRICS[..2]
+    }
+    fn score(
+        &self,
+        (): &mut (),
+        _: &[f32],
+        _: std::ops::Range<usize>,
+        _: &mut Sums,
+    ) -> Result<(), LearnError> {
+        Ok(())
     }
 }
 
@@ -386,29 +395,91 @@ fn a_worker_that_dies_is_an_error_and_no_hang() {
         deadline_margin: 0.0,
         aggregation: Aggregation::Unbiased,
         optimiser: Optimiser::default(),
-        stop: Stop { accuracy: None, loss: None, rounds_max: 5, secs_max: None },
+        stop: Stop::after_rounds(5),
     };
-    let mut state = State::new(Fragile.initial_model(1));
-    // The scope passes the panic on when all is over; the error comes first.
-    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        with_crew(&Fragile, 4, |crew| {
+    for threads in [1, 4] {
+        let mut state = State::new(Fragile.initial_model(1));
+        with_crew(&Fragile, threads, |crew| {
             let conditions = Conditions::default();
             let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (1, 0.0));
             let error = engine.run(&mut world, &mut state, &mut Kept::default()).unwrap_err();
-            assert!(error.to_string().contains("worker has died"), "{error}");
+            assert!(error.to_string().contains("device 3 broke its worker"), "{error}");
         });
-    }));
-    assert!(ended.is_err(), "a panic is not swallowed");
+    }
+}
+
+/// The first model is evaluated once: before the first round, at the time at which the run begins.
+#[test]
+fn the_first_model_is_evaluated_and_may_already_meet_the_target() {
+    #[derive(Default)]
+    struct Initials(Vec<Initial>);
+
+    impl Sink for Initials {
+        fn initial(&mut self, initial: Initial, state: &State) -> Result<Control, BoxedError> {
+            assert_eq!(state.evaluated.as_ref(), Some(&initial.metrics));
+            self.0.push(initial);
+            Ok(Control::GoOn)
+        }
+
+        fn round(&mut self, _: Round, (): (), _: &State) -> Result<Control, BoxedError> {
+            Ok(Control::Stop)
+        }
+    }
+
+    let learner = learner(0);
+    let fleet = fleet(&learner);
+    let schedule = Schedule::new(plan(&fleet, "full"), 1);
+    let first = learner.evaluate(&mut learner.worker(), learner.initial_model(1).as_slice()).unwrap();
+    let target = |metric: &str, at, mode| Some(Target { metric: metric.to_owned(), at, mode });
+    let run = |target, state: &mut State| {
+        let engine = Engine {
+            fleet: &fleet,
+            schedule: &schedule,
+            band: band(),
+            division: Division::Equal,
+            deadline_secs: None,
+            deadline_margin: 0.0,
+            aggregation: Aggregation::Unbiased,
+            optimiser: Optimiser::default(),
+            stop: Stop { target, ..Stop::after_rounds(5) },
+        };
+        let mut initials = Initials::default();
+        let outcome = with_crew(&learner, 2, |crew| {
+            let mut world = SimWorld::new(crew, &fleet, &schedule, Conditions::default(), (1, state.secs));
+            engine.run(&mut world, state, &mut initials)
+        });
+        (outcome, initials.0)
+    };
+    let start = || State { secs: 12.5, ..State::new(learner.initial_model(1)) };
+    let mut state = start();
+    let (outcome, initials) = run(None, &mut state);
+    assert_eq!(outcome.unwrap(), Outcome::Stopped);
+    assert_eq!(initials, [Initial { secs: 12.5, metrics: first.clone() }]);
+    assert_eq!(run(None, &mut state).1, [], "a run that is resumed does not evaluate it again");
+
+    for met in [
+        target("accuracy", first.get("accuracy").unwrap(), TargetMode::Max),
+        target("loss", first.get("loss").unwrap() + 0.1, TargetMode::Min),
+        target("f1", 0.0, TargetMode::Max),
+    ] {
+        let Outcome::Ended(end) = run(met, &mut start()).0.unwrap() else { panic!("it must end") };
+        assert_eq!((end.reason, end.rounds, end.secs), (EndReason::Target, 0, 12.5));
+    }
+    let error = run(target("rmse", 1.0, TargetMode::Min), &mut start()).0.unwrap_err().to_string();
+    assert!(error.contains("rmse") && error.contains("accuracy, loss, f1"), "{error}");
 }
 
 #[test]
 fn divergence_ends_the_run_with_the_last_good_model() {
     let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
     settings.sgd.learning_rate = 1e6;
-    settings.task = fedflip_learn::task::Task::Synthetic {
-        spread: fedflip_learn::synthetic::Spread { model: 1.0, data: 1.0 },
-        hidden: 16,
-    };
+    for (name, value) in [
+        ("model_spread", ParamValue::Number(1.0)),
+        ("data_spread", ParamValue::Number(1.0)),
+        ("hidden", ParamValue::Count(16)),
+    ] {
+        settings.task.set(name, value).unwrap();
+    }
     let (learner, _) = settings.learner(Path::new("")).unwrap();
     let fleet = fleet(&learner);
     let plan = plan(&fleet, "full");

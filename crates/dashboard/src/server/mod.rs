@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use axum::Router;
 use fedflip_net::http::{ACCEPT_AGAIN_AFTER, Patient, Places, protocol};
-use fedflip_record::{End, Round};
+use fedflip_record::{End, Initial, Round};
 use futures_util::future::{Either, select};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
@@ -112,6 +112,11 @@ impl Dashboard {
     /// Another plan takes the place of the one that held.
     pub fn replan(&self, run: &Run<'_>, reason: &str) {
         locked(&self.live).replan(run, reason);
+    }
+
+    /// The first model was evaluated.
+    pub fn initial(&self, initial: &Initial) {
+        locked(&self.live).initial(initial);
     }
 
     /// One more round, so long after the run began by the clock on the wall.

@@ -5,11 +5,9 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use fedflip_learn::LearnError;
 use fedflip_learn::matmul::{Into, View, matmul};
-use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::network::Network;
-use fedflip_learn::task::Task;
+use fedflip_learn::task::{ParamValue, Task, TaskError};
 use serde::{Deserialize, Serialize};
 
 use super::bench_engine::{self, EngineJson};
@@ -126,9 +124,9 @@ fn in_processes(models: &[BenchModel], threads: usize, secs: f64) -> Result<Benc
     Ok(all)
 }
 
-fn measure(model: BenchModel, threads: usize, secs: f64) -> Result<BenchJson, LearnError> {
+fn measure(model: BenchModel, threads: usize, secs: f64) -> Result<BenchJson, TaskError> {
     let gemm_peak_gflops = gemm_peak_gflops(threads);
-    let network = task(model).network()?;
+    let network = task(model)?.network()?;
     let updates = on_threads(threads, secs, || {
         let mut client = Client::new(&network);
         move || client.update()
@@ -147,12 +145,12 @@ fn name(model: BenchModel) -> String {
     model.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-fn task(model: BenchModel) -> Task {
+fn task(model: BenchModel) -> Result<Task, TaskError> {
     match model {
-        BenchModel::MnistCnn => Task::MnistCnn { wide: false },
-        BenchModel::MnistCnnWide => Task::MnistCnn { wide: true },
-        BenchModel::Cifar10Mobilenet => Task::Cifar10Mobilenet { width: 1.0, norm: Norm::Group },
-        BenchModel::ShakespeareLstm => Task::ShakespeareLstm,
+        BenchModel::MnistCnn => Task::by_name("mnist-cnn"),
+        BenchModel::MnistCnnWide => Task::by_name("mnist-cnn")?.with("wide", ParamValue::Flag(true)),
+        BenchModel::Cifar10Mobilenet => Task::by_name("cifar10-mobilenet"),
+        BenchModel::ShakespeareLstm => Task::by_name("shakespeare-lstm"),
     }
 }
 

@@ -3,18 +3,18 @@
 use std::hint::black_box;
 
 use fedflip_engine::aggregate::{Aggregator, Rule};
-use fedflip_engine::{Aggregation, Control, Engine, Optimiser, Sink, State, Stop};
+use fedflip_engine::{Aggregation, BoxedError, Control, Engine, Optimiser, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
-use fedflip_learn::Learner;
 use fedflip_learn::sgd::{SgdLearner, SgdSettings};
 use fedflip_learn::shards::{SampleBuffer, Shards};
 use fedflip_learn::task::Task;
+use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::folder::Contents;
 use fedflip_record::schema::VERSION;
-use fedflip_record::{Header, RecordError, Round, RunFolder};
-use fedflip_sim::{Conditions, SimWorld, with_crew};
+use fedflip_record::{Header, Round, RunFolder};
+use fedflip_sim::{Conditions, SimWorld};
 use serde::{Deserialize, Serialize};
 
 use super::bench::on_threads;
@@ -81,7 +81,7 @@ struct Clocked {
 }
 
 impl Sink for Clocked {
-    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
+    fn round(&mut self, record: Round, (): (), _state: &State) -> Result<Control, BoxedError> {
         if let Some(folder) = &mut self.folder {
             folder.append(record)?;
         }
@@ -91,7 +91,7 @@ impl Sink for Clocked {
 
 fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> Result<f64, CliError> {
     let settings = SgdSettings { learning_rate: 0.01, batch: 1, iterations: 0 };
-    let network = Task::MnistCnn { wide: false }.network()?;
+    let network = Task::by_name("mnist-cnn")?.network()?;
     let learner = SgdLearner::new(network, Box::new(Blank { devices }), settings)?;
     let fleet = fleet(devices)?;
     let q = Probability::new(COHORT / devices as f64).map_err(CliError::flag("q"))?;
@@ -108,7 +108,7 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
         deadline_margin: 0.0,
         aggregation: Aggregation::Unbiased,
         optimiser: Optimiser::default(),
-        stop: Stop { accuracy: None, loss: None, rounds_max: u64::MAX, secs_max: None },
+        stop: Stop::after_rounds(u64::MAX),
     };
     let path = std::env::temp_dir().join(format!("fedflip-bench-{}-{devices}", std::process::id()));
     // One of its own: what is there already is somebody else's.
@@ -161,8 +161,9 @@ fn contents(scheme: Scheme, plan: &Plan) -> Contents {
         devices: plan.q().len(),
         parameters: 21_840,
         bandwidth_mbps: 100.0,
-        target_accuracy: None,
-        target_loss: None,
+        metrics: Vec::new(),
+        stop: None,
+        pilot: false,
         expected_participants: COHORT,
         expected_rounds: None,
         expected_round_secs: None,

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use fedflip_learn::metrics::{self, Display};
+use fedflip_record::Target;
 use fedflip_run::study::{Studied, Study, write_json};
-use fedflip_run::verdict::{ComparisonJson, GainJson, PilotJson, TargetJson, gains};
+use fedflip_run::verdict::{ComparisonJson, GainJson, PilotJson, gains};
 use fedflip_scenario::{Preset, Scenario, Source};
 use serde::Serialize;
 
@@ -126,11 +128,11 @@ fn write_gains(
     Ok(())
 }
 
-/// `95 %` for a share, `0.5` for another metric.
-pub(super) fn target(target: &TargetJson) -> String {
-    match target.metric.as_str() {
-        "accuracy" => percent(target.at),
-        metric => format!("{metric} {}", significant(target.at, 4)),
+/// `95 %` for a share, `loss 0.5` for another metric.
+pub(super) fn target(target: &Target) -> String {
+    match metrics::metric(&target.metric).map(|metric| metric.display) {
+        Some(Display::Share) => percent(target.at),
+        _ => format!("{} {}", target.metric, significant(target.at, 4)),
     }
 }
 
@@ -145,7 +147,7 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
     let titles =
         ["scheme", "time", "±", &ratio, "with pilots", "rounds", "devices", "reached", &json.target.metric];
     let mut table = Table::new(&titles);
-    let curves = Curves::of(entries.iter());
+    let curves = Curves::of(&json.target.metric, entries.iter());
     for (scheme, entry) in json.schemes.iter().zip(entries) {
         table.row(vec![
             Cell::text(&scheme.scheme),

@@ -312,7 +312,11 @@ fn write_text(output: &mut dyn Write, result: &Value, args: &DemoArgs) -> Result
     writeln!(output, "  time              {}", duration(3600.0 * number("hours")))?;
     writeln!(output, "  rounds            {}", result["rounds"])?;
     writeln!(output, "  participants      {} a round", significant(number("mean_participants"), 3))?;
-    writeln!(output, "  accuracy          {}", percent(number("accuracy")))?;
+    writeln!(
+        output,
+        "  accuracy          {}",
+        percent(result["metrics"]["accuracy"].as_f64().unwrap_or_default())
+    )?;
     match &args.keep {
         Some(folder) => writeln!(output, "  kept in           {}", folder.display())?,
         None => writeln!(output, "  kept              nothing; --keep FOLDER keeps it for fedflip report")?,

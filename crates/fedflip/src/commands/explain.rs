@@ -13,6 +13,8 @@ use crate::settings::{ConstantsSource, PlanSettings};
 
 /// A fleet of up to this many devices is listed device by device.
 const LISTED_DEVICES_MAX: usize = 20;
+/// Fewer participants than this are printed as less than 1.00.
+const ABOUT_ONE: f64 = 0.995;
 
 pub(super) fn write(
     output: &mut dyn Write,
@@ -134,12 +136,12 @@ fn outcome(output: &mut dyn Write, settings: &PlanSettings, solved: &SolvedPlan)
         duration(round.linear_bound),
         duration(round.expected_bandwidth)
     )?;
-    if evaluation.expected_participants < 1.0 {
+    if evaluation.expected_participants < ABOUT_ONE && !solved.scheme.is_baseline() {
         writeln!(
             output,
-            "               Fewer than one device per round is sensible here: an empty round takes no time, and the plan"
+            "               Fewer than one device per round is sensible here: an empty round takes no time, and the \
+             total time counts, not the number of rounds."
         )?;
-        writeln!(output, "               minimises the total time, not the number of rounds.")?;
     }
     let variance = significant(evaluation.sampling_variance, 4);
     let Some(constants) = settings.planning.constants else {

@@ -65,6 +65,7 @@ fn names(run: &Path) -> Vec<Arc<str>> {
 fn write_events(folder: &Path, records: &Records) -> Result<(), RecordError> {
     fs::create_dir_all(folder).map_err(RecordError::io(folder, "cannot be made"))?;
     let mut writer = EventWriter::create(folder)?;
+    records.initial.iter().try_for_each(|initial| writer.initial(initial))?;
     records.rounds.iter().try_for_each(|round| writer.round(round))?;
     writer.publish()?;
     records.end.as_ref().map_or(Ok(()), |end| writer.end(end))

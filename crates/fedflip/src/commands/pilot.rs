@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use fedflip_learn::with_crew;
 use fedflip_plan::{Interval, Scheme};
 use fedflip_record::Summary;
 use fedflip_report::standing::Bound;
-use fedflip_sim::with_crew;
 use serde::Serialize;
 
 use super::print_json;

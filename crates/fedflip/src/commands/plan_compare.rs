@@ -106,19 +106,27 @@ fn write_table(output: &mut dyn Write, settings: &PlanSettings, entries: &[Entry
     writeln!(output, "{}: {devices} share {bandwidth}; {constants}\n", settings.file)?;
     let totals = entries.iter().filter_map(|(_, entry)| entry.as_ref().ok()?.evaluation.total_secs);
     let best_secs = totals.fold(f64::INFINITY, f64::min);
-    let titles = "scheme|status|in a round|rounds|a round|total|±|× best|P2 objective|solved in";
+    let known = settings.planning.constants.is_some();
+    let titles = match known {
+        true => "scheme|status|in a round|rounds|a round|total|±|× best|P2 objective|solved in",
+        false => "scheme|status|in a round|Σ a²/q|a round|solved in",
+    };
     let mut table = Table::new(&titles.split('|').collect::<Vec<_>>());
     let (unknown, shown): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|(_, entry)| needs_constants(entry.as_ref().err()));
     for (scheme, entry) in &shown {
         table.row(match entry {
-            Ok(solved) => row(*scheme, solved, best_secs),
+            Ok(solved) if known => row(*scheme, solved, best_secs),
+            Ok(solved) => row_without_rounds(*scheme, solved),
             Err(refusal) => vec![scheme.to_string(), refusal.status.to_owned()],
         });
     }
     table.write(output)?;
-    writeln!(output, "\n  total = rounds × mean round, ± one standard error of it")?;
-    writeln!(output, "  P2 objective = rounds × Σ q c, the paper's upper bound of the total")?;
+    writeln!(output)?;
+    if known {
+        writeln!(output, "  total = rounds × mean round, ± one standard error of it")?;
+        writeln!(output, "  P2 objective = rounds × Σ q c, the paper's upper bound of the total")?;
+    }
     for (scheme, entry) in &shown {
         let remarks = match entry {
             Ok(solved) => &solved.warnings[..],
@@ -134,6 +142,17 @@ fn write_table(output: &mut dyn Write, settings: &PlanSettings, entries: &[Entry
         writeln!(output, "  Not shown: {schemes} need α and β, as does the number of rounds; {how}.")?;
     }
     Ok(())
+}
+
+fn row_without_rounds(scheme: Scheme, solved: &SolvedPlan) -> Vec<String> {
+    vec![
+        scheme.to_string(),
+        solved.plan.status().name().to_owned(),
+        significant(solved.evaluation.expected_participants, 3),
+        significant(solved.evaluation.sampling_variance, 4),
+        duration(solved.evaluation.round_secs.mean.mean),
+        duration(solved.solve_secs),
+    ]
 }
 
 fn needs_constants(refusal: Option<&Refusal>) -> bool {

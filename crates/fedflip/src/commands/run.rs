@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
+use fedflip_learn::metrics::{self, Display};
+use fedflip_learn::with_crew;
 use fedflip_plan::Scheme;
-use fedflip_record::{EndReason, Summary};
+use fedflip_record::{EndReason, Fold, Summary, Target};
 use fedflip_run::RunError;
-use fedflip_sim::with_crew;
 use serde::Serialize;
 
 use super::print_json;
@@ -16,7 +17,6 @@ use crate::progress::warn;
 use crate::render::{count, duration, percent, significant};
 use crate::sparkline::{range_of, sparkline};
 use crate::training::{self, overrides, warn_of_idle_keys};
-use fedflip_run::outline::Outline;
 use fedflip_run::pilots::Pilots;
 use fedflip_run::{Finished, Planned, Setup, Single, warnings};
 use fedflip_scenario::Scenario;
@@ -61,6 +61,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
             scenario: &scenario,
             planned: &planned,
             warm_start: kept,
+            pilot: false,
             out: args.training.out.as_deref(),
             title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
         };
@@ -72,7 +73,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     };
     if args.training.json {
         let out = args.training.out.as_ref().map(|out| out.display().to_string());
-        let (summary, detail) = (&done.outline.summary, &done.detail);
+        let (summary, detail) = (&done.fold.summary, &done.detail);
         print_json(
             output,
             &RunJson {
@@ -88,7 +89,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
         write_text(output, &scenario, (&setup, &planned), &done, args.training.out.as_deref())?;
     }
     training::finish(session, &args.training, output)?;
-    Ok(exit_status(&done.outline.summary))
+    Ok(exit_status(&done.fold.summary))
 }
 
 fn exit_status(summary: &Summary) -> ExitStatus {
@@ -103,7 +104,7 @@ fn exit_status(summary: &Summary) -> ExitStatus {
 pub(super) fn status(end: Option<EndReason>) -> &'static str {
     match end {
         None => "stopped",
-        Some(EndReason::TargetAccuracy | EndReason::TargetLoss) => "reached",
+        Some(EndReason::Target) => "reached",
         Some(EndReason::RoundsMax | EndReason::VirtualTimeMax) => "cap",
         Some(EndReason::Diverged) => "diverged",
     }
@@ -116,17 +117,14 @@ fn write_text(
     done: &Finished,
     out: Option<&Path>,
 ) -> Result<(), CliError> {
-    let Finished { outline: Outline { summary, curve }, detail, had_ended, .. } = done;
-    let target = percent(scenario.stop.target.at);
+    let Finished { fold: Fold { summary, curve }, detail, had_ended, .. } = done;
+    let target =
+        scenario.engine_stop().target.map_or_else(|| "its target".to_owned(), |target| in_words(&target));
     let over = if *had_ended { "was over already: " } else { "" };
     let how = match summary.end {
-        Some(EndReason::TargetAccuracy) => format!("{over}reached {target}"),
-        Some(EndReason::TargetLoss) => format!("{over}reached its loss"),
-        Some(EndReason::RoundsMax) => format!("{over}ended at its cap on rounds, short of {target}"),
-        Some(EndReason::VirtualTimeMax) => {
-            format!("{over}ended at its cap on virtual time, short of {target}")
-        }
-        Some(EndReason::Diverged) => format!("{over}diverged"),
+        Some(EndReason::Target) => format!("{over}reached {target}"),
+        Some(reason) if reason.is_cap() => format!("{over}{}, short of {target}", reason.in_words(false)),
+        Some(reason) => format!("{over}{}", reason.in_words(false)),
         None if out.is_none() => "stopped, and nothing of it is kept: there was no --out".to_owned(),
         None => "stopped; it can go on with --resume".to_owned(),
     };
@@ -160,13 +158,13 @@ fn write_text(
     if let Some(rule) = scenario.round.aggregation.robust_name() {
         writeln!(output, "  aggregation       {rule} (biased)")?;
     }
-    if let (Some(accuracy), Some(loss)) = (summary.accuracy, summary.loss) {
-        let when = match summary.evaluated_round {
-            Some(round) if round < summary.rounds => format!(" after round {}", count(round as usize)),
-            _ => String::new(),
-        };
-        writeln!(output, "  accuracy          {}{when}", rise(&curve.accuracy(), accuracy, percent))?;
-        writeln!(output, "  loss              {}", rise(&curve.loss(), loss, |loss| significant(loss, 3)))?;
+    let mut when = match summary.evaluated_round {
+        Some(round) if round < summary.rounds => format!(" after round {}", count(round as usize)),
+        _ => String::new(),
+    };
+    for (name, last) in summary.metrics.iter() {
+        let way = rise(&curve.of(name), last, |value| shown(name, value));
+        writeln!(output, "  {name:<17} {way}{}", std::mem::take(&mut when))?;
     }
     let sharing = setup.sharing;
     writeln!(
@@ -183,6 +181,19 @@ fn write_text(
         writeln!(output, "  kept in           {}", out.display())?;
     }
     Ok(())
+}
+
+/// A value of a metric: a share in percent, or a number.
+fn shown(metric: &str, value: f64) -> String {
+    match metrics::metric(metric).map(|metric| metric.display) {
+        Some(Display::Share) => percent(value),
+        Some(Display::Number) | None => significant(value, 3),
+    }
+}
+
+/// Such as `95 % accuracy` or `0.5 loss`.
+fn in_words(target: &Target) -> String {
+    format!("{} {}", shown(&target.metric, target.at), target.metric)
 }
 
 /// Where a value came from, its way over virtual time, and where it is: `10 % ▁▂▄▆▇▇█ 95 %`.

@@ -45,16 +45,20 @@ pub(super) fn reached(scheme: &SchemeJson) -> Cell {
     Cell::text(format!("{} of {}", scheme.reached, scheme.seeds))
 }
 
-/// Draws the accuracy of each scheme from the first round to its last, all on one scale.
-pub(super) struct Curves((f64, f64));
+/// Draws a metric of each scheme from the first evaluation to its last, all on one scale.
+pub(super) struct Curves<'m> {
+    metric: &'m str,
+    range: (f64, f64),
+}
 
-impl Curves {
-    pub(super) fn of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Self {
-        Self(range_of(entries.flat_map(|entry| entry.curve.accuracy()).map(|(_, accuracy)| accuracy)))
+impl<'m> Curves<'m> {
+    pub(super) fn of<'e>(metric: &'m str, entries: impl Iterator<Item = &'e Entry>) -> Self {
+        let range = range_of(entries.flat_map(|entry| entry.curve.of(metric)).map(|(_, value)| value));
+        Self { metric, range }
     }
 
     pub(super) fn cell(&self, entry: &Entry) -> Cell {
-        let curve = sparkline(&entry.curve.accuracy(), CURVE_CHARS, self.0);
+        let curve = sparkline(&entry.curve.of(self.metric), CURVE_CHARS, self.range);
         Cell::text(if curve.is_empty() { "–" } else { &curve })
     }
 }

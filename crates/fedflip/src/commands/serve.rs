@@ -228,10 +228,7 @@ fn write_text(
     args: &ServeArgs,
 ) -> Result<(), CliError> {
     let how = match summary.end {
-        Some(EndReason::TargetAccuracy | EndReason::TargetLoss) => "reached its target",
-        Some(EndReason::RoundsMax) => "ended at its cap on rounds",
-        Some(EndReason::VirtualTimeMax) => "ended at its cap on time",
-        Some(EndReason::Diverged) => "diverged",
+        Some(reason) => reason.in_words(true),
         None => "stopped; the same command goes on",
     };
     writeln!(output, "{} under {} {how}", scenario.task.name(), summary.scheme)?;
@@ -242,7 +239,7 @@ fn write_text(
     writeln!(output, "  time              {}", duration(3600.0 * summary.hours))?;
     writeln!(output, "  rounds            {}{biased}", count(summary.rounds as usize))?;
     writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
-    if let Some(accuracy) = summary.accuracy {
+    if let Some(accuracy) = summary.metrics.get("accuracy") {
         writeln!(output, "  accuracy          {}", percent(accuracy))?;
     }
     if let Some(rule) = scenario.round.aggregation.robust_name() {

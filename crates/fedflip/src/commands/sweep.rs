@@ -11,7 +11,7 @@ use super::print_json;
 use super::scheme_cells::{self, Curves};
 use crate::args::SweepArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Cell, Table, percent};
+use crate::render::{Cell, Table};
 use crate::training::{self, overrides, warn_of_idle_keys};
 use fedflip_run::RunError;
 use fedflip_run::comparison::Entry;
@@ -174,13 +174,13 @@ fn write_table(
     json: &SweepJson,
     entries: &[Vec<Entry>],
 ) -> Result<(), CliError> {
-    writeln!(output, "{} to {}\n", json.task, percent(base.stop.target.at))?;
+    writeln!(output, "{} to {}\n", json.task, super::compare::target(&base.stop.target))?;
     let has_full = json.points.iter().any(|point| !point.speedups_over_full.is_empty());
     let mut titles: Vec<&str> = json.over.iter().map(|axis| axis.key.as_str()).collect();
     let versus = if has_full { "speed-up" } else { "ratio" };
-    titles.extend(["scheme", "time", "±", versus, "reached", "accuracy"]);
+    titles.extend(["scheme", "time", "±", versus, "reached", &base.stop.target.metric]);
     let mut table = Table::new(&titles).with_words(json.over.len() + 1);
-    let curves = Curves::of(entries.iter().flatten());
+    let curves = Curves::of(&base.stop.target.metric, entries.iter().flatten());
     for ((point, PointJson { comparison, speedups_over_full, .. }), entries) in
         points.iter().zip(&json.points).zip(entries)
     {
@@ -216,7 +216,7 @@ fn write_table(
     let versus = if has_full { "speed-up is over full" } else { "ratio is to the reference at its point" };
     writeln!(
         output,
-        "\n  time to the target is without the pilots; {versus};\n  accuracy is the first seed's, over its own time"
+        "\n  time to the target is without the pilots; {versus};\n  the curve is that of the first seed over its own time"
     )?;
     let schemes = json.points.iter().filter_map(|point| point.comparison.as_ref());
     if schemes.flat_map(|comparison| &comparison.schemes).any(|scheme| scheme.lower_bound) {

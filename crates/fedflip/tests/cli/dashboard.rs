@@ -99,7 +99,7 @@ fn a_dashboard_that_is_kept_shows_the_whole_run_until_it_is_interrupted() {
     let status = &view["status"];
     assert_eq!((&status["round"], &status["task"]), (&120.into(), &"synthetic".into()));
     assert_eq!((&status["devices"], &status["folder"]), (&20.into(), &"half".into()));
-    assert_eq!(view["curves"]["accuracy"]["new"].as_array().unwrap().len(), 2 * 120);
+    assert_eq!(view["curves"]["accuracy"]["new"].as_array().unwrap().len(), 2 * 121);
     // What was found is handed out before, so that a script need not wait.
     let mut said = vec![0; 20];
     child.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();

@@ -196,7 +196,7 @@ fn one_device_cannot_be_piloted_but_can_be_planned() {
         &desk,
         "plan one.csv --bandwidth 1 --pilot 9:uniform --pilot 5:full",
         b"",
-        &["one device", "nothing to plan"],
+        &["one device", "needs no plan"],
     );
     assert!(desk.run("plan one.csv --bandwidth 1 --alpha 1 --beta 9").status.success());
 }

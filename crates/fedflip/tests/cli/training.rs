@@ -91,7 +91,7 @@ fn quiet_rounds_are_run_resumed_and_reported() {
     let (mut rounds, mut taken) = ([0, 0], [0, 0]);
     for line in lines.filter(|line| line["type"] == "round") {
         let is_quiet = line["round"].as_u64().unwrap() % 6 == 0;
-        assert_eq!(!line["accuracy"].is_null(), is_quiet, "{line}");
+        assert_eq!(!line["metrics"].is_null(), is_quiet, "{line}");
         rounds[usize::from(is_quiet)] += 1;
         taken[usize::from(is_quiet)] += line["cohort"].as_array().unwrap().len();
     }
@@ -473,7 +473,7 @@ fn a_comparison_has_its_keys_and_goes_on() {
     // Every run can be looked at, and run again, by itself.
     let table = desk.stdout("export c/runs/exact-seed1");
     assert!(
-        table.starts_with("round,start_secs,round_secs,participants,lost,train_loss,loss,accuracy\n1,0,")
+        table.starts_with("round,start_secs,round_secs,participants,lost,train_loss,accuracy,loss,f1\n1,0,")
     );
     desk.stdout("run c/runs/exact-seed1/run.toml --quiet --out again");
     assert_eq!(results(&desk, "again"), results(&desk, "c/runs/exact-seed1"));

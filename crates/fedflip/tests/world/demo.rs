@@ -14,7 +14,7 @@ fn a_demo_reaches_its_target_and_leaves_nothing_behind() {
     assert!(output.status.success(), "{errors}");
     let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["status"], "reached");
-    assert!(result["accuracy"].as_f64().unwrap() >= 0.6);
+    assert!(result["metrics"]["accuracy"].as_f64().unwrap() >= 0.6);
     assert!(errors.contains("dashboard: http://127.0.0.1:"), "{errors}");
     assert!(errors.contains("device-3 enrols"), "{errors}");
     assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0, "the temporary folder is gone");

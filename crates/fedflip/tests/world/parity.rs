@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use fedflip_engine::optimiser::{Adaptive, Rule};
-use fedflip_engine::{Aggregation, Clip, Control, Engine, Optimiser, Sink, State, Stop};
+use fedflip_engine::{Aggregation, BoxedError, Clip, Control, Engine, Optimiser, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
 use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{Encoding, Learner, Metrics, model_file};
+use fedflip_learn::{Encoding, Learner, Metrics, model_file, with_crew};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
@@ -17,9 +17,10 @@ use fedflip_net::server::{
 };
 use fedflip_net::state::{Founding, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
-use fedflip_plan::{Plan, Quiet, Schedule, Scheme};
-use fedflip_record::{Header, RecordError, Round};
-use fedflip_sim::{Coins, Conditions, SimWorld, with_crew};
+use fedflip_plan::sampler::{Draw, Observed, Sampler};
+use fedflip_plan::{Plan, Quiet, Schedule};
+use fedflip_record::{Header, Round};
+use fedflip_sim::{Conditions, SimWorld};
 
 const DEVICES: usize = 5;
 const ROUNDS: u64 = 12;
@@ -37,7 +38,7 @@ fn band() -> Mbps {
 }
 
 fn stop() -> Stop {
-    Stop { accuracy: None, loss: None, rounds_max: ROUNDS, secs_max: None }
+    Stop::after_rounds(ROUNDS)
 }
 
 struct Silent;
@@ -127,15 +128,17 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         devices: planned.fleet.len(),
         parameters: learner.params_len(),
         bandwidth_mbps: band().get(),
-        target_accuracy: None,
-        target_loss: None,
+        metrics: learner.metrics().iter().map(|metric| metric.name.to_string()).collect(),
+        stop: None,
+        pilot: false,
         expected_participants: planned.expected.participants,
         expected_rounds: None,
         expected_round_secs: None,
         deployed: None,
     };
     let mut helpers = Helpers {
-        evaluate: &mut |model| Ok(learner.evaluate(&mut worker, model.as_slice())?),
+        evaluate: &mut |model| learner.evaluate(&mut worker, model.as_slice()),
+        metrics: learner.metrics(),
         stop: &|| false,
         observer: &mut Silent,
         enrolled: &mut |_| Ok(()),
@@ -156,22 +159,27 @@ struct TheirCoins<'a> {
     schedule: &'a Schedule,
 }
 
-impl Coins for TheirCoins<'_> {
-    fn flip(&mut self, round: u64, cohort: &mut Vec<usize>) {
-        cohort.clear();
+impl Sampler for TheirCoins<'_> {
+    fn draw(&mut self, round: u64, _: u64, _: &Observed<'_>, draws: &mut Vec<Draw>) {
+        draws.clear();
         let toss = Toss { run: self.run, round };
-        let q = self.schedule.plan(round).q();
-        cohort.extend((0..self.coins.len()).filter(|&n| self.coins[n].flip(toss).0.joins(q[n])));
+        let plan = self.schedule.plan(round);
+        let joins = |n: &usize| self.coins[*n].flip(toss).0.joins(plan.q()[*n]);
+        let draw = |device| Draw { device, weight: plan.aggregation_weights()[device] };
+        draws.extend((0..self.coins.len()).filter(joins).map(draw));
+    }
+
+    fn is_unbiased(&self) -> bool {
+        true
     }
 }
 
 #[derive(Default)]
-struct Kept(Vec<(Vec<usize>, Option<Metrics>)>);
+struct Kept(Vec<(Vec<usize>, Metrics)>);
 
 impl Sink for Kept {
-    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
-        let metrics = record.loss.zip(record.accuracy);
-        self.0.push((record.cohort, metrics.map(|(loss, accuracy)| Metrics { loss, accuracy })));
+    fn round(&mut self, record: Round, (): (), _state: &State) -> Result<Control, BoxedError> {
+        self.0.push((record.cohort, record.metrics));
         Ok(Control::GoOn)
     }
 }
@@ -236,7 +244,7 @@ fn parity(asked: Asked) {
     with_crew(&learner, 2, |crew| {
         let conditions = Conditions::default();
         let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (SEED, 0.0))
-            .with_coins(coins)
+            .with_sampler(coins)
             .with_encoding(encoding);
         engine.run(&mut world, &mut state, &mut kept).unwrap();
     });
@@ -247,7 +255,7 @@ fn parity(asked: Asked) {
         let there = view.round(round).unwrap().unwrap().record;
         assert_eq!(there.cohort, *cohort, "round {round}");
         assert!(there.lost.is_empty());
-        assert_eq!(there.loss.zip(there.accuracy), metrics.map(|m| (m.loss, m.accuracy)), "round {round}");
+        assert_eq!(there.metrics, *metrics, "round {round}");
         taken += cohort.len();
     }
     assert!(taken > 10, "the coins were not all tails");

@@ -82,7 +82,7 @@ fn run_folder(scheme: &str, q: f64, seed: u64) -> [(&'static str, String); 4] {
 
 fn records(scheme: &str, q: f64, seed: u64) -> String {
     let mut text = format!(
-        r#"{{"type":"header","version":1,"fedflip":"0.1.0","task":"mnist-cnn","scheme":"{scheme}","seed":{seed},"devices":{DEVICES},"parameters":21840,"bandwidth_mbps":100.0,"target_accuracy":0.95,"expected_participants":{},"expected_rounds":40.0,"expected_round_secs":0.06}}"#,
+        r#"{{"type":"header","version":2,"fedflip":"0.1.0","task":"mnist-cnn","scheme":"{scheme}","seed":{seed},"devices":{DEVICES},"parameters":21840,"bandwidth_mbps":100.0,"metrics":["accuracy","loss"],"stop":{{"metric":"accuracy","at":0.95,"mode":"max"}},"expected_participants":{},"expected_rounds":40.0,"expected_round_secs":0.06}}"#,
         q * DEVICES as f64
     );
     text.push('\n');
@@ -97,21 +97,18 @@ fn records(scheme: &str, q: f64, seed: u64) -> String {
         let cohort: Vec<usize> = (0..DEVICES).filter(|_| coin() < q).collect();
         let mbps = vec![100.0 / cohort.len().max(1) as f32; cohort.len()];
         let round_secs = 0.05 * cohort.len() as f64 * (0.5 + coin());
-        let (loss, accuracy) = if round % 5 == 0 {
+        let metrics = if round % 5 == 0 {
             let error = 0.9 / (1.0 + round as f64 / 500.0) + 0.03 * coin();
-            (format!("{}", 2.5 * error), format!("{}", 1.0 - error))
+            format!(r#","metrics":{{"accuracy":{},"loss":{}}}"#, 1.0 - error, 2.5 * error)
         } else {
-            ("null".to_owned(), "null".to_owned())
+            String::new()
         };
         let _ = writeln!(
             text,
-            r#"{{"type":"round","round":{round},"start_secs":{start_secs},"round_secs":{round_secs},"cohort":{cohort:?},"mbps":{mbps:?},"train_loss":1.5,"loss":{loss},"accuracy":{accuracy}}}"#
+            r#"{{"type":"round","round":{round},"start_secs":{start_secs},"round_secs":{round_secs},"cohort":{cohort:?},"mbps":{mbps:?},"train_loss":1.5{metrics}}}"#
         );
         start_secs += round_secs;
     }
-    let _ = writeln!(
-        text,
-        r#"{{"type":"end","reason":"target_accuracy","rounds":{ROUNDS},"secs":{start_secs}}}"#
-    );
+    let _ = writeln!(text, r#"{{"type":"end","reason":"target","rounds":{ROUNDS},"secs":{start_secs}}}"#);
     text
 }

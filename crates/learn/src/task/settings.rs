@@ -1,43 +1,67 @@
-//! How a task is shared out over devices and trained.
+//! How a task is shared among devices and trained.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::LearnError;
+use crate::metrics;
 use crate::partition::{self, Dirichlet, Minimum, Partition, PartitionError};
 use crate::partitioned::Partitioned;
 use crate::sgd::{SgdLearner, SgdSettings};
 use crate::shards::Shards;
 use crate::synthetic::Synthetic;
 use crate::task::{Source, Task, TaskError};
-use fedflip_datasets::{Dataset, Name, Split, load};
+use fedflip_datasets::{Dataset, Split, load};
 
 /// The most memory that one worker's buffers may take.
 const BUFFER_BYTES_MAX: u64 = 16_000_000_000;
 
-/// How samples come to devices.
+/// The learning rate and the number of test samples of a task whose row has no default for them.
+const LEARNING_RATE: f64 = 0.01;
+const TEST_SAMPLES_MAX: f64 = 2_000.0;
+
+/// How the samples of a data set are shared among devices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sharing {
-    /// Everybody has the same number, at random.
+    /// Every device has the same number of samples, drawn at random.
     Iid,
-    /// Every class by shares of its own.
+    /// Every class is shared by proportions of its own.
     Dirichlet(Dirichlet),
-    /// Whole roles of the plays; for Shakespeare alone.
+    /// Every device has whole roles of the plays.
     ByRole,
 }
 
-/// All that decides what devices learn from; a function of these and the data's files is all there is.
+impl Sharing {
+    /// The names of all ways.
+    pub const NAMES: [&str; 3] = ["dirichlet", "iid", "by-role"];
+
+    /// The name in scenarios and in the rows of tasks.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dirichlet(_) => "dirichlet",
+            Self::Iid => "iid",
+            Self::ByRole => "by-role",
+        }
+    }
+
+    /// The paper's way: Dirichlet(0.8).
+    pub fn paper() -> Self {
+        Self::Dirichlet(Dirichlet { concentration: 0.8, min_samples: 32 })
+    }
+}
+
+/// All that decides what devices learn from: equal settings and equal files give equal batches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TaskSettings {
-    /// What and by which network.
+    /// What is learnt, and by which network.
     pub task: Task,
     /// How many devices share the data.
     pub devices: usize,
-    /// How; synthetic data are each device's own already, and this does not matter.
+    /// How the data are shared; this does not matter for synthetic data, which every device generates itself.
     pub sharing: Sharing,
     /// The most test samples that an evaluation takes.
     pub test_samples_max: usize,
-    /// Of the made-up data, and of how samples come to devices.
+    /// The seed of synthetic data, and of how samples are shared.
     pub data_seed: u64,
     /// How devices train.
     pub sgd: SgdSettings,
@@ -46,30 +70,32 @@ pub struct TaskSettings {
 /// How many samples devices ended up with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharingReport {
-    /// Of all devices together.
+    /// The samples of all devices together.
     pub samples: usize,
-    /// Of the device that has fewest.
+    /// The samples of the device that has fewest.
     pub fewest: usize,
-    /// Of the device that has most.
+    /// The samples of the device that has most.
     pub most: usize,
-    /// What it took to give everybody the minimum; made-up data have none.
+    /// How every device got the minimum; none for synthetic data.
     pub minimum: Option<Minimum>,
 }
 
 impl TaskSettings {
     /// The paper's settings of a task.
     pub fn paper(task: Task, devices: usize) -> Self {
+        let default = |key, otherwise| task.row().default_number(key).unwrap_or(otherwise);
+        let learning_rate = default("train.learning_rate", LEARNING_RATE) as f32;
         Self {
             task,
             devices,
-            sharing: Sharing::Dirichlet(Dirichlet { concentration: 0.8, min_samples: 32 }),
-            test_samples_max: task.test_samples_max(),
+            sharing: Sharing::paper(),
+            test_samples_max: default("data.test_samples_max", TEST_SAMPLES_MAX) as usize,
             data_seed: 1,
-            sgd: SgdSettings { learning_rate: task.learning_rate(), batch: 32, iterations: 10 },
+            sgd: SgdSettings { learning_rate, batch: 32, iterations: 10 },
         }
     }
 
-    /// Reads the data, shares them, and makes ready to train. `data_dir` is where `fedflip data get` puts
+    /// Reads the data, shares them among the devices, and prepares to train. `data_dir` is where `fedflip data get` puts
     /// data sets.
     pub fn learner(&self, data_dir: &Path) -> Result<(SgdLearner, SharingReport), TaskError> {
         // What costs nothing to refuse is refused before files are read.
@@ -79,7 +105,7 @@ impl TaskSettings {
             return Err(LearnError::BadSetting { name: "batch", value: sgd.batch as f64, wanted }.into());
         }
         let (shards, minimum): (Box<dyn Shards>, Option<Minimum>) = match self.task.source() {
-            Source::MadeUp(spread) => {
+            Source::Synthetic(spread) => {
                 if self.devices == 0 {
                     return Err(PartitionError::NoDevices.into());
                 }
@@ -87,9 +113,7 @@ impl TaskSettings {
                 (Box::new(data), None)
             }
             Source::DataSet(name) => {
-                if self.sharing == Sharing::ByRole && name != Name::Shakespeare {
-                    return Err(TaskError::NoRoles { task: self.task.name() });
-                }
+                self.check_sharing()?;
                 let dataset = Arc::new(load::load(name, data_dir)?);
                 let partition = self.partition(&dataset)?;
                 let minimum = partition.minimum();
@@ -103,7 +127,14 @@ impl TaskSettings {
             most: counts().max().unwrap_or(0),
             minimum,
         };
-        Ok((SgdLearner::new(network, shards, sgd)?, report))
+        let metrics = self.task.row().metrics.iter().filter_map(|name| metrics::metric(name).cloned());
+        let learner = SgdLearner::new(network, shards, sgd)?.with_metrics(metrics.collect());
+        Ok((learner, report))
+    }
+
+    fn check_sharing(&self) -> Result<(), TaskError> {
+        let (task, sharing, known) = (self.task.name(), self.sharing.name(), self.task.row().sharings);
+        if known.contains(&sharing) { Ok(()) } else { Err(TaskError::NoSuchSharing { task, sharing, known }) }
     }
 
     fn partition(&self, dataset: &Dataset) -> Result<Partition, PartitionError> {
@@ -130,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_papers_settings() {
-        for name in Task::NAMES {
+        for name in Task::names() {
             let task: Task = name.parse().unwrap();
             let TaskSettings { sharing, sgd, .. } = TaskSettings::paper(task, 100);
             let Sharing::Dirichlet(Dirichlet { concentration, .. }) = sharing else { panic!("{sharing:?}") };
@@ -165,7 +196,7 @@ mod tests {
         let mut settings = TaskSettings::paper("mnist-cnn".parse().unwrap(), 10);
         assert!(refused(settings).contains("fedflip data get mnist"));
         settings.sharing = Sharing::ByRole;
-        assert!(refused(settings).contains("mnist-cnn has no roles"));
+        assert!(refused(settings).contains("mnist-cnn cannot be shared by-role: share by dirichlet or iid"));
         settings.sgd.batch = 0;
         assert!(refused(settings).contains("batch"));
         let mut wide = TaskSettings::paper("cifar10-mobilenet".parse().unwrap(), 10);

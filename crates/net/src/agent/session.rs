@@ -87,14 +87,14 @@ impl Session<'_> {
 
     /// Reads the data of the task, unless it is the one of the last session.
     async fn trainer(&mut self, hello: &v1::HelloReply) -> Result<Arc<Trainer>, NetError> {
-        let message = hello.task.ok_or(NetError::OtherServer { problem: "it names no task" })?;
+        let message = hello.task.as_ref().ok_or(NetError::OtherServer { problem: "it names no task" })?;
         if let Some((known, trainer)) = &self.past.trainer
-            && *known == message
+            && known == message
         {
             return Ok(Arc::clone(trainer));
         }
         let settings =
-            task::settings(&message).ok_or(NetError::OtherServer { problem: "its task is not whole" })?;
+            task::settings(message).map_err(|mismatch| NetError::OtherServer { problem: mismatch.text() })?;
         (self.tell)(News::Reading { task: settings.task.name() });
         let data_dir = self.settings.data_dir.clone();
         let at_least = self.settings.compute_at_least;
@@ -104,7 +104,7 @@ impl Session<'_> {
         if trainer.parameters() as u64 != hello.parameters {
             return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
         }
-        self.past.trainer = Some((message, Arc::clone(&trainer)));
+        self.past.trainer = Some((message.clone(), Arc::clone(&trainer)));
         Ok(trainer)
     }
 

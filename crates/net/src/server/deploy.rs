@@ -3,19 +3,18 @@
 //! Between two plans the engine runs as ever. A new plan begins a new stretch of rounds, with the fleet as it
 //! was measured until then.
 
-use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{Aggregation, Engine, EngineError, Optimiser, Outcome, State, Stop};
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Fleet, Mbps, ModelVector, csv_file};
-use fedflip_learn::Metrics as Scores;
+use fedflip_fleet::{Fleet, Mbps, Metrics, ModelVector, csv_file};
+use fedflip_learn::{LearnError, Metric};
 use fedflip_plan::{Constants, Expected, Quiet, Scheme};
 use fedflip_record::folder::RECORDS;
-use fedflip_record::{End, Header, Round, atomic, reader};
+use fedflip_record::{End, Header, Initial, Round, atomic, reader};
 use tokio::time::Instant;
 use tracing::info;
 
@@ -24,7 +23,7 @@ use super::commit::Committer;
 use super::enrolment;
 use super::patience::Patience;
 use super::planning::{Planned, Planner};
-use super::world::{Clock, Ledger, NetWorld};
+use super::world::{Clock, GivenUp, NetWorld};
 use crate::error::NetError;
 use crate::measure::Measures;
 use crate::state::{EnrolledDevice, Resumed, RunState};
@@ -34,7 +33,7 @@ use crate::status::Readiness;
 pub const MEASURED: &str = "measured.csv";
 
 /// The settings of a deployed run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Deployment {
     /// How q is chosen.
     pub scheme: Scheme,
@@ -72,8 +71,10 @@ pub struct Deployment {
 
 /// What a run needs from whoever started it.
 pub struct Helpers<'a> {
-    /// Scores a model.
-    pub evaluate: &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Scores, EngineError>,
+    /// Evaluates a model.
+    pub evaluate: &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>,
+    /// The metrics of an evaluation.
+    pub metrics: &'a [Metric],
     /// Whether the run is to stop.
     pub stop: &'a dyn Fn() -> bool,
     /// Whoever watches.
@@ -86,6 +87,10 @@ pub struct Helpers<'a> {
 pub trait Observer {
     /// Rounds begin, or go on, under this plan; `reason` is why there is a new one.
     fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError>;
+    /// The first model was evaluated.
+    fn initial(&mut self, _initial: &Initial) -> Result<(), NetError> {
+        Ok(())
+    }
     /// A round was committed.
     fn round(&mut self, round: &Round) -> Result<(), NetError>;
 }
@@ -156,7 +161,7 @@ impl Deployment {
         // What the pilots measured before a restart holds on.
         let stored = resumed.plan.as_ref().and_then(|plan| plan.constants);
         let stored = stored.and_then(|[alpha, beta]| Constants::new(alpha, beta).ok());
-        let deployment = Self { constants: stored.or(self.constants), ..*self };
+        let deployment = Self { constants: stored.or(self.constants), ..self.clone() };
         let planner = Planner { deployment: &deployment };
         let mut planned = match &resumed.plan {
             Some(stored) => planner.restored(stored)?,
@@ -181,17 +186,11 @@ impl Deployment {
             }
             None => State::new(initial_model()).with_optimiser(&self.optimiser),
         };
-        let evaluated = resumed.evaluated.map(|[loss, accuracy]| Scores { loss, accuracy });
-        let mut run = State { round: resumed.round, secs: resumed.secs, evaluated, ..begun };
+        let (round, secs, evaluated) = (resumed.round, resumed.secs, resumed.evaluated);
+        let mut run = State { round, secs, evaluated, ..begun };
         if run.round > 0 && self.aggregation.remembers_norms() {
             reader::each(&state.path().join(RECORDS), |line| run.norms.take_line(&line))?;
         }
-        let ledger = Rc::new(RefCell::new(Ledger {
-            measures,
-            accepted: Default::default(),
-            abandoned: false,
-            recalled: false,
-        }));
         let clock = Clock::after(run.secs);
         let muster = if run.round > 0 { self.patience.muster } else { Duration::ZERO };
         let muster_until = Instant::now() + muster;
@@ -201,8 +200,8 @@ impl Deployment {
             // Times are looked at when they are due.
             // Without new plans, whoever comes later waits for the next run.
             let planned_for = if self.replan_every.is_some() { kept.len() } else { planned.fleet.len() };
-            let fleet = ledger.borrow().measures.fleet(&kept[..planned_for.min(kept.len())])?;
-            let is_benched = |slot: usize| ledger.borrow().measures.is_benched(slot);
+            let fleet = measures.fleet(&kept[..planned_for.min(kept.len())])?;
+            let is_benched = |slot: usize| measures.is_benched(slot);
             if run.round > 0
                 && let Some(next) = planner.next(&planned, &fleet, is_benched, due)
             {
@@ -220,22 +219,15 @@ impl Deployment {
                 after_round: run.round,
                 reason: &planned.reason,
             })?;
-            let stretch = Stretch {
-                server,
-                planned: &planned,
-                ledger: &ledger,
-                clock,
-                muster_until,
-                run_id: resumed.run_id,
-            };
-            let ended = self.stretch(&stretch, state, &mut run, helpers)?;
-            write_measured(state, &ledger.borrow().measures, &kept)?;
+            let stretch = Stretch { server, planned: &planned, clock, muster_until, run_id: resumed.run_id };
+            let ended = self.stretch(&stretch, state, &mut run, &mut measures, helpers)?;
+            write_measured(state, &measures, &kept)?;
             if let Some(ended) = ended {
                 return Ok(ended);
             }
             let known = kept.len();
             enrolment::keep(server, state, &mut *helpers.enrolled, &mut kept)?;
-            kept[known..].iter().for_each(|device| ledger.borrow_mut().measures.calibrated(device));
+            kept[known..].iter().for_each(|device| measures.calibrated(device));
             due = self.replan_every.is_some();
         }
     }
@@ -246,9 +238,10 @@ impl Deployment {
         stretch: &Stretch<'_>,
         state: &mut RunState,
         run: &mut State,
+        measures: &mut Measures,
         helpers: &mut Helpers<'_>,
     ) -> Result<Option<Ended>, NetError> {
-        let Stretch { server, planned, ledger, clock, muster_until, run_id } = *stretch;
+        let Stretch { server, planned, clock, muster_until, run_id } = *stretch;
         let engine = Engine {
             fleet: &planned.fleet,
             schedule: &planned.schedule,
@@ -258,7 +251,7 @@ impl Deployment {
             deadline_margin: self.deadline_margin,
             aggregation: self.aggregation,
             optimiser: self.optimiser,
-            stop: self.stop,
+            stop: self.stop.clone(),
         };
         let mut world = NetWorld {
             hub: &server.hub,
@@ -271,8 +264,10 @@ impl Deployment {
             toss_run: run_id,
             seed: self.seed,
             planned,
-            ledger: Rc::clone(ledger),
+            measures,
+            accepted: BTreeMap::new(),
             evaluate: &mut *helpers.evaluate,
+            scored_by: helpers.metrics,
             stop: helpers.stop,
             clock,
             muster_until,
@@ -284,43 +279,47 @@ impl Deployment {
         };
         let mut committer = Committer {
             server,
-            ledger: Rc::clone(ledger),
             observer: &mut *helpers.observer,
             stop: helpers.stop,
             model: Arc::clone(&run.model),
             devices: planned.fleet.len(),
             // At multiples, so that a server that is often restarted looks as often.
             replan_after: self.replan_every.map(|rounds| (run.round / rounds.max(1) + 1) * rounds.max(1)),
-            bench_changed: false,
-            failed: None,
             state: &mut *state,
         };
         let outcome = engine.run(&mut world, run, &mut committer);
-        if let Some(failed) = committer.failed.take() {
-            return Err(failed);
-        }
-        match outcome {
+        let ended = match outcome {
             Ok(Outcome::Ended(end)) => {
                 bring_incidents(server, state);
                 state.end(&end, run.result().as_slice())?;
-                Ok(Some(Ended::Over(end)))
+                return Ok(Some(Ended::Over(end)));
             }
-            Ok(Outcome::Stopped) if (helpers.stop)() => {
-                bring_incidents(server, state);
-                state.flush()?;
-                Ok(Some(Ended::Stopped))
-            }
-            Ok(Outcome::Stopped) => Ok(None),
-            // Nothing of a round was begun: it is opened again under another plan.
-            Err(EngineError::World { .. }) if std::mem::take(&mut ledger.borrow_mut().recalled) => Ok(None),
-            // The round in progress was given up: nothing of it counts, and it is opened again later.
-            Err(EngineError::World { .. }) if ledger.borrow().abandoned => {
-                bring_incidents(server, state);
-                state.flush()?;
-                Ok(Some(Ended::Stopped))
-            }
-            Err(error) => Err(error.into()),
+            Ok(Outcome::Stopped) => (helpers.stop)().then_some(Ended::Stopped),
+            Err(error) => match given_up(error)? {
+                GivenUp::Recalled => None,
+                GivenUp::Stopping => Some(Ended::Stopped),
+            },
+        };
+        if ended.is_some() {
+            bring_incidents(server, state);
+            state.flush()?;
         }
+        Ok(ended)
+    }
+}
+
+/// Why the round in progress was given up; an error if something else has stopped the engine.
+fn given_up(error: EngineError) -> Result<GivenUp, NetError> {
+    match error {
+        EngineError::World(error) => match error.downcast::<GivenUp>() {
+            Ok(given_up) => Ok(*given_up),
+            Err(error) => Err(EngineError::World(error).into()),
+        },
+        EngineError::Sink(error) => match error.downcast::<NetError>() {
+            Ok(error) => Err(*error),
+            Err(error) => Err(EngineError::Sink(error).into()),
+        },
+        error => Err(error.into()),
     }
 }
 
@@ -329,7 +328,6 @@ impl Deployment {
 struct Stretch<'a> {
     server: &'a Server,
     planned: &'a Planned,
-    ledger: &'a Rc<RefCell<Ledger>>,
     clock: Clock,
     muster_until: Instant,
     run_id: [u8; 16],

@@ -9,7 +9,8 @@
 //!   models on their way out; `probe`: a timed transfer; `probe_queue`: whose turn it is for one.
 //! - `rate`: how many calls a device may make; `journal`: how many lines of the log it may cause; `norms`: how large
 //!   its updates may be.
-//! - `world`: the world behind the engine's round loop; `window`: its window for coins; `presence`: who is there; `patience`: for how long.
+//! - `world`: the world behind the engine's round loop; `window`: its window for coins; `presence`: who is there; `patience`: for how long;
+//!   `review`: who is benched.
 //! - [`deploy`]: a run from enrolment to its end; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
 //!   is kept of its rounds.
 
@@ -30,6 +31,7 @@ mod presence;
 mod probe;
 mod probe_queue;
 mod rate;
+mod review;
 mod round;
 mod service;
 mod window;

@@ -9,7 +9,7 @@ use tracing::info;
 
 use super::hub::{Desk, Hub};
 use super::round::Taken;
-use super::world::NetWorld;
+use super::world::{GivenUp, NetWorld};
 use crate::reason::Reason;
 use crate::status::Readiness;
 
@@ -86,17 +86,15 @@ impl NetWorld<'_> {
 
     /// Devices are benched for the sake of the others. When too few of these are there, benched devices that attend
     /// are asked again: the rounds under this plan end, and the next plan has them.
-    fn recall(&self) -> Result<(), EngineError> {
-        let mut ledger = self.ledger.borrow_mut();
+    fn recall(&mut self) -> Result<(), EngineError> {
         let desk = self.hub.desk();
         let attending = desk.members.iter().enumerate().filter(|(_, member)| member.line.is_some());
-        let recalled = attending.filter(|(slot, _)| ledger.measures.recall(*slot)).count();
+        let recalled = attending.filter(|(slot, _)| self.measures.recall(*slot)).count();
         if recalled == 0 {
             return Ok(());
         }
-        ledger.recalled = true;
         info!(devices = recalled, "too few others are there: benched devices are asked again");
-        Err(EngineError::World { problem: "benched devices are asked again".to_owned() })
+        Err(GivenUp::Recalled.into())
     }
 
     /// Gives up those who took part and have not come back.

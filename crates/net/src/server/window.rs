@@ -34,12 +34,11 @@ impl NetWorld<'_> {
 
     /// Notes who has answered, and for whom the window was kept `open` in vain. A window that ended early says nothing
     /// about devices that were not waited for.
-    pub(super) fn note_answers(&self, desk: &mut Desk, open: Duration) {
+    pub(super) fn note_answers(&mut self, desk: &mut Desk, open: Duration) {
         let is_whole = open >= self.patience.window;
         // A device that hangs up before the end has made others wait, too.
         let is_held_open = open > self.patience.window / HELD_OPEN;
         let Desk { current: Some(current), members, .. } = desk else { return };
-        let mut ledger = self.ledger.borrow_mut();
         for (slot, member) in members.iter_mut().enumerate().take(self.planned.fleet.len()) {
             let (answered, was_awaited) = (current.answered(slot), current.was_awaited(slot));
             // Whoever has not come back since the server started may not know yet that it did.
@@ -48,7 +47,7 @@ impl NetWorld<'_> {
             }
             let was_told = member.line.is_some();
             if answered || was_awaited || is_whole || !was_told {
-                ledger.measures.opened(slot, answered);
+                self.measures.opened(slot, answered);
             }
             if was_awaited && !answered && is_held_open {
                 member.silence.missed_a_window();

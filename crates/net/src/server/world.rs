@@ -3,16 +3,14 @@
 //! The engine is synchronous and waits here; devices are served by the runtime and leave what they bring at the
 //! hub. Time is that of the clock on the wall since the run began, over all restarts.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_engine::{EngineError, Event, Order, Update as EngineUpdate, World};
+use fedflip_engine::{Cohort, EngineError, Event, Order, Update as EngineUpdate, World};
 use fedflip_fleet::bandwidth::{self, Entrant};
-use fedflip_fleet::{Mbps, ModelVector};
-use fedflip_learn::Metrics as Scores;
+use fedflip_fleet::{Mbps, Metrics as Scores, ModelVector};
+use fedflip_learn::{LearnError, Metric};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -31,20 +29,36 @@ use crate::wire::numbers::VectorDigest;
 /// What packets add to a payload at most.
 const FRAMED: f64 = 1.25;
 
-/// What the round loop and whoever commits its rounds both know of the round.
+/// What the server knows of a closed round beside its record: it is committed with the round.
 #[derive(Debug)]
-pub(crate) struct Ledger {
-    pub measures: Measures,
-    /// Digest and training loss of every update that was handed to the engine.
+pub(crate) struct Receipt {
+    /// The digest and the training loss of every update that the engine took.
     pub accepted: BTreeMap<usize, (VectorDigest, f64)>,
-    /// The engine waits for nobody any more: the run is to stop.
-    pub abandoned: bool,
-    /// Benched devices are asked again: another plan is due.
-    pub recalled: bool,
+    /// The measurements of all devices after the round, as JSON.
+    pub measures: String,
+    /// Whether devices were benched or return: the plan is for other devices than before.
+    pub bench_changed: bool,
 }
 
-/// How a model is scored.
-pub(crate) type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Scores, EngineError>;
+/// Why a round was given up. Nothing of it counts, and it is opened again later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum GivenUp {
+    /// The run is to stop.
+    #[error("the server is to stop")]
+    Stopping,
+    /// Too few devices are there, so benched devices are asked again: another plan is due.
+    #[error("benched devices are asked again")]
+    Recalled,
+}
+
+impl From<GivenUp> for EngineError {
+    fn from(given_up: GivenUp) -> Self {
+        Self::World(Box::new(given_up))
+    }
+}
+
+/// Evaluates a model.
+pub(crate) type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Scores, LearnError>;
 
 /// Devices at the other end of a network.
 pub(crate) struct NetWorld<'a> {
@@ -66,8 +80,12 @@ pub(crate) struct NetWorld<'a> {
     /// Of local training.
     pub seed: u64,
     pub planned: &'a Planned,
-    pub ledger: Rc<RefCell<Ledger>>,
+    pub measures: &'a mut Measures,
+    /// The digest and the training loss of every update of the round that the engine took.
+    pub accepted: BTreeMap<usize, (VectorDigest, f64)>,
     pub evaluate: Evaluate<'a>,
+    /// The metrics of `evaluate`.
+    pub scored_by: &'a [Metric],
     /// Whether somebody wants the run to stop.
     pub stop: &'a dyn Fn() -> bool,
     pub clock: Clock,
@@ -111,12 +129,11 @@ impl NetWorld<'_> {
         if since.elapsed() < grace {
             return Ok(());
         }
-        self.ledger.borrow_mut().abandoned = true;
-        Err(EngineError::World { problem: "the server is to stop".to_owned() })
+        Err(GivenUp::Stopping.into())
     }
 
     /// A device that took part will not report.
-    fn lost(&self, slot: usize, reason: Reason) {
+    fn lost(&mut self, slot: usize, reason: Reason) {
         warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
         self.metrics.refused.add(reason);
         self.missed(slot);
@@ -124,13 +141,13 @@ impl NetWorld<'_> {
     }
 
     /// A device's grant came to nothing, and others have waited for it until now.
-    fn missed(&self, slot: usize) {
+    fn missed(&mut self, slot: usize) {
         let seen = match self.granted(slot) {
             Some(granted) if granted.is_crowded_out => Seen::CrowdedOut,
             Some(granted) => Seen::Missed { waited_secs: granted.at.elapsed().as_secs_f64() },
             None => Seen::Missed { waited_secs: 0.0 },
         };
-        self.ledger.borrow_mut().measures.granted(slot, seen);
+        self.measures.granted(slot, seen);
     }
 
     fn granted(&self, slot: usize) -> Option<Granted> {
@@ -146,15 +163,14 @@ impl NetWorld<'_> {
                 return Event::Lost { device: slot, reason: reason.name() };
             }
         };
-        let mut ledger = self.ledger.borrow_mut();
         if let Some(Granted { mbps, upload_from_secs, .. }) = self.granted(slot) {
             let [compute_secs, upload_secs] = update.took_secs;
             // Whoever sends faster than granted sends no less for that.
             let upload_secs = upload_secs.max(self.payload_mbit / mbps);
             let seen = Seen::Reported { compute_secs, upload_from_secs, upload_secs, mbps };
-            ledger.measures.granted(slot, seen);
+            self.measures.granted(slot, seen);
         }
-        ledger.accepted.insert(slot, (update.digest, update.train_loss));
+        self.accepted.insert(slot, (update.digest, update.train_loss));
         // Memory is counted while the network holds it; from here on the engine does.
         drop(update.memory);
         Event::Update(EngineUpdate {
@@ -192,21 +208,22 @@ enum Next {
 }
 
 impl World for NetWorld<'_> {
+    type Receipt = Receipt;
+
     fn now_secs(&self) -> f64 {
         self.clock.secs()
     }
 
-    fn open(
-        &mut self,
-        round: u64,
-        model: &Arc<ModelVector>,
-        entrants: &mut Vec<Entrant>,
-    ) -> Result<(), EngineError> {
+    fn metrics(&self) -> &[Metric] {
+        self.scored_by
+    }
+
+    fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError> {
         self.gather()?;
         let mut coin_q = self.planned.coin_q(round);
         // Also where the planner had no plan without a benched device.
         for (slot, q) in coin_q.iter_mut().enumerate() {
-            if self.ledger.borrow().measures.is_benched(slot) {
+            if self.measures.is_benched(slot) {
                 *q = 0.0;
             }
         }
@@ -239,29 +256,28 @@ impl World for NetWorld<'_> {
         let open = self.patience.window.saturating_sub(window_end.saturating_duration_since(Instant::now()));
         let mut desk = self.hub.desk();
         self.note_answers(&mut desk, open);
-        let mut ledger = self.ledger.borrow_mut();
-        ledger.accepted.clear();
+        self.accepted.clear();
         let Some(current) = &mut desk.current else {
-            return Err(EngineError::World { problem: "the round is gone".to_owned() });
+            return Err(EngineError::World("the round is gone".into()));
         };
         current.close();
-        let believed = ledger.measures.believed();
-        entrants.clear();
+        let believed = self.measures.believed();
+        let weights = self.planned.schedule.plan(round).aggregation_weights();
+        cohort.clear();
         for (&device, joined) in current.joined() {
             self.metrics.joins.add(1);
             self.metrics.join_secs.observe(joined.answer_secs);
-            entrants.push(Entrant { device, job: ledger.measures.job(device, believed) });
+            cohort.push(Entrant { device, job: self.measures.job(device, believed) }, weights[device]);
         }
-        drop((ledger, desk));
-        self.count_payloads_under_pressure(entrants);
+        drop(desk);
+        self.count_payloads_under_pressure(cohort.entrants_mut());
         Ok(())
     }
 
     /// Follows from what was measured: one device's word, or delay, does not make everybody wait.
     fn deadline_secs(&self, entrants: &[Entrant]) -> Option<f64> {
-        let measures = &self.ledger.borrow().measures;
-        let believed = measures.believed();
-        let jobs = entrants.iter().map(|entrant| measures.deadline_job(entrant.device, believed));
+        let believed = self.measures.believed();
+        let jobs = entrants.iter().map(|entrant| self.measures.deadline_job(entrant.device, believed));
         let expected_secs = bandwidth::finish_together(jobs, self.band).round_secs();
         Some(self.patience.deadline_secs(expected_secs))
     }
@@ -335,7 +351,13 @@ impl World for NetWorld<'_> {
         }
     }
 
-    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Scores, EngineError> {
+    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Scores, LearnError> {
         (self.evaluate)(model)
+    }
+
+    fn close(&mut self, round: u64, secs: f64) -> Result<Receipt, EngineError> {
+        let bench_changed = self.review(round, secs);
+        let measures = serde_json::to_string(&*self.measures).unwrap_or_default();
+        Ok(Receipt { accepted: std::mem::take(&mut self.accepted), measures, bench_changed })
     }
 }

@@ -15,7 +15,7 @@ use crate::error::NetError;
 pub const STATE: &str = "state.sqlite";
 
 /// Of the tables below; it changes with the meaning of any column.
-pub const VERSION: i64 = 3;
+pub const VERSION: i64 = 4;
 
 /// Says whose file it is: `fedf`.
 const APPLICATION: i64 = 0x6665_6466;
@@ -72,7 +72,7 @@ CREATE TABLE plan_devices (
     CHECK ((quiet_q IS NULL) = (quiet_weight IS NULL)),
     PRIMARY KEY (plan, slot)
 ) STRICT, WITHOUT ROWID;
--- model_round names the file, and is 0 before anybody has moved the model.
+-- model_round names the file, and is 0 before anybody has moved the model. metrics are those of the model as JSON.
 CREATE TABLE rounds (
     round INTEGER PRIMARY KEY,
     plan INTEGER NOT NULL REFERENCES plans,
@@ -80,8 +80,7 @@ CREATE TABLE rounds (
     secs REAL NOT NULL,
     model_round INTEGER NOT NULL,
     model_sha256 BLOB CHECK (length(model_sha256) = 32),
-    loss REAL,
-    accuracy REAL
+    metrics TEXT
 ) STRICT;
 -- Of everybody who took part: what was aggregated has a digest, what was not has a reason.
 CREATE TABLE updates (

@@ -12,6 +12,7 @@ pub(super) fn next_seq(state: &Connection) -> rusqlite::Result<i64> {
 pub(super) fn kind(line: &Line) -> &'static str {
     match line {
         Line::Header(_) => "header",
+        Line::Initial(_) => "initial",
         Line::Round(_) => "round",
         Line::Replan(_) => "replan",
         Line::End(_) => "end",

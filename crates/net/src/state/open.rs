@@ -159,6 +159,7 @@ fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(R
         return Err(damaged(&path, format!("is damaged: no device at position {}", misplaced.0)));
     }
     if resumed.round == 0 {
+        resumed.evaluated = queries::initial(connection).map_err(&refuse)?.map(|initial| initial.metrics);
         return Ok((resumed, Newest::default()));
     }
     let Some(last) = queries::round(connection, resumed.round).map_err(&refuse)? else {

@@ -1,7 +1,9 @@
 //! Reading the state back, for whoever writes it and for whoever looks on.
 
+use fedflip_fleet::Metrics;
 use fedflip_plan::Expected;
-use fedflip_record::{End, Header, Line, Round};
+use fedflip_record::{End, Header, Initial, Line, Round};
+use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::rows::{EnrolledDevice, Fate, StoredPlan};
@@ -21,8 +23,8 @@ pub struct StoredRound {
     /// SHA-256 of the model after it and of what the server remembers with it, one after the other; none before
     /// anybody moved it.
     pub model_sha256: Option<VectorDigest>,
-    /// Loss and accuracy of that model, if it was evaluated.
-    pub evaluated: Option<[f64; 2]>,
+    /// The metrics of that model, if it was evaluated.
+    pub evaluated: Option<Metrics>,
 }
 
 /// A refusal, or whatever else was worth a note.
@@ -106,7 +108,7 @@ pub(super) fn rounds(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 pub(super) fn round(connection: &Connection, number: u64) -> rusqlite::Result<Option<StoredRound>> {
-    let query = "SELECT line, plan, secs, model_round, model_sha256, loss, accuracy \
+    let query = "SELECT line, plan, secs, model_round, model_sha256, metrics \
                  FROM rounds JOIN records USING (seq) WHERE round = ?1";
     let found = connection.query_row(query, [number as i64], |row| {
         let Some(Line::Round(record)) = line(row)? else { return Err(rusqlite::Error::InvalidQuery) };
@@ -116,7 +118,7 @@ pub(super) fn round(connection: &Connection, number: u64) -> rusqlite::Result<Op
             secs: row.get(2)?,
             model_round: row.get::<_, i64>(3)? as u64,
             model_sha256: row.get(4)?,
-            evaluated: pair(row, 5)?,
+            evaluated: metrics(row, 5)?,
         })
     });
     found.optional()
@@ -158,6 +160,14 @@ pub(super) fn header(connection: &Connection) -> rusqlite::Result<Option<Header>
     }))
 }
 
+/// The evaluation of the first model, if it is committed.
+pub(super) fn initial(connection: &Connection) -> rusqlite::Result<Option<Initial>> {
+    Ok(line_of(connection, "initial")?.and_then(|line| match line {
+        Line::Initial(initial) => Some(initial),
+        _ => None,
+    }))
+}
+
 pub(super) fn end(connection: &Connection) -> rusqlite::Result<Option<End>> {
     Ok(line_of(connection, "end")?.and_then(|line| match line {
         Line::End(end) => Some(end),
@@ -173,6 +183,13 @@ fn line_of(connection: &Connection, kind: &str) -> rusqlite::Result<Option<Line>
 /// The line in the first column, if it is one.
 fn line(row: &Row<'_>) -> rusqlite::Result<Option<Line>> {
     Ok(serde_json::from_str(&row.get::<_, String>(0)?).ok())
+}
+
+/// Metrics as JSON in a column that may be empty.
+fn metrics(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Metrics>> {
+    let text = row.get::<_, Option<String>>(at)?;
+    let metrics = text.map(|text| serde_json::from_str(&text)).transpose();
+    metrics.map_err(|error| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(error)))
 }
 
 /// Two columns that are there together or not at all.

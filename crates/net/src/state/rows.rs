@@ -1,5 +1,6 @@
 //! What a run's state is made of.
 
+use fedflip_fleet::Metrics;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_plan::Expected;
 use fedflip_record::{End, Header, Round};
@@ -114,8 +115,8 @@ pub struct Commit<'a> {
     pub model: Option<&'a [f32]>,
     /// What else the server remembers with that model, in the order of the names that the run was founded on.
     pub memory: &'a [&'a [f32]],
-    /// Loss and accuracy of that model, if it was ever evaluated.
-    pub evaluated: Option<[f64; 2]>,
+    /// The metrics of that model, if it was evaluated.
+    pub evaluated: Option<&'a Metrics>,
     /// Of everybody in the cohort, in its order.
     pub fates: &'a [(usize, Fate)],
     /// What is known of the devices by now, as JSON.
@@ -137,8 +138,8 @@ pub struct Resumed {
     pub model: Option<Vec<f32>>,
     /// What else the server remembered with that model, in the order of the names; nothing without a model.
     pub memory: Vec<Vec<f32>>,
-    /// Loss and accuracy of that model, if it was evaluated.
-    pub evaluated: Option<[f64; 2]>,
+    /// The metrics of that model, if it was evaluated.
+    pub evaluated: Option<Metrics>,
     /// If it is over.
     pub end: Option<End>,
     /// In the order of their slots.

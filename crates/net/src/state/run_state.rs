@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use fedflip_record::folder::MODEL;
-use fedflip_record::{End, Header, Line, Replan, atomic};
+use fedflip_record::{End, Header, Initial, Line, Replan, atomic};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::database::{STATE, refusal};
@@ -190,6 +190,15 @@ impl RunState {
         self.beside(|state| write_plan(&state.folder, plan))
     }
 
+    /// Commits the evaluation of the first model, once, before the first round.
+    pub fn initial(&mut self, initial: &Initial) -> Result<(), NetError> {
+        self.goes_on()?;
+        if self.plans == 0 || self.round > 0 {
+            return refuse(format!("the first model's evaluation in round {}", self.round));
+        }
+        self.write(Some(&Line::Initial(initial.clone())), |_, _, _| Ok(()))
+    }
+
     /// Commits a round: all of it, or nothing.
     pub fn commit(&mut self, commit: &Commit<'_>) -> Result<(), NetError> {
         self.goes_on()?;
@@ -208,15 +217,18 @@ impl RunState {
             }
             None => self.model,
         };
-        let [loss, accuracy] = commit.evaluated.map_or([None; 2], |numbers| numbers.map(Some));
+        let metrics = commit.evaluated.map(serde_json::to_string).transpose();
+        let metrics = metrics.map_err(|error| NetError::StateRefused {
+            what: format!("metrics that cannot be written: {error}"),
+        })?;
         let plan = self.plans as i64;
-        let insert = "INSERT INTO rounds (round, plan, seq, secs, model_round, model_sha256, loss, accuracy) \
-                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let insert = "INSERT INTO rounds (round, plan, seq, secs, model_round, model_sha256, metrics) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         self.write(Some(&Line::Round(commit.record.clone())), |state, seq, seals| {
             let (model_round, sha256) = (model.round as i64, model.sha256);
             state.execute(
                 insert,
-                params![round as i64, plan, seq, commit.secs, model_round, sha256, loss, accuracy],
+                params![round as i64, plan, seq, commit.secs, model_round, sha256, metrics],
             )?;
             insert_fates(state, round, commit.fates)?;
             state.execute("UPDATE run SET measures = ?1, norms = ?2", [commit.measures, commit.norms])?;

@@ -69,6 +69,12 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    /// Shows the metrics of the newest evaluation.
+    pub fn evaluated(&self, evaluated: &fedflip_fleet::Metrics) {
+        evaluated.get("accuracy").into_iter().for_each(|accuracy| self.accuracy.set(accuracy));
+        evaluated.get("loss").into_iter().for_each(|loss| self.loss.set(loss));
+    }
+
     /// The text that a collector reads.
     pub fn render(&self) -> String {
         let mut page = Page::default();

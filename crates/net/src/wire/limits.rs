@@ -16,6 +16,8 @@ pub const PROBE_BEGIN_MAX: Duration = Duration::from_secs(3);
 pub const NOTICES_WAITING_MAX: usize = 16;
 /// Calls of one connection at the same time: attending, fetching, uploading, and one to spare.
 pub const CALLS_AT_ONCE_MAX: u32 = 8;
+/// Of a task's name; a task's parameters are as many as its row has.
+pub const TASK_NAME_BYTES_MAX: usize = 64;
 /// How many samples a device may say it has.
 pub const SAMPLES_MAX: u64 = 1_000_000_000;
 /// How long a device may say it computes.

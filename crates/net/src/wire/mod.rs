@@ -31,7 +31,7 @@ pub mod v1 {
 }
 
 /// Of the protocol: a server refuses devices that speak another.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// A peer may have chosen these words: short, and nothing that a terminal would obey.
 pub fn printable(text: &str) -> String {

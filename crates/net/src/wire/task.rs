@@ -1,36 +1,57 @@
-//! What is learnt, there and back.
+//! What is learnt, there and back: a task's name, its parameters and a digest.
 //!
-//! A device builds its learner from this message alone, by the same checks as a scenario's: a server can ask
-//! for no more than a task that fedflip has.
+//! A device builds its learner from this message alone, by the same checks as a scenario's: a server can ask for no
+//! more than a task that fedflip has. The digest covers what both sides would compute, so that a device of another
+//! version refuses instead of training something else.
 
 use fedflip_fleet::DEVICES_MAX;
-use fedflip_learn::models::mobilenet::Norm;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::sgd::SgdSettings;
-use fedflip_learn::synthetic::Spread;
-use fedflip_learn::task::{Sharing, Task, TaskSettings};
+use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
 
+use super::limits::TASK_NAME_BYTES_MAX;
+use super::numbers::{VectorDigest, digest_of_bytes};
 use super::v1;
-use super::v1::task::{Kind, Sharing as SharingMessage};
+use super::v1::task::Sharing as SharingMessage;
+use super::v1::task_param::Value;
 
 /// Devices never evaluate, and the least is enough.
 const TEST_SAMPLES_MAX: usize = 1;
 
+/// Why a device cannot learn what a server asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskMismatch {
+    /// A field is missing, or its number is out of all bounds.
+    Incomplete,
+    /// No task of this version has the name.
+    UnknownTask,
+    /// The task of this version has other parameters, or other ranges of them.
+    OtherParams,
+    /// This version would compute other updates for the same settings.
+    OtherDigest,
+}
+
+impl TaskMismatch {
+    /// For a sentence that starts with the server.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Incomplete => "its task is incomplete",
+            Self::UnknownTask => "this version of fedflip has no task of that name",
+            Self::OtherParams => "its task has other parameters than in this version of fedflip",
+            Self::OtherDigest => {
+                "this version of fedflip would train its task differently (the digests differ)"
+            }
+        }
+    }
+}
+
+/// SHA-256 of the canonical text; none for settings that have no network.
+fn digest(settings: &TaskSettings) -> Option<VectorDigest> {
+    settings.canonical().ok().map(|text| digest_of_bytes(text.as_bytes()))
+}
+
 /// As a message; none if a number does not fit one.
 pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
-    let kind = match settings.task {
-        Task::Synthetic { spread, hidden } => Kind::Synthetic(v1::task::Synthetic {
-            model_spread: spread.model,
-            data_spread: spread.data,
-            hidden: hidden.try_into().ok()?,
-        }),
-        Task::MnistCnn { wide } => Kind::MnistCnn(v1::task::Cnn { wide }),
-        Task::FashionCnn { wide } => Kind::FashionCnn(v1::task::Cnn { wide }),
-        Task::Cifar10Mobilenet { width, norm } => {
-            Kind::Cifar10Mobilenet(v1::task::Mobilenet { width, batch_norm: norm == Norm::Batch })
-        }
-        Task::ShakespeareLstm => Kind::ShakespeareLstm(v1::task::Lstm {}),
-    };
     let sharing = match settings.sharing {
         Sharing::Dirichlet(Dirichlet { concentration, min_samples }) => {
             let min_samples = min_samples as u64;
@@ -39,8 +60,19 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
         Sharing::Iid => SharingMessage::Iid(v1::task::Iid {}),
         Sharing::ByRole => SharingMessage::ByRole(v1::task::ByRole {}),
     };
+    let params = settings.task.params().iter().map(|(param, value)| {
+        let value = match value {
+            ParamValue::Flag(flag) => Value::Flag(flag),
+            ParamValue::Count(count) => Value::Count(count as u64),
+            ParamValue::Number(number) => Value::Number(number),
+            ParamValue::Choice(name) => Value::Choice(name.to_owned()),
+        };
+        v1::TaskParam { name: param.name.to_owned(), value: Some(value) }
+    });
     Some(v1::Task {
-        kind: Some(kind),
+        name: settings.task.name().to_owned(),
+        params: params.collect(),
+        digest: digest(settings)?.to_vec().into(),
         sharing: Some(sharing),
         devices: settings.devices.try_into().ok()?,
         data_seed: settings.data_seed,
@@ -50,33 +82,31 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
     })
 }
 
-/// From a message; none if something is missing, or if there are more devices than a fleet holds: made-up data
-/// cost memory by the device. Other ranges are checked by whoever makes a learner of it.
-pub fn settings(message: &v1::Task) -> Option<TaskSettings> {
-    let task = match message.kind.as_ref()? {
-        Kind::Synthetic(synthetic) => Task::Synthetic {
-            spread: Spread { model: synthetic.model_spread, data: synthetic.data_spread },
-            hidden: synthetic.hidden as usize,
-        },
-        Kind::MnistCnn(cnn) => Task::MnistCnn { wide: cnn.wide },
-        Kind::FashionCnn(cnn) => Task::FashionCnn { wide: cnn.wide },
-        Kind::Cifar10Mobilenet(mobilenet) => Task::Cifar10Mobilenet {
-            width: mobilenet.width,
-            norm: if mobilenet.batch_norm { Norm::Batch } else { Norm::Group },
-        },
-        Kind::ShakespeareLstm(_) => Task::ShakespeareLstm,
-    };
-    let sharing = match message.sharing.as_ref()? {
+/// From a message, if this version would compute what the server means by it.
+pub fn settings(message: &v1::Task) -> Result<TaskSettings, TaskMismatch> {
+    let settings = stated(message)?;
+    match digest(&settings) {
+        Some(digest) if digest[..] == message.digest[..] => Ok(settings),
+        _ => Err(TaskMismatch::OtherDigest),
+    }
+}
+
+/// The settings of a message, whatever its digest is. More devices than a fleet holds are refused, because synthetic
+/// data cost memory by the device; the ranges of sharing and SGD are checked when a learner is built.
+pub fn stated(message: &v1::Task) -> Result<TaskSettings, TaskMismatch> {
+    let incomplete = || TaskMismatch::Incomplete;
+    let sharing = match message.sharing.as_ref().ok_or_else(incomplete)? {
         SharingMessage::Dirichlet(dirichlet) => Sharing::Dirichlet(Dirichlet {
             concentration: dirichlet.concentration,
-            min_samples: dirichlet.min_samples.try_into().ok()?,
+            min_samples: dirichlet.min_samples.try_into().map_err(|_| incomplete())?,
         }),
         SharingMessage::Iid(_) => Sharing::Iid,
         SharingMessage::ByRole(_) => Sharing::ByRole,
     };
-    Some(TaskSettings {
-        task,
-        devices: usize::try_from(message.devices).ok().filter(|devices| *devices <= DEVICES_MAX)?,
+    let devices = usize::try_from(message.devices).ok().filter(|devices| *devices <= DEVICES_MAX);
+    Ok(TaskSettings {
+        task: task(message)?,
+        devices: devices.ok_or_else(incomplete)?,
         sharing,
         test_samples_max: TEST_SAMPLES_MAX,
         data_seed: message.data_seed,
@@ -88,20 +118,91 @@ pub fn settings(message: &v1::Task) -> Option<TaskSettings> {
     })
 }
 
+/// The task of this version with the parameters of the message, of which none may be missing.
+fn task(message: &v1::Task) -> Result<Task, TaskMismatch> {
+    if message.name.is_empty() {
+        return Err(TaskMismatch::Incomplete);
+    }
+    if message.name.len() > TASK_NAME_BYTES_MAX {
+        return Err(TaskMismatch::UnknownTask);
+    }
+    let mut task = Task::by_name(&message.name).map_err(|_| TaskMismatch::UnknownTask)?;
+    let declared = task.row().params;
+    if message.params.len() != declared.len() {
+        return Err(TaskMismatch::OtherParams);
+    }
+    for (param, declared) in message.params.iter().zip(declared) {
+        let value = match param.value.as_ref().ok_or(TaskMismatch::Incomplete)? {
+            Value::Flag(flag) => ParamValue::Flag(*flag),
+            Value::Count(count) => {
+                ParamValue::Count(usize::try_from(*count).map_err(|_| TaskMismatch::OtherParams)?)
+            }
+            Value::Number(number) => ParamValue::Number(*number),
+            Value::Choice(name) => ParamValue::Choice(name),
+        };
+        if param.name != declared.name || task.set(declared.name, value).is_err() {
+            return Err(TaskMismatch::OtherParams);
+        }
+    }
+    Ok(task)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn there_and_back() {
-        for name in Task::NAMES {
-            let there = TaskSettings::paper(name.parse().unwrap(), 7);
+        let wide = Task::by_name("mnist-cnn").unwrap().with("wide", ParamValue::Flag(true)).unwrap();
+        let batch = ("norm", ParamValue::Choice("batch"));
+        let batch = Task::by_name("cifar10-mobilenet").unwrap().with(batch.0, batch.1).unwrap();
+        for task in Task::all().chain([wide, batch]) {
+            let there = TaskSettings::paper(task, 7);
             let back = settings(&message(&there).unwrap()).unwrap();
             assert_eq!(back, TaskSettings { test_samples_max: TEST_SAMPLES_MAX, ..there });
         }
-        assert_eq!(settings(&v1::Task::default()), None);
-        let paper = message(&TaskSettings::paper("synthetic".parse().unwrap(), 7)).unwrap();
-        assert!(settings(&v1::Task { devices: 20_000_000, ..paper }).is_some());
-        assert_eq!(settings(&v1::Task { devices: 20_000_001, ..paper }), None);
+        let fleet = |devices| message(&TaskSettings::paper(Task::by_name("synthetic").unwrap(), devices));
+        assert!(settings(&fleet(20_000_000).unwrap()).is_ok());
+        assert_eq!(settings(&fleet(20_000_001).unwrap()), Err(TaskMismatch::Incomplete));
+    }
+
+    #[test]
+    fn what_this_version_would_compute_differently_is_refused() {
+        let good = message(&TaskSettings::paper(Task::by_name("synthetic").unwrap(), 7)).unwrap();
+        assert_eq!(settings(&v1::Task::default()), Err(TaskMismatch::Incomplete));
+        let changed = |change: fn(&mut v1::Task)| {
+            let mut message = good.clone();
+            change(&mut message);
+            settings(&message).unwrap_err()
+        };
+        assert_eq!(changed(|task| task.name = "synthetic-2".repeat(9_999)), TaskMismatch::UnknownTask);
+        assert_eq!(changed(|task| task.name.clear()), TaskMismatch::Incomplete);
+        assert_eq!(changed(|task| task.sharing = None), TaskMismatch::Incomplete);
+        assert_eq!(changed(|task| task.params[0].value = None), TaskMismatch::Incomplete);
+        assert_eq!(changed(|task| drop(task.params.pop())), TaskMismatch::OtherParams);
+        assert_eq!(changed(|task| task.params.swap(0, 1)), TaskMismatch::OtherParams);
+        assert_eq!(
+            changed(|task| task.params = vec![task.params[0].clone(); 9_999]),
+            TaskMismatch::OtherParams
+        );
+        assert_eq!(
+            changed(|task| task.params[0].value = Some(Value::Count(4_097))),
+            TaskMismatch::OtherParams,
+            "out of range"
+        );
+        assert_eq!(
+            changed(|task| task.params[0].value = Some(Value::Flag(true))),
+            TaskMismatch::OtherParams,
+            "another kind"
+        );
+        assert_eq!(
+            changed(|task| task.params[0].value = Some(Value::Count(1))),
+            TaskMismatch::OtherDigest,
+            "another network"
+        );
+        assert_eq!(changed(|task| task.digest.truncate(31)), TaskMismatch::OtherDigest);
+        assert_eq!(changed(|task| task.data_seed += 1), TaskMismatch::OtherDigest);
+        assert_eq!(changed(|task| task.learning_rate = f32::NAN), TaskMismatch::OtherDigest);
+        assert_eq!(changed(|task| task.batch += 1), TaskMismatch::OtherDigest);
     }
 }

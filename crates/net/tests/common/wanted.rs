@@ -119,7 +119,8 @@ impl Wanted {
     ) -> Result<Ended, NetError> {
         let mut worker = learner.worker();
         let mut helpers = Helpers {
-            evaluate: &mut |model| Ok(learner.evaluate(&mut worker, model.as_slice())?),
+            evaluate: &mut |model| learner.evaluate(&mut worker, model.as_slice()),
+            metrics: learner.metrics(),
             stop,
             observer: &mut Nobody,
             enrolled: &mut |_| Ok(()),
@@ -142,7 +143,7 @@ impl Wanted {
             aggregation: Aggregation::Unbiased,
             optimiser: self.optimiser,
             evaluate_every: 1000,
-            stop: Stop { accuracy: None, loss: None, rounds_max: self.rounds, secs_max: None },
+            stop: Stop::after_rounds(self.rounds),
             seed: SEED,
             devices_min: self.devices_min,
             replan_every: self.replan_every,
@@ -160,8 +161,9 @@ impl Wanted {
             devices: planned.fleet.len(),
             parameters,
             bandwidth_mbps: self.band_mbps,
-            target_accuracy: None,
-            target_loss: None,
+            metrics: vec!["accuracy".to_owned(), "loss".to_owned(), "f1".to_owned()],
+            stop: None,
+            pilot: false,
             expected_participants: planned.expected.participants,
             expected_rounds: None,
             expected_round_secs: None,

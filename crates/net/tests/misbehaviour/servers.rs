@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use fedflip_learn::task::TaskSettings;
 use fedflip_net::NetError;
 use fedflip_net::agent::{self, AgentSettings, Credentials};
 use fedflip_net::plain;
 use fedflip_net::wire::v1::federation_server::{Federation, FederationServer};
-use fedflip_net::wire::{PROTOCOL, v1};
+use fedflip_net::wire::{PROTOCOL, task, v1};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 use tokio_stream::wrappers::TcpListenerStream;
@@ -45,15 +46,15 @@ async fn an_agent_gives_up_in_time() {
     }
 }
 
-/// A server that answers, in a later version of the protocol.
-struct Newer;
+/// A server that says hello, in its own words.
+struct Greeter(v1::HelloReply);
 
 type Nothing<T> = tokio_stream::Pending<Result<T, Status>>;
 
 #[tonic::async_trait]
-impl Federation for Newer {
+impl Federation for Greeter {
     async fn hello(&self, _: Request<v1::HelloRequest>) -> Result<Response<v1::HelloReply>, Status> {
-        Ok(Response::new(v1::HelloReply { protocol: PROTOCOL + 1, ..v1::HelloReply::default() }))
+        Ok(Response::new(self.0.clone()))
     }
 
     type ProbeStream = Nothing<v1::ProbeReply>;
@@ -92,15 +93,38 @@ impl Federation for Newer {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_ends_at_a_server_of_another_version_and_names_both() {
+async fn greeted(reply: v1::HelloReply) -> NetError {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = tonic::transport::Server::builder().add_service(FederationServer::new(Newer));
+    let server = tonic::transport::Server::builder().add_service(FederationServer::new(Greeter(reply)));
     tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
-    let error = join(address, None).await;
+    join(address, None).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_ends_at_a_server_of_another_version_and_names_both() {
+    let error = greeted(v1::HelloReply { protocol: PROTOCOL + 1, ..v1::HelloReply::default() }).await;
     let [theirs, ours] = [PROTOCOL + 1, PROTOCOL].map(|version| format!("version {version}"));
     let text = error.to_string();
     assert!(error.is_final() && text.contains(&theirs) && text.contains(&ours), "{text}");
     assert!(error.hint().contains("install the server's version"), "{}", error.hint());
+}
+
+/// The same settings, but the server's version computes something else for them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_does_not_train_what_it_would_compute_differently() {
+    let mut task = task::message(&TaskSettings::paper("synthetic".parse().unwrap(), 5)).unwrap();
+    task.digest = vec![0; 32].into();
+    let hello = |task| v1::HelloReply {
+        protocol: PROTOCOL,
+        task: Some(task),
+        parameters: 610,
+        ..v1::HelloReply::default()
+    };
+    let error = greeted(hello(task.clone())).await;
+    assert!(error.is_final() && error.to_string().contains("digests differ"), "{error}");
+    assert!(error.hint().contains("same version"), "{}", error.hint());
+    task.name = "synthetic-of-tomorrow".to_owned();
+    let error = greeted(hello(task)).await;
+    assert!(error.is_final() && error.to_string().contains("no task of that name"), "{error}");
 }

@@ -169,7 +169,7 @@ fn no_cell_of_any_table_can_change_and_no_row_can_go() {
 fn the_round_that_has_changed_is_named() {
     let whole = Whole::new();
     for (sql, said) in [
-        ("UPDATE rounds SET accuracy = 0.9 WHERE round = 3", "round 3 (line 5 of the records)"),
+        ("UPDATE rounds SET metrics = '{}' WHERE round = 3", "round 3 (line 6 of the records)"),
         (
             "UPDATE updates SET train_loss = 0.1 WHERE round = 2 AND slot = 1",
             "round 2 (line 3 of the records)",

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use fedflip_fleet::Metrics;
 use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::model_file;
 use fedflip_net::NetError;
@@ -11,7 +12,7 @@ use fedflip_net::state::{
     model_digest,
 };
 use fedflip_plan::Expected;
-use fedflip_record::{End, EndReason, Header, Line, Lost, Replan, Round};
+use fedflip_record::{End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target, TargetMode};
 
 pub(crate) const RUN_TOML: &str = "seed = 1\nrounds_max = 9\n";
 
@@ -54,6 +55,7 @@ pub(crate) fn open_as(folder: &Path, run_toml: &str) -> Result<(RunState, Resume
 pub(crate) enum Operation {
     Enrol(EnrolledDevice),
     Begin(Header, Box<StoredPlan>),
+    Initial(Initial),
     Replan(StoredPlan),
     Commit { record: Round, moved: bool, fates: Vec<(usize, Fate)> },
     End(End),
@@ -80,8 +82,9 @@ pub(crate) fn header(devices: usize) -> Header {
         devices,
         parameters: 9,
         bandwidth_mbps: 10.0,
-        target_accuracy: Some(0.9),
-        target_loss: None,
+        metrics: vec!["accuracy".to_owned(), "loss".to_owned()],
+        stop: Some(Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max }),
+        pilot: false,
         expected_participants: 1.0,
         expected_rounds: Some(12.5),
         expected_round_secs: None,
@@ -132,9 +135,17 @@ pub(crate) fn commit(round: u64, accepted: &[usize], lost: &[usize]) -> Operatio
     Operation::Commit { record, moved: !accepted.is_empty(), fates }
 }
 
+fn evaluated() -> Metrics {
+    [("accuracy", 0.25), ("loss", 0.5)].into()
+}
+
+fn initial() -> Initial {
+    Initial { secs: 0.0, metrics: [("accuracy", 0.125), ("loss", 2.5)].into() }
+}
+
 pub(crate) fn end(rounds: u64) -> End {
-    let reason = EndReason::TargetAccuracy;
-    End { reason, rounds, secs: 1.5 * rounds as f64, loss: None, accuracy: None, detail: None }
+    let reason = EndReason::Target;
+    End { reason, rounds, secs: 1.5 * rounds as f64, metrics: Metrics::default(), detail: None }
 }
 
 /// A run from its first device to its end.
@@ -143,6 +154,7 @@ pub(crate) fn script() -> Vec<Operation> {
         Operation::Enrol(device(0)),
         Operation::Enrol(device(1)),
         Operation::Begin(header(2), Box::new(plan(0, 2, 0.5))),
+        Operation::Initial(initial()),
         commit(1, &[], &[]),
         commit(2, &[0, 1], &[]),
         Operation::Replan(plan(2, 2, 0.25)),
@@ -163,6 +175,7 @@ pub(crate) fn apply(state: &mut RunState, operation: &Operation) -> Result<(), N
     match operation {
         Operation::Enrol(device) => state.enrol(device),
         Operation::Begin(header, plan) => state.begin(header, plan),
+        Operation::Initial(initial) => state.initial(initial),
         Operation::Replan(plan) => state.replan(plan),
         Operation::Commit { record, moved, fates } => {
             let (model, memory) = (model(record.round), memory(record.round));
@@ -172,7 +185,7 @@ pub(crate) fn apply(state: &mut RunState, operation: &Operation) -> Result<(), N
                 secs: 1.5 * record.round as f64,
                 model: moved.then_some(&model[..]),
                 memory: &memory,
-                evaluated: moved.then_some([0.5, 0.25]),
+                evaluated: moved.then_some(&evaluated()),
                 fates,
                 measures: &format!("[{}]", record.round),
                 norms: &format!("{{\"0\":{}}}", record.round),
@@ -236,11 +249,15 @@ impl Oracle {
                     expected_round_secs: plan.expected.round_secs,
                 }));
             }
+            Operation::Initial(initial) => {
+                resumed.evaluated = Some(initial.metrics.clone());
+                self.lines.push(Line::Initial(initial.clone()));
+            }
             Operation::Commit { record, moved, fates } => {
                 (resumed.round, resumed.secs) = (record.round, 1.5 * record.round as f64);
                 resumed.measures = Some(format!("[{}]", record.round));
                 resumed.norms = Some(format!("{{\"0\":{}}}", record.round));
-                resumed.evaluated = moved.then_some([0.5, 0.25]);
+                resumed.evaluated = moved.then(evaluated);
                 if *moved {
                     self.model_round = record.round;
                     (resumed.model, resumed.memory) = (Some(model(record.round)), memory(record.round));

@@ -9,8 +9,13 @@ use super::table::{Column, Table};
 /// Writes a header line, and a line a row; what is missing is left empty. A word that a spreadsheet would take for a
 /// formula has a single quote in front; Parquet has it as it is.
 pub fn write(table: &Table, mut output: impl Write) -> io::Result<()> {
-    let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
-    writeln!(output, "{}", names.join(","))?;
+    for (place, (name, _)) in table.columns.iter().enumerate() {
+        if place > 0 {
+            output.write_all(b",")?;
+        }
+        write_text_for_spreadsheets(&mut output, name)?;
+    }
+    output.write_all(b"\n")?;
     for row in 0..table.rows() {
         for (place, (_, column)) in table.columns.iter().enumerate() {
             if place > 0 {

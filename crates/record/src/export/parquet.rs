@@ -1,14 +1,14 @@
 //! Tables as Parquet, which pandas, Polars and DuckDB open.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use parquet::basic::{ConvertedType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::Type;
 
 use super::table::{Column, Table};
 
@@ -21,22 +21,24 @@ pub fn write(table: &Table, output: impl Write + Send) -> io::Result<()> {
 }
 
 fn try_write(table: &Table, output: impl Write + Send) -> Result<(), ParquetError> {
-    let mut schema = format!("message {} {{", table.name);
+    // Built and not parsed: a metric may have any name.
+    let mut fields = Vec::with_capacity(table.columns.len());
     for (name, column) in &table.columns {
-        let kind = match column {
-            Column::Whole(_) => "required int64",
-            Column::Number(_) => "required double",
-            Column::Optional(_) => "optional double",
-            Column::Text(_) => "required binary",
+        let (physical, repetition, converted) = match column {
+            Column::Whole(_) => (Physical::INT64, Repetition::REQUIRED, ConvertedType::NONE),
+            Column::Number(_) => (Physical::DOUBLE, Repetition::REQUIRED, ConvertedType::NONE),
+            Column::Optional(_) => (Physical::DOUBLE, Repetition::OPTIONAL, ConvertedType::NONE),
+            Column::Text(_) => (Physical::BYTE_ARRAY, Repetition::REQUIRED, ConvertedType::UTF8),
         };
-        // Writing to a string does not fail.
-        let text = if matches!(column, Column::Text(_)) { " (UTF8)" } else { "" };
-        let _ = write!(schema, " {kind} {name}{text};");
+        let field = Type::primitive_type_builder(name, physical)
+            .with_repetition(repetition)
+            .with_converted_type(converted)
+            .build()?;
+        fields.push(Arc::new(field));
     }
-    schema.push('}');
+    let schema = Type::group_type_builder(table.name).with_fields(fields).build()?;
     let properties = WriterProperties::builder().set_created_by("fedflip".to_owned()).build();
-    let schema = Arc::new(parse_message_type(&schema)?);
-    let mut file = SerializedFileWriter::new(output, schema, Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties))?;
     let mut rows = file.next_row_group()?;
     for (_, column) in &table.columns {
         let Some(mut writer) = rows.next_column()? else { break };

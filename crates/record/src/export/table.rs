@@ -10,8 +10,8 @@ use crate::schema::Round;
 pub struct Table {
     /// Of what.
     pub name: &'static str,
-    /// Name and values.
-    pub columns: Vec<(&'static str, Column)>,
+    /// The name and the values of each column.
+    pub columns: Vec<(String, Column)>,
 }
 
 /// The values of a column.
@@ -45,27 +45,30 @@ impl Column {
 }
 
 impl Table {
-    /// A row a round.
+    /// One row for each round, with a column for each metric.
     pub fn rounds(records: &Records) -> Self {
         let whole = |of: &dyn Fn(&Round) -> u64| {
             Column::Whole(records.rounds.iter().map(|round| of(round) as i64).collect())
         };
         let number = |of: fn(&Round) -> f64| Column::Number(records.rounds.iter().map(of).collect());
         let optional =
-            |of: fn(&Round) -> Option<f64>| Column::Optional(records.rounds.iter().map(of).collect());
-        Self {
-            name: "rounds",
-            columns: vec![
-                ("round", whole(&|round| round.round)),
-                ("start_secs", number(|round| round.start_secs)),
-                ("round_secs", number(|round| round.round_secs)),
-                ("participants", whole(&|round| round.cohort.len() as u64)),
-                ("lost", whole(&|round| round.lost.len() as u64)),
-                ("train_loss", optional(|round| round.train_loss)),
-                ("loss", optional(|round| round.loss)),
-                ("accuracy", optional(|round| round.accuracy)),
-            ],
+            |of: &dyn Fn(&Round) -> Option<f64>| Column::Optional(records.rounds.iter().map(of).collect());
+        let fixed = [
+            ("round", whole(&|round| round.round)),
+            ("start_secs", number(|round| round.start_secs)),
+            ("round_secs", number(|round| round.round_secs)),
+            ("participants", whole(&|round| round.cohort.len() as u64)),
+            ("lost", whole(&|round| round.lost.len() as u64)),
+            ("train_loss", optional(&|round| round.train_loss)),
+        ];
+        let mut columns: Vec<(String, Column)> = fixed.map(|(name, column)| (name.to_owned(), column)).into();
+        for metric in &records.header.metrics {
+            // A metric may have any name; a column has one of its own.
+            let taken = columns.iter().any(|(name, _)| name == metric);
+            let name = if taken { format!("metric_{metric}") } else { metric.clone() };
+            columns.push((name, optional(&|round| round.metrics.get(metric))));
         }
+        Self { name: "rounds", columns }
     }
 
     /// A row for each device in each round that it took part in; with their names, by position, if there are any.
@@ -89,6 +92,7 @@ impl Table {
             ("reported", Column::Whole(reported)),
         ];
         columns.extend(named.map(|names| ("name", Column::Text(names))));
+        let columns = columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect();
         Self { name: "participants", columns }
     }
 

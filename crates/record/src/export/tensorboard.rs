@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::tfrecord::push_frame;
 use crate::atomic;
 use crate::error::RecordError;
-use crate::schema::{End, Round};
+use crate::schema::{End, Initial, Round};
 
 /// The event file of a run's folder. TensorBoard knows it by `tfevents`; where others have a date and a host,
 /// it has the same for equal runs.
@@ -63,27 +63,27 @@ impl EventWriter {
         Ok(())
     }
 
-    /// Appends a round; it may stay in memory for a while.
-    pub fn round(&mut self, round: &Round) -> Result<(), RecordError> {
-        let secs = round.start_secs + round.round_secs;
-        self.scalars(
-            round.round,
-            secs,
-            &[
-                ("accuracy", round.accuracy),
-                ("loss", round.loss),
-                ("train_loss", round.train_loss),
-                ("round_secs", Some(round.round_secs)),
-                ("participants", Some(round.cohort.len() as f64)),
-                ("virtual_hours", Some(secs / 3600.0)),
-            ],
-        )
+    /// Appends the evaluation of the first model as step 0.
+    pub fn initial(&mut self, initial: &Initial) -> Result<(), RecordError> {
+        self.scalars(0, initial.secs, initial.metrics.iter())
     }
 
-    /// Ends the file: with the last model's evaluation, where its round had none.
+    /// Appends a round: one scalar for each metric, and its other numbers. It may stay in memory for a while.
+    pub fn round(&mut self, round: &Round) -> Result<(), RecordError> {
+        let secs = round.end_secs();
+        let train_loss = round.train_loss.map(|loss| ("train_loss", loss));
+        let others = [
+            ("round_secs", round.round_secs),
+            ("participants", round.cohort.len() as f64),
+            ("virtual_hours", secs / 3600.0),
+        ];
+        self.scalars(round.round, secs, round.metrics.iter().chain(train_loss).chain(others))
+    }
+
+    /// Ends the file: with the last model's evaluation, if its round had none.
     pub fn end(&mut self, end: &End) -> Result<(), RecordError> {
-        if end.loss.is_some() || end.accuracy.is_some() {
-            self.scalars(end.rounds, end.secs, &[("accuracy", end.accuracy), ("loss", end.loss)])?;
+        if !end.metrics.is_empty() {
+            self.scalars(end.rounds, end.secs, end.metrics.iter())?;
         }
         self.sync()
     }
@@ -98,11 +98,15 @@ impl EventWriter {
         self.file.get_ref().sync_data().map_err(RecordError::io(&self.path, "cannot be written"))
     }
 
-    /// One event with the values that there are.
-    fn scalars(&mut self, step: u64, secs: f64, values: &[(&str, Option<f64>)]) -> Result<(), RecordError> {
-        let mut summary = Vec::with_capacity(32 * values.len());
-        for &(tag, value) in values {
-            let Some(value) = value else { continue };
+    /// Appends one event with these values.
+    fn scalars<'v>(
+        &mut self,
+        step: u64,
+        secs: f64,
+        values: impl Iterator<Item = (&'v str, f64)>,
+    ) -> Result<(), RecordError> {
+        let mut summary = Vec::with_capacity(256);
+        for (tag, value) in values {
             let mut scalar = Vec::with_capacity(32);
             push_bytes(&mut scalar, VALUE_TAG, tag.as_bytes());
             push_float(&mut scalar, VALUE_SIMPLE, value as f32);
@@ -198,8 +202,7 @@ mod tests {
                 round_secs: 0.5,
                 cohort: vec![0; (round % 3) as usize],
                 train_loss: (round % 3 > 0).then_some(1.0 / round as f64),
-                loss: (round % 5 == 0).then_some(2.0),
-                accuracy: (round % 5 == 0).then_some(0.25),
+                metrics: (0..round % 5 / 4).map(|_| ("accuracy", 0.25)).collect(),
                 ..Round::default()
             })
             .collect()
@@ -240,8 +243,7 @@ mod tests {
             reason: EndReason::RoundsMax,
             rounds: 300,
             secs: 300.5,
-            loss: Some(1.0),
-            accuracy: Some(0.5),
+            metrics: [("accuracy", 0.5), ("loss", 1.0)].into(),
             detail: None,
         };
         let written = |folder: &str, cuts: &[usize]| {

@@ -15,7 +15,7 @@ pub fn table(group: &Group) -> Table {
             Cell::count(summary.rounds).bounded(bound),
             Cell::hours(Some(summary.hours)).bounded(bound),
             Cell::short(Some(summary.mean_participants)),
-            Cell::short(pilot.header.target_loss),
+            Cell::short(pilot.header.target_of("loss")),
         ]
     });
     Table {

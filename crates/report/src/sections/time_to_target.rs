@@ -26,7 +26,7 @@ pub fn table(group: &Group) -> Table {
         } else {
             String::new()
         };
-        let accuracies = scheme.runs.iter().filter_map(|run| run.summary.accuracy);
+        let accuracies = scheme.runs.iter().filter_map(|run| run.summary.metrics.get("accuracy"));
         vec![
             Cell::text(&scheme.scheme),
             Cell::hours(hours).bounded(bound),

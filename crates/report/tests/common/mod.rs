@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fedflip_record::{Deployed, End, EndReason, Header, Line, Lost, Replan, Round};
+use fedflip_record::{Deployed, End, EndReason, Header, Line, Lost, Replan, Round, Target, TargetMode};
 use fedflip_report::Collection;
 
 /// A folder that goes away.
@@ -36,7 +36,7 @@ impl Default for Run<'_> {
             rounds: 20,
             secs: 2.0,
             bandwidth_mbps: 100.0,
-            end: Some(EndReason::TargetAccuracy),
+            end: Some(EndReason::Target),
             target_loss: None,
             deployed: None,
             replans: Vec::new(),
@@ -94,8 +94,12 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         devices: 3,
         parameters: 10,
         bandwidth_mbps: run.bandwidth_mbps,
-        target_accuracy: run.target_loss.is_none().then_some(0.9),
-        target_loss: run.target_loss,
+        metrics: vec!["accuracy".to_owned(), "loss".to_owned()],
+        stop: Some(match run.target_loss {
+            Some(at) => Target { metric: "loss".to_owned(), at, mode: TargetMode::Min },
+            None => Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max },
+        }),
+        pilot: run.target_loss.is_some(),
         expected_participants: 1.8,
         expected_rounds: Some(10.0),
         expected_round_secs: Some(run.secs),
@@ -113,8 +117,7 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
             mbps: cohort.iter().map(|_| 100.0 / cohort.len() as f32).collect(),
             cohort,
             lost,
-            loss: Some(2.0 / round as f64),
-            accuracy: Some(1.0 - 1.0 / (1.0 + round as f64)),
+            metrics: [("accuracy", 1.0 - 1.0 / (1.0 + round as f64)), ("loss", 2.0 / round as f64)].into(),
             ..Round::default()
         }));
         let after = run.replans.iter().filter(|replan| replan.after_round == round);
@@ -125,8 +128,7 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
             reason,
             rounds: run.rounds,
             secs: run.secs * run.rounds as f64,
-            loss: None,
-            accuracy: None,
+            metrics: Default::default(),
             detail: None,
         }));
     }

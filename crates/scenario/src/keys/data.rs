@@ -1,15 +1,17 @@
 //! The keys of `[data]`.
 
 use fedflip_learn::partition::Dirichlet;
-use fedflip_learn::task::{Sharing, Task, TaskSettings};
+use fedflip_learn::task::{Sharing, Task, TaskRow};
 
 use super::{Key, key};
 use crate::Scenario;
 use crate::error::Refusal;
-use crate::value::{Given, Value};
+use crate::value::{Given, Value, either};
 
-/// Made-up data are each device's own already: there is nothing to share.
-const SHARED: &[&str] = &["mnist-cnn", "fashion-cnn", "cifar10-mobilenet", "shakespeare-lstm"];
+/// Whether there is anything to share: every device generates its own synthetic data.
+fn is_shared(row: &TaskRow, _key: &str) -> bool {
+    !row.sharings.is_empty()
+}
 
 pub(super) static KEYS: &[Key] = &[
     key(
@@ -22,18 +24,11 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "sharing",
-        "partition: \"dirichlet\", \"iid\" or, for plays, \"by-role\"",
-        |s| {
-            let name = match s.data.sharing {
-                Sharing::Dirichlet(_) => "dirichlet",
-                Sharing::Iid => "iid",
-                Sharing::ByRole => "by-role",
-            };
-            Some(Value::text(name))
-        },
+        "how devices share samples: \"dirichlet\", \"iid\" or, of plays, \"by-role\"",
+        |s| Some(Value::text(s.data.sharing.name())),
         set_sharing,
     )
-    .only(SHARED),
+    .only(is_shared),
     key(
         "data",
         "concentration",
@@ -47,7 +42,7 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
-    .only(SHARED),
+    .only(is_shared),
     key(
         "data",
         "min_samples",
@@ -61,7 +56,7 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
-    .only(SHARED),
+    .only(is_shared),
     key(
         "data",
         "test_samples_max",
@@ -77,16 +72,18 @@ fn dirichlet(scenario: &Scenario) -> Option<Dirichlet> {
 
 /// Keeps the defaults of `dirichlet` for the keys that follow.
 fn set_sharing(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
-    let dirichlet = TaskSettings::paper(s.task, 1).sharing;
-    let choices = [("dirichlet", dirichlet), ("iid", Sharing::Iid), ("by-role", Sharing::ByRole)];
-    if s.task == Task::ShakespeareLstm {
-        s.data.sharing = v.choice(&choices)?;
-        return Ok(());
+    let all = [Sharing::paper(), Sharing::Iid, Sharing::ByRole].map(|sharing| (sharing.name(), sharing));
+    let known = s.task.row().sharings;
+    let asked = all.iter().find(|(name, _)| *v.value == Value::text(*name));
+    if let Some((asked, _)) = asked
+        && !known.contains(asked)
+    {
+        let others = Task::all().filter(|task| task.row().sharings.contains(asked));
+        let others: Vec<&str> = others.map(|task| task.name()).collect();
+        let problem = format!("is for {}, and the task is {}", others.join(" and "), s.task.name());
+        return Err(v.refuse(&problem, &either(known.iter().copied())));
     }
-    if matches!(v.value, Value::Text(text) if text == "by-role") {
-        let problem = format!("is for shakespeare-lstm: {} has no roles", s.task.name());
-        return Err(v.refuse(&problem, "\"dirichlet\" or \"iid\""));
-    }
-    s.data.sharing = v.choice(&choices[..2])?;
+    let choices: Vec<(&str, Sharing)> = all.into_iter().filter(|(name, _)| known.contains(name)).collect();
+    s.data.sharing = v.choice(&choices)?;
     Ok(())
 }

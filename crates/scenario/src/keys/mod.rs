@@ -21,7 +21,7 @@ mod top;
 mod train;
 mod update;
 
-use fedflip_learn::task::Task;
+use fedflip_learn::task::{Param, Task, TaskRow};
 
 use super::Scenario;
 use super::error::Refusal;
@@ -53,12 +53,18 @@ pub(super) struct Key {
     pub section: &'static str,
     pub name: &'static str,
     pub about: &'static str,
-    /// The tasks that have it; all, if none is named.
-    pub tasks: &'static [&'static str],
+    /// Whether a task has the key; the second argument is the key's name.
+    applies: fn(&TaskRow, &str) -> bool,
     pub shown: Shown,
-    /// None if it is not set, or does not matter beside others.
-    pub get: Get,
-    pub set: Set,
+    access: Access,
+}
+
+/// How a key's value gets in and out.
+enum Access {
+    /// Of a field of the scenario.
+    Field(Get, Set),
+    /// Of a parameter of the task.
+    Param(&'static Param),
 }
 
 /// How a key stands in a new scenario.
@@ -76,12 +82,13 @@ pub(super) enum Shown {
 }
 
 const fn key(section: &'static str, name: &'static str, about: &'static str, get: Get, set: Set) -> Key {
-    Key { section, name, about, tasks: &[], shown: Shown::Set, get, set }
+    let access = Access::Field(get, set);
+    Key { section, name, about, applies: |_, _| true, shown: Shown::Set, access }
 }
 
 impl Key {
-    const fn only(self, tasks: &'static [&'static str]) -> Self {
-        Self { tasks, ..self }
+    const fn only(self, applies: fn(&TaskRow, &str) -> bool) -> Self {
+        Self { applies, ..self }
     }
 
     const fn shown(self, shown: Shown) -> Self {
@@ -98,7 +105,27 @@ impl Key {
     }
 
     pub(super) fn is_of(&self, task: Task) -> bool {
-        self.tasks.is_empty() || self.tasks.contains(&task.name())
+        (self.applies)(task.row(), self.name)
+    }
+
+    /// The names of the tasks that have the key.
+    pub(super) fn tasks(&self) -> Vec<&'static str> {
+        Task::all().filter(|task| self.is_of(*task)).map(|task| task.name()).collect()
+    }
+
+    /// None if the key is not set, or does not matter beside others.
+    pub(super) fn get(&self, scenario: &Scenario) -> Option<Value> {
+        match self.access {
+            Access::Field(get, _) => get(scenario),
+            Access::Param(param) => task::get(param, scenario),
+        }
+    }
+
+    pub(super) fn set(&self, scenario: &mut Scenario, value: &Given<'_>) -> Result<(), Refusal> {
+        match self.access {
+            Access::Field(_, set) => set(scenario, value),
+            Access::Param(param) => task::set(param, scenario, value),
+        }
     }
 
     /// Whether a scenario holds it: the others expand to those.
@@ -120,7 +147,7 @@ impl Key {
 pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
     [
         top::KEYS,
-        task::KEYS,
+        task::KEYS.as_slice(),
         data::KEYS,
         fleet::KEYS,
         train::KEYS,

@@ -14,7 +14,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "server",
         "optimiser",
-        "\"none\" adds the sum of the updates to the model; \"momentum\", \"adam\", \"yogi\"",
+        "\"none\" adds the sum to the model; or \"momentum\", \"adam\", \"yogi\"",
         |s| name_of(&KINDS, &s.server.kind),
         |s, v| {
             let Server { averaging, update_norm_max, .. } = s.server;
@@ -75,7 +75,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "server",
         "update_norm_max",
-        "real devices: the largest norm of an update; \"none\": a trial update decides",
+        "real devices: largest norm of an update; \"none\": a trial decides",
         |s| Some(s.server.update_norm_max.map_or(Value::text("none"), Value::Number)),
         |s, v| {
             let wanted = "a number above 0 (from 1e-9 to 1e15)";

@@ -1,13 +1,15 @@
 //! The keys of `[stop]` and `[record]`.
 
 use fedflip_fleet::Secs;
+use fedflip_learn::metrics::{self, Direction};
+use fedflip_record::{Target, TargetMode};
 
 use super::{Key, ROUNDS_MAX, Shown, key, loss, name_of};
+use crate::Scenario;
 use crate::error::Refusal;
 use crate::value::{Given, Value};
-use crate::{Mode, Scenario, Target};
 
-const MODES: [(&str, Mode); 2] = [("max", Mode::Max), ("min", Mode::Min)];
+const MODES: [(&str, TargetMode); 2] = [("max", TargetMode::Max), ("min", TargetMode::Min)];
 
 pub(super) static KEYS: &[Key] = &[
     key(
@@ -38,7 +40,7 @@ pub(super) static KEYS: &[Key] = &[
         |_| None,
         |s, v| {
             let at = v.number(1e-9..=1.0, "a share above 0 (from 1e-9 to 1)")?;
-            s.stop.target = Target { metric: "accuracy".to_owned(), at, mode: Mode::Max };
+            s.stop.target = Target { metric: "accuracy".to_owned(), at, mode: TargetMode::Max };
             Ok(())
         },
     )
@@ -50,7 +52,7 @@ pub(super) static KEYS: &[Key] = &[
         |_| None,
         |s, v| {
             let at = loss(v)?;
-            s.stop.target = Target { metric: "loss".to_owned(), at, mode: Mode::Min };
+            s.stop.target = Target { metric: metrics::LOSS.to_owned(), at, mode: TargetMode::Min };
             Ok(())
         },
     )
@@ -96,9 +98,12 @@ pub(super) static KEYS: &[Key] = &[
 
 /// The mode follows from the metric unless it is set after it.
 fn set_metric(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
-    const METRICS: [(&str, Mode); 2] = [("accuracy", Mode::Max), ("loss", Mode::Min)];
-    s.stop.target.mode = v.choice(&METRICS)?;
-    v.text("").map(|name| name.clone_into(&mut s.stop.target.metric))
+    let names: Vec<(&str, &str)> = s.task.row().metrics.iter().map(|&name| (name, name)).collect();
+    let name = v.choice(&names)?;
+    let falls = metrics::metric(name).is_some_and(|metric| metric.direction == Direction::Smaller);
+    name.clone_into(&mut s.stop.target.metric);
+    s.stop.target.mode = if falls { TargetMode::Min } else { TargetMode::Max };
+    Ok(())
 }
 
 fn hours(v: &Given<'_>) -> Result<f64, Refusal> {

@@ -1,119 +1,65 @@
-//! The keys of `[task]`.
+//! The keys of `[task]`: the name, and the parameters that the rows of the table of tasks declare.
 
-use fedflip_learn::models::mobilenet::Norm;
-use fedflip_learn::task::Task;
+use std::sync::LazyLock;
 
-use super::{Key, key, name_of};
+use fedflip_learn::task::{Param, ParamKind, ParamValue, Task};
+
+use super::{Access, Key, key};
+use crate::Scenario;
 use crate::error::Refusal;
-use crate::value::{Given, Value};
+use crate::value::{Given, Value, either};
 
-const CNN: &[&str] = &["mnist-cnn", "fashion-cnn"];
-const MOBILENET: &[&str] = &["cifar10-mobilenet"];
-const SYNTHETIC: &[&str] = &["synthetic"];
-
-const NORMS: [(&str, Norm); 2] = [("group", Norm::Group), ("batch", Norm::Batch)];
-
-pub(super) static KEYS: &[Key] = &[
-    key(
+/// The name, then every parameter once, in the order of the table.
+pub(super) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let mut keys = vec![key(
         "task",
         "name",
-        "synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet or shakespeare-lstm",
+        either(Task::names()).replace('"', "").leak(),
         |s| Some(Value::text(s.task.name())),
         |s, v| task_of(v).map(|task| s.task = task),
-    ),
-    key(
-        "task",
-        "wide",
-        "the network of 1.66 million parameters instead of 21,840",
-        |s| match s.task {
-            Task::MnistCnn { wide } | Task::FashionCnn { wide } => Some(Value::Flag(wide)),
-            _ => None,
-        },
-        |s, v| {
-            let given = v.flag()?;
-            if let Task::MnistCnn { wide } | Task::FashionCnn { wide } = &mut s.task {
-                *wide = given;
-            }
-            Ok(())
-        },
-    )
-    .only(CNN),
-    key(
-        "task",
-        "width",
-        "of all layers, 1 being MobileNet's own",
-        |s| if let Task::Cifar10Mobilenet { width, .. } = s.task { Some(Value::Number(width)) } else { None },
-        |s, v| {
-            let given = v.number(0.25..=1.0, "a number from 0.25 to 1")?;
-            if let Task::Cifar10Mobilenet { width, .. } = &mut s.task {
-                *width = given;
-            }
-            Ok(())
-        },
-    )
-    .only(MOBILENET),
-    key(
-        "task",
-        "norm",
-        "what follows each convolution: group or batch normalisation",
-        |s| if let Task::Cifar10Mobilenet { norm, .. } = s.task { name_of(&NORMS, &norm) } else { None },
-        |s, v| {
-            let given = v.choice(&NORMS)?;
-            if let Task::Cifar10Mobilenet { norm, .. } = &mut s.task {
-                *norm = given;
-            }
-            Ok(())
-        },
-    )
-    .only(MOBILENET),
-    key(
-        "task",
-        "hidden",
-        "units of the hidden layer; 0 is softmax regression",
-        |s| if let Task::Synthetic { hidden, .. } = s.task { Some(Value::count(hidden)) } else { None },
-        |s, v| {
-            let given = v.count(0..=4096)?;
-            if let Task::Synthetic { hidden, .. } = &mut s.task {
-                *hidden = given;
-            }
-            Ok(())
-        },
-    )
-    .only(SYNTHETIC),
-    key(
-        "task",
-        "model_spread",
-        "α of Synthetic(α, β): how much the devices' true models differ",
-        |s| {
-            if let Task::Synthetic { spread, .. } = s.task { Some(Value::Number(spread.model)) } else { None }
-        },
-        |s, v| {
-            let given = v.number(0.0..=1e6, "a number from 0 to 1e6")?;
-            if let Task::Synthetic { spread, .. } = &mut s.task {
-                spread.model = given;
-            }
-            Ok(())
-        },
-    )
-    .only(SYNTHETIC),
-    key(
-        "task",
-        "data_spread",
-        "β of Synthetic(α, β): how much the devices' data differ",
-        |s| if let Task::Synthetic { spread, .. } = s.task { Some(Value::Number(spread.data)) } else { None },
-        |s, v| {
-            let given = v.number(0.0..=1e6, "a number from 0 to 1e6")?;
-            if let Task::Synthetic { spread, .. } = &mut s.task {
-                spread.data = given;
-            }
-            Ok(())
-        },
-    )
-    .only(SYNTHETIC),
-];
+    )];
+    for param in Task::all().flat_map(|task| task.row().params) {
+        if keys.iter().all(|key| key.name != param.name) {
+            keys.push(key_of(param));
+        }
+    }
+    keys
+});
 
-/// A task by its name, with the defaults of its other settings.
+fn key_of(param: &'static Param) -> Key {
+    let name = key("task", param.name, param.about, |_| None, |_, _| Ok(()));
+    Key { access: Access::Param(param), ..name }.only(|row, name| row.has_param(name))
+}
+
+/// A task by its name, with the defaults of its parameters.
 pub(crate) fn task_of(v: &Given<'_>) -> Result<Task, Refusal> {
-    let name = v.choice(&Task::NAMES.map(|name| (name, name)))?;
-    name.parse().map_err(|_| v.refuse("is no task", "one of them"))
+    let tasks: Vec<(&str, Task)> = Task::all().map(|task| (task.name(), task)).collect();
+    v.choice(&tasks)
+}
+
+/// The value of a parameter; none if the scenario's task does not have it.
+pub(super) fn get(param: &Param, scenario: &Scenario) -> Option<Value> {
+    scenario.task.params().get(param.name).map(|value| match value {
+        ParamValue::Flag(flag) => Value::Flag(flag),
+        ParamValue::Count(count) => Value::count(count),
+        ParamValue::Number(number) => Value::Number(number),
+        ParamValue::Choice(name) => Value::text(name),
+    })
+}
+
+/// Sets a parameter, unless the scenario's task does not have it.
+pub(super) fn set(param: &Param, scenario: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
+    let value = match &param.kind {
+        ParamKind::Flag => ParamValue::Flag(v.flag()?),
+        ParamKind::Count(range) => ParamValue::Count(v.count(range.clone())?),
+        ParamKind::Number(range) => ParamValue::Number(v.number(range.clone(), &param.wanted())?),
+        ParamKind::Choice(names) => {
+            let names: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
+            ParamValue::Choice(v.choice(&names)?)
+        }
+    };
+    if !scenario.task.row().has_param(param.name) {
+        return Ok(());
+    }
+    scenario.task.set(param.name, value).map_err(|_| v.refuse("is out of range", &param.wanted()))
 }

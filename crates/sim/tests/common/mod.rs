@@ -1,9 +1,9 @@
 //! What tests of whole runs share.
 
-use fedflip_engine::{Control, Sink, State};
+use fedflip_engine::{BoxedError, Control, Sink, State};
 use fedflip_fleet::Fleet;
 use fedflip_plan::{Plan, Scheme};
-use fedflip_record::{RecordError, Round};
+use fedflip_record::Round;
 
 pub(crate) fn plan(fleet: &Fleet, scheme: &str) -> Plan {
     Plan::baseline(fleet, scheme.parse::<Scheme>().unwrap()).unwrap()
@@ -14,7 +14,7 @@ pub(crate) fn plan(fleet: &Fleet, scheme: &str) -> Plan {
 pub(crate) struct Kept(pub Vec<Round>);
 
 impl Sink for Kept {
-    fn round(&mut self, record: Round, _state: &State) -> Result<Control, RecordError> {
+    fn round(&mut self, record: Round, _: (), _state: &State) -> Result<Control, BoxedError> {
         self.0.push(record);
         Ok(Control::GoOn)
     }

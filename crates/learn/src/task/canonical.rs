@@ -1,0 +1,68 @@
+//! Settings as a text from which two programs can tell whether they would compute the same.
+
+use std::fmt::Write;
+
+use crate::error::LearnError;
+use crate::partition::Dirichlet;
+
+use super::settings::{Sharing, TaskSettings};
+
+/// Raise this number when the same settings give other updates than before.
+const VERSION: u32 = 1;
+
+impl TaskSettings {
+    /// A text of everything that decides a device's updates: the task and its parameters, the network's
+    /// parameters with their shapes, sharing, seed and SGD. Settings of an evaluation do not count.
+    pub fn canonical(&self) -> Result<String, LearnError> {
+        let network = self.task.network()?;
+        let mut text = format!("version {VERSION}\ntask {:?}\n", self.task.name());
+        // Writing to a string cannot fail.
+        for (param, value) in self.task.params().iter() {
+            let _ = writeln!(text, "param {} {value:?}", param.name);
+        }
+        for (name, spec) in network.params() {
+            let how = if spec.trained { "trained" } else { "statistic" };
+            let _ = writeln!(text, "network {name} {:?} {how}", spec.shape);
+        }
+        let _ = write!(text, "sharing {}", self.sharing.name());
+        if let Sharing::Dirichlet(Dirichlet { concentration, min_samples }) = self.sharing {
+            let _ = write!(text, " {concentration:?} {min_samples}");
+        }
+        let _ = writeln!(text, "\ndevices {}\ndata_seed {}", self.devices, self.data_seed);
+        let sgd = self.sgd;
+        let _ = writeln!(text, "sgd {:?} {} {}", sgd.learning_rate, sgd.batch, sgd.iterations);
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::{ParamValue, Task};
+
+    #[test]
+    fn all_that_decides_an_update_is_there() {
+        let settings = TaskSettings::paper(Task::by_name("synthetic").unwrap(), 7);
+        let text = settings.canonical().unwrap();
+        assert_eq!(
+            text,
+            "version 1\ntask \"synthetic\"\nparam hidden Count(0)\nparam model_spread Number(0.5)\n\
+             param data_spread Number(0.5)\nnetwork fc.weight [10, 60] trained\n\
+             network fc.bias [10] trained\nsharing dirichlet 0.8 32\ndevices 7\ndata_seed 1\n\
+             sgd 0.01 32 10\n"
+        );
+        let mut others = [settings; 7];
+        others[0].task.set("model_spread", ParamValue::Number(0.25)).unwrap();
+        others[1].task.set("hidden", ParamValue::Count(1)).unwrap();
+        others[2].sharing = Sharing::Iid;
+        others[3].devices = 8;
+        others[4].data_seed = 2;
+        others[5].sgd.learning_rate = 0.02;
+        others[6].sgd.iterations = 11;
+        for other in others {
+            assert_ne!(other.canonical().unwrap(), text, "{other:?}");
+        }
+        let evaluated = TaskSettings { test_samples_max: 1, ..settings };
+        assert_eq!(evaluated.canonical().unwrap(), text);
+    }
+}

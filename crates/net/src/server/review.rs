@@ -1,0 +1,39 @@
+//! The bench: devices that keep failing to deliver are not asked for a while.
+
+use tokio::time::Instant;
+use tracing::warn;
+
+use super::journal::Entry;
+use super::world::NetWorld;
+use crate::measure::BenchChange;
+use crate::reason::Reason;
+use crate::wire::v1;
+
+impl NetWorld<'_> {
+    /// Benches devices that keep failing to deliver, and notes devices whose pause is over; says whether there are any. The
+    /// result is committed with the round, so a restart changes nothing about it.
+    pub(super) fn review(&mut self, round: u64, now_secs: f64) -> bool {
+        let BenchChange { benched, returned, spared } = self.measures.review(now_secs);
+        let mut desk = self.hub.desk();
+        for (slot, pause_secs) in &benched {
+            let device = desk.members[*slot].name.clone();
+            warn!(%device, slot, pause_secs, "a device keeps failing to deliver and is not asked for a while; if it is honest, give it time by round.deadline_secs");
+            desk.note(None, Some(*slot), Reason::Benched);
+            let refusal = v1::Refusal { round, reason: Reason::Benched.name().to_owned() };
+            desk.tell(*slot, v1::to_device::What::Refusal(refusal));
+        }
+        drop(desk);
+        if !spared.is_empty()
+            && let Some(Entry { left_out }) = self.hub.journal.entry("fleet", "spared", Instant::now())
+        {
+            warn!(
+                devices = spared.len(),
+                left_out,
+                "more than half of the fleet fails to deliver: see the reasons under fedflip_refused_total"
+            );
+        }
+        let out = (0..self.measures.len()).filter(|&slot| self.measures.is_benched(slot)).count();
+        self.metrics.devices_benched.set(out as f64);
+        !(benched.is_empty() && returned.is_empty())
+    }
+}
