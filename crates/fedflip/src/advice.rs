@@ -3,6 +3,15 @@
 use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
 use fedflip_plan::{PilotError, PlanError, Scheme};
+use fedflip_run::RunError;
+
+/// What to leave out or to type instead.
+pub(crate) fn run_hint(error: &RunError) -> String {
+    match error {
+        RunError::NoPilots => "leave out pilot.keep, or --no-pilot".to_owned(),
+        error => error.hint(),
+    }
+}
 
 /// How α and β become known.
 pub(crate) const GIVE_CONSTANTS: &str =

@@ -154,7 +154,7 @@ impl CliError {
             Self::Task(error) => Some(error.hint()),
             Self::Dashboard(error) => Some(error.hint()),
             Self::Scenario(error) => Some(error.hint()),
-            Self::Run(error) => Some(error.hint()),
+            Self::Run(error) => Some(advice::run_hint(error)),
             Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
             Self::Make { .. } => Some("name a new folder in one that can be written".to_owned()),
             Self::NoRun { .. } => Some("name a new folder, or that of a run to go on with".to_owned()),

@@ -69,3 +69,20 @@ fn the_documentation_written_again_in_python_gives_the_same() {
         }
     }
 }
+
+/// The paper's partition of the real digits, where `FEDFLIP_DATA` names a folder that holds them.
+#[test]
+fn real_digits_reach_every_device() {
+    use fedflip_datasets::{Name, Split, load};
+    let folder = std::env::var_os("FEDFLIP_DATA").map(std::path::PathBuf::from);
+    let Some(folder) = folder.filter(|folder| load::is_present(Name::Mnist.spec(), folder)) else {
+        println!("skipped: mnist is not in FEDFLIP_DATA");
+        return;
+    };
+    let set = load::load(Name::Mnist, &folder).unwrap();
+    let samples = set.positions(Split::Train).map(|position| (position, set.label(position)));
+    let recipe = Dirichlet { concentration: 0.8, min_samples: 32 };
+    let split = partition::dirichlet(samples, 100, recipe, 7).unwrap();
+    assert_eq!((split.samples(), split.devices()), (60_000, 100));
+    assert!(split.sizes().all(|size| size >= 32));
+}

@@ -62,10 +62,7 @@ impl Study {
     pub fn check(&self, scenario: &Scenario) -> Result<(), RunError> {
         let needs_pilots = self.schemes.iter().any(|scheme| scheme.needs_constants());
         if self.no_pilot && scenario.pilot.keep && needs_pilots {
-            return Err(RunError::Conflict {
-                problem: "pilot.keep continues from pilots, and the comparison runs none",
-                remedy: "leave out one of the two",
-            });
+            return Err(RunError::NoPilots);
         }
         Ok(())
     }

@@ -96,7 +96,7 @@ fn what_makes_no_sweep_is_refused_before_anything_runs() {
         ("train.batch=8,x", &["train.batch", "\"x\" is text", "a whole number"]),
         ("plan.scheme=exact", &["--schemes"]),
         ("plan.beta=1,2", &["--no-pilot"]),
-        ("plan.noise=1,2", &["auto alone has it"]),
+        ("plan.variance=1,2", &["auto alone has it"]),
     ] {
         assert_refused(&desk, &format!("sweep {QUICK} --out s --over {over}"), b"", words);
         assert!(!desk.folder.path().join("s").exists(), "{over}");

@@ -44,7 +44,9 @@ fn json_is_one_object_and_quiet_says_nothing() {
     for line in [
         format!("run s.toml {QUICK} --json --quiet"),
         format!("pilot s.toml {QUICK} --set pilot.loss=2.0 --json -q"),
-        format!("compare s.toml {QUICK} --set stop.target_accuracy=0.3 --no-pilot --seeds 1 --json --quiet"),
+        format!(
+            "compare s.toml {QUICK} --set stop.target_accuracy=0.3 --set plan.alpha=400 --no-pilot --seeds 1 --json --quiet"
+        ),
     ] {
         let output = desk.run(&line);
         assert!(output.status.success(), "{line}");

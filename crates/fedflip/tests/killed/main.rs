@@ -58,7 +58,7 @@ fn run(seed: u64) -> Replayed {
     let (optimiser, server_section) = optimiser(seed);
     // Of every other pair of seeds: each optimiser with and without.
     let quiet_every = (seed / 2).is_multiple_of(2).then_some(4);
-    let quiet = quiet_every.map(|every| format!("[plan]\nquiet_noise = 0.36\nquiet_every = {every}\n"));
+    let quiet = quiet_every.map(|every| format!("[plan]\nquiet_variance = 0.36\nquiet_every = {every}\n"));
     let desk = Desk::new(DEVICES, ROUNDS, &format!("{server_section}{}", quiet.unwrap_or_default()));
     let learner = learner();
     let mut server = desk.serve();
