@@ -167,7 +167,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
     // Of a version to come.
     let newer = runs.add("newer", &Run { seed: 4, ..Run::default() });
     let text = fs::read_to_string(newer.join("records.jsonl")).unwrap();
-    fs::write(newer.join("records.jsonl"), text.replacen("\"version\":1", "\"version\":9", 1)).unwrap();
+    fs::write(newer.join("records.jsonl"), text.replacen("\"version\":2", "\"version\":9", 1)).unwrap();
     // Nothing yet; and no scenario, fleet or plan.
     let empty = runs.add("empty", &Run::default());
     fs::write(empty.join("records.jsonl"), "").unwrap();
