@@ -82,8 +82,6 @@ fn real_shakespeare() {
     let long = lengths.filter(|(train, test)| train.len() + test.len() + 80 >= 1000).count();
     let found = (set.roles().len(), long, set.len(Split::Train), set.len(Split::Test));
     assert_eq!(found, (1186, 621, 3_533_027, 391_961));
-    let split = partition::by_role(set.ranges(Split::Train), 100, 1, 7).unwrap();
-    assert_eq!(split.samples(), set.len(Split::Train));
 }
 
 /// The labels of MNIST and of Fashion-MNIST are of the same length: only their sums tell.

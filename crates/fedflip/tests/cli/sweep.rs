@@ -8,7 +8,7 @@ use super::Desk;
 use super::refusals::assert_refused;
 
 /// Points that take a fraction of a second each.
-const QUICK: &str = "--quiet --set fleet.devices=20 --set task.hidden=8 --set pilot.loss=1.5 \
+const QUICK: &str = "--quiet --set preset=paper --set fleet.devices=20 --set task.hidden=8 --set pilot.loss=1.5 \
                      --set data.test_samples_max=200 --set stop.target_accuracy=0.4 --seeds 1 \
                      --schemes exact,full --give-up 1000x";
 

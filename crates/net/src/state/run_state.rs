@@ -60,6 +60,8 @@ pub struct RunState {
     /// Empty without quiet rounds.
     quiet_q: Vec<f64>,
     round: u64,
+    /// Whether the first model's evaluation is committed.
+    has_initial: bool,
     model: Newest,
     seals: Seals,
     ended: bool,
@@ -77,6 +79,7 @@ impl RunState {
             q: resumed.plan.as_ref().map_or_else(Vec::new, |plan| plan.q.clone()),
             quiet_q: resumed.plan.as_ref().map_or_else(Vec::new, StoredPlan::quiet_q),
             round: resumed.round,
+            has_initial: resumed.round == 0 && resumed.evaluated.is_some(),
             model,
             ended: resumed.end.is_some(),
             failed: false,
@@ -193,10 +196,14 @@ impl RunState {
     /// Commits the evaluation of the first model, once, before the first round.
     pub fn initial(&mut self, initial: &Initial) -> Result<(), NetError> {
         self.goes_on()?;
-        if self.plans == 0 || self.round > 0 {
-            return refuse(format!("the first model's evaluation in round {}", self.round));
+        if self.plans == 0 || self.round > 0 || self.has_initial {
+            return refuse(
+                "the first model's evaluation at another time than before the first round".to_owned(),
+            );
         }
-        self.write(Some(&Line::Initial(initial.clone())), |_, _, _| Ok(()))
+        self.write(Some(&Line::Initial(initial.clone())), |_, _, _| Ok(()))?;
+        self.has_initial = true;
+        Ok(())
     }
 
     /// Commits a round: all of it, or nothing.

@@ -139,7 +139,7 @@ fn evaluated() -> Metrics {
     [("accuracy", 0.25), ("loss", 0.5)].into()
 }
 
-fn initial() -> Initial {
+pub(crate) fn initial() -> Initial {
     Initial { secs: 0.0, metrics: [("accuracy", 0.125), ("loss", 2.5)].into() }
 }
 
