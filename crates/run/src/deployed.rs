@@ -29,6 +29,7 @@ pub struct Host {
 }
 
 impl Host {
+    /// Reads the data that models are scored on.
     pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
         let what = format!("reading the data of {}", scenario.task.name());
         let Session { observers, data_dir, .. } = session;
@@ -37,6 +38,7 @@ impl Host {
         Ok(Self { learner, params })
     }
 
+    /// The number of parameters of the model.
     pub fn parameters(&self) -> usize {
         self.learner.params_len()
     }
@@ -53,20 +55,27 @@ impl Host {
         Ok(bound)
     }
 
-    /// Of each slot.
+    /// The sample count of each device.
     pub fn samples(&self) -> Arc<[u64]> {
         (0..self.learner.devices()).map(|slot| self.learner.samples(slot) as u64).collect()
     }
 }
 
-/// A run to do.
+/// A run on real devices.
 pub struct Deployed<'a> {
+    /// The settings of the run.
     pub scenario: &'a Scenario,
+    /// The server's part of the task.
     pub host: &'a Host,
+    /// The run's folder.
     pub out: &'a Path,
+    /// Whether α and β are measured on the devices first.
     pub pilots: bool,
+    /// Devices that must have enrolled before the first plan.
     pub devices_min: usize,
+    /// Rounds from one look at the plan to the next; none keeps the first plan.
     pub replan_every: Option<u64>,
+    /// How long the server waits for devices.
     pub patience: Patience,
 }
 

@@ -99,7 +99,7 @@ fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: Place) -> Resul
     if !given.has("fleet", "work_gflop") {
         fleet.work = defaults::work(task, train).map_err(|error| follows(error, &whole_file))?;
     }
-    fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, whole_file))?;
+    fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, &whole_file))?;
     Ok(())
 }
 
@@ -289,7 +289,7 @@ fn follows(error: ScenarioError, whole_file: &Place) -> ScenarioError {
 }
 
 /// What the fleet's recipe says, in the words of a scenario.
-fn times_out_of_range(error: &FleetError, given: &Keys<'_>, whole_file: Place) -> ScenarioError {
+fn times_out_of_range(error: &FleetError, given: &Keys<'_>, whole_file: &Place) -> ScenarioError {
     let FleetError::Recipe { what, problem, .. } = error else { return error.clone().into() };
     let name = if *what == "payload-mbit" { "payload_mbit" } else { "work_gflop" };
     let refusal = Refusal {
@@ -297,5 +297,5 @@ fn times_out_of_range(error: &FleetError, given: &Keys<'_>, whole_file: Place) -
         hint: "a device computes and sends for 0 to 1e9 seconds in a round (and, if not 0, at least 1e-9)"
             .to_owned(),
     };
-    refusal.at(given.place("fleet", name, &whole_file), &format!("fleet.{name}")).into()
+    refusal.at(given.place("fleet", name, whole_file), &format!("fleet.{name}")).into()
 }

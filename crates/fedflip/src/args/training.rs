@@ -173,11 +173,11 @@ impl ComparisonArgs {
         let mut schemes: Vec<Scheme> = Vec::new();
         for name in self.schemes.iter().map(|name| name.trim()) {
             let named = if name == TABLE1_NAME { TABLE1.to_vec() } else { vec![name.parse()?] };
-            named.into_iter().for_each(|scheme| {
+            for scheme in named {
                 if !schemes.contains(&scheme) {
-                    schemes.push(scheme)
+                    schemes.push(scheme);
                 }
-            });
+            }
         }
         let reference = match &self.reference {
             Some(name) => name.trim().parse()?,
