@@ -21,22 +21,14 @@ const SEARCH_BYTES_MAX: usize = 256;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Column {
-    /// As in the fleet's file.
     #[default]
     Position,
-    /// Its name.
     Device,
-    /// Its type.
     Type,
-    /// a.
     DataShare,
-    /// τ.
     ComputeSecs,
-    /// t.
     CommSecs,
-    /// Planned.
     Q,
-    /// Realised.
     Frequency,
     /// Rounds that it took part in.
     Taken,
@@ -50,19 +42,14 @@ pub enum Column {
     Idle,
 }
 
-/// Which rows are wanted.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Query {
-    /// By what.
     pub sort: Column,
-    /// The largest first.
     pub descending: bool,
     /// Part of a name, in any case.
     pub search: String,
-    /// Rows to leave out.
     pub offset: usize,
-    /// Rows at most.
     pub limit: usize,
 }
 
@@ -72,63 +59,44 @@ impl Default for Query {
     }
 }
 
-/// Some rows of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Page {
-    /// Which run it is of.
     pub run: u64,
-    /// All devices.
     pub devices: usize,
-    /// Those that were searched for.
     pub matching: usize,
     /// The first row's place among them.
     pub offset: usize,
-    /// The rows.
     pub rows: Vec<Row>,
 }
 
-/// A device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// In the fleet's file, from 0.
     pub position: usize,
-    /// Its name.
     pub device: String,
-    /// Its type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// a.
     pub data_share: f64,
-    /// τ.
     pub compute_secs: f64,
-    /// t.
     pub comm_secs: f64,
-    /// Planned.
     pub q: f64,
-    /// Realised.
     pub frequency: f64,
     /// Rounds that it took part in.
     pub taken: u32,
     /// Rounds from which it did not report.
     pub lost: u32,
-    /// Shares of the time.
     pub computing: f64,
-    /// See `computing`.
     pub uploading: f64,
-    /// See `computing`.
     pub idle: f64,
 }
 
 /// All that the table is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
-    /// Who there is.
     pub roster: &'a Roster,
     /// What they did so far, one each.
     pub tallies: &'a [Tally],
-    /// Rounds so far.
     pub rounds: u64,
-    /// Seconds so far.
     pub secs: f64,
 }
 

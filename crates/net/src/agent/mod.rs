@@ -35,14 +35,11 @@ use crate::error::NetError;
 use crate::identity::DeviceName;
 use crate::wire::v1::HelloReply;
 
-/// Who the agent is.
 #[derive(Clone, Debug)]
 pub struct Credentials {
     /// By its certificate, or by its own word.
     pub name: DeviceName,
-    /// To flip.
     pub coin: CoinKey,
-    /// None on loopback with `--insecure`.
     pub tls: Option<DeviceTls>,
 }
 
@@ -51,9 +48,7 @@ pub struct Credentials {
 pub struct AgentSettings {
     /// HOST:PORT.
     pub server: String,
-    /// Who it is.
     pub credentials: Credentials,
-    /// Where data sets are kept.
     pub data_dir: PathBuf,
     /// To emulate a slower device: a round's training takes at least so long.
     pub compute_at_least: Duration,
@@ -69,44 +64,31 @@ pub enum News {
         /// Such as `mnist-cnn`.
         task: &'static str,
     },
-    /// The device is being timed.
     Calibrating,
-    /// It has been.
     Enrolled {
-        /// τ.
         compute_secs: f64,
         /// t: what an upload loads the band with.
         comm_mbit: f64,
     },
-    /// It is there.
     Attending {
-        /// Its position in the fleet.
         slot: usize,
-        /// How many it holds.
         samples: usize,
     },
-    /// Its update is in.
     TookPart {
-        /// Of which round.
         round: u64,
-        /// Of its training.
         train_loss: f64,
     },
     /// The line broke, or was never there.
     Waiting {
-        /// Why.
         problem: String,
         /// How long until the next attempt.
         wait: Duration,
     },
 }
 
-/// How an agent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Farewell {
-    /// The run is over.
     Finished,
-    /// It was told to stop.
     Stopped,
 }
 
@@ -203,7 +185,6 @@ async fn reach(settings: &AgentSettings, platform: &Platform) -> Result<(Talk, H
     Ok((talk, hello))
 }
 
-/// By this device's clock.
 fn now_unix_secs() -> i64 {
     i64::try_from(UnixTime::now().as_secs()).unwrap_or(i64::MAX)
 }

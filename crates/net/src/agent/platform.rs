@@ -19,7 +19,6 @@ use tonic::transport::{Channel, Endpoint};
 pub struct Platform {
     /// This is how the agent reaches its server.
     pub transport: Transport,
-    /// This is where training runs.
     pub compute: Compute,
     /// This seeds the agent's random waits; no two devices may share it.
     pub waits_seed: u64,

@@ -22,7 +22,6 @@ use crate::status::ConnectionRefusal;
 /// Who is at the other end, for whoever answers its requests.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Where it comes from.
     pub address: SocketAddr,
     /// Who it is; none only where nobody is asked, on the same machine.
     pub caller: Option<Arc<Caller>>,

@@ -16,11 +16,8 @@ use crate::identity::DeviceName;
 /// All that a device needs to be let in.
 #[derive(Clone, Debug)]
 pub struct Pass {
-    /// Who it is.
     pub name: DeviceName,
-    /// What it flips.
     pub coin: CoinKey,
-    /// For a connection.
     pub tls: DeviceTls,
 }
 

@@ -11,7 +11,6 @@ use crate::identity::DeviceName;
 /// Who is calling, as the authority vouches for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Caller {
-    /// Whose certificate it is.
     pub name: DeviceName,
     /// What its coins are checked with.
     pub coin: CoinPublic,

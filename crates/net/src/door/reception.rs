@@ -32,11 +32,9 @@ const ALIVE_EVERY: Duration = Duration::from_secs(10);
 /// and is given up after so many questions.
 const ALIVE_TRIES: u32 = 3;
 
-/// How newcomers are received.
 pub(super) enum Greeting {
     /// They show a certificate; the configuration is always the latest.
     Tls(watch::Receiver<Arc<ServerConfig>>),
-    /// They are let in.
     Plain,
 }
 
@@ -158,7 +156,6 @@ async fn greet(
     Ok(Connection::secure(stream, address, caller, cut, place))
 }
 
-/// Of a handshake that failed.
 fn reason(error: &io::Error) -> ConnectionRefusal {
     use ConnectionRefusal as Because;
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {

@@ -14,7 +14,6 @@ use super::waiting::Waiting;
 use crate::identity::DeviceName;
 use crate::status::{ConnectionRefusal, Metrics};
 
-/// Everybody who has a place.
 pub(super) struct Registry {
     limits: Limits,
     metrics: Arc<Metrics>,

@@ -5,7 +5,6 @@ use crate::identity::AUTHORITY_KEY;
 use crate::reason::Reason;
 
 impl NetError {
-    /// What to do.
     pub fn hint(&self) -> String {
         match self {
             Self::Io { .. } => "see that the place is there and can be read and written".to_owned(),

@@ -41,15 +41,12 @@ const ISSUED: &str = "issued.json";
 /// A device's identity, as it was issued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issued {
-    /// Whose.
     pub name: String,
     /// Of the certificate, in hexadecimal digits.
     pub serial: String,
     /// The public half of its coin, in hexadecimal digits.
     pub coin: String,
-    /// In seconds since 1970.
     pub not_after_unix_secs: i64,
-    /// In seconds since 1970.
     pub revoked_unix_secs: Option<i64>,
 }
 
@@ -83,7 +80,6 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens one that is there.
     pub fn open(folder: &Path) -> Result<Self, NetError> {
         if !folder.join(AUTHORITY_KEY).is_file() {
             return Err(NetError::NoAuthority { folder: folder.display().to_string() });
@@ -273,7 +269,6 @@ fn hosts_of(pem: &[u8]) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Who may read a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Readers {
     All,

@@ -35,7 +35,6 @@ impl Attendance {
         (Self { hub: Arc::clone(hub), metrics: Arc::clone(metrics), slot, line }, notices)
     }
 
-    /// Until the stream ends.
     pub(super) async fn listen(self, mut messages: Streaming<v1::FromDevice>) {
         // An error is an end like any other: the device comes again.
         while let Ok(Some(message)) = messages.message().await {

@@ -13,15 +13,12 @@ use super::world::Receipt;
 use crate::error::NetError;
 use crate::state::{Commit, Fate, RunState};
 
-/// Commits rounds.
 pub(super) struct Committer<'a> {
     pub server: &'a Server,
     pub state: &'a mut RunState,
     pub observer: &'a mut dyn Observer,
     pub stop: &'a dyn Fn() -> bool,
-    /// As it was committed last.
     pub model: Arc<ModelVector>,
-    /// Of the plan.
     pub devices: usize,
     /// The plan is looked at after this round.
     pub replan_after: Option<u64>,

@@ -35,7 +35,6 @@ pub const MEASURED: &str = "measured.csv";
 /// The settings of a deployed run.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// How q is chosen.
     pub scheme: Scheme,
     /// α and β; a pilot has none.
     pub constants: Option<Constants>,
@@ -43,21 +42,17 @@ pub struct Deployment {
     pub variance: f64,
     /// Rounds in which more take part, if there are to be any.
     pub quiet: Option<Quiet>,
-    /// What devices share.
     pub band: Mbps,
-    /// And how.
     pub division: Division,
     /// After so long a round is over for those who have not reported; by default as long as seems right.
     pub deadline_secs: Option<f64>,
     /// The share of a deadline that is kept free when the bandwidth is divided, because compute times vary.
     pub deadline_margin: f64,
-    /// How updates become one step.
     pub aggregation: Aggregation,
     /// What the server does with the sum of the updates.
     pub optimiser: Optimiser,
     /// Rounds from one evaluation to the next, where none are quiet.
     pub evaluate_every: u64,
-    /// When the run is over.
     pub stop: Stop,
     /// Of local training and of the planner's draws.
     pub seed: u64,
@@ -65,58 +60,43 @@ pub struct Deployment {
     pub devices_min: usize,
     /// Rounds from one look at the plan to the next; none is never.
     pub replan_every: Option<u64>,
-    /// How long things may take.
     pub patience: Patience,
 }
 
 /// What a run needs from whoever started it.
 pub struct Helpers<'a> {
-    /// Evaluates a model.
     pub evaluate: &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>,
-    /// The metrics of an evaluation.
     pub metrics: &'a [Metric],
     /// Whether the run is to stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// Whoever watches.
     pub observer: &'a mut dyn Observer,
     /// A device has its place. Called before this run's state keeps it, and again if that fails.
     pub enrolled: &'a mut dyn FnMut(&EnrolledDevice) -> Result<(), NetError>,
 }
 
-/// Whoever watches a deployed run.
 pub trait Observer {
     /// Rounds begin, or go on, under this plan; `reason` is why there is a new one.
     fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError>;
-    /// The first model was evaluated.
     fn initial(&mut self, _initial: &Initial) -> Result<(), NetError> {
         Ok(())
     }
-    /// A round was committed.
     fn round(&mut self, round: &Round) -> Result<(), NetError>;
 }
 
-/// A plan that begins.
 pub struct Announced<'a> {
-    /// Of the records.
     pub header: &'a Header,
-    /// As measured.
     pub fleet: &'a Fleet,
     /// In which share of the rounds each device is to take part.
     pub q: &'a [f64],
-    /// The run's folder.
     pub folder: &'a Path,
-    /// What it expects.
     pub expected: Expected,
-    /// Rounds before it.
     pub after_round: u64,
-    /// Why it was made.
     pub reason: &'a str,
 }
 
 /// How a deployed run came back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ended {
-    /// It is over.
     Over(End),
     /// It goes on when it is started again.
     Stopped,

@@ -26,7 +26,6 @@ use crate::wire::v1;
 /// What is sent to a device that attends. Boxed: its channel keeps places for many, and mostly holds none.
 pub(crate) type Notice = Box<v1::ToDevice>;
 
-/// The meeting place.
 #[derive(Default)]
 pub(crate) struct Hub {
     desk: Mutex<Desk>,
@@ -48,7 +47,6 @@ impl Hub {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something has changed.
     pub(crate) fn ring(&self) {
         self.bell.notify_one();
     }
@@ -60,7 +58,6 @@ impl Hub {
     }
 }
 
-/// All that is known.
 #[derive(Default)]
 pub(crate) struct Desk {
     /// Whether devices may come: not before those of before a restart have their places again.
@@ -73,7 +70,6 @@ pub(crate) struct Desk {
     pub members: Vec<Member>,
     slots: BTreeMap<String, usize>,
     pub capacity: usize,
-    /// The round in progress.
     pub current: Option<Current>,
     /// What was taken in the round before: its devices may not have heard so.
     pub previous: Option<(Toss, BTreeMap<usize, Taken>)>,
@@ -83,7 +79,6 @@ pub(crate) struct Desk {
     pub incidents: VecDeque<Incident>,
     /// x_r, for those who take part.
     pub model: Option<Offered>,
-    /// Nothing more will come.
     pub finished: bool,
     lines: u64,
 }
@@ -223,7 +218,6 @@ impl Desk {
         self.slots.get(name.as_str()).copied()
     }
 
-    /// How many are there now.
     pub(crate) fn attending(&self) -> usize {
         self.members.iter().filter(|member| member.line.is_some()).count()
     }

@@ -23,7 +23,6 @@ struct Line {
     left_out: u64,
 }
 
-/// Leave to write a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// How many lines like it were left out since the last one; none where there were none.

@@ -14,7 +14,6 @@ use crate::identity::DeviceName;
 /// How often the log says that two agents have one identity.
 const RIVAL_REMIND: Duration = Duration::from_secs(600);
 
-/// A device that has enrolled.
 pub(crate) struct Member {
     pub name: DeviceName,
     pub coin: CoinPublic,
@@ -23,7 +22,6 @@ pub(crate) struct Member {
     pub line: Option<Line>,
     /// Since when it has not attended.
     pub absent_since: Instant,
-    /// Since the server started.
     pub has_attended: bool,
     pub silence: Silence,
     /// When the log last said that somebody else has its identity.

@@ -67,36 +67,28 @@ pub use planning::Planned;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// What may be on its way from a device before it is read.
 const WINDOW_BYTES: u32 = 1 << 20;
-/// Of a call's headers.
 const HEADER_BYTES_MAX: u32 = 16 << 10;
 
 /// Where and how a server listens.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
-    /// For devices.
     pub listen: SocketAddr,
     /// How they prove who they are.
     pub security: Security,
-    /// How many may come.
     pub limits: Limits,
     /// For whoever watches over the server; none if nobody does.
     pub status: Option<(SocketAddr, Reach)>,
 }
 
-/// What devices are told.
 #[derive(Clone, Debug)]
 pub struct Offer {
     /// What is learnt, over how many devices.
     pub task: TaskSettings,
-    /// Of local training.
     pub seed: u64,
-    /// Of the model.
     pub parameters: usize,
     /// How many samples there are at each slot, as far as the server knows.
     pub samples: Arc<[u64]>,
-    /// f_tot.
     pub band_mbps: f64,
-    /// How updates are sent.
     pub encoding: Encoding,
     /// How large they may be, before devices have sent any.
     pub update_norm: NormBound,
@@ -126,7 +118,6 @@ pub struct Server {
     health: Arc<Health>,
     address: SocketAddr,
     status: Option<StatusServer>,
-    /// Of every update.
     update_bytes: u64,
     norms: Arc<NormGuard>,
     stop: Option<oneshot::Sender<()>>,
@@ -207,17 +198,14 @@ impl Server {
         self.address
     }
 
-    /// Where its metrics are.
     pub fn status_address(&self) -> Option<SocketAddr> {
         self.status.as_ref().map(StatusServer::address)
     }
 
-    /// What is counted.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
-    /// Whether it is well.
     pub fn health(&self) -> &Arc<Health> {
         &self.health
     }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// How long things may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patience {
     /// Coins must be in after this, even if somebody who was asked has not answered.

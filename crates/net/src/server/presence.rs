@@ -20,9 +20,7 @@ const REMIND: Duration = Duration::from_secs(15);
 
 /// What a look around has found.
 pub(super) enum Look {
-    /// All that are needed.
     Enough,
-    /// Too few.
     Wait { there: usize, wanted: usize },
     /// Nobody needs to be waited for any more.
     Stop,

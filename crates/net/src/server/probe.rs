@@ -12,7 +12,6 @@ use crate::reason::Reason;
 use crate::wire::limits::{CHUNK_BYTES_MAX, PROBE_BEGIN_MAX, PROBE_BYTES_MAX, PROBE_TIME_MAX};
 use crate::wire::v1;
 
-/// One transfer of one device.
 pub(super) struct Probe {
     hub: Arc<Hub>,
     name: DeviceName,

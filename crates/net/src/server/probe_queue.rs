@@ -26,7 +26,6 @@ struct State {
     /// Who has the band.
     measuring: Option<DeviceName>,
     waiting: BTreeMap<Rank, (DeviceName, oneshot::Sender<Turn>)>,
-    /// Of each that waits.
     ranks: BTreeMap<DeviceName, Rank>,
 }
 

@@ -12,7 +12,6 @@ use crate::wire::numbers::VectorDigest;
 use crate::wire::v1;
 use crate::wire::v1::to_device::What;
 
-/// The round in progress.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub toss: Toss,
@@ -35,13 +34,11 @@ pub(crate) struct Current {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Coins are flipped.
     Open,
     /// Those who take part are at work.
     Granted,
 }
 
-/// A device that takes part.
 #[derive(Debug)]
 pub(crate) struct Joined {
     /// From the opening to its answer.
@@ -79,7 +76,6 @@ impl Granted {
 /// What a device says came of its coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// It does not take part.
     No,
     /// It does, and this is its coin.
     Yes(Flip),
@@ -133,7 +129,6 @@ impl Current {
         }
     }
 
-    /// Which round, of all runs.
     pub(crate) fn is(&self, toss: Toss) -> bool {
         self.toss == toss
     }
@@ -298,7 +293,6 @@ impl Current {
         late
     }
 
-    /// All that was taken.
     pub(crate) fn into_taken(self) -> BTreeMap<usize, Taken> {
         self.joined.into_iter().filter_map(|(slot, joined)| Some((slot, joined.taken?))).collect()
     }

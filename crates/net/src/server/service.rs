@@ -54,14 +54,12 @@ impl Announcement {
     }
 }
 
-/// Answers calls.
 pub(crate) struct Service {
     pub(super) hub: Arc<Hub>,
     pub(super) announcement: Announcement,
     pub(super) metrics: Arc<Metrics>,
     /// One timed transfer at a time: it is to have the band for itself.
     probing: Arc<ProbeQueue>,
-    /// Kilobytes of updates in memory.
     pub(super) uploads: Arc<Semaphore>,
     pub(super) norms: Arc<NormGuard>,
 }

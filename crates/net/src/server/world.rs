@@ -43,7 +43,6 @@ pub(crate) struct Receipt {
 /// Why a round was given up. Nothing of it counts, and it is opened again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GivenUp {
-    /// The run is to stop.
     #[error("the server is to stop")]
     Stopping,
     /// Too few devices are there, so benched devices are asked again: another plan is due.
@@ -57,7 +56,6 @@ impl From<GivenUp> for EngineError {
     }
 }
 
-/// Evaluates a model.
 pub(crate) type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Scores, LearnError>;
 
 /// Devices at the other end of a network.
@@ -68,23 +66,18 @@ pub(crate) struct NetWorld<'a> {
     pub metrics: &'a Metrics,
     pub health: &'a Health,
     pub patience: Patience,
-    /// What devices share.
     pub band: Mbps,
-    /// Of an update.
     pub payload_mbit: f64,
     /// The deadline of the scenario, and the share of it that is kept free.
     pub explicit_deadline_secs: Option<f64>,
     pub deadline_margin: f64,
-    /// Which coins are flipped.
     pub toss_run: [u8; 16],
-    /// Of local training.
     pub seed: u64,
     pub planned: &'a Planned,
     pub measures: &'a mut Measures,
     /// The digest and the training loss of every update of the round that the engine took.
     pub accepted: BTreeMap<usize, (VectorDigest, f64)>,
     pub evaluate: Evaluate<'a>,
-    /// The metrics of `evaluate`.
     pub scored_by: &'a [Metric],
     /// Whether somebody wants the run to stop.
     pub stop: &'a dyn Fn() -> bool,

@@ -194,7 +194,6 @@ fn readers_files(
     Ok(())
 }
 
-/// The files of a plan.
 pub(super) fn write_plan(folder: &Path, plan: &StoredPlan) -> Result<(), NetError> {
     follow(folder, FLEET, &plan.fleet_csv)?;
     follow(folder, PLAN, &plan.plan_csv)

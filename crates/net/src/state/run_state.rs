@@ -32,7 +32,6 @@ pub(super) struct Parts {
     pub seals: Seals,
 }
 
-/// The newest model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Newest {
     /// The round that left it; 0 before anybody has moved the model.
@@ -90,12 +89,10 @@ impl RunState {
         }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.folder
     }
 
-    /// Rounds committed.
     pub fn round(&self) -> u64 {
         self.round
     }

@@ -2,18 +2,15 @@
 
 use sha2::{Digest, Sha256};
 
-/// Of a digest, in bytes.
 pub const DIGEST_BYTES: usize = 32;
 
 /// SHA-256 of a vector's bytes.
 pub type VectorDigest = [u8; DIGEST_BYTES];
 
-/// The bytes of a vector.
 pub fn to_bytes(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// The digest of a vector.
 pub fn digest(numbers: &[f32]) -> VectorDigest {
     let mut hash = Sha256::new();
     // Some kilobytes at a time: no second copy of a large model.
@@ -34,9 +31,7 @@ pub fn digest_of_bytes(bytes: &[u8]) -> VectorDigest {
 /// Why bytes that a peer sends are not the vector that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotIt {
-    /// More than the vector has.
     TooMany,
-    /// Fewer than the vector has.
     TooFew,
     /// Not the ones that were announced.
     OtherDigest,
@@ -60,12 +55,10 @@ impl Collector {
         Self { numbers, wanted, partial: [0; 4], partial_len: 0, hash: Sha256::new() }
     }
 
-    /// Bytes so far.
     pub fn bytes(&self) -> usize {
         4 * self.numbers.len() + self.partial_len
     }
 
-    /// The next bytes.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), NotIt> {
         if self.bytes() + bytes.len() > 4 * self.wanted {
             return Err(NotIt::TooMany);

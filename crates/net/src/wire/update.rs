@@ -49,7 +49,6 @@ impl UpdateCollector {
         if encoding == Encoding::F32 { numbers } else { numbers + encoding.bytes(parameters) }
     }
 
-    /// Bytes so far.
     pub fn bytes(&self) -> usize {
         match &self.way {
             Way::AsItIs(collector) => collector.bytes(),
@@ -57,7 +56,6 @@ impl UpdateCollector {
         }
     }
 
-    /// The next bytes.
     pub fn push(&mut self, more: &[u8]) -> Result<(), NotIt> {
         match &mut self.way {
             Way::AsItIs(collector) => collector.push(more),
