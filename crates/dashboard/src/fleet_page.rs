@@ -44,7 +44,7 @@ pub enum Column {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Query {
+pub struct PageQuery {
     pub sort: Column,
     pub descending: bool,
     /// Part of a name, in any case.
@@ -53,7 +53,7 @@ pub struct Query {
     pub limit: usize,
 }
 
-impl Default for Query {
+impl Default for PageQuery {
     fn default() -> Self {
         Self { sort: Column::Position, descending: false, search: String::new(), offset: 0, limit: 50 }
     }
@@ -92,7 +92,7 @@ pub struct Row {
 
 /// All that the table is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'a> {
+pub struct FleetTable<'a> {
     pub roster: &'a Roster,
     /// What they did so far, one each.
     pub tallies: &'a [Tally],
@@ -100,9 +100,9 @@ pub struct Table<'a> {
     pub secs: f64,
 }
 
-impl Table<'_> {
+impl FleetTable<'_> {
     /// The rows that are wanted. Only they are put in order: the others are just kept on their side of them.
-    pub fn page(&self, query: &Query) -> Page {
+    pub fn page(&self, query: &PageQuery) -> Page {
         let mut positions = self.matching(&query.search);
         let matching = positions.len();
         let offset = query.offset.min(matching);
@@ -210,8 +210,8 @@ mod tests {
     fn a_row_says_how_a_device_spent_its_time() {
         let roster = roster(2);
         let tally = Tally { taken: 5, lost: 1, compute_secs: 2.0, upload_secs: 3.0 };
-        let table = Table { roster: &roster, tallies: &[tally, tally], rounds: 20, secs: 10.0 };
-        let page = table.page(&Query::default());
+        let table = FleetTable { roster: &roster, tallies: &[tally, tally], rounds: 20, secs: 10.0 };
+        let page = table.page(&PageQuery::default());
         let row = &page.rows[1];
         assert_eq!((row.device.as_str(), row.kind.as_str()), ("tablet-000001", "tablet"));
         assert_eq!((row.frequency, row.computing, row.uploading, row.idle), (0.25, 0.2, 0.3, 0.5));
@@ -221,8 +221,8 @@ mod tests {
     #[test]
     fn a_search_finds_parts_of_names_in_any_case() {
         let roster = roster(1000);
-        let table = Table { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
-        let search = |text: &str| table.page(&Query { search: text.to_owned(), ..Query::default() });
+        let table = FleetTable { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+        let search = |text: &str| table.page(&PageQuery { search: text.to_owned(), ..PageQuery::default() });
         assert_eq!(search(" PHONE ").matching, 500);
         assert_eq!(positions(&search("t-000007")), [7]);
         assert_eq!(search("nobody").rows, []);
@@ -232,8 +232,8 @@ mod tests {
     #[test]
     fn types_sort_together() {
         let roster = roster(10);
-        let table = Table { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
-        let page = table.page(&Query { sort: Column::Type, descending: true, ..Query::default() });
+        let table = FleetTable { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+        let page = table.page(&PageQuery { sort: Column::Type, descending: true, ..PageQuery::default() });
         assert_eq!(positions(&page), [1, 3, 5, 7, 9, 0, 2, 4, 6, 8]);
     }
 
@@ -247,9 +247,9 @@ mod tests {
             by_compute: bool,
         ) {
             let roster = roster(devices);
-            let table = Table { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+            let table = FleetTable { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
             let sort = if by_compute { Column::ComputeSecs } else { Column::Q };
-            let page = table.page(&Query { sort, descending, offset, limit, ..Query::default() });
+            let page = table.page(&PageQuery { sort, descending, offset, limit, ..PageQuery::default() });
             let mut whole: Vec<usize> = (0..devices).collect();
             whole.sort_by(|&a, &b| {
                 let order = table.value(sort, a).total_cmp(&table.value(sort, b));

@@ -22,90 +22,52 @@ pub enum NetError {
         source: std::io::Error,
     },
     #[error("{path}: is there already")]
-    Exists {
-        path: String,
-    },
+    Exists { path: String },
     #[error("{folder}: holds no certificate authority")]
-    NoAuthority {
-        folder: String,
-    },
+    NoAuthority { folder: String },
     /// Something has changed what only we write.
     #[error("{path}: {problem}")]
-    Damaged {
-        path: String,
-        problem: String,
-    },
+    Damaged { path: String, problem: String },
     /// A name that a file, a certificate and a log can all hold.
     #[error("{name:?} is no name for a device")]
-    BadName {
-        name: String,
-    },
+    BadName { name: String },
     /// A name that a server cannot have.
     #[error("{host:?} is no name or address of a server")]
-    BadHost {
-        host: String,
-    },
+    BadHost { host: String },
     #[error("{name}: no identity of this name was issued here")]
-    Unknown {
-        name: String,
-        nearest: Option<String>,
-    },
+    Unknown { name: String, nearest: Option<String> },
     #[error("{folder}: another fedflip is changing it")]
-    Locked {
-        folder: String,
-    },
+    Locked { folder: String },
     #[error("the certificate cannot be made: {0}")]
     Certificate(#[from] rcgen::Error),
     /// The system does not let us listen there.
     #[error("{address} cannot be listened on: {source}")]
-    Listen {
-        address: SocketAddr,
-        source: std::io::Error,
-    },
+    Listen { address: SocketAddr, source: std::io::Error },
     /// Everybody on the way could read along, and anybody could be a device.
     #[error("{address} can be reached from other machines, and without certificates it would be open to all")]
-    PlainText {
-        address: SocketAddr,
-    },
+    PlainText { address: SocketAddr },
     /// Others could read how the server is doing.
     #[error("{address} can be reached from other machines")]
-    StatusPublic {
-        address: SocketAddr,
-    },
+    StatusPublic { address: SocketAddr },
     /// A certificate that is whole, but would be refused.
     #[error("{path}: {problem}")]
-    Unfit {
-        path: String,
-        problem: String,
-    },
+    Unfit { path: String, problem: String },
     /// A run's folder or its records.
     #[error(transparent)]
     Record(#[from] fedflip_record::RecordError),
     #[error(transparent)]
     Learn(#[from] fedflip_learn::LearnError),
     #[error("{path}: {source}")]
-    Database {
-        path: String,
-        source: rusqlite::Error,
-    },
+    Database { path: String, source: rusqlite::Error },
     /// The state of a version that this program does not read.
     #[error("{path}: a state of version {found}, where this fedflip has version {known}")]
-    StateVersion {
-        path: String,
-        found: i64,
-        known: i64,
-    },
+    StateVersion { path: String, found: i64, known: i64 },
     /// The state is of something else.
     #[error("{folder}: holds a run of another scenario: {difference}")]
-    OtherScenario {
-        folder: String,
-        difference: String,
-    },
+    OtherScenario { folder: String, difference: String },
     /// A run, but none with devices at the other end of a network.
     #[error("{folder}: there is a run in it, but no state of a server in its state.sqlite")]
-    NoState {
-        folder: String,
-    },
+    NoState { folder: String },
     /// The records are not those of the state, and one of the two has changed since it was written.
     #[error("{path}: line {line}{} is not what state.sqlite has", round.map(|round| format!(" (round {round})")).unwrap_or_default())]
     RecordsDiffer {
@@ -117,28 +79,17 @@ pub enum NetError {
     },
     /// Something that would not fit what is there.
     #[error("the run's state does not take {what}")]
-    StateRefused {
-        what: String,
-    },
+    StateRefused { what: String },
     /// An earlier failure may have left the files behind the database.
     #[error("{folder}: could not be written before, and takes nothing more")]
-    StateFailed {
-        folder: String,
-    },
+    StateFailed { folder: String },
     #[error("{server:?} is no address of a server")]
-    BadServer {
-        server: String,
-    },
+    BadServer { server: String },
     /// Nobody answers, or not in our language.
     #[error("{server} cannot be reached: {problem}")]
-    Unreachable {
-        server: String,
-        problem: String,
-    },
+    Unreachable { server: String, problem: String },
     #[error("the server refuses this device: its certificate {problem}")]
-    NotAdmitted {
-        problem: &'static str,
-    },
+    NotAdmitted { problem: &'static str },
     #[error("the server does not take a call: {problem}")]
     Call {
         code: tonic::Code,
@@ -151,9 +102,7 @@ pub enum NetError {
     Hung,
     /// A server that is not one of ours, or of another version.
     #[error("this server cannot be worked with: {problem}")]
-    OtherServer {
-        problem: &'static str,
-    },
+    OtherServer { problem: &'static str },
     #[error("the server speaks version {server} of the protocol, and this agent speaks version {agent}")]
     OtherProtocol {
         /// What the server says it speaks.
@@ -164,15 +113,10 @@ pub enum NetError {
     #[error(
         "the server says that this device's certificate is not valid now, but by this device's clock it is valid until {valid_until}"
     )]
-    ClocksDisagree {
-        valid_until: String,
-    },
+    ClocksDisagree { valid_until: String },
     /// The system does not give what is needed.
     #[error("{action}: {source}")]
-    System {
-        action: &'static str,
-        source: std::io::Error,
-    },
+    System { action: &'static str, source: std::io::Error },
     /// A scheme that needs α and β.
     #[error("this scheme needs α and β")]
     NoConstants,
@@ -186,25 +130,17 @@ pub enum NetError {
     Plan(#[from] fedflip_plan::PlanError),
     /// The server is not the one that it should be, or cannot show it.
     #[error("the server's certificate {doubt}")]
-    ServerNotTrusted {
-        doubt: Doubt,
-    },
+    ServerNotTrusted { doubt: Doubt },
     /// Plain text goes no further than this machine.
     #[error("without certificates: {server} is not on this machine")]
-    NotLoopback {
-        server: String,
-    },
+    NotLoopback { server: String },
     /// Somebody listens, but not to us.
     #[error("the server does not answer in plain text, and may want certificates: {problem}")]
-    NoPlainAnswer {
-        problem: String,
-    },
+    NoPlainAnswer { problem: String },
     #[error("another agent with this identity has connected")]
     Superseded,
     #[error("{server} does not speak TLS: a server without certificates may listen there")]
-    NoTlsAnswer {
-        server: String,
-    },
+    NoTlsAnswer { server: String },
 }
 
 impl NetError {

@@ -12,7 +12,7 @@ use fedflip_fleet::bandwidth::Job;
 use fedflip_fleet::{Device, Fleet, FleetError, Probability, Samples, Secs};
 use serde::{Deserialize, Serialize};
 
-use self::average::{Average, Presence};
+use self::average::{Average, Frequency};
 use self::bench::Conduct;
 use crate::state::EnrolledDevice;
 
@@ -66,8 +66,8 @@ struct Measured {
     misses: u32,
     #[serde(default)]
     overdue_secs: f64,
-    reached: Presence,
-    reported: Presence,
+    reached: Frequency,
+    reported: Frequency,
     #[serde(default)]
     conduct: Conduct,
 }

@@ -135,11 +135,11 @@ impl Talk {
         let request = self.request(v1::FetchRequest { digest: digest.to_vec().into() });
         let mut parts = self.client.fetch(request).await?.into_inner();
         let mut collector = Collector::new(parameters);
-        let not_it = |not_it| Status::data_loss(format!("not the model that was asked for: {not_it:?}"));
+        let wrong = |wrong| Status::data_loss(format!("not the model that was asked for: {wrong:?}"));
         while let Some(part) = parts.message().await? {
-            collector.push(&part.data).map_err(not_it)?;
+            collector.push(&part.data).map_err(wrong)?;
         }
-        collector.finish(digest).map_err(not_it)
+        collector.finish(digest).map_err(wrong)
     }
 
     /// Sends an update at the granted rate; whether the server had it already.

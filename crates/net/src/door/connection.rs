@@ -14,8 +14,8 @@ use tokio::time::{Instant, Sleep};
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
+use super::device_certificate::Caller;
 use super::meter::Meter;
-use super::passport::Caller;
 use super::registry::Place;
 use crate::status::ConnectionRefusal;
 

@@ -18,7 +18,7 @@ use tokio_rustls::rustls::{self, CertificateError, ServerConfig};
 use tracing::debug;
 
 use super::connection::Connection;
-use super::passport::Passport;
+use super::device_certificate::DeviceCertificate;
 use super::registry::{Arrival, Registry};
 use super::watch::Watch;
 use crate::status::ConnectionRefusal;
@@ -149,10 +149,10 @@ async fn greet(
     };
     let stream = accepted.map_err(|_| ConnectionRefusal::Timeout)?.map_err(|error| reason(&error))?;
     let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-    let passport = certificate.and_then(|certificate| Passport::read(certificate));
-    let passport = passport.ok_or(ConnectionRefusal::NoDevice)?;
-    let caller = Arc::clone(&passport.caller);
-    let cut = place.admit(passport)?;
+    let device_certificate = certificate.and_then(|certificate| DeviceCertificate::read(certificate));
+    let device_certificate = device_certificate.ok_or(ConnectionRefusal::NoDevice)?;
+    let caller = Arc::clone(&device_certificate.caller);
+    let cut = place.admit(device_certificate)?;
     Ok(Connection::secure(stream, address, caller, cut, place))
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
 use super::journal::Journal;
-use super::member::{Enrolment, Line, Member};
+use super::member::{DeviceLink, Enrolment, Member};
 use super::newcomers::Newcomers;
 use super::rate::Strangers;
 use super::round::{Current, Taken};
@@ -28,7 +28,7 @@ pub(crate) type Notice = Box<v1::ToDevice>;
 
 #[derive(Default)]
 pub(crate) struct Hub {
-    desk: Mutex<Desk>,
+    state: Mutex<ServerState>,
     bell: Notify,
     /// What the log says of devices.
     pub(super) journal: Journal,
@@ -37,14 +37,14 @@ pub(crate) struct Hub {
 impl Hub {
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
         let hub = Self::default();
-        hub.desk().capacity = capacity;
+        hub.state().capacity = capacity;
         Arc::new(hub)
     }
 
     /// For moments only.
-    pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, ServerState> {
         // Whoever panicked has left counts and lists that are as good as before.
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn ring(&self) {
@@ -59,7 +59,7 @@ impl Hub {
 }
 
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct ServerState {
     /// Whether devices may come: not before those of before a restart have their places again.
     pub open: bool,
     /// Those who have said hello and have no slot yet.
@@ -76,22 +76,22 @@ pub(crate) struct Desk {
     /// Updates that have come, for the round loop to take.
     pub arrived: VecDeque<Arrival>,
     /// What went wrong, for the round loop to record.
-    pub incidents: VecDeque<Incident>,
+    pub incidents: VecDeque<PendingIncident>,
     /// x_r, for those who take part.
-    pub model: Option<Offered>,
+    pub model: Option<OfferedModel>,
     pub finished: bool,
-    lines: u64,
+    links_ever: u64,
 }
 
 /// A model that devices can fetch: its bytes are made once, and sent to all without a copy of their own.
 #[derive(Clone)]
-pub(crate) struct Offered {
+pub(crate) struct OfferedModel {
     pub digest: VectorDigest,
     pub bytes: Bytes,
     model: Arc<ModelVector>,
 }
 
-impl Offered {
+impl OfferedModel {
     pub(crate) fn new(model: &Arc<ModelVector>) -> Self {
         let bytes = numbers::to_bytes(model.as_slice());
         Self { digest: numbers::digest_of_bytes(&bytes), bytes: bytes.into(), model: Arc::clone(model) }
@@ -105,10 +105,10 @@ impl Offered {
 /// An update that is whole and checked.
 pub(crate) struct Arrival {
     pub slot: usize,
-    pub what: Result<Update, Reason>,
+    pub what: Result<ReceivedUpdate, Reason>,
 }
 
-pub(crate) struct Update {
+pub(crate) struct ReceivedUpdate {
     pub delta: Vec<f32>,
     pub digest: VectorDigest,
     pub train_loss: f64,
@@ -120,7 +120,7 @@ pub(crate) struct Update {
 
 /// Something that is worth a line in the state.
 #[derive(Debug)]
-pub(crate) struct Incident {
+pub(crate) struct PendingIncident {
     pub round: u64,
     pub device: Option<String>,
     pub reason: Reason,
@@ -129,7 +129,7 @@ pub(crate) struct Incident {
 /// How many incidents wait to be recorded; the oldest give way.
 const INCIDENTS_WAITING_MAX: usize = 1000;
 
-impl Desk {
+impl ServerState {
     /// A device says hello: its slot, or the next one that is free if it has none; and whether it has one.
     pub(crate) fn hello(
         &mut self,
@@ -219,7 +219,7 @@ impl Desk {
     }
 
     pub(crate) fn attending(&self) -> usize {
-        self.members.iter().filter(|member| member.line.is_some()).count()
+        self.members.iter().filter(|member| member.link.is_some()).count()
     }
 
     /// A device has come, or come again: the old line is cut. What it has missed of the round is told.
@@ -228,10 +228,10 @@ impl Desk {
         if self.tell(slot, v1::to_device::What::Superseded(v1::to_device::Superseded {})) {
             self.members[slot].came_twice(Instant::now());
         }
-        self.lines += 1;
-        let id = self.lines;
+        self.links_ever += 1;
+        let id = self.links_ever;
         self.members[slot].has_attended = true;
-        self.members[slot].line = Some(Line { id, notices });
+        self.members[slot].link = Some(DeviceLink { id, notices });
         if let Some(current) = &mut self.current {
             let is_awaited = self.members[slot].silence.is_waited_for();
             for notice in current.for_newcomer(slot, is_awaited, Instant::now()) {
@@ -247,9 +247,9 @@ impl Desk {
     /// A device's line is gone; a newer one stays.
     pub(crate) fn leave(&mut self, slot: usize, id: u64) {
         if let Some(member) = self.members.get_mut(slot)
-            && member.line.as_ref().is_some_and(|line| line.id == id)
+            && member.link.as_ref().is_some_and(|link| link.id == id)
         {
-            member.line = None;
+            member.link = None;
             member.absent_since = Instant::now();
         }
     }
@@ -257,10 +257,10 @@ impl Desk {
     /// Sends something to a device. One that does not read is cut off: it may come again.
     pub(crate) fn tell(&mut self, slot: usize, what: v1::to_device::What) -> bool {
         let Some(member) = self.members.get_mut(slot) else { return false };
-        let Some(line) = &member.line else { return false };
-        let told = line.notices.try_send(Box::new(v1::ToDevice { what: Some(what) })).is_ok();
+        let Some(link) = &member.link else { return false };
+        let told = link.notices.try_send(Box::new(v1::ToDevice { what: Some(what) })).is_ok();
         if !told {
-            member.line = None;
+            member.link = None;
             member.absent_since = Instant::now();
         }
         told
@@ -279,13 +279,14 @@ impl Desk {
         let device =
             slot.and_then(|slot| self.members.get(slot)).map(|member| member.name.as_str().to_owned());
         // Once in a round is enough: a device that repeats itself must not fill the disk.
-        let is_known =
-            |known: &Incident| known.round == round && known.reason == reason && known.device == device;
+        let is_known = |known: &PendingIncident| {
+            known.round == round && known.reason == reason && known.device == device
+        };
         if !self.incidents.iter().rev().any(is_known) {
             if self.incidents.len() == INCIDENTS_WAITING_MAX {
                 self.incidents.pop_front();
             }
-            self.incidents.push_back(Incident { round, device, reason });
+            self.incidents.push_back(PendingIncident { round, device, reason });
         }
     }
 

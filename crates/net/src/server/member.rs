@@ -19,7 +19,7 @@ pub(crate) struct Member {
     pub coin: CoinPublic,
     pub calls: Bucket,
     pub enrolment: Enrolment,
-    pub line: Option<Line>,
+    pub link: Option<DeviceLink>,
     /// Since when it has not attended.
     pub absent_since: Instant,
     pub has_attended: bool,
@@ -37,7 +37,7 @@ impl Member {
             coin,
             calls,
             enrolment,
-            line: None,
+            link: None,
             absent_since,
             has_attended: false,
             silence,
@@ -101,7 +101,7 @@ pub(crate) struct Enrolment {
 }
 
 /// The open end of a device's stream.
-pub(crate) struct Line {
+pub(crate) struct DeviceLink {
     pub id: u64,
     pub notices: mpsc::Sender<Notice>,
 }

@@ -9,14 +9,15 @@
 //!   models on their way out; `probe`: a timed transfer; `probe_queue`: whose turn it is for one.
 //! - `rate`: how many calls a device may make; `journal`: how many lines of the log it may cause; `norms`: how large
 //!   its updates may be.
-//! - `world`: the world behind the engine's round loop; `window`: its window for coins; `presence`: who is there; `patience`: for how long;
+//! - `world`: the world behind the engine's round loop; `window`: its window for coins; `quorum`: waiting for enough devices; `timeouts`: for how long;
 //!   `review`: who is benched.
-//! - [`deploy`]: a run from enrolment to its end; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
+//! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
 //!   is kept of its rounds.
 
 mod attend;
 mod commit;
 pub mod deploy;
+mod deployed_run;
 mod download;
 mod enrolment;
 mod hub;
@@ -25,15 +26,15 @@ mod journal;
 mod member;
 mod newcomers;
 mod norms;
-mod patience;
 pub mod planning;
-mod presence;
 mod probe;
 mod probe_queue;
+mod quorum;
 mod rate;
 mod review;
 mod round;
 mod service;
+mod timeouts;
 mod window;
 mod world;
 
@@ -58,10 +59,10 @@ use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
 use crate::wire::v1::federation_server::FederationServer;
 
-pub use deploy::{Announced, Deployment, Ended, Helpers, Observer};
+pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
 pub use norms::NormBound;
-pub use patience::Patience;
 pub use planning::Planned;
+pub use timeouts::Timeouts;
 
 /// A device that is gone without a word is noticed after this and as much again.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -213,11 +214,11 @@ impl Server {
     /// Tells devices that the run is over, and waits a moment for them to hear it.
     pub fn finish(&self) {
         self.health.set(Readiness::Stopping);
-        self.hub.desk().finish();
+        self.hub.state().finish();
         let heard = async {
             // Devices leave when they hear it; whoever does not is not waited for.
             for _ in 0..40 {
-                if self.hub.desk().attending() == 0 {
+                if self.hub.state().attending() == 0 {
                     break;
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;

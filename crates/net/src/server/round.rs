@@ -75,7 +75,7 @@ impl Granted {
 
 /// What a device says came of its coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum CoinAnswer {
     No,
     /// It does, and this is its coin.
     Yes(Flip),
@@ -83,7 +83,7 @@ pub(crate) enum Said {
     False,
 }
 
-impl Said {
+impl CoinAnswer {
     /// Checks a proof: a fraction of a millisecond, so not to be done while others wait for the lock. An empty
     /// proof is a coin that says no.
     pub(crate) fn check(coin: &CoinPublic, toss: Toss, proof: &[u8]) -> Self {
@@ -187,7 +187,7 @@ impl Current {
     }
 
     /// Takes a device's answer, which was checked before.
-    pub(crate) fn answer(&mut self, slot: usize, said: Said, now: Instant) -> Result<(), Reason> {
+    pub(crate) fn answer(&mut self, slot: usize, said: CoinAnswer, now: Instant) -> Result<(), Reason> {
         let q = *self.coin_q.get(slot).ok_or(Reason::NotEnrolled)?;
         if self.hears(slot).is_none() {
             // Late, or said twice: the first answer counts, and whoever is in is in.
@@ -196,10 +196,10 @@ impl Current {
         self.gone(slot);
         self.answered[slot] = true;
         match said {
-            Said::No => return Ok(()),
-            Said::False => return Err(Reason::FalseCoin),
-            Said::Yes(flip) if !flip.joins(q) => return Err(Reason::CoinSaysNo),
-            Said::Yes(_) => {}
+            CoinAnswer::No => return Ok(()),
+            CoinAnswer::False => return Err(Reason::FalseCoin),
+            CoinAnswer::Yes(flip) if !flip.joins(q) => return Err(Reason::CoinSaysNo),
+            CoinAnswer::Yes(_) => {}
         }
         let answer_secs = now.saturating_duration_since(self.opened).as_secs_f64();
         self.joined.insert(slot, Joined { answer_secs, grant: None, taken: None });
@@ -317,7 +317,7 @@ mod tests {
         proof: &[u8],
         now: Instant,
     ) -> Result<(), Reason> {
-        let said = Said::check(&key.public(), current.toss, proof);
+        let said = CoinAnswer::check(&key.public(), current.toss, proof);
         current.answer(slot, said, now)
     }
 

@@ -15,11 +15,11 @@ use tokio::runtime::Runtime;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::hub::{Arrival, Hub, Offered};
-use super::patience::Patience;
+use super::hub::{Arrival, Hub, OfferedModel};
 use super::planning::Planned;
-use super::presence::LOOK;
+use super::quorum::POLL_EVERY;
 use super::round::{Current, Granted};
+use super::timeouts::Timeouts;
 use crate::coin::Toss;
 use crate::measure::{Measures, Outcome as Seen};
 use crate::reason::Reason;
@@ -65,7 +65,7 @@ pub(crate) struct NetWorld<'a> {
     pub runtime: &'a Runtime,
     pub metrics: &'a Metrics,
     pub health: &'a Health,
-    pub patience: Patience,
+    pub timeouts: Timeouts,
     pub band: Mbps,
     pub payload_mbit: f64,
     /// The deadline of the scenario, and the share of it that is kept free.
@@ -110,7 +110,7 @@ impl Clock {
 impl NetWorld<'_> {
     /// Waits for the bell, a moment, or `until`.
     fn wait(&self, until: Instant) {
-        self.runtime.block_on(self.hub.changed_or(until.min(Instant::now() + LOOK)));
+        self.runtime.block_on(self.hub.changed_or(until.min(Instant::now() + POLL_EVERY)));
     }
 
     /// Whether to give up what is waited for.
@@ -130,7 +130,7 @@ impl NetWorld<'_> {
         warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
         self.metrics.refused.add(reason);
         self.missed(slot);
-        self.hub.desk().note(None, Some(slot), reason);
+        self.hub.state().note(None, Some(slot), reason);
     }
 
     /// A device's grant came to nothing, and others have waited for it until now.
@@ -144,7 +144,7 @@ impl NetWorld<'_> {
     }
 
     fn granted(&self, slot: usize) -> Option<Granted> {
-        self.hub.desk().current.as_ref().and_then(|current| current.granted(slot).ok())
+        self.hub.state().current.as_ref().and_then(|current| current.granted(slot).ok())
     }
 
     /// What an arrival is to the engine.
@@ -221,36 +221,36 @@ impl World for NetWorld<'_> {
             }
         }
         self.metrics.round.set(round as f64);
-        // Its digest takes a while, and calls need the desk.
-        let known = self.hub.desk().model.clone().filter(|known| known.is(model));
-        let offered = known.unwrap_or_else(|| Offered::new(model));
+        // Its digest takes a while, and calls need the state.
+        let known = self.hub.state().model.clone().filter(|known| known.is(model));
+        let offered = known.unwrap_or_else(|| OfferedModel::new(model));
         let window_end = {
-            let mut desk = self.hub.desk();
+            let mut state = self.hub.state();
             let digest = offered.digest;
-            desk.model = Some(offered);
-            if let Some(before) = desk.current.take() {
-                desk.previous = Some((before.toss, before.into_taken()));
+            state.model = Some(offered);
+            if let Some(before) = state.current.take() {
+                state.previous = Some((before.toss, before.into_taken()));
             }
-            desk.arrived.clear();
+            state.arrived.clear();
             let toss = Toss { run: self.toss_run, round };
             let now = Instant::now();
-            let mut current = Current::open(toss, digest, self.seed, coin_q, self.patience.window, now);
-            self.ask_everybody(&mut desk, &mut current);
+            let mut current = Current::open(toss, digest, self.seed, coin_q, self.timeouts.window, now);
+            self.ask_everybody(&mut state, &mut current);
             let end = current.window_end();
-            desk.current = Some(current);
+            state.current = Some(current);
             end
         };
         while Instant::now() < window_end
-            && !self.hub.desk().current.as_ref().is_none_or(Current::all_answered)
+            && !self.hub.state().current.as_ref().is_none_or(Current::all_answered)
         {
-            self.check_stop(self.patience.finish)?;
+            self.check_stop(self.timeouts.finish)?;
             self.wait(window_end);
         }
-        let open = self.patience.window.saturating_sub(window_end.saturating_duration_since(Instant::now()));
-        let mut desk = self.hub.desk();
-        self.note_answers(&mut desk, open);
+        let open = self.timeouts.window.saturating_sub(window_end.saturating_duration_since(Instant::now()));
+        let mut state = self.hub.state();
+        self.note_answers(&mut state, open);
         self.accepted.clear();
-        let Some(current) = &mut desk.current else {
+        let Some(current) = &mut state.current else {
             return Err(EngineError::World("the round is gone".into()));
         };
         current.close();
@@ -262,7 +262,7 @@ impl World for NetWorld<'_> {
             self.metrics.join_secs.observe(joined.answer_secs);
             cohort.push(Entrant { device, job: self.measures.job(device, believed) }, weights[device]);
         }
-        drop(desk);
+        drop(state);
         self.count_payloads_under_pressure(cohort.entrants_mut());
         Ok(())
     }
@@ -272,12 +272,12 @@ impl World for NetWorld<'_> {
         let believed = self.measures.believed();
         let jobs = entrants.iter().map(|entrant| self.measures.deadline_job(entrant.device, believed));
         let expected_secs = bandwidth::finish_together(jobs, self.band).round_secs();
-        Some(self.patience.deadline_secs(expected_secs))
+        Some(self.timeouts.deadline_secs(expected_secs))
     }
 
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
         let expected_secs = order.allocation.round_secs;
-        let deadline_secs = order.deadline_secs.unwrap_or_else(|| self.patience.deadline_secs(0.0));
+        let deadline_secs = order.deadline_secs.unwrap_or_else(|| self.timeouts.deadline_secs(0.0));
         let now = Instant::now();
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
@@ -288,18 +288,18 @@ impl World for NetWorld<'_> {
             expected_secs,
             "the band is divided"
         );
-        let mut desk = self.hub.desk();
+        let mut state = self.hub.state();
         for share in &order.allocation.shares {
             let alone_secs = share.compute_secs + share.mbps * share.upload_secs / self.band.get();
             let is_crowded_out =
                 share.finish_secs(share.compute_secs) > deadline_secs && alone_secs <= deadline_secs;
             let grant = |current: &mut Current| current.grant(share, is_crowded_out, now, deadline);
-            let notice = desk.current.as_mut().and_then(grant);
+            let notice = state.current.as_mut().and_then(grant);
             if let Some(notice) = notice {
                 // A model that was not there yet, and an update.
-                desk.members[share.device].calls.grant(2.0);
+                state.members[share.device].calls.grant(2.0);
                 // Whoever is away hears it when it comes back.
-                desk.tell(share.device, notice);
+                state.tell(share.device, notice);
             }
         }
         Ok(())
@@ -310,19 +310,19 @@ impl World for NetWorld<'_> {
         loop {
             let now = Instant::now();
             let next = {
-                let mut desk = self.hub.desk();
-                if let Some(arrival) = desk.arrived.pop_front() {
+                let mut state = self.hub.state();
+                if let Some(arrival) = state.arrived.pop_front() {
                     Next::Arrival(arrival)
-                } else if let Some(slot) = self.missing(&mut desk, now) {
+                } else if let Some(slot) = self.missing(&mut state, now) {
                     Next::Missing(slot)
-                } else if now >= deadline + LOOK && !self.was_late {
+                } else if now >= deadline + POLL_EVERY && !self.was_late {
                     // The server itself was away: what has come meanwhile is still to be read.
-                    (self.was_late, self.deadline) = (true, Some(now + LOOK));
-                    deadline = now + LOOK;
+                    (self.was_late, self.deadline) = (true, Some(now + POLL_EVERY));
+                    deadline = now + POLL_EVERY;
                     Next::Nothing
                 } else if now >= deadline {
                     // Under the same lock: whoever comes from now on is told that it is too late.
-                    Next::Deadline(desk.current.as_mut().map(Current::close_for_good).unwrap_or_default())
+                    Next::Deadline(state.current.as_mut().map(Current::close_for_good).unwrap_or_default())
                 } else {
                     Next::Nothing
                 }
@@ -339,7 +339,7 @@ impl World for NetWorld<'_> {
                 }
                 Next::Nothing => {}
             }
-            self.check_stop(self.patience.finish)?;
+            self.check_stop(self.timeouts.finish)?;
             self.wait(deadline);
         }
     }

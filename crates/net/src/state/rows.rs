@@ -11,7 +11,7 @@ use crate::wire::numbers::VectorDigest;
 
 /// What a run's folder is founded on.
 #[derive(Clone, Copy, Debug)]
-pub struct Founding<'a> {
+pub struct NewRun<'a> {
     pub run_toml: &'a str,
     /// Keys of it that may differ when a run goes on. A run that ended at a cap goes on if one of them has
     /// changed.

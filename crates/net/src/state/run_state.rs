@@ -33,7 +33,7 @@ pub(super) struct Parts {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Newest {
+pub(super) struct NewestModel {
     /// The round that left it; 0 before anybody has moved the model.
     pub round: u64,
     /// Of the model and what is remembered with it.
@@ -59,7 +59,7 @@ pub struct RunState {
     /// Empty without quiet rounds.
     quiet_q: Vec<f64>,
     round: u64,
-    model: Newest,
+    model: NewestModel,
     seals: Seals,
     ended: bool,
     failed: bool,
@@ -67,7 +67,7 @@ pub struct RunState {
 }
 
 impl RunState {
-    pub(super) fn new(parts: Parts, resumed: &Resumed, model: Newest) -> Self {
+    pub(super) fn new(parts: Parts, resumed: &Resumed, model: NewestModel) -> Self {
         let Parts { folder, connection, records, models, lock, seals } = parts;
         let devices = resumed.devices.iter().map(|device| (device.name.clone(), device.coin));
         Self {
@@ -210,7 +210,7 @@ impl RunState {
         let model = match commit.model {
             Some(model) => {
                 let sha256 = self.beside(|state| state.models.write(round, model, commit.memory))?;
-                Newest { round, sha256: Some(sha256) }
+                NewestModel { round, sha256: Some(sha256) }
             }
             None => self.model,
         };

@@ -30,7 +30,7 @@ pub fn digest_of_bytes(bytes: &[u8]) -> VectorDigest {
 
 /// Why bytes that a peer sends are not the vector that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotIt {
+pub enum WrongBytes {
     TooMany,
     TooFew,
     /// Not the ones that were announced.
@@ -59,9 +59,9 @@ impl Collector {
         4 * self.numbers.len() + self.partial_len
     }
 
-    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), NotIt> {
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), WrongBytes> {
         if self.bytes() + bytes.len() > 4 * self.wanted {
-            return Err(NotIt::TooMany);
+            return Err(WrongBytes::TooMany);
         }
         self.hash.update(bytes);
         while self.partial_len > 0 && !bytes.is_empty() {
@@ -82,12 +82,12 @@ impl Collector {
     }
 
     /// The vector, if it is whole and the one that was announced.
-    pub fn finish(self, announced: &[u8]) -> Result<Vec<f32>, NotIt> {
+    pub fn finish(self, announced: &[u8]) -> Result<Vec<f32>, WrongBytes> {
         if self.numbers.len() < self.wanted {
-            return Err(NotIt::TooFew);
+            return Err(WrongBytes::TooFew);
         }
         let found: VectorDigest = self.hash.finalize().into();
-        if found != *announced { Err(NotIt::OtherDigest) } else { Ok(self.numbers) }
+        if found != *announced { Err(WrongBytes::OtherDigest) } else { Ok(self.numbers) }
     }
 }
 
@@ -130,11 +130,11 @@ mod tests {
             collector.push(bytes).and_then(|()| collector.finish(announced)).map(|_| ())
         };
         assert_eq!(collect(&bytes, &announced), Ok(()));
-        assert_eq!(collect(&bytes[..11], &announced), Err(NotIt::TooFew));
-        assert_eq!(collect(&[&bytes[..], &[0]].concat(), &announced), Err(NotIt::TooMany));
-        assert_eq!(collect(&bytes, &announced[..31]), Err(NotIt::OtherDigest));
+        assert_eq!(collect(&bytes[..11], &announced), Err(WrongBytes::TooFew));
+        assert_eq!(collect(&[&bytes[..], &[0]].concat(), &announced), Err(WrongBytes::TooMany));
+        assert_eq!(collect(&bytes, &announced[..31]), Err(WrongBytes::OtherDigest));
         let mut changed = bytes.clone();
         changed[5] ^= 1;
-        assert_eq!(collect(&changed, &announced), Err(NotIt::OtherDigest));
+        assert_eq!(collect(&changed, &announced), Err(WrongBytes::OtherDigest));
     }
 }
