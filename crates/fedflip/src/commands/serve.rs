@@ -10,7 +10,7 @@ use fedflip_agent::{LogFormat, logs};
 use fedflip_engine::Aggregation;
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
-use fedflip_net::server::{NormBound, Offer, Timeouts, Server, ServerSettings};
+use fedflip_net::server::{NormBound, Offer, Server, ServerSettings, Timeouts};
 use fedflip_net::state::STATE;
 use fedflip_net::status::Reach;
 use fedflip_plan::Scheme;

@@ -13,7 +13,7 @@ use fedflip_learn::{Encoding, Learner, Metrics, model_file, with_crew};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
-    PlanStart, Deployment, Ended, Callbacks, NormBound, Observer, Offer, Timeouts, Server, ServerSettings,
+    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Server, ServerSettings, Timeouts,
 };
 use fedflip_net::state::{NewRun, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 use tonic::Streaming;
 use tracing::{debug, warn};
 
+use super::coin_answer::CoinAnswer;
 use super::hub::{Hub, Notice};
 use super::journal::LogPermit;
-use super::round::CoinAnswer;
 use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::status::Metrics;

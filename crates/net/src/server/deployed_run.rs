@@ -16,11 +16,12 @@ use tokio::time::Instant;
 use tracing::info;
 
 use super::Server;
+use super::clock::Clock;
 use super::commit::Committer;
 use super::deploy::{Callbacks, Deployment, Ended, MEASURED, PlanStart};
 use super::enrolment;
 use super::planning::{Planned, Planner};
-use super::world::{Clock, GivenUp, NetWorld};
+use super::world::{GivenUp, NetWorld};
 use crate::error::NetError;
 use crate::measure::Measures;
 use crate::state::{EnrolledDevice, Resumed, RunState};

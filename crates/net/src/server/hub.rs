@@ -6,11 +6,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fedflip_fleet::ModelVector;
-use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
+use super::exchange::{Arrival, OfferedModel, PendingIncident};
 use super::journal::Journal;
 use super::member::{DeviceLink, Enrolment, Member};
 use super::newcomers::Newcomers;
@@ -20,7 +19,6 @@ use crate::coin::{CoinPublic, Toss};
 use crate::identity::DeviceName;
 use crate::reason::Reason;
 use crate::wire::limits::NOTICES_WAITING_MAX;
-use crate::wire::numbers::{self, VectorDigest};
 use crate::wire::v1;
 
 /// What is sent to a device that attends. Boxed: its channel keeps places for many, and mostly holds none.
@@ -81,49 +79,6 @@ pub(crate) struct ServerState {
     pub model: Option<OfferedModel>,
     pub finished: bool,
     links_ever: u64,
-}
-
-/// A model that devices can fetch: its bytes are made once, and sent to all without a copy of their own.
-#[derive(Clone)]
-pub(crate) struct OfferedModel {
-    pub digest: VectorDigest,
-    pub bytes: Bytes,
-    model: Arc<ModelVector>,
-}
-
-impl OfferedModel {
-    pub(crate) fn new(model: &Arc<ModelVector>) -> Self {
-        let bytes = numbers::to_bytes(model.as_slice());
-        Self { digest: numbers::digest_of_bytes(&bytes), bytes: bytes.into(), model: Arc::clone(model) }
-    }
-
-    pub(crate) fn is(&self, model: &Arc<ModelVector>) -> bool {
-        Arc::ptr_eq(&self.model, model)
-    }
-}
-
-/// An update that is whole and checked.
-pub(crate) struct Arrival {
-    pub slot: usize,
-    pub what: Result<ReceivedUpdate, Reason>,
-}
-
-pub(crate) struct ReceivedUpdate {
-    pub delta: Vec<f32>,
-    pub digest: VectorDigest,
-    pub train_loss: f64,
-    /// From the grant to the first byte, and from there to the last.
-    pub took_secs: [f64; 2],
-    /// Of the server's memory: given back when the update is used.
-    pub memory: tokio::sync::OwnedSemaphorePermit,
-}
-
-/// Something that is worth a line in the state.
-#[derive(Debug)]
-pub(crate) struct PendingIncident {
-    pub round: u64,
-    pub device: Option<String>,
-    pub reason: Reason,
 }
 
 /// How many incidents wait to be recorded; the oldest give way.

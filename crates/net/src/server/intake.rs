@@ -7,8 +7,9 @@ use tokio::time::Instant;
 use tonic::Streaming;
 use tracing::warn;
 
-use super::hub::{Arrival, ReceivedUpdate};
-use super::round::{Granted, Taken};
+use super::exchange::{Arrival, ReceivedUpdate};
+use super::grant::Granted;
+use super::round::Taken;
 use super::service::Service;
 use crate::coin::Toss;
 use crate::reason::Reason;

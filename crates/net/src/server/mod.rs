@@ -3,23 +3,31 @@
 //! # Layout
 //!
 //! - here: the listening part, on a runtime of its own or in given [`Surroundings`].
-//! - `hub`: where calls and the round loop meet; `member`: a device of the fleet; `newcomers`: those who are about to
-//!   enrol; `round`: a round in progress.
+//! - `hub`: where calls and the round loop meet; `exchange`: what they hand
+//!   over; `member`: a device of the fleet; `newcomers`: those who are about to
+//!   enrol; `round`: a round in progress; `coin_answer`: a device's coin in it; `grant`: its
+//!   share of the bandwidth.
 //! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
 //!   models on their way out; `probe`: a timed transfer; `probe_queue`: whose turn it is for one.
 //! - `rate`: how many calls a device may make; `journal`: how many lines of the log it may cause; `norms`: how large
 //!   its updates may be.
-//! - `world`: the world behind the engine's round loop; `window`: its window for coins; `quorum`: waiting for enough devices; `timeouts`: for how long;
+//! - `world`: the world behind the engine's round loop; `events`: what it
+//!   reports; `clock`: its clock; `window`: its window for coins; `quorum`: waiting for enough devices; `timeouts`: for how long;
 //!   `review`: who is benched.
 //! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
 //!   is kept of its rounds.
 
 mod attend;
+mod clock;
+mod coin_answer;
 mod commit;
 pub mod deploy;
 mod deployed_run;
 mod download;
 mod enrolment;
+mod events;
+mod exchange;
+mod grant;
 mod hub;
 mod intake;
 mod journal;

@@ -6,7 +6,9 @@ use std::time::Duration;
 use fedflip_fleet::bandwidth::Share;
 use tokio::time::Instant;
 
-use crate::coin::{CoinPublic, Flip, Toss};
+use super::coin_answer::CoinAnswer;
+use super::grant::Granted;
+use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::wire::numbers::VectorDigest;
 use crate::wire::v1;
@@ -45,53 +47,6 @@ pub(crate) struct Joined {
     pub answer_secs: f64,
     pub grant: Option<Granted>,
     pub taken: Option<Taken>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Granted {
-    pub mbps: f64,
-    /// From the grant on: until then the bandwidth is others'.
-    pub upload_from_secs: f64,
-    /// The server's own division leaves the device no time before the deadline, though alone it would make it.
-    pub is_crowded_out: bool,
-    pub at: Instant,
-    pub deadline: Instant,
-}
-
-impl Granted {
-    /// How far ahead of its grant a device may be: timers are coarse, and networks bring packets in bursts.
-    const AHEAD_SECS: f64 = 0.25;
-
-    /// When an upload that began at `first` may be read beyond its first `bytes` bytes.
-    pub(crate) fn earliest(&self, bytes: usize, first: Instant) -> Instant {
-        let after = |secs: f64| {
-            // Without a rate, or beyond all time, the deadline comes first.
-            Duration::try_from_secs_f64(secs.max(0.0)).unwrap_or(Duration::from_secs(86_400))
-        };
-        let begin = first.max(self.at + after(self.upload_from_secs - Self::AHEAD_SECS));
-        begin + after(8e-6 * bytes as f64 / self.mbps - Self::AHEAD_SECS)
-    }
-}
-
-/// What a device says came of its coin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CoinAnswer {
-    No,
-    /// It does, and this is its coin.
-    Yes(Flip),
-    /// It would, but the proof is none.
-    False,
-}
-
-impl CoinAnswer {
-    /// Checks a proof: a fraction of a millisecond, so not to be done while others wait for the lock. An empty
-    /// proof is a coin that says no.
-    pub(crate) fn check(coin: &CoinPublic, toss: Toss, proof: &[u8]) -> Self {
-        match proof {
-            [] => Self::No,
-            proof => coin.check(toss, proof).map_or(Self::False, Self::Yes),
-        }
-    }
 }
 
 /// What became of a device's part.

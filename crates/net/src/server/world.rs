@@ -7,27 +7,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_engine::{Cohort, EngineError, Event, Order, Update as EngineUpdate, World};
+use fedflip_engine::{Cohort, EngineError, Event, Order, World};
 use fedflip_fleet::bandwidth::{self, Entrant};
 use fedflip_fleet::{Mbps, Metrics as Scores, ModelVector};
 use fedflip_learn::{LearnError, Metric};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::info;
 
-use super::hub::{Arrival, Hub, OfferedModel};
+use super::clock::Clock;
+use super::exchange::OfferedModel;
+use super::hub::Hub;
 use super::planning::Planned;
 use super::quorum::POLL_EVERY;
-use super::round::{Current, Granted};
+use super::round::Current;
 use super::timeouts::Timeouts;
 use crate::coin::Toss;
-use crate::measure::{Measures, Outcome as Seen};
-use crate::reason::Reason;
+use crate::measure::Measures;
 use crate::status::{Health, Metrics};
 use crate::wire::numbers::VectorDigest;
-
-/// What packets add to a payload at most.
-const FRAMED: f64 = 1.25;
 
 /// What the server knows of a closed round beside its record: it is committed with the round.
 #[derive(Debug)]
@@ -90,23 +88,6 @@ pub(crate) struct NetWorld<'a> {
     pub stopping_since: Option<Instant>,
 }
 
-/// Time since the run began, over restarts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    started: Instant,
-    secs_before: f64,
-}
-
-impl Clock {
-    pub(crate) fn after(secs_before: f64) -> Self {
-        Self { started: Instant::now(), secs_before }
-    }
-
-    pub(crate) fn secs(&self) -> f64 {
-        self.secs_before + self.started.elapsed().as_secs_f64()
-    }
-}
-
 impl NetWorld<'_> {
     /// Waits for the bell, a moment, or `until`.
     fn wait(&self, until: Instant) {
@@ -124,80 +105,6 @@ impl NetWorld<'_> {
         }
         Err(GivenUp::Stopping.into())
     }
-
-    /// A device that took part will not report.
-    fn lost(&mut self, slot: usize, reason: Reason) {
-        warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
-        self.metrics.refused.add(reason);
-        self.missed(slot);
-        self.hub.state().note(None, Some(slot), reason);
-    }
-
-    /// A device's grant came to nothing, and others have waited for it until now.
-    fn missed(&mut self, slot: usize) {
-        let seen = match self.granted(slot) {
-            Some(granted) if granted.is_crowded_out => Seen::CrowdedOut,
-            Some(granted) => Seen::Missed { waited_secs: granted.at.elapsed().as_secs_f64() },
-            None => Seen::Missed { waited_secs: 0.0 },
-        };
-        self.measures.granted(slot, seen);
-    }
-
-    fn granted(&self, slot: usize) -> Option<Granted> {
-        self.hub.state().current.as_ref().and_then(|current| current.granted(slot).ok())
-    }
-
-    /// What an arrival is to the engine.
-    fn event(&mut self, Arrival { slot, what }: Arrival) -> Event {
-        let update = match what {
-            Ok(update) => update,
-            Err(reason) => {
-                self.missed(slot);
-                return Event::Lost { device: slot, reason: reason.name() };
-            }
-        };
-        if let Some(Granted { mbps, upload_from_secs, .. }) = self.granted(slot) {
-            let [compute_secs, upload_secs] = update.took_secs;
-            // Whoever sends faster than granted sends no less for that.
-            let upload_secs = upload_secs.max(self.payload_mbit / mbps);
-            let seen = Seen::Reported { compute_secs, upload_from_secs, upload_secs, mbps };
-            self.measures.granted(slot, seen);
-        }
-        self.accepted.insert(slot, (update.digest, update.train_loss));
-        // Memory is counted while the network holds it; from here on the engine does.
-        drop(update.memory);
-        Event::Update(EngineUpdate {
-            device: slot,
-            delta: update.delta,
-            train_loss: update.train_loss,
-            took_secs: update.took_secs,
-        })
-    }
-}
-
-impl NetWorld<'_> {
-    /// An upload that was slow counts as a larger one, so that all finish together. Where the deadline does not leave time
-    /// for that, everybody's upload counts as its payload: nobody gets bandwidth that another device needs by being slow.
-    fn count_payloads_under_pressure(&self, entrants: &mut [Entrant]) {
-        let Some(deadline_secs) = self.explicit_deadline_secs else { return };
-        let jobs = entrants.iter().map(|entrant| entrant.job);
-        if bandwidth::finish_together(jobs, self.band).round_secs()
-            <= deadline_secs * (1.0 - self.deadline_margin)
-        {
-            return;
-        }
-        for Entrant { job, .. } in entrants {
-            job.load_mbit = job.load_mbit.min(FRAMED * self.payload_mbit);
-        }
-    }
-}
-
-/// What happens next in a round.
-enum Next {
-    Arrival(Arrival),
-    Missing(usize),
-    Deadline(Vec<usize>),
-    Nothing,
 }
 
 impl World for NetWorld<'_> {
@@ -306,41 +213,12 @@ impl World for NetWorld<'_> {
     }
 
     fn next_event(&mut self) -> Result<Event, EngineError> {
-        let mut deadline = self.deadline.unwrap_or_else(Instant::now);
         loop {
-            let now = Instant::now();
-            let next = {
-                let mut state = self.hub.state();
-                if let Some(arrival) = state.arrived.pop_front() {
-                    Next::Arrival(arrival)
-                } else if let Some(slot) = self.missing(&mut state, now) {
-                    Next::Missing(slot)
-                } else if now >= deadline + POLL_EVERY && !self.was_late {
-                    // The server itself was away: what has come meanwhile is still to be read.
-                    (self.was_late, self.deadline) = (true, Some(now + POLL_EVERY));
-                    deadline = now + POLL_EVERY;
-                    Next::Nothing
-                } else if now >= deadline {
-                    // Under the same lock: whoever comes from now on is told that it is too late.
-                    Next::Deadline(state.current.as_mut().map(Current::close_for_good).unwrap_or_default())
-                } else {
-                    Next::Nothing
-                }
-            };
-            match next {
-                Next::Arrival(arrival) => return Ok(self.event(arrival)),
-                Next::Missing(device) => {
-                    self.lost(device, Reason::Disconnected);
-                    return Ok(Event::Lost { device, reason: Reason::Disconnected.name() });
-                }
-                Next::Deadline(late) => {
-                    late.into_iter().for_each(|slot| self.lost(slot, Reason::Deadline));
-                    return Ok(Event::Deadline);
-                }
-                Next::Nothing => {}
+            if let Some(event) = self.poll_event() {
+                return Ok(event);
             }
             self.check_stop(self.timeouts.finish)?;
-            self.wait(deadline);
+            self.wait(self.deadline.unwrap_or_else(Instant::now));
         }
     }
 

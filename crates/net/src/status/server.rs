@@ -112,7 +112,7 @@ async fn converse(stream: Patient, site: Arc<Site>) {
         let response = if site.may_answer(&request) {
             answer(request.method(), request.uri().path(), &site.metrics, &site.health)
         } else {
-            let why = "ask by address, such as http://127.0.0.1, or start with --metrics-public: other names are \
+            let why = "ask by address, such as http://127.0.0.1, or let the server answer everybody: other names are \
                        refused, because a page elsewhere could use one to read along\n";
             with_headers(StatusCode::FORBIDDEN, PLAIN, why.to_owned())
         };
