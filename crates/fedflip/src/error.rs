@@ -147,7 +147,7 @@ impl CliError {
             Self::Data(error) => Some(error.hint()),
             Self::Learn(error) => Some(error.hint()),
             Self::Record(error) => Some(error.hint()),
-            Self::Net(error) => Some(error.hint()),
+            Self::Net(error) | Self::Run(RunError::Net(error)) => Some(advice::net_hint(error)),
             Self::Join(error) => Some(error.hint()),
             Self::Report(error) => Some(error.hint()),
             Self::Engine(error) => Some(error.hint()),

@@ -8,8 +8,8 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Crew, Learner, with_crew};
 use fedflip_net::NetError;
-use fedflip_net::server::{Announced, Deployment, Ended, Helpers, NormBound, Observer, Patience, Server};
-use fedflip_net::state::{EnrolledDevice, Founding, Resumed, RunState, StateView};
+use fedflip_net::server::{Callbacks, Deployment, Ended, NormBound, Observer, PlanStart, Server, Timeouts};
+use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
 use fedflip_record::{ConstantsSource, End, Header, Initial, Round, Summary, UsedConstants, reader};
@@ -76,7 +76,7 @@ pub struct Deployed<'a> {
     /// Rounds from one look at the plan to the next; none keeps the first plan.
     pub replan_every: Option<u64>,
     /// How long the server waits for devices.
-    pub patience: Patience,
+    pub timeouts: Timeouts,
 }
 
 /// Its state, and where it stands.
@@ -106,8 +106,8 @@ impl Deployed<'_> {
         let run_toml = scenario.stored();
         let memory = scenario.server.optimiser().names();
         let (free_keys, params) = (FREE_KEYS, &self.host.params);
-        let founding = Founding { run_toml: &run_toml, free_keys, params, memory: &memory };
-        let (state, resumed) = RunState::open(folder, &founding)?;
+        let new_run = NewRun { run_toml: &run_toml, free_keys, params, memory: &memory };
+        let (state, resumed) = RunState::open(folder, &new_run)?;
         Ok(Opened { state, resumed })
     }
 
@@ -205,7 +205,7 @@ impl Deployed<'_> {
             seed: scenario.seed,
             devices_min: self.devices_min,
             replan_every: self.replan_every,
-            patience: self.patience,
+            timeouts: self.timeouts,
         };
         // Pilots are there to find the constants, and have none.
         let pilot = constants.is_none();
@@ -220,7 +220,7 @@ impl Deployed<'_> {
         let title = format!("{} {scheme}", scenario.task.name());
         let Session { observers, stop, .. } = session;
         let mut shown = Shown { observers, title, plan: None };
-        let mut helpers = Helpers {
+        let mut callbacks = Callbacks {
             evaluate: &mut |model: &Arc<_>| crew.evaluate(model),
             metrics: self.host.learner.metrics(),
             stop: *stop,
@@ -228,7 +228,7 @@ impl Deployed<'_> {
             enrolled,
         };
         let initial = || self.host.learner.initial_model(scenario.seed);
-        let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut helpers)?;
+        let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut callbacks)?;
         shown.end(match &ended {
             Ended::Over(end) => Some(end),
             Ended::Stopped => None,
@@ -265,7 +265,7 @@ impl Shown<'_, '_> {
 }
 
 impl Observer for Shown<'_, '_> {
-    fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError> {
+    fn planned(&mut self, planned: &PlanStart<'_>) -> Result<(), NetError> {
         // As the plan that holds expects it, and not the first one.
         let header = Header {
             devices: planned.q.len(),

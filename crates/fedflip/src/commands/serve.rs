@@ -10,7 +10,7 @@ use fedflip_agent::{LogFormat, logs};
 use fedflip_engine::Aggregation;
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
-use fedflip_net::server::{NormBound, Offer, Patience, Server, ServerSettings};
+use fedflip_net::server::{NormBound, Offer, Server, ServerSettings, Timeouts};
 use fedflip_net::state::STATE;
 use fedflip_net::status::Reach;
 use fedflip_plan::Scheme;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
     let scenario = Scenario::read(&args.scenario, &overrides(args))?;
     warn_of_idle_keys(&args.set, &[scenario.plan.scheme], std::slice::from_ref(&scenario));
-    let patience = patience(args)?;
+    let timeouts = timeouts(args)?;
     let listen = listen(args)?;
     let status = args.metrics.as_deref().map(|text| address("--metrics", text)).transpose()?;
     let devices_min = devices_min(args, scenario.devices())?;
@@ -94,7 +94,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         pilots: args.pilots,
         devices_min,
         replan_every: (args.replan_every > 0).then_some(args.replan_every),
-        patience,
+        timeouts,
     };
     let opened = deployed.open()?;
     let update_norm = host.update_norm(&scenario, &mut session)?;
@@ -208,7 +208,7 @@ fn address(flag: &'static str, text: &str) -> Result<SocketAddr, CliError> {
     found.ok_or_else(|| CliError::Address { flag, value: text.to_owned() })
 }
 
-fn patience(args: &ServeArgs) -> Result<Patience, CliError> {
+fn timeouts(args: &ServeArgs) -> Result<Timeouts, CliError> {
     let ServeArgs { window_secs, quorum, .. } = *args;
     if !(0.001..=3600.0).contains(&window_secs) {
         let wanted = "a number of seconds from 0.001 to 3600".to_owned();
@@ -218,7 +218,7 @@ fn patience(args: &ServeArgs) -> Result<Patience, CliError> {
         let wanted = "a share from 0 to 1".to_owned();
         return Err(CliError::Flag { flag: "--quorum", value: quorum, wanted });
     }
-    Ok(Patience { window: Duration::from_secs_f64(window_secs), quorum, ..Patience::default() })
+    Ok(Timeouts { window: Duration::from_secs_f64(window_secs), quorum, ..Timeouts::default() })
 }
 
 fn write_text(

@@ -6,13 +6,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "../../../net/tests/common/patience.rs"]
-mod patience;
 #[path = "../../../net/tests/common/plenty.rs"]
 mod plenty;
 mod processes;
 #[path = "../../../net/tests/common/replay.rs"]
 mod replay;
+#[path = "../../../net/tests/common/timeouts.rs"]
+mod timeouts;
 
 use std::path::Path;
 use std::time::Duration;
@@ -103,7 +103,7 @@ fn run(seed: u64) -> Replayed {
     assert_eq!(rounds(ROUNDS), ROUNDS, "seed {seed}");
     for agent in &mut agents {
         // Whoever was there has heard that the run is over; whoever was not is told to stop.
-        if patience::within(Duration::from_millis(500), || agent.has_ended()) {
+        if timeouts::within(Duration::from_millis(500), || agent.has_ended()) {
             agent.ends_well(Duration::ZERO, seed);
         } else {
             agent.stop(STOP_TIME_MAX, seed);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fedflip_learn::model_file;
 use fedflip_net::NetError;
-use fedflip_net::state::{Commit, EnrolledDevice, Fate, Founding, RunState, StateView};
+use fedflip_net::state::{Commit, EnrolledDevice, Fate, NewRun, RunState, StateView};
 use fedflip_record::{End, EndReason};
 
 use crate::script::{
@@ -139,7 +139,7 @@ fn one_server_one_scenario_one_version() {
     let error = open_as(desk.path(), "seed = 2\nrounds_max = 9\n").unwrap_err();
     assert!(error.to_string().contains("`seed = 1`, where this one has `seed = 2`"), "{error}");
     assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), RUN_TOML);
-    let smaller = Founding { run_toml: RUN_TOML, free_keys: &[], params: &params()[..1], memory: &MEMORY };
+    let smaller = NewRun { run_toml: RUN_TOML, free_keys: &[], params: &params()[..1], memory: &MEMORY };
     let error = RunState::open(desk.path(), &smaller).unwrap_err().to_string();
     assert!(error.contains("9 parameters, where this one has 6"), "{error}");
     let database = rusqlite::Connection::open(desk.path().join("state.sqlite")).unwrap();
