@@ -1,5 +1,30 @@
 //! Runs a scenario: simulated or on real devices, alone, in comparisons and in sweeps.
 //!
+//! A [`Scenario`](fedflip_scenario::Scenario) holds everything that decides a run. A [`Session`] holds what must not
+//! change its result: threads, folders, and observers. Equal scenarios give equal records and equal models.
+//!
+//! # Run a scenario
+//!
+//! ```
+//! use fedflip_record::{Round, folder, reader};
+//! use fedflip_run::{Session, simulate};
+//! use fedflip_scenario::Scenario;
+//!
+//! let scenario = Scenario::from_toml("[task]\nname = \"synthetic\"\n[stop]\nrounds_max = 5\n")?;
+//! # let folder = tempfile::tempdir()?;
+//! # let out = folder.path().join("run");
+//! let mut session = Session::new("data").observed_by(|round: &Round| println!("{:?}", round.cohort));
+//! let finished = simulate(&scenario, Some(&out), &mut session)?;
+//! assert_eq!(finished.fold.summary.rounds, 5);
+//!
+//! let records = reader::read(&out.join(folder::RECORDS))?;
+//! assert!(records.rounds[4].metrics.get("accuracy").is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/run_a_scenario.rs` is the same as a program. [`Setup`] and [`Single`] are the steps of [`simulate`], for
+//! programs that run one data set many times.
+//!
 //! # Layout
 //!
 //! - [`session`]: what the machine and the user bring to a run: threads, folders, the wish to stop, observers.
