@@ -4,7 +4,7 @@ use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
 use fedflip_net::NetError;
 use fedflip_net::identity::AUTHORITY_KEY;
-use fedflip_plan::{PilotError, PlanError, Scheme};
+use fedflip_plan::{PilotError, PlanError};
 use fedflip_run::RunError;
 
 /// What to leave out or to type instead.
@@ -38,11 +38,8 @@ pub(crate) fn plan_hint(error: &PlanError) -> String {
             "use --scheme exact: P2 has no such floor and still has its optimum".to_owned()
         }
         PlanError::ConstantsMissing { .. } => format!("{GIVE_CONSTANTS}; auto and the baselines need neither"),
-        PlanError::FleetTooLarge { scheme: Scheme::PaperLinesearch, .. } => {
-            "use --scheme paper: the same optimum in closed form, for any number of devices".to_owned()
-        }
         PlanError::FleetTooLarge { .. } => {
-            "use --scheme tight, whose cost per step grows as N log N, or --scheme exact".to_owned()
+            "use --scheme exact, paper or tight, which plan for any number of devices".to_owned()
         }
         PlanError::ConvexSolver { .. } => "use --scheme paper: the same optimum in closed form".to_owned(),
         PlanError::Pilots(PilotError::TooFew { .. }) => {

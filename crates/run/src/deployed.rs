@@ -8,16 +8,16 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Crew, Learner, with_crew};
 use fedflip_net::NetError;
-use fedflip_net::server::{Callbacks, Deployment, Ended, NormBound, Observer, PlanStart, Server, Timeouts};
+use fedflip_net::server::{Callbacks, Deployment, Ended, NormBound, Server, Timeouts};
 use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
-use fedflip_record::{ConstantsSource, End, Header, Initial, Round, Summary, UsedConstants, reader};
+use fedflip_record::{ConstantsSource, Header, Summary, UsedConstants, reader};
 use tracing::{info, warn};
 
 use crate::error::RunError;
-use crate::observe::{Observers, RunInfo};
 use crate::pilots::pilot_scenario;
+use crate::relay::Relay;
 use crate::session::Session;
 use crate::setup::header;
 use fedflip_scenario::{FREE_KEYS, Scenario};
@@ -122,7 +122,7 @@ impl Deployed<'_> {
             let mut opened = opened;
             let was_over = opened.resumed.end.is_some();
             // A baseline has no use for them either, but its predictions have.
-            let in_vain = self.scenario.plan.scheme == Scheme::Auto;
+            let in_vain = self.scenario.plan.scheme.needs_variance();
             if self.pilots && in_vain {
                 warn!("no pilots are run: the scheme auto does without");
             }
@@ -219,7 +219,7 @@ impl Deployed<'_> {
         };
         let title = format!("{} {scheme}", scenario.task.name());
         let Session { observers, stop, .. } = session;
-        let mut shown = Shown { observers, title, plan: None };
+        let mut shown = Relay { observers, title, plan: None };
         let mut callbacks = Callbacks {
             evaluate: &mut |model: &Arc<_>| crew.evaluate(model),
             metrics: self.host.learner.metrics(),
@@ -244,60 +244,5 @@ impl Deployed<'_> {
 
     fn summary(&self, folder: &Path) -> Result<Summary, RunError> {
         Ok(reader::summary(&folder.join(RECORDS))?)
-    }
-}
-
-/// Shows rounds to those who follow.
-struct Shown<'a, 's> {
-    observers: &'a mut Observers<'s>,
-    title: String,
-    /// The one that holds, and why it was made; none before the first.
-    plan: Option<(Vec<f64>, String)>,
-}
-
-impl Shown<'_, '_> {
-    fn end(&mut self, end: Option<&End>) -> Result<(), RunError> {
-        if self.plan.is_some() {
-            self.observers.end(end)?;
-        }
-        Ok(())
-    }
-}
-
-impl Observer for Shown<'_, '_> {
-    fn planned(&mut self, planned: &PlanStart<'_>) -> Result<(), NetError> {
-        // As the plan that holds expects it, and not the first one.
-        let header = Header {
-            devices: planned.q.len(),
-            expected_participants: planned.expected.participants,
-            expected_rounds: planned.expected.rounds,
-            expected_round_secs: planned.expected.round_secs,
-            ..planned.header.clone()
-        };
-        let run = RunInfo {
-            title: &self.title,
-            header: &header,
-            fleet: planned.fleet,
-            q: planned.q,
-            folder: Some(planned.folder),
-            rounds_before: planned.after_round,
-        };
-        let plan = (planned.q.to_vec(), planned.reason.to_owned());
-        // Also a plan that was looked at and stays begins again.
-        let before = self.plan.replace(plan);
-        match before {
-            None => self.observers.begin(&run)?,
-            before if before != self.plan => self.observers.replan(&run, planned.reason),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn initial(&mut self, initial: &Initial) -> Result<(), NetError> {
-        Ok(self.observers.initial(initial)?)
-    }
-
-    fn round(&mut self, round: &Round) -> Result<(), NetError> {
-        Ok(self.observers.round(round)?)
     }
 }

@@ -24,6 +24,9 @@ pub const TABLE1: [Scheme; 5] = [
     Scheme::Paper,
 ];
 
+/// The scheme that ratios are to, as in Table I.
+pub const REFERENCE: Scheme = Scheme::Paper;
+
 /// How to compare, whatever the scenario.
 #[derive(Clone, Debug)]
 pub struct Study {

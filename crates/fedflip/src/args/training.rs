@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use fedflip_plan::Scheme;
-use fedflip_run::study::{Study, TABLE1};
+use fedflip_run::study::{REFERENCE, Study, TABLE1};
 use fedflip_scenario::Preset;
 
 use crate::error::CliError;
@@ -181,7 +181,7 @@ impl ComparisonArgs {
         }
         let reference = match &self.reference {
             Some(name) => name.trim().parse()?,
-            None => *schemes.iter().find(|scheme| **scheme == Scheme::Paper).unwrap_or(&schemes[0]),
+            None => *schemes.iter().find(|scheme| **scheme == REFERENCE).unwrap_or(&schemes[0]),
         };
         if !schemes.contains(&reference) {
             return Err(CliError::Reference { reference });

@@ -28,7 +28,7 @@ pub(crate) struct Desk {
 impl Desk {
     pub(crate) fn new(devices: usize, rounds: u64, server_section: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let scenario = format!("[task]\nname = \"synthetic\"\n{server_section}");
+        let scenario = format!("preset = \"paper\"\n[task]\nname = \"synthetic\"\n{server_section}");
         fs::write(folder.path().join("s.toml"), scenario).unwrap();
         let (_reserved, address) = reserve();
         Self { folder, address, _reserved, devices, rounds }
