@@ -44,7 +44,7 @@ pub(super) fn resolve(given: Vec<Entry>, file: &str, folder: &Path) -> Result<Sc
     }
     check_server(&scenario, &given, &whole_file)?;
     check_target(&scenario, &given)?;
-    follow(&mut scenario, &given, whole_file)?;
+    follow(&mut scenario, &given, &whole_file)?;
     Ok(scenario)
 }
 
@@ -91,16 +91,16 @@ fn expand(preset: Preset, scenario: &mut Scenario, whole_file: &Place) -> Result
 }
 
 /// Payload and work follow from other values unless they are given.
-fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: Place) -> Result<(), ScenarioError> {
+fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), ScenarioError> {
     let (task, train, update) = (scenario.task, scenario.train, scenario.update);
     let FleetSource::Generated(fleet) = &mut scenario.fleet else { return Ok(()) };
     if !given.has("fleet", "payload_mbit") {
-        fleet.payload = defaults::payload(task, update).map_err(|error| follows(error, &whole_file))?;
+        fleet.payload = defaults::payload(task, update).map_err(|error| follows(error, whole_file))?;
     }
     if !given.has("fleet", "work_gflop") {
-        fleet.work = defaults::work(task, train).map_err(|error| follows(error, &whole_file))?;
+        fleet.work = defaults::work(task, train).map_err(|error| follows(error, whole_file))?;
     }
-    fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, &whole_file))?;
+    fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, whole_file))?;
     Ok(())
 }
 
