@@ -40,7 +40,7 @@ pub struct Pilots<'a> {
 
 /// The two pilots of a seed.
 pub struct Pair {
-    /// As in [`SCHEMES`].
+    /// Under uniform sampling, then under full participation.
     pub runs: Vec<Summary>,
     /// The model of the one that came to the lower loss, after the time of both.
     pub better: WarmStart,
