@@ -68,33 +68,32 @@ class Desk:
 
 
 def records(folder):
-    """Rounds and end, as any JSON reader sees them."""
+    """Rounds, end and first evaluation, as any JSON reader sees them."""
     lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     rounds = [line for line in lines if line["type"] == "round"]
     ends = [line for line in lines if line["type"] == "end"]
-    return rounds, ends[0] if ends else None
+    initial = next(line for line in lines if line["type"] == "initial")
+    return rounds, ends[0] if ends else None, initial
 
 
-def expected_scalars(rounds, end):
+def expected_scalars(rounds, end, initial):
     """(step, virtual seconds, value) of every tag."""
-    tags = {}
+    tags = {name: [(0, initial["secs"], value)] for name, value in initial["metrics"].items()}
     for line in rounds:
         secs = line["start_secs"] + line["round_secs"]
-        values = {name: line.get(name) for name in ("accuracy", "loss", "train_loss", "round_secs")}
+        values = line.get("metrics", {}) | {name: line.get(name) for name in ("train_loss", "round_secs")}
         values |= {"participants": len(line["cohort"]), "virtual_hours": secs / 3600}
         for tag, value in values.items():
             if value is not None:
                 tags.setdefault(tag, []).append((line["round"], secs, value))
-    for tag in ("accuracy", "loss") if end else ():
-        if end.get(tag) is not None:
-            tags[tag].append((end["rounds"], end["secs"], end[tag]))
+    for tag, value in end.get("metrics", {}).items() if end else ():
+        tags[tag].append((end["rounds"], end["secs"], value))
     return tags
 
 
 def check_events(folder, run):
     """TensorBoard's own reader against the records. Event files hold 32 bits of a value."""
-    rounds, end = records(run)
-    expected = expected_scalars(rounds, end)
+    expected = expected_scalars(*records(run))
     reader = EventAccumulator(str(folder), size_guidance={"scalars": 0})
     reader.Reload()
     require(reader.file_version == 2.0, f"{folder}: file version {reader.file_version}")
@@ -129,7 +128,7 @@ def check_cut_events(run, scratch):
 
 def check_tables(desk, name):
     """Parquet by pandas and by DuckDB, against the CSV and the records."""
-    rounds, _ = records(desk.folder / name)
+    rounds, _, _ = records(desk.folder / name)
     fleet = pandas.read_csv(desk.folder / name / "fleet.csv", comment="#")
     wanted = {
         "rounds": [
@@ -140,8 +139,7 @@ def check_tables(desk, name):
                 "participants": len(line["cohort"]),
                 "lost": len(line.get("lost", [])),
                 "train_loss": line["train_loss"],
-                "loss": line["loss"],
-                "accuracy": line["accuracy"],
+                **{metric: line.get("metrics", {}).get(metric) for metric in ("accuracy", "loss", "f1")},
             }
             for line in rounds
         ],
@@ -202,8 +200,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         desk = Desk(sys.argv[1], folder)
         desk.run("whole", "--tensorboard")
-        rounds, end = records(desk.folder / "whole")
-        require(len(rounds) == ROUNDS and end["accuracy"] is not None, "the run is not the one this was made for")
+        rounds, end, _ = records(desk.folder / "whole")
+        require(len(rounds) == ROUNDS and end["metrics"]["accuracy"] is not None, "the run is not the one this was made for")
         require(any(not line["cohort"] for line in rounds), "no round is empty")
         require(any(line.get("lost") for line in rounds), "no device is lost")
         sessions = check_resumed(desk)
