@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::patience;
+use crate::timeouts;
 
 /// Below the ports that systems hand out: nobody takes the server's while it is dead.
 const FIRST_PORT: u16 = 20_000;

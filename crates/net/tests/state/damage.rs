@@ -28,7 +28,7 @@ fn refused(folder: &Path) -> NetError {
 #[test]
 fn a_damaged_database_is_refused_and_never_makes_it_panic() {
     let desk = tempfile::tempdir().unwrap();
-    run(desk.path(), 12);
+    run(desk.path(), 13);
     let state = desk.path().join("state.sqlite");
     let whole = fs::read(&state).unwrap();
     let others = ["records.jsonl", "run.toml", "plan.csv"].map(|name| desk.path().join(name));
@@ -71,7 +71,7 @@ fn a_damaged_database_is_refused_and_never_makes_it_panic() {
 #[test]
 fn a_damaged_model_is_refused_by_name() {
     let desk = tempfile::tempdir().unwrap();
-    run(desk.path(), 5);
+    run(desk.path(), 6);
     let path = desk.path().join("models/00000002.safetensors");
     let whole = fs::read(&path).unwrap();
     let mut other = whole.clone();
@@ -109,7 +109,7 @@ fn a_damaged_model_is_refused_by_name() {
 #[test]
 fn strays_go_and_what_is_not_ours_stays() {
     let desk = tempfile::tempdir().unwrap();
-    run(desk.path(), 5);
+    run(desk.path(), 6);
     let models = desk.path().join("models");
     for name in
         ["00000001.safetensors", "00000003.safetensors", "00000003.safetensors.new", "mine.safetensors"]
@@ -157,7 +157,7 @@ fn one_server_one_scenario_one_version() {
 fn a_raised_cap_lets_a_run_go_on() {
     let desk = tempfile::tempdir().unwrap();
     let (mut state, _) = open(desk.path()).unwrap();
-    script()[..5].iter().for_each(|operation| apply(&mut state, operation).unwrap());
+    script()[..6].iter().for_each(|operation| apply(&mut state, operation).unwrap());
     state.end(&End { reason: EndReason::RoundsMax, ..end(2) }, &model(2)).unwrap();
     assert!(apply(&mut state, &commit(3, &[], &[])).is_err(), "it is over");
     drop(state);
@@ -207,7 +207,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
 fn after_a_failure_only_opening_it_again_helps() {
     let desk = tempfile::tempdir().unwrap();
     let (mut state, _) = open(desk.path()).unwrap();
-    script()[..4].iter().for_each(|operation| apply(&mut state, operation).unwrap());
+    script()[..5].iter().for_each(|operation| apply(&mut state, operation).unwrap());
     let models = desk.path().join("models");
     fs::remove_dir(&models).unwrap();
     assert!(apply(&mut state, &commit(2, &[0], &[])).unwrap_err().to_string().contains("00000002"));
