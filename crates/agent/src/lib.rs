@@ -1,12 +1,33 @@
-//! A device that takes part: `fedflip join`, and `fedflip-join`, which can do nothing else and is small.
+//! A device that takes part in federated learning: the library behind `fedflip join` and `fedflip-join`.
+//!
+//! [`join_server`] connects to a server, flips this device's coin in each round, trains on this device's data and
+//! uploads the updates. It connects again whenever the connection breaks. `examples/join.rs` is a whole program.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use std::time::Duration;
+//!
+//! use fedflip_agent::{AgentSettings, Credentials, join_server, read_identity};
+//!
+//! let identity = read_identity(Path::new("certs/devices/phone-01"))?;
+//! let settings = AgentSettings {
+//!     server: "fl.example.org:7700".to_owned(),
+//!     credentials: Credentials { name: identity.name, coin: identity.coin, tls: Some(identity.tls) },
+//!     data_dir: "data".into(),
+//!     compute_at_least: Duration::ZERO,
+//!     give_up_after: Some(Duration::from_secs(60)),
+//! };
+//! join_server(&settings, &|| false, &mut |news| println!("{news:?}"))?;
+//! # Ok::<(), fedflip_agent::NetError>(())
+//! ```
 //!
 //! # Layout
 //!
-//! - [`args`]: what may be typed.
-//! - [`mod@join`]: from what was typed to an agent that runs.
-//! - [`logs`]: what agents and servers say, as text or as JSON.
-//! - [`data_dir`]: where data sets are kept.
-//! - [`error`]: refusals with a hint.
+//! - [`args`]: the arguments of `join`.
+//! - [`mod@join`]: from arguments to an agent that runs.
+//! - [`logs`]: the logs of agents and servers, as text or as JSON.
+//! - [`data_dir`]: the folder of data sets.
+//! - [`error`]: refusals with a hint; [`advice`]: the flags and commands that mend errors of the network.
 
 #![warn(missing_docs)]
 
@@ -19,4 +40,7 @@ pub mod logs;
 
 pub use args::{JoinArgs, LogArgs, LogFormat, LogLevel};
 pub use error::JoinError;
+pub use fedflip_net::NetError;
+pub use fedflip_net::agent::{AgentSettings, Credentials, Farewell, News, join as join_server};
+pub use fedflip_net::door::client_config as read_identity;
 pub use join::join;
