@@ -16,8 +16,13 @@ pub fn check(bytes: &[u8]) {
 /// A time comes back to the last bit, unless it is none: that is nothing to go on from.
 fn there_and_back(secs: f64) {
     let records = Mark { bytes: secs.to_bits(), crc: 0 };
-    let checkpoint =
-        Checkpoint { round: 1, secs, evaluated: Some([("loss", 0.5)].into()), records, vectors: vec![vec![0.5]] };
+    let checkpoint = Checkpoint {
+        round: 1,
+        secs,
+        evaluated: Some([("loss", 0.5)].into()),
+        records,
+        vectors: vec![vec![0.5]],
+    };
     let wanted = secs.is_finite().then_some(&checkpoint);
     assert_eq!(Checkpoint::from_bytes(&checkpoint.to_bytes()).as_ref(), wanted);
 }

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use crate::error::CliError;
-use crate::scenario::Scenario;
+use fedflip_scenario::{Scenario, ScenarioError};
+
 use crate::{memory, scratch};
 
 /// So that a scenario can name one.
@@ -29,7 +29,7 @@ pub fn check(bytes: &[u8]) {
             assert_eq!(again.to_toml(), text);
             serde_json::to_string(&scenario).expect("every scenario is JSON too");
         }
-        Err(CliError::Scenario(error)) => {
+        Err(ScenarioError::Key(error)) => {
             assert!(!error.hint.is_empty());
             let text = error.to_string();
             let line = text.strip_prefix(&format!("{}, line ", path.display()));

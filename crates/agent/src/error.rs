@@ -2,6 +2,8 @@
 
 use fedflip_net::NetError;
 
+use crate::advice::net_hint;
+
 /// Why not.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
@@ -33,7 +35,7 @@ impl JoinError {
     /// What to do.
     pub fn hint(&self) -> String {
         match self {
-            Self::Net(error) => error.hint(),
+            Self::Net(error) => net_hint(error),
             Self::Flag { .. } => "it must be a number of seconds from 0 to 1e6".to_owned(),
             Self::NoHome => "name a folder with --data-dir or in FEDFLIP_DATA".to_owned(),
             Self::NoIdentity { .. } => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fedflip_net::NetError;
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell, News};
-use fedflip_net::door::{Pass, client_config};
+use fedflip_net::door::{DeviceIdentity, client_config};
 use fedflip_net::identity::DeviceName;
 use fedflip_net::plain;
 use tracing::{info, warn};
@@ -51,8 +51,8 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
     }
     let credentials = match (&args.identity, &args.name) {
         (Some(folder), _) => {
-            let pass = pass(folder)?;
-            Credentials { name: pass.name, coin: pass.coin, tls: Some(pass.tls) }
+            let identity = identity(folder)?;
+            Credentials { name: identity.name, coin: identity.coin, tls: Some(identity.tls) }
         }
         (None, name) => {
             let name: DeviceName = name.as_deref().unwrap_or_default().parse()?;
@@ -73,7 +73,7 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
 }
 
 /// A folder that holds all of an identity.
-fn pass(folder: &Path) -> Result<Pass, JoinError> {
+fn identity(folder: &Path) -> Result<DeviceIdentity, JoinError> {
     let needed = ["cert.pem", "key.pem", "coin.key", "ca.pem"];
     match needed.into_iter().find(|name| !folder.join(name).exists()) {
         Some(missing) => Err(JoinError::NoIdentity { folder: folder.display().to_string(), missing }),

@@ -10,6 +10,7 @@
 
 #![warn(missing_docs)]
 
+pub mod advice;
 pub mod args;
 pub mod data_dir;
 pub mod error;

@@ -28,7 +28,6 @@ impl Address {
         }
     }
 
-    /// Where to listen.
     pub fn get(self) -> SocketAddr {
         self.0
     }

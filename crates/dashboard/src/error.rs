@@ -6,33 +6,19 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DashboardError {
-    /// Not an address.
     #[error("{text:?} is no address to serve a dashboard at")]
-    Address {
-        /// What was given.
-        text: String,
-    },
-    /// Others could see it.
+    Address { text: String },
     #[error("{address} can be reached from other machines")]
-    Public {
-        /// What was given.
-        address: SocketAddr,
-    },
+    Public { address: SocketAddr },
     /// The system does not let us listen there.
     #[error("{address} cannot be listened on: {source}")]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Listen { address: SocketAddr, source: std::io::Error },
     /// The system gives us no thread or no way to wait for connections.
     #[error("the server does not start: {0}")]
     Start(std::io::Error),
 }
 
 impl DashboardError {
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Address { .. } => {

@@ -21,22 +21,14 @@ const SEARCH_BYTES_MAX: usize = 256;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Column {
-    /// As in the fleet's file.
     #[default]
     Position,
-    /// Its name.
     Device,
-    /// Its type.
     Type,
-    /// a.
     DataShare,
-    /// τ.
     ComputeSecs,
-    /// t.
     CommSecs,
-    /// Planned.
     Q,
-    /// Realised.
     Frequency,
     /// Rounds that it took part in.
     Taken,
@@ -50,91 +42,67 @@ pub enum Column {
     Idle,
 }
 
-/// Which rows are wanted.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Query {
-    /// By what.
+pub struct PageQuery {
     pub sort: Column,
-    /// The largest first.
     pub descending: bool,
     /// Part of a name, in any case.
     pub search: String,
-    /// Rows to leave out.
     pub offset: usize,
-    /// Rows at most.
     pub limit: usize,
 }
 
-impl Default for Query {
+impl Default for PageQuery {
     fn default() -> Self {
         Self { sort: Column::Position, descending: false, search: String::new(), offset: 0, limit: 50 }
     }
 }
 
-/// Some rows of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Page {
-    /// Which run it is of.
     pub run: u64,
-    /// All devices.
     pub devices: usize,
-    /// Those that were searched for.
     pub matching: usize,
     /// The first row's place among them.
     pub offset: usize,
-    /// The rows.
     pub rows: Vec<Row>,
 }
 
-/// A device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// In the fleet's file, from 0.
     pub position: usize,
-    /// Its name.
     pub device: String,
-    /// Its type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// a.
     pub data_share: f64,
-    /// τ.
     pub compute_secs: f64,
-    /// t.
     pub comm_secs: f64,
-    /// Planned.
     pub q: f64,
-    /// Realised.
     pub frequency: f64,
     /// Rounds that it took part in.
     pub taken: u32,
     /// Rounds from which it did not report.
     pub lost: u32,
-    /// Shares of the time.
     pub computing: f64,
-    /// See `computing`.
     pub uploading: f64,
-    /// See `computing`.
     pub idle: f64,
 }
 
 /// All that the table is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'a> {
-    /// Who there is.
+pub struct FleetTable<'a> {
     pub roster: &'a Roster,
     /// What they did so far, one each.
     pub tallies: &'a [Tally],
-    /// Rounds so far.
     pub rounds: u64,
-    /// Seconds so far.
     pub secs: f64,
 }
 
-impl Table<'_> {
+impl FleetTable<'_> {
     /// The rows that are wanted. Only they are put in order: the others are just kept on their side of them.
-    pub fn page(&self, query: &Query) -> Page {
+    pub fn page(&self, query: &PageQuery) -> Page {
         let mut positions = self.matching(&query.search);
         let matching = positions.len();
         let offset = query.offset.min(matching);
@@ -242,8 +210,8 @@ mod tests {
     fn a_row_says_how_a_device_spent_its_time() {
         let roster = roster(2);
         let tally = Tally { taken: 5, lost: 1, compute_secs: 2.0, upload_secs: 3.0 };
-        let table = Table { roster: &roster, tallies: &[tally, tally], rounds: 20, secs: 10.0 };
-        let page = table.page(&Query::default());
+        let table = FleetTable { roster: &roster, tallies: &[tally, tally], rounds: 20, secs: 10.0 };
+        let page = table.page(&PageQuery::default());
         let row = &page.rows[1];
         assert_eq!((row.device.as_str(), row.kind.as_str()), ("tablet-000001", "tablet"));
         assert_eq!((row.frequency, row.computing, row.uploading, row.idle), (0.25, 0.2, 0.3, 0.5));
@@ -253,8 +221,8 @@ mod tests {
     #[test]
     fn a_search_finds_parts_of_names_in_any_case() {
         let roster = roster(1000);
-        let table = Table { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
-        let search = |text: &str| table.page(&Query { search: text.to_owned(), ..Query::default() });
+        let table = FleetTable { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+        let search = |text: &str| table.page(&PageQuery { search: text.to_owned(), ..PageQuery::default() });
         assert_eq!(search(" PHONE ").matching, 500);
         assert_eq!(positions(&search("t-000007")), [7]);
         assert_eq!(search("nobody").rows, []);
@@ -264,8 +232,8 @@ mod tests {
     #[test]
     fn types_sort_together() {
         let roster = roster(10);
-        let table = Table { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
-        let page = table.page(&Query { sort: Column::Type, descending: true, ..Query::default() });
+        let table = FleetTable { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+        let page = table.page(&PageQuery { sort: Column::Type, descending: true, ..PageQuery::default() });
         assert_eq!(positions(&page), [1, 3, 5, 7, 9, 0, 2, 4, 6, 8]);
     }
 
@@ -279,9 +247,9 @@ mod tests {
             by_compute: bool,
         ) {
             let roster = roster(devices);
-            let table = Table { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+            let table = FleetTable { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
             let sort = if by_compute { Column::ComputeSecs } else { Column::Q };
-            let page = table.page(&Query { sort, descending, offset, limit, ..Query::default() });
+            let page = table.page(&PageQuery { sort, descending, offset, limit, ..PageQuery::default() });
             let mut whole: Vec<usize> = (0..devices).collect();
             whole.sort_by(|&a, &b| {
                 let order = table.value(sort, a).total_cmp(&table.value(sort, b));

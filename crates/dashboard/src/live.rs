@@ -22,18 +22,14 @@ pub const EARLIER_POINTS: usize = 200;
 /// After so many lines about lost devices, only every doubling of their number is worth one.
 const LOST_LINES_MAX: u64 = 20;
 
-/// A run that begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     /// Such as `3/24 exact-seed1`.
     pub title: &'a str,
     /// What it is compared by, such as `exact`: runs of one label have one colour.
     pub label: &'a str,
-    /// What the records open with.
     pub header: &'a Header,
-    /// Who may take part,
     pub fleet: &'a Fleet,
-    /// and with which probabilities.
     pub q: &'a [f64],
     /// Where it is kept, if it is.
     pub folder: Option<&'a Path>,
@@ -44,9 +40,7 @@ pub struct Run<'a> {
 pub struct Roster {
     /// Which run it is, counted from 1.
     pub run: u64,
-    /// The devices.
     pub fleet: Fleet,
-    /// Their planned probabilities.
     pub q: Vec<f64>,
 }
 
@@ -61,22 +55,15 @@ impl Roster {
 pub struct Earlier {
     /// Such as `3/24 exact-seed1`.
     pub title: String,
-    /// What it is compared by.
     pub label: String,
-    /// Accuracy over time.
     pub accuracy: Vec<Point>,
-    /// Loss over time.
     pub loss: Vec<Point>,
 }
 
-/// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It goes on.
     Running,
-    /// It has ended.
     Ended(EndReason),
-    /// It was interrupted.
     Stopped,
 }
 
@@ -116,7 +103,6 @@ pub struct Live {
     pub(crate) log: Log,
     pub(crate) runs: u64,
     pub(crate) standings: Standings,
-    /// Whether nothing more will come.
     pub(crate) is_done: bool,
     /// Grows with every change.
     pub(crate) version: u64,
@@ -154,7 +140,6 @@ impl Live {
         self.log.write(current.secs, format!("a new plan after round {}: {reason}", current.round));
     }
 
-    /// The first model was evaluated.
     pub fn initial(&mut self, initial: &Initial) {
         let Some(current) = &mut self.current else { return };
         self.version += 1;

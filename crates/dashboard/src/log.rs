@@ -7,14 +7,11 @@ use serde::Serialize;
 /// The most lines that are kept.
 pub const LINES_MAX: usize = 200;
 
-/// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     /// Counted from 1 and never reused, so that a reader knows what is new.
     pub number: u64,
-    /// Since the run began.
     pub secs: f64,
-    /// What it was.
     pub text: String,
 }
 
@@ -26,7 +23,6 @@ pub struct Log {
 }
 
 impl Log {
-    /// Appends a line.
     pub fn write(&mut self, secs: f64, text: String) {
         if self.lines.len() == LINES_MAX {
             self.lines.pop_front();

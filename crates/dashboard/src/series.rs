@@ -15,9 +15,7 @@ const TAIL_MAX: usize = 3;
 /// A point of a curve. Seven digits are more than a screen shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Since the run began.
     pub secs: f32,
-    /// Whatever the curve is of.
     pub value: f32,
 }
 
@@ -103,7 +101,6 @@ impl Series {
         tail
     }
 
-    /// Marks all points as seen.
     pub fn seen(&self) -> Seen {
         Seen { halvings: self.halvings, points: self.points.len() }
     }

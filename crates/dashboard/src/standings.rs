@@ -9,17 +9,13 @@ const ROWS_MAX: usize = 64;
 /// The runs of one label that have ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What runs are compared by.
     pub label: String,
-    /// Runs that have ended.
     pub runs: u64,
-    /// Those that reached their target.
     pub reached: u64,
     /// Those whose model left the numbers: their time says nothing.
     pub diverged: u64,
     /// How long they took, on average.
     pub mean_secs: f64,
-    /// Rounds, on average.
     pub mean_rounds: f64,
 }
 
@@ -28,7 +24,6 @@ pub struct Row {
 pub struct Standings(Vec<Row>);
 
 impl Standings {
-    /// A run has ended.
     pub(crate) fn note(&mut self, label: &str, reason: EndReason, secs: f64, rounds: u64) {
         let place = self.0.iter().position(|row| row.label == label).or_else(|| {
             let row = Row {

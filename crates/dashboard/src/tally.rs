@@ -14,22 +14,18 @@ pub struct Tally {
     pub taken: u32,
     /// Those of them from which it did not report.
     pub lost: u32,
-    /// Time spent computing.
     pub compute_secs: f64,
-    /// Time spent sending.
     pub upload_secs: f64,
 }
 
 /// How long a device of a round computed and sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Took {
-    /// Its position in the fleet.
     pub device: usize,
     /// τ, or what it really was.
     pub compute_secs: f64,
     /// t/f, or what it really was.
     pub upload_secs: f64,
-    /// Its share of the band.
     pub mbps: f64,
 }
 
@@ -80,18 +76,14 @@ pub struct Latest {
 pub struct Timeline {
     /// Counted from 1; 0 before the first.
     pub round: u64,
-    /// How long it took.
     pub round_secs: f64,
-    /// All who took part.
     pub participants: usize,
     /// Some of them, if there are many.
     pub bars: Vec<Bar>,
 }
 
-/// One device of a round.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bar {
-    /// Its name.
     pub device: String,
     /// First it computed for so long,
     pub compute_secs: f64,
@@ -124,7 +116,6 @@ impl Latest {
         }));
     }
 
-    /// With names.
     pub fn timeline(&self, fleet: &Fleet) -> Timeline {
         let bars = self.shown.iter().map(|(took, lost)| Bar {
             device: fleet.name(took.device).to_owned(),

@@ -11,7 +11,6 @@ use crate::series::{Point, Seen, Series, flat};
 use crate::standings::Row;
 use crate::tally::Timeline;
 
-/// How much a reader has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// The version of the view; none before anything was read.
@@ -21,7 +20,6 @@ pub struct Cursor {
     curves: [Seen; 4],
 }
 
-/// What a reader lacks.
 #[derive(Debug, Serialize)]
 pub struct Update {
     /// It replaces what the reader has.
@@ -37,19 +35,14 @@ pub struct Update {
     earlier: Option<Vec<Arc<Earlier>>>,
 }
 
-/// The run in numbers.
 #[derive(Debug, Serialize)]
 struct Status {
-    /// `waiting`, `running`, `ended` or `stopped`.
     state: &'static str,
-    /// How it ended, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<String>,
-    /// Runs so far.
     runs: u64,
     /// How the schemes did so far.
     schemes: Vec<Row>,
-    /// Whether nothing more will come.
     is_done: bool,
     #[serde(flatten)]
     run: Option<RunStatus>,
@@ -93,7 +86,6 @@ struct Curves {
     participants: Growth,
 }
 
-/// How a curve goes on.
 #[derive(Debug, Serialize)]
 struct Growth {
     #[serde(serialize_with = "flat_points")]

@@ -2,7 +2,18 @@
 
 use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
-use fedflip_plan::{PilotError, PlanError, Scheme};
+use fedflip_net::NetError;
+use fedflip_net::identity::AUTHORITY_KEY;
+use fedflip_plan::{PilotError, PlanError};
+use fedflip_run::RunError;
+
+/// What to leave out or to type instead.
+pub(crate) fn run_hint(error: &RunError) -> String {
+    match error {
+        RunError::NoPilots => "leave out pilot.keep, or --no-pilot".to_owned(),
+        error => error.hint(),
+    }
+}
 
 /// How α and β become known.
 pub(crate) const GIVE_CONSTANTS: &str =
@@ -27,11 +38,8 @@ pub(crate) fn plan_hint(error: &PlanError) -> String {
             "use --scheme exact: P2 has no such floor and still has its optimum".to_owned()
         }
         PlanError::ConstantsMissing { .. } => format!("{GIVE_CONSTANTS}; auto and the baselines need neither"),
-        PlanError::FleetTooLarge { scheme: Scheme::PaperLinesearch, .. } => {
-            "use --scheme paper: the same optimum in closed form, for any number of devices".to_owned()
-        }
         PlanError::FleetTooLarge { .. } => {
-            "use --scheme tight, whose cost per step grows as N log N, or --scheme exact".to_owned()
+            "use --scheme exact, paper or tight, which plan for any number of devices".to_owned()
         }
         PlanError::ConvexSolver { .. } => "use --scheme paper: the same optimum in closed form".to_owned(),
         PlanError::Pilots(PilotError::TooFew { .. }) => {
@@ -43,6 +51,37 @@ pub(crate) fn plan_hint(error: &PlanError) -> String {
         }
         error => error.hint(),
     }
+}
+
+/// What to type where a server, its authority or its run folder is at fault.
+pub(crate) fn net_hint(error: &NetError) -> String {
+    let hint = match error {
+        NetError::Exists { path } if path.ends_with(AUTHORITY_KEY) => {
+            "this authority can be used as it is; for another one, name another folder with --dir"
+        }
+        NetError::NoAuthority { .. } => {
+            "make one with fedflip certs init, or name its folder (--dir; of a server --certs)"
+        }
+        NetError::Unknown { nearest: None, .. } => "fedflip certs list shows all",
+        NetError::PlainText { address } => {
+            return format!(
+                "listen on 127.0.0.1:{}, or use certificates: fedflip certs init",
+                address.port()
+            );
+        }
+        NetError::StatusPublic { address } => {
+            return format!(
+                "serve it at 127.0.0.1:{}, or say that everybody may read it with --metrics-public",
+                address.port()
+            );
+        }
+        NetError::OtherScenario { .. } => "name another --out, or the scenario it was started with",
+        NetError::NoState { .. } => {
+            "name another --out: this one is of a simulated run, or has lost its state"
+        }
+        error => return fedflip_agent::advice::net_hint(error),
+    };
+    hint.to_owned()
 }
 
 /// A fleet error with the name of its flag.

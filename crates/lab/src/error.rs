@@ -10,6 +10,9 @@ pub(crate) enum LabError {
     /// The arguments cannot be used together or name something unknown.
     #[error("{0}")]
     Usage(String),
+    /// A file that was named cannot be used; the text has its place.
+    #[error("{0}")]
+    Refused(String),
     #[error("cannot run `{command}`: {source}")]
     Start { command: String, source: io::Error },
     #[error("`{command}` ended with {ended}")]
@@ -31,7 +34,7 @@ impl LabError {
     /// 2 for bad input, 77 (the convention of test runners) for a measurement that was skipped, else 1.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Refused(_) => 2,
             Self::Skipped(_) => 77,
             _ => 1,
         }

@@ -6,6 +6,7 @@
 //! # Layout
 //!
 //! - [`experiments`]: the paper's evaluation and what goes beyond it, run, checked and archived.
+//! - [`convert`]: run folders of earlier programs, made readable for this one.
 //! - [`speed`]: the times and the memory that the README promises.
 //! - [`load`]: many devices at one server.
 //! - [`band`]: rounds on a real shared link, against what the model says of them.
@@ -19,6 +20,7 @@ mod background;
 mod band;
 mod bench;
 mod clock;
+mod convert;
 mod deployment;
 mod error;
 mod experiments;
@@ -51,6 +53,8 @@ struct Cli {
 enum Task {
     /// Run, check and archive the experiments behind docs/RESULTS.md.
     Experiments(experiments::Options),
+    /// Convert run folders and archives of format version 1 to version 2, in place.
+    Convert(convert::Options),
     /// Measure the speed and memory that the README promises.
     Speed(Length),
     /// Measure rounds with 1,000 devices and the memory of 10,000 idle ones.
@@ -85,6 +89,7 @@ impl Task {
     fn run(&self, bench: &Bench) -> Result<(), LabError> {
         match self {
             Self::Experiments(options) => experiments::run(bench, options),
+            Self::Convert(options) => convert::run(options),
             Self::Speed(length) => speed::run(bench, length.of(1.0, speed::SHORT_SLACK)),
             Self::Load(length) => load::run(bench, length.of(load::FULL, load::SHORT)),
             Self::Band(length) => band::run(bench, &length.of(band::FULL, band::SHORT)),

@@ -25,7 +25,7 @@
 //! let train_loss = learner.train(&mut worker, model.as_slice(), key, &mut update)?;
 //! model.add_scaled(1.0, &update)?;
 //! assert!(train_loss > 0.0);
-//! assert!(learner.evaluate(&mut worker, model.as_slice())?.loss > 0.0);
+//! assert!(learner.evaluate(&mut worker, model.as_slice())?.get("loss") > Some(0.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use fedflip_datasets::{Dataset, Name, Split, load};
 use fedflip_learn::partition::{self, Dirichlet, Partition};
 use serde::Deserialize;
 
@@ -68,4 +69,31 @@ fn the_documentation_written_again_in_python_gives_the_same() {
             }
         }
     }
+}
+
+/// A real data set, where `FEDFLIP_DATA` names a folder that holds it.
+fn real(name: Name) -> Option<Dataset> {
+    let folder = std::env::var_os("FEDFLIP_DATA").map(std::path::PathBuf::from);
+    let folder = folder.filter(|folder| load::is_present(name.spec(), folder));
+    if folder.is_none() {
+        println!("skipped: {name} is not in FEDFLIP_DATA");
+    }
+    folder.map(|folder| load::load(name, &folder).unwrap())
+}
+
+#[test]
+fn real_digits_reach_every_device() {
+    let Some(set) = real(Name::Mnist) else { return };
+    let samples = set.positions(Split::Train).map(|position| (position, set.label(position)));
+    let recipe = Dirichlet { concentration: 0.8, min_samples: 32 };
+    let split = partition::dirichlet(samples, 100, recipe, 7).unwrap();
+    assert_eq!((split.samples(), split.devices()), (60_000, 100));
+    assert!(split.sizes().all(|size| size >= 32));
+}
+
+#[test]
+fn real_roles_keep_every_sample() {
+    let Some(set) = real(Name::Shakespeare) else { return };
+    let split = partition::by_role(set.ranges(Split::Train), 100, 1, 7).unwrap();
+    assert_eq!(split.samples(), set.len(Split::Train));
 }

@@ -229,9 +229,9 @@ async fn take_part(
     let mut parts = client.fetch(v1::FetchRequest { digest: grant.digest.clone() }).await?.into_inner();
     let mut collector = Collector::new(parameters);
     while let Some(part) = parts.message().await? {
-        collector.push(&part.data).map_err(|not_it| format!("{not_it:?}"))?;
+        collector.push(&part.data).map_err(|wrong| format!("{wrong:?}"))?;
     }
-    collector.finish(&grant.digest).map_err(|not_it| format!("{not_it:?}"))?;
+    collector.finish(&grant.digest).map_err(|wrong| format!("{wrong:?}"))?;
     shared.took("fetch", start);
 
     let start = Instant::now();

@@ -13,7 +13,6 @@ pub(crate) struct Rate {
     pub per_sec: f64,
 }
 
-/// What a peer has left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     rate: Rate,

@@ -6,9 +6,7 @@
 
 use vrf_r255::{Proof, PublicKey, SecretKey};
 
-/// Of a key, in bytes.
 pub const KEY_BYTES: usize = 32;
-/// Of a proof, in bytes.
 pub const PROOF_BYTES: usize = 80;
 /// Of a run's name, in bytes.
 pub const RUN_BYTES: usize = 16;
@@ -39,7 +37,6 @@ impl Toss {
     }
 }
 
-/// What came of a toss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flip {
     number: u64,
@@ -59,7 +56,6 @@ impl Flip {
     }
 }
 
-/// A device's secret.
 #[derive(Clone, Copy)]
 pub struct CoinKey(SecretKey);
 
@@ -79,7 +75,6 @@ impl CoinKey {
         self.0.to_bytes()
     }
 
-    /// What others check it with.
     pub fn public(&self) -> CoinPublic {
         CoinPublic(PublicKey::from(self.0))
     }
@@ -110,7 +105,6 @@ impl CoinPublic {
         PublicKey::from_bytes(bytes).map(Self)
     }
 
-    /// For a certificate.
     pub fn to_bytes(&self) -> [u8; KEY_BYTES] {
         self.0.to_bytes()
     }

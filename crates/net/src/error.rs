@@ -14,135 +14,63 @@ pub(crate) const CANNOT_BE_READ: &str = "cannot be read";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetError {
-    /// The system said no.
     #[error("{path}: {action}: {source}")]
     Io {
-        /// Which file.
         path: String,
         /// What was tried, such as `cannot be written`.
         action: &'static str,
-        /// What the system says.
         source: std::io::Error,
     },
-    /// There is something already.
     #[error("{path}: is there already")]
-    Exists {
-        /// Which file or folder.
-        path: String,
-    },
-    /// No authority.
+    Exists { path: String },
     #[error("{folder}: holds no certificate authority")]
-    NoAuthority {
-        /// Which folder.
-        folder: String,
-    },
+    NoAuthority { folder: String },
     /// Something has changed what only we write.
     #[error("{path}: {problem}")]
-    Damaged {
-        /// Which file.
-        path: String,
-        /// What is wrong.
-        problem: String,
-    },
+    Damaged { path: String, problem: String },
     /// A name that a file, a certificate and a log can all hold.
     #[error("{name:?} is no name for a device")]
-    BadName {
-        /// As given.
-        name: String,
-    },
+    BadName { name: String },
     /// A name that a server cannot have.
     #[error("{host:?} is no name or address of a server")]
-    BadHost {
-        /// As given.
-        host: String,
-    },
-    /// Nobody of that name.
+    BadHost { host: String },
     #[error("{name}: no identity of this name was issued here")]
-    Unknown {
-        /// As given.
-        name: String,
-        /// The nearest that was.
-        nearest: Option<String>,
-    },
-    /// Another process is at it.
+    Unknown { name: String, nearest: Option<String> },
     #[error("{folder}: another fedflip is changing it")]
-    Locked {
-        /// Which folder.
-        folder: String,
-    },
-    /// The library cannot make it.
+    Locked { folder: String },
     #[error("the certificate cannot be made: {0}")]
     Certificate(#[from] rcgen::Error),
     /// The system does not let us listen there.
     #[error("{address} cannot be listened on: {source}")]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Listen { address: SocketAddr, source: std::io::Error },
     /// Everybody on the way could read along, and anybody could be a device.
     #[error("{address} can be reached from other machines, and without certificates it would be open to all")]
-    PlainText {
-        /// As given.
-        address: SocketAddr,
-    },
+    PlainText { address: SocketAddr },
     /// Others could read how the server is doing.
     #[error("{address} can be reached from other machines")]
-    StatusPublic {
-        /// As given.
-        address: SocketAddr,
-    },
+    StatusPublic { address: SocketAddr },
     /// A certificate that is whole, but would be refused.
     #[error("{path}: {problem}")]
-    Unfit {
-        /// Which file.
-        path: String,
-        /// Why it would be refused.
-        problem: String,
-    },
+    Unfit { path: String, problem: String },
     /// A run's folder or its records.
     #[error(transparent)]
     Record(#[from] fedflip_record::RecordError),
-    /// A model.
     #[error(transparent)]
     Learn(#[from] fedflip_learn::LearnError),
-    /// The database said no.
     #[error("{path}: {source}")]
-    Database {
-        /// Which file.
-        path: String,
-        /// What it says.
-        source: rusqlite::Error,
-    },
+    Database { path: String, source: rusqlite::Error },
     /// The state of a version that this program does not read.
     #[error("{path}: a state of version {found}, where this fedflip has version {known}")]
-    StateVersion {
-        /// Which file.
-        path: String,
-        /// As it says.
-        found: i64,
-        /// Ours.
-        known: i64,
-    },
+    StateVersion { path: String, found: i64, known: i64 },
     /// The state is of something else.
     #[error("{folder}: holds a run of another scenario: {difference}")]
-    OtherScenario {
-        /// Which folder.
-        folder: String,
-        /// The first one.
-        difference: String,
-    },
+    OtherScenario { folder: String, difference: String },
     /// A run, but none with devices at the other end of a network.
     #[error("{folder}: there is a run in it, but no state of a server in its state.sqlite")]
-    NoState {
-        /// Which folder.
-        folder: String,
-    },
+    NoState { folder: String },
     /// The records are not those of the state, and one of the two has changed since it was written.
     #[error("{path}: line {line}{} is not what state.sqlite has", round.map(|round| format!(" (round {round})")).unwrap_or_default())]
     RecordsDiffer {
-        /// Which file.
         path: String,
         /// Counted from 1.
         line: u64,
@@ -151,121 +79,68 @@ pub enum NetError {
     },
     /// Something that would not fit what is there.
     #[error("the run's state does not take {what}")]
-    StateRefused {
-        /// What, and why.
-        what: String,
-    },
+    StateRefused { what: String },
     /// An earlier failure may have left the files behind the database.
     #[error("{folder}: could not be written before, and takes nothing more")]
-    StateFailed {
-        /// Which folder.
-        folder: String,
-    },
-    /// Not HOST:PORT.
+    StateFailed { folder: String },
     #[error("{server:?} is no address of a server")]
-    BadServer {
-        /// As given.
-        server: String,
-    },
+    BadServer { server: String },
     /// Nobody answers, or not in our language.
     #[error("{server} cannot be reached: {problem}")]
-    Unreachable {
-        /// As given.
-        server: String,
-        /// What the system says.
-        problem: String,
-    },
-    /// The other side says no.
+    Unreachable { server: String, problem: String },
     #[error("the server refuses this device: its certificate {problem}")]
-    NotAdmitted {
-        /// In our words.
-        problem: &'static str,
-    },
-    /// A call failed.
+    NotAdmitted { problem: &'static str },
     #[error("the server does not take a call: {problem}")]
     Call {
-        /// Its kind.
         code: tonic::Code,
         /// From our list; none if the server gives none of it.
         reason: Option<Reason>,
         /// In our words, where there are some.
         problem: String,
     },
-    /// The line is gone.
     #[error("the server has hung up")]
     Hung,
     /// A server that is not one of ours, or of another version.
     #[error("this server cannot be worked with: {problem}")]
-    OtherServer {
-        /// Why.
-        problem: &'static str,
-    },
-    /// A server of another version.
+    OtherServer { problem: &'static str },
     #[error("the server speaks version {server} of the protocol, and this agent speaks version {agent}")]
     OtherProtocol {
         /// What the server says it speaks.
         server: u32,
-        /// What this agent speaks.
         agent: u32,
     },
     /// One of two clocks is wrong.
     #[error(
         "the server says that this device's certificate is not valid now, but by this device's clock it is valid until {valid_until}"
     )]
-    ClocksDisagree {
-        /// As the certificate says.
-        valid_until: String,
-    },
+    ClocksDisagree { valid_until: String },
     /// The system does not give what is needed.
     #[error("{action}: {source}")]
-    System {
-        /// What was tried.
-        action: &'static str,
-        /// What it says.
-        source: std::io::Error,
-    },
+    System { action: &'static str, source: std::io::Error },
     /// A scheme that needs α and β.
     #[error("this scheme needs α and β")]
     NoConstants,
-    /// The round loop stopped.
     #[error(transparent)]
     Engine(#[from] fedflip_engine::EngineError),
-    /// No learner.
     #[error(transparent)]
     Task(#[from] fedflip_learn::task::TaskError),
-    /// A fleet that is none.
     #[error(transparent)]
     Fleet(#[from] fedflip_fleet::FleetError),
-    /// There is no plan.
     #[error(transparent)]
     Plan(#[from] fedflip_plan::PlanError),
     /// The server is not the one that it should be, or cannot show it.
     #[error("the server's certificate {doubt}")]
-    ServerNotTrusted {
-        /// Why not.
-        doubt: Doubt,
-    },
+    ServerNotTrusted { doubt: Doubt },
     /// Plain text goes no further than this machine.
     #[error("without certificates: {server} is not on this machine")]
-    NotLoopback {
-        /// As given.
-        server: String,
-    },
+    NotLoopback { server: String },
     /// Somebody listens, but not to us.
     #[error("the server does not answer in plain text, and may want certificates: {problem}")]
-    NoPlainAnswer {
-        /// What the library says.
-        problem: String,
-    },
-    /// Two agents with one identity.
+    NoPlainAnswer { problem: String },
     #[error("another agent with this identity has connected")]
     Superseded,
-    /// Somebody listens, but without certificates.
     #[error("{server} does not speak TLS: a server without certificates may listen there")]
-    NoTlsAnswer {
-        /// As given.
-        server: String,
-    },
+    NoTlsAnswer { server: String },
 }
 
 impl NetError {
@@ -321,13 +196,9 @@ impl NetError {
 /// Why a device does not trust a server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// Past its time.
     Expired,
-    /// Before its time.
     NotYet,
-    /// Of another host.
     OtherName,
-    /// Made by somebody else.
     OtherAuthority,
     /// Not for this, or not whole.
     Unfit,

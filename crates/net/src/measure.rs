@@ -12,7 +12,7 @@ use fedflip_fleet::bandwidth::Job;
 use fedflip_fleet::{Device, Fleet, FleetError, Probability, Samples, Secs};
 use serde::{Deserialize, Serialize};
 
-use self::average::{Average, Presence};
+use self::average::{Average, Frequency};
 use self::bench::Conduct;
 use crate::state::EnrolledDevice;
 
@@ -26,7 +26,6 @@ const DELIVERED_MIN: f64 = 0.5;
 /// Misses in a row after which a device counts as one that takes longer than its deadlines.
 const MISSES_TO_BELIEVE: u32 = 2;
 
-/// What came of a grant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     /// An update that could be used.
@@ -40,7 +39,6 @@ pub enum Outcome {
         /// At which rate it was to send, in Mbit/s.
         mbps: f64,
     },
-    /// The device delivered nothing.
     Missed {
         /// The others waited for it for so long.
         waited_secs: f64,
@@ -61,7 +59,6 @@ struct Measured {
     /// As the device said when it came; believed only until the first report.
     #[serde(default)]
     claimed_secs: f64,
-    /// Of its reports.
     compute_secs: Average,
     comm_mbit: Average,
     /// Misses in a row, and what they show at least of its compute time.
@@ -69,10 +66,8 @@ struct Measured {
     misses: u32,
     #[serde(default)]
     overdue_secs: f64,
-    /// When a round was opened.
-    reached: Presence,
-    /// When it had joined.
-    reported: Presence,
+    reached: Frequency,
+    reported: Frequency,
     #[serde(default)]
     conduct: Conduct,
 }

@@ -15,7 +15,6 @@ pub const EXCESS_MAX: f64 = 0.05;
 /// planned one, so its participation is off by this much.
 pub const DRIFT_MAX: f64 = 0.2;
 
-/// The plan that holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'a> {
     /// By slot.
@@ -31,25 +30,20 @@ pub struct Standing<'a> {
 pub struct Terms<'a> {
     /// As it was measured; new devices come last.
     pub fleet: &'a Fleet,
-    /// What they share.
     pub band: Mbps,
     /// How; its seed is also that of the comparison.
     pub planning: &'a Planning,
 }
 
-/// What to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// The plan holds.
     Keep {
-        /// In words.
         reason: String,
     },
     /// This one takes its place, with the availabilities of the measured fleet.
     Take {
         /// No q of it exceeds what its device was there for.
         plan: Plan,
-        /// In words.
         reason: String,
     },
 }

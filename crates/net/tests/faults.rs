@@ -7,14 +7,14 @@
 
 #[path = "common/bench.rs"]
 mod bench;
-#[path = "common/patience.rs"]
-mod patience;
 #[path = "common/plenty.rs"]
 mod plenty;
 #[path = "common/proxy.rs"]
 mod proxy;
 #[path = "common/replay.rs"]
 mod replay;
+#[path = "common/timeouts.rs"]
+mod timeouts;
 #[path = "common/wanted.rs"]
 mod wanted;
 
@@ -24,7 +24,7 @@ use std::time::Duration;
 use bench::{Agent, Bench, Wanted};
 use fedflip_engine::Optimiser;
 use fedflip_engine::optimiser::{Adaptive, Rule};
-use fedflip_net::server::{Ended, Patience};
+use fedflip_net::server::{Ended, Timeouts};
 use fedflip_plan::{Quiet, Scheme};
 use proxy::Proxy;
 use replay::Replayed;
@@ -41,7 +41,7 @@ fn runs_over_a_bad_network_lose_nothing() {
 }
 
 fn run(seed: u64) -> Replayed {
-    let patience = Patience {
+    let timeouts = Timeouts {
         window: Duration::from_millis(400),
         quorum: 0.5,
         deadline_factor: 1.0,
@@ -49,7 +49,7 @@ fn run(seed: u64) -> Replayed {
         come_back: Duration::from_millis(300),
         finish: Duration::from_secs(1),
         muster: Duration::from_millis(500),
-        ..Patience::default()
+        ..Timeouts::default()
     };
     let scheme = if seed.is_multiple_of(4) { Scheme::Uniform } else { Scheme::Full };
     let replan_every = (seed.is_multiple_of(3)).then_some(2);
@@ -61,7 +61,7 @@ fn run(seed: u64) -> Replayed {
         _ => Optimiser::default(),
     };
     let quiet = (seed.is_multiple_of(2)).then_some(Quiet { variance: 0.4, every: 3 });
-    let wanted = Wanted { patience, scheme, optimiser, replan_every, quiet, ..Wanted::full(DEVICES, ROUNDS) };
+    let wanted = Wanted { timeouts, scheme, optimiser, replan_every, quiet, ..Wanted::full(DEVICES, ROUNDS) };
     let bench = Bench::serve(wanted);
     let proxy = Proxy::start(bench.address, seed);
     let agents: Vec<Agent> =

@@ -55,7 +55,7 @@
 //! # Layout
 //!
 //! - [`mod@problem`]: the given quantities (fleet, bandwidth), the goals of a plan, and the objectives of P2 and P3.
-//! - [`mod@planning`]: [`solve`] plans one round, [`schedule`] plans a run.
+//! - [`mod@planning`]: [`solve()`] plans one round, [`schedule()`] plans a run.
 //! - [`scheme`]: the table of all sampling schemes.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
 //! - [`sampler`]: draws cohorts and their aggregation weights at run time.

@@ -70,7 +70,7 @@ pub struct Header {
 impl Header {
     /// The target value of a metric, if the run ends at one.
     pub fn target_of(&self, metric: &str) -> Option<f64> {
-        self.stop.as_ref().filter(|target| target.metric == metric).map(|target| target.at)
+        self.stop.as_ref().and_then(|target| target.of(metric))
     }
 }
 
@@ -97,6 +97,11 @@ pub enum TargetMode {
 }
 
 impl Target {
+    /// The value, if it is one of this metric.
+    pub fn of(&self, metric: &str) -> Option<f64> {
+        (self.metric == metric).then_some(self.at)
+    }
+
     /// Whether an evaluation reaches the target.
     pub fn is_met(&self, metrics: &Metrics) -> bool {
         metrics.get(&self.metric).is_some_and(|value| match self.mode {

@@ -29,7 +29,7 @@ fn compared(secs: f64, cut: bool) -> Collection {
     let runs = Runs::new();
     for band in [100.0, 200.0] {
         runs.add(&format!("{band}/exact"), &Run { bandwidth_mbps: band, ..Run::default() });
-        let end = Some(if cut { EndReason::VirtualTimeMax } else { EndReason::TargetAccuracy });
+        let end = Some(if cut { EndReason::VirtualTimeMax } else { EndReason::Target });
         let full = Run { scheme: "full", secs, bandwidth_mbps: band, end, ..Run::default() };
         runs.add(&format!("{band}/full"), &full);
     }

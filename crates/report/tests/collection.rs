@@ -11,6 +11,7 @@ use std::fs;
 use altered::{alter, problems};
 use common::{Run, Runs};
 use fedflip_record::EndReason;
+use fedflip_record::schema::VERSION;
 use fedflip_report::explain::Explained;
 use fedflip_report::pilots::{Measured, pilot_hours};
 use fedflip_report::sections::{curves, sweep_values, time_to_target};
@@ -170,7 +171,11 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
     // Of a version to come.
     let newer = runs.add("newer", &Run { seed: 4, ..Run::default() });
     let text = fs::read_to_string(newer.join("records.jsonl")).unwrap();
-    fs::write(newer.join("records.jsonl"), text.replacen("\"version\":1", "\"version\":9", 1)).unwrap();
+    fs::write(
+        newer.join("records.jsonl"),
+        text.replacen(&format!("\"version\":{VERSION}"), "\"version\":9", 1),
+    )
+    .unwrap();
     // Nothing yet; and no scenario, fleet or plan.
     let empty = runs.add("empty", &Run::default());
     fs::write(empty.join("records.jsonl"), "").unwrap();

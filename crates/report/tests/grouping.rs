@@ -112,12 +112,8 @@ fn a_sweep_over_the_sampling_variance_has_every_scheme_at_every_point() {
             let folder = runs.add(&format!("{point}/runs/{scheme}"), &run);
             alter(&folder, "run.toml", "alpha", &format!("variance = {variance}\nalpha"));
         }
-        let pilot = Run {
-            scheme: "full",
-            end: Some(EndReason::TargetLoss),
-            target_loss: Some(0.5),
-            ..Run::default()
-        };
+        let pilot =
+            Run { scheme: "full", end: Some(EndReason::Target), target_loss: Some(0.5), ..Run::default() };
         let folder = runs.add(&format!("{point}/pilots/full"), &pilot);
         alter(&folder, "run.toml", "alpha", &format!("variance = {variance}\nalpha"));
     }
@@ -136,7 +132,7 @@ fn runs_with_and_without_quiet_rounds_are_two_groups_of_the_same_pilots() {
         let run = runs.add(folder, &Run { scheme: "auto", ..Run::default() });
         alter(&run, "run.toml", "alpha", &format!("quiet_variance = {quiet}\nquiet_every = 20\nalpha"));
     }
-    let end = Some(EndReason::TargetLoss);
+    let end = Some(EndReason::Target);
     runs.add("pilots/full", &Run { scheme: "full", end, target_loss: Some(0.5), ..Run::default() });
     let collection = runs.read();
     let expected = ["0.1", "none"].map(|quiet| (format!("plan.quiet_variance = {quiet}"), 1));

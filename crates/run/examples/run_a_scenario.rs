@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The synthetic task reads no files, so the folder of data sets does not matter.
     let mut session = Session::new("data").observed_by(|round: &Round| {
-        if let Some(accuracy) = round.metrics.get("accuracy").filter(|_| round.round % 50 == 0) {
+        if let Some(accuracy) = round.metrics.get("accuracy").filter(|_| round.round.is_multiple_of(50)) {
             println!("round {}: accuracy {accuracy:.3} after {:.1} s", round.round, round.end_secs());
         }
     });

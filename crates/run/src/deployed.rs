@@ -8,16 +8,16 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Crew, Learner, with_crew};
 use fedflip_net::NetError;
-use fedflip_net::server::{Announced, Deployment, Ended, Helpers, NormBound, Observer, Patience, Server};
-use fedflip_net::state::{EnrolledDevice, Founding, Resumed, RunState, StateView};
+use fedflip_net::server::{Callbacks, Deployment, Ended, NormBound, Server, Timeouts};
+use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, RECORDS};
-use fedflip_record::{ConstantsSource, End, Header, Initial, Round, Summary, UsedConstants, reader};
+use fedflip_record::{ConstantsSource, Header, Summary, UsedConstants, reader};
 use tracing::{info, warn};
 
 use crate::error::RunError;
-use crate::observe::{Observers, RunInfo};
 use crate::pilots::pilot_scenario;
+use crate::relay::Relay;
 use crate::session::Session;
 use crate::setup::header;
 use fedflip_scenario::{FREE_KEYS, Scenario};
@@ -29,6 +29,7 @@ pub struct Host {
 }
 
 impl Host {
+    /// Reads the data that models are scored on.
     pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
         let what = format!("reading the data of {}", scenario.task.name());
         let Session { observers, data_dir, .. } = session;
@@ -37,6 +38,7 @@ impl Host {
         Ok(Self { learner, params })
     }
 
+    /// The number of parameters of the model.
     pub fn parameters(&self) -> usize {
         self.learner.params_len()
     }
@@ -53,21 +55,28 @@ impl Host {
         Ok(bound)
     }
 
-    /// Of each slot.
+    /// The sample count of each device.
     pub fn samples(&self) -> Arc<[u64]> {
         (0..self.learner.devices()).map(|slot| self.learner.samples(slot) as u64).collect()
     }
 }
 
-/// A run to do.
+/// A run on real devices.
 pub struct Deployed<'a> {
+    /// The settings of the run.
     pub scenario: &'a Scenario,
+    /// The server's part of the task.
     pub host: &'a Host,
+    /// The run's folder.
     pub out: &'a Path,
+    /// Whether α and β are measured on the devices first.
     pub pilots: bool,
+    /// Devices that must have enrolled before the first plan.
     pub devices_min: usize,
+    /// Rounds from one look at the plan to the next; none keeps the first plan.
     pub replan_every: Option<u64>,
-    pub patience: Patience,
+    /// How long the server waits for devices.
+    pub timeouts: Timeouts,
 }
 
 /// Its state, and where it stands.
@@ -97,8 +106,8 @@ impl Deployed<'_> {
         let run_toml = scenario.stored();
         let memory = scenario.server.optimiser().names();
         let (free_keys, params) = (FREE_KEYS, &self.host.params);
-        let founding = Founding { run_toml: &run_toml, free_keys, params, memory: &memory };
-        let (state, resumed) = RunState::open(folder, &founding)?;
+        let new_run = NewRun { run_toml: &run_toml, free_keys, params, memory: &memory };
+        let (state, resumed) = RunState::open(folder, &new_run)?;
         Ok(Opened { state, resumed })
     }
 
@@ -113,7 +122,7 @@ impl Deployed<'_> {
             let mut opened = opened;
             let was_over = opened.resumed.end.is_some();
             // A baseline has no use for them either, but its predictions have.
-            let in_vain = self.scenario.plan.scheme == Scheme::Auto;
+            let in_vain = self.scenario.plan.scheme.needs_variance();
             if self.pilots && in_vain {
                 warn!("no pilots are run: the scheme auto does without");
             }
@@ -196,7 +205,7 @@ impl Deployed<'_> {
             seed: scenario.seed,
             devices_min: self.devices_min,
             replan_every: self.replan_every,
-            patience: self.patience,
+            timeouts: self.timeouts,
         };
         // Pilots are there to find the constants, and have none.
         let pilot = constants.is_none();
@@ -210,8 +219,8 @@ impl Deployed<'_> {
         };
         let title = format!("{} {scheme}", scenario.task.name());
         let Session { observers, stop, .. } = session;
-        let mut shown = Shown { observers, title, plan: None };
-        let mut helpers = Helpers {
+        let mut shown = Relay { observers, title, plan: None };
+        let mut callbacks = Callbacks {
             evaluate: &mut |model: &Arc<_>| crew.evaluate(model),
             metrics: self.host.learner.metrics(),
             stop: *stop,
@@ -219,7 +228,7 @@ impl Deployed<'_> {
             enrolled,
         };
         let initial = || self.host.learner.initial_model(scenario.seed);
-        let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut helpers)?;
+        let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut callbacks)?;
         shown.end(match &ended {
             Ended::Over(end) => Some(end),
             Ended::Stopped => None,
@@ -235,60 +244,5 @@ impl Deployed<'_> {
 
     fn summary(&self, folder: &Path) -> Result<Summary, RunError> {
         Ok(reader::summary(&folder.join(RECORDS))?)
-    }
-}
-
-/// Shows rounds to those who follow.
-struct Shown<'a, 's> {
-    observers: &'a mut Observers<'s>,
-    title: String,
-    /// The one that holds, and why it was made; none before the first.
-    plan: Option<(Vec<f64>, String)>,
-}
-
-impl Shown<'_, '_> {
-    fn end(&mut self, end: Option<&End>) -> Result<(), RunError> {
-        if self.plan.is_some() {
-            self.observers.end(end)?;
-        }
-        Ok(())
-    }
-}
-
-impl Observer for Shown<'_, '_> {
-    fn planned(&mut self, planned: &Announced<'_>) -> Result<(), NetError> {
-        // As the plan that holds expects it, and not the first one.
-        let header = Header {
-            devices: planned.q.len(),
-            expected_participants: planned.expected.participants,
-            expected_rounds: planned.expected.rounds,
-            expected_round_secs: planned.expected.round_secs,
-            ..planned.header.clone()
-        };
-        let run = RunInfo {
-            title: &self.title,
-            header: &header,
-            fleet: planned.fleet,
-            q: planned.q,
-            folder: Some(planned.folder),
-            rounds_before: planned.after_round,
-        };
-        let plan = (planned.q.to_vec(), planned.reason.to_owned());
-        // Also a plan that was looked at and stays begins again.
-        let before = self.plan.replace(plan);
-        match before {
-            None => self.observers.begin(&run)?,
-            before if before != self.plan => self.observers.replan(&run, planned.reason),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn initial(&mut self, initial: &Initial) -> Result<(), NetError> {
-        Ok(self.observers.initial(initial)?)
-    }
-
-    fn round(&mut self, round: &Round) -> Result<(), NetError> {
-        Ok(self.observers.round(round)?)
     }
 }

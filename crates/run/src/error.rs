@@ -45,14 +45,9 @@ pub enum RunError {
         /// What the system reports.
         source: std::io::Error,
     },
-    /// Two settings that exclude each other.
-    #[error("{problem}")]
-    Conflict {
-        /// What excludes what.
-        problem: &'static str,
-        /// What to leave out.
-        remedy: &'static str,
-    },
+    /// A scenario that continues from pilots, in a comparison without pilots.
+    #[error("pilot.keep continues from pilots, and the comparison runs none")]
+    NoPilots,
 }
 
 impl From<EngineError> for RunError {
@@ -81,7 +76,7 @@ impl RunError {
             Self::Engine(error) => error.hint(),
             Self::Net(error) => error.hint(),
             Self::Open { .. } => "restore the file, or run again in a new folder".to_owned(),
-            Self::Conflict { remedy, .. } => (*remedy).to_owned(),
+            Self::NoPilots => "leave out pilot.keep, or run pilots".to_owned(),
         }
     }
 }

@@ -34,7 +34,7 @@
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON.
-//! - [`deployed`]: a scenario on real devices.
+//! - [`deployed`]: a scenario on real devices; `relay`: its rounds, for observers.
 //! - [`host`]: `host.json`, which describes the machine and not the run.
 //! - [`error`]: one enum for everything that stops a run.
 
@@ -47,6 +47,7 @@ pub mod host;
 pub mod keep;
 pub mod observe;
 pub mod pilots;
+mod relay;
 pub mod session;
 pub mod setup;
 pub mod single;

@@ -26,7 +26,9 @@ const SCHEMES: [Scheme; 2] = [Scheme::Uniform, Scheme::Full];
 
 /// Where and how pilots run.
 pub struct Pilots<'a> {
+    /// The data and the fleet.
     pub setup: &'a Setup,
+    /// The settings that pilots share with the runs that they are for.
     pub scenario: &'a Scenario,
     /// A folder of all pilots, or none.
     pub out: Option<&'a Path>,
@@ -38,7 +40,7 @@ pub struct Pilots<'a> {
 
 /// The two pilots of a seed.
 pub struct Pair {
-    /// As in [`SCHEMES`].
+    /// Under uniform sampling, then under full participation.
     pub runs: Vec<Summary>,
     /// The model of the one that came to the lower loss, after the time of both.
     pub better: WarmStart,

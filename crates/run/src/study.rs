@@ -24,6 +24,9 @@ pub const TABLE1: [Scheme; 5] = [
     Scheme::Paper,
 ];
 
+/// The scheme that ratios are to, as in Table I.
+pub const REFERENCE: Scheme = Scheme::Paper;
+
 /// How to compare, whatever the scenario.
 #[derive(Clone, Debug)]
 pub struct Study {
@@ -62,10 +65,7 @@ impl Study {
     pub fn check(&self, scenario: &Scenario) -> Result<(), RunError> {
         let needs_pilots = self.schemes.iter().any(|scheme| scheme.needs_constants());
         if self.no_pilot && scenario.pilot.keep && needs_pilots {
-            return Err(RunError::Conflict {
-                problem: "pilot.keep continues from pilots, and the comparison runs none",
-                remedy: "leave out one of the two",
-            });
+            return Err(RunError::NoPilots);
         }
         Ok(())
     }

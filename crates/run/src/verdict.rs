@@ -16,6 +16,9 @@ pub struct ComparisonJson {
     pub task: String,
     /// When a run ends.
     pub target: Target,
+    /// The target, where it is an accuracy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_accuracy: Option<f64>,
     /// α and β, and what they cost.
     pub pilot: PilotJson,
     /// The scheme that ratios are to.
@@ -104,6 +107,7 @@ impl ComparisonJson {
         Self {
             task: scenario.task.name().to_owned(),
             target: scenario.stop.target.clone(),
+            target_accuracy: scenario.stop.target.of("accuracy"),
             pilot,
             reference: study.reference.to_string(),
             schemes: schemes.collect(),

@@ -12,10 +12,11 @@
 //! - `value`: values, their types and ranges.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
-//! - `resolve`: from that list to a scenario, or to a refusal.
+//! - `check`: whether sections and keys exist; `resolve`: from the list to a scenario, or to a refusal.
 //! - `print`: as TOML, with or without comments, and as JSON.
 //! - `error`: refusals with their place.
 
+mod check;
 mod defaults;
 #[cfg(test)]
 mod docs;

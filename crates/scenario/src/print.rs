@@ -35,8 +35,8 @@ impl Scenario {
     pub fn template(task: Task, preset: Preset) -> Result<String, ScenarioError> {
         let scenario = Self::new(task, preset)?;
         let mut text = format!(
-            "# A scenario of fedflip: defaults for {} with the preset \"{}\". Every line but the task's name\n\
-             # may be left out. A commented line shows a value that follows from others, or an example of a\n\
+            "# A scenario of fedflip: defaults for {}, preset \"{}\". Every line but the task's name may be\n\
+             # left out. A commented line shows a value that follows from others, or an example of a\n\
              # key that is not set. More in docs/scenario.md.\n\n",
             task.name(),
             preset.name()

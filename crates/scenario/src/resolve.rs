@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
-use fedflip_fleet::{FleetError, nearest};
 use fedflip_learn::task::Task;
 
+use super::check::{self, refuse};
 use super::defaults;
-use super::entries::{Entry, HEADING};
-use super::error::{KeyError, Place, Refusal, short};
-use super::keys::{self, Key, SECTIONS};
+use super::entries::Entry;
+use super::error::{KeyError, Place, Refusal};
+use super::keys::{self, Key};
 use super::server::Kind;
 use super::value::Given;
 use super::{FleetSource, Preset, Scenario, Update};
@@ -18,10 +19,10 @@ use crate::error::ScenarioError;
 /// Of several values for one key the last counts: `--set` comes after the file.
 pub(super) fn resolve(given: Vec<Entry>, file: &str, folder: &Path) -> Result<Scenario, ScenarioError> {
     let whole_file = Place::File { file: file.to_owned(), line: None };
-    given.iter().try_for_each(check_section)?;
+    given.iter().try_for_each(check::section)?;
     let task = task(&given, &whole_file)?;
     for entry in &given {
-        check_key(entry, task)?;
+        check::key(entry, task)?;
     }
     let mut scenario = Scenario::paper(task)?;
     let given = Keys { given: one_fleet(last_target(given), &scenario)?, folder };
@@ -43,7 +44,7 @@ pub(super) fn resolve(given: Vec<Entry>, file: &str, folder: &Path) -> Result<Sc
     }
     check_server(&scenario, &given, &whole_file)?;
     check_target(&scenario, &given)?;
-    follow(&mut scenario, &given, whole_file)?;
+    follow(&mut scenario, &given, &whole_file)?;
     Ok(scenario)
 }
 
@@ -90,14 +91,14 @@ fn expand(preset: Preset, scenario: &mut Scenario, whole_file: &Place) -> Result
 }
 
 /// Payload and work follow from other values unless they are given.
-fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: Place) -> Result<(), ScenarioError> {
+fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), ScenarioError> {
     let (task, train, update) = (scenario.task, scenario.train, scenario.update);
     let FleetSource::Generated(fleet) = &mut scenario.fleet else { return Ok(()) };
     if !given.has("fleet", "payload_mbit") {
-        fleet.payload = defaults::payload(task, update).map_err(|error| follows(error, &whole_file))?;
+        fleet.payload = defaults::payload(task, update).map_err(|error| follows(error, whole_file))?;
     }
     if !given.has("fleet", "work_gflop") {
-        fleet.work = defaults::work(task, train).map_err(|error| follows(error, &whole_file))?;
+        fleet.work = defaults::work(task, train).map_err(|error| follows(error, whole_file))?;
     }
     fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, whole_file))?;
     Ok(())
@@ -147,10 +148,6 @@ fn check_server(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Re
     Err(refusal.at(given.place("server", "optimiser", whole_file), "server.optimiser"))
 }
 
-fn refuse(entry: &Entry, problem: String, hint: String) -> KeyError {
-    KeyError { place: entry.place.clone(), problem, hint }
-}
-
 fn task(given: &[Entry], whole_file: &Place) -> Result<Task, KeyError> {
     match given.iter().rev().find(|entry| entry.section == "task" && entry.key == "name") {
         Some(entry) => {
@@ -166,83 +163,6 @@ fn task(given: &[Entry], whole_file: &Place) -> Result<Task, KeyError> {
             ),
         }),
     }
-}
-
-/// The section exists, and is not itself given a value.
-fn check_section(entry: &Entry) -> Result<(), KeyError> {
-    let is_section = |name: &str| SECTIONS.iter().any(|(known, _)| *known == name);
-    if entry.section.is_empty() && !entry.key.is_empty() && is_section(&entry.key) {
-        let hint = format!("write a heading [{}] and its keys below", entry.key);
-        return Err(refuse(entry, format!("{} is a section", entry.key), hint));
-    }
-    if is_section(&entry.section) {
-        return Ok(());
-    }
-    let names = || SECTIONS.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
-    let all = names().map(|name| format!("[{name}]")).collect::<Vec<_>>().join(", ");
-    let hint = match nearest(&entry.section, names()) {
-        Some(name) => format!("did you mean [{name}]? The sections are {all}"),
-        None => format!("the sections are {all}"),
-    };
-    Err(refuse(entry, format!("there is no section {}", short(&entry.section)), hint))
-}
-
-/// What others call some keys, where the nearest name would be another key.
-const SYNONYMS: &[(&str, &str)] = &[
-    ("data.alpha", "data.concentration"),
-    ("data.dirichlet_alpha", "data.concentration"),
-    ("data.partition", "data.sharing"),
-    ("train.lr", "train.learning_rate"),
-    ("train.batch_size", "train.batch"),
-    ("train.epochs", "train.iterations"),
-    ("train.local_epochs", "train.iterations"),
-    ("train.steps", "train.iterations"),
-    ("plan.noise", "plan.variance"),
-    ("plan.quiet_noise", "plan.quiet_variance"),
-    ("server.lr", "server.step"),
-    ("server.learning_rate", "server.step"),
-    ("fleet.bandwidth", "fleet.bandwidth_mbps"),
-];
-
-fn entry_path(entry: &Entry) -> String {
-    if entry.section.is_empty() { entry.key.clone() } else { format!("{}.{}", entry.section, entry.key) }
-}
-
-/// The key exists in its section, and this task has it.
-fn check_key(entry: &Entry, task: Task) -> Result<(), KeyError> {
-    let Entry { section, key: name, .. } = entry;
-    if entry.value == HEADING {
-        return Ok(());
-    }
-    if let Some(key) = keys::all().find(|key| key.is(section, name)) {
-        if key.is_of(task) {
-            return Ok(());
-        }
-        let hint = format!("leave it out: the task is {}", task.name());
-        return Err(refuse(entry, format!("{} is for {}", key.path(), key.tasks().join(" and ")), hint));
-    }
-    let place = if section.is_empty() { "above the sections".to_owned() } else { format!("in [{section}]") };
-    let problem = format!("there is no key {} {place}", short(name));
-    if let Some((_, right)) = SYNONYMS.iter().find(|(wrong, _)| *wrong == entry_path(entry)) {
-        return Err(refuse(entry, problem, format!("did you mean {right}?")));
-    }
-    // Most wrong keys are right ones in the wrong place, or misspelt.
-    if let Some(key) = keys::all().find(|key| key.name == name && key.is_of(task)) {
-        return Err(refuse(entry, problem, format!("it belongs {}", key.whereabouts())));
-    }
-    let own = || keys::of(section, task).map(|key| key.name);
-    let all = own().collect::<Vec<_>>().join(", ");
-    let hint = match nearest(name, own()) {
-        Some(near) => format!("did you mean {near}? The keys here are {all}"),
-        None => {
-            let near = nearest(name, keys::all().filter(|key| key.is_of(task)).map(|key| key.name));
-            match near.and_then(|near| keys::all().find(|key| key.name == near)) {
-                Some(key) => format!("did you mean {}? It belongs {}", key.name, key.whereabouts()),
-                None => format!("the keys here are {all}"),
-            }
-        }
-    };
-    Err(refuse(entry, problem, hint))
 }
 
 /// What a fleet file takes the place of.
@@ -289,7 +209,7 @@ fn follows(error: ScenarioError, whole_file: &Place) -> ScenarioError {
 }
 
 /// What the fleet's recipe says, in the words of a scenario.
-fn times_out_of_range(error: &FleetError, given: &Keys<'_>, whole_file: Place) -> ScenarioError {
+fn times_out_of_range(error: &FleetError, given: &Keys<'_>, whole_file: &Place) -> ScenarioError {
     let FleetError::Recipe { what, problem, .. } = error else { return error.clone().into() };
     let name = if *what == "payload-mbit" { "payload_mbit" } else { "work_gflop" };
     let refusal = Refusal {
@@ -297,5 +217,5 @@ fn times_out_of_range(error: &FleetError, given: &Keys<'_>, whole_file: Place) -
         hint: "a device computes and sends for 0 to 1e9 seconds in a round (and, if not 0, at least 1e-9)"
             .to_owned(),
     };
-    refusal.at(given.place("fleet", name, &whole_file), &format!("fleet.{name}")).into()
+    refusal.at(given.place("fleet", name, whole_file), &format!("fleet.{name}")).into()
 }

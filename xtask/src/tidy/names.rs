@@ -38,7 +38,7 @@ const KINDS: &[Kind] = &[
             "weighted",
         ],
         // `paper` is also the name of a preset.
-        homes: &["crates/plan/src/scheme", "crates/plan/src/solve/mod.rs", "crates/scenario/src/preset"],
+        homes: &["crates/plan/src/"],
     },
     Kind {
         of_type: "Task",

@@ -1,6 +1,5 @@
 //! The page, embedded in the binary.
 
-/// A file of the page.
 pub(super) struct Asset {
     pub(super) path: &'static str,
     pub(super) content_type: &'static str,

@@ -38,7 +38,6 @@ const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
 /// What is read of a request at most before it is understood.
 const REQUEST_BYTES_MAX: usize = 16 * 1024;
 
-/// What all requests share.
 pub(crate) struct Context {
     live: Arc<Mutex<Live>>,
     bound: SocketAddr,
@@ -114,7 +113,6 @@ impl Dashboard {
         locked(&self.live).replan(run, reason);
     }
 
-    /// The first model was evaluated.
     pub fn initial(&self, initial: &Initial) {
         locked(&self.live).initial(initial);
     }
@@ -129,7 +127,6 @@ impl Dashboard {
         locked(&self.live).end(end, real_secs);
     }
 
-    /// All runs are over.
     pub fn finish(&self) {
         locked(&self.live).finish();
     }
@@ -163,7 +160,6 @@ async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<
     let _ = tokio::time::timeout(GOODBYE_WITHIN, places.emptied()).await;
 }
 
-/// One connection to its end.
 async fn converse(stream: Patient, router: Router, mut stop: watch::Receiver<bool>) {
     let connection =
         protocol(REQUEST_BYTES_MAX).serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));

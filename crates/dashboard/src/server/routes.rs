@@ -17,7 +17,7 @@ use fedflip_net::http::may_be_asked_as;
 
 use super::assets::ASSETS;
 use super::{Context, events};
-use crate::fleet_page::{self, Page, Table};
+use crate::fleet_page::{self, FleetTable, Page};
 use crate::tally::Tally;
 
 /// Of every answer: nothing but our own files may run, load or show the page, and nothing is kept.
@@ -78,7 +78,7 @@ async fn stream(State(context): State<Arc<Context>>) -> Response {
     }
 }
 
-async fn fleet(State(context): State<Arc<Context>>, Query(query): Query<fleet_page::Query>) -> Response {
+async fn fleet(State(context): State<Arc<Context>>, Query(query): Query<fleet_page::PageQuery>) -> Response {
     let Some(json) = page(&context, &query).and_then(|page| serde_json::to_string(&page).ok()) else {
         return (StatusCode::NOT_FOUND, "there is no run yet, or another one has just begun\n")
             .into_response();
@@ -88,7 +88,7 @@ async fn fleet(State(context): State<Arc<Context>>, Query(query): Query<fleet_pa
 
 /// None without a run, or if another one begins meanwhile. The lock is never held for long: tallies are copied
 /// piece by piece, and rows are found without it.
-fn page(context: &Context, query: &fleet_page::Query) -> Option<Page> {
+fn page(context: &Context, query: &fleet_page::PageQuery) -> Option<Page> {
     let roster = context.live().roster()?;
     let devices = roster.fleet.len();
     let mut tallies: Vec<Tally> = Vec::with_capacity(devices);
@@ -97,5 +97,5 @@ fn page(context: &Context, query: &fleet_page::Query) -> Option<Page> {
         tallies.extend_from_slice(context.live().tallies(roster.run, piece)?);
     }
     let (rounds, secs) = context.live().elapsed();
-    Some(Table { roster: &roster, tallies: &tallies, rounds, secs }.page(query))
+    Some(FleetTable { roster: &roster, tallies: &tallies, rounds, secs }.page(query))
 }

@@ -7,7 +7,6 @@ use fedflip_datasets::catalogue::Name;
 use fedflip_datasets::fetch::{self, Source};
 use fedflip_datasets::programs::Programs;
 use fedflip_datasets::{Dataset, Split, load};
-use fedflip_learn::partition::{self, Dirichlet};
 
 /// The folder of the real files, or a word on why there is no test.
 fn real(name: Name) -> Option<PathBuf> {
@@ -54,12 +53,6 @@ fn real_mnist() {
     let published = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949];
     assert_eq!(counts(&set, Split::Train), published);
     assert_normalised(&set, 1, 1e-3);
-
-    let samples = set.positions(Split::Train).map(|position| (position, set.label(position)));
-    let recipe = Dirichlet { concentration: 0.8, min_samples: 32 };
-    let split = partition::dirichlet(samples, 100, recipe, 7).unwrap();
-    assert_eq!((split.samples(), split.devices()), (60_000, 100));
-    assert!(split.sizes().all(|size| size >= 32));
 }
 
 #[test]
@@ -89,8 +82,6 @@ fn real_shakespeare() {
     let long = lengths.filter(|(train, test)| train.len() + test.len() + 80 >= 1000).count();
     let found = (set.roles().len(), long, set.len(Split::Train), set.len(Split::Test));
     assert_eq!(found, (1186, 621, 3_533_027, 391_961));
-    let split = partition::by_role(set.ranges(Split::Train), 100, 1, 7).unwrap();
-    assert_eq!(split.samples(), set.len(Split::Train));
 }
 
 /// The labels of MNIST and of Fashion-MNIST are of the same length: only their sums tell.

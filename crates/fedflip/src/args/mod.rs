@@ -3,6 +3,7 @@
 mod certs;
 mod deploy;
 mod report;
+mod scenario;
 mod training;
 
 use std::path::PathBuf;
@@ -15,9 +16,10 @@ pub(crate) use certs::{
 };
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use report::ReportArgs;
+pub(crate) use scenario::{ScenarioCheckArgs, ScenarioCommand, ScenarioNewArgs};
 pub(crate) use training::{
-    CompareArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, PresetArg, RunArgs,
-    SweepArgs, TrainingArgs,
+    CompareArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, SweepArgs,
+    TrainingArgs,
 };
 
 const AFTER_HELP: &str = "\
@@ -77,42 +79,6 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Measure how fast this machine trains
     Bench(BenchArgs),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ScenarioCommand {
-    /// Print the paper's scenario of a task as TOML, every default visible and commented
-    New(ScenarioNewArgs),
-    /// Check a scenario and print it with every default filled in
-    Check(ScenarioCheckArgs),
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Example:
-  fedflip scenario new mnist-cnn > scenario.toml
-  fedflip scenario new mnist-cnn --preset paper > paper.toml")]
-pub(crate) struct ScenarioNewArgs {
-    /// synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet or shakespeare-lstm
-    pub task: String,
-    /// Settings of the server, the encoding and the plan
-    #[arg(long, value_enum, default_value_t = PresetArg::Tuned)]
-    pub preset: PresetArg,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Example:
-  fedflip scenario check scenario.toml --set train.learning_rate=0.05 --set plan.scheme=tight")]
-pub(crate) struct ScenarioCheckArgs {
-    /// Scenario file (TOML), or - for standard input
-    pub scenario: PathBuf,
-    /// A value to take instead of the file's; may be given more than once
-    #[arg(long, value_name = "SECTION.KEY=VALUE", allow_hyphen_values = true)]
-    pub set: Vec<String>,
-    /// Print one JSON object instead
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Measure how fast this machine trains: client updates per second, one client per thread.

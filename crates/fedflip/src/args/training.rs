@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use fedflip_plan::Scheme;
-use fedflip_run::study::{Study, TABLE1};
+use fedflip_run::study::{REFERENCE, Study, TABLE1};
 use fedflip_scenario::Preset;
 
 use crate::error::CliError;
@@ -173,15 +173,15 @@ impl ComparisonArgs {
         let mut schemes: Vec<Scheme> = Vec::new();
         for name in self.schemes.iter().map(|name| name.trim()) {
             let named = if name == TABLE1_NAME { TABLE1.to_vec() } else { vec![name.parse()?] };
-            named.into_iter().for_each(|scheme| {
+            for scheme in named {
                 if !schemes.contains(&scheme) {
-                    schemes.push(scheme)
+                    schemes.push(scheme);
                 }
-            });
+            }
         }
         let reference = match &self.reference {
             Some(name) => name.trim().parse()?,
-            None => *schemes.iter().find(|scheme| **scheme == Scheme::Paper).unwrap_or(&schemes[0]),
+            None => *schemes.iter().find(|scheme| **scheme == REFERENCE).unwrap_or(&schemes[0]),
         };
         if !schemes.contains(&reference) {
             return Err(CliError::Reference { reference });

@@ -13,11 +13,12 @@ use fedflip_net::identity::mint::Validity;
 use fedflip_net::identity::{DeviceName, Store};
 use serde_json::{Value, json};
 
+use super::demo_log::LogLine;
 use super::print_json;
 use crate::args::DemoArgs;
 use crate::error::{CliError, ExitStatus};
+use crate::interrupt;
 use crate::render::{duration, percent, significant};
-use crate::{dashboard, interrupt};
 
 /// Of the first device's training; each one after it takes as much longer.
 const COMPUTE_SECS: f64 = 0.1;
@@ -148,10 +149,10 @@ impl Stage {
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             };
             writeln!(log, "{line}")?;
-            match Said::of(&line) {
-                Said::Listening(address) => listening(&address)?,
-                Said::Worth(text) => tell(&text),
-                Said::Nothing => {}
+            match LogLine::of(&line) {
+                LogLine::Listening(address) => listening(&address)?,
+                LogLine::Shown(text) => tell(&text),
+                LogLine::Nothing => {}
             }
         }
         Ok(())
@@ -252,46 +253,6 @@ fn this_program() -> Result<Command, CliError> {
     Ok(command)
 }
 
-/// What a line of the server's log is to somebody who watches.
-enum Said {
-    Listening(String),
-    Worth(String),
-    Nothing,
-}
-
-impl Said {
-    fn of(line: &str) -> Self {
-        let Ok(event) = serde_json::from_str::<Value>(line) else {
-            // Why it cannot go on is for people.
-            return Self::Worth(line.to_owned());
-        };
-        let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
-        let number = |key: &str| event[key].as_f64().unwrap_or_default();
-        match event["message"].as_str() {
-            Some("listening") => Self::Listening(text("address")),
-            Some("a device enrols") => Self::Worth(format!(
-                "{} enrols: {} samples, {} a round to compute",
-                text("device"),
-                event["samples"],
-                duration(number("compute_secs"))
-            )),
-            Some(dashboard::SERVED) => Self::Worth(format!("dashboard: {}", text("url"))),
-            Some(dashboard::STAYS) => Self::Worth(dashboard::STAYS.to_owned()),
-            Some("a new plan") => Self::Worth(format!("a new plan: {}", text("reason"))),
-            Some("a round is committed") => Self::Worth(format!(
-                "round {}: {} took part, {}{}",
-                event["round"],
-                event["cohort"],
-                duration(number("secs")),
-                event["accuracy"]
-                    .as_f64()
-                    .map_or(String::new(), |accuracy| format!(", accuracy {}", percent(accuracy)))
-            )),
-            _ => Self::Nothing,
-        }
-    }
-}
-
 /// For people, on standard error.
 fn tell(text: &str) {
     // If nobody listens, the demo goes on.
@@ -315,7 +276,7 @@ fn write_text(output: &mut dyn Write, result: &Value, args: &DemoArgs) -> Result
     writeln!(
         output,
         "  accuracy          {}",
-        percent(result["metrics"]["accuracy"].as_f64().unwrap_or_default())
+        percent(result["metrics"]["accuracy"].as_f64().unwrap_or(0.0))
     )?;
     match &args.keep {
         Some(folder) => writeln!(output, "  kept in           {}", folder.display())?,

@@ -8,6 +8,7 @@ mod certs;
 mod compare;
 mod data;
 mod demo;
+mod demo_log;
 mod explain;
 mod export;
 mod fleet;

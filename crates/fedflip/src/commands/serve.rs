@@ -10,7 +10,7 @@ use fedflip_agent::{LogFormat, logs};
 use fedflip_engine::Aggregation;
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
-use fedflip_net::server::{NormBound, Offer, Patience, Server, ServerSettings};
+use fedflip_net::server::{NormBound, Offer, Server, ServerSettings, Timeouts};
 use fedflip_net::state::STATE;
 use fedflip_net::status::Reach;
 use fedflip_plan::Scheme;
@@ -29,7 +29,7 @@ use crate::interrupt;
 use crate::render::{count, duration, percent, significant};
 use crate::training::{new_session, warn_of_idle_keys};
 use fedflip_run::deployed::{Deployed, Host};
-use fedflip_run::processors;
+use fedflip_run::{Session, processors};
 use fedflip_scenario::Scenario;
 
 const PORT: u16 = 7700;
@@ -49,43 +49,16 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
     let scenario = Scenario::read(&args.scenario, &overrides(args))?;
     warn_of_idle_keys(&args.set, &[scenario.plan.scheme], std::slice::from_ref(&scenario));
-    let patience = patience(args)?;
+    let timeouts = timeouts(args)?;
     let listen = listen(args)?;
-    let status = args.metrics.as_deref().map(|text| address("--metrics", text)).transpose()?;
     let devices_min = devices_min(args, scenario.devices())?;
-    let security = match args.insecure {
-        true => Security::Plain,
-        false => Security::MutualTls { certs_folder: with_authority(&args.certs)? },
-    };
-    let reach = if args.metrics_public { Reach::Everybody } else { Reach::ThisMachine };
-    let limits = Limits::of_this_process();
-    let settings =
-        ServerSettings { listen, security, limits, status: status.map(|address| (address, reach)) };
+    let settings = server_settings(args, listen)?;
     refuse_another_folder(&args.out)?;
     rehearse(&settings, &scenario)?;
-    if scenario.round.aggregation == Aggregation::CohortMean {
-        return Err(CliError::Usage {
-            problem: "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
-            hint: "leave it out: on devices updates are added up without bias",
-        });
-    }
-    let unused = scenario.unused_on_devices();
-    if !unused.is_empty() {
-        warn!(keys = unused.join(", "), "the scenario has keys that are not used on real devices");
-    }
+    check_for_devices(&scenario)?;
     interrupt::catch(false);
     let for_programs = args.logs.log == LogFormat::Json;
-    let threads = args.threads.map_or_else(processors, usize::from);
-    let mut session = new_session(data_dir(args.data_dir.as_ref())?, threads);
-    session.observers.add(Bar::without_rounds());
-    let watched = Watched::of(&args.dashboard, &|address| match for_programs {
-        true => info!(url = %format!("http://{address}/"), "{}", dashboard::SERVED),
-        false => tell_people(address),
-    })?;
-    if let Some(watched) = watched {
-        session.observers.add(watched);
-    }
-
+    let mut session = session(args, for_programs)?;
     let host = Host::new(&scenario, &mut session)?;
     let deployed = Deployed {
         scenario: &scenario,
@@ -94,13 +67,13 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         pilots: args.pilots,
         devices_min,
         replan_every: (args.replan_every > 0).then_some(args.replan_every),
-        patience,
+        timeouts,
     };
     let opened = deployed.open()?;
     let update_norm = host.update_norm(&scenario, &mut session)?;
     let offer = Offer { update_norm, ..offer(&scenario, host.parameters(), host.samples()) };
     let server = Server::start(&settings, &offer)?;
-    let (devices, connections_max) = (scenario.devices(), limits.connections_max);
+    let (devices, connections_max) = (scenario.devices(), settings.limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {
         warn!(devices, connections_max, "not all devices can be connected at once: raise `ulimit -n`");
@@ -129,6 +102,48 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         Some(EndReason::Diverged) => ExitStatus::Diverged,
         _ => ExitStatus::Done,
     })
+}
+
+/// Where and to whom the server listens.
+fn server_settings(args: &ServeArgs, listen: SocketAddr) -> Result<ServerSettings, CliError> {
+    let status = args.metrics.as_deref().map(|text| address("--metrics", text)).transpose()?;
+    let security = match args.insecure {
+        true => Security::Plain,
+        false => Security::MutualTls { certs_folder: with_authority(&args.certs)? },
+    };
+    let reach = if args.metrics_public { Reach::Everybody } else { Reach::ThisMachine };
+    let limits = Limits::of_this_process();
+    Ok(ServerSettings { listen, security, limits, status: status.map(|address| (address, reach)) })
+}
+
+/// Refuses what is only for simulations, and warns of keys that real devices do not use.
+fn check_for_devices(scenario: &Scenario) -> Result<(), CliError> {
+    if scenario.round.aggregation == Aggregation::CohortMean {
+        return Err(CliError::Usage {
+            problem: "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
+            hint: "leave it out: on devices updates are added up without bias",
+        });
+    }
+    let unused = scenario.unused_on_devices();
+    if !unused.is_empty() {
+        warn!(keys = unused.join(", "), "the scenario has keys that are not used on real devices");
+    }
+    Ok(())
+}
+
+/// Rounds go to the log; a dashboard shows them, too.
+fn session(args: &ServeArgs, for_programs: bool) -> Result<Session<'static>, CliError> {
+    let threads = args.threads.map_or_else(processors, usize::from);
+    let mut session = new_session(data_dir(args.data_dir.as_ref())?, threads);
+    session.observers.add(Bar::without_rounds());
+    let watched = Watched::of(&args.dashboard, &|address| match for_programs {
+        true => info!(url = %format!("http://{address}/"), "{}", dashboard::SERVED),
+        false => tell_people(address),
+    })?;
+    if let Some(watched) = watched {
+        session.observers.add(watched);
+    }
+    Ok(session)
 }
 
 /// What devices are told; no update is small enough yet.
@@ -208,7 +223,7 @@ fn address(flag: &'static str, text: &str) -> Result<SocketAddr, CliError> {
     found.ok_or_else(|| CliError::Address { flag, value: text.to_owned() })
 }
 
-fn patience(args: &ServeArgs) -> Result<Patience, CliError> {
+fn timeouts(args: &ServeArgs) -> Result<Timeouts, CliError> {
     let ServeArgs { window_secs, quorum, .. } = *args;
     if !(0.001..=3600.0).contains(&window_secs) {
         let wanted = "a number of seconds from 0.001 to 3600".to_owned();
@@ -218,7 +233,7 @@ fn patience(args: &ServeArgs) -> Result<Patience, CliError> {
         let wanted = "a share from 0 to 1".to_owned();
         return Err(CliError::Flag { flag: "--quorum", value: quorum, wanted });
     }
-    Ok(Patience { window: Duration::from_secs_f64(window_secs), quorum, ..Patience::default() })
+    Ok(Timeouts { window: Duration::from_secs_f64(window_secs), quorum, ..Timeouts::default() })
 }
 
 fn write_text(

@@ -51,7 +51,7 @@ fn a_comparison_becomes_a_page_figures_and_tables() {
     }
     desk.stdout("report c --format csv --out tables");
     let table = fs::read_to_string(desk.folder.path().join("tables/table1.csv")).unwrap();
-    assert!(table.starts_with("scheme,hours,hours_std,ratio_to_best,"), "{table}");
+    assert!(table.starts_with("scheme,hours,hours_bound,hours_std,ratio_to_best,"), "{table}");
     let participation = fs::read_to_string(desk.folder.path().join("tables/participation.csv")).unwrap();
     assert_eq!(participation.lines().count(), 1 + 2 * 20);
     assert!(desk.stdout("report c --format md").contains("| scheme | time to target |"));

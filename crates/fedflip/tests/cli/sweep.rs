@@ -8,7 +8,7 @@ use super::Desk;
 use super::refusals::assert_refused;
 
 /// Points that take a fraction of a second each.
-const QUICK: &str = "--quiet --set fleet.devices=20 --set task.hidden=8 --set pilot.loss=1.5 \
+const QUICK: &str = "--quiet --set preset=paper --set fleet.devices=20 --set task.hidden=8 --set pilot.loss=1.5 \
                      --set data.test_samples_max=200 --set stop.target_accuracy=0.4 --seeds 1 \
                      --schemes exact,full --give-up 1000x";
 
@@ -96,7 +96,7 @@ fn what_makes_no_sweep_is_refused_before_anything_runs() {
         ("train.batch=8,x", &["train.batch", "\"x\" is text", "a whole number"]),
         ("plan.scheme=exact", &["--schemes"]),
         ("plan.beta=1,2", &["--no-pilot"]),
-        ("plan.noise=1,2", &["auto alone has it"]),
+        ("plan.variance=1,2", &["auto alone has it"]),
     ] {
         assert_refused(&desk, &format!("sweep {QUICK} --out s --over {over}"), b"", words);
         assert!(!desk.folder.path().join("s").exists(), "{over}");

@@ -67,7 +67,8 @@ fn threads_do_not_change_a_byte() {
 fn a_run_has_the_noise_that_its_scenario_allows() {
     let desk = desk();
     let participants = |noise: f64| {
-        let line = format!("run s.toml {QUICK} --scheme auto --set plan.noise={noise} --set world.dropout=0");
+        let line =
+            format!("run s.toml {QUICK} --scheme auto --set plan.variance={noise} --set world.dropout=0");
         desk.json(&line)["mean_participants"].as_f64().unwrap()
     };
     let [few, many] = [1.4, 0.35].map(participants);
@@ -79,7 +80,7 @@ fn a_run_has_the_noise_that_its_scenario_allows() {
 #[test]
 fn quiet_rounds_are_run_resumed_and_reported() {
     let desk = desk();
-    let quiet = "--set plan.quiet_noise=0.2 --set plan.quiet_every=6 --set world.dropout=0";
+    let quiet = "--set plan.quiet_variance=0.2 --set plan.quiet_every=6 --set world.dropout=0";
     let line = format!("run s.toml {QUICK} --scheme auto {quiet}");
     desk.stdout(&format!("{line} --out whole --threads 1"));
     desk.stdout(&format!("{line} --out parts --threads 3 --set stop.rounds_max=50"));
@@ -106,7 +107,7 @@ fn quiet_rounds_are_run_resumed_and_reported() {
     let planned = number("expected_participants");
     assert!((number("participants") / planned - 1.0).abs() < 0.2, "{explained}");
     // Five rounds in six with the noise of auto, and one with less.
-    assert!((number("sampling_noise") - (5.0 * 1.4 + 0.2) / 6.0).abs() < 1e-6, "{explained}");
+    assert!((number("sampling_variance") - (5.0 * 1.4 + 0.2) / 6.0).abs() < 1e-6, "{explained}");
 }
 
 /// `kill -9` again and again, then an undisturbed end.
@@ -181,7 +182,8 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(4));
     let text = fs::read_to_string(&records).unwrap();
-    let rounds = text.lines().count() - 1;
+    // Without the header and the first evaluation.
+    let rounds = text.lines().count() - 2;
     assert!(!text.contains("\"type\":\"end\""));
     // Stopped by the clock on the wall, which is not part of the scenario, right where it was.
     let again = desk.run(&format!("{line} --resume --set stop.real_hours_max=0.0000001 --json"));
@@ -264,7 +266,7 @@ fn pilots_give_constants_with_their_spread() {
 #[test]
 fn pilots_that_are_kept_are_gone_on_from() {
     let desk = desk();
-    let line = "compare s.toml --quiet --set fleet.devices=20 --set pilot.loss=1.5 --set stop.target_accuracy=0.5 \
+    let line = "compare s.toml --quiet --set fleet.devices=20 --set pilot.loss=1.5 --set stop.target_accuracy=0.7 \
                 --set data.test_samples_max=500 --set pilot.seeds=2 --seeds 3 --schemes exact,weighted";
     let thrown_away = desk.json(line);
     let compared = desk.json(&format!("{line} --set pilot.keep=true --out c"));
@@ -334,14 +336,16 @@ fn pilots_that_are_kept_are_gone_on_from() {
 fn a_noise_without_auto_is_idle() {
     let desk = desk();
     let said = |line: &str| String::from_utf8(desk.run(line).stderr).unwrap();
-    let run = format!("run s.toml {QUICK} --set stop.rounds_max=1 --set plan.noise=0.5");
-    let idle = "--set plan.noise makes no difference";
+    let run = format!("run s.toml {QUICK} --set stop.rounds_max=1 --set plan.variance=0.5");
+    let idle = "--set plan.variance makes no difference";
     assert!(said(&format!("{run} --scheme exact --out idle")).contains(idle));
-    desk.stdout(&format!("{} --scheme exact --out without", run.replace(" --set plan.noise=0.5", "")));
-    assert_eq!(results(&desk, "idle"), results(&desk, "without"));
+    desk.stdout(&format!("{} --scheme exact --out without", run.replace(" --set plan.variance=0.5", "")));
+    for name in ["plan.csv", "records.jsonl", "model.safetensors"] {
+        assert!(file(&desk, &format!("idle/{name}")) == file(&desk, &format!("without/{name}")), "{name}");
+    }
     assert_eq!(said(&format!("{run} --scheme auto")), "");
     let sweep = format!(
-        "sweep s.toml {QUICK} --set stop.rounds_max=1 --no-pilot --seeds 1 --set plan.noise=0.5 \
+        "sweep s.toml {QUICK} --set stop.rounds_max=1 --no-pilot --seeds 1 --set plan.variance=0.5 \
                          --over train.batch=8,16"
     );
     assert_eq!(said(&format!("{sweep} --schemes exact,full")).matches(idle).count(), 1);
@@ -358,23 +362,24 @@ fn quiet_rounds_that_nobody_has_are_idle() {
         said(&run)
             .contains("--set plan.quiet_every makes no difference here, because there are no quiet rounds")
     );
-    assert_eq!(said(&format!("{run} --set plan.quiet_noise=0.3")), "");
-    let noisier = said(&format!("{run} --set plan.quiet_noise=5"));
+    assert_eq!(said(&format!("{run} --set plan.quiet_variance=0.3")), "");
+    let noisier = said(&format!("{run} --set plan.quiet_variance=5"));
     assert!(
         noisier.contains(
-            "under auto quiet rounds are like all others, whose sampling variance is 1.400 where plan.quiet_noise is 5"
+            "under auto quiet rounds are like all others: the sampling variance is 1.400, and plan.quiet_variance is 5"
         ),
         "{noisier}"
     );
-    let text = format!("{run} --set plan.quiet_noise=0.3");
+    let text = format!("{run} --set plan.quiet_variance=0.3");
     assert!(desk.stdout(&text).contains("  quiet rounds      one in 5: planned for "));
     assert_eq!(desk.json(&text)["quiet_every"], 5);
-    let unmet = said(&format!("{run} --set plan.quiet_noise=0.0001"));
-    assert!(unmet.contains("plan.quiet_noise: the sampling variance is 0."), "{unmet}");
-    let pilot = format!("pilot s.toml {QUICK} --set pilot.rounds_max=1 --set plan.quiet_noise=0.3");
+    let unmet = said(&format!("{run} --set plan.quiet_variance=0.0001"));
+    assert!(unmet.contains("plan.quiet_variance: the sampling variance is 0."), "{unmet}");
+    let pilot = format!("pilot s.toml {QUICK} --set pilot.rounds_max=1 --set plan.quiet_variance=0.3");
     assert!(
-        said(&pilot)
-            .contains("--set plan.quiet_noise makes no difference here, because pilots have no quiet rounds")
+        said(&pilot).contains(
+            "--set plan.quiet_variance makes no difference here, because pilots have no quiet rounds"
+        )
     );
 }
 

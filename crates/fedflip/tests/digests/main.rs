@@ -65,7 +65,9 @@ impl Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fedflip"));
         command.arg("run").arg(scenario).args(["--scheme", &self.scheme, "--quiet", "--out"]);
         command.arg(folder.join("run"));
-        self.set.iter().for_each(|set| drop(command.args(["--set", set])));
+        for set in &self.set {
+            command.args(["--set", set]);
+        }
         command
     }
 }

@@ -6,13 +6,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "../../../net/tests/common/patience.rs"]
-mod patience;
 #[path = "../../../net/tests/common/plenty.rs"]
 mod plenty;
 mod processes;
 #[path = "../../../net/tests/common/replay.rs"]
 mod replay;
+#[path = "../../../net/tests/common/timeouts.rs"]
+mod timeouts;
 
 use std::path::Path;
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn run(seed: u64) -> Replayed {
     let (optimiser, server_section) = optimiser(seed);
     // Of every other pair of seeds: each optimiser with and without.
     let quiet_every = (seed / 2).is_multiple_of(2).then_some(4);
-    let quiet = quiet_every.map(|every| format!("[plan]\nquiet_noise = 0.36\nquiet_every = {every}\n"));
+    let quiet = quiet_every.map(|every| format!("[plan]\nquiet_variance = 0.36\nquiet_every = {every}\n"));
     let desk = Desk::new(DEVICES, ROUNDS, &format!("{server_section}{}", quiet.unwrap_or_default()));
     let learner = learner();
     let mut server = desk.serve();
@@ -103,7 +103,7 @@ fn run(seed: u64) -> Replayed {
     assert_eq!(rounds(ROUNDS), ROUNDS, "seed {seed}");
     for agent in &mut agents {
         // Whoever was there has heard that the run is over; whoever was not is told to stop.
-        if patience::within(Duration::from_millis(500), || agent.has_ended()) {
+        if timeouts::within(Duration::from_millis(500), || agent.has_ended()) {
             agent.ends_well(Duration::ZERO, seed);
         } else {
             agent.stop(STOP_TIME_MAX, seed);

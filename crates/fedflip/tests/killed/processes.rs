@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::patience;
+use crate::timeouts;
 
 /// Below the ports that systems hand out: nobody takes the server's while it is dead.
 const FIRST_PORT: u16 = 20_000;
@@ -28,7 +28,7 @@ pub(crate) struct Desk {
 impl Desk {
     pub(crate) fn new(devices: usize, rounds: u64, server_section: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let scenario = format!("[task]\nname = \"synthetic\"\n{server_section}");
+        let scenario = format!("preset = \"paper\"\n[task]\nname = \"synthetic\"\n{server_section}");
         fs::write(folder.path().join("s.toml"), scenario).unwrap();
         let (_reserved, address) = reserve();
         Self { folder, address, _reserved, devices, rounds }
@@ -111,7 +111,7 @@ impl Process {
 
     /// Waits for its end, which must be a good one.
     pub(crate) fn ends_well(&mut self, limit: Duration, seed: u64) {
-        let ended = patience::within(limit, || self.has_ended());
+        let ended = timeouts::within(limit, || self.has_ended());
         let status = self.child.try_wait().unwrap();
         if !ended || !status.is_some_and(|status| status.success()) {
             let said = fs::read_to_string(&self.log).unwrap_or_default();

@@ -13,9 +13,9 @@ use fedflip_learn::{Encoding, Learner, Metrics, model_file, with_crew};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
-    Announced, Deployment, Ended, Helpers, NormBound, Observer, Offer, Patience, Server, ServerSettings,
+    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Server, ServerSettings, Timeouts,
 };
-use fedflip_net::state::{Founding, RunState, StateView};
+use fedflip_net::state::{NewRun, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
 use fedflip_plan::sampler::{Draw, Observed, Sampler};
 use fedflip_plan::{Plan, Quiet, Schedule};
@@ -44,7 +44,7 @@ fn stop() -> Stop {
 struct Silent;
 
 impl Observer for Silent {
-    fn planned(&mut self, _planned: &Announced<'_>) -> Result<(), NetError> {
+    fn planned(&mut self, _planned: &PlanStart<'_>) -> Result<(), NetError> {
         Ok(())
     }
     fn round(&mut self, _round: &Round) -> Result<(), NetError> {
@@ -66,8 +66,8 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let params = learner.network().params();
     let memory = optimiser.names();
-    let founding = Founding { run_toml: "seed = 11\n", free_keys: &[], params: &params, memory: &memory };
-    let (mut state, resumed) = RunState::open(folder, &founding).unwrap();
+    let new_run = NewRun { run_toml: "seed = 11\n", free_keys: &[], params: &params, memory: &memory };
+    let (mut state, resumed) = RunState::open(folder, &new_run).unwrap();
     let server = Server::start(
         &ServerSettings {
             listen: "127.0.0.1:0".parse().unwrap(),
@@ -116,7 +116,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         seed: SEED,
         devices_min: DEVICES,
         replan_every: Some(5),
-        patience: Patience { quorum: 1.0, ..Patience::default() },
+        timeouts: Timeouts { quorum: 1.0, ..Timeouts::default() },
     };
     let mut worker = learner.worker();
     let header = |planned: &fedflip_net::server::Planned| Header {
@@ -136,7 +136,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         expected_round_secs: None,
         deployed: None,
     };
-    let mut helpers = Helpers {
+    let mut callbacks = Callbacks {
         evaluate: &mut |model| learner.evaluate(&mut worker, model.as_slice()),
         metrics: learner.metrics(),
         stop: &|| false,
@@ -144,7 +144,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         enrolled: &mut |_| Ok(()),
     };
     let initial = || learner.initial_model(SEED);
-    let ended = deployment.run(&server, (&mut state, resumed), initial, &header, &mut helpers).unwrap();
+    let ended = deployment.run(&server, (&mut state, resumed), initial, &header, &mut callbacks).unwrap();
     assert!(matches!(ended, Ended::Over(end) if end.rounds == ROUNDS));
     server.finish();
     for agent in agents {

@@ -12,7 +12,6 @@ const LONGEST: Duration = Duration::from_secs(30);
 const FIRST_SELDOM: Duration = Duration::from_secs(60);
 const LONGEST_SELDOM: Duration = Duration::from_secs(900);
 
-/// Counts attempts.
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
     attempts: u32,

@@ -35,14 +35,11 @@ use crate::error::NetError;
 use crate::identity::DeviceName;
 use crate::wire::v1::HelloReply;
 
-/// Who the agent is.
 #[derive(Clone, Debug)]
 pub struct Credentials {
     /// By its certificate, or by its own word.
     pub name: DeviceName,
-    /// To flip.
     pub coin: CoinKey,
-    /// None on loopback with `--insecure`.
     pub tls: Option<DeviceTls>,
 }
 
@@ -51,9 +48,7 @@ pub struct Credentials {
 pub struct AgentSettings {
     /// HOST:PORT.
     pub server: String,
-    /// Who it is.
     pub credentials: Credentials,
-    /// Where data sets are kept.
     pub data_dir: PathBuf,
     /// To emulate a slower device: a round's training takes at least so long.
     pub compute_at_least: Duration,
@@ -69,44 +64,31 @@ pub enum News {
         /// Such as `mnist-cnn`.
         task: &'static str,
     },
-    /// The device is being timed.
     Calibrating,
-    /// It has been.
     Enrolled {
-        /// τ.
         compute_secs: f64,
         /// t: what an upload loads the band with.
         comm_mbit: f64,
     },
-    /// It is there.
     Attending {
-        /// Its position in the fleet.
         slot: usize,
-        /// How many it holds.
         samples: usize,
     },
-    /// Its update is in.
     TookPart {
-        /// Of which round.
         round: u64,
-        /// Of its training.
         train_loss: f64,
     },
     /// The line broke, or was never there.
     Waiting {
-        /// Why.
         problem: String,
         /// How long until the next attempt.
         wait: Duration,
     },
 }
 
-/// How an agent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Farewell {
-    /// The run is over.
     Finished,
-    /// It was told to stop.
     Stopped,
 }
 
@@ -136,20 +118,18 @@ pub async fn stay(
 ) -> Result<Farewell, NetError> {
     let waits = Waits::seeded(platform.waits_seed);
     let mut past = Past::new(platform.compute, waits.clone());
-    let (mut backoff, mut after_rival, mut after_clocks) =
-        (Backoff::default(), Backoff::seldom(), Backoff::seldom());
-    let mut has_attended = false;
-    let mut give_up = GiveUp::new(settings.give_up_after);
+    let mut attempts = Attempts::new(waits, settings.give_up_after);
     loop {
-        let Credentials { coin, tls, .. } = &settings.credentials;
         let (mut answered, mut attended) = (false, false);
         let session = async {
-            let (talk, hello) = give_up.bound(&settings.server, reach(settings, platform)).await?;
+            let reached = reach(settings, platform);
+            let (talk, hello) = attempts.give_up.bound(&settings.server, reached).await?;
             answered = true;
             let tell: &mut (dyn FnMut(News) + Send) = &mut |news| {
                 attended |= matches!(news, News::Attending { .. });
                 tell(news);
             };
+            let coin = &settings.credentials.coin;
             Session { settings, coin, past: &mut past, tell }.run(talk, hello).await
         };
         let ended = tokio::select! {
@@ -157,38 +137,68 @@ pub async fn stay(
             ended = session => ended,
             () = told_to(stop) => return Ok(Farewell::Stopped),
         };
-        if answered {
-            give_up.answered();
-        }
-        if attended {
-            backoff.worked();
-            after_clocks.worked();
-            has_attended = true;
-        }
+        attempts.note(answered, attended);
         let Err(error) = ended else { return Ok(Farewell::Finished) };
-        let error = match tls {
+        let error = match &settings.credentials.tls {
             Some(tls) => refusal::by_own_clock(error, tls.valid_until_unix_secs, now_unix_secs()),
             None => error,
         };
-        if error.is_final() || give_up.is_over() {
+        if error.is_final() || attempts.give_up.is_over() {
             return Err(error);
         }
-        let wait = match error {
-            NetError::Superseded => waits.next(&mut after_rival),
-            NetError::ClocksDisagree { .. } => waits.next(&mut after_clocks),
-            _ => waits.next(&mut backoff),
-        };
-        let wait = give_up.cut(wait);
-        let problem = in_words(&error, has_attended);
-        tell(News::Waiting { problem, wait });
+        let wait = attempts.wait_after(&error);
+        tell(News::Waiting { problem: in_words(&error, attempts.has_attended), wait });
         tokio::select! {
             biased;
             () = tokio::time::sleep(wait) => {}
             () = told_to(stop) => return Ok(Farewell::Stopped),
         }
-        if give_up.is_over() {
+        if attempts.give_up.is_over() {
             return Err(error);
         }
+    }
+}
+
+/// How long an agent waits before it connects again.
+struct Attempts {
+    waits: Waits,
+    after_failure: Backoff,
+    after_rival: Backoff,
+    after_clocks: Backoff,
+    give_up: GiveUp,
+    has_attended: bool,
+}
+
+impl Attempts {
+    fn new(waits: Waits, give_up_after: Option<Duration>) -> Self {
+        Self {
+            waits,
+            after_failure: Backoff::default(),
+            after_rival: Backoff::seldom(),
+            after_clocks: Backoff::seldom(),
+            give_up: GiveUp::new(give_up_after),
+            has_attended: false,
+        }
+    }
+
+    fn note(&mut self, answered: bool, attended: bool) {
+        if answered {
+            self.give_up.answered();
+        }
+        if attended {
+            self.after_failure.worked();
+            self.after_clocks.worked();
+            self.has_attended = true;
+        }
+    }
+
+    fn wait_after(&mut self, error: &NetError) -> Duration {
+        let backoff = match error {
+            NetError::Superseded => &mut self.after_rival,
+            NetError::ClocksDisagree { .. } => &mut self.after_clocks,
+            _ => &mut self.after_failure,
+        };
+        self.give_up.cut(self.waits.next(backoff))
     }
 }
 
@@ -203,7 +213,6 @@ async fn reach(settings: &AgentSettings, platform: &Platform) -> Result<(Talk, H
     Ok((talk, hello))
 }
 
-/// By this device's clock.
 fn now_unix_secs() -> i64 {
     i64::try_from(UnixTime::now().as_secs()).unwrap_or(i64::MAX)
 }

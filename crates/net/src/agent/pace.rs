@@ -34,7 +34,6 @@ fn wire_bytes(bytes: usize) -> usize {
     framed + PACKET_BYTES * framed.div_ceil(PACKET_BYTES_MAX)
 }
 
-/// When which bytes leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     secs_per_byte: f64,

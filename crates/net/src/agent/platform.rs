@@ -19,7 +19,6 @@ use tonic::transport::{Channel, Endpoint};
 pub struct Platform {
     /// This is how the agent reaches its server.
     pub transport: Transport,
-    /// This is where training runs.
     pub compute: Compute,
     /// This seeds the agent's random waits; no two devices may share it.
     pub waits_seed: u64,
@@ -58,12 +57,12 @@ pub trait Connector: Send + Sync {
 }
 
 /// This resolves to a connection, or to why there is none.
-pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Line>>> + Send>>;
+pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn ByteStream>>> + Send>>;
 
 /// A line carries bytes in both directions.
-pub trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// Opens a channel to a server over the connections of a connector.
 pub async fn channel(

@@ -35,7 +35,6 @@ impl Past {
     }
 }
 
-/// One session.
 pub(super) struct Session<'a> {
     pub settings: &'a AgentSettings,
     pub coin: &'a CoinKey,

@@ -28,7 +28,6 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// What may be on its way before it is read.
 const WINDOW_BYTES: u32 = 1 << 20;
 
-/// A connection to the server.
 #[derive(Clone)]
 pub(super) struct Talk {
     client: FederationClient<Channel>,
@@ -132,16 +131,15 @@ impl Talk {
         Ok((answers, notices))
     }
 
-    /// The model of a digest.
     pub(super) async fn fetch(&mut self, digest: &[u8], parameters: usize) -> Result<Vec<f32>, Status> {
         let request = self.request(v1::FetchRequest { digest: digest.to_vec().into() });
         let mut parts = self.client.fetch(request).await?.into_inner();
         let mut collector = Collector::new(parameters);
-        let not_it = |not_it| Status::data_loss(format!("not the model that was asked for: {not_it:?}"));
+        let wrong = |wrong| Status::data_loss(format!("not the model that was asked for: {wrong:?}"));
         while let Some(part) = parts.message().await? {
-            collector.push(&part.data).map_err(not_it)?;
+            collector.push(&part.data).map_err(wrong)?;
         }
-        collector.finish(digest).map_err(not_it)
+        collector.finish(digest).map_err(wrong)
     }
 
     /// Sends an update at the granted rate; whether the server had it already.

@@ -20,7 +20,6 @@ const CALIBRATION_TIME: Duration = Duration::from_secs(5);
 /// An update, ready to be sent as often as needed.
 #[derive(Clone, Debug)]
 pub(super) struct Trained {
-    /// As they are sent.
     pub bytes: Bytes,
     pub digest: VectorDigest,
     pub train_loss: f64,
@@ -28,7 +27,6 @@ pub(super) struct Trained {
     pub took: Duration,
 }
 
-/// How long a device trains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calibrated {
     /// The training of one round takes this long.
@@ -47,7 +45,6 @@ pub(super) struct Trainer {
 }
 
 impl Trainer {
-    /// Reads the data.
     pub(super) fn new(
         settings: &TaskSettings,
         data_dir: &Path,

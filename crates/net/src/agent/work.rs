@@ -104,7 +104,6 @@ pub(super) struct Work {
     pub trainer: Arc<Trainer>,
     /// Which share of the data is the device's.
     pub slot: usize,
-    /// How updates are sent.
     pub encoding: Encoding,
     pub memory: Memory,
     /// One fetch at a time: the second finds what the first has brought.

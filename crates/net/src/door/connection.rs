@@ -14,15 +14,14 @@ use tokio::time::{Instant, Sleep};
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
+use super::device_certificate::Caller;
 use super::meter::Meter;
-use super::passport::Caller;
 use super::registry::Place;
 use crate::status::ConnectionRefusal;
 
 /// Who is at the other end, for whoever answers its requests.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Where it comes from.
     pub address: SocketAddr,
     /// Who it is; none only where nobody is asked, on the same machine.
     pub caller: Option<Arc<Caller>>,

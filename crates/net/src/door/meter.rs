@@ -50,7 +50,6 @@ impl Meter {
         Poll::Ready(())
     }
 
-    /// These bytes were read.
     pub(super) fn has_read(&mut self, bytes: &[u8], now: Instant) {
         let seen = self.frames.count(bytes);
         self.has_called |= seen.calls;
@@ -59,12 +58,10 @@ impl Meter {
         self.settle(now);
     }
 
-    /// So many bytes were sent.
     pub(super) fn has_written(&mut self, bytes: usize) {
         self.tokens.grant(bytes as f64 / BYTES_PER_ACKNOWLEDGEMENT);
     }
 
-    /// Waits where tokens are owed.
     fn settle(&mut self, now: Instant) {
         let debt = self.tokens.debt(now);
         if !debt.is_zero() {
@@ -83,18 +80,15 @@ const HEADERS: u8 = 1;
 struct Frames {
     header: [u8; HEADER_BYTES],
     header_bytes: usize,
-    /// Of the frame under way.
     payload_bytes: usize,
     is_data: bool,
 }
 
-/// What was in some bytes.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     data_bytes: usize,
     /// Frames that began and are not DATA.
     others: usize,
-    /// Whether a call began.
     calls: bool,
 }
 

@@ -6,7 +6,7 @@
 //!
 //! # Layout
 //!
-//! - [`passport`]: what a certificate says of its device.
+//! - [`device_certificate`]: what a certificate says of its device.
 //! - `credentials`: the server's files, and what TLS makes of them.
 //! - `files`: certificates and keys in files, and whether they are fit for use.
 //! - `watch`: looks at the files again and again, and cuts whoever may no longer stay.
@@ -14,15 +14,15 @@
 //!   way among those who have not said who they are.
 //! - `reception`: accepts, and asks everybody who they are.
 //! - [`connection`]: one that was let in; `meter`: how much it may make us read.
-//! - [`pass`]: a device's side: its files, ready for a connection.
+//! - [`device_identity`]: a device's side: its files, ready for a connection.
 
 pub mod connection;
 mod credentials;
 mod descriptors;
+pub mod device_certificate;
+pub mod device_identity;
 mod files;
 mod meter;
-pub mod pass;
-pub mod passport;
 mod reception;
 mod registry;
 mod waiting;
@@ -38,8 +38,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 
 pub use connection::{Connection, Peer};
-pub use pass::{DeviceTls, Pass, client_config};
-pub use passport::Caller;
+pub use device_certificate::Caller;
+pub use device_identity::{DeviceIdentity, DeviceTls, client_config};
 
 use crate::error::NetError;
 use crate::status::Metrics;

@@ -18,7 +18,7 @@ use tokio_rustls::rustls::{self, CertificateError, ServerConfig};
 use tracing::debug;
 
 use super::connection::Connection;
-use super::passport::Passport;
+use super::device_certificate::DeviceCertificate;
 use super::registry::{Arrival, Registry};
 use super::watch::Watch;
 use crate::status::ConnectionRefusal;
@@ -32,11 +32,9 @@ const ALIVE_EVERY: Duration = Duration::from_secs(10);
 /// and is given up after so many questions.
 const ALIVE_TRIES: u32 = 3;
 
-/// How newcomers are received.
 pub(super) enum Greeting {
     /// They show a certificate; the configuration is always the latest.
     Tls(watch::Receiver<Arc<ServerConfig>>),
-    /// They are let in.
     Plain,
 }
 
@@ -151,14 +149,13 @@ async fn greet(
     };
     let stream = accepted.map_err(|_| ConnectionRefusal::Timeout)?.map_err(|error| reason(&error))?;
     let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-    let passport = certificate.and_then(|certificate| Passport::read(certificate));
-    let passport = passport.ok_or(ConnectionRefusal::NoDevice)?;
-    let caller = Arc::clone(&passport.caller);
-    let cut = place.admit(passport)?;
+    let device_certificate = certificate.and_then(|certificate| DeviceCertificate::read(certificate));
+    let device_certificate = device_certificate.ok_or(ConnectionRefusal::NoDevice)?;
+    let caller = Arc::clone(&device_certificate.caller);
+    let cut = place.admit(device_certificate)?;
     Ok(Connection::secure(stream, address, caller, cut, place))
 }
 
-/// Of a handshake that failed.
 fn reason(error: &io::Error) -> ConnectionRefusal {
     use ConnectionRefusal as Because;
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {

@@ -9,12 +9,11 @@ use tokio::sync::oneshot;
 use webpki::CertRevocationList;
 
 use super::Limits;
-use super::passport::Passport;
+use super::device_certificate::DeviceCertificate;
 use super::waiting::Waiting;
 use crate::identity::DeviceName;
 use crate::status::{ConnectionRefusal, Metrics};
 
-/// Everybody who has a place.
 pub(super) struct Registry {
     limits: Limits,
     metrics: Arc<Metrics>,
@@ -34,13 +33,13 @@ struct State {
 
 struct Live {
     id: u64,
-    passport: Passport,
+    device_certificate: DeviceCertificate,
     cut: oneshot::Sender<()>,
 }
 
 /// A list that cannot be searched revokes everybody: better nobody than the wrong one.
-fn is_on(list: &CertRevocationList<'_>, passport: &Passport) -> bool {
-    !matches!(list.find_serial(&passport.serial), Ok(None))
+fn is_on(list: &CertRevocationList<'_>, device_certificate: &DeviceCertificate) -> bool {
+    !matches!(list.find_serial(&device_certificate.serial), Ok(None))
 }
 
 impl Registry {
@@ -84,7 +83,7 @@ impl Registry {
     /// From now on this is the list; cuts those who are on it, and says how many.
     pub(super) fn revoke(&self, list: CertRevocationList<'static>) -> usize {
         let mut state = self.locked();
-        let gone = |live: &Live| is_on(&list, &live.passport);
+        let gone = |live: &Live| is_on(&list, &live.device_certificate);
         let cut = self.cut(&mut state.devices, gone, ConnectionRefusal::Revoked);
         state.revoked = Some(list);
         cut
@@ -92,7 +91,7 @@ impl Registry {
 
     /// Cuts those whose certificate has expired by now, and says how many.
     pub(super) fn expire(&self, now_unix_secs: i64) -> usize {
-        let gone = |live: &Live| live.passport.not_after_unix_secs < now_unix_secs;
+        let gone = |live: &Live| live.device_certificate.not_after_unix_secs < now_unix_secs;
         self.cut(&mut self.locked().devices, gone, ConnectionRefusal::Expired)
     }
 
@@ -155,22 +154,25 @@ impl Place {
     }
 
     /// It has said who it is; what is received is that the connection must end.
-    pub(super) fn admit(&mut self, passport: Passport) -> Result<oneshot::Receiver<()>, ConnectionRefusal> {
+    pub(super) fn admit(
+        &mut self,
+        device_certificate: DeviceCertificate,
+    ) -> Result<oneshot::Receiver<()>, ConnectionRefusal> {
         let registry = Arc::clone(&self.registry);
         let mut state = registry.locked();
         // The list may have changed while it was being asked.
-        if state.revoked.as_ref().is_some_and(|list| is_on(list, &passport)) {
+        if state.revoked.as_ref().is_some_and(|list| is_on(list, &device_certificate)) {
             return Err(ConnectionRefusal::Revoked);
         }
         if !self.leave(&mut state) {
             return Err(ConnectionRefusal::Crowded);
         }
-        let name = passport.caller.name.clone();
+        let name = device_certificate.caller.name.clone();
         state.places_ever += 1;
         let id = state.places_ever;
         let (cut, until) = oneshot::channel();
         let lives = state.devices.entry(name.clone()).or_default();
-        lives.push(Live { id, passport, cut });
+        lives.push(Live { id, device_certificate, cut });
         if lives.len() > registry.limits.per_device_max {
             // A device that comes back must not be kept out by connections that it has long lost.
             let _ = lives.remove(0).cut.send(());

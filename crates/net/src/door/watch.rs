@@ -14,7 +14,6 @@ use super::credentials::{self, Credentials, Stamp};
 use super::registry::Registry;
 use crate::error::NetError;
 
-/// Watches until it is dropped.
 pub(super) struct Watch {
     _task: JoinSet<()>,
 }

@@ -35,15 +35,15 @@ impl Pulse {
 pub struct Patient {
     stream: TcpStream,
     /// How long a reader may take no byte.
-    patience: Duration,
+    timeouts: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
     pulse: Pulse,
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, patience: Duration, pulse: Pulse) -> Self {
-        Self { stream, patience, waiting: None, pulse }
+    pub(super) fn new(stream: TcpStream, timeouts: Duration, pulse: Pulse) -> Self {
+        Self { stream, timeouts, waiting: None, pulse }
     }
 
     fn judge<T>(&mut self, outcome: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
@@ -52,7 +52,7 @@ impl Patient {
             self.waiting = None;
             return outcome;
         }
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.patience)));
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.timeouts)));
         waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }

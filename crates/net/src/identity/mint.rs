@@ -28,7 +28,6 @@ const GRACE_SECS: i64 = 3600;
 /// A certificate and its key, as PEM.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// For everybody.
     pub certificate_pem: String,
     /// For its owner alone.
     pub key_pem: String,
@@ -37,9 +36,7 @@ pub struct Identity {
 /// From when, and for how many days.
 #[derive(Clone, Copy, Debug)]
 pub struct Validity {
-    /// Now, in seconds since 1970.
     pub now_unix_secs: i64,
-    /// From now.
     pub days: u32,
 }
 
@@ -67,7 +64,6 @@ pub(super) fn is_moment(unix_secs: i64) -> bool {
     (0..=UNIX_SECS_MAX).contains(&unix_secs)
 }
 
-/// A new authority.
 pub fn authority(now_unix_secs: i64) -> Result<Identity, NetError> {
     let mut params = named("fedflip authority");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -78,7 +74,6 @@ pub fn authority(now_unix_secs: i64) -> Result<Identity, NetError> {
     Ok(Identity { certificate_pem, key_pem: key.serialize_pem() })
 }
 
-/// What signs for an authority.
 pub struct Signer(Issuer<'static, KeyPair>);
 
 impl Signer {
@@ -160,7 +155,6 @@ impl Signer {
     }
 }
 
-/// A new serial number.
 pub fn serial() -> [u8; SERIAL_BYTES] {
     let mut serial = [0; SERIAL_BYTES];
     rand_core::OsRng.fill_bytes(&mut serial);
@@ -170,7 +164,6 @@ pub fn serial() -> [u8; SERIAL_BYTES] {
     serial
 }
 
-/// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

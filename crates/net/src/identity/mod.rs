@@ -10,10 +10,11 @@
 //! - [`mint`]: making certificates.
 //! - [`store`]: the authority's folder: what was issued, and what was revoked.
 
+mod files;
+mod hosts;
 pub mod mint;
 pub mod name;
 pub mod store;
 
 pub use name::DeviceName;
-pub(crate) use store::AUTHORITY_KEY;
-pub use store::{Issued, Store};
+pub use store::{AUTHORITY_KEY, Issued, Store};

@@ -13,7 +13,6 @@ const BYTES_MAX: usize = 63;
 pub struct DeviceName(String);
 
 impl DeviceName {
-    /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -13,17 +13,12 @@
 //! could not be revoked.
 
 use std::fs::{self, File};
-use std::io::Write;
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
-use fedflip_record::atomic;
-use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject;
 use serde::{Deserialize, Serialize};
-use x509_parser::extensions::GeneralName;
-use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::files::{Readers, locked, make_folder, write};
+use super::hosts::hosts_of;
 use super::mint::{self, Identity, SERIAL_BYTES, Signer, Validity, hex};
 use super::name::DeviceName;
 use crate::coin::CoinKey;
@@ -34,22 +29,19 @@ const KEY: &str = "key.pem";
 const COIN: &str = "coin.key";
 const AUTHORITY: &str = "ca.pem";
 /// With it the authority is there.
-pub(crate) const AUTHORITY_KEY: &str = "ca.key";
+pub const AUTHORITY_KEY: &str = "ca.key";
 const REVOKED: &str = "revoked.pem";
 const ISSUED: &str = "issued.json";
 
 /// A device's identity, as it was issued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issued {
-    /// Whose.
     pub name: String,
     /// Of the certificate, in hexadecimal digits.
     pub serial: String,
     /// The public half of its coin, in hexadecimal digits.
     pub coin: String,
-    /// In seconds since 1970.
     pub not_after_unix_secs: i64,
-    /// In seconds since 1970.
     pub revoked_unix_secs: Option<i64>,
 }
 
@@ -83,7 +75,6 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens one that is there.
     pub fn open(folder: &Path) -> Result<Self, NetError> {
         if !folder.join(AUTHORITY_KEY).is_file() {
             return Err(NetError::NoAuthority { folder: folder.display().to_string() });
@@ -252,69 +243,5 @@ impl Store {
         }
         fs::rename(&beside, &folder).map_err(failed(&folder, "cannot be made"))?;
         Ok(folder)
-    }
-}
-
-/// The names and addresses that a server's certificate has; none if it is none.
-fn hosts_of(pem: &[u8]) -> Option<Vec<String>> {
-    let certificate = CertificateDer::from_pem_slice(pem).ok()?;
-    let (_, certificate) = X509Certificate::from_der(&certificate).ok()?;
-    let names = &certificate.subject_alternative_name().ok()??.value.general_names;
-    names
-        .iter()
-        .map(|name| match name {
-            GeneralName::DNSName(host) => Some((*host).to_owned()),
-            GeneralName::IPAddress(bytes) => match **bytes {
-                [a, b, c, d] => Some(Ipv4Addr::new(a, b, c, d).to_string()),
-                _ => Some(Ipv6Addr::from(<[u8; 16]>::try_from(*bytes).ok()?).to_string()),
-            },
-            _ => None,
-        })
-        .collect()
-}
-
-/// Who may read a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Readers {
-    All,
-    Owner,
-}
-
-/// A file that is there whole or not at all; a secret is never there for others, not even for a moment.
-fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), NetError> {
-    if readers == Readers::All {
-        return atomic::write(path, bytes).map_err(|error| NetError::Io {
-            path: path.display().to_string(),
-            action: "cannot be written",
-            source: std::io::Error::other(error.to_string()),
-        });
-    }
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(path).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(NetError::io(path, "cannot be written"))
-}
-
-/// For its owner alone.
-fn make_folder(folder: &Path) -> Result<(), NetError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(NetError::io(folder, "cannot be made"))
-}
-
-fn locked(folder: &Path) -> Result<File, NetError> {
-    let path = folder.join(".lock");
-    let file = File::create(&path).map_err(NetError::io(&path, "cannot be opened"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => Err(NetError::Locked { folder: folder.display().to_string() }),
-        Err(fs::TryLockError::Error(error)) => Err(NetError::io(&path, "cannot be locked")(error)),
     }
 }

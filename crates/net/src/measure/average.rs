@@ -50,12 +50,12 @@ impl Average {
 
 /// How often something happened, of the occasions that are remembered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Presence {
+pub(super) struct Frequency {
     missed: f64,
     rounds: f64,
 }
 
-impl Presence {
+impl Frequency {
     pub(super) fn count(&mut self, happened: bool) {
         self.missed = KEPT * self.missed + f64::from(u8::from(!happened));
         self.rounds = KEPT * self.rounds + 1.0;

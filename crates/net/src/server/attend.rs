@@ -7,9 +7,9 @@ use tokio::time::Instant;
 use tonic::Streaming;
 use tracing::{debug, warn};
 
+use super::coin_answer::CoinAnswer;
 use super::hub::{Hub, Notice};
-use super::journal::Entry;
-use super::round::Said;
+use super::journal::LogPermit;
 use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::status::Metrics;
@@ -21,7 +21,7 @@ pub(super) struct Attendance {
     hub: Arc<Hub>,
     metrics: Arc<Metrics>,
     slot: usize,
-    line: u64,
+    link_id: u64,
 }
 
 impl Attendance {
@@ -30,16 +30,15 @@ impl Attendance {
         metrics: &Arc<Metrics>,
         slot: usize,
     ) -> (Self, mpsc::Receiver<Notice>) {
-        let (line, notices) = hub.desk().attend(slot);
+        let (link_id, notices) = hub.state().attend(slot);
         hub.ring();
-        (Self { hub: Arc::clone(hub), metrics: Arc::clone(metrics), slot, line }, notices)
+        (Self { hub: Arc::clone(hub), metrics: Arc::clone(metrics), slot, link_id }, notices)
     }
 
-    /// Until the stream ends.
     pub(super) async fn listen(self, mut messages: Streaming<v1::FromDevice>) {
         // An error is an end like any other: the device comes again.
         while let Ok(Some(message)) = messages.message().await {
-            if !self.hub.desk().members[self.slot].calls.take(Instant::now()) {
+            if !self.hub.state().members[self.slot].calls.take(Instant::now()) {
                 self.note(None, Reason::TooManyCalls);
                 break;
             }
@@ -59,7 +58,7 @@ impl Attendance {
             // Late is nobody's fault.
             Err(Reason::StaleRound) => debug!(slot = self.slot, round = answer.round, "a late answer"),
             Err(reason) => {
-                if let Some(Entry { left_out }) = self.line("coin") {
+                if let Some(LogPermit { left_out }) = self.log_permit("coin") {
                     let (slot, round) = (self.slot, answer.round);
                     warn!(slot, round, reason = reason.name(), left_out, "a coin is refused");
                 }
@@ -76,24 +75,24 @@ impl Attendance {
     fn check(&self, answer: &v1::Answer) -> Result<(), Reason> {
         let toss = Toss::named(&answer.run, answer.round).ok_or(Reason::BadMessage)?;
         let coin = {
-            let mut desk = self.hub.desk();
-            let coin = desk.members[self.slot].coin;
+            let mut state = self.hub.state();
+            let coin = state.members[self.slot].coin;
             // Rounds may be shorter than the way to the device: an answer to any of them is a sign of life.
             let is_known = |now: &Toss| now.run == toss.run && toss.round <= now.round;
-            if desk.current.as_ref().is_some_and(|current| is_known(&current.toss)) {
-                desk.members[self.slot].silence.answered(toss.round);
+            if state.current.as_ref().is_some_and(|current| is_known(&current.toss)) {
+                state.members[self.slot].silence.answered(toss.round);
             }
-            let Some(current) = desk.current.as_mut().filter(|current| current.is(toss)) else {
+            let Some(current) = state.current.as_mut().filter(|current| current.is(toss)) else {
                 return Err(Reason::StaleRound);
             };
             match current.hears(self.slot) {
                 Some(_) => coin,
                 // What would not be heard is not worth checking.
-                None => return current.answer(self.slot, Said::False, Instant::now()),
+                None => return current.answer(self.slot, CoinAnswer::False, Instant::now()),
             }
         };
-        let said = Said::check(&coin, toss, &answer.proof);
-        match &mut self.hub.desk().current {
+        let said = CoinAnswer::check(&coin, toss, &answer.proof);
+        match &mut self.hub.state().current {
             Some(current) if current.is(toss) => current.answer(self.slot, said, Instant::now()),
             _ => Err(Reason::StaleRound),
         }
@@ -103,16 +102,16 @@ impl Attendance {
         let round = failure.round;
         let toss = Toss::named(&failure.run, round);
         {
-            let mut desk = self.hub.desk();
-            let current = desk.current.as_ref();
+            let mut state = self.hub.state();
+            let current = state.current.as_ref();
             if !current.zip(toss).is_some_and(|(current, toss)| current.is(toss)) {
                 // Nobody waits for it any more.
                 debug!(slot = self.slot, round, "a late failure");
                 return;
             }
-            desk.give_up_on(self.slot, toss, Reason::Failed);
+            state.give_up_on(self.slot, toss, Reason::Failed);
         }
-        if let Some(Entry { left_out }) = self.line("failure") {
+        if let Some(LogPermit { left_out }) = self.log_permit("failure") {
             warn!(slot = self.slot, round, left_out, "a device cannot train");
         }
         self.metrics.refused.add(Reason::Failed);
@@ -120,28 +119,28 @@ impl Attendance {
     }
 
     /// Whether the log may say something of this device now.
-    fn line(&self, subject: &'static str) -> Option<Entry> {
-        let name = self.hub.desk().members[self.slot].name.clone();
+    fn log_permit(&self, subject: &'static str) -> Option<LogPermit> {
+        let name = self.hub.state().members[self.slot].name.clone();
         self.hub.journal.entry(name.as_str(), subject, Instant::now())
     }
 
     fn note(&self, toss: Option<Toss>, reason: Reason) {
         self.metrics.refused.add(reason);
-        let mut desk = self.hub.desk();
-        desk.note(toss, Some(self.slot), reason);
+        let mut state = self.hub.state();
+        state.note(toss, Some(self.slot), reason);
         let round = toss.map_or(0, |toss| toss.round);
         let refusal = v1::Refusal { round, reason: reason.name().to_owned() };
-        desk.tell(self.slot, v1::to_device::What::Refusal(refusal));
+        state.tell(self.slot, v1::to_device::What::Refusal(refusal));
     }
 }
 
 impl Drop for Attendance {
     fn drop(&mut self) {
         {
-            let mut desk = self.hub.desk();
-            desk.leave(self.slot, self.line);
-            let gone = desk.members[self.slot].line.is_none();
-            if let Some(current) = &mut desk.current
+            let mut state = self.hub.state();
+            state.leave(self.slot, self.link_id);
+            let gone = state.members[self.slot].link.is_none();
+            if let Some(current) = &mut state.current
                 && gone
             {
                 current.gone(self.slot);

@@ -8,20 +8,18 @@ use fedflip_record::{Initial, Round};
 use tracing::info;
 
 use super::Server;
-use super::deploy::{Observer, bring_incidents};
+use super::deploy::Observer;
+use super::deployed_run::bring_incidents;
 use super::world::Receipt;
 use crate::error::NetError;
 use crate::state::{Commit, Fate, RunState};
 
-/// Commits rounds.
 pub(super) struct Committer<'a> {
     pub server: &'a Server,
     pub state: &'a mut RunState,
     pub observer: &'a mut dyn Observer,
     pub stop: &'a dyn Fn() -> bool,
-    /// As it was committed last.
     pub model: Arc<ModelVector>,
-    /// Of the plan.
     pub devices: usize,
     /// The plan is looked at after this round.
     pub replan_after: Option<u64>,
@@ -89,7 +87,7 @@ impl Sink<Receipt> for Committer<'_> {
 
     fn round(&mut self, record: Round, receipt: Receipt, state: &State) -> Result<Control, BoxedError> {
         self.commit(&record, &receipt, state)?;
-        let came = self.server.hub.desk().members.len() > self.devices;
+        let came = self.server.hub.state().members.len() > self.devices;
         let due =
             receipt.bench_changed || self.replan_after.is_some_and(|round| state.round >= round || came);
         Ok(if due || (self.stop)() { Control::Stop } else { Control::GoOn })

@@ -14,18 +14,18 @@ use crate::wire::limits::CHUNK_BYTES_MAX;
 use crate::wire::v1;
 
 /// A chunk at a time, as it is read. The library does not ask for the next one while a device reads nothing, so
-/// somebody else looks at the clock: after `patience` without reading, or once the model is not `wanted` any more,
+/// somebody else looks at the clock: after `timeouts` without reading, or once the model is not `wanted` any more,
 /// the model's memory is given back. Whoever reads on then hears why there is no more.
 pub(super) fn download(
     bytes: Bytes,
-    patience: Duration,
+    timeouts: Duration,
     wanted: impl Fn() -> bool + Send + 'static,
     given_up: impl FnOnce(Reason) + Send + 'static,
 ) -> impl Stream<Item = Result<v1::FetchPart, Status>> + Send {
     let (sender, parts) = mpsc::channel(1);
     let (tell, told) = oneshot::channel();
     tokio::spawn(async move {
-        let ended = send(bytes, patience, wanted, sender).await;
+        let ended = send(bytes, timeouts, wanted, sender).await;
         if let Err(reason) = ended {
             given_up(reason);
         }
@@ -39,7 +39,7 @@ pub(super) fn download(
 
 async fn send(
     bytes: Bytes,
-    patience: Duration,
+    timeouts: Duration,
     wanted: impl Fn() -> bool,
     sender: mpsc::Sender<v1::FetchPart>,
 ) -> Result<(), Reason> {
@@ -49,7 +49,7 @@ async fn send(
         }
         // A copy: a part of the model's own memory would keep all of it.
         let part = v1::FetchPart { data: Bytes::copy_from_slice(chunk) };
-        match tokio::time::timeout(patience, sender.send(part)).await {
+        match tokio::time::timeout(timeouts, sender.send(part)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return Ok(()),
             Err(_) => return Err(Reason::Stalled),

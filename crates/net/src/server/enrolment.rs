@@ -2,7 +2,7 @@
 
 use super::Server;
 use super::member::{Enrolment, Member, Silence};
-use super::presence::{self, Look};
+use super::quorum::{self, Quorum};
 use crate::coin::CoinPublic;
 use crate::error::NetError;
 use crate::state::{EnrolledDevice, RunState, STATE};
@@ -11,7 +11,7 @@ impl Server {
     /// Those who enrolled before a restart have their places; from now on others may come. Where pilots come before
     /// a run, its devices are the ones to begin with: those of the pilots are the same, as far as they came.
     pub fn restore(&self, devices: &[EnrolledDevice]) -> Result<(), NetError> {
-        let mut desk = self.hub.desk();
+        let mut state = self.hub.state();
         for device in devices {
             let damaged = |problem: &str| NetError::Damaged {
                 path: STATE.to_owned(),
@@ -24,13 +24,13 @@ impl Server {
                 compute_secs: device.compute_secs,
                 comm_mbit: device.comm_mbit,
             };
-            if desk.enrol(&name, coin, |_| enrolment) != Ok(device.slot) {
+            if state.enrol(&name, coin, |_| enrolment) != Ok(device.slot) {
                 return Err(damaged("its place is taken"));
             }
         }
         // Rounds are counted anew: what a pilot heard of a device is of other rounds.
-        desk.members.iter_mut().for_each(|member| member.silence = Silence::default());
-        desk.open = true;
+        state.members.iter_mut().for_each(|member| member.silence = Silence::default());
+        state.open = true;
         Ok(())
     }
 }
@@ -42,12 +42,12 @@ pub(super) fn keep(
     first: &mut dyn FnMut(&EnrolledDevice) -> Result<(), NetError>,
     kept: &mut Vec<EnrolledDevice>,
 ) -> Result<(), NetError> {
-    let enrolled = server.hub.desk().members.len();
+    let enrolled = server.hub.state().members.len();
     server.metrics.devices_enrolled.set(enrolled as f64);
     for slot in kept.len()..enrolled {
         let device = {
-            let desk = server.hub.desk();
-            let Member { name, coin, enrolment, .. } = &desk.members[slot];
+            let state = server.hub.state();
+            let Member { name, coin, enrolment, .. } = &state.members[slot];
             EnrolledDevice {
                 slot,
                 name: name.as_str().to_owned(),
@@ -71,11 +71,11 @@ pub(super) fn gather(
     stop: &dyn Fn() -> bool,
     mut count: impl FnMut() -> Result<usize, NetError>,
 ) -> Result<bool, NetError> {
-    presence::gather(&server.hub, &server.runtime, "waiting for devices to enrol", || {
+    quorum::gather(&server.hub, &server.runtime, "waiting for devices to enrol", || {
         Ok(match count()? {
-            enrolled if enrolled >= wanted => Look::Enough,
-            _ if stop() => Look::Stop,
-            enrolled => Look::Wait { there: enrolled, wanted },
+            enrolled if enrolled >= wanted => Quorum::Reached,
+            _ if stop() => Quorum::Cancelled,
+            enrolled => Quorum::Missing { there: enrolled, wanted },
         })
     })
 }

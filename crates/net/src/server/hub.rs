@@ -6,13 +6,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fedflip_fleet::ModelVector;
-use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
+use super::exchange::{Arrival, OfferedModel, PendingIncident};
 use super::journal::Journal;
-use super::member::{Enrolment, Line, Member};
+use super::member::{DeviceLink, Enrolment, Member};
 use super::newcomers::Newcomers;
 use super::rate::Strangers;
 use super::round::{Current, Taken};
@@ -20,16 +19,14 @@ use crate::coin::{CoinPublic, Toss};
 use crate::identity::DeviceName;
 use crate::reason::Reason;
 use crate::wire::limits::NOTICES_WAITING_MAX;
-use crate::wire::numbers::{self, VectorDigest};
 use crate::wire::v1;
 
 /// What is sent to a device that attends. Boxed: its channel keeps places for many, and mostly holds none.
 pub(crate) type Notice = Box<v1::ToDevice>;
 
-/// The meeting place.
 #[derive(Default)]
 pub(crate) struct Hub {
-    desk: Mutex<Desk>,
+    state: Mutex<ServerState>,
     bell: Notify,
     /// What the log says of devices.
     pub(super) journal: Journal,
@@ -38,17 +35,16 @@ pub(crate) struct Hub {
 impl Hub {
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
         let hub = Self::default();
-        hub.desk().capacity = capacity;
+        hub.state().capacity = capacity;
         Arc::new(hub)
     }
 
     /// For moments only.
-    pub(crate) fn desk(&self) -> MutexGuard<'_, Desk> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, ServerState> {
         // Whoever panicked has left counts and lists that are as good as before.
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something has changed.
     pub(crate) fn ring(&self) {
         self.bell.notify_one();
     }
@@ -60,9 +56,8 @@ impl Hub {
     }
 }
 
-/// All that is known.
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct ServerState {
     /// Whether devices may come: not before those of before a restart have their places again.
     pub open: bool,
     /// Those who have said hello and have no slot yet.
@@ -73,68 +68,23 @@ pub(crate) struct Desk {
     pub members: Vec<Member>,
     slots: BTreeMap<String, usize>,
     pub capacity: usize,
-    /// The round in progress.
     pub current: Option<Current>,
     /// What was taken in the round before: its devices may not have heard so.
     pub previous: Option<(Toss, BTreeMap<usize, Taken>)>,
     /// Updates that have come, for the round loop to take.
     pub arrived: VecDeque<Arrival>,
     /// What went wrong, for the round loop to record.
-    pub incidents: VecDeque<Incident>,
+    pub incidents: VecDeque<PendingIncident>,
     /// x_r, for those who take part.
-    pub model: Option<Offered>,
-    /// Nothing more will come.
+    pub model: Option<OfferedModel>,
     pub finished: bool,
-    lines: u64,
-}
-
-/// A model that devices can fetch: its bytes are made once, and sent to all without a copy of their own.
-#[derive(Clone)]
-pub(crate) struct Offered {
-    pub digest: VectorDigest,
-    pub bytes: Bytes,
-    model: Arc<ModelVector>,
-}
-
-impl Offered {
-    pub(crate) fn new(model: &Arc<ModelVector>) -> Self {
-        let bytes = numbers::to_bytes(model.as_slice());
-        Self { digest: numbers::digest_of_bytes(&bytes), bytes: bytes.into(), model: Arc::clone(model) }
-    }
-
-    pub(crate) fn is(&self, model: &Arc<ModelVector>) -> bool {
-        Arc::ptr_eq(&self.model, model)
-    }
-}
-
-/// An update that is whole and checked.
-pub(crate) struct Arrival {
-    pub slot: usize,
-    pub what: Result<Update, Reason>,
-}
-
-pub(crate) struct Update {
-    pub delta: Vec<f32>,
-    pub digest: VectorDigest,
-    pub train_loss: f64,
-    /// From the grant to the first byte, and from there to the last.
-    pub took_secs: [f64; 2],
-    /// Of the server's memory: given back when the update is used.
-    pub memory: tokio::sync::OwnedSemaphorePermit,
-}
-
-/// Something that is worth a line in the state.
-#[derive(Debug)]
-pub(crate) struct Incident {
-    pub round: u64,
-    pub device: Option<String>,
-    pub reason: Reason,
+    links_ever: u64,
 }
 
 /// How many incidents wait to be recorded; the oldest give way.
 const INCIDENTS_WAITING_MAX: usize = 1000;
 
-impl Desk {
+impl ServerState {
     /// A device says hello: its slot, or the next one that is free if it has none; and whether it has one.
     pub(crate) fn hello(
         &mut self,
@@ -223,9 +173,8 @@ impl Desk {
         self.slots.get(name.as_str()).copied()
     }
 
-    /// How many are there now.
     pub(crate) fn attending(&self) -> usize {
-        self.members.iter().filter(|member| member.line.is_some()).count()
+        self.members.iter().filter(|member| member.link.is_some()).count()
     }
 
     /// A device has come, or come again: the old line is cut. What it has missed of the round is told.
@@ -234,10 +183,10 @@ impl Desk {
         if self.tell(slot, v1::to_device::What::Superseded(v1::to_device::Superseded {})) {
             self.members[slot].came_twice(Instant::now());
         }
-        self.lines += 1;
-        let id = self.lines;
+        self.links_ever += 1;
+        let id = self.links_ever;
         self.members[slot].has_attended = true;
-        self.members[slot].line = Some(Line { id, notices });
+        self.members[slot].link = Some(DeviceLink { id, notices });
         if let Some(current) = &mut self.current {
             let is_awaited = self.members[slot].silence.is_waited_for();
             for notice in current.for_newcomer(slot, is_awaited, Instant::now()) {
@@ -253,9 +202,9 @@ impl Desk {
     /// A device's line is gone; a newer one stays.
     pub(crate) fn leave(&mut self, slot: usize, id: u64) {
         if let Some(member) = self.members.get_mut(slot)
-            && member.line.as_ref().is_some_and(|line| line.id == id)
+            && member.link.as_ref().is_some_and(|link| link.id == id)
         {
-            member.line = None;
+            member.link = None;
             member.absent_since = Instant::now();
         }
     }
@@ -263,10 +212,10 @@ impl Desk {
     /// Sends something to a device. One that does not read is cut off: it may come again.
     pub(crate) fn tell(&mut self, slot: usize, what: v1::to_device::What) -> bool {
         let Some(member) = self.members.get_mut(slot) else { return false };
-        let Some(line) = &member.line else { return false };
-        let told = line.notices.try_send(Box::new(v1::ToDevice { what: Some(what) })).is_ok();
+        let Some(link) = &member.link else { return false };
+        let told = link.notices.try_send(Box::new(v1::ToDevice { what: Some(what) })).is_ok();
         if !told {
-            member.line = None;
+            member.link = None;
             member.absent_since = Instant::now();
         }
         told
@@ -285,13 +234,14 @@ impl Desk {
         let device =
             slot.and_then(|slot| self.members.get(slot)).map(|member| member.name.as_str().to_owned());
         // Once in a round is enough: a device that repeats itself must not fill the disk.
-        let is_known =
-            |known: &Incident| known.round == round && known.reason == reason && known.device == device;
+        let is_known = |known: &PendingIncident| {
+            known.round == round && known.reason == reason && known.device == device
+        };
         if !self.incidents.iter().rev().any(is_known) {
             if self.incidents.len() == INCIDENTS_WAITING_MAX {
                 self.incidents.pop_front();
             }
-            self.incidents.push_back(Incident { round, device, reason });
+            self.incidents.push_back(PendingIncident { round, device, reason });
         }
     }
 

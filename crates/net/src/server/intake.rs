@@ -7,14 +7,15 @@ use tokio::time::Instant;
 use tonic::Streaming;
 use tracing::warn;
 
-use super::hub::{Arrival, Update};
-use super::round::{Granted, Taken};
+use super::exchange::{Arrival, ReceivedUpdate};
+use super::grant::Granted;
+use super::round::Taken;
 use super::service::Service;
 use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::wire::limits::{SILENCE_MAX, TRAIN_LOSS_MAX};
-use crate::wire::numbers::{NotIt, VectorDigest};
-use crate::wire::update::{NoUpdate, UpdateCollector};
+use crate::wire::numbers::{VectorDigest, WrongBytes};
+use crate::wire::update::{BadUpdate, UpdateCollector};
 use crate::wire::v1;
 use crate::wire::v1::upload_part::{Head, What};
 
@@ -61,10 +62,10 @@ impl Service {
         self.metrics.upload_bytes.add(collector.bytes() as u64);
         self.metrics.upload_secs.observe((last - first).as_secs_f64());
         let delta = collector.finish(&head.digest).map_err(|no_update| match no_update {
-            NoUpdate::Bytes(NotIt::TooFew) => refuse(Reason::WrongShape),
-            NoUpdate::Bytes(NotIt::TooMany) => refuse(Reason::TooManyBytes),
-            NoUpdate::Bytes(NotIt::OtherDigest) => refuse(Reason::OtherDigest),
-            NoUpdate::NoNumber => refuse(Reason::NotFinite),
+            BadUpdate::Bytes(WrongBytes::TooFew) => refuse(Reason::WrongShape),
+            BadUpdate::Bytes(WrongBytes::TooMany) => refuse(Reason::TooManyBytes),
+            BadUpdate::Bytes(WrongBytes::OtherDigest) => refuse(Reason::OtherDigest),
+            BadUpdate::NoNumber => refuse(Reason::NotFinite),
         })?;
         if !head.train_loss.is_finite() {
             return Err(refuse(Reason::NotFinite));
@@ -72,27 +73,27 @@ impl Service {
         if head.train_loss.abs() > TRAIN_LOSS_MAX {
             return Err(refuse(Reason::AbsurdLoss));
         }
-        let (norm, devices) = (norm(&delta), self.hub.desk().members.len());
+        let (norm, devices) = (norm(&delta), self.hub.state().members.len());
         if !self.norms.allows(slot, norm, devices) {
             warn!(slot, norm, "an update is far larger than updates should be");
             return Err(refuse(Reason::AbsurdNorm));
         }
         let digest: VectorDigest = head.digest[..].try_into().map_err(|_| refuse(Reason::OtherDigest))?;
         let took_secs = [(first - granted.at).as_secs_f64(), (last - first).as_secs_f64()];
-        let update = Update { delta, digest, train_loss: head.train_loss, took_secs, memory };
+        let update = ReceivedUpdate { delta, digest, train_loss: head.train_loss, took_secs, memory };
         self.hand_over(slot, toss, update, norm).map_err(refuse)
     }
 
     /// Whether an update of this round is expected of this device: its grant, or none if it is in already.
     fn expected(&self, slot: usize, toss: Toss, head: &Head) -> Result<Option<Granted>, Reason> {
-        let desk = self.hub.desk();
+        let state = self.hub.state();
         let known = |taken: Option<Taken>| match taken {
             Some(Taken::Update(digest)) if digest[..] == head.digest[..] => Some(Ok(None)),
             Some(Taken::Update(_)) => Some(Err(Reason::SecondUpdate)),
             Some(Taken::Refused(reason)) => Some(Err(reason)),
             None => None,
         };
-        match &desk.current {
+        match &state.current {
             Some(current) if current.is(toss) => {
                 if let Some(known) = known(current.taken(slot)) {
                     return known;
@@ -103,7 +104,7 @@ impl Service {
                 }
                 Ok(Some(granted))
             }
-            _ => match &desk.previous {
+            _ => match &state.previous {
                 Some((before, taken)) if *before == toss => {
                     known(taken.get(&slot).copied()).unwrap_or(Err(Reason::StaleRound))
                 }
@@ -113,10 +114,10 @@ impl Service {
     }
 
     /// The only place where an update comes to count: under the lock, once for a run, a round and a device.
-    fn hand_over(&self, slot: usize, toss: Toss, update: Update, norm: f64) -> Result<bool, Reason> {
+    fn hand_over(&self, slot: usize, toss: Toss, update: ReceivedUpdate, norm: f64) -> Result<bool, Reason> {
         {
-            let mut desk = self.hub.desk();
-            let Some(current) = desk.current.as_mut().filter(|current| current.is(toss)) else {
+            let mut state = self.hub.state();
+            let Some(current) = state.current.as_mut().filter(|current| current.is(toss)) else {
                 return Err(Reason::StaleRound);
             };
             match current.taken(slot) {
@@ -130,7 +131,7 @@ impl Service {
             }
             // Before the round can be committed, which keeps it.
             self.norms.took(slot, norm);
-            desk.arrived.push_back(Arrival { slot, what: Ok(update) });
+            state.arrived.push_back(Arrival { slot, what: Ok(update) });
         }
         self.metrics.uploads_accepted.add(1);
         self.hub.ring();

@@ -15,26 +15,25 @@ const LINES_MAX: usize = 4096;
 /// What was written lately, by device and subject.
 #[derive(Default)]
 pub(crate) struct Journal {
-    lines: Mutex<BTreeMap<(String, &'static str), Line>>,
+    lines: Mutex<BTreeMap<(String, &'static str), LastLine>>,
 }
 
-struct Line {
+struct LastLine {
     written: Instant,
     left_out: u64,
 }
 
-/// Leave to write a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct LogPermit {
     /// How many lines like it were left out since the last one; none where there were none.
     pub left_out: Option<u64>,
 }
 
 impl Journal {
     /// Whether a line about this device and subject may be written now; if not it is counted for the next one.
-    pub(crate) fn entry(&self, device: &str, subject: &'static str, now: Instant) -> Option<Entry> {
+    pub(crate) fn entry(&self, device: &str, subject: &'static str, now: Instant) -> Option<LogPermit> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_old = |line: &Line| now.saturating_duration_since(line.written) >= LINE_EVERY;
+        let is_old = |line: &LastLine| now.saturating_duration_since(line.written) >= LINE_EVERY;
         let key = (device.to_owned(), subject);
         if let Some(line) = lines.get_mut(&key) {
             if !is_old(line) {
@@ -43,7 +42,7 @@ impl Journal {
             }
             let left_out = std::mem::take(&mut line.left_out);
             line.written = now;
-            return Some(Entry { left_out: (left_out > 0).then_some(left_out) });
+            return Some(LogPermit { left_out: (left_out > 0).then_some(left_out) });
         }
         if lines.len() >= LINES_MAX {
             // What is left out of these is in the metrics alone.
@@ -52,8 +51,8 @@ impl Journal {
         if lines.len() >= LINES_MAX {
             return None;
         }
-        lines.insert(key, Line { written: now, left_out: 0 });
-        Some(Entry { left_out: None })
+        lines.insert(key, LastLine { written: now, left_out: 0 });
+        Some(LogPermit { left_out: None })
     }
 }
 
@@ -65,14 +64,14 @@ mod tests {
     fn a_line_stands_for_those_that_follow() {
         let (journal, start) = (Journal::default(), Instant::now());
         let at = |secs| start + Duration::from_secs(secs);
-        assert_eq!(journal.entry("a", "hello", at(0)), Some(Entry { left_out: None }));
+        assert_eq!(journal.entry("a", "hello", at(0)), Some(LogPermit { left_out: None }));
         for _ in 0..1000 {
             assert_eq!(journal.entry("a", "hello", at(9)), None);
         }
-        assert_eq!(journal.entry("a", "full", at(9)), Some(Entry { left_out: None }), "another subject");
-        assert_eq!(journal.entry("b", "hello", at(9)), Some(Entry { left_out: None }), "another device");
-        assert_eq!(journal.entry("a", "hello", at(10)), Some(Entry { left_out: Some(1000) }));
-        assert_eq!(journal.entry("a", "hello", at(20)), Some(Entry { left_out: None }));
+        assert_eq!(journal.entry("a", "full", at(9)), Some(LogPermit { left_out: None }), "another subject");
+        assert_eq!(journal.entry("b", "hello", at(9)), Some(LogPermit { left_out: None }), "another device");
+        assert_eq!(journal.entry("a", "hello", at(10)), Some(LogPermit { left_out: Some(1000) }));
+        assert_eq!(journal.entry("a", "hello", at(20)), Some(LogPermit { left_out: None }));
     }
 
     #[test]

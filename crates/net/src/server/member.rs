@@ -14,16 +14,14 @@ use crate::identity::DeviceName;
 /// How often the log says that two agents have one identity.
 const RIVAL_REMIND: Duration = Duration::from_secs(600);
 
-/// A device that has enrolled.
 pub(crate) struct Member {
     pub name: DeviceName,
     pub coin: CoinPublic,
     pub calls: Bucket,
     pub enrolment: Enrolment,
-    pub line: Option<Line>,
+    pub link: Option<DeviceLink>,
     /// Since when it has not attended.
     pub absent_since: Instant,
-    /// Since the server started.
     pub has_attended: bool,
     pub silence: Silence,
     /// When the log last said that somebody else has its identity.
@@ -39,7 +37,7 @@ impl Member {
             coin,
             calls,
             enrolment,
-            line: None,
+            link: None,
             absent_since,
             has_attended: false,
             silence,
@@ -103,7 +101,7 @@ pub(crate) struct Enrolment {
 }
 
 /// The open end of a device's stream.
-pub(crate) struct Line {
+pub(crate) struct DeviceLink {
     pub id: u64,
     pub notices: mpsc::Sender<Notice>,
 }

@@ -3,37 +3,46 @@
 //! # Layout
 //!
 //! - here: the listening part, on a runtime of its own or in given [`Surroundings`].
-//! - `hub`: where calls and the round loop meet; `member`: a device of the fleet; `newcomers`: those who are about to
-//!   enrol; `round`: a round in progress.
+//! - `hub`: where calls and the round loop meet; `exchange`: what they hand
+//!   over; `member`: a device of the fleet; `newcomers`: those who are about to
+//!   enrol; `round`: a round in progress; `coin_answer`: a device's coin in it; `grant`: its
+//!   share of the bandwidth.
 //! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
 //!   models on their way out; `probe`: a timed transfer; `probe_queue`: whose turn it is for one.
 //! - `rate`: how many calls a device may make; `journal`: how many lines of the log it may cause; `norms`: how large
 //!   its updates may be.
-//! - `world`: the world behind the engine's round loop; `window`: its window for coins; `presence`: who is there; `patience`: for how long;
+//! - `world`: the world behind the engine's round loop; `events`: what it
+//!   reports; `clock`: its clock; `window`: its window for coins; `quorum`: waiting for enough devices; `timeouts`: for how long;
 //!   `review`: who is benched.
-//! - [`deploy`]: a run from enrolment to its end; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
+//! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
 //!   is kept of its rounds.
 
 mod attend;
+mod clock;
+mod coin_answer;
 mod commit;
 pub mod deploy;
+mod deployed_run;
 mod download;
 mod enrolment;
+mod events;
+mod exchange;
+mod grant;
 mod hub;
 mod intake;
 mod journal;
 mod member;
 mod newcomers;
 mod norms;
-mod patience;
 pub mod planning;
-mod presence;
 mod probe;
 mod probe_queue;
+mod quorum;
 mod rate;
 mod review;
 mod round;
 mod service;
+mod timeouts;
 mod window;
 mod world;
 
@@ -58,45 +67,37 @@ use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
 use crate::wire::v1::federation_server::FederationServer;
 
-pub use deploy::{Announced, Deployment, Ended, Helpers, Observer};
+pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
 pub use norms::NormBound;
-pub use patience::Patience;
 pub use planning::Planned;
+pub use timeouts::Timeouts;
 
 /// A device that is gone without a word is noticed after this and as much again.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// What may be on its way from a device before it is read.
 const WINDOW_BYTES: u32 = 1 << 20;
-/// Of a call's headers.
 const HEADER_BYTES_MAX: u32 = 16 << 10;
 
 /// Where and how a server listens.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
-    /// For devices.
     pub listen: SocketAddr,
     /// How they prove who they are.
     pub security: Security,
-    /// How many may come.
     pub limits: Limits,
     /// For whoever watches over the server; none if nobody does.
     pub status: Option<(SocketAddr, Reach)>,
 }
 
-/// What devices are told.
 #[derive(Clone, Debug)]
 pub struct Offer {
     /// What is learnt, over how many devices.
     pub task: TaskSettings,
-    /// Of local training.
     pub seed: u64,
-    /// Of the model.
     pub parameters: usize,
     /// How many samples there are at each slot, as far as the server knows.
     pub samples: Arc<[u64]>,
-    /// f_tot.
     pub band_mbps: f64,
-    /// How updates are sent.
     pub encoding: Encoding,
     /// How large they may be, before devices have sent any.
     pub update_norm: NormBound,
@@ -126,7 +127,6 @@ pub struct Server {
     health: Arc<Health>,
     address: SocketAddr,
     status: Option<StatusServer>,
-    /// Of every update.
     update_bytes: u64,
     norms: Arc<NormGuard>,
     stop: Option<oneshot::Sender<()>>,
@@ -207,17 +207,14 @@ impl Server {
         self.address
     }
 
-    /// Where its metrics are.
     pub fn status_address(&self) -> Option<SocketAddr> {
         self.status.as_ref().map(StatusServer::address)
     }
 
-    /// What is counted.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
-    /// Whether it is well.
     pub fn health(&self) -> &Arc<Health> {
         &self.health
     }
@@ -225,11 +222,11 @@ impl Server {
     /// Tells devices that the run is over, and waits a moment for them to hear it.
     pub fn finish(&self) {
         self.health.set(Readiness::Stopping);
-        self.hub.desk().finish();
+        self.hub.state().finish();
         let heard = async {
             // Devices leave when they hear it; whoever does not is not waited for.
             for _ in 0..40 {
-                if self.hub.desk().attending() == 0 {
+                if self.hub.state().attending() == 0 {
                     break;
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;

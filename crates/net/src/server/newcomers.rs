@@ -17,11 +17,9 @@ const BEYOND_MAX: usize = 1024;
 /// A device on its way in.
 pub(crate) struct Newcomer {
     pub coin: CoinPublic,
-    /// By the timed transfer.
     pub comm_mbit: Option<f64>,
     /// Timed transfers that it has had the band for.
     pub probes: u32,
-    /// When it last called.
     pub called: Instant,
 }
 
@@ -32,7 +30,6 @@ impl Newcomer {
     }
 }
 
-/// All of them, by name.
 #[derive(Default)]
 pub(crate) struct Newcomers(BTreeMap<String, Newcomer>);
 
@@ -69,7 +66,6 @@ impl Newcomers {
         self.0.get_mut(name.as_str())
     }
 
-    /// It is one no more.
     pub(crate) fn leave(&mut self, name: &DeviceName) {
         self.0.remove(name.as_str());
     }

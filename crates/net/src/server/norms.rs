@@ -100,7 +100,6 @@ impl NormGuard {
         self.norms().insert(slot, norm);
     }
 
-    /// As the state keeps it.
     pub(super) fn stored(&self) -> String {
         serde_json::to_string(&*self.norms()).unwrap_or_default()
     }

@@ -11,13 +11,9 @@ use crate::state::{StoredPlan, StoredQuiet};
 /// A plan and the measured fleet that it is for.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// As measured.
     pub fleet: Fleet,
-    /// For it.
     pub schedule: Schedule,
-    /// Why it was made.
     pub reason: String,
-    /// What it expects.
     pub expected: Expected,
     scheme: Scheme,
     constants: Option<[f64; 2]>,
@@ -45,7 +41,6 @@ impl Planned {
         Ok(Self { schedule: self.schedule.spread(fleet, active)?, fleet: fleet.clone(), ..self })
     }
 
-    /// As it is kept.
     pub(super) fn stored(&self, after_round: u64, secs: f64) -> StoredPlan {
         let (mut fleet_csv, plan) = (Vec::new(), self.schedule.usual());
         // Memory takes whatever is written to it.

@@ -12,7 +12,6 @@ use crate::reason::Reason;
 use crate::wire::limits::{CHUNK_BYTES_MAX, PROBE_BEGIN_MAX, PROBE_BYTES_MAX, PROBE_TIME_MAX};
 use crate::wire::v1;
 
-/// One transfer of one device.
 pub(super) struct Probe {
     hub: Arc<Hub>,
     name: DeviceName,
@@ -64,7 +63,7 @@ impl Probe {
         let comm_mbit = secs * self.band_mbps * self.payload_bytes as f64 / bytes as f64;
         let comm_mbit = comm_mbit.max(8e-6 * self.payload_bytes as f64);
         // One that has enrolled is measured by its rounds; one that took too long may have been forgotten.
-        if let Some(newcomer) = self.hub.desk().newcomers.get_mut(&self.name) {
+        if let Some(newcomer) = self.hub.state().newcomers.get_mut(&self.name) {
             newcomer.comm_mbit = Some(comm_mbit);
         }
         Ok(v1::ProbeReply { comm_mbit })

@@ -25,17 +25,16 @@ struct State {
     asked_ever: u64,
     /// Who has the band.
     measuring: Option<DeviceName>,
-    waiting: BTreeMap<Rank, (DeviceName, oneshot::Sender<Turn>)>,
-    /// Of each that waits.
+    waiting: BTreeMap<Rank, (DeviceName, oneshot::Sender<ProbeTurn>)>,
     ranks: BTreeMap<DeviceName, Rank>,
 }
 
 /// The band for one transfer; dropped, it is the next one's.
-pub(super) struct Turn {
+pub(super) struct ProbeTurn {
     queue: Arc<ProbeQueue>,
 }
 
-impl Drop for Turn {
+impl Drop for ProbeTurn {
     fn drop(&mut self) {
         self.queue.pass_on();
     }
@@ -43,13 +42,13 @@ impl Drop for Turn {
 
 impl ProbeQueue {
     /// Waits until the band is free for a device that has had so many transfers. It may stop waiting at any moment.
-    pub(super) async fn turn(self: &Arc<Self>, name: &DeviceName, had: u32) -> Result<Turn, Reason> {
+    pub(super) async fn turn(self: &Arc<Self>, name: &DeviceName, had: u32) -> Result<ProbeTurn, Reason> {
         let coming = self.ask(name, had)?;
         // The sender is dropped only with the queue.
         coming.await.map_err(|_| Reason::Disconnected)
     }
 
-    fn ask(self: &Arc<Self>, name: &DeviceName, had: u32) -> Result<oneshot::Receiver<Turn>, Reason> {
+    fn ask(self: &Arc<Self>, name: &DeviceName, had: u32) -> Result<oneshot::Receiver<ProbeTurn>, Reason> {
         let (sender, coming) = oneshot::channel();
         {
             let mut state = self.locked();
@@ -67,7 +66,7 @@ impl ProbeQueue {
             state.measuring = Some(name.clone());
         }
         // Sent while nobody holds the lock: a turn that is dropped takes it.
-        drop(sender.send(Turn { queue: Arc::clone(self) }));
+        drop(sender.send(ProbeTurn { queue: Arc::clone(self) }));
         Ok(coming)
     }
 
@@ -75,7 +74,7 @@ impl ProbeQueue {
     fn pass_on(self: &Arc<Self>) {
         let Some(next) = self.locked().next() else { return };
         // One that has stopped waiting just now drops its turn, which passes it on.
-        drop(next.send(Turn { queue: Arc::clone(self) }));
+        drop(next.send(ProbeTurn { queue: Arc::clone(self) }));
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {
@@ -94,7 +93,7 @@ impl State {
         }
     }
 
-    fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
+    fn next(&mut self) -> Option<oneshot::Sender<ProbeTurn>> {
         self.measuring = None;
         while let Some((_, (name, sender))) = self.waiting.pop_first() {
             self.ranks.remove(&name);

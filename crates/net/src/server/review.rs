@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::journal::Entry;
+use super::journal::LogPermit;
 use super::world::NetWorld;
 use crate::measure::BenchChange;
 use crate::reason::Reason;
@@ -14,17 +14,17 @@ impl NetWorld<'_> {
     /// result is committed with the round, so a restart changes nothing about it.
     pub(super) fn review(&mut self, round: u64, now_secs: f64) -> bool {
         let BenchChange { benched, returned, spared } = self.measures.review(now_secs);
-        let mut desk = self.hub.desk();
+        let mut state = self.hub.state();
         for (slot, pause_secs) in &benched {
-            let device = desk.members[*slot].name.clone();
+            let device = state.members[*slot].name.clone();
             warn!(%device, slot, pause_secs, "a device keeps failing to deliver and is not asked for a while; if it is honest, give it time by round.deadline_secs");
-            desk.note(None, Some(*slot), Reason::Benched);
+            state.note(None, Some(*slot), Reason::Benched);
             let refusal = v1::Refusal { round, reason: Reason::Benched.name().to_owned() };
-            desk.tell(*slot, v1::to_device::What::Refusal(refusal));
+            state.tell(*slot, v1::to_device::What::Refusal(refusal));
         }
-        drop(desk);
+        drop(state);
         if !spared.is_empty()
-            && let Some(Entry { left_out }) = self.hub.journal.entry("fleet", "spared", Instant::now())
+            && let Some(LogPermit { left_out }) = self.hub.journal.entry("fleet", "spared", Instant::now())
         {
             warn!(
                 devices = spared.len(),

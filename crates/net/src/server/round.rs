@@ -6,13 +6,14 @@ use std::time::Duration;
 use fedflip_fleet::bandwidth::Share;
 use tokio::time::Instant;
 
-use crate::coin::{CoinPublic, Flip, Toss};
+use super::coin_answer::CoinAnswer;
+use super::grant::Granted;
+use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::wire::numbers::VectorDigest;
 use crate::wire::v1;
 use crate::wire::v1::to_device::What;
 
-/// The round in progress.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub toss: Toss,
@@ -35,67 +36,17 @@ pub(crate) struct Current {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Coins are flipped.
     Open,
     /// Those who take part are at work.
     Granted,
 }
 
-/// A device that takes part.
 #[derive(Debug)]
 pub(crate) struct Joined {
     /// From the opening to its answer.
     pub answer_secs: f64,
     pub grant: Option<Granted>,
     pub taken: Option<Taken>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Granted {
-    pub mbps: f64,
-    /// From the grant on: until then the bandwidth is others'.
-    pub upload_from_secs: f64,
-    /// The server's own division leaves the device no time before the deadline, though alone it would make it.
-    pub is_crowded_out: bool,
-    pub at: Instant,
-    pub deadline: Instant,
-}
-
-impl Granted {
-    /// How far ahead of its grant a device may be: timers are coarse, and networks bring packets in bursts.
-    const AHEAD_SECS: f64 = 0.25;
-
-    /// When an upload that began at `first` may be read beyond its first `bytes` bytes.
-    pub(crate) fn earliest(&self, bytes: usize, first: Instant) -> Instant {
-        let after = |secs: f64| {
-            // Without a rate, or beyond all time, the deadline comes first.
-            Duration::try_from_secs_f64(secs.max(0.0)).unwrap_or(Duration::from_secs(86_400))
-        };
-        let begin = first.max(self.at + after(self.upload_from_secs - Self::AHEAD_SECS));
-        begin + after(8e-6 * bytes as f64 / self.mbps - Self::AHEAD_SECS)
-    }
-}
-
-/// What a device says came of its coin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
-    /// It does not take part.
-    No,
-    /// It does, and this is its coin.
-    Yes(Flip),
-    /// It would, but the proof is none.
-    False,
-}
-
-impl Said {
-    /// Checks a proof: a fraction of a millisecond, so not to be done while others wait for the lock. An empty
-    /// proof is a coin that says no.
-    pub(crate) fn check(coin: &CoinPublic, toss: Toss, proof: &[u8]) -> Self {
-        match proof {
-            [] => Self::No,
-            proof => coin.check(toss, proof).map_or(Self::False, Self::Yes),
-        }
-    }
 }
 
 /// What became of a device's part.
@@ -133,7 +84,6 @@ impl Current {
         }
     }
 
-    /// Which round, of all runs.
     pub(crate) fn is(&self, toss: Toss) -> bool {
         self.toss == toss
     }
@@ -192,7 +142,7 @@ impl Current {
     }
 
     /// Takes a device's answer, which was checked before.
-    pub(crate) fn answer(&mut self, slot: usize, said: Said, now: Instant) -> Result<(), Reason> {
+    pub(crate) fn answer(&mut self, slot: usize, said: CoinAnswer, now: Instant) -> Result<(), Reason> {
         let q = *self.coin_q.get(slot).ok_or(Reason::NotEnrolled)?;
         if self.hears(slot).is_none() {
             // Late, or said twice: the first answer counts, and whoever is in is in.
@@ -201,10 +151,10 @@ impl Current {
         self.gone(slot);
         self.answered[slot] = true;
         match said {
-            Said::No => return Ok(()),
-            Said::False => return Err(Reason::FalseCoin),
-            Said::Yes(flip) if !flip.joins(q) => return Err(Reason::CoinSaysNo),
-            Said::Yes(_) => {}
+            CoinAnswer::No => return Ok(()),
+            CoinAnswer::False => return Err(Reason::FalseCoin),
+            CoinAnswer::Yes(flip) if !flip.joins(q) => return Err(Reason::CoinSaysNo),
+            CoinAnswer::Yes(_) => {}
         }
         let answer_secs = now.saturating_duration_since(self.opened).as_secs_f64();
         self.joined.insert(slot, Joined { answer_secs, grant: None, taken: None });
@@ -298,7 +248,6 @@ impl Current {
         late
     }
 
-    /// All that was taken.
     pub(crate) fn into_taken(self) -> BTreeMap<usize, Taken> {
         self.joined.into_iter().filter_map(|(slot, joined)| Some((slot, joined.taken?))).collect()
     }
@@ -323,7 +272,7 @@ mod tests {
         proof: &[u8],
         now: Instant,
     ) -> Result<(), Reason> {
-        let said = Said::check(&key.public(), current.toss, proof);
+        let said = CoinAnswer::check(&key.public(), current.toss, proof);
         current.answer(slot, said, now)
     }
 

@@ -17,7 +17,7 @@ use tracing::{info, warn};
 use super::attend::Attendance;
 use super::download::download;
 use super::hub::Hub;
-use super::journal::Entry;
+use super::journal::LogPermit;
 use super::member::Enrolment;
 use super::norms::NormGuard;
 use super::probe::Probe;
@@ -54,14 +54,12 @@ impl Announcement {
     }
 }
 
-/// Answers calls.
 pub(crate) struct Service {
     pub(super) hub: Arc<Hub>,
     pub(super) announcement: Announcement,
     pub(super) metrics: Arc<Metrics>,
     /// One timed transfer at a time: it is to have the band for itself.
     probing: Arc<ProbeQueue>,
-    /// Kilobytes of updates in memory.
     pub(super) uploads: Arc<Semaphore>,
     pub(super) norms: Arc<NormGuard>,
 }
@@ -92,7 +90,7 @@ impl Service {
             None => plain::caller(request.metadata()),
         };
         let name = caller.as_ref().map_or(NAMELESS, |(name, _)| name.as_str());
-        let counted = self.hub.desk().call(caller.as_ref().map(|(name, coin)| (name, coin)), Instant::now());
+        let counted = self.hub.state().call(caller.as_ref().map(|(name, coin)| (name, coin)), Instant::now());
         counted.map_err(|reason| self.refused(name, reason))?;
         caller.ok_or_else(|| self.refused(NAMELESS, Reason::BadMessage))
     }
@@ -100,7 +98,7 @@ impl Service {
     /// Who calls; it must have said hello.
     fn known<T>(&self, request: &Request<T>) -> Result<(DeviceName, CoinPublic), Status> {
         let (name, coin) = self.caller(request)?;
-        let known = self.hub.desk().known(&name, coin, Instant::now());
+        let known = self.hub.state().known(&name, coin, Instant::now());
         known.map_err(|reason| self.refused(name.as_str(), reason))?;
         Ok((name, coin))
     }
@@ -108,7 +106,7 @@ impl Service {
     /// Name and slot of whoever calls; it must have enrolled.
     fn slot<T>(&self, request: &Request<T>) -> Result<(DeviceName, usize), Status> {
         let (name, _) = self.known(request)?;
-        let slot = self.hub.desk().slot(&name);
+        let slot = self.hub.state().slot(&name);
         match slot {
             Some(slot) => Ok((name, slot)),
             None => Err(self.refused(name.as_str(), Reason::NotEnrolled)),
@@ -117,7 +115,7 @@ impl Service {
 
     fn refused(&self, device: &str, reason: Reason) -> Status {
         self.metrics.refused.add(reason);
-        if let Some(Entry { left_out }) = self.hub.journal.entry(device, reason.name(), Instant::now()) {
+        if let Some(LogPermit { left_out }) = self.hub.journal.entry(device, reason.name(), Instant::now()) {
             info!(device, reason = reason.name(), left_out, "a call is refused");
         }
         reason.into()
@@ -134,14 +132,14 @@ impl Federation for Service {
             return Err(self.refused(name.as_str(), Reason::OtherProtocol));
         }
         let (slot, enrolled) = {
-            let mut desk = self.hub.desk();
-            if !desk.open {
+            let mut state = self.hub.state();
+            if !state.open {
                 return Err(Status::unavailable("not ready yet"));
             }
-            let greeted = desk.hello(&name, coin, Instant::now());
+            let greeted = state.hello(&name, coin, Instant::now());
             greeted.map_err(|reason| self.refused(name.as_str(), reason))?
         };
-        if let Some(Entry { left_out }) = self.hub.journal.entry(name.as_str(), "hello", Instant::now()) {
+        if let Some(LogPermit { left_out }) = self.hub.journal.entry(name.as_str(), "hello", Instant::now()) {
             info!(device = %name, slot, enrolled, left_out, "a device says hello");
         }
         let Announcement { task, seed, parameters, band_mbps, encoding, .. } = &self.announcement;
@@ -165,11 +163,11 @@ impl Federation for Service {
         request: Request<Streaming<v1::ProbePart>>,
     ) -> Result<Response<Self::ProbeStream>, Status> {
         let (name, _) = self.known(&request)?;
-        let had = self.hub.desk().may_probe(&name);
+        let had = self.hub.state().may_probe(&name);
         let had = had.map_err(|reason| self.refused(name.as_str(), reason))?;
         let turn = self.probing.turn(&name, had).await;
         let turn = turn.map_err(|reason| self.refused(name.as_str(), reason))?;
-        if let Some(newcomer) = self.hub.desk().newcomers.get_mut(&name) {
+        if let Some(newcomer) = self.hub.state().newcomers.get_mut(&name) {
             newcomer.probes = newcomer.probes.saturating_add(1);
         }
         // This answer says that the band is free; the device sends from then on.
@@ -199,14 +197,16 @@ impl Federation for Service {
         // Weights are made of these numbers: where we know better, a device is not believed.
         let samples_at = |slot: usize| self.announcement.samples.get(slot).copied();
         if samples_at(slot as usize).is_some_and(|known| known != samples) {
-            if let Some(Entry { left_out }) = self.hub.journal.entry(name.as_str(), "data", Instant::now()) {
+            if let Some(LogPermit { left_out }) =
+                self.hub.journal.entry(name.as_str(), "data", Instant::now())
+            {
                 warn!(device = %name, slot, samples, left_out, "a device's data are not those of the scenario");
             }
             return Err(self.refused(name.as_str(), Reason::OtherData));
         }
         let slot = {
-            let mut desk = self.hub.desk();
-            let comm_mbit = match desk.newcomers.get_mut(&name) {
+            let mut state = self.hub.state();
+            let comm_mbit = match state.newcomers.get_mut(&name) {
                 Some(newcomer) => {
                     newcomer.comm_mbit.ok_or_else(|| self.refused(name.as_str(), Reason::NotEnrolled))?
                 }
@@ -218,7 +218,7 @@ impl Federation for Service {
                 info!(device = %name, slot, samples, compute_secs, comm_mbit, "a device enrols");
                 Enrolment { samples, compute_secs, comm_mbit }
             };
-            let enrolled = desk.enrol(&name, coin, enrolment);
+            let enrolled = state.enrol(&name, coin, enrolment);
             enrolled.map_err(|reason| self.refused(name.as_str(), reason))?
         };
         self.hub.ring();
@@ -233,7 +233,8 @@ impl Federation for Service {
     ) -> Result<Response<Self::AttendStream>, Status> {
         let (name, slot) = self.slot(&request)?;
         let (attendance, notices) = Attendance::begin(&self.hub, &self.metrics, slot);
-        if let Some(Entry { left_out }) = self.hub.journal.entry(name.as_str(), "attends", Instant::now()) {
+        if let Some(LogPermit { left_out }) = self.hub.journal.entry(name.as_str(), "attends", Instant::now())
+        {
             info!(device = %name, slot, left_out, "a device attends");
         }
         tokio::spawn(attendance.listen(request.into_inner()));
@@ -245,18 +246,19 @@ impl Federation for Service {
     async fn fetch(&self, request: Request<v1::FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
         let (name, slot) = self.slot(&request)?;
         let bytes = {
-            let desk = self.hub.desk();
-            match &desk.model {
+            let state = self.hub.state();
+            match &state.model {
                 Some(offered) if offered.digest[..] == request.get_ref().digest[..] => offered.bytes.clone(),
                 _ => return Err(self.refused(name.as_str(), Reason::OtherModel)),
             }
         };
         let (hub, digest) = (Arc::clone(&self.hub), request.into_inner().digest);
         let wanted =
-            move || hub.desk().model.as_ref().is_some_and(|offered| offered.digest[..] == digest[..]);
+            move || hub.state().model.as_ref().is_some_and(|offered| offered.digest[..] == digest[..]);
         let (metrics, hub) = (Arc::clone(&self.metrics), Arc::clone(&self.hub));
         let parts = download(bytes, SILENCE_MAX, wanted, move |reason| {
-            if let Some(Entry { left_out }) = hub.journal.entry(name.as_str(), "download", Instant::now()) {
+            if let Some(LogPermit { left_out }) = hub.journal.entry(name.as_str(), "download", Instant::now())
+            {
                 info!(device = %name, slot, reason = reason.name(), left_out, "a download is given up");
             }
             metrics.refused.add(reason);
@@ -273,12 +275,12 @@ impl Federation for Service {
             Ok(repeated) => Ok(Response::new(v1::UploadReply { repeated })),
             Err((toss, reason)) => {
                 let round = toss.map(|toss| toss.round);
-                if let Some(Entry { left_out }) =
+                if let Some(LogPermit { left_out }) =
                     self.hub.journal.entry(name.as_str(), "update", Instant::now())
                 {
                     warn!(device = %name, slot, round, reason = reason.name(), left_out, "an update is refused");
                 }
-                self.hub.desk().give_up_on(slot, toss, reason);
+                self.hub.state().give_up_on(slot, toss, reason);
                 self.hub.ring();
                 self.metrics.refused.add(reason);
                 Err(reason.into())

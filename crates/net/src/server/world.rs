@@ -7,27 +7,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_engine::{Cohort, EngineError, Event, Order, Update as EngineUpdate, World};
+use fedflip_engine::{Cohort, EngineError, Event, Order, World};
 use fedflip_fleet::bandwidth::{self, Entrant};
 use fedflip_fleet::{Mbps, Metrics as Scores, ModelVector};
 use fedflip_learn::{LearnError, Metric};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::info;
 
-use super::hub::{Arrival, Hub, Offered};
-use super::patience::Patience;
+use super::clock::Clock;
+use super::exchange::OfferedModel;
+use super::hub::Hub;
 use super::planning::Planned;
-use super::presence::LOOK;
-use super::round::{Current, Granted};
+use super::quorum::POLL_EVERY;
+use super::round::Current;
+use super::timeouts::Timeouts;
 use crate::coin::Toss;
-use crate::measure::{Measures, Outcome as Seen};
-use crate::reason::Reason;
+use crate::measure::Measures;
 use crate::status::{Health, Metrics};
 use crate::wire::numbers::VectorDigest;
-
-/// What packets add to a payload at most.
-const FRAMED: f64 = 1.25;
 
 /// What the server knows of a closed round beside its record: it is committed with the round.
 #[derive(Debug)]
@@ -43,7 +41,6 @@ pub(crate) struct Receipt {
 /// Why a round was given up. Nothing of it counts, and it is opened again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GivenUp {
-    /// The run is to stop.
     #[error("the server is to stop")]
     Stopping,
     /// Too few devices are there, so benched devices are asked again: another plan is due.
@@ -57,7 +54,6 @@ impl From<GivenUp> for EngineError {
     }
 }
 
-/// Evaluates a model.
 pub(crate) type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Scores, LearnError>;
 
 /// Devices at the other end of a network.
@@ -67,24 +63,19 @@ pub(crate) struct NetWorld<'a> {
     pub runtime: &'a Runtime,
     pub metrics: &'a Metrics,
     pub health: &'a Health,
-    pub patience: Patience,
-    /// What devices share.
+    pub timeouts: Timeouts,
     pub band: Mbps,
-    /// Of an update.
     pub payload_mbit: f64,
     /// The deadline of the scenario, and the share of it that is kept free.
     pub explicit_deadline_secs: Option<f64>,
     pub deadline_margin: f64,
-    /// Which coins are flipped.
     pub toss_run: [u8; 16],
-    /// Of local training.
     pub seed: u64,
     pub planned: &'a Planned,
     pub measures: &'a mut Measures,
     /// The digest and the training loss of every update of the round that the engine took.
     pub accepted: BTreeMap<usize, (VectorDigest, f64)>,
     pub evaluate: Evaluate<'a>,
-    /// The metrics of `evaluate`.
     pub scored_by: &'a [Metric],
     /// Whether somebody wants the run to stop.
     pub stop: &'a dyn Fn() -> bool,
@@ -97,27 +88,10 @@ pub(crate) struct NetWorld<'a> {
     pub stopping_since: Option<Instant>,
 }
 
-/// Time since the run began, over restarts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    started: Instant,
-    secs_before: f64,
-}
-
-impl Clock {
-    pub(crate) fn after(secs_before: f64) -> Self {
-        Self { started: Instant::now(), secs_before }
-    }
-
-    pub(crate) fn secs(&self) -> f64 {
-        self.secs_before + self.started.elapsed().as_secs_f64()
-    }
-}
-
 impl NetWorld<'_> {
     /// Waits for the bell, a moment, or `until`.
     fn wait(&self, until: Instant) {
-        self.runtime.block_on(self.hub.changed_or(until.min(Instant::now() + LOOK)));
+        self.runtime.block_on(self.hub.changed_or(until.min(Instant::now() + POLL_EVERY)));
     }
 
     /// Whether to give up what is waited for.
@@ -131,80 +105,6 @@ impl NetWorld<'_> {
         }
         Err(GivenUp::Stopping.into())
     }
-
-    /// A device that took part will not report.
-    fn lost(&mut self, slot: usize, reason: Reason) {
-        warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
-        self.metrics.refused.add(reason);
-        self.missed(slot);
-        self.hub.desk().note(None, Some(slot), reason);
-    }
-
-    /// A device's grant came to nothing, and others have waited for it until now.
-    fn missed(&mut self, slot: usize) {
-        let seen = match self.granted(slot) {
-            Some(granted) if granted.is_crowded_out => Seen::CrowdedOut,
-            Some(granted) => Seen::Missed { waited_secs: granted.at.elapsed().as_secs_f64() },
-            None => Seen::Missed { waited_secs: 0.0 },
-        };
-        self.measures.granted(slot, seen);
-    }
-
-    fn granted(&self, slot: usize) -> Option<Granted> {
-        self.hub.desk().current.as_ref().and_then(|current| current.granted(slot).ok())
-    }
-
-    /// What an arrival is to the engine.
-    fn event(&mut self, Arrival { slot, what }: Arrival) -> Event {
-        let update = match what {
-            Ok(update) => update,
-            Err(reason) => {
-                self.missed(slot);
-                return Event::Lost { device: slot, reason: reason.name() };
-            }
-        };
-        if let Some(Granted { mbps, upload_from_secs, .. }) = self.granted(slot) {
-            let [compute_secs, upload_secs] = update.took_secs;
-            // Whoever sends faster than granted sends no less for that.
-            let upload_secs = upload_secs.max(self.payload_mbit / mbps);
-            let seen = Seen::Reported { compute_secs, upload_from_secs, upload_secs, mbps };
-            self.measures.granted(slot, seen);
-        }
-        self.accepted.insert(slot, (update.digest, update.train_loss));
-        // Memory is counted while the network holds it; from here on the engine does.
-        drop(update.memory);
-        Event::Update(EngineUpdate {
-            device: slot,
-            delta: update.delta,
-            train_loss: update.train_loss,
-            took_secs: update.took_secs,
-        })
-    }
-}
-
-impl NetWorld<'_> {
-    /// An upload that was slow counts as a larger one, so that all finish together. Where the deadline does not leave time
-    /// for that, everybody's upload counts as its payload: nobody gets bandwidth that another device needs by being slow.
-    fn count_payloads_under_pressure(&self, entrants: &mut [Entrant]) {
-        let Some(deadline_secs) = self.explicit_deadline_secs else { return };
-        let jobs = entrants.iter().map(|entrant| entrant.job);
-        if bandwidth::finish_together(jobs, self.band).round_secs()
-            <= deadline_secs * (1.0 - self.deadline_margin)
-        {
-            return;
-        }
-        for Entrant { job, .. } in entrants {
-            job.load_mbit = job.load_mbit.min(FRAMED * self.payload_mbit);
-        }
-    }
-}
-
-/// What happens next in a round.
-enum Next {
-    Arrival(Arrival),
-    Missing(usize),
-    Deadline(Vec<usize>),
-    Nothing,
 }
 
 impl World for NetWorld<'_> {
@@ -228,36 +128,36 @@ impl World for NetWorld<'_> {
             }
         }
         self.metrics.round.set(round as f64);
-        // Its digest takes a while, and calls need the desk.
-        let known = self.hub.desk().model.clone().filter(|known| known.is(model));
-        let offered = known.unwrap_or_else(|| Offered::new(model));
+        // Its digest takes a while, and calls need the state.
+        let known = self.hub.state().model.clone().filter(|known| known.is(model));
+        let offered = known.unwrap_or_else(|| OfferedModel::new(model));
         let window_end = {
-            let mut desk = self.hub.desk();
+            let mut state = self.hub.state();
             let digest = offered.digest;
-            desk.model = Some(offered);
-            if let Some(before) = desk.current.take() {
-                desk.previous = Some((before.toss, before.into_taken()));
+            state.model = Some(offered);
+            if let Some(before) = state.current.take() {
+                state.previous = Some((before.toss, before.into_taken()));
             }
-            desk.arrived.clear();
+            state.arrived.clear();
             let toss = Toss { run: self.toss_run, round };
             let now = Instant::now();
-            let mut current = Current::open(toss, digest, self.seed, coin_q, self.patience.window, now);
-            self.ask_everybody(&mut desk, &mut current);
+            let mut current = Current::open(toss, digest, self.seed, coin_q, self.timeouts.window, now);
+            self.ask_everybody(&mut state, &mut current);
             let end = current.window_end();
-            desk.current = Some(current);
+            state.current = Some(current);
             end
         };
         while Instant::now() < window_end
-            && !self.hub.desk().current.as_ref().is_none_or(Current::all_answered)
+            && !self.hub.state().current.as_ref().is_none_or(Current::all_answered)
         {
-            self.check_stop(self.patience.finish)?;
+            self.check_stop(self.timeouts.finish)?;
             self.wait(window_end);
         }
-        let open = self.patience.window.saturating_sub(window_end.saturating_duration_since(Instant::now()));
-        let mut desk = self.hub.desk();
-        self.note_answers(&mut desk, open);
+        let open = self.timeouts.window.saturating_sub(window_end.saturating_duration_since(Instant::now()));
+        let mut state = self.hub.state();
+        self.note_answers(&mut state, open);
         self.accepted.clear();
-        let Some(current) = &mut desk.current else {
+        let Some(current) = &mut state.current else {
             return Err(EngineError::World("the round is gone".into()));
         };
         current.close();
@@ -269,7 +169,7 @@ impl World for NetWorld<'_> {
             self.metrics.join_secs.observe(joined.answer_secs);
             cohort.push(Entrant { device, job: self.measures.job(device, believed) }, weights[device]);
         }
-        drop(desk);
+        drop(state);
         self.count_payloads_under_pressure(cohort.entrants_mut());
         Ok(())
     }
@@ -279,12 +179,12 @@ impl World for NetWorld<'_> {
         let believed = self.measures.believed();
         let jobs = entrants.iter().map(|entrant| self.measures.deadline_job(entrant.device, believed));
         let expected_secs = bandwidth::finish_together(jobs, self.band).round_secs();
-        Some(self.patience.deadline_secs(expected_secs))
+        Some(self.timeouts.deadline_secs(expected_secs))
     }
 
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
         let expected_secs = order.allocation.round_secs;
-        let deadline_secs = order.deadline_secs.unwrap_or_else(|| self.patience.deadline_secs(0.0));
+        let deadline_secs = order.deadline_secs.unwrap_or_else(|| self.timeouts.deadline_secs(0.0));
         let now = Instant::now();
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
@@ -295,59 +195,30 @@ impl World for NetWorld<'_> {
             expected_secs,
             "the band is divided"
         );
-        let mut desk = self.hub.desk();
+        let mut state = self.hub.state();
         for share in &order.allocation.shares {
             let alone_secs = share.compute_secs + share.mbps * share.upload_secs / self.band.get();
             let is_crowded_out =
                 share.finish_secs(share.compute_secs) > deadline_secs && alone_secs <= deadline_secs;
             let grant = |current: &mut Current| current.grant(share, is_crowded_out, now, deadline);
-            let notice = desk.current.as_mut().and_then(grant);
+            let notice = state.current.as_mut().and_then(grant);
             if let Some(notice) = notice {
                 // A model that was not there yet, and an update.
-                desk.members[share.device].calls.grant(2.0);
+                state.members[share.device].calls.grant(2.0);
                 // Whoever is away hears it when it comes back.
-                desk.tell(share.device, notice);
+                state.tell(share.device, notice);
             }
         }
         Ok(())
     }
 
     fn next_event(&mut self) -> Result<Event, EngineError> {
-        let mut deadline = self.deadline.unwrap_or_else(Instant::now);
         loop {
-            let now = Instant::now();
-            let next = {
-                let mut desk = self.hub.desk();
-                if let Some(arrival) = desk.arrived.pop_front() {
-                    Next::Arrival(arrival)
-                } else if let Some(slot) = self.missing(&mut desk, now) {
-                    Next::Missing(slot)
-                } else if now >= deadline + LOOK && !self.was_late {
-                    // The server itself was away: what has come meanwhile is still to be read.
-                    (self.was_late, self.deadline) = (true, Some(now + LOOK));
-                    deadline = now + LOOK;
-                    Next::Nothing
-                } else if now >= deadline {
-                    // Under the same lock: whoever comes from now on is told that it is too late.
-                    Next::Deadline(desk.current.as_mut().map(Current::close_for_good).unwrap_or_default())
-                } else {
-                    Next::Nothing
-                }
-            };
-            match next {
-                Next::Arrival(arrival) => return Ok(self.event(arrival)),
-                Next::Missing(device) => {
-                    self.lost(device, Reason::Disconnected);
-                    return Ok(Event::Lost { device, reason: Reason::Disconnected.name() });
-                }
-                Next::Deadline(late) => {
-                    late.into_iter().for_each(|slot| self.lost(slot, Reason::Deadline));
-                    return Ok(Event::Deadline);
-                }
-                Next::Nothing => {}
+            if let Some(event) = self.poll_event() {
+                return Ok(event);
             }
-            self.check_stop(self.patience.finish)?;
-            self.wait(deadline);
+            self.check_stop(self.timeouts.finish)?;
+            self.wait(self.deadline.unwrap_or_else(Instant::now));
         }
     }
 

@@ -109,12 +109,9 @@ CREATE TABLE seals (
 ) STRICT;
 ";
 
-/// What is in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing yet.
     Empty,
-    /// A run.
     Run,
 }
 

@@ -18,7 +18,7 @@
 //! has changed on the disk, in whichever row, is refused by name, and nothing is overwritten. A `records.jsonl`
 //! may end early, as a kill leaves it; where it differs from the database, it is refused by line and round.
 //!
-//! - `open`: founding a run, and going on with one.
+//! - `open`: new_run a run, and going on with one.
 //! - `run_state`: [`RunState`], the one that writes; [`view`]: [`StateView`], for those who look on.
 //! - [`rows`]: what the state is made of; `inserts`: writing it; [`queries`]: reading it back.
 //! - `seals`: the digests of all of it; `chain`: those of what is appended; `digests`: those of rows.
@@ -39,7 +39,7 @@ mod seals;
 pub mod view;
 
 pub use database::{STATE, VERSION};
-pub use rows::{Commit, EnrolledDevice, Fate, Founding, Resumed, StoredPlan, StoredQuiet};
+pub use rows::{Commit, EnrolledDevice, Fate, NewRun, Resumed, StoredPlan, StoredQuiet};
 pub use run_state::RunState;
 pub use view::StateView;
 

@@ -49,7 +49,6 @@ impl Models {
         }
     }
 
-    /// Makes the folder.
     pub(super) fn make(&self) -> Result<(), NetError> {
         fs::create_dir_all(&self.folder).map_err(NetError::io(&self.folder, "cannot be made"))
     }
@@ -59,7 +58,6 @@ impl Models {
         self.params.iter().map(|(_, spec)| spec.len()).sum()
     }
 
-    /// Whether there are any.
     pub(super) fn is_empty(&self) -> bool {
         fs::read_dir(&self.folder).map_or(true, |mut files| files.next().is_none())
     }

@@ -1,4 +1,4 @@
-//! Founding a run's folder, and going on with one.
+//! NewRun a run's folder, and going on with one.
 
 use std::fs;
 use std::path::Path;
@@ -12,30 +12,30 @@ use super::database::{self, Found, STATE, damaged, refusal};
 use super::models::{Models, Remembered};
 use super::queries;
 use super::records_file::{Agreed, RecordsFile};
-use super::rows::{Founding, Resumed, StoredPlan};
-use super::run_state::{Newest, Parts, RunState};
+use super::rows::{NewRun, Resumed, StoredPlan};
+use super::run_state::{NewestModel, Parts, RunState};
 use super::seals::Seals;
 use crate::coin::RUN_BYTES;
 use crate::error::NetError;
 
 impl RunState {
     /// Opens a folder for a run: a new one is founded, one with a run of the same scenario goes on.
-    pub fn open(folder: &Path, founding: &Founding<'_>) -> Result<(Self, Resumed), NetError> {
+    pub fn open(folder: &Path, new_run: &NewRun<'_>) -> Result<(Self, Resumed), NetError> {
         let mut run_id = [0; RUN_BYTES];
         rand_core::OsRng.fill_bytes(&mut run_id);
-        Self::open_as(folder, founding, run_id)
+        Self::open_as(folder, new_run, run_id)
     }
 
     /// Does the same as [`RunState::open`]; a new run gets this identifier instead of a random one. It decides all
     /// coins of the run, so only a simulation may choose it.
     pub fn open_as(
         folder: &Path,
-        founding: &Founding<'_>,
+        new_run: &NewRun<'_>,
         new_run_id: [u8; RUN_BYTES],
     ) -> Result<(Self, Resumed), NetError> {
         fs::create_dir_all(folder).map_err(NetError::io(folder, "cannot be made"))?;
         let lock = folder::lock(folder)?;
-        let models = Models::new(folder, founding.params, founding.memory);
+        let models = Models::new(folder, new_run.params, new_run.memory);
         if !folder.join(STATE).exists() {
             refuse_what_is_there(folder, &models)?;
         }
@@ -55,13 +55,13 @@ impl RunState {
         };
         database::make_durable(&connection).map_err(refusal(&path))?;
         let seals = match before {
-            Some(seals) => check(folder, &mut connection, founding, models.parameters(), seals)?,
-            None => found_run(folder, &mut connection, founding, models.parameters(), new_run_id)?,
+            Some(seals) => check(folder, &mut connection, new_run, models.parameters(), seals)?,
+            None => found_run(folder, &mut connection, new_run, models.parameters(), new_run_id)?,
         };
         models.make()?;
         let (resumed, newest) = resumed(folder, &connection, &models)?;
         models.sweep(newest.round)?;
-        readers_files(folder, &models, founding, &resumed)?;
+        readers_files(folder, &models, new_run, &resumed)?;
         let records = RecordsFile::follow(&records, &connection, agreed)?;
         let parts = Parts { folder: folder.to_owned(), connection, records, models, lock, seals };
         Ok((Self::new(parts, &resumed, newest), resumed))
@@ -79,7 +79,7 @@ fn refuse_what_is_there(folder: &Path, models: &Models) -> Result<(), NetError> 
 fn found_run(
     folder: &Path,
     connection: &mut Connection,
-    founding: &Founding<'_>,
+    new_run: &NewRun<'_>,
     parameters: usize,
     run_id: [u8; RUN_BYTES],
 ) -> Result<Seals, NetError> {
@@ -88,7 +88,7 @@ fn found_run(
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&refuse)?;
     database::make_tables(&transaction).map_err(&refuse)?;
     let insert = "INSERT INTO run (one, run_id, parameters, scenario) VALUES (1, ?1, ?2, ?3)";
-    transaction.execute(insert, params![run_id, parameters as i64, founding.run_toml]).map_err(&refuse)?;
+    transaction.execute(insert, params![run_id, parameters as i64, new_run.run_toml]).map_err(&refuse)?;
     let seals = Seals::found(&transaction).map_err(&refuse)?;
     transaction.commit().map_err(&refuse)?;
     Ok(seals)
@@ -99,7 +99,7 @@ fn found_run(
 fn check(
     folder: &Path,
     connection: &mut Connection,
-    founding: &Founding<'_>,
+    new_run: &NewRun<'_>,
     parameters: usize,
     mut seals: Seals,
 ) -> Result<Seals, NetError> {
@@ -108,19 +108,19 @@ fn check(
         .query_row("SELECT scenario, parameters FROM run", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(&refuse)?;
     let other = |difference| NetError::OtherScenario { folder: folder.display().to_string(), difference };
-    if let Some(difference) = folder::first_difference(&before, founding.run_toml, founding.free_keys) {
+    if let Some(difference) = folder::first_difference(&before, new_run.run_toml, new_run.free_keys) {
         return Err(other(difference));
     }
     if size != parameters as i64 {
         return Err(other(format!("its model has {size} parameters, where this one has {parameters}")));
     }
-    if before == founding.run_toml {
+    if before == new_run.run_toml {
         return Ok(seals);
     }
     let ended_at_cap = queries::end(connection).map_err(&refuse)?.is_some_and(|end| end.reason.is_cap());
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&refuse)?;
-    transaction.execute("UPDATE run SET scenario = ?1", [founding.run_toml]).map_err(&refuse)?;
+    transaction.execute("UPDATE run SET scenario = ?1", [new_run.run_toml]).map_err(&refuse)?;
     seals.renew_run(&transaction).map_err(&refuse)?;
     if ended_at_cap {
         transaction.execute("DELETE FROM records WHERE kind = 'end'", []).map_err(&refuse)?;
@@ -132,7 +132,11 @@ fn check(
 }
 
 /// Where the run stands, and which model is the newest.
-fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(Resumed, Newest), NetError> {
+fn resumed(
+    folder: &Path,
+    connection: &Connection,
+    models: &Models,
+) -> Result<(Resumed, NewestModel), NetError> {
     let path = folder.join(STATE);
     let refuse = refusal(&path);
     let (run_id, measures, norms) = connection
@@ -160,7 +164,7 @@ fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(R
     }
     if resumed.round == 0 {
         resumed.evaluated = queries::initial(connection).map_err(&refuse)?.map(|initial| initial.metrics);
-        return Ok((resumed, Newest::default()));
+        return Ok((resumed, NewestModel::default()));
     }
     let Some(last) = queries::round(connection, resumed.round).map_err(&refuse)? else {
         return Err(damaged(&path, format!("is damaged: round {} has no record", resumed.round)));
@@ -170,20 +174,20 @@ fn resumed(folder: &Path, connection: &Connection, models: &Models) -> Result<(R
         let Remembered { model, memory } = models.read(last.model_round, digest)?;
         (resumed.model, resumed.memory) = (Some(model), memory);
     }
-    Ok((resumed, Newest { round: last.model_round, sha256: last.model_sha256 }))
+    Ok((resumed, NewestModel { round: last.model_round, sha256: last.model_sha256 }))
 }
 
 /// Brings the files for readers up to the database, but for the records.
 fn readers_files(
     folder: &Path,
     models: &Models,
-    founding: &Founding<'_>,
+    new_run: &NewRun<'_>,
     resumed: &Resumed,
 ) -> Result<(), NetError> {
     if let Some(plan) = &resumed.plan {
         write_plan(folder, plan)?;
     }
-    follow(folder, RUN, founding.run_toml.as_bytes())?;
+    follow(folder, RUN, new_run.run_toml.as_bytes())?;
     if let (Some(_), Some(model)) = (&resumed.end, &resumed.model) {
         follow(folder, MODEL, &models.bytes(models.average(&resumed.memory).unwrap_or(model))?)?;
     }
@@ -194,7 +198,6 @@ fn readers_files(
     Ok(())
 }
 
-/// The files of a plan.
 pub(super) fn write_plan(folder: &Path, plan: &StoredPlan) -> Result<(), NetError> {
     follow(folder, FLEET, &plan.fleet_csv)?;
     follow(folder, PLAN, &plan.plan_csv)

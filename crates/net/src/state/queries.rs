@@ -12,7 +12,6 @@ use crate::wire::numbers::VectorDigest;
 /// A round, as it was committed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredRound {
-    /// As reports read it.
     pub record: Round,
     /// Under which plan; counted from 1.
     pub plan: u64,
@@ -30,11 +29,9 @@ pub struct StoredRound {
 /// A refusal, or whatever else was worth a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incident {
-    /// The round that was open.
     pub round: u64,
     /// By which device, if it is known.
     pub device: Option<String>,
-    /// In words.
     pub reason: String,
 }
 

@@ -11,8 +11,7 @@ use crate::wire::numbers::VectorDigest;
 
 /// What a run's folder is founded on.
 #[derive(Clone, Copy, Debug)]
-pub struct Founding<'a> {
-    /// Of `run.toml`.
+pub struct NewRun<'a> {
     pub run_toml: &'a str,
     /// Keys of it that may differ when a run goes on. A run that ended at a cap goes on if one of them has
     /// changed.
@@ -26,13 +25,10 @@ pub struct Founding<'a> {
 /// A device that has a place in the fleet, for ever.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnrolledDevice {
-    /// Its position.
     pub slot: usize,
-    /// As its certificate says.
     pub name: String,
     /// The public half of its coin.
     pub coin: [u8; KEY_BYTES],
-    /// What it holds.
     pub samples: f64,
     /// Of one round, as it measured itself when it came.
     pub compute_secs: f64,
@@ -43,17 +39,13 @@ pub struct EnrolledDevice {
 /// A plan, with all it takes to use it again to the bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredPlan {
-    /// The last round before it.
     pub after_round: u64,
-    /// Time since the run began.
     pub secs: f64,
     /// Why there is a new plan, in words.
     pub reason: String,
-    /// How q was chosen.
     pub scheme: String,
     /// α and β, where there are any.
     pub constants: Option<[f64; 2]>,
-    /// Of all slots.
     pub q: Vec<f64>,
     /// What the plan takes each device's availability to be: its coin is q over this.
     pub availability: Vec<f64>,
@@ -65,7 +57,6 @@ pub struct StoredPlan {
     pub fleet_csv: Vec<u8>,
     /// q and a/q of all rounds, by name.
     pub plan_csv: Vec<u8>,
-    /// What comes of it.
     pub expected: Expected,
 }
 
@@ -76,10 +67,8 @@ impl StoredPlan {
     }
 }
 
-/// What quiet rounds go by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredQuiet {
-    /// Of all slots.
     pub q: Vec<f64>,
     /// a/q.
     pub weights: Vec<f64>,
@@ -92,22 +81,17 @@ pub enum Fate {
     Accepted {
         /// SHA-256 of the update's bytes.
         digest: VectorDigest,
-        /// How many.
         bytes: u64,
-        /// Of the local training.
         train_loss: f64,
     },
-    /// It is not.
     Lost {
         /// Such as `deadline`.
         reason: String,
     },
 }
 
-/// A round that is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit<'a> {
-    /// As reports read it.
     pub record: &'a Round,
     /// Time since the run began, after it.
     pub secs: f64,
@@ -125,14 +109,10 @@ pub struct Commit<'a> {
     pub norms: &'a str,
 }
 
-/// Where a run stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resumed {
-    /// Of all its coins.
     pub run_id: [u8; RUN_BYTES],
-    /// Rounds committed.
     pub round: u64,
-    /// Time since the run began.
     pub secs: f64,
     /// The model; none while it is the one that the scenario begins with.
     pub model: Option<Vec<f32>>,
@@ -140,11 +120,9 @@ pub struct Resumed {
     pub memory: Vec<Vec<f32>>,
     /// The metrics of that model, if it was evaluated.
     pub evaluated: Option<Metrics>,
-    /// If it is over.
     pub end: Option<End>,
     /// In the order of their slots.
     pub devices: Vec<EnrolledDevice>,
-    /// The newest.
     pub plan: Option<StoredPlan>,
     /// The first line of the records, once there was a plan.
     pub header: Option<Header>,

@@ -1,26 +1,24 @@
 //! The one that writes a run's state.
 
+mod plans;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use fedflip_record::folder::MODEL;
-use fedflip_record::{End, Header, Initial, Line, Replan, atomic};
+use fedflip_record::{End, Initial, Line, atomic};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::database::{STATE, refusal};
 use super::incidents::Incidents;
-use super::inserts::{insert_fates, insert_plan, kind, next_seq};
+use super::inserts::{insert_fates, kind, next_seq};
 use super::models::Models;
-use super::open::write_plan;
 use super::records_file::RecordsFile;
 use super::rows::{Commit, EnrolledDevice, Fate, Resumed, StoredPlan};
 use super::seals::{self, Seals};
 use crate::coin::KEY_BYTES;
 use crate::error::NetError;
 use crate::wire::numbers::VectorDigest;
-
-/// A q that has changed by more than this has changed.
-const CHANGED: f64 = 0.01;
 
 /// What a state is opened with.
 pub(super) struct Parts {
@@ -32,9 +30,8 @@ pub(super) struct Parts {
     pub seals: Seals,
 }
 
-/// The newest model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Newest {
+pub(super) struct NewestModel {
     /// The round that left it; 0 before anybody has moved the model.
     pub round: u64,
     /// Of the model and what is remembered with it.
@@ -60,7 +57,9 @@ pub struct RunState {
     /// Empty without quiet rounds.
     quiet_q: Vec<f64>,
     round: u64,
-    model: Newest,
+    /// Whether the first model's evaluation is committed.
+    has_initial: bool,
+    model: NewestModel,
     seals: Seals,
     ended: bool,
     failed: bool,
@@ -68,7 +67,7 @@ pub struct RunState {
 }
 
 impl RunState {
-    pub(super) fn new(parts: Parts, resumed: &Resumed, model: Newest) -> Self {
+    pub(super) fn new(parts: Parts, resumed: &Resumed, model: NewestModel) -> Self {
         let Parts { folder, connection, records, models, lock, seals } = parts;
         let devices = resumed.devices.iter().map(|device| (device.name.clone(), device.coin));
         Self {
@@ -77,6 +76,7 @@ impl RunState {
             q: resumed.plan.as_ref().map_or_else(Vec::new, |plan| plan.q.clone()),
             quiet_q: resumed.plan.as_ref().map_or_else(Vec::new, StoredPlan::quiet_q),
             round: resumed.round,
+            has_initial: resumed.round == 0 && resumed.evaluated.is_some(),
             model,
             ended: resumed.end.is_some(),
             failed: false,
@@ -90,12 +90,10 @@ impl RunState {
         }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.folder
     }
 
-    /// Rounds committed.
     pub fn round(&self) -> u64 {
         self.round
     }
@@ -133,70 +131,17 @@ impl RunState {
         Ok(())
     }
 
-    /// Sets the first line of the records and the first plan, before the first round.
-    pub fn begin(&mut self, header: &Header, plan: &StoredPlan) -> Result<(), NetError> {
-        if self.plans > 0 {
-            return refuse("a first plan, having one".to_owned());
-        }
-        if header.devices != plan.q.len() {
-            return refuse(format!("a plan of {} devices for {}", plan.q.len(), header.devices));
-        }
-        self.take_plan(plan, &Line::Header(header.clone()))
-    }
-
-    /// From the next round on another plan holds.
-    pub fn replan(&mut self, plan: &StoredPlan) -> Result<(), NetError> {
-        if self.plans == 0 {
-            return refuse("a second plan before the first".to_owned());
-        }
-        let moved = |before: Option<&f64>, q: f64| {
-            before.is_none_or(|before| (q - before).abs() > CHANGED * before.abs())
-        };
-        let differs = |slot: usize| {
-            let quiet = plan.quiet.as_ref().map(|quiet| quiet.q[slot]);
-            moved(self.q.get(slot), plan.q[slot])
-                || quiet.is_some_and(|quiet_q| moved(self.quiet_q.get(slot), quiet_q))
-        };
-        let line = Line::Replan(Replan {
-            after_round: plan.after_round,
-            secs: plan.secs,
-            reason: plan.reason.clone(),
-            devices: plan.q.len(),
-            benched: (0..plan.q.len()).filter(|&slot| plan.q[slot] <= 0.0).collect(),
-            changed: (0..plan.q.len()).filter(|&slot| differs(slot)).count(),
-            expected_participants: plan.expected.participants,
-            expected_rounds: plan.expected.rounds,
-            expected_round_secs: plan.expected.round_secs,
-        });
-        self.take_plan(plan, &line)
-    }
-
-    fn take_plan(&mut self, plan: &StoredPlan, line: &Line) -> Result<(), NetError> {
-        self.goes_on()?;
-        let devices = plan.q.len();
-        if plan.after_round != self.round {
-            return refuse(format!("a plan made after round {}, in round {}", plan.after_round, self.round));
-        }
-        if devices < self.q.len() || devices > self.devices.len() || devices == 0 {
-            return refuse(format!("a plan of {devices} devices, with {} enrolled", self.devices.len()));
-        }
-        let quiet = plan.quiet.iter().flat_map(|quiet| [quiet.q.len(), quiet.weights.len()]);
-        if quiet.chain([plan.availability.len(), plan.weights.len()]).any(|len| len != devices) {
-            return refuse("a plan in which q, availability and weights differ in number".to_owned());
-        }
-        let number = self.plans + 1;
-        self.write(Some(line), |state, _, _| insert_plan(state, number, plan))?;
-        (self.plans, self.q, self.quiet_q) = (number, plan.q.clone(), plan.quiet_q());
-        self.beside(|state| write_plan(&state.folder, plan))
-    }
-
     /// Commits the evaluation of the first model, once, before the first round.
     pub fn initial(&mut self, initial: &Initial) -> Result<(), NetError> {
         self.goes_on()?;
-        if self.plans == 0 || self.round > 0 {
-            return refuse(format!("the first model's evaluation in round {}", self.round));
+        if self.plans == 0 || self.round > 0 || self.has_initial {
+            return refuse(
+                "the first model's evaluation at another time than before the first round".to_owned(),
+            );
         }
-        self.write(Some(&Line::Initial(initial.clone())), |_, _, _| Ok(()))
+        self.write(Some(&Line::Initial(initial.clone())), |_, _, _| Ok(()))?;
+        self.has_initial = true;
+        Ok(())
     }
 
     /// Commits a round: all of it, or nothing.
@@ -213,7 +158,7 @@ impl RunState {
         let model = match commit.model {
             Some(model) => {
                 let sha256 = self.beside(|state| state.models.write(round, model, commit.memory))?;
-                Newest { round, sha256: Some(sha256) }
+                NewestModel { round, sha256: Some(sha256) }
             }
             None => self.model,
         };

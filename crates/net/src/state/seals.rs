@@ -152,7 +152,6 @@ fn checked_chain(state: &Connection, first: Chain, path: &Path) -> Result<Chain,
     }
 }
 
-/// What a record tells of.
 fn place(before: &Chain, with_it: &Chain) -> String {
     if with_it.rounds > before.rounds {
         format!("round {}", with_it.rounds)

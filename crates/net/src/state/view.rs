@@ -15,7 +15,6 @@ use crate::coin::RUN_BYTES;
 use crate::error::NetError;
 use crate::wire::numbers::VectorDigest;
 
-/// A run's state, to read.
 #[derive(Debug)]
 pub struct StateView {
     folder: PathBuf,
@@ -37,7 +36,6 @@ impl StateView {
         question(&self.connection).map_err(refusal(&self.folder.join(STATE)))
     }
 
-    /// Of all its coins.
     pub fn run_id(&self) -> Result<[u8; RUN_BYTES], NetError> {
         self.ask(|state| state.query_row("SELECT run_id FROM run", [], |row| row.get(0)))
     }
@@ -47,7 +45,6 @@ impl StateView {
         self.ask(queries::devices)
     }
 
-    /// How many plans there were.
     pub fn plans(&self) -> Result<u64, NetError> {
         self.ask(queries::plans)
     }
@@ -57,7 +54,6 @@ impl StateView {
         self.ask(|state| queries::plan(state, number))
     }
 
-    /// How many rounds were committed.
     pub fn rounds(&self) -> Result<u64, NetError> {
         self.ask(queries::rounds)
     }
@@ -107,12 +103,9 @@ impl StateView {
 /// A model that a round left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredModel {
-    /// Which one.
     pub round: u64,
-    /// Its parameters.
     pub numbers: Vec<f32>,
     /// What else the server remembered, in the order of the names.
     pub memory: Vec<Vec<f32>>,
-    /// The digest of both.
     pub sha256: VectorDigest,
 }

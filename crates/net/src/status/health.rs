@@ -2,16 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a server is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
     /// It reads its state and certificates.
     Starting,
     /// It would open a round if enough devices were there.
     WaitingForDevices,
-    /// Rounds are opened and committed.
     InRounds,
-    /// The run is over.
     Stopping,
 }
 
@@ -38,12 +35,10 @@ impl Default for Health {
 }
 
 impl Health {
-    /// From now on.
     pub fn set(&self, readiness: Readiness) {
         *self.locked() = readiness;
     }
 
-    /// At the moment.
     pub fn readiness(&self) -> Readiness {
         *self.locked()
     }

@@ -2,17 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A number that only grows.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// So many more.
     pub fn add(&self, more: u64) {
         self.0.fetch_add(more, Relaxed);
     }
 
-    /// Up to now.
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -54,12 +51,10 @@ impl Gauge {
         Self(AtomicFloat::new(f64::NAN))
     }
 
-    /// From now on.
     pub fn set(&self, value: f64) {
         self.0.0.store(value.to_bits(), Relaxed);
     }
 
-    /// So much more, or less.
     pub fn add(&self, more: f64) {
         self.0.add(more);
     }
@@ -109,7 +104,6 @@ impl Histogram {
             .collect()
     }
 
-    /// Of all values.
     pub fn sum(&self) -> f64 {
         self.sum.get()
     }

@@ -159,7 +159,6 @@ impl Page {
     }
 }
 
-/// As the format has numbers.
 fn number(value: f64) -> String {
     if value == f64::INFINITY {
         "+Inf".to_owned()

@@ -28,10 +28,8 @@ const REQUEST_BYTES_MAX: usize = 8 * 1024;
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const PROMETHEUS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// Who may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Programs on this machine.
     ThisMachine,
     /// Everybody who can reach the address: they learn how many devices there are and how well they learn.
     Everybody,
@@ -109,13 +107,12 @@ async fn serve(listener: TcpListener, site: Arc<Site>) {
     }
 }
 
-/// One connection to its end.
 async fn converse(stream: Patient, site: Arc<Site>) {
     let respond = |request: Request<hyper::body::Incoming>| {
         let response = if site.may_answer(&request) {
             answer(request.method(), request.uri().path(), &site.metrics, &site.health)
         } else {
-            let why = "ask by address, such as http://127.0.0.1, or start with --metrics-public: other names are \
+            let why = "ask by address, such as http://127.0.0.1, or let the server answer everybody: other names are \
                        refused, because a page elsewhere could use one to read along\n";
             with_headers(StatusCode::FORBIDDEN, PLAIN, why.to_owned())
         };

@@ -14,7 +14,6 @@ const BUFFER_BYTES: usize = 256;
 /// What is gathered before it is handed on: about a chunk of numbers.
 const YIELD_BYTES: usize = 32 << 10;
 
-/// Protocol buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct SmallCodec<T, U>(PhantomData<(T, U)>);
 

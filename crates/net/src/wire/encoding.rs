@@ -4,7 +4,6 @@ use fedflip_learn::Encoding;
 
 use super::v1;
 
-/// As a message has it.
 pub fn message(encoding: Encoding) -> i32 {
     let encoding = match encoding {
         Encoding::F32 => v1::Encoding::F32,

@@ -6,7 +6,6 @@ use std::time::Duration;
 pub const MESSAGE_BYTES_MAX: usize = 256 << 10;
 /// Of the numbers in one message: small enough that a slow link is still paced evenly.
 pub const CHUNK_BYTES_MAX: usize = 64 << 10;
-/// Of a timed transfer.
 pub const PROBE_BYTES_MAX: usize = 1 << 20;
 /// How long a timed transfer may take: a link that is worse than that is measured by what came until then.
 pub const PROBE_TIME_MAX: Duration = Duration::from_secs(10);

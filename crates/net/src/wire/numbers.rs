@@ -2,18 +2,15 @@
 
 use sha2::{Digest, Sha256};
 
-/// Of a digest, in bytes.
 pub const DIGEST_BYTES: usize = 32;
 
 /// SHA-256 of a vector's bytes.
 pub type VectorDigest = [u8; DIGEST_BYTES];
 
-/// The bytes of a vector.
 pub fn to_bytes(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// The digest of a vector.
 pub fn digest(numbers: &[f32]) -> VectorDigest {
     let mut hash = Sha256::new();
     // Some kilobytes at a time: no second copy of a large model.
@@ -33,10 +30,8 @@ pub fn digest_of_bytes(bytes: &[u8]) -> VectorDigest {
 
 /// Why bytes that a peer sends are not the vector that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotIt {
-    /// More than the vector has.
+pub enum WrongBytes {
     TooMany,
-    /// Fewer than the vector has.
     TooFew,
     /// Not the ones that were announced.
     OtherDigest,
@@ -60,15 +55,13 @@ impl Collector {
         Self { numbers, wanted, partial: [0; 4], partial_len: 0, hash: Sha256::new() }
     }
 
-    /// Bytes so far.
     pub fn bytes(&self) -> usize {
         4 * self.numbers.len() + self.partial_len
     }
 
-    /// The next bytes.
-    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), NotIt> {
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), WrongBytes> {
         if self.bytes() + bytes.len() > 4 * self.wanted {
-            return Err(NotIt::TooMany);
+            return Err(WrongBytes::TooMany);
         }
         self.hash.update(bytes);
         while self.partial_len > 0 && !bytes.is_empty() {
@@ -89,12 +82,12 @@ impl Collector {
     }
 
     /// The vector, if it is whole and the one that was announced.
-    pub fn finish(self, announced: &[u8]) -> Result<Vec<f32>, NotIt> {
+    pub fn finish(self, announced: &[u8]) -> Result<Vec<f32>, WrongBytes> {
         if self.numbers.len() < self.wanted {
-            return Err(NotIt::TooFew);
+            return Err(WrongBytes::TooFew);
         }
         let found: VectorDigest = self.hash.finalize().into();
-        if found != *announced { Err(NotIt::OtherDigest) } else { Ok(self.numbers) }
+        if found != *announced { Err(WrongBytes::OtherDigest) } else { Ok(self.numbers) }
     }
 }
 
@@ -137,11 +130,11 @@ mod tests {
             collector.push(bytes).and_then(|()| collector.finish(announced)).map(|_| ())
         };
         assert_eq!(collect(&bytes, &announced), Ok(()));
-        assert_eq!(collect(&bytes[..11], &announced), Err(NotIt::TooFew));
-        assert_eq!(collect(&[&bytes[..], &[0]].concat(), &announced), Err(NotIt::TooMany));
-        assert_eq!(collect(&bytes, &announced[..31]), Err(NotIt::OtherDigest));
+        assert_eq!(collect(&bytes[..11], &announced), Err(WrongBytes::TooFew));
+        assert_eq!(collect(&[&bytes[..], &[0]].concat(), &announced), Err(WrongBytes::TooMany));
+        assert_eq!(collect(&bytes, &announced[..31]), Err(WrongBytes::OtherDigest));
         let mut changed = bytes.clone();
         changed[5] ^= 1;
-        assert_eq!(collect(&changed, &announced), Err(NotIt::OtherDigest));
+        assert_eq!(collect(&changed, &announced), Err(WrongBytes::OtherDigest));
     }
 }

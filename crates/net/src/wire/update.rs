@@ -4,13 +4,13 @@ use fedflip_learn::Encoding;
 use fedflip_learn::encoding::Undecodable;
 use sha2::{Digest, Sha256};
 
-use super::numbers::{Collector, NotIt, VectorDigest};
+use super::numbers::{Collector, VectorDigest, WrongBytes};
 
 /// Why what a device sent is no update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoUpdate {
+pub enum BadUpdate {
     /// Not the bytes that were asked for, or announced.
-    Bytes(NotIt),
+    Bytes(WrongBytes),
     /// The bytes that were announced, which stand for no numbers.
     NoNumber,
 }
@@ -18,14 +18,14 @@ pub enum NoUpdate {
 /// An update of a known number of parameters, from chunks of any size.
 #[derive(Debug)]
 pub struct UpdateCollector {
-    way: Way,
+    body: Body,
     parameters: usize,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Body {
     /// Numbers as they come: there is no second copy of what is sent as it is.
-    AsItIs(Collector),
+    Numbers(Collector),
     /// Bytes until they are all there: a code means nothing without its block.
     Encoded { encoding: Encoding, bytes: Vec<u8>, hash: Sha256 },
 }
@@ -33,14 +33,14 @@ enum Way {
 impl UpdateCollector {
     /// Memory is taken at once, so that it can be counted before.
     pub fn new(encoding: Encoding, parameters: usize) -> Self {
-        let way = match encoding {
-            Encoding::F32 => Way::AsItIs(Collector::new(parameters)),
+        let body = match encoding {
+            Encoding::F32 => Body::Numbers(Collector::new(parameters)),
             encoding => {
                 let bytes = Vec::with_capacity(encoding.bytes(parameters));
-                Way::Encoded { encoding, bytes, hash: Sha256::new() }
+                Body::Encoded { encoding, bytes, hash: Sha256::new() }
             }
         };
-        Self { way, parameters }
+        Self { body, parameters }
     }
 
     /// What one takes, at most: the numbers, and the bytes that they are decoded from.
@@ -49,21 +49,19 @@ impl UpdateCollector {
         if encoding == Encoding::F32 { numbers } else { numbers + encoding.bytes(parameters) }
     }
 
-    /// Bytes so far.
     pub fn bytes(&self) -> usize {
-        match &self.way {
-            Way::AsItIs(collector) => collector.bytes(),
-            Way::Encoded { bytes, .. } => bytes.len(),
+        match &self.body {
+            Body::Numbers(collector) => collector.bytes(),
+            Body::Encoded { bytes, .. } => bytes.len(),
         }
     }
 
-    /// The next bytes.
-    pub fn push(&mut self, more: &[u8]) -> Result<(), NotIt> {
-        match &mut self.way {
-            Way::AsItIs(collector) => collector.push(more),
-            Way::Encoded { encoding, bytes, hash } => {
+    pub fn push(&mut self, more: &[u8]) -> Result<(), WrongBytes> {
+        match &mut self.body {
+            Body::Numbers(collector) => collector.push(more),
+            Body::Encoded { encoding, bytes, hash } => {
                 if bytes.len() + more.len() > encoding.bytes(self.parameters) {
-                    return Err(NotIt::TooMany);
+                    return Err(WrongBytes::TooMany);
                 }
                 hash.update(more);
                 bytes.extend_from_slice(more);
@@ -73,27 +71,27 @@ impl UpdateCollector {
     }
 
     /// The update, if it is whole, the one that was announced, and made of numbers.
-    pub fn finish(self, announced: &[u8]) -> Result<Vec<f32>, NoUpdate> {
-        let (encoding, bytes, hash) = match self.way {
-            Way::AsItIs(collector) => {
-                let numbers = collector.finish(announced).map_err(NoUpdate::Bytes)?;
+    pub fn finish(self, announced: &[u8]) -> Result<Vec<f32>, BadUpdate> {
+        let (encoding, bytes, hash) = match self.body {
+            Body::Numbers(collector) => {
+                let numbers = collector.finish(announced).map_err(BadUpdate::Bytes)?;
                 let finite = numbers.iter().all(|number| number.is_finite());
-                return if finite { Ok(numbers) } else { Err(NoUpdate::NoNumber) };
+                return if finite { Ok(numbers) } else { Err(BadUpdate::NoNumber) };
             }
-            Way::Encoded { encoding, bytes, hash } => (encoding, bytes, hash),
+            Body::Encoded { encoding, bytes, hash } => (encoding, bytes, hash),
         };
         if bytes.len() < encoding.bytes(self.parameters) {
-            return Err(NoUpdate::Bytes(NotIt::TooFew));
+            return Err(BadUpdate::Bytes(WrongBytes::TooFew));
         }
         let found: VectorDigest = hash.finalize().into();
         if found != *announced {
-            return Err(NoUpdate::Bytes(NotIt::OtherDigest));
+            return Err(BadUpdate::Bytes(WrongBytes::OtherDigest));
         }
         let mut numbers = vec![0.0; self.parameters];
         match encoding.decode(&bytes, &mut numbers) {
             Ok(()) => Ok(numbers),
-            Err(Undecodable::WrongLength { .. }) => Err(NoUpdate::Bytes(NotIt::TooFew)),
-            Err(Undecodable::NoNumber) => Err(NoUpdate::NoNumber),
+            Err(Undecodable::WrongLength { .. }) => Err(BadUpdate::Bytes(WrongBytes::TooFew)),
+            Err(Undecodable::NoNumber) => Err(BadUpdate::NoNumber),
         }
     }
 }
@@ -114,7 +112,7 @@ mod tests {
             encoding.encode(&sent, &mut key.rounding(), &mut bytes);
             let collect = |bytes: &[u8], chunk, announced: &[u8]| {
                 let mut collector = UpdateCollector::new(encoding, 600);
-                bytes.chunks(chunk).try_for_each(|chunk| collector.push(chunk)).map_err(NoUpdate::Bytes)?;
+                bytes.chunks(chunk).try_for_each(|chunk| collector.push(chunk)).map_err(BadUpdate::Bytes)?;
                 assert_eq!(collector.bytes(), bytes.len());
                 collector.finish(announced)
             };
@@ -124,15 +122,15 @@ mod tests {
             for chunk in [1, 7, 256, 5000] {
                 assert_eq!(collect(&bytes, chunk, &announced), Ok(there.clone()));
             }
-            let refused = |not_it| Err(NoUpdate::Bytes(not_it));
-            assert_eq!(collect(&bytes[1..], 100, &announced), refused(NotIt::TooFew));
-            assert_eq!(collect(&[&bytes[..], &[0]].concat(), 100, &announced), refused(NotIt::TooMany));
-            assert_eq!(collect(&bytes, 100, &announced[1..]), refused(NotIt::OtherDigest));
+            let refused = |wrong| Err(BadUpdate::Bytes(wrong));
+            assert_eq!(collect(&bytes[1..], 100, &announced), refused(WrongBytes::TooFew));
+            assert_eq!(collect(&[&bytes[..], &[0]].concat(), 100, &announced), refused(WrongBytes::TooMany));
+            assert_eq!(collect(&bytes, 100, &announced[1..]), refused(WrongBytes::OtherDigest));
 
             let number = std::mem::replace(&mut sent[300], f32::NAN);
             let mut bytes = Vec::new();
             encoding.encode(&sent, &mut key.rounding(), &mut bytes);
-            assert_eq!(collect(&bytes, 100, &digest_of_bytes(&bytes)), Err(NoUpdate::NoNumber));
+            assert_eq!(collect(&bytes, 100, &digest_of_bytes(&bytes)), Err(BadUpdate::NoNumber));
             sent[300] = number;
         }
     }

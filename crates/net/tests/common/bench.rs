@@ -16,8 +16,8 @@ use fedflip_net::server::{Ended, Server, ServerSettings};
 use fedflip_net::status::Metrics;
 use tempfile::TempDir;
 
-use crate::patience::within;
 use crate::replay::Replayed;
+use crate::timeouts::within;
 pub(crate) use crate::wanted::Wanted;
 
 /// A run takes a few seconds; this is for a machine that has other things to do.

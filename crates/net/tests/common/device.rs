@@ -34,7 +34,7 @@ pub(crate) struct Device {
     cut: Cut,
     line: Option<Line>,
     /// How long it waits for a notice or an answer.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     /// As the server said at hello.
     pub(crate) slot: usize,
     /// Of the last round that opened.
@@ -103,7 +103,7 @@ impl Device {
     pub(crate) async fn connect_tls(
         address: SocketAddr,
         name: &str,
-        pass: fedflip_net::door::Pass,
+        pass: fedflip_net::door::DeviceIdentity,
     ) -> Result<Self, tonic::transport::Error> {
         let device = Self::over(Arc::new(Tcp(address, Some(pass.tls.config))), name).await?;
         Ok(Self { coin: pass.coin, ..device })
@@ -114,14 +114,14 @@ impl Device {
         let coin = plain::coin(&name.parse().unwrap()).unwrap();
         let (channel, cut) = reach.connect().await?;
         let (name, client) = (name.to_owned(), FederationClient::new(channel));
-        Ok(Self { name, coin, client, reach, cut, line: None, patience: PATIENCE, slot: 0, run: Vec::new() })
+        Ok(Self { name, coin, client, reach, cut, line: None, timeout: PATIENCE, slot: 0, run: Vec::new() })
     }
 
     /// A new connection in place of the old one, which is gone without a word.
     pub(crate) async fn come_again(&mut self) {
         let again = Self::over(Arc::clone(&self.reach), &self.name).await.unwrap();
-        let (slot, patience) = (self.slot, self.patience);
-        *self = Self { slot, patience, coin: self.coin, ..again };
+        let (slot, timeout) = (self.slot, self.timeout);
+        *self = Self { slot, timeout, coin: self.coin, ..again };
     }
 
     /// All of it is gone: the process has crashed.
@@ -189,7 +189,7 @@ impl Device {
     pub(crate) async fn notice(&mut self) -> Option<Notice> {
         let line = self.line.as_mut().expect("it attends");
         let notice =
-            tokio::time::timeout(self.patience, line.notices.message()).await.expect("a notice in time");
+            tokio::time::timeout(self.timeout, line.notices.message()).await.expect("a notice in time");
         notice.ok().flatten().and_then(|notice| notice.what)
     }
 
@@ -311,9 +311,8 @@ impl Device {
     pub(crate) async fn upload_parts(&mut self, parts: Vec<Part>) -> Result<bool, Status> {
         let parts = parts.into_iter().map(|what| v1::UploadPart { what: Some(what) });
         let request = self.request(tokio_stream::iter(parts.collect::<Vec<_>>()));
-        let reply = tokio::time::timeout(self.patience, self.client.upload(request))
-            .await
-            .expect("an answer in time");
+        let reply =
+            tokio::time::timeout(self.timeout, self.client.upload(request)).await.expect("an answer in time");
         Ok(reply?.into_inner().repeated)
     }
 

@@ -12,9 +12,9 @@ use fedflip_learn::{Encoding, Learner};
 use fedflip_net::NetError;
 use fedflip_net::door::Security;
 use fedflip_net::server::{
-    Announced, Deployment, Ended, Helpers, NormBound, Observer, Offer, Patience, Planned, Server,
+    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Planned, Server, Timeouts,
 };
-use fedflip_net::state::{Founding, Resumed, RunState};
+use fedflip_net::state::{NewRun, Resumed, RunState};
 use fedflip_plan::{Quiet, Scheme};
 use fedflip_record::{Header, Round};
 
@@ -31,7 +31,7 @@ pub(crate) struct Wanted {
     pub(crate) scheme: Scheme,
     pub(crate) optimiser: Optimiser,
     pub(crate) replan_every: Option<u64>,
-    pub(crate) patience: Patience,
+    pub(crate) timeouts: Timeouts,
     pub(crate) security: Security,
     pub(crate) encoding: Encoding,
     pub(crate) quiet: Option<Quiet>,
@@ -42,14 +42,14 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Everybody takes part in every round, and nobody is waited for long.
     pub(crate) fn full(devices: usize, rounds: u64) -> Self {
-        let patience = Patience {
+        let timeouts = Timeouts {
             window: Duration::from_millis(1500),
             quorum: 1.0,
             deadline_factor: 1.0,
             deadline_slack: Duration::from_millis(1500),
             come_back: Duration::from_millis(1000),
             finish: Duration::from_secs(1),
-            ..Patience::default()
+            ..Timeouts::default()
         };
         let (scheme, security) = (Scheme::Full, Security::Plain);
         let optimiser = Optimiser::default();
@@ -60,7 +60,7 @@ impl Wanted {
             scheme,
             optimiser,
             replan_every: None,
-            patience,
+            timeouts,
             security,
             encoding: Encoding::F32,
             quiet: None,
@@ -89,10 +89,10 @@ impl Wanted {
     ) -> Result<(RunState, Resumed), NetError> {
         let params = learner.network().params();
         let memory = self.optimiser.names();
-        let founding = Founding { run_toml: "seed = 1\n", free_keys: &[], params: &params, memory: &memory };
+        let new_run = NewRun { run_toml: "seed = 1\n", free_keys: &[], params: &params, memory: &memory };
         match run_id {
-            Some(run_id) => RunState::open_as(folder, &founding, run_id),
-            None => RunState::open(folder, &founding),
+            Some(run_id) => RunState::open_as(folder, &new_run, run_id),
+            None => RunState::open(folder, &new_run),
         }
     }
 
@@ -118,7 +118,7 @@ impl Wanted {
         stop: &dyn Fn() -> bool,
     ) -> Result<Ended, NetError> {
         let mut worker = learner.worker();
-        let mut helpers = Helpers {
+        let mut callbacks = Callbacks {
             evaluate: &mut |model| learner.evaluate(&mut worker, model.as_slice()),
             metrics: learner.metrics(),
             stop,
@@ -127,7 +127,7 @@ impl Wanted {
         };
         let initial = || learner.initial_model(SEED);
         let header = |planned: &Planned| self.header(planned, learner.params_len());
-        self.deployment().run(server, state, initial, &header, &mut helpers)
+        self.deployment().run(server, state, initial, &header, &mut callbacks)
     }
 
     fn deployment(&self) -> Deployment {
@@ -147,7 +147,7 @@ impl Wanted {
             seed: SEED,
             devices_min: self.devices_min,
             replan_every: self.replan_every,
-            patience: self.patience,
+            timeouts: self.timeouts,
         }
     }
 
@@ -180,7 +180,7 @@ impl Wanted {
 struct Nobody;
 
 impl Observer for Nobody {
-    fn planned(&mut self, _: &Announced<'_>) -> Result<(), NetError> {
+    fn planned(&mut self, _: &PlanStart<'_>) -> Result<(), NetError> {
         Ok(())
     }
 

@@ -11,11 +11,11 @@ mod calls;
 mod device;
 mod frames;
 mod log;
-#[path = "../common/patience.rs"]
-mod patience;
 mod probes;
 #[allow(dead_code, reason = "nothing is replayed here")]
 #[path = "../common/replay.rs"]
 mod replay;
+#[path = "../common/timeouts.rs"]
+mod timeouts;
 #[path = "../common/wanted.rs"]
 mod wanted;

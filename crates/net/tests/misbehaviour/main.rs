@@ -12,13 +12,13 @@ mod device;
 mod encodings;
 mod names;
 mod out_of_turn;
-#[path = "../common/patience.rs"]
-mod patience;
 #[path = "../common/replay.rs"]
 mod replay;
 mod restart;
 mod rivals;
 mod servers;
+#[path = "../common/timeouts.rs"]
+mod timeouts;
 #[path = "../common/wanted.rs"]
 mod wanted;
 

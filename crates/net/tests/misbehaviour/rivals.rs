@@ -66,5 +66,5 @@ fn an_agent_with_an_identity_hears_that_a_server_has_none() {
     };
     let error = agent::join(&settings, &|| false, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, NetError::NoTlsAnswer { .. }) && !error.is_final(), "{error}");
-    assert!(error.hint().contains("--insecure"), "{}", error.hint());
+    assert!(error.hint().contains("plain text"), "{}", error.hint());
 }

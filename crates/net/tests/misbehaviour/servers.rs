@@ -32,16 +32,13 @@ async fn join(server: SocketAddr, give_up_after: Option<Duration>) -> NetError {
 async fn an_agent_gives_up_in_time() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let patience = Duration::from_secs(3);
+    let timeout = Duration::from_secs(3);
     for server in [silent.local_addr().unwrap(), gone] {
         let start = Instant::now();
-        let error = join(server, Some(patience)).await;
+        let error = join(server, Some(timeout)).await;
         let took = start.elapsed();
         println!("gives up after {took:?}: {error}");
-        assert!(
-            took >= patience.mul_f64(0.9) && took < patience + Duration::from_secs(1),
-            "{took:?}: {error}"
-        );
+        assert!(took >= timeout.mul_f64(0.9) && took < timeout + Duration::from_secs(1), "{took:?}: {error}");
         assert!(!error.is_final() && error.is_failure(), "{error}");
     }
 }

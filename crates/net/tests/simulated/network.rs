@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use fedflip_net::agent::platform::{self, Connecting, Connector, Line};
+use fedflip_net::agent::platform::{self, ByteStream, Connecting, Connector};
 use fedflip_net::door::Peer;
 use futures_util::Stream;
 use rand::{RngExt, SeedableRng};
@@ -167,7 +167,7 @@ pub(crate) struct Caller {
 impl Connector for Caller {
     fn connect(&self) -> Connecting {
         let (network, device) = (self.network.clone(), self.device);
-        Box::pin(async move { Ok(Box::new(network.connect(device).await?) as Box<dyn Line>) })
+        Box::pin(async move { Ok(Box::new(network.connect(device).await?) as Box<dyn ByteStream>) })
     }
 }
 

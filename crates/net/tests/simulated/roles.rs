@@ -76,7 +76,7 @@ impl Stage {
     pub(crate) async fn device(&self) -> Device {
         loop {
             if let Ok(mut device) = Device::over(self.network.from(self.number), &self.name).await {
-                device.patience = Duration::from_secs(3600);
+                device.timeout = Duration::from_secs(3600);
                 return device;
             }
             tokio::time::sleep(COME_AGAIN_AFTER).await;

@@ -48,7 +48,7 @@ fn a_device_that_never_answers_attends_to_the_end() {
     let outcome = run.run();
     assert!(over(&outcome));
     assert_eq!([0, 1, 2].map(|actor| outcome.accepted(actor)), [4, 4, 0]);
-    let round_secs_max = run.wanted.patience.window.as_secs_f64() + 1.0;
+    let round_secs_max = run.wanted.timeouts.window.as_secs_f64() + 1.0;
     assert!(outcome.round_secs_max() < round_secs_max, "{} s", outcome.round_secs_max());
 }
 
@@ -92,7 +92,7 @@ fn cuts_and_stalls_are_survived() {
     let bad = Link { faults, ..Link::default() };
     let actors = [0.3, 0.4, 0.5, 0.6].map(|secs| Actor::honest(secs).over(bad)).to_vec();
     let mut run = SimRun::full(3, actors, 20);
-    run.wanted.patience.quorum = 0.5;
+    run.wanted.timeouts.quorum = 0.5;
     let outcome = run.run();
     assert!(over(&outcome));
     let broken = outcome.ending.events.iter().filter(|noted| noted.what.starts_with("Waiting")).count();

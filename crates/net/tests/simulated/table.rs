@@ -39,12 +39,12 @@ fn check(run: &SimRun, outcome: &Outcome, what: &str) -> (usize, f64) {
         assert_eq!(outcome.lost(honest), [], "{what}: nobody else loses an update");
         assert_eq!(outcome.accepted(honest) as u64, run.wanted.rounds, "{what}: nobody else loses a turn");
     }
-    let patience = run.wanted.patience;
+    let timeouts = run.wanted.timeouts;
     let deadline_secs = run.wanted.deadline_secs.unwrap_or({
         // Ten times what the slowest of the others takes is believed, of a claim or a delay.
-        patience.deadline_factor * 10.0 * USUAL_SECS + patience.deadline_slack.as_secs_f64()
+        timeouts.deadline_factor * 10.0 * USUAL_SECS + timeouts.deadline_slack.as_secs_f64()
     });
-    let round_secs_max = patience.window.as_secs_f64() + deadline_secs + 0.2;
+    let round_secs_max = timeouts.window.as_secs_f64() + deadline_secs + 0.2;
     assert!(outcome.round_secs_max() < round_secs_max, "{what}: {} s", outcome.round_secs_max());
     let waited = outcome.rounds.iter().filter(|round| round.round_secs > USUAL_SECS);
     let secs = waited.clone().map(|round| round.round_secs).sum();
@@ -134,7 +134,7 @@ fn a_run_goes_on_with_benched_devices_when_the_others_have_left() {
         let _ = tokio::time::timeout(Duration::from_secs(12), honest).await;
     };
     let mut run = SimRun::full(1, vec![Actor::scripted(reformed), Actor::scripted(leaves)], 4000);
-    run.wanted.patience.quorum = 0.5;
+    run.wanted.timeouts.quorum = 0.5;
     run.secs_max = 60.0;
     let outcome = run.run();
     let benched = |reason: &str| outcome.plans.iter().any(|plan| plan.reason.contains(reason));
@@ -178,7 +178,7 @@ fn no_round_is_empty_because_nobody_is_waited_for() {
     };
     let actors = vec![Actor::scripted(never_uploads), Actor::scripted(stalled)];
     let mut run = SimRun::full(1, actors, 100_000);
-    run.wanted.patience.quorum = 0.5;
+    run.wanted.timeouts.quorum = 0.5;
     run.secs_max = 40.0;
     let outcome = run.run();
     let empty = outcome.rounds.iter().filter(|round| round.cohort.is_empty()).count();

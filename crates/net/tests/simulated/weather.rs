@@ -35,7 +35,7 @@ pub(crate) fn bad_weather(seed: u64) -> SimRun {
         })
         .collect();
     let mut run = SimRun::full(seed, actors, ROUNDS);
-    run.wanted.patience.quorum = 0.5;
+    run.wanted.timeouts.quorum = 0.5;
     run.wanted.scheme = if random.random_bool(0.5) { Scheme::Uniform } else { Scheme::Full };
     run.wanted.replan_every = random.random_bool(0.5).then_some(4);
     if random.random_bool(0.3) {

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use fedflip_learn::model_file;
 use fedflip_net::NetError;
-use fedflip_net::state::{Commit, EnrolledDevice, Fate, Founding, RunState, StateView};
+use fedflip_net::state::{Commit, EnrolledDevice, Fate, NewRun, RunState, StateView};
 use fedflip_record::{End, EndReason};
 
 use crate::script::{
-    MEMORY, Operation, RUN_TOML, all, apply, commit, device, end, header, model, open, open_as, params, plan,
-    script,
+    MEMORY, Operation, RUN_TOML, all, apply, commit, device, end, header, initial, model, open, open_as,
+    params, plan, script,
 };
 
 /// A run of so many operations, closed.
@@ -28,7 +28,7 @@ fn refused(folder: &Path) -> NetError {
 #[test]
 fn a_damaged_database_is_refused_and_never_makes_it_panic() {
     let desk = tempfile::tempdir().unwrap();
-    run(desk.path(), 12);
+    run(desk.path(), 13);
     let state = desk.path().join("state.sqlite");
     let whole = fs::read(&state).unwrap();
     let others = ["records.jsonl", "run.toml", "plan.csv"].map(|name| desk.path().join(name));
@@ -71,7 +71,7 @@ fn a_damaged_database_is_refused_and_never_makes_it_panic() {
 #[test]
 fn a_damaged_model_is_refused_by_name() {
     let desk = tempfile::tempdir().unwrap();
-    run(desk.path(), 5);
+    run(desk.path(), 6);
     let path = desk.path().join("models/00000002.safetensors");
     let whole = fs::read(&path).unwrap();
     let mut other = whole.clone();
@@ -109,7 +109,7 @@ fn a_damaged_model_is_refused_by_name() {
 #[test]
 fn strays_go_and_what_is_not_ours_stays() {
     let desk = tempfile::tempdir().unwrap();
-    run(desk.path(), 5);
+    run(desk.path(), 6);
     let models = desk.path().join("models");
     for name in
         ["00000001.safetensors", "00000003.safetensors", "00000003.safetensors.new", "mine.safetensors"]
@@ -139,7 +139,7 @@ fn one_server_one_scenario_one_version() {
     let error = open_as(desk.path(), "seed = 2\nrounds_max = 9\n").unwrap_err();
     assert!(error.to_string().contains("`seed = 1`, where this one has `seed = 2`"), "{error}");
     assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), RUN_TOML);
-    let smaller = Founding { run_toml: RUN_TOML, free_keys: &[], params: &params()[..1], memory: &MEMORY };
+    let smaller = NewRun { run_toml: RUN_TOML, free_keys: &[], params: &params()[..1], memory: &MEMORY };
     let error = RunState::open(desk.path(), &smaller).unwrap_err().to_string();
     assert!(error.contains("9 parameters, where this one has 6"), "{error}");
     let database = rusqlite::Connection::open(desk.path().join("state.sqlite")).unwrap();
@@ -157,7 +157,7 @@ fn one_server_one_scenario_one_version() {
 fn a_raised_cap_lets_a_run_go_on() {
     let desk = tempfile::tempdir().unwrap();
     let (mut state, _) = open(desk.path()).unwrap();
-    script()[..5].iter().for_each(|operation| apply(&mut state, operation).unwrap());
+    script()[..6].iter().for_each(|operation| apply(&mut state, operation).unwrap());
     state.end(&End { reason: EndReason::RoundsMax, ..end(2) }, &model(2)).unwrap();
     assert!(apply(&mut state, &commit(3, &[], &[])).is_err(), "it is over");
     drop(state);
@@ -176,6 +176,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     let desk = tempfile::tempdir().unwrap();
     let (mut state, _) = open(desk.path()).unwrap();
     assert!(apply(&mut state, &commit(1, &[], &[])).is_err(), "no plan yet");
+    assert!(state.initial(&initial()).is_err(), "no plan yet");
     state.enrol(&device(0)).unwrap();
     assert!(state.enrol(&device(2)).is_err(), "a gap");
     assert!(state.enrol(&EnrolledDevice { slot: 1, ..device(0) }).is_err(), "another place");
@@ -185,6 +186,12 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     assert!(state.begin(&header(2), &plan(0, 2, 0.5)).is_err(), "more devices than are enrolled");
     state.begin(&header(1), &plan(0, 1, 0.5)).unwrap();
     assert!(state.begin(&header(1), &plan(0, 1, 0.5)).is_err(), "a second first");
+    state.initial(&initial()).unwrap();
+    assert!(state.initial(&initial()).is_err(), "twice");
+    drop(state);
+    let (mut state, resumed) = open(desk.path()).unwrap();
+    assert_eq!(resumed.evaluated, Some(initial().metrics));
+    assert!(state.initial(&initial()).is_err(), "twice, also after a restart");
     assert!(state.replan(&plan(3, 1, 0.5)).is_err(), "of another round");
     assert!(apply(&mut state, &commit(2, &[0], &[])).is_err(), "a gap");
     let Operation::Commit { record, .. } = commit(1, &[0], &[]) else { unreachable!() };
@@ -197,6 +204,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     }
     apply(&mut state, &commit(1, &[0], &[])).unwrap();
     assert!(apply(&mut state, &commit(1, &[0], &[])).is_err(), "twice");
+    assert!(state.initial(&initial()).is_err(), "after the first round");
     drop(state);
     let (_, resumed) = open(desk.path()).unwrap();
     assert_eq!((resumed.round, resumed.devices.len(), resumed.model), (1, 1, Some(model(1))));
@@ -207,7 +215,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
 fn after_a_failure_only_opening_it_again_helps() {
     let desk = tempfile::tempdir().unwrap();
     let (mut state, _) = open(desk.path()).unwrap();
-    script()[..4].iter().for_each(|operation| apply(&mut state, operation).unwrap());
+    script()[..5].iter().for_each(|operation| apply(&mut state, operation).unwrap());
     let models = desk.path().join("models");
     fs::remove_dir(&models).unwrap();
     assert!(apply(&mut state, &commit(2, &[0], &[])).unwrap_err().to_string().contains("00000002"));

@@ -8,8 +8,7 @@ use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::model_file;
 use fedflip_net::NetError;
 use fedflip_net::state::{
-    Commit, EnrolledDevice, Fate, Founding, Resumed, RunState, StateView, StoredPlan, StoredQuiet,
-    model_digest,
+    Commit, EnrolledDevice, Fate, NewRun, Resumed, RunState, StateView, StoredPlan, StoredQuiet, model_digest,
 };
 use fedflip_plan::Expected;
 use fedflip_record::{End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target, TargetMode};
@@ -46,8 +45,8 @@ pub(crate) fn open(folder: &Path) -> Result<(RunState, Resumed), NetError> {
 }
 
 pub(crate) fn open_as(folder: &Path, run_toml: &str) -> Result<(RunState, Resumed), NetError> {
-    let founding = Founding { run_toml, free_keys: &["rounds_max"], params: &params(), memory: &MEMORY };
-    RunState::open(folder, &founding)
+    let new_run = NewRun { run_toml, free_keys: &["rounds_max"], params: &params(), memory: &MEMORY };
+    RunState::open(folder, &new_run)
 }
 
 /// One thing that a server does.
@@ -139,7 +138,7 @@ fn evaluated() -> Metrics {
     [("accuracy", 0.25), ("loss", 0.5)].into()
 }
 
-fn initial() -> Initial {
+pub(crate) fn initial() -> Initial {
     Initial { secs: 0.0, metrics: [("accuracy", 0.125), ("loss", 2.5)].into() }
 }
 

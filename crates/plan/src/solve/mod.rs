@@ -15,8 +15,9 @@ mod kkt;
 #[cfg(feature = "line-search")]
 pub(crate) mod line_search;
 #[cfg(not(feature = "line-search"))]
-#[path = "line_search_missing.rs"]
-pub(crate) mod line_search;
+mod line_search_missing;
+#[cfg(not(feature = "line-search"))]
+pub(crate) use line_search_missing as line_search;
 pub(crate) mod paper;
 mod ratio;
 pub(crate) mod sampled;

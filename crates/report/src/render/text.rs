@@ -4,7 +4,7 @@ use crate::model::{Block, Report};
 use crate::table::{Cell, Table};
 
 /// A table that would be wider has the titles of its columns over several lines.
-const WIDTH_MAX: usize = 100;
+const WIDTH_MAX: usize = 120;
 
 pub(super) fn render(report: &Report) -> String {
     let mut text = format!("{}\n{}\n", report.title, report.overview);

@@ -1,6 +1,6 @@
 //! The list of a report's sections, and a file for each thing that is shown: a figure, a table or a text.
 //!
-//! Something new is one file here and one line in [`OF_A_GROUP`].
+//! Something new is one file here and one line in `OF_A_GROUP`.
 
 pub mod configuration;
 pub mod curves;

@@ -1,7 +1,7 @@
 //! The paper's Table I: how long each scheme takes to the target.
 
 use super::Material;
-use crate::collection::Group;
+use crate::collection::{Group, SchemeRuns};
 use crate::model::Block;
 use crate::numbers::{duration, percent};
 use crate::pilots::{hours_before, pilot_hours};
@@ -12,40 +12,40 @@ pub(super) fn blocks(Material { group, .. }: &Material<'_>) -> Vec<Block> {
     if group.schemes.is_empty() { Vec::new() } else { vec![Block::Table(table(group))] }
 }
 
-/// The paper's Table I.
-pub fn table(group: &Group) -> Table {
-    let best = best_hours(group.schemes.iter().map(|scheme| &scheme.standing));
-    let rows = group.schemes.iter().map(|scheme| {
-        let standing = &scheme.standing;
-        let (hours, bound) = (mean(standing.hours), standing.bound());
-        let piloted = hours_before(group, &scheme.scheme);
-        let state = if standing.diverged > 0 {
-            format!(", {} diverged", standing.diverged)
-        } else if standing.going_on > 0 {
-            format!(", {} not over", standing.going_on)
-        } else {
-            String::new()
-        };
-        let accuracies = scheme.runs.iter().filter_map(|run| run.summary.metrics.get("accuracy"));
-        vec![
-            Cell::text(&scheme.scheme),
-            Cell::hours(hours).bounded(bound),
-            // The spread of runs that were cut off says nothing.
-            Cell::hours(standing.hours.filter(|_| bound == Bound::Exact).and_then(|hours| hours.std)),
-            Cell::ratio(hours.zip(best).map(|(hours, best)| hours / best)).bounded(bound),
-            Cell::hours(hours.map(|hours| hours + piloted)).bounded(bound),
-            Cell::short(mean(standing.rounds)),
-            Cell::short(mean(standing.participants)),
-            Cell::number(mean(Spread::of(accuracies)), percent),
-            Cell {
-                text: format!("{} of {}{state}", standing.reached, standing.seeds),
-                ..Cell::count(standing.reached as u64)
-            },
-            Cell::count(standing.seeds as u64),
-        ]
-    });
-    let target = group.target();
-    let pilots_note = match pilot_hours(group) {
+/// One scheme.
+fn row(group: &Group, scheme: &SchemeRuns, best: Option<f64>) -> Vec<Cell> {
+    let standing = &scheme.standing;
+    let (hours, bound) = (mean(standing.hours), standing.bound());
+    let piloted = hours_before(group, &scheme.scheme);
+    let state = if standing.diverged > 0 {
+        format!(", {} diverged", standing.diverged)
+    } else if standing.going_on > 0 {
+        format!(", {} not over", standing.going_on)
+    } else {
+        String::new()
+    };
+    let accuracies = scheme.runs.iter().filter_map(|run| run.summary.metrics.get("accuracy"));
+    vec![
+        Cell::text(&scheme.scheme),
+        Cell::hours(hours).bounded(bound),
+        // The spread of runs that were cut off says nothing.
+        Cell::hours(standing.hours.filter(|_| bound == Bound::Exact).and_then(|hours| hours.std)),
+        Cell::ratio(hours.zip(best).map(|(hours, best)| hours / best)).bounded(bound),
+        Cell::hours(hours.map(|hours| hours + piloted)).bounded(bound),
+        Cell::short(mean(standing.rounds)),
+        Cell::short(mean(standing.participants)),
+        Cell::number(mean(Spread::of(accuracies)), percent),
+        Cell {
+            text: format!("{} of {}{state}", standing.reached, standing.seeds),
+            ..Cell::count(standing.reached as u64)
+        },
+        Cell::count(standing.seeds as u64),
+    ]
+}
+
+/// Whether the table counts pilots, and where.
+fn pilots_note(group: &Group) -> String {
+    match pilot_hours(group) {
         Some(hours) if group.setting.keeps_pilots() => format!(
             "schemes that need α and β went on from their pilots, a pair of which takes {} and is counted",
             duration(3600.0 * hours)
@@ -55,7 +55,15 @@ pub fn table(group: &Group) -> Table {
             duration(3600.0 * hours)
         ),
         None => "no pilots are at hand, so “with pilots” counts none".to_owned(),
-    };
+    }
+}
+
+/// The paper's Table I.
+pub fn table(group: &Group) -> Table {
+    let best = best_hours(group.schemes.iter().map(|scheme| &scheme.standing));
+    let rows = group.schemes.iter().map(|scheme| row(group, scheme, best));
+    let target = group.target();
+    let pilots_note = pilots_note(group);
     Table {
         name: "table1".to_owned(),
         title: format!("Time to {target}"),

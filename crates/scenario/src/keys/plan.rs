@@ -32,14 +32,14 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "plan",
         "variance",
-        "sampling variance Σ a²/q that auto allows: lower values sample more devices",
+        "Σ a²/q that auto allows: lower values sample more devices",
         |s| Some(Value::Number(s.plan.variance)),
         |s, v| v.number(VARIANCE_RANGE, VARIANCE_WANTED).map(|variance| s.plan.variance = variance),
     ),
     key(
         "plan",
         "quiet_variance",
-        "sampling variance of quiet rounds, under any scheme; \"none\": no quiet rounds",
+        "Σ a²/q of quiet rounds, under any scheme; \"none\": no quiet rounds",
         |s| Some(s.plan.quiet_variance.map_or(Value::text("none"), Value::Number)),
         |s, v| {
             s.plan.quiet_variance = v.unless_none(|v| v.number(VARIANCE_RANGE, VARIANCE_WANTED))?;

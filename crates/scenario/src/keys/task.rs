@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use fedflip_learn::task::{Param, ParamKind, ParamValue, Task};
+use fedflip_learn::task::{Param, ParamKind, ParamValue, Task, TaskRow};
 
 use super::{Access, Key, key};
 use crate::Scenario;
@@ -28,7 +28,7 @@ pub(super) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
 
 fn key_of(param: &'static Param) -> Key {
     let name = key("task", param.name, param.about, |_| None, |_, _| Ok(()));
-    Key { access: Access::Param(param), ..name }.only(|row, name| row.has_param(name))
+    Key { access: Access::Param(param), ..name }.only(TaskRow::has_param)
 }
 
 /// A task by its name, with the defaults of its parameters.

@@ -11,7 +11,6 @@ use crate::identity::DeviceName;
 /// Who is calling, as the authority vouches for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Caller {
-    /// Whose certificate it is.
     pub name: DeviceName,
     /// What its coins are checked with.
     pub coin: CoinPublic,
@@ -19,14 +18,14 @@ pub struct Caller {
 
 /// A caller, and what the door must know of its certificate.
 #[derive(Clone, Debug)]
-pub(super) struct Passport {
+pub(super) struct DeviceCertificate {
     pub(super) caller: Arc<Caller>,
     /// As lists of revoked certificates have it.
     pub(super) serial: Vec<u8>,
     pub(super) not_after_unix_secs: i64,
 }
 
-impl Passport {
+impl DeviceCertificate {
     /// None if the certificate names no device. That it is genuine is for others to say.
     pub(super) fn read(certificate: &[u8]) -> Option<Self> {
         let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
@@ -98,7 +97,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_bytes_come_are_no_passport(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            prop_assert!(Passport::read(&bytes).is_none());
+            prop_assert!(DeviceCertificate::read(&bytes).is_none());
         }
     }
 }

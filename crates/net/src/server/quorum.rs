@@ -7,25 +7,26 @@ use tokio::runtime::Runtime;
 use tokio::time::Instant;
 use tracing::info;
 
-use super::hub::{Desk, Hub};
+use super::hub::{Hub, ServerState};
 use super::round::Taken;
 use super::world::{GivenUp, NetWorld};
 use crate::reason::Reason;
 use crate::status::Readiness;
 
 /// How often a wait is interrupted to look around.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
+pub(super) const POLL_EVERY: Duration = Duration::from_millis(100);
 /// How often somebody who waits says so.
 const REMIND: Duration = Duration::from_secs(15);
 
 /// What a look around has found.
-pub(super) enum Look {
-    /// All that are needed.
-    Enough,
-    /// Too few.
-    Wait { there: usize, wanted: usize },
+pub(super) enum Quorum {
+    Reached,
+    Missing {
+        there: usize,
+        wanted: usize,
+    },
     /// Nobody needs to be waited for any more.
-    Stop,
+    Cancelled,
 }
 
 /// Looks around at every bell and now and then, until there is enough; false if it is to stop. Whoever reads the
@@ -34,14 +35,14 @@ pub(super) fn gather<E>(
     hub: &Hub,
     runtime: &Runtime,
     waiting: &str,
-    mut look: impl FnMut() -> Result<Look, E>,
+    mut look: impl FnMut() -> Result<Quorum, E>,
 ) -> Result<bool, E> {
     let mut told: Option<([usize; 2], Instant)> = None;
     loop {
         match look()? {
-            Look::Enough => return Ok(true),
-            Look::Stop => return Ok(false),
-            Look::Wait { there, wanted } => {
+            Quorum::Reached => return Ok(true),
+            Quorum::Cancelled => return Ok(false),
+            Quorum::Missing { there, wanted } => {
                 let now = [there, wanted];
                 if told.is_none_or(|(before, at)| before != now || at.elapsed() > REMIND) {
                     told = Some((now, Instant::now()));
@@ -49,7 +50,7 @@ pub(super) fn gather<E>(
                 }
             }
         }
-        runtime.block_on(hub.changed_or(Instant::now() + LOOK));
+        runtime.block_on(hub.changed_or(Instant::now() + POLL_EVERY));
     }
 }
 
@@ -58,28 +59,28 @@ impl NetWorld<'_> {
     pub(super) fn gather(&mut self) -> Result<(), EngineError> {
         let planned = self.planned;
         let devices = (0..planned.fleet.len()).filter(|&slot| planned.takes_part(slot)).count();
-        let quorum = ((self.patience.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
+        let quorum = ((self.timeouts.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
         let (hub, runtime) = (self.hub, self.runtime);
-        let recall_at = self.muster_until.max(Instant::now() + self.patience.come_back);
-        let look = || -> Result<Look, EngineError> {
+        let recall_at = self.muster_until.max(Instant::now() + self.timeouts.come_back);
+        let look = || -> Result<Quorum, EngineError> {
             let there = {
-                let desk = self.hub.desk();
-                self.metrics.devices_attending.set(desk.attending() as f64);
-                let members = desk.members.iter().enumerate();
-                members.filter(|(slot, member)| planned.takes_part(*slot) && member.line.is_some()).count()
+                let state = self.hub.state();
+                self.metrics.devices_attending.set(state.attending() as f64);
+                let members = state.members.iter().enumerate();
+                members.filter(|(slot, member)| planned.takes_part(*slot) && member.link.is_some()).count()
             };
             // After a restart agents are still on their way: what they miss is the server's doing.
             let wanted = if Instant::now() < self.muster_until { devices } else { quorum };
             if there >= wanted {
                 self.health.set(Readiness::InRounds);
-                return Ok(Look::Enough);
+                return Ok(Quorum::Reached);
             }
             self.health.set(Readiness::WaitingForDevices);
             self.check_stop(Duration::ZERO)?;
             if Instant::now() >= recall_at {
                 self.recall()?;
             }
-            Ok(Look::Wait { there, wanted })
+            Ok(Quorum::Missing { there, wanted })
         };
         gather(hub, runtime, "waiting for devices", look).map(|_| ())
     }
@@ -87,8 +88,8 @@ impl NetWorld<'_> {
     /// Devices are benched for the sake of the others. When too few of these are there, benched devices that attend
     /// are asked again: the rounds under this plan end, and the next plan has them.
     fn recall(&mut self) -> Result<(), EngineError> {
-        let desk = self.hub.desk();
-        let attending = desk.members.iter().enumerate().filter(|(_, member)| member.line.is_some());
+        let state = self.hub.state();
+        let attending = state.members.iter().enumerate().filter(|(_, member)| member.link.is_some());
         let recalled = attending.filter(|(slot, _)| self.measures.recall(*slot)).count();
         if recalled == 0 {
             return Ok(());
@@ -98,13 +99,13 @@ impl NetWorld<'_> {
     }
 
     /// Gives up those who took part and have not come back.
-    pub(super) fn missing(&self, desk: &mut Desk, now: Instant) -> Option<usize> {
-        let Desk { current: Some(current), members, .. } = desk else { return None };
+    pub(super) fn missing(&self, state: &mut ServerState, now: Instant) -> Option<usize> {
+        let ServerState { current: Some(current), members, .. } = state else { return None };
         let missing = current.joined().iter().find_map(|(&slot, joined)| {
             let member = &members[slot];
             let gone = joined.taken.is_none()
-                && member.line.is_none()
-                && now.saturating_duration_since(member.absent_since) > self.patience.come_back;
+                && member.link.is_none()
+                && now.saturating_duration_since(member.absent_since) > self.timeouts.come_back;
             gone.then_some(slot)
         })?;
         current.take(missing, Taken::Refused(Reason::Disconnected));

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-/// How long things may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Patience {
+pub struct Timeouts {
     /// Coins must be in after this, even if somebody who was asked has not answered.
     pub window: Duration,
     /// Share of the fleet that must be there for a round to be opened.
@@ -23,7 +22,7 @@ pub struct Patience {
     pub finish: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             window: Duration::from_secs(5),
@@ -38,7 +37,7 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl Timeouts {
     /// When a round that should take so long is over for those who have not reported.
     pub(super) fn deadline_secs(&self, expected_secs: f64) -> f64 {
         let secs = self.deadline_factor * expected_secs + self.deadline_slack.as_secs_f64();

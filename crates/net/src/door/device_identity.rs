@@ -7,20 +7,17 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 use webpki::KeyUsage;
 
+use super::device_certificate::{DeviceCertificate, key_of_hex};
 use super::files;
-use super::passport::{Passport, key_of_hex};
 use crate::coin::CoinKey;
 use crate::error::NetError;
 use crate::identity::DeviceName;
 
 /// All that a device needs to be let in.
 #[derive(Clone, Debug)]
-pub struct Pass {
-    /// Who it is.
+pub struct DeviceIdentity {
     pub name: DeviceName,
-    /// What it flips.
     pub coin: CoinKey,
-    /// For a connection.
     pub tls: DeviceTls,
 }
 
@@ -36,14 +33,14 @@ pub struct DeviceTls {
 /// Reads the folder that the authority issued: `cert.pem`, `key.pem`, `coin.key` and `ca.pem`.
 ///
 /// All is checked that the server would refuse, because here the file can be named.
-pub fn client_config(folder: &Path) -> Result<Pass, NetError> {
+pub fn client_config(folder: &Path) -> Result<DeviceIdentity, NetError> {
     let [certificate_path, key_path, coin_path, authority_path] =
         ["cert.pem", "key.pem", "coin.key", "ca.pem"].map(|name| folder.join(name));
     let authorities = files::certificates(&authority_path)?;
     let chain = files::certificates(&certificate_path)?;
-    let passport = chain.first().and_then(|certificate| Passport::read(certificate));
-    let Passport { caller, not_after_unix_secs, .. } =
-        passport.ok_or_else(|| files::damaged(&certificate_path, "names no device"))?;
+    let device_certificate = chain.first().and_then(|certificate| DeviceCertificate::read(certificate));
+    let DeviceCertificate { caller, not_after_unix_secs, .. } =
+        device_certificate.ok_or_else(|| files::damaged(&certificate_path, "names no device"))?;
     files::check(&certificate_path, &chain, &authorities, None, KeyUsage::client_auth())?;
     CertifiedKey::from_der(chain, files::key(&key_path)?, &ring::default_provider())
         .map_err(|error| files::damaged(&key_path, format!("does not fit cert.pem: {error}")))?;
@@ -58,5 +55,5 @@ pub fn client_config(folder: &Path) -> Result<Pass, NetError> {
     let authority = Certificate::from_pem(files::read(&authority_path)?);
     let config = ClientTlsConfig::new().ca_certificate(authority).identity(identity);
     let tls = DeviceTls { config, valid_until_unix_secs: not_after_unix_secs };
-    Ok(Pass { name: caller.name.clone(), coin, tls })
+    Ok(DeviceIdentity { name: caller.name.clone(), coin, tls })
 }

@@ -1,0 +1,45 @@
+//! The keys of `run.toml` in version 2: two have other names, and none is left out.
+
+use std::path::Path;
+
+use fedflip_record::folder::FLEET;
+use fedflip_scenario::{Source, Value};
+
+use crate::error::LabError;
+
+/// Section, name in version 1, name in version 2.
+const RENAMED: [(&str, &str, &str); 2] =
+    [("plan", "noise", "variance"), ("plan", "quiet_noise", "quiet_variance")];
+
+/// What was left out had the values of this preset; under `auto` nothing was left out.
+const LEFT_OUT: &str = "preset=paper";
+
+/// The text of version 2. The fleet's file is the one beside `path`.
+pub(super) fn converted(text: &str, path: &Path) -> Result<String, LabError> {
+    let mut section = "";
+    let mut renamed = String::with_capacity(text.len());
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']');
+        }
+        // The programs wrote one key in a line, so that lines keep their numbers for refusals.
+        let line = match line.split_once(" = ") {
+            Some(("file", _)) if section == "fleet" => {
+                let fleet = path.with_file_name(FLEET).display().to_string();
+                format!("file = {}", Value::text(fleet))
+            }
+            Some((key, value)) => format!("{} = {value}", new_name(section, key)),
+            None => line.to_owned(),
+        };
+        renamed += &line;
+        renamed.push('\n');
+    }
+    let source = Source::of_text(&renamed, &path.display().to_string());
+    let scenario = source.scenario(&[LEFT_OUT.to_owned()]);
+    Ok(scenario.map_err(|error| LabError::Refused(format!("{error}; {}", error.hint())))?.stored())
+}
+
+fn new_name<'a>(section: &str, key: &'a str) -> &'a str {
+    let renamed = RENAMED.iter().find(|(place, old, _)| *place == section && *old == key);
+    renamed.map_or(key, |(_, _, new)| new)
+}

@@ -1,0 +1,54 @@
+//! Files of an authority: written whole, secrets for their owner alone, changed by one process at a time.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use fedflip_record::atomic;
+
+use crate::error::NetError;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readers {
+    All,
+    Owner,
+}
+
+/// A file that is there whole or not at all; a secret is never there for others, not even for a moment.
+pub(super) fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), NetError> {
+    if readers == Readers::All {
+        return atomic::write(path, bytes).map_err(|error| NetError::Io {
+            path: path.display().to_string(),
+            action: "cannot be written",
+            source: std::io::Error::other(error.to_string()),
+        });
+    }
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(NetError::io(path, "cannot be written"))
+}
+
+/// For its owner alone.
+pub(super) fn make_folder(folder: &Path) -> Result<(), NetError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(NetError::io(folder, "cannot be made"))
+}
+
+pub(super) fn locked(folder: &Path) -> Result<File, NetError> {
+    let path = folder.join(".lock");
+    let file = File::create(&path).map_err(NetError::io(&path, "cannot be opened"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(NetError::Locked { folder: folder.display().to_string() }),
+        Err(fs::TryLockError::Error(error)) => Err(NetError::io(&path, "cannot be locked")(error)),
+    }
+}

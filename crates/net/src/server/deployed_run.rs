@@ -1,0 +1,276 @@
+//! A deployed run once its devices have enrolled: plans, rounds, commits, new plans.
+//!
+//! The engine runs the rounds under one plan. A new plan starts another call of the engine, with the fleet as it was
+//! measured until then.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedflip_engine::{Engine, EngineError, Outcome, State};
+use fedflip_fleet::{ModelVector, csv_file};
+use fedflip_plan::Constants;
+use fedflip_record::folder::RECORDS;
+use fedflip_record::{Header, atomic, reader};
+use tokio::time::Instant;
+use tracing::info;
+
+use super::Server;
+use super::clock::Clock;
+use super::commit::Committer;
+use super::deploy::{Callbacks, Deployment, Ended, MEASURED, PlanStart};
+use super::enrolment;
+use super::planning::{Planned, Planner};
+use super::world::{GivenUp, NetWorld};
+use crate::error::NetError;
+use crate::measure::Measures;
+use crate::state::{EnrolledDevice, Resumed, RunState};
+
+/// A run whose devices have enrolled.
+pub(super) struct DeployedRun<'a> {
+    deployment: Deployment,
+    server: &'a Server,
+    state: &'a mut RunState,
+    run_id: [u8; 16],
+    header: Header,
+    /// Devices that the state has, by slot.
+    devices: Vec<EnrolledDevice>,
+    measures: Measures,
+    planned: Planned,
+    progress: State,
+    clock: Clock,
+    /// A server that resumes a run waits for all devices until then.
+    muster_until: Instant,
+}
+
+impl<'a> DeployedRun<'a> {
+    /// Resumes the run from its state; a new run gets its first plan and its first model.
+    pub(super) fn start(
+        deployment: &Deployment,
+        server: &'a Server,
+        (state, mut resumed): (&'a mut RunState, Resumed),
+        initial_model: impl FnOnce() -> ModelVector,
+        header: &dyn Fn(&Planned) -> Header,
+    ) -> Result<Self, NetError> {
+        let devices = std::mem::take(&mut resumed.devices);
+        let measures = restored_measures(resumed.measures.as_deref(), &devices)?;
+        // Constants that pilots measured before a restart stay valid.
+        let stored = resumed.plan.as_ref().and_then(|plan| plan.constants);
+        let stored = stored.and_then(|[alpha, beta]| Constants::new(alpha, beta).ok());
+        let deployment = Deployment { constants: stored.or(deployment.constants), ..deployment.clone() };
+        let planner = Planner { deployment: &deployment };
+        let planned = match &resumed.plan {
+            Some(stored) => planner.restored(stored)?,
+            None => planner.first(measures.fleet(&devices)?)?,
+        };
+        let header = resumed.header.take().unwrap_or_else(|| header(&planned));
+        if resumed.plan.is_none() {
+            state.begin(&header, &planned.stored(0, 0.0))?;
+        }
+        let run_id = resumed.run_id;
+        let progress = restored_progress(&deployment, state, resumed, initial_model)?;
+        let muster = if progress.round > 0 { deployment.timeouts.muster } else { Duration::ZERO };
+        Ok(Self {
+            server,
+            state,
+            run_id,
+            header,
+            devices,
+            measures,
+            planned,
+            clock: Clock::after(progress.secs),
+            muster_until: Instant::now() + muster,
+            progress,
+            deployment,
+        })
+    }
+
+    /// Runs rounds, under one plan after another, until the run ends or is to stop.
+    pub(super) fn run(mut self, callbacks: &mut Callbacks<'_>) -> Result<Ended, NetError> {
+        let replans = self.deployment.replan_every.is_some();
+        let mut due = false;
+        loop {
+            self.replan(due)?;
+            callbacks.observer.planned(&PlanStart {
+                header: &self.header,
+                fleet: &self.planned.fleet,
+                q: &self.planned.schedule.mean_q(),
+                folder: self.state.path(),
+                expected: self.planned.expected,
+                after_round: self.progress.round,
+                reason: &self.planned.reason,
+            })?;
+            let ended = self.rounds_under_plan(callbacks)?;
+            self.write_measured()?;
+            if let Some(ended) = ended {
+                return Ok(ended);
+            }
+            let known = self.devices.len();
+            enrolment::keep(self.server, self.state, &mut *callbacks.enrolled, &mut self.devices)?;
+            self.devices[known..].iter().for_each(|device| self.measures.calibrated(device));
+            due = replans;
+        }
+    }
+
+    /// Replaces the plan where the measurements ask for it; measured times count only when a review is `due`. This
+    /// happens before the first round after a restart, too: a killed server may have benched a device without a plan.
+    fn replan(&mut self, due: bool) -> Result<(), NetError> {
+        // Without new plans, a device that enrols later waits for the next run.
+        let replans = self.deployment.replan_every.is_some();
+        let planned_for = if replans { self.devices.len() } else { self.planned.fleet.len() };
+        let fleet = self.measures.fleet(&self.devices[..planned_for.min(self.devices.len())])?;
+        let is_benched = |slot: usize| self.measures.is_benched(slot);
+        let planner = Planner { deployment: &self.deployment };
+        if self.progress.round > 0
+            && let Some(next) = planner.next(&self.planned, &fleet, is_benched, due)
+        {
+            info!(round = self.progress.round, reason = %next.reason, "a new plan");
+            self.server.metrics.plan_changes.add(1);
+            self.state.replan(&next.stored(self.progress.round, self.progress.secs))?;
+            self.planned = next;
+        }
+        Ok(())
+    }
+
+    /// Runs rounds under one plan; returns how the run ended, or nothing if a new plan is due.
+    fn rounds_under_plan(&mut self, callbacks: &mut Callbacks<'_>) -> Result<Option<Ended>, NetError> {
+        let outcome = self.run_engine(callbacks);
+        let ended = match outcome {
+            Ok(Outcome::Ended(end)) => {
+                bring_incidents(self.server, self.state);
+                self.state.end(&end, self.progress.result().as_slice())?;
+                return Ok(Some(Ended::Over(end)));
+            }
+            Ok(Outcome::Stopped) => (callbacks.stop)().then_some(Ended::Stopped),
+            Err(error) => match given_up(error)? {
+                GivenUp::Recalled => None,
+                GivenUp::Stopping => Some(Ended::Stopped),
+            },
+        };
+        if ended.is_some() {
+            bring_incidents(self.server, self.state);
+            self.state.flush()?;
+        }
+        Ok(ended)
+    }
+
+    fn run_engine(&mut self, callbacks: &mut Callbacks<'_>) -> Result<Outcome, EngineError> {
+        let (deployment, server, planned) = (&self.deployment, self.server, &self.planned);
+        let engine = Engine {
+            fleet: &planned.fleet,
+            schedule: &planned.schedule,
+            band: deployment.band,
+            division: deployment.division,
+            deadline_secs: deployment.deadline_secs,
+            deadline_margin: deployment.deadline_margin,
+            aggregation: deployment.aggregation,
+            optimiser: deployment.optimiser,
+            stop: deployment.stop.clone(),
+        };
+        let mut world = NetWorld {
+            hub: &server.hub,
+            runtime: &server.runtime,
+            metrics: &server.metrics,
+            health: &server.health,
+            timeouts: deployment.timeouts,
+            band: deployment.band,
+            payload_mbit: 8e-6 * server.update_bytes as f64,
+            toss_run: self.run_id,
+            seed: deployment.seed,
+            planned,
+            measures: &mut self.measures,
+            accepted: BTreeMap::new(),
+            evaluate: &mut *callbacks.evaluate,
+            scored_by: callbacks.metrics,
+            stop: callbacks.stop,
+            clock: self.clock,
+            muster_until: self.muster_until,
+            explicit_deadline_secs: deployment.deadline_secs,
+            deadline_margin: deployment.deadline_margin,
+            deadline: None,
+            was_late: false,
+            stopping_since: None,
+        };
+        let round = self.progress.round;
+        let mut committer = Committer {
+            server,
+            observer: &mut *callbacks.observer,
+            stop: callbacks.stop,
+            model: Arc::clone(&self.progress.model),
+            devices: planned.fleet.len(),
+            // At multiples, so that a server that is often restarted reviews its plan as often.
+            replan_after: deployment.replan_every.map(|rounds| (round / rounds.max(1) + 1) * rounds.max(1)),
+            state: &mut *self.state,
+        };
+        engine.run(&mut world, &mut self.progress, &mut committer)
+    }
+
+    /// Writes the fleet as measured so far, for `fedflip plan`; `fleet.csv` is the one that the plan was made for.
+    fn write_measured(&self) -> Result<(), NetError> {
+        let mut csv = Vec::new();
+        // Writing to memory never fails.
+        let _ = csv_file::write(&self.measures.fleet(&self.devices)?, &mut csv);
+        Ok(atomic::write(&self.state.path().join(MEASURED), &csv)?)
+    }
+}
+
+/// The measurements of the state, and the calibration of devices that enrolled after the last commit.
+fn restored_measures(stored: Option<&str>, devices: &[EnrolledDevice]) -> Result<Measures, NetError> {
+    let mut measures: Measures = match stored {
+        Some(text) => serde_json::from_str(text).map_err(|error| NetError::Damaged {
+            path: crate::state::STATE.to_owned(),
+            problem: format!("its measurements: {error}"),
+        })?,
+        None => Measures::default(),
+    };
+    devices.iter().skip(measures.len()).for_each(|device| measures.calibrated(device));
+    Ok(measures)
+}
+
+/// The engine's state after the last commit; a new run starts from `initial_model`.
+fn restored_progress(
+    deployment: &Deployment,
+    state: &RunState,
+    resumed: Resumed,
+    initial_model: impl FnOnce() -> ModelVector,
+) -> Result<State, NetError> {
+    let Resumed { round, secs, evaluated, memory, .. } = resumed;
+    let begun = match resumed.model {
+        Some(model) => {
+            let Some(memory) = deployment.optimiser.restored(memory, model.len()) else {
+                // Cannot happen: a folder of another scenario is refused when it is opened.
+                return Err(NetError::StateRefused { what: "another optimiser".to_owned() });
+            };
+            State { memory, ..State::new(ModelVector::new(model)) }
+        }
+        None => State::new(initial_model()).with_optimiser(&deployment.optimiser),
+    };
+    let mut progress = State { round, secs, evaluated, ..begun };
+    if round > 0 && deployment.aggregation.remembers_norms() {
+        reader::each(&state.path().join(RECORDS), |line| progress.norms.take_line(&line))?;
+    }
+    Ok(progress)
+}
+
+/// Why the round in progress was given up; an error if something else has stopped the engine.
+fn given_up(error: EngineError) -> Result<GivenUp, NetError> {
+    match error {
+        EngineError::World(error) => match error.downcast::<GivenUp>() {
+            Ok(given_up) => Ok(*given_up),
+            Err(error) => Err(EngineError::World(error).into()),
+        },
+        EngineError::Sink(error) => match error.downcast::<NetError>() {
+            Ok(error) => Err(*error),
+            Err(error) => Err(EngineError::Sink(error).into()),
+        },
+        error => Err(error.into()),
+    }
+}
+
+/// Hands new incidents over to the state, which writes them with the next commit.
+pub(super) fn bring_incidents(server: &Server, state: &mut RunState) {
+    let incidents: Vec<_> = server.hub.state().incidents.drain(..).collect();
+    for incident in incidents {
+        state.incident(incident.round, incident.device.as_deref(), incident.reason.name());
+    }
+}

@@ -1,0 +1,71 @@
+//! The plans of a run: the first one, and those that replace it.
+
+use fedflip_record::{Header, Line, Replan};
+
+use super::super::inserts::insert_plan;
+use super::super::open::write_plan;
+use super::super::rows::StoredPlan;
+use super::{RunState, refuse};
+use crate::error::NetError;
+
+/// A q that has changed by more than this has changed.
+const CHANGED: f64 = 0.01;
+
+impl RunState {
+    /// Sets the first line of the records and the first plan, before the first round.
+    pub fn begin(&mut self, header: &Header, plan: &StoredPlan) -> Result<(), NetError> {
+        if self.plans > 0 {
+            return refuse("a first plan, having one".to_owned());
+        }
+        if header.devices != plan.q.len() {
+            return refuse(format!("a plan of {} devices for {}", plan.q.len(), header.devices));
+        }
+        self.take_plan(plan, &Line::Header(header.clone()))
+    }
+
+    /// From the next round on another plan holds.
+    pub fn replan(&mut self, plan: &StoredPlan) -> Result<(), NetError> {
+        if self.plans == 0 {
+            return refuse("a second plan before the first".to_owned());
+        }
+        let moved = |before: Option<&f64>, q: f64| {
+            before.is_none_or(|before| (q - before).abs() > CHANGED * before.abs())
+        };
+        let differs = |slot: usize| {
+            let quiet = plan.quiet.as_ref().map(|quiet| quiet.q[slot]);
+            moved(self.q.get(slot), plan.q[slot])
+                || quiet.is_some_and(|quiet_q| moved(self.quiet_q.get(slot), quiet_q))
+        };
+        let line = Line::Replan(Replan {
+            after_round: plan.after_round,
+            secs: plan.secs,
+            reason: plan.reason.clone(),
+            devices: plan.q.len(),
+            benched: (0..plan.q.len()).filter(|&slot| plan.q[slot] <= 0.0).collect(),
+            changed: (0..plan.q.len()).filter(|&slot| differs(slot)).count(),
+            expected_participants: plan.expected.participants,
+            expected_rounds: plan.expected.rounds,
+            expected_round_secs: plan.expected.round_secs,
+        });
+        self.take_plan(plan, &line)
+    }
+
+    fn take_plan(&mut self, plan: &StoredPlan, line: &Line) -> Result<(), NetError> {
+        self.goes_on()?;
+        let devices = plan.q.len();
+        if plan.after_round != self.round {
+            return refuse(format!("a plan made after round {}, in round {}", plan.after_round, self.round));
+        }
+        if devices < self.q.len() || devices > self.devices.len() || devices == 0 {
+            return refuse(format!("a plan of {devices} devices, with {} enrolled", self.devices.len()));
+        }
+        let quiet = plan.quiet.iter().flat_map(|quiet| [quiet.q.len(), quiet.weights.len()]);
+        if quiet.chain([plan.availability.len(), plan.weights.len()]).any(|len| len != devices) {
+            return refuse("a plan in which q, availability and weights differ in number".to_owned());
+        }
+        let number = self.plans + 1;
+        self.write(Some(line), |state, _, _| insert_plan(state, number, plan))?;
+        (self.plans, self.q, self.quiet_q) = (number, plan.q.clone(), plan.quiet_q());
+        self.beside(|state| write_plan(&state.folder, plan))
+    }
+}
