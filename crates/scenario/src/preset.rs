@@ -38,6 +38,16 @@ impl Preset {
         }
     }
 
+    /// Whether presets decide about a key.
+    pub(crate) fn sets(section: &str, key: &str) -> bool {
+        match section {
+            "update" => true,
+            "server" => key != "update_norm_max",
+            "plan" => ["variance", "quiet_variance", "quiet_every"].contains(&key),
+            _ => false,
+        }
+    }
+
     /// The preset that a value names.
     pub(crate) fn of(value: &Given<'_>) -> Result<Self, Refusal> {
         value.choice(&Self::ALL)

@@ -25,7 +25,7 @@ pub(super) fn resolve(given: Vec<Entry>, file: &str, folder: &Path) -> Result<Sc
         check::key(entry, task)?;
     }
     let mut scenario = Scenario::paper(task)?;
-    let given = Keys { given: one_fleet(last_target(given), &scenario)?, folder };
+    let given = Keys { given: one_fleet(last_target(last_preset(given)), &scenario)?, folder };
     given.set(&mut scenario, |key| key.section == "task")?;
     let preset = match given.entry("", "preset") {
         Some(entry) => {
@@ -102,6 +102,16 @@ fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: &Place) -> Resu
     }
     fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, whole_file))?;
     Ok(())
+}
+
+/// A preset on the command line takes back what the file says of the keys that presets set: `fedflip scenario new`
+/// prints them all.
+fn last_preset(mut given: Vec<Entry>) -> Vec<Entry> {
+    let is_set = |entry: &Entry| matches!(entry.place, Place::Flag(_));
+    if given.iter().any(|entry| is_set(entry) && entry.section.is_empty() && entry.key == "preset") {
+        given.retain(|entry| is_set(entry) || !Preset::sets(&entry.section, &entry.key));
+    }
+    given
 }
 
 /// A target is one value: the last of its keys to be written decides whether the shorthands count.

@@ -15,7 +15,7 @@ mod kkt;
 #[cfg(feature = "line-search")]
 pub(crate) mod line_search;
 #[cfg(not(feature = "line-search"))]
-mod line_search_missing;
+pub(crate) mod line_search_missing;
 #[cfg(not(feature = "line-search"))]
 pub(crate) use line_search_missing as line_search;
 pub(crate) mod paper;
