@@ -7,7 +7,7 @@ use crate::shell::Cmd;
 use crate::tools;
 
 /// The tasks that are passed on as they are.
-pub(crate) const TASKS: [&str; 5] = ["speed", "load", "band", "experiments", "bench-peers"];
+pub(crate) const TASKS: [&str; 6] = ["speed", "load", "band", "experiments", "bench-peers", "convert"];
 
 /// The exit code for a measurement that this machine does not allow.
 pub(crate) const SKIPPED: u8 = 77;

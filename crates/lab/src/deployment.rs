@@ -25,7 +25,8 @@ pub(crate) fn serve(
     let at = |name: &str| folder.join(name).display().to_string();
     let mut certs = bench.fedflip();
     process::output(certs.args(["certs", "init", "--dir", &at("certs"), "--host", host]))?;
-    let scenario = process::output(bench.fedflip().args(["scenario", "new", "synthetic"]))?;
+    let scenario =
+        process::output(bench.fedflip().args(["scenario", "new", "synthetic", "--preset", "paper"]))?;
     files::write(&folder.join("scenario.toml"), &scenario)?;
     serve.args(["serve", &at("scenario.toml"), "--out", &at("run"), "--certs", &at("certs")]);
     serve.args(["--listen", &format!("{host}:{port}"), "--replan-every", "0", "--log", "json"]);

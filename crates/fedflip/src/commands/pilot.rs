@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fedflip_learn::with_crew;
-use fedflip_plan::{Interval, Scheme};
+use fedflip_plan::Interval;
 use fedflip_record::Summary;
 use fedflip_report::standing::Bound;
 use serde::Serialize;
@@ -31,12 +31,7 @@ struct PilotJson<'a> {
 
 pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let source = Source::read(&args.scenario)?;
-    let under = |scheme| source.scenario(&overrides(&args.training.set, args.training.seed, scheme));
-    let mut scenario = under(None)?;
-    if scenario.plan.scheme == Scheme::Auto {
-        // It has no use for pilots: they are for the schemes that have.
-        scenario = under(Some("exact"))?;
-    }
+    let scenario = source.scenario(&overrides(&args.training.set, args.training.seed, None))?;
     warn_of_keys_idle_in_pilots(&args.training.set);
     let mut session = training::session(&args.training)?;
     let setup = Setup::new(&scenario, &mut session)?;
