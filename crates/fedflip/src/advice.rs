@@ -39,7 +39,7 @@ pub(crate) fn plan_hint(error: &PlanError) -> String {
         }
         PlanError::ConstantsMissing { .. } => format!("{GIVE_CONSTANTS}; auto and the baselines need neither"),
         PlanError::FleetTooLarge { .. } => {
-            "use --scheme exact, paper or tight, which plan for any number of devices".to_owned()
+            "use --scheme paper, --scheme exact or --scheme tight, which plan for any number of devices".to_owned()
         }
         PlanError::ConvexSolver { .. } => "use --scheme paper: the same optimum in closed form".to_owned(),
         PlanError::Pilots(PilotError::TooFew { .. }) => {

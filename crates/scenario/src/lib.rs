@@ -224,13 +224,20 @@ pub struct Source {
     file: String,
     /// Where its relative paths start.
     folder: PathBuf,
+    /// Of a text that names none.
+    preset: Preset,
 }
 
 impl Source {
     /// The file at `path` (`-` is standard input).
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
         let (text, file) = entries::read(path)?;
-        Ok(Self { text, file, folder: path.parent().unwrap_or(Path::new("")).to_owned() })
+        Ok(Self {
+            text,
+            file,
+            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            preset: Preset::default(),
+        })
     }
 
     /// What `compare` takes without a file: made-up data and the paper's fleet.
@@ -238,9 +245,20 @@ impl Source {
         Self::of_text("[task]\nname = \"synthetic\"\n", "the embedded scenario")
     }
 
+    /// With another preset where the text names none.
+    #[must_use]
+    pub fn with_default_preset(self, preset: Preset) -> Self {
+        Self { preset, ..self }
+    }
+
     /// A text, and what refusals call it.
     pub fn of_text(text: &str, name: &str) -> Self {
-        Self { text: text.to_owned(), file: name.to_owned(), folder: PathBuf::new() }
+        Self {
+            text: text.to_owned(),
+            file: name.to_owned(),
+            folder: PathBuf::new(),
+            preset: Preset::default(),
+        }
     }
 
     /// With what `--set` says instead.
@@ -259,7 +277,7 @@ impl Source {
             given.push(entries::from_override(text)?);
         }
         given.extend_from_slice(more);
-        resolve::resolve(given, &self.file, &self.folder)
+        resolve::resolve(given, &self.file, &self.folder, self.preset)
     }
 }
 

@@ -17,7 +17,12 @@ use super::{FleetSource, Preset, Scenario, Update};
 use crate::error::ScenarioError;
 
 /// Of several values for one key the last counts: `--set` comes after the file.
-pub(super) fn resolve(given: Vec<Entry>, file: &str, folder: &Path) -> Result<Scenario, ScenarioError> {
+pub(super) fn resolve(
+    given: Vec<Entry>,
+    file: &str,
+    folder: &Path,
+    default_preset: Preset,
+) -> Result<Scenario, ScenarioError> {
     let whole_file = Place::File { file: file.to_owned(), line: None };
     given.iter().try_for_each(check::section)?;
     let task = task(&given, &whole_file)?;
@@ -32,7 +37,7 @@ pub(super) fn resolve(given: Vec<Entry>, file: &str, folder: &Path) -> Result<Sc
             let value = Given { value: &entry.value, folder };
             Preset::of(&value).map_err(|refusal| refusal.at(entry.place.clone(), "preset"))?
         }
-        None => Preset::default(),
+        None => default_preset,
     };
     expand(preset, &mut scenario, &whole_file)?;
     given.set(&mut scenario, |key| key.section != "task")?;

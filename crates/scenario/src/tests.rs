@@ -32,7 +32,7 @@ fn parse(text: &str, overrides: &[&str]) -> Result<Scenario, String> {
 
 /// Relative paths start in `folder`.
 fn parse_in(folder: &Path, text: &str, overrides: &[String]) -> Result<Scenario, ScenarioError> {
-    Source { text: text.to_owned(), file: "s.toml".to_owned(), folder: folder.to_owned() }.scenario(overrides)
+    Source { folder: folder.to_owned(), ..Source::of_text(text, "s.toml") }.scenario(overrides)
 }
 
 fn of(task: &str, overrides: &[&str]) -> Scenario {

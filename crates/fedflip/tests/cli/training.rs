@@ -407,7 +407,7 @@ fn any_run_of_a_comparison_can_be_run_again_alone() {
 fn a_comparison_outlasts_runs_that_take_too_long_here() {
     let desk = desk();
     let line = "compare s.toml --quiet --set fleet.devices=20 --set stop.target_accuracy=0.99 --seeds 1 --no-pilot \
-                --set stop.real_hours_max=0.0000001 --schemes weighted,uniform --out c";
+                --set stop.real_hours_max=0.000000001 --schemes weighted,uniform --out c";
     let compared = desk.json(line);
     for scheme in compared["schemes"].as_array().unwrap() {
         assert_eq!((&scheme["lower_bound"], &scheme["rounds"]), (&true.into(), &1.0.into()), "{scheme}");

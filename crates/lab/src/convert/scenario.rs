@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fedflip_record::folder::FLEET;
-use fedflip_scenario::{Source, Value};
+use fedflip_scenario::{Preset, Source, Value};
 
 use crate::error::LabError;
 
@@ -12,7 +12,7 @@ const RENAMED: [(&str, &str, &str); 2] =
     [("plan", "noise", "variance"), ("plan", "quiet_noise", "quiet_variance")];
 
 /// What was left out had the values of this preset; under `auto` nothing was left out.
-const LEFT_OUT: &str = "preset=paper";
+const LEFT_OUT: Preset = Preset::Paper;
 
 /// The text of version 2. The fleet's file is the one beside `path`.
 pub(super) fn converted(text: &str, path: &Path) -> Result<String, LabError> {
@@ -34,8 +34,8 @@ pub(super) fn converted(text: &str, path: &Path) -> Result<String, LabError> {
         renamed += &line;
         renamed.push('\n');
     }
-    let source = Source::of_text(&renamed, &path.display().to_string());
-    let scenario = source.scenario(&[LEFT_OUT.to_owned()]);
+    let source = Source::of_text(&renamed, &path.display().to_string()).with_default_preset(LEFT_OUT);
+    let scenario = source.scenario(&[]);
     Ok(scenario.map_err(|error| LabError::Refused(format!("{error}; {}", error.hint())))?.stored())
 }
 
