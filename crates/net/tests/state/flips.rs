@@ -172,9 +172,9 @@ fn the_round_that_has_changed_is_named() {
         ("UPDATE rounds SET metrics = '{}' WHERE round = 3", "round 3 (line 6 of the records)"),
         (
             "UPDATE updates SET train_loss = 0.1 WHERE round = 2 AND slot = 1",
-            "round 2 (line 3 of the records)",
+            "round 2 (line 4 of the records)",
         ),
-        ("UPDATE plan_devices SET q = 0.9 WHERE plan = 2 AND slot = 1", "plan 2 (line 4 of the records)"),
+        ("UPDATE plan_devices SET q = 0.9 WHERE plan = 2 AND slot = 1", "plan 2 (line 5 of the records)"),
         ("UPDATE devices SET coin = zeroblob(32) WHERE slot = 1", "the table devices"),
         ("UPDATE run SET measures = '[7]'", "the table run"),
         ("UPDATE run SET norms = '{}'", "the table run"),
@@ -251,7 +251,7 @@ fn records_that_differ_are_refused_and_what_a_kill_leaves_is_completed() {
         open(whole.desk.path()).map(|_| ()).unwrap_err()
     };
     assert!(
-        error.to_string().contains("records.jsonl: line 3 (round 2) is not what state.sqlite has"),
+        error.to_string().contains("records.jsonl: line 3 (round 1) is not what state.sqlite has"),
         "{error}"
     );
     assert!(error.hint().contains("move records.jsonl away"), "{}", error.hint());
