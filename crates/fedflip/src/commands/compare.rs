@@ -122,8 +122,8 @@ fn write_gains(
     table.write(output)?;
     writeln!(
         output,
-        "\n  sampling: the scheme against {reference}, both with {first}; the rest: {last} against {first}, both with \
-         the scheme"
+        "\n  sampling: the scheme against {reference}, both under the preset {first}; the rest: the preset {last}\n  against \
+         {first}, both with the scheme"
     )?;
     Ok(())
 }
