@@ -16,7 +16,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Ends after so many rounds, whatever the metrics.
+    /// Ends after this number of rounds, whatever the metrics.
     pub fn after_rounds(rounds_max: u64) -> Self {
         Self { target: None, rounds_max, secs_max: None }
     }

@@ -64,7 +64,7 @@ pub enum FleetError {
     /// A position that is not in the fleet.
     #[error("the position {position} is outside the fleet of {devices} devices")]
     BadPosition {
-        /// The position.
+        /// The position of the device in the fleet.
         position: usize,
         /// The number of devices.
         devices: usize,
@@ -72,7 +72,7 @@ pub enum FleetError {
     /// Positions of a cohort that do not ascend, so that one may occur twice.
     #[error("the position {position} follows {before}: the positions of a cohort must ascend, each once")]
     UnorderedPosition {
-        /// The position.
+        /// The position of the device in the fleet.
         position: usize,
         /// The position before it.
         before: usize,
@@ -118,7 +118,7 @@ pub enum FleetError {
 }
 
 impl FleetError {
-    /// A remedy.
+    /// What the caller can change to avoid this error.
     pub fn hint(&self) -> String {
         match self {
             Self::NoDevices => "add at least one device".to_owned(),

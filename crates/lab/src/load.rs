@@ -85,7 +85,7 @@ impl Load<'_> {
         self.bench.program("examples/swarm")
     }
 
-    /// A server for so many places, and as many devices as connect to it.
+    /// A server with a number of places, and the devices that connect to it.
     fn start(
         &self,
         folder: &Path,

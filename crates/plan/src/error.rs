@@ -53,13 +53,13 @@ pub enum PlanError {
     /// A scheme that optimises for α and β, which are unknown.
     #[error("{scheme} needs the constants α and β of the round model")]
     ConstantsMissing {
-        /// The scheme.
+        /// The scheme that was asked for.
         scheme: Scheme,
     },
     /// A scheme that optimises, where one with a fixed rule is needed.
     #[error("{scheme} is not a baseline: its q does not follow from the fleet alone")]
     NotABaseline {
-        /// The scheme.
+        /// The scheme that was asked for.
         scheme: Scheme,
     },
     /// Pilots that do not determine α and β.
@@ -76,7 +76,7 @@ pub enum PlanError {
     /// More devices than a scheme can plan for in reasonable time.
     #[error("{scheme} plans for at most {devices_max} devices, and the fleet has {devices}")]
     FleetTooLarge {
-        /// The scheme.
+        /// The scheme that was asked for.
         scheme: Scheme,
         /// N.
         devices: usize,
@@ -86,7 +86,7 @@ pub enum PlanError {
     /// A scheme whose cargo feature is turned off.
     #[error("{scheme} was left out of this build (cargo feature {feature:?} of fedflip-plan)")]
     FeatureMissing {
-        /// The scheme.
+        /// The scheme that was asked for.
         scheme: Scheme,
         /// The feature that contains it.
         feature: &'static str,
@@ -125,7 +125,7 @@ pub enum PlanError {
     /// A position outside the fleet, or one that occurs twice.
     #[error("the position {position} is outside the fleet of {devices} devices, or occurs twice")]
     BadPosition {
-        /// The position.
+        /// The position of the device in the fleet.
         position: usize,
         /// N.
         devices: usize,
@@ -145,13 +145,13 @@ pub enum PilotError {
     /// A pilot under a scheme that has no q yet.
     #[error("a pilot under {scheme} has no q before α and β are known")]
     NotABaseline {
-        /// The scheme.
+        /// The scheme that was asked for.
         scheme: Scheme,
     },
     /// A pilot that did not reach the loss F_s.
     #[error("the pilot under {scheme} gave up after {rounds} rounds")]
     GaveUp {
-        /// The scheme.
+        /// The scheme that was asked for.
         scheme: Scheme,
         /// The rounds that it ran.
         rounds: f64,
@@ -187,7 +187,7 @@ pub enum PilotError {
 }
 
 impl PlanError {
-    /// A remedy.
+    /// What the caller can change to avoid this error.
     pub fn hint(&self) -> String {
         let hint = match self {
             Self::BadNumber { wanted, .. } => return format!("it must be {wanted}"),
@@ -224,7 +224,7 @@ impl PlanError {
 }
 
 impl PilotError {
-    /// A remedy.
+    /// What the caller can change to avoid this error.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::TooFew { .. } => "run two pilots or more, for example one under uniform and one under full",

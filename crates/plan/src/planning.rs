@@ -28,7 +28,7 @@ pub struct Planning {
     pub variance: f64,
     /// The quiet rounds, if there are any.
     pub quiet: Option<Quiet>,
-    /// The model is evaluated after every so many rounds, unless quiet rounds say otherwise.
+    /// Rounds from one evaluation to the next, where no round is quiet.
     pub evaluate_every: u64,
     /// The seed of all random numbers in planning.
     pub seed: u64,

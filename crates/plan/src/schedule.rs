@@ -25,7 +25,7 @@ pub struct Schedule {
 pub struct Quiet {
     /// Σ a²/q of a quiet round.
     pub variance: f64,
-    /// Every so many rounds, one is quiet.
+    /// Rounds from one quiet round to the next.
     pub every: u64,
 }
 
@@ -46,7 +46,7 @@ impl Schedule {
         Self { usual, quiet: None, evaluate_every: evaluate_every.max(1) }
     }
 
-    /// Every so many rounds, one follows the plan `quiet` for the same fleet, and is evaluated.
+    /// Every `every`th round follows the plan `quiet` for the same fleet, and is evaluated.
     pub fn with_quiet(self, every: u64, quiet: Plan) -> Result<Self, PlanError> {
         let [planned, devices] = [&quiet, &self.usual].map(|plan| plan.q().len());
         if planned != devices {
@@ -100,7 +100,7 @@ impl Schedule {
         self.quiet.as_ref()
     }
 
-    /// Every so many rounds one is quiet; none without quiet rounds.
+    /// Rounds from one quiet round to the next; none without quiet rounds.
     pub fn quiet_every(&self) -> Option<u64> {
         self.quiet.as_ref().map(|_| self.evaluate_every)
     }

@@ -15,7 +15,7 @@ use crate::setup::{Planned, Setup};
 use crate::single::{Single, WarmStart};
 use crate::warnings;
 
-/// What is compared.
+/// One comparison: schemes and seeds under one scenario.
 pub(crate) struct Comparison<'a> {
     pub setup: &'a Setup,
     /// The settings of all runs, but for scheme and seed.
@@ -27,7 +27,7 @@ pub(crate) struct Comparison<'a> {
     /// What the runs of planned schemes continue from, seed by seed.
     pub warm_starts: Vec<WarmStart>,
     pub seeds: u64,
-    /// A run past so many times the reference's hours is stopped.
+    /// A run that exceeds this multiple of the reference's hours is stopped.
     pub give_up: Option<f64>,
     pub out: Option<&'a Path>,
     /// What observers are shown before a run's number and name.
@@ -36,7 +36,7 @@ pub(crate) struct Comparison<'a> {
 
 /// How a scheme did.
 pub struct Entry {
-    /// The scheme.
+    /// The scheme that all runs of this entry share.
     pub scheme: Scheme,
     /// One run per seed, or why there is no plan.
     pub runs: Result<Vec<Summary>, PlanError>,

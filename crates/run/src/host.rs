@@ -35,7 +35,7 @@ pub(crate) struct Sitting {
 }
 
 impl Sitting {
-    /// Notes that a session begins after so many rounds.
+    /// Notes that a session begins after `rounds` recorded rounds.
     pub(crate) fn begin(folder: &Path, threads: usize, rounds: u64) -> Result<Self, RecordError> {
         let path = folder.join(HOST);
         // One that cannot be read is replaced: nothing depends on it.

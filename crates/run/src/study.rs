@@ -36,7 +36,7 @@ pub struct Study {
     pub reference: Scheme,
     /// Runs of each scheme.
     pub seeds: u64,
-    /// A run past so many times the reference's hours is stopped; none runs everything to its end.
+    /// A run that exceeds this multiple of the reference's hours is stopped; none runs everything to its end.
     pub give_up: Option<f64>,
     /// Plan with the scenario's α and β instead of pilots.
     pub no_pilot: bool,

@@ -48,10 +48,10 @@ pub(crate) struct ServeArgs {
     /// First measure α and β by pilots on the devices; auto, the default scheme, needs none
     #[arg(long)]
     pub pilots: bool,
-    /// Begin when so many devices have enrolled (by default all); others come in with the next plan
+    /// Begin when this number of devices have enrolled (by default all); others join with the next plan
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub devices_min: Option<u32>,
-    /// Look at the plan again after so many rounds; 0 is never
+    /// Rounds after which the plan is checked again; 0 keeps the first plan
     #[arg(long, value_name = "ROUNDS", default_value_t = 20)]
     pub replan_every: u64,
     /// How long devices have to flip their coins

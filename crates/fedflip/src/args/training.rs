@@ -157,7 +157,7 @@ pub(crate) struct ComparisonArgs {
     /// The scheme that ratios are to (by default paper, or the first one where paper is not compared)
     #[arg(long, value_name = "SCHEME")]
     pub reference: Option<String>,
-    /// Stop a run that has taken so many times the hours of the reference; none stops no run
+    /// Stop a run that takes more than FACTOR times the hours of the reference; none stops no run
     #[arg(long, value_name = "FACTOR", default_value = "10x", value_parser = give_up, allow_negative_numbers = true)]
     pub give_up: GiveUp,
     /// Plan with the scenario's α and β, without pilots

@@ -36,7 +36,7 @@ struct Summary {
     samples: f64,
     /// Σ a²/availability: the least sampling variance, which β must exceed.
     least_variance: f64,
-    /// Its inverse: so many devices of equal size, always available, would have the same variance.
+    /// Its inverse: the number of equal devices, always available, that would have the same variance.
     effective_devices: f64,
     compute_secs: Range,
     comm_secs: Range,

@@ -28,7 +28,7 @@ struct RunJson<'a> {
     /// `stopped` if it can go on.
     status: &'static str,
     detail: Option<&'a str>,
-    /// One round in so many, where there are any.
+    /// Rounds from one quiet round to the next, if any round is quiet.
     quiet_every: Option<u64>,
     /// The rule that limits what a single update can do, and makes the sum biased, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]

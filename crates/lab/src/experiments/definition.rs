@@ -46,7 +46,7 @@ fn usual_scenario() -> String {
     "scenario.toml".to_owned()
 }
 
-/// One scheme takes at least so many times the hours of another.
+/// A claim: one scheme takes at least a given multiple of another's hours.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Claim {
