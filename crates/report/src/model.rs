@@ -35,6 +35,13 @@ pub enum Block {
     },
 }
 
+impl Block {
+    /// The numbers behind a figure, if there are any.
+    pub(crate) fn data(table: Table) -> Vec<Self> {
+        if table.rows.is_empty() { Vec::new() } else { vec![Self::Data(table)] }
+    }
+}
+
 /// One of several figures.
 #[derive(Clone, Debug)]
 pub struct Choice {

@@ -47,6 +47,11 @@ impl Cell {
         Self::number(ratio, times)
     }
 
+    /// A number with all its digits, for programs.
+    pub(crate) fn plain(value: f64) -> Self {
+        Self::number(Some(value), |value| value.to_string())
+    }
+
     /// A whole number, to its last digit: a seed may have more than a float holds.
     pub fn count(value: u64) -> Self {
         Self { text: value.to_string(), value: Some(value.into()), bound: Bound::Exact }

@@ -7,12 +7,7 @@ use crate::model::Block;
 use crate::table::{Cell, Column, Table};
 
 pub(super) fn blocks(Material { group, .. }: &Material<'_>) -> Vec<Block> {
-    let table = table(group);
-    if table.rows.is_empty() { Vec::new() } else { vec![Block::Data(table)] }
-}
-
-fn number(value: f64) -> Cell {
-    Cell::number(Some(value), |value| value.to_string())
+    Block::data(table(group))
 }
 
 /// Mean, least and most over the seeds, as drawn.
@@ -21,7 +16,7 @@ fn table(group: &Group) -> Table {
     for scheme in &group.schemes {
         for (measure, name) in [(Measure::Accuracy, "accuracy"), (Measure::Loss, "loss")] {
             rows.extend(curve(&scheme.runs, measure).into_iter().map(|point| {
-                let values = [point.secs / 3600.0, point.mean, point.low, point.high].map(number);
+                let values = [point.secs / 3600.0, point.mean, point.low, point.high].map(Cell::plain);
                 [Cell::text(&scheme.scheme), Cell::text(name)].into_iter().chain(values).collect()
             }));
         }

@@ -8,12 +8,7 @@ use crate::model::Block;
 use crate::table::{Cell, Column, Table};
 
 pub(super) fn blocks(Material { group, .. }: &Material<'_>) -> Vec<Block> {
-    let table = table(group);
-    if table.rows.is_empty() { Vec::new() } else { vec![Block::Data(table)] }
-}
-
-fn number(value: f64) -> Cell {
-    Cell::number(Some(value), |value| value.to_string())
+    Block::data(table(group))
 }
 
 /// Every device under every scheme: planned, and realised under the plan that is in the folder.
@@ -29,11 +24,11 @@ fn table(group: &Group) -> Table {
                 Cell::text(&scheme.scheme),
                 Cell::text(name),
                 Cell::text(type_of(name)),
-                number(devices.fleet.weights()[device]),
-                number(devices.fleet.compute_secs()[device]),
-                number(devices.fleet.comm_secs()[device]),
-                number(q),
-                number(taken as f64 / (rounds as f64).max(1.0)),
+                Cell::plain(devices.fleet.weights()[device]),
+                Cell::plain(devices.fleet.compute_secs()[device]),
+                Cell::plain(devices.fleet.comm_secs()[device]),
+                Cell::plain(q),
+                Cell::plain(taken as f64 / (rounds as f64).max(1.0)),
                 Cell::count(taken),
                 Cell::count(scheme.lost(device)),
                 Cell::count(rounds),
