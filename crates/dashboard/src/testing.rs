@@ -1,6 +1,7 @@
 //! What the tests of several files share.
 
 use fedflip_fleet::{Device, Fleet, Probability, Samples, Secs};
+use fedflip_fleet::{Direction, Display, MetricInfo};
 use fedflip_record::{Header, Round, Target, TargetMode};
 
 /// A fleet of so many devices, of two types in turn.
@@ -29,7 +30,10 @@ pub(crate) fn header(devices: usize) -> Header {
         devices,
         parameters: 610,
         bandwidth_mbps: 100.0,
-        metrics: vec!["accuracy".to_owned(), "loss".to_owned()],
+        metrics: vec![
+            MetricInfo::new("accuracy", Direction::Larger, Display::Share),
+            MetricInfo::new("loss", Direction::Smaller, Display::Number),
+        ],
         stop: Some(Target { metric: "accuracy".to_owned(), at: 0.7, mode: TargetMode::Max }),
         pilot: false,
         expected_participants: 1.0,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use fedflip_dashboard::server::READERS_MAX;
 use fedflip_dashboard::{Address, Dashboard, DashboardError, Run};
 use fedflip_fleet::{Device, Fleet, Probability, Samples, Secs};
+use fedflip_fleet::{Direction, Display, MetricInfo};
 use fedflip_record::{Header, Round, Target, TargetMode};
 use serde_json::Value;
 
@@ -38,7 +39,10 @@ fn begin(dashboard: &Dashboard, devices: usize) {
         devices,
         parameters: 610,
         bandwidth_mbps: 100.0,
-        metrics: vec!["accuracy".to_owned(), "loss".to_owned()],
+        metrics: vec![
+            MetricInfo::new("accuracy", Direction::Larger, Display::Share),
+            MetricInfo::new("loss", Direction::Smaller, Display::Number),
+        ],
         stop: Some(Target { metric: "accuracy".to_owned(), at: 0.7, mode: TargetMode::Max }),
         pilot: false,
         expected_participants: 1.0,

@@ -121,9 +121,9 @@ impl Engine<'_> {
             return Err(EngineError::OtherOptimiser { remembered, needed: self.optimiser.names() });
         }
         if let Some(target) = &self.stop.target
-            && world.metrics().iter().all(|metric| metric.name != target.metric)
+            && world.metrics().iter().all(|metric| metric.info.name != target.metric)
         {
-            let known = world.metrics().iter().map(|metric| metric.name.to_string()).collect();
+            let known = world.metrics().iter().map(|metric| metric.info.name.to_string()).collect();
             return Err(EngineError::NoSuchMetric { metric: target.metric.clone(), known });
         }
         self.check_room(state.model.as_slice().len())

@@ -65,7 +65,7 @@ pub use cohort::CohortSampler;
 pub use columns::Columns;
 pub use error::FleetError;
 pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
-pub use metrics::Metrics;
+pub use metrics::{Direction, Display, MetricInfo, Metrics};
 pub use model::ModelVector;
 pub use names::type_of;
 pub use nearest::nearest;

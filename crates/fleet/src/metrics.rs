@@ -8,6 +8,51 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::printable;
 
+/// Whether larger or smaller values of a metric are better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Larger values are better, as for accuracy.
+    Larger,
+    /// Smaller values are better, as for a loss.
+    Smaller,
+}
+
+/// How the values of a metric are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Display {
+    /// A share between 0 and 1, shown in percent.
+    Share,
+    /// Any number.
+    Number,
+}
+
+/// What a reader of results needs to know about a metric. It is part of the records, so that whoever shows a run need not
+/// know the task.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct MetricInfo {
+    /// The name in records, reports and stop rules. What a terminal would obey is replaced when it is read.
+    #[serde(deserialize_with = "printable_name")]
+    pub name: Cow<'static, str>,
+    /// Which values are better.
+    pub better: Direction,
+    /// How values are shown.
+    pub display: Display,
+}
+
+impl MetricInfo {
+    /// The description of a metric whose name is known when the program is written.
+    pub const fn new(name: &'static str, better: Direction, display: Display) -> Self {
+        Self { name: Cow::Borrowed(name), better, display }
+    }
+}
+
+fn printable_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'static, str>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Ok(Cow::Owned(printable(&name).into_owned()))
+}
+
 /// Metric values by name, in the order in which a learner declares them.
 ///
 /// All values are finite: a value that is NaN or infinite is left out. As JSON, metrics are a map.

@@ -1,7 +1,7 @@
-//! `convert`: run folders of format version 1, as programs up to commit e60d675 wrote them, in format version 2.
+//! `convert`: run folders of format version 1, as programs up to commit e60d675 wrote them, in format version 3.
 //!
 //! Only words change place: every number of the records is kept to its last digit, and a line in which anything would
-//! be lost is refused. Folders of version 2 are left as they are, so that a conversion that was interrupted is simply
+//! be lost is refused. Folders of version 3 are left as they are, so that a conversion that was interrupted is simply
 //! run again.
 //!
 //! - [`records`]: the lines of `records.jsonl`.
@@ -34,7 +34,7 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Found {
     converted: usize,
-    /// Of version 2 before.
+    /// Of version 3 before.
     kept: usize,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<(), LabError> {
         if converted + kept == 0 {
             return Err(LabError::Usage(format!("{shown}: has no run folder and no {ARCHIVE}")));
         }
-        println!("{shown}: {converted} runs converted, {kept} runs were of version 2 before");
+        println!("{shown}: {converted} runs converted, {kept} runs were of version 3 before");
     }
     Ok(())
 }

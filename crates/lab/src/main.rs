@@ -53,7 +53,7 @@ struct Cli {
 enum Task {
     /// Run, check and archive the experiments behind docs/RESULTS.md.
     Experiments(experiments::Options),
-    /// Convert run folders and archives of format version 1 to version 2, in place.
+    /// Convert run folders and archives of format version 1 to version 3, in place.
     Convert(convert::Options),
     /// Measure the speed and memory that the README promises.
     Speed(Length),

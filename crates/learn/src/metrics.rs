@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use fedflip_fleet::Metrics;
+pub use fedflip_fleet::{Direction, Display};
+use fedflip_fleet::{MetricInfo, Metrics};
 
 use crate::error::LearnError;
 
@@ -79,24 +80,6 @@ impl Sums {
     }
 }
 
-/// Whether larger or smaller values of a metric are better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Larger values are better, as for accuracy.
-    Larger,
-    /// Smaller values are better, as for a loss.
-    Smaller,
-}
-
-/// How a metric is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Display {
-    /// A share between 0 and 1, shown in percent.
-    Share,
-    /// Any number.
-    Number,
-}
-
 /// How a metric follows from sums.
 #[derive(Clone, Debug)]
 pub enum Formula {
@@ -109,12 +92,8 @@ pub enum Formula {
 /// A named function of sums.
 #[derive(Clone, Debug)]
 pub struct Metric {
-    /// The name in records, reports and stop rules.
-    pub name: Cow<'static, str>,
-    /// Which values are better.
-    pub direction: Direction,
-    /// How values are shown.
-    pub display: Display,
+    /// Its name, and how its values are compared and shown.
+    pub info: MetricInfo,
     /// A sentence that says what the metric is.
     pub doc: Cow<'static, str>,
     /// How the value follows from the sums.
@@ -134,37 +113,27 @@ impl Metric {
 /// All built-in metrics.
 pub static METRICS: [Metric; 5] = [
     Metric {
-        name: Cow::Borrowed("accuracy"),
-        direction: Direction::Larger,
-        display: Display::Share,
+        info: MetricInfo::new("accuracy", Direction::Larger, Display::Share),
         doc: Cow::Borrowed("The share of test samples that the model classifies correctly."),
         formula: Formula::Mean(Cow::Borrowed(CORRECT)),
     },
     Metric {
-        name: Cow::Borrowed("loss"),
-        direction: Direction::Smaller,
-        display: Display::Number,
+        info: MetricInfo::new("loss", Direction::Smaller, Display::Number),
         doc: Cow::Borrowed("The mean loss over the test samples; for classifiers, the cross-entropy."),
         formula: Formula::Mean(Cow::Borrowed(LOSS)),
     },
     Metric {
-        name: Cow::Borrowed("f1"),
-        direction: Direction::Larger,
-        display: Display::Share,
+        info: MetricInfo::new("f1", Direction::Larger, Display::Share),
         doc: Cow::Borrowed("The macro F1 score: the mean over classes of 2·TP / (predicted + actual)."),
         formula: Formula::Of(macro_f1),
     },
     Metric {
-        name: Cow::Borrowed("rmse"),
-        direction: Direction::Smaller,
-        display: Display::Number,
+        info: MetricInfo::new("rmse", Direction::Smaller, Display::Number),
         doc: Cow::Borrowed("The root of the mean squared error over the test samples."),
         formula: Formula::Of(|sums| sums.mean(SQUARED_ERROR).sqrt()),
     },
     Metric {
-        name: Cow::Borrowed("perplexity"),
-        direction: Direction::Smaller,
-        display: Display::Number,
+        info: MetricInfo::new("perplexity", Direction::Smaller, Display::Number),
         doc: Cow::Borrowed("The exponential of the mean loss, for models that predict the next token."),
         formula: Formula::Of(|sums| sums.mean(LOSS).exp()),
     },
@@ -177,7 +146,7 @@ pub fn of_classifier() -> Vec<Metric> {
 
 /// The built-in metric of this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().find(|metric| metric.name == name)
+    METRICS.iter().find(|metric| metric.info.name == name)
 }
 
 /// The values that follow from the sums of all test samples. A loss that is NaN or infinite is an error: the model has
@@ -187,7 +156,7 @@ pub fn evaluated(metrics: &[Metric], sums: &Sums) -> Result<Metrics, LearnError>
     if !loss.is_finite() {
         return Err(LearnError::NotFinite { what: "model's loss", value: loss });
     }
-    Ok(metrics.iter().map(|metric| (metric.name.clone(), metric.value(sums))).collect())
+    Ok(metrics.iter().map(|metric| (metric.info.name.clone(), metric.value(sums))).collect())
 }
 
 /// Classes that neither occur nor are predicted do not count.
@@ -268,9 +237,7 @@ mod tests {
     #[test]
     fn a_learner_may_declare_a_metric_of_its_own() {
         let own = Metric {
-            name: Cow::Owned("top-5".to_owned()),
-            direction: Direction::Larger,
-            display: Display::Share,
+            info: MetricInfo::new("top-5", Direction::Larger, Display::Share),
             doc: Cow::Borrowed("The share of samples whose class is among the five likeliest."),
             formula: Formula::Mean(Cow::Borrowed("correct-5")),
         };

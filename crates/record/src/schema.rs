@@ -1,13 +1,13 @@
 //! The lines of `records.jsonl`: a header, the first model's evaluation, a line for each round and each new plan, and the
 //! end.
 
-use fedflip_fleet::Metrics;
+use fedflip_fleet::{MetricInfo, Metrics};
 use serde::{Deserialize, Serialize};
 
-use crate::text::{optional_word, word, words};
+use crate::text::{optional_word, word};
 
 /// The version of the format. Readers refuse other versions; a change of any field's meaning changes the version.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// A line of records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,9 +47,8 @@ pub struct Header {
     pub parameters: usize,
     /// Of the band, in Mbit/s.
     pub bandwidth_mbps: f64,
-    /// The names of the metrics of an evaluation; the first one is the headline.
-    #[serde(deserialize_with = "words")]
-    pub metrics: Vec<String>,
+    /// The metrics of an evaluation; the first one is the headline.
+    pub metrics: Vec<MetricInfo>,
     /// The target at which the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Target>,

@@ -17,9 +17,3 @@ pub(crate) fn optional_word<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
     let text = Option::<String>::deserialize(deserializer)?;
     Ok(text.map(|text| printable(&text).into_owned()))
 }
-
-/// Several words without what a terminal would obey.
-pub(crate) fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let texts = Vec::<String>::deserialize(deserializer)?;
-    Ok(texts.iter().map(|text| printable(text).into_owned()).collect())
-}

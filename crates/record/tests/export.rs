@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use fedflip_fleet::{Direction, Display, MetricInfo};
 use fedflip_record::export::{Column, Table, csv, parquet};
 use fedflip_record::reader::Records;
 use fedflip_record::schema::VERSION;
@@ -19,7 +20,9 @@ fn records() -> Records {
         devices: 3,
         parameters: 2,
         bandwidth_mbps: 100.0,
-        metrics: ["accuracy", "loss", "top-5, by class"].map(String::from).into(),
+        metrics: ["accuracy", "loss", "top-5, by class"]
+            .map(|name| MetricInfo::new(name, Direction::Larger, Display::Number))
+            .into(),
         stop: None,
         pilot: false,
         expected_participants: 1.5,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use fedflip_fleet::{Direction, Display, MetricInfo};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -24,7 +25,7 @@ fn contents(run: &str) -> Contents {
         devices: 3,
         parameters: 2,
         bandwidth_mbps: 100.0,
-        metrics: vec!["accuracy".to_owned()],
+        metrics: vec![MetricInfo::new("accuracy", Direction::Larger, Display::Share)],
         stop: Some(Target { metric: "accuracy".to_owned(), at: 0.5, mode: TargetMode::Max }),
         pilot: false,
         expected_participants: 1.5,

@@ -78,7 +78,7 @@ pub(crate) fn header(
         devices: plan.q().len(),
         parameters: learner.params_len(),
         bandwidth_mbps: scenario.band.get(),
-        metrics: learner.metrics().iter().map(|metric| metric.name.to_string()).collect(),
+        metrics: learner.metrics().iter().map(|metric| metric.info.clone()).collect(),
         stop: Some(scenario.stop.target.clone()),
         pilot,
         expected_participants: expected.participants,

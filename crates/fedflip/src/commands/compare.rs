@@ -130,7 +130,7 @@ fn write_gains(
 
 /// `95 %` for a share, `loss 0.5` for another metric.
 pub(super) fn target(target: &Target) -> String {
-    match metrics::metric(&target.metric).map(|metric| metric.display) {
+    match metrics::metric(&target.metric).map(|metric| metric.info.display) {
         Some(Display::Share) => percent(target.at),
         _ => format!("{} {}", target.metric, significant(target.at, 4)),
     }

@@ -185,7 +185,7 @@ fn write_text(
 
 /// A value of a metric: a share in percent, or a number.
 fn shown(metric: &str, value: f64) -> String {
-    match metrics::metric(metric).map(|metric| metric.display) {
+    match metrics::metric(metric).map(|metric| metric.info.display) {
         Some(Display::Share) => percent(value),
         Some(Display::Number) | None => significant(value, 3),
     }

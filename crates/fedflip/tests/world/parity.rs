@@ -128,7 +128,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         devices: planned.fleet.len(),
         parameters: learner.params_len(),
         bandwidth_mbps: band().get(),
-        metrics: learner.metrics().iter().map(|metric| metric.name.to_string()).collect(),
+        metrics: learner.metrics().iter().map(|metric| metric.info.clone()).collect(),
         stop: None,
         pilot: false,
         expected_participants: planned.expected.participants,

@@ -1,4 +1,4 @@
-//! The lines of `records.jsonl` in version 2: metrics and the target have names, and a pilot says that it is one.
+//! The lines of `records.jsonl` in the present version: metrics and the target have names, and a pilot says that it is one.
 
 use fedflip_record::Line;
 use fedflip_record::schema::VERSION;
@@ -11,21 +11,23 @@ type Fields = Map<String, Value>;
 /// The metrics of version 1; the first one is the headline.
 const METRICS: [&str; 2] = ["accuracy", "loss"];
 
-/// Records of version 2.
+/// Records of the present version.
 pub(super) struct Converted {
     pub(super) text: String,
     /// Whether the run has ended.
     pub(super) ended: bool,
 }
 
-/// Whether records are of version 1 and not of version 2.
+/// Whether records are of version 1 and not of the present version.
 pub(super) fn is_version_1(text: &str, file: &str) -> Result<bool, LabError> {
     let first = text.lines().next().unwrap_or_default();
     let header: Value = serde_json::from_str(first).unwrap_or_default();
     match header["version"].as_u64() {
         Some(1) => Ok(true),
         Some(version) if version == u64::from(VERSION) => Ok(false),
-        Some(version) => Err(refused(file, 1, &format!("the records are of version {version}, not 1 or 2"))),
+        Some(version) => {
+            Err(refused(file, 1, &format!("the records are of version {version}, not 1 or {VERSION}")))
+        }
         None => Err(refused(file, 1, "this is no header of records")),
     }
 }
@@ -51,9 +53,9 @@ fn converted_line(line: &str) -> Result<String, String> {
     let mut fields: Fields = serde_json::from_str(line).map_err(|error| format!("not a record: {error}"))?;
     match fields.get("type").and_then(Value::as_str) {
         Some("header") => header(&mut fields)?,
-        Some("round") => metrics(&mut fields)?,
+        Some("round") => evaluation(&mut fields)?,
         Some("end") => {
-            metrics(&mut fields)?;
+            evaluation(&mut fields)?;
             end(&mut fields);
         }
         Some("replan") => {}
@@ -66,14 +68,16 @@ fn converted_line(line: &str) -> Result<String, String> {
     // Whatever the schema does not know would be lost, and so would digits of numbers.
     let kept: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     if kept != wanted {
-        return Err(format!("version 2 would keep only {text}"));
+        return Err(format!("version {VERSION} would keep only {text}"));
     }
     Ok(text)
 }
 
 fn header(fields: &mut Fields) -> Result<(), String> {
     fields.insert("version".to_owned(), json!(VERSION));
-    add(fields, "metrics", json!(METRICS))?;
+    let accuracy = json!({ "name": METRICS[0], "better": "larger", "display": "share" });
+    let loss = json!({ "name": METRICS[1], "better": "smaller", "display": "number" });
+    add(fields, "metrics", json!([accuracy, loss]))?;
     let [accuracy, loss] = ["target_accuracy", "target_loss"].map(|key| take(fields, key));
     if let Some(loss) = loss {
         add(fields, "stop", json!({ "metric": "loss", "at": loss, "mode": "min" }))?;
@@ -85,7 +89,7 @@ fn header(fields: &mut Fields) -> Result<(), String> {
     Ok(())
 }
 
-fn metrics(fields: &mut Fields) -> Result<(), String> {
+fn evaluation(fields: &mut Fields) -> Result<(), String> {
     let found: Fields =
         METRICS.iter().filter_map(|name| Some(((*name).to_owned(), take(fields, name)?))).collect();
     if found.is_empty() { Ok(()) } else { add(fields, "metrics", Value::Object(found)) }

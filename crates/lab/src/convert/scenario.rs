@@ -1,4 +1,4 @@
-//! The keys of `run.toml` in version 2: two have other names, and none is left out.
+//! The keys of `run.toml` in version 3: two have other names, and none is left out.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use fedflip_scenario::{Preset, Source, Value};
 
 use crate::error::LabError;
 
-/// Section, name in version 1, name in version 2.
+/// Section, name in version 1, name in version 3.
 const RENAMED: [(&str, &str, &str); 2] =
     [("plan", "noise", "variance"), ("plan", "quiet_noise", "quiet_variance")];
 
 /// What was left out had the values of this preset; under `auto` nothing was left out.
 const LEFT_OUT: Preset = Preset::Paper;
 
-/// The text of version 2. The fleet's file is the one beside `path`.
+/// The text of version 3. The fleet's file is the one beside `path`.
 pub(super) fn converted(text: &str, path: &Path) -> Result<String, LabError> {
     let mut section = "";
     let mut renamed = String::with_capacity(text.len());

@@ -82,7 +82,7 @@ fn run_folder(scheme: &str, q: f64, seed: u64) -> [(&'static str, String); 4] {
 
 fn records(scheme: &str, q: f64, seed: u64) -> String {
     let mut text = format!(
-        r#"{{"type":"header","version":2,"fedflip":"0.1.0","task":"mnist-cnn","scheme":"{scheme}","seed":{seed},"devices":{DEVICES},"parameters":21840,"bandwidth_mbps":100.0,"metrics":["accuracy","loss"],"stop":{{"metric":"accuracy","at":0.95,"mode":"max"}},"expected_participants":{},"expected_rounds":40.0,"expected_round_secs":0.06}}"#,
+        r#"{{"type":"header","version":3,"fedflip":"0.1.0","task":"mnist-cnn","scheme":"{scheme}","seed":{seed},"devices":{DEVICES},"parameters":21840,"bandwidth_mbps":100.0,"metrics":[{{"name":"accuracy","better":"larger","display":"share"}},{{"name":"loss","better":"smaller","display":"number"}}],"stop":{{"metric":"accuracy","at":0.95,"mode":"max"}},"expected_participants":{},"expected_rounds":40.0,"expected_round_secs":0.06}}"#,
         q * DEVICES as f64
     );
     text.push('\n');

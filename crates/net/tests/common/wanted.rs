@@ -6,6 +6,7 @@ use std::time::Duration;
 use fedflip_engine::{Aggregation, Optimiser, Stop};
 use fedflip_fleet::Mbps;
 use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::{Direction, Display, MetricInfo};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner};
@@ -161,7 +162,11 @@ impl Wanted {
             devices: planned.fleet.len(),
             parameters,
             bandwidth_mbps: self.band_mbps,
-            metrics: vec!["accuracy".to_owned(), "loss".to_owned(), "f1".to_owned()],
+            metrics: vec![
+                MetricInfo::new("accuracy", Direction::Larger, Display::Share),
+                MetricInfo::new("loss", Direction::Smaller, Display::Number),
+                MetricInfo::new("f1", Direction::Larger, Display::Share),
+            ],
             stop: None,
             pilot: false,
             expected_participants: planned.expected.participants,

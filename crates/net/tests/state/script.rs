@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fedflip_fleet::Metrics;
+use fedflip_fleet::{Direction, Display, MetricInfo};
 use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::model_file;
 use fedflip_net::NetError;
@@ -81,7 +82,10 @@ pub(crate) fn header(devices: usize) -> Header {
         devices,
         parameters: 9,
         bandwidth_mbps: 10.0,
-        metrics: vec!["accuracy".to_owned(), "loss".to_owned()],
+        metrics: vec![
+            MetricInfo::new("accuracy", Direction::Larger, Display::Share),
+            MetricInfo::new("loss", Direction::Smaller, Display::Number),
+        ],
         stop: Some(Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max }),
         pilot: false,
         expected_participants: 1.0,

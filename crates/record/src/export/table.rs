@@ -62,10 +62,10 @@ impl Table {
             ("train_loss", optional(&|round| round.train_loss)),
         ];
         let mut columns: Vec<(String, Column)> = fixed.map(|(name, column)| (name.to_owned(), column)).into();
-        for metric in &records.header.metrics {
+        for metric in records.header.metrics.iter().map(|metric| &*metric.name) {
             // A metric may have any name; a column has one of its own.
             let taken = columns.iter().any(|(name, _)| name == metric);
-            let name = if taken { format!("metric_{metric}") } else { metric.clone() };
+            let name = if taken { format!("metric_{metric}") } else { metric.to_owned() };
             columns.push((name, optional(&|round| round.metrics.get(metric))));
         }
         Self { name: "rounds", columns }

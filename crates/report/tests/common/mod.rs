@@ -1,5 +1,6 @@
 //! Folders of runs that never ran: records written by hand.
 
+use fedflip_fleet::{Direction, Display, MetricInfo};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -94,7 +95,10 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         devices: 3,
         parameters: 10,
         bandwidth_mbps: run.bandwidth_mbps,
-        metrics: vec!["accuracy".to_owned(), "loss".to_owned()],
+        metrics: vec![
+            MetricInfo::new("accuracy", Direction::Larger, Display::Share),
+            MetricInfo::new("loss", Direction::Smaller, Display::Number),
+        ],
         stop: Some(match run.target_loss {
             Some(at) => Target { metric: "loss".to_owned(), at, mode: TargetMode::Min },
             None => Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max },

@@ -100,7 +100,7 @@ pub(super) static KEYS: &[Key] = &[
 fn set_metric(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     let names: Vec<(&str, &str)> = s.task.row().metrics.iter().map(|&name| (name, name)).collect();
     let name = v.choice(&names)?;
-    let falls = metrics::metric(name).is_some_and(|metric| metric.direction == Direction::Smaller);
+    let falls = metrics::metric(name).is_some_and(|metric| metric.info.better == Direction::Smaller);
     name.clone_into(&mut s.stop.target.metric);
     s.stop.target.mode = if falls { TargetMode::Min } else { TargetMode::Max };
     Ok(())
