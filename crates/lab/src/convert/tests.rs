@@ -113,7 +113,7 @@ fn an_archive_is_converted_in_place_and_keeps_its_names_and_times() {
 fn what_would_be_lost_is_refused_with_file_and_line_and_nothing_is_written() {
     let (records, run) = ("records.jsonl", "run.toml");
     for (file, old, new, place, problem) in [
-        (records, "\"version\":1", "\"version\":3", "records.jsonl, line 1", "version 3"),
+        (records, "\"version\":1", "\"version\":4", "records.jsonl, line 1", "version 4"),
         (records, "\"cohort\"", "\"mood\":1,\"cohort\"", "records.jsonl, line 2", "keep only"),
         (records, "\"round\":1,", "\"round\":1,\"metrics\":{},", "records.jsonl, line 2", "`metrics`"),
         (records, "\"reason\":\"target_accuracy\"", "\"reason\":\"tired\"", "records.jsonl, line 5", "tired"),
