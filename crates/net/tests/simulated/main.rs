@@ -10,6 +10,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod before;
 mod deeds;
 #[path = "../common/device.rs"]
 #[allow(dead_code, reason = "not every call by hand is made here")]
