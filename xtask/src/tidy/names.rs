@@ -15,50 +15,57 @@ pub(super) const RATCHET: Ratchet = Ratchet {
     offenders,
 };
 
-/// One kind of name: the type whose variants are such names, the names as strings, and where its table is.
+/// One kind of name: the type whose variants are such names, the file with its table, what stands before a name there, and
+/// where else the names are at home.
 struct Kind {
     of_type: &'static str,
-    names: &'static [&'static str],
-    homes: &'static [&'static str],
+    table: &'static str,
+    before_names: &'static [&'static str],
+    home: &'static str,
 }
 
 const KINDS: &[Kind] = &[
     Kind {
         of_type: "Scheme",
-        names: &[
-            "auto",
-            "exact",
-            "paper",
-            "paper-linesearch",
-            "tight",
-            "sampled",
-            "full",
-            "fixed",
-            "uniform",
-            "weighted",
-        ],
+        table: "crates/plan/src/scheme.rs",
+        before_names: &["Variance, ", "Constants, ", "Nothing, "],
         // `paper` is also the name of a preset.
-        homes: &["crates/plan/src/"],
+        home: "crates/plan/src/",
     },
     Kind {
         of_type: "Task",
-        names: &["synthetic", "mnist-cnn", "fashion-cnn", "cifar10-mobilenet", "shakespeare-lstm"],
-        homes: &["crates/learn/src/task"],
+        table: "crates/learn/src/task/builtin.rs",
+        // The names of parameters stand further to the right.
+        before_names: &["\n        name: "],
+        home: "crates/learn/src/task",
     },
     Kind {
         of_type: "Metric",
-        names: &["accuracy", "loss", "rmse", "f1", "perplexity"],
-        homes: &["crates/learn/src/metric"],
+        table: "crates/learn/src/metrics.rs",
+        before_names: &["MetricInfo::new("],
+        home: "crates/learn/src/metric",
     },
 ];
 
+impl Kind {
+    fn names(&self, tree: &Tree) -> Vec<String> {
+        let source = Source::read(tree.text(self.table).unwrap_or_default());
+        let is_name = |at: usize| {
+            !source.is_test(at) && self.before_names.iter().any(|before| source.code[..at].ends_with(before))
+        };
+        let names = source.strings.iter().filter(|literal| is_name(literal.place.start));
+        names.map(|literal| literal.value.clone()).collect()
+    }
+}
+
 fn offenders(tree: &Tree) -> Vec<Offender> {
+    let kinds: Vec<(&Kind, Vec<String>)> = KINDS.iter().map(|kind| (kind, kind.names(tree))).collect();
     let mut found = Vec::new();
     for (path, text) in tree.production() {
         let source = Source::read(text);
-        for kind in KINDS.iter().filter(|kind| !kind.homes.iter().any(|home| path.starts_with(home))) {
+        for (kind, names) in kinds.iter().filter(|(kind, _)| !path.starts_with(kind.home)) {
             let mut branches: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-            for (name, start, end) in mentions(&source, kind) {
+            for (name, start, end) in mentions(&source, kind.of_type, names) {
                 if !source.is_test(start) && is_branch(&source.code, start, end) {
                     branches.entry(name).or_insert((source.line_of(start), 0)).1 += 1;
                 }
@@ -75,18 +82,18 @@ fn offenders(tree: &Tree) -> Vec<Offender> {
 }
 
 /// Every mention of a name, as a string or as a variant: what is mentioned, and from where to where.
-fn mentions(source: &Source, kind: &Kind) -> Vec<(String, usize, usize)> {
-    let strings = source.strings.iter().filter(|literal| kind.names.contains(&literal.value.as_str()));
+fn mentions(source: &Source, of_type: &str, names: &[String]) -> Vec<(String, usize, usize)> {
+    let strings = source.strings.iter().filter(|literal| names.contains(&literal.value));
     let mut mentions: Vec<_> = strings
         .map(|literal| (format!("{:?}", literal.value), literal.place.start, literal.place.end))
         .collect();
-    let path = format!("{}::", kind.of_type);
+    let path = format!("{of_type}::");
     let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
     for (start, _) in source.code.match_indices(&path) {
         let rest = &source.code[start + path.len()..];
         let variant = &rest[..rest.find(|c| !part_of_name(c)).unwrap_or(rest.len())];
         // Functions and constants of the type, and variants of another type of that name, are no names.
-        let is_name = kind.names.iter().any(|name| is_variant_of(variant, name));
+        let is_name = names.iter().any(|name| is_variant_of(variant, name));
         if is_name && !source.code[..start].ends_with(part_of_name) {
             let end = start + path.len() + variant.len();
             mentions.push((source.code[start..end].to_owned(), start, end));
@@ -121,8 +128,20 @@ fn is_branch(code: &str, start: usize, end: usize) -> bool {
 mod tests {
     use super::*;
 
+    const SCHEMES: &str =
+        "Auto: Variance, \"auto\",\nFixed(Q): Nothing, \"fixed\";\nUniform: Nothing, \"uniform\"";
+    const TASKS: &str = "Row {\n        name: \"mnist-cnn\",\n            name: \"width\",\n}";
+    const METRICS: &str = "info: MetricInfo::new(\"accuracy\", x)";
+
     fn found(path: &str, text: &str) -> Vec<(String, usize)> {
-        let tree = Tree::of(&[("crates/one/Cargo.toml", ""), ("crates/plan/Cargo.toml", ""), (path, text)]);
+        let [scheme, task, metric] = [&KINDS[0], &KINDS[1], &KINDS[2]].map(|kind| kind.table);
+        let tables = [(scheme, SCHEMES), (task, TASKS), (metric, METRICS)];
+        let manifests = ["one", "plan", "learn"].map(|name| format!("crates/{name}/Cargo.toml"));
+        let mut files: Vec<(&str, &str)> = manifests.iter().map(|path| (path.as_str(), "")).collect();
+        files.extend(tables.into_iter().filter(|(table, _)| *table != path));
+        let own = if path == scheme { format!("{SCHEMES}{text}") } else { text.to_owned() };
+        files.push((path, &own));
+        let tree = Tree::of(&files);
         offenders(&tree).into_iter().map(|offender| (offender.what, offender.count)).collect()
     }
 
@@ -164,6 +183,13 @@ mod tests {
             let text = text.replace(", _ =>", ",\n _ =>");
             assert_eq!(found("crates/one/src/a.rs", &text), [], "{text}");
         }
+    }
+
+    #[test]
+    fn the_tables_of_the_project_are_found() {
+        let tree = Tree::load(&crate::repo::Repo::here()).unwrap();
+        let counts: Vec<usize> = KINDS.iter().map(|kind| kind.names(&tree).len()).collect();
+        assert!(counts.iter().all(|count| *count >= 5), "{counts:?}");
     }
 
     #[test]
