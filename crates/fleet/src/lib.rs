@@ -33,6 +33,7 @@
 //! - [`bandwidth`]: T̂(K) and the shares f_n with which a cohort finishes together.
 //! - [`deadline`]: the shares in a round with a deadline.
 //! - [`stream`]: random streams keyed by (seed, purpose, round, device).
+//! - [`conditions`]: how the simulated world departs from the fleet's numbers.
 //! - [`cohort`]: independent coin flips for a whole fleet at the cost of the cohort.
 //! - [`metrics`]: the named results of an evaluation.
 //! - [`model`]: the flat parameter vector and its weighted sum.
@@ -46,6 +47,7 @@
 pub mod bandwidth;
 pub mod cohort;
 mod columns;
+pub mod conditions;
 pub mod csv_file;
 mod csv_lines;
 pub mod deadline;
@@ -63,6 +65,7 @@ pub mod units;
 pub use bandwidth::{Allocation, Share};
 pub use cohort::CohortSampler;
 pub use columns::Columns;
+pub use conditions::Conditions;
 pub use error::FleetError;
 pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
 pub use metrics::{Direction, Display, MetricInfo, Metrics};

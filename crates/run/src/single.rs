@@ -9,7 +9,7 @@ use fedflip_learn::{Crew, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS};
 use fedflip_record::{Checkpoint, End, Fold, Header, RecordError, RunFolder, Start, reader};
 use fedflip_scenario::{FREE_KEYS, Scenario};
-use fedflip_sim::{Conditions, SimWorld};
+use fedflip_sim::SimWorld;
 
 use crate::error::RunError;
 use crate::host;
@@ -182,13 +182,8 @@ impl Single<'_> {
 
     fn world<'w>(&'w self, crew: &'w mut dyn Crew, secs: f64) -> SimWorld<'w> {
         let Self { setup, scenario, planned, .. } = *self;
-        let conditions = Conditions {
-            compute_jitter: scenario.world.compute_jitter,
-            fading_db: scenario.world.fading_db,
-            dropout: scenario.world.dropout,
-            overhead_secs: scenario.round.overhead.get(),
-        };
-        let world = SimWorld::new(crew, &setup.fleet, &planned.schedule, conditions, (scenario.seed, secs))
+        let clock = (scenario.seed, secs);
+        let world = SimWorld::new(crew, &setup.fleet, &planned.schedule, scenario.world, clock)
             .with_encoding(scenario.update.encoding);
         match scenario.round.aggregation {
             Aggregation::CohortMean => world.with_weighed_rates(),

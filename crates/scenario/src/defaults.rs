@@ -1,34 +1,17 @@
 //! The paper's settings of each task, and ours where it has none.
 
-use fedflip_engine::Aggregation;
-use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
-use fedflip_fleet::{Gflop, Mbit, Mbps, Secs};
+use fedflip_fleet::{Conditions, Gflop, Mbit, Mbps};
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
-use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
-
-use fedflip_record::{Target, TargetMode};
 
 use super::{
-    Data, FleetSource, GeneratedFleet, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train,
-    Update, World,
+    Data, FleetSource, GeneratedFleet, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train, Update,
 };
 use crate::error::ScenarioError;
 
-/// A number that the task's row has for a key; checks refuse what is not a number.
-fn number(task: Task, key: &str) -> f64 {
-    task.row().default_number(key).unwrap_or(f64::NAN)
-}
-
-/// Rounds from one quiet round to the next; a quiet round takes about twice as long as another.
-pub const QUIET_EVERY: u64 = 20;
-/// What a deadline keeps free for compute times that vary.
-pub(crate) const DEADLINE_MARGIN: f64 = 0.1;
-
 const DEVICES: usize = 100;
 const BAND_MBPS: f64 = 100.0;
-const CHECKPOINT_SECS: f64 = 10.0;
 
 impl Scenario {
     /// The paper's scenario of a task, before a preset.
@@ -37,7 +20,7 @@ impl Scenario {
             TaskSettings::paper(task, DEVICES);
         let SgdSettings { learning_rate, batch, iterations } = sgd;
         let train = Train { learning_rate: as_written(learning_rate), batch, iterations };
-        let update = Update::paper();
+        let update = Update::default();
         Ok(Self {
             seed: 1,
             task,
@@ -52,37 +35,12 @@ impl Scenario {
             train,
             server: Server::paper(),
             update,
-            plan: Planning {
-                scheme: Scheme::Auto,
-                constants: Constants::new(number(task, "plan.alpha"), number(task, "plan.beta"))?,
-                variance: DEFAULT_VARIANCE,
-                quiet_variance: None,
-                quiet_every: QUIET_EVERY,
-            },
-            pilot: Pilots { loss: number(task, "pilot.loss"), seeds: 3, rounds_max: 2_000, keep: false },
-            round: Round {
-                allocation: Division::Adaptive,
-                aggregation: Aggregation::Unbiased,
-                overhead: Secs::new(0.0).map_err(ScenarioError::out_of_range("round.overhead_secs"))?,
-                deadline: None,
-                deadline_margin: DEADLINE_MARGIN,
-            },
-            world: World { compute_jitter: 0.0, fading_db: 0.0, dropout: 0.0 },
-            stop: Stop {
-                target: Target {
-                    metric: "accuracy".to_owned(),
-                    at: number(task, "stop.target_accuracy"),
-                    mode: TargetMode::Max,
-                },
-                rounds_max: 20_000,
-                virtual_hours_max: None,
-                real_hours_max: None,
-            },
-            record: Record {
-                evaluate_every: number(task, "record.evaluate_every") as u64,
-                checkpoint: Secs::new(CHECKPOINT_SECS)
-                    .map_err(ScenarioError::out_of_range("record.checkpoint_secs"))?,
-            },
+            plan: Planning::of(task)?,
+            pilot: Pilots::of(task),
+            round: Round::default(),
+            world: Conditions::default(),
+            stop: Stop::of(task),
+            record: Record::of(task)?,
         })
     }
 }

@@ -7,6 +7,7 @@ use fedflip_learn::task::TaskSettings;
 
 use super::{FleetSource, Scenario};
 use crate::error::ScenarioError;
+use crate::keys::{self, Key};
 
 impl Scenario {
     /// How many devices there are.
@@ -66,17 +67,11 @@ impl Scenario {
         }
     }
 
-    /// Keys that say something and that real devices have no use for: they are a world of their own.
-    pub fn unused_on_devices(&self) -> Vec<&'static str> {
-        let said = [
-            ("round.overhead_secs", self.round.overhead.get() != 0.0),
-            ("world.compute_jitter", self.world.compute_jitter != 0.0),
-            ("world.fading_db", self.world.fading_db != 0.0),
-            ("world.dropout", self.world.dropout != 0.0),
-            ("stop.real_hours_max", self.stop.real_hours_max.is_some()),
-            ("pilot.keep", self.pilot.keep),
-        ];
-        said.into_iter().filter_map(|(key, said)| said.then_some(key)).collect()
+    /// The keys that are set although real devices have no use for them.
+    pub fn unused_on_devices(&self) -> Result<Vec<String>, ScenarioError> {
+        let default = Self::paper(self.task)?;
+        let said = keys::all().filter(|key| key.simulated && key.get(self) != key.get(&default));
+        Ok(said.map(Key::path).collect())
     }
 
     /// As a run's folder keeps it: a fleet file is the copy beside it, so that the folder is whole wherever it

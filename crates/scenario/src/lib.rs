@@ -8,7 +8,7 @@
 //! - here: the value, and how it is read; `for_run`: what a run takes from it.
 //! - `defaults`: the paper's settings of each task, ours where it has none; `preset`: bundles of settings.
 //! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
-//! - `server`: what the server does with the sum of the updates.
+//! - `sections`: the sections of a scenario; `server`: what the server does with the sum of the updates.
 //! - `value`: values, their types and ranges.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
@@ -28,27 +28,24 @@ mod over;
 mod preset;
 mod print;
 mod resolve;
+mod sections;
 mod server;
 #[cfg(test)]
 mod tests;
 mod value;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use fedflip_engine::Aggregation;
-use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::profile::{DeviceType, Hardware};
-use fedflip_fleet::{Fleet, Gflop, Mbit, Mbps, Secs};
-use fedflip_learn::Encoding;
-use fedflip_learn::task::{Sharing, Task};
-use fedflip_plan::{Constants, Quiet, Scheme};
-use fedflip_record::Target;
+use fedflip_fleet::{Conditions, Mbps};
+use fedflip_learn::task::Task;
 
-pub use self::defaults::QUIET_EVERY;
 pub use self::error::{KeyError, Place, ScenarioError};
 pub use self::over::{Axis, Point, points};
 pub use self::preset::Preset;
+pub use self::sections::QUIET_EVERY;
+pub use self::sections::{
+    Data, FleetSource, GeneratedFleet, Pilots, Planning, Record, Round, Stop, Train, Update,
+};
 pub use self::server::{Kind, Server};
 pub use self::value::Value;
 
@@ -72,129 +69,9 @@ pub struct Scenario {
     pub plan: Planning,
     pub pilot: Pilots,
     pub round: Round,
-    pub world: World,
+    pub world: Conditions,
     pub stop: Stop,
     pub record: Record,
-}
-
-/// What devices learn from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Data {
-    pub seed: u64,
-    /// Does not matter for made-up data, and is then the default.
-    pub sharing: Sharing,
-    pub test_samples_max: usize,
-}
-
-/// Where the devices and their times come from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FleetSource {
-    Generated(GeneratedFleet),
-    /// `name` is as the scenario has it. Held behind an `Arc`: a fleet may have millions of devices.
-    File {
-        name: String,
-        fleet: Arc<Fleet>,
-    },
-}
-
-/// A fleet made from device types.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GeneratedFleet {
-    pub devices: usize,
-    pub types: Vec<DeviceType>,
-    pub payload: Mbit,
-    pub work: Gflop,
-}
-
-/// How devices train.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Train {
-    /// As written; training itself is in f32.
-    pub learning_rate: f64,
-    pub batch: usize,
-    pub iterations: usize,
-}
-
-/// How devices send what they have learnt.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Update {
-    pub encoding: Encoding,
-}
-
-impl Update {
-    /// The paper's: numbers as they are.
-    fn paper() -> Self {
-        Self { encoding: Encoding::F32 }
-    }
-}
-
-/// How q is chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Planning {
-    pub scheme: Scheme,
-    pub constants: Constants,
-    /// The sampling variance Σ a²/q that `auto` allows.
-    pub variance: f64,
-    /// The sampling variance of quiet rounds, if there are any.
-    pub quiet_variance: Option<f64>,
-    /// Every so many rounds one is quiet.
-    pub quiet_every: u64,
-}
-
-impl Planning {
-    /// Quiet rounds, if there are any.
-    pub fn quiet(&self) -> Option<Quiet> {
-        self.quiet_variance.map(|variance| Quiet { variance, every: self.quiet_every })
-    }
-}
-
-/// How α and β are measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pilots {
-    /// F_s.
-    pub loss: f64,
-    pub seeds: u64,
-    pub rounds_max: u64,
-    /// Whether training goes on from them.
-    pub keep: bool,
-}
-
-/// What a round is like, whoever takes part.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Round {
-    pub allocation: Division,
-    pub aggregation: Aggregation,
-    pub overhead: Secs,
-    pub deadline: Option<Secs>,
-    /// Share of the deadline that the division of the bandwidth keeps free.
-    pub deadline_margin: f64,
-}
-
-/// How the simulated world departs from the fleet's numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct World {
-    /// Coefficient of variation of a device's compute time.
-    pub compute_jitter: f64,
-    /// Standard deviation of a link's block fading.
-    pub fading_db: f64,
-    /// Probability that a device that takes part vanishes mid-round.
-    pub dropout: f64,
-}
-
-/// When a run ends: whichever comes first.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stop {
-    pub target: Target,
-    pub rounds_max: u64,
-    pub virtual_hours_max: Option<f64>,
-    pub real_hours_max: Option<f64>,
-}
-
-/// What is kept on the way.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Record {
-    pub evaluate_every: u64,
-    pub checkpoint: Secs,
 }
 
 impl Scenario {
@@ -278,11 +155,5 @@ impl Source {
         }
         given.extend_from_slice(more);
         resolve::resolve(given, &self.file, &self.folder, self.preset)
-    }
-}
-
-impl GeneratedFleet {
-    fn hardware(&self) -> Hardware<'_> {
-        Hardware { types: &self.types, payload: self.payload, work: self.work }
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn resolve(
         matches!(scenario.fleet, FleetSource::File { .. }) || given.has("fleet", "payload_mbit");
     if times_are_given && !given.has("update", "encoding") {
         // Fewer bits would be rounded for nothing: no upload gets shorter.
-        scenario.update = Update::paper();
+        scenario.update = Update::default();
     }
     check_server(&scenario, &given, &whole_file)?;
     check_target(&scenario, &given)?;

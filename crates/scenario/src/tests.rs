@@ -6,6 +6,7 @@ mod robust;
 use std::path::Path;
 
 use fedflip_engine::{Aggregation, Clip};
+use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
@@ -17,11 +18,11 @@ use fedflip_record::{Target, TargetMode};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::defaults;
+use super::QUIET_EVERY;
 use super::server::Kind;
 use super::{
     Data, FleetSource, GeneratedFleet, Pilots, Planning, Preset, Record, Round, Scenario, Server, Source,
-    Stop, Train, Update, World,
+    Stop, Train, Update,
 };
 use crate::error::ScenarioError;
 
@@ -406,11 +407,11 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     constants: Constants::new(alpha, beta).unwrap(),
                     variance,
                     quiet_variance: quiet.map(|(variance, _)| variance),
-                    quiet_every: quiet.map_or(defaults::QUIET_EVERY, |(_, every)| every),
+                    quiet_every: quiet.map_or(QUIET_EVERY, |(_, every)| every),
                 },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
-                round: Round { allocation, aggregation, overhead, deadline, deadline_margin: dropout / 2.0 },
-                world: World { compute_jitter, fading_db, dropout },
+                round: Round { allocation, aggregation, deadline, deadline_margin: dropout / 2.0 },
+                world: Conditions { compute_jitter, fading_db, dropout, overhead_secs: overhead.get() },
                 stop: Stop { target, rounds_max, virtual_hours_max: virtual_max, real_hours_max: real_max },
                 record: Record { evaluate_every, checkpoint },
             }

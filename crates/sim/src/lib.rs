@@ -6,10 +6,7 @@
 //! # Layout
 //!
 //! - [`world`]: [`SimWorld`]: the virtual clock and the events of a round.
-//! - [`conditions`]: jitter, fading and drop-outs, all from keyed streams.
 
-pub mod conditions;
 pub mod world;
 
-pub use conditions::Conditions;
 pub use world::SimWorld;

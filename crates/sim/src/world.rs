@@ -4,12 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, Update, World};
-use fedflip_fleet::{Fleet, Metrics, ModelVector, bandwidth};
+use fedflip_fleet::{Conditions, Fleet, Metrics, ModelVector, bandwidth};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
 use fedflip_plan::Schedule;
 use fedflip_plan::sampler::{Coins, Draw, Observed, Sampler};
-
-use crate::conditions::Conditions;
 
 /// Devices among which the longest is trained first.
 const NEIGHBOURS: usize = 64;

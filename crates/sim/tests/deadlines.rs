@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use fedflip_engine::{Aggregation, Engine, Optimiser, State, Stop};
+use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
@@ -15,7 +16,7 @@ use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::Schedule;
 use fedflip_record::Round;
-use fedflip_sim::{Conditions, SimWorld};
+use fedflip_sim::SimWorld;
 
 use common::{Kept, plan};
 

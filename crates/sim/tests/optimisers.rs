@@ -8,6 +8,7 @@ use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_engine::{
     Aggregation, BoxedError, Control, Engine, EngineError, Optimiser, Outcome, Sink, State, Stop,
 };
+use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
@@ -15,7 +16,7 @@ use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::{Checkpoint, Round};
-use fedflip_sim::{Conditions, SimWorld};
+use fedflip_sim::SimWorld;
 
 const DEVICES: usize = 6;
 const ROUNDS: u64 = 14;

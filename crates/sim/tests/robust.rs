@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Kept, plan};
 use fedflip_engine::{Aggregation, Clip, Engine, EngineError, Optimiser, Outcome, State, Stop};
+use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, ModelVector, Probability, Samples, Secs};
 use fedflip_learn::sgd::SgdLearner;
@@ -18,7 +19,7 @@ use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{LearnError, Learner, Metric, Sums, TrainKey, with_crew};
 use fedflip_plan::Schedule;
 use fedflip_record::Round;
-use fedflip_sim::{Conditions, SimWorld};
+use fedflip_sim::SimWorld;
 
 const DEVICES: usize = 20;
 const ROUNDS: u64 = 100;

@@ -10,6 +10,7 @@ use common::{Kept, plan};
 use fedflip_engine::{
     Aggregation, BoxedError, Control, Engine, Optimiser, Outcome, Sink, State, Stop, Target, TargetMode,
 };
+use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::metrics::METRICS;
@@ -18,7 +19,7 @@ use fedflip_learn::task::{ParamValue, TaskSettings};
 use fedflip_learn::{Encoding, LearnError, Learner, Metric, Sums, TrainKey, with_crew};
 use fedflip_plan::{Plan, Schedule, monte_carlo};
 use fedflip_record::{EndReason, Initial, Round};
-use fedflip_sim::{Conditions, SimWorld};
+use fedflip_sim::SimWorld;
 
 const DEVICES: usize = 12;
 

@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use fedflip_engine::aggregate::{Aggregator, Rule};
 use fedflip_engine::{Aggregation, BoxedError, Control, Engine, Optimiser, Sink, State, Stop};
+use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
 use fedflip_learn::sgd::{SgdLearner, SgdSettings};
@@ -14,7 +15,7 @@ use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::folder::Contents;
 use fedflip_record::schema::VERSION;
 use fedflip_record::{Header, Round, RunFolder};
-use fedflip_sim::{Conditions, SimWorld};
+use fedflip_sim::SimWorld;
 use serde::{Deserialize, Serialize};
 
 use super::bench::on_threads;

@@ -124,7 +124,7 @@ fn check_for_devices(scenario: &Scenario) -> Result<(), CliError> {
             hint: "leave it out: on devices updates are added up without bias",
         });
     }
-    let unused = scenario.unused_on_devices();
+    let unused = scenario.unused_on_devices()?;
     if !unused.is_empty() {
         warn!(keys = unused.join(", "), "the scenario has keys that are not used on real devices");
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_engine::{Aggregation, BoxedError, Clip, Control, Engine, Optimiser, Sink, State, Stop};
+use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
 use fedflip_learn::task::TaskSettings;
@@ -20,7 +21,7 @@ use fedflip_net::{NetError, Toss, plain};
 use fedflip_plan::sampler::{Draw, Observed, Sampler};
 use fedflip_plan::{Plan, Quiet, Schedule};
 use fedflip_record::{Header, Round};
-use fedflip_sim::{Conditions, SimWorld};
+use fedflip_sim::SimWorld;
 
 const DEVICES: usize = 5;
 const ROUNDS: u64 = 12;

@@ -56,6 +56,8 @@ pub(super) struct Key {
     /// Whether a task has the key; the second argument is the key's name.
     applies: fn(&TaskRow, &str) -> bool,
     pub shown: Shown,
+    /// Whether real devices have no use for it.
+    pub simulated: bool,
     access: Access,
 }
 
@@ -83,7 +85,7 @@ pub(super) enum Shown {
 
 const fn key(section: &'static str, name: &'static str, about: &'static str, get: Get, set: Set) -> Key {
     let access = Access::Field(get, set);
-    Key { section, name, about, applies: |_, _| true, shown: Shown::Set, access }
+    Key { section, name, about, applies: |_, _| true, shown: Shown::Set, simulated: false, access }
 }
 
 impl Key {
@@ -93,6 +95,10 @@ impl Key {
 
     const fn shown(self, shown: Shown) -> Self {
         Self { shown, ..self }
+    }
+
+    const fn simulated(self) -> Self {
+        Self { simulated: true, ..self }
     }
 
     /// `train.batch`, and `seed` for what stands above all sections.

@@ -80,7 +80,8 @@ pub(super) static KEYS: &[Key] = &[
         "planned schemes continue from the better of their two pilots",
         |s| Some(Value::Flag(s.pilot.keep)),
         |s, v| v.flag().map(|keep| s.pilot.keep = keep),
-    ),
+    )
+    .simulated(),
 ];
 
 fn set_scheme(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {

@@ -66,9 +66,10 @@ pub(super) static KEYS: &[Key] = &[
         "round",
         "overhead_secs",
         "added to every round, empty ones included",
-        |s| Some(Value::Number(s.round.overhead.get())),
-        |s, v| v.quantity(Secs::new, Secs::WANTED).map(|secs| s.round.overhead = secs),
-    ),
+        |s| Some(Value::Number(s.world.overhead_secs)),
+        |s, v| v.quantity(Secs::new, Secs::WANTED).map(|secs| s.world.overhead_secs = secs.get()),
+    )
+    .simulated(),
     key(
         "round",
         "deadline_secs",
@@ -96,21 +97,24 @@ pub(super) static KEYS: &[Key] = &[
         "coefficient of variation of a device's compute time",
         |s| Some(Value::Number(s.world.compute_jitter)),
         |s, v| v.number(0.0..=10.0, "a number from 0 to 10").map(|jitter| s.world.compute_jitter = jitter),
-    ),
+    )
+    .simulated(),
     key(
         "world",
         "fading_db",
         "standard deviation of a link's fading in dB, drawn anew every round",
         |s| Some(Value::Number(s.world.fading_db)),
         |s, v| v.number(0.0..=40.0, "a number from 0 to 40").map(|fading| s.world.fading_db = fading),
-    ),
+    )
+    .simulated(),
     key(
         "world",
         "dropout",
         "probability that a device of the cohort vanishes mid-round",
         |s| Some(Value::Number(s.world.dropout)),
         |s, v| v.number(0.0..=1.0, "a probability from 0 to 1").map(|dropout| s.world.dropout = dropout),
-    ),
+    )
+    .simulated(),
 ];
 
 /// The same rule with its default settings, as it stands in the table of names.

@@ -79,7 +79,8 @@ pub(super) static KEYS: &[Key] = &[
         |s| s.stop.real_hours_max.map(Value::Number),
         |s, v| v.unless_none(hours).map(|hours| s.stop.real_hours_max = hours),
     )
-    .shown(Shown::Example("2")),
+    .shown(Shown::Example("2"))
+    .simulated(),
     key(
         "record",
         "evaluate_every",

@@ -1,36 +1,36 @@
-//! What a real network does to devices: jitter, fading and drop-outs, all from keyed streams.
+//! How the simulated world departs from the fleet's numbers: jitter, fading and drop-outs, all from keyed streams.
 
-use fedflip_fleet::{Purpose, StreamKey};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
-/// How far the world is from what the fleet says. All zero: not at all.
+use crate::stream::{Purpose, StreamKey};
+
+/// How the simulated world departs from the fleet's numbers. By default it does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Conditions {
-    /// Coefficient of variation of a device's compute time: log-normal, with the fleet's number as its mean.
-    /// Nobody knows it before the round.
+    /// The coefficient of variation of a device's compute time, which is log-normal with the fleet's number as its mean. The
+    /// server does not know the time before the round.
     pub compute_jitter: f64,
-    /// Standard deviation of a link's gain in dB, around the fleet's number: log-normal, one block a round.
-    /// Known when the band is divided: devices report their link when they join.
+    /// The standard deviation of a link's gain in dB around the fleet's number, drawn once per round. The server knows the
+    /// gain when it divides the bandwidth, because devices report their link when they join.
     pub fading_db: f64,
-    /// Probability that a device that takes part vanishes, at a moment of the round that is uniform over its
-    /// own part of it.
+    /// The probability that a device of the cohort vanishes, at a time that is uniform over its own part of the round.
     pub dropout: f64,
-    /// What every round takes on top, also an empty one.
+    /// The seconds that are added to every round, empty ones included.
     pub overhead_secs: f64,
 }
 
 impl Conditions {
-    /// By what a device's transfer takes longer in a round.
-    pub(crate) fn fade(&self, seed: u64, round: u64, device: usize) -> f64 {
+    /// The factor on the time that a device's upload takes in a round.
+    pub fn fade(&self, seed: u64, round: u64, device: usize) -> f64 {
         if self.fading_db <= 0.0 {
             return 1.0;
         }
         10_f64.powf(-self.fading_db * normal(seed, Purpose::Fading, round, device) / 10.0)
     }
 
-    /// By what a device's computation takes longer in a round.
-    pub(crate) fn jitter(&self, seed: u64, round: u64, device: usize) -> f64 {
+    /// The factor on the time that a device's computation takes in a round.
+    pub fn jitter(&self, seed: u64, round: u64, device: usize) -> f64 {
         if self.compute_jitter <= 0.0 {
             return 1.0;
         }
@@ -38,8 +38,8 @@ impl Conditions {
         (variance.sqrt() * normal(seed, Purpose::ComputeJitter, round, device) - variance / 2.0).exp()
     }
 
-    /// After which share of its part of the round a device vanishes, if it does.
-    pub(crate) fn vanishes_after(&self, seed: u64, round: u64, device: usize) -> Option<f64> {
+    /// The share of its part of the round after which a device vanishes, if it does.
+    pub fn vanishes_after(&self, seed: u64, round: u64, device: usize) -> Option<f64> {
         if self.dropout <= 0.0 {
             return None;
         }

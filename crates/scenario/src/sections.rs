@@ -1,0 +1,163 @@
+//! The sections of a scenario, with the defaults that no task changes.
+
+use std::sync::Arc;
+
+use fedflip_engine::Aggregation;
+use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::profile::{DeviceType, Hardware};
+use fedflip_fleet::{Fleet, Gflop, Mbit, Secs};
+use fedflip_learn::Encoding;
+use fedflip_learn::task::{Sharing, Task};
+use fedflip_plan::{Constants, DEFAULT_VARIANCE, Quiet, Scheme};
+use fedflip_record::{Target, TargetMode};
+
+use crate::error::ScenarioError;
+
+/// The number of rounds from one quiet round to the next; a quiet round takes about twice as long as another.
+pub const QUIET_EVERY: u64 = 20;
+
+/// A number that the task's row has for a key; checks refuse what is not a number.
+fn number(task: Task, key: &str) -> f64 {
+    task.row().default_number(key).unwrap_or(f64::NAN)
+}
+
+/// What devices learn from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Data {
+    pub seed: u64,
+    /// Does not matter for made-up data, and is then the default.
+    pub sharing: Sharing,
+    pub test_samples_max: usize,
+}
+
+/// Where the devices and their times come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FleetSource {
+    Generated(GeneratedFleet),
+    /// `name` is as the scenario has it. Held behind an `Arc`: a fleet may have millions of devices.
+    File {
+        name: String,
+        fleet: Arc<Fleet>,
+    },
+}
+
+/// A fleet made from device types.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeneratedFleet {
+    pub devices: usize,
+    pub types: Vec<DeviceType>,
+    pub payload: Mbit,
+    pub work: Gflop,
+}
+
+/// How devices train.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Train {
+    /// As written; training itself is in f32.
+    pub learning_rate: f64,
+    pub batch: usize,
+    pub iterations: usize,
+}
+
+/// How devices send what they have learnt. By default, as in the paper, numbers are sent as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Update {
+    pub encoding: Encoding,
+}
+
+/// How q is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Planning {
+    pub scheme: Scheme,
+    pub constants: Constants,
+    /// The sampling variance Σ a²/q that `auto` allows.
+    pub variance: f64,
+    /// The sampling variance of quiet rounds, if there are any.
+    pub quiet_variance: Option<f64>,
+    /// The number of rounds from one quiet round to the next.
+    pub quiet_every: u64,
+}
+
+impl Planning {
+    pub(crate) fn of(task: Task) -> Result<Self, ScenarioError> {
+        let constants = Constants::new(number(task, "plan.alpha"), number(task, "plan.beta"))?;
+        let (scheme, variance, quiet_every) = (Scheme::Auto, DEFAULT_VARIANCE, QUIET_EVERY);
+        Ok(Self { scheme, constants, variance, quiet_variance: None, quiet_every })
+    }
+
+    /// Quiet rounds, if there are any.
+    pub fn quiet(&self) -> Option<Quiet> {
+        self.quiet_variance.map(|variance| Quiet { variance, every: self.quiet_every })
+    }
+}
+
+/// How α and β are measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pilots {
+    /// F_s.
+    pub loss: f64,
+    pub seeds: u64,
+    pub rounds_max: u64,
+    /// Whether training goes on from them.
+    pub keep: bool,
+}
+
+impl Pilots {
+    pub(crate) fn of(task: Task) -> Self {
+        Self { loss: number(task, "pilot.loss"), seeds: 3, rounds_max: 2_000, keep: false }
+    }
+}
+
+/// What a round is like, whoever takes part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Round {
+    pub allocation: Division,
+    pub aggregation: Aggregation,
+    pub deadline: Option<Secs>,
+    /// Share of the deadline that the division of the bandwidth keeps free.
+    pub deadline_margin: f64,
+}
+
+impl Default for Round {
+    fn default() -> Self {
+        let (allocation, aggregation) = (Division::Adaptive, Aggregation::Unbiased);
+        Self { allocation, aggregation, deadline: None, deadline_margin: 0.1 }
+    }
+}
+
+/// When a run ends: whichever comes first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stop {
+    pub target: Target,
+    pub rounds_max: u64,
+    pub virtual_hours_max: Option<f64>,
+    pub real_hours_max: Option<f64>,
+}
+
+impl Stop {
+    pub(crate) fn of(task: Task) -> Self {
+        let at = number(task, "stop.target_accuracy");
+        let target = Target { metric: "accuracy".to_owned(), at, mode: TargetMode::Max };
+        Self { target, rounds_max: 20_000, virtual_hours_max: None, real_hours_max: None }
+    }
+}
+
+/// What is kept on the way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record {
+    pub evaluate_every: u64,
+    pub checkpoint: Secs,
+}
+
+impl Record {
+    pub(crate) fn of(task: Task) -> Result<Self, ScenarioError> {
+        let checkpoint = Secs::new(10.0).map_err(ScenarioError::out_of_range("record.checkpoint_secs"))?;
+        Ok(Self { evaluate_every: number(task, "record.evaluate_every") as u64, checkpoint })
+    }
+}
+
+impl GeneratedFleet {
+    pub(crate) fn hardware(&self) -> Hardware<'_> {
+        Hardware { types: &self.types, payload: self.payload, work: self.work }
+    }
+}
