@@ -1,7 +1,7 @@
 //! What the server does with the aggregated update g = Σ (a_n/q_n) Δ_n.
 //!
-//! In a round in which nobody reports g is 0, which is an estimate without bias as any other: moments decay
-//! and averages go on then, too. All of it is one pass over memory, a block at a time that stays in the cache,
+//! In a round in which no device reports, g is 0, which is an unbiased estimate like any other: moments decay and averages
+//! continue. All of it is one pass over memory, a block at a time that stays in the cache,
 //! and the same bytes on any machine: sums, products, quotients and roots of single precision are exact to the
 //! last bit everywhere, and powers are made of products.
 
@@ -111,7 +111,7 @@ impl Optimiser {
         (vectors.next().is_none() && self.fits(&memory, parameters)).then_some(memory)
     }
 
-    /// Whether a memory is this optimiser's, for a model of so many parameters.
+    /// Whether a memory belongs to this optimiser and to a model with this number of parameters.
     pub fn fits(&self, memory: &Memory, parameters: usize) -> bool {
         memory.vectors().all(|(_, vector)| vector.len() == parameters)
             && memory.vectors().map(|(name, _)| name).eq(self.names())
@@ -128,7 +128,7 @@ impl Optimiser {
     }
 
     /// Round `round`: writes what comes of model, memory and g to the last pair, all as long as the
-    /// model. False if any of it has left the numbers.
+    /// model. False if any number is NaN or infinite.
     pub(crate) fn advance(
         &self,
         round: u64,
@@ -157,7 +157,7 @@ impl Optimiser {
 }
 
 impl Memory {
-    /// All there is, by name, always in the same order.
+    /// All vectors by name, always in the same order.
     pub fn vectors(&self) -> impl Iterator<Item = (&'static str, &[f32])> {
         let average = self.average.as_ref().map_or(&[][..], |average| average.as_slice());
         let all = [&self.first[..], &self.second[..], average];
@@ -169,7 +169,7 @@ impl Memory {
         self.average.as_ref()
     }
 
-    /// As much memory again, to write the next one to.
+    /// Buffers of the same size, for the next memory.
     pub(crate) fn room(&self) -> Self {
         let zeros = |vector: &[f32]| vec![0.0; vector.len()];
         let average = self.average.as_ref().map(|average| zeros(average.as_slice()));

@@ -9,7 +9,7 @@ use fedflip_plan::Plan;
 pub const UPDATES_MIN: usize = 3;
 /// The most memory that the updates of one round may be expected to take.
 pub const BYTES_MAX: f64 = (4_u64 << 30) as f64;
-/// Cohorts are larger than the mean plus so many standard deviations once in a billion rounds.
+/// A cohort is larger than its mean plus this number of standard deviations once in a billion rounds.
 const DEVIATIONS: f64 = 6.0;
 /// The numbers of a block, over all updates: they fit the second cache.
 const BLOCK_NUMBERS: usize = 1 << 16;
@@ -22,7 +22,7 @@ pub fn bytes_expected(plan: &Plan, parameters: usize) -> f64 {
     cohort * parameters as f64 * size_of::<f32>() as f64
 }
 
-/// How many of so many updates are left out at either end: their share, at least one, and never all of them.
+/// The number of updates that are left out at either end: the given share, at least one, and never all.
 fn left_out(updates: usize, share: f64) -> usize {
     // A little more, so that 0.3 of 10 is 3.
     let wanted = (share * updates as f64 + 1e-9) as usize;

@@ -22,14 +22,14 @@ use crate::session::Session;
 use crate::setup::header;
 use fedflip_scenario::{FREE_KEYS, Scenario};
 
-/// What the server has of the task: it scores models, and trains once to learn how large an update is.
+/// The server's part of the task: it evaluates models, and trains once to learn how large an update is.
 pub struct Host {
     learner: SgdLearner,
     params: Vec<(String, ParamSpec)>,
 }
 
 impl Host {
-    /// Reads the data that models are scored on.
+    /// Reads the data on which models are evaluated.
     pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
         let what = format!("reading the data of {}", scenario.task.name());
         let Session { observers, data_dir, .. } = session;
@@ -43,7 +43,7 @@ impl Host {
         self.learner.params_len()
     }
 
-    /// How large an update may be: as the scenario says, or as a trial does.
+    /// The largest norm of an update: that of the scenario, or else one that a trial gives.
     pub fn update_norm(&self, scenario: &Scenario, session: &mut Session<'_>) -> Result<NormBound, RunError> {
         if let Some(most) = scenario.server.update_norm_max {
             return Ok(NormBound::Configured(most));
@@ -79,7 +79,7 @@ pub struct Deployed<'a> {
     pub timeouts: Timeouts,
 }
 
-/// Its state, and where it stands.
+/// The state of the run, and where it resumes.
 pub struct Opened {
     state: RunState,
     resumed: Resumed,
@@ -97,7 +97,7 @@ impl Opened {
 }
 
 impl Deployed<'_> {
-    /// Takes the folder.
+    /// Opens and locks the run's folder.
     pub fn open(&self) -> Result<Opened, RunError> {
         self.open_at(self.scenario, self.out)
     }
@@ -236,7 +236,7 @@ impl Deployed<'_> {
         Ok(ended)
     }
 
-    /// As the records have them.
+    /// The constants in the form of the records.
     fn used(&self, constants: Constants) -> UsedConstants {
         let source = if self.pilots { ConstantsSource::Pilots } else { ConstantsSource::Scenario };
         UsedConstants { alpha: constants.alpha(), beta: constants.beta(), source }

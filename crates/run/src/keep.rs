@@ -8,7 +8,7 @@ use fedflip_scenario::Scenario;
 
 use crate::session::Session;
 
-/// How often records reach whoever reads the file along.
+/// The time between two flushes, for those who read the file while it is written.
 const FLUSH_EVERY: Duration = Duration::from_millis(200);
 
 /// Where the records go.
@@ -22,7 +22,7 @@ pub(crate) struct Keeper<'k, 's> {
     pub(crate) keep: Keep,
     session: &'k mut Session<'s>,
     checkpoint_every: Duration,
-    /// When the run has to stop, by the wall.
+    /// The real time at which the run has to stop.
     real_end: Option<Instant>,
     started: Instant,
     flushed: Instant,
@@ -47,7 +47,7 @@ impl<'k, 's> Keeper<'k, 's> {
         }
     }
 
-    /// What was kept, and how long it took.
+    /// What was kept, and the real seconds that it took.
     pub(crate) fn finish(self) -> (Keep, Duration) {
         let real = (self.session.now)() - self.started;
         (self.keep, real)

@@ -1,4 +1,4 @@
-//! Whoever watches runs beside their records: a progress bar, a dashboard, TensorBoard, a script.
+//! Observers of runs: a progress bar, a dashboard, TensorBoard, a script.
 
 use std::path::Path;
 
@@ -62,7 +62,7 @@ pub trait Observer {
     /// Something that takes a while begins, such as reading data; an empty text ends it.
     fn working(&mut self, _what: &str) {}
 
-    /// Something a person should know.
+    /// A warning for the user.
     fn warn(&mut self, _text: &str) {}
 }
 
@@ -78,7 +78,7 @@ impl<F: FnMut(&Round)> Observer for F {
 pub struct Observers<'a>(Vec<Box<dyn Observer + 'a>>);
 
 impl<'a> Observers<'a> {
-    /// Adds one.
+    /// Adds an observer.
     pub fn add(&mut self, observer: impl Observer + 'a) {
         self.0.push(Box::new(observer));
     }
@@ -132,7 +132,7 @@ impl<'a> Observers<'a> {
         self.0.iter_mut().for_each(|observer| observer.all_done());
     }
 
-    /// Shows what is going on while `work` runs.
+    /// Shows a text while `work` runs.
     pub fn while_working<T>(&mut self, what: &str, work: impl FnOnce() -> T) -> T {
         self.0.iter_mut().for_each(|observer| observer.working(what));
         let result = work();
@@ -140,7 +140,7 @@ impl<'a> Observers<'a> {
         result
     }
 
-    /// Tells a person something.
+    /// Passes a warning to the user.
     pub fn warn(&mut self, text: &str) {
         self.0.iter_mut().for_each(|observer| observer.warn(text));
     }

@@ -1,4 +1,4 @@
-//! Lines 1–3 of Algorithm 2: short runs under uniform and full sampling, and what they say of α and β.
+//! Lines 1–3 of Algorithm 2: short runs under uniform and full sampling, and the α and β that follow from them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use fedflip_record::{Target, TargetMode};
 use fedflip_report::numbers::{count, significant};
 use fedflip_scenario::{Scenario, Stop};
 
-/// Pilots have seeds of their own, so that no run goes the way of its pilot.
+/// Pilots have seeds of their own, so that no run repeats its pilot.
 const SEED_OFFSET: u64 = 1_000_000;
 
-/// The paper's two.
+/// The paper's two pilot schemes.
 const SCHEMES: [Scheme; 2] = [Scheme::Uniform, Scheme::Full];
 
 /// Where and how pilots run.
@@ -32,17 +32,17 @@ pub struct Pilots<'a> {
     pub scenario: &'a Scenario,
     /// A folder of all pilots, or none.
     pub out: Option<&'a Path>,
-    /// What the bar says before a pilot's name.
+    /// The text that observers are shown before a pilot's name.
     pub prefix: &'a str,
-    /// How many runs go on from pilots, each from those of its own seed.
+    /// The number of runs that continue from pilots, each from those of its own seed.
     pub kept: u64,
 }
 
 /// The two pilots of a seed.
 pub struct Pair {
-    /// Under uniform sampling, then under full participation.
+    /// The pilot under uniform sampling, and the one under full participation.
     pub runs: Vec<Summary>,
-    /// The model of the one that came to the lower loss, after the time of both.
+    /// The model of the pilot with the lower loss, and the time of both.
     pub better: WarmStart,
 }
 
@@ -64,13 +64,13 @@ impl Pair {
     }
 }
 
-/// What pilots came to.
+/// The results of all pilots.
 pub struct Piloted {
     /// In the order in which they ran.
     pub runs: Vec<Summary>,
     /// α and β, or why there are none.
     pub fit: Result<PilotFit, PlanError>,
-    /// Where runs go on, seed by seed.
+    /// The models that runs continue from, seed by seed.
     pub kept: Vec<WarmStart>,
 }
 

@@ -7,11 +7,11 @@ use fedflip_record::{End, Header, Initial, Round};
 use crate::error::RunError;
 use crate::observe::{Observers, RunInfo};
 
-/// Shows rounds to those who follow.
+/// Passes rounds on to the observers.
 pub(crate) struct Relay<'a, 's> {
     pub observers: &'a mut Observers<'s>,
     pub title: String,
-    /// The one that holds, and why it was made; none before the first.
+    /// The present plan and the reason for it; none before the first plan.
     pub plan: Option<(Vec<f64>, String)>,
 }
 

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use crate::observe::{Observer, Observers};
 
-/// One sitting at one machine: nothing in it changes a result.
+/// What the machine and the user bring to a run. Nothing in it changes a result.
 pub struct Session<'a> {
-    /// Devices that train at the same time.
+    /// The number of devices that train at the same time.
     pub threads: usize,
     /// Where data sets are kept.
     pub data_dir: PathBuf,
@@ -17,7 +17,7 @@ pub struct Session<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// The clock on the wall, for checkpoints and caps on real time.
     pub now: fn() -> Instant,
-    /// Whoever watches.
+    /// The observers.
     pub observers: Observers<'a>,
 }
 

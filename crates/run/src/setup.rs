@@ -20,7 +20,7 @@ use crate::warnings;
 pub struct Setup {
     /// Trains on the data of every device.
     pub learner: Arc<SgdLearner>,
-    /// How many samples devices hold.
+    /// The number of samples that devices hold.
     pub sharing: SharingReport,
     /// With the sample counts of the data, and the times of what the scenario computes and sends.
     pub fleet: Fleet,

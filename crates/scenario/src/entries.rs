@@ -1,4 +1,4 @@
-//! What a file and `--set` say, as a list of keys, values and places; whether it makes sense comes later.
+//! A file and the overrides of `--set` as a list of keys, values and places. Other modules check them.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ use super::value::Value;
 /// The longest file: many times what a scenario can need.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// What is given by `--set`.
+/// The name of overrides as a place.
 const SET: Place = Place::Flag("--set");
 
 /// Stands for a section that is named and has no keys.
@@ -31,7 +31,7 @@ pub(super) struct Entry {
     pub value: Value,
 }
 
-/// The text at `path`, or on standard input for `-`, and what refusals call it.
+/// The text at `path`, or on standard input for `-`, and its name in error messages.
 pub(super) fn read(path: &Path) -> Result<(String, String), KeyError> {
     let is_stdin = path.as_os_str() == "-";
     let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
@@ -108,7 +108,7 @@ pub(super) fn from_toml(text: &str, file: &str) -> Result<Vec<Entry>, KeyError> 
     Ok(found.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// What the parser says, with what it is about.
+/// The parser's message, with the line that it is about.
 fn not_toml(text: &str, span: Range<usize>, message: &str) -> (String, String) {
     if message == "duplicate key" {
         let key = text.get(span).unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::error::ScenarioError;
 use crate::keys::{self, Key};
 
 impl Scenario {
-    /// How many devices there are.
+    /// The number of devices.
     pub fn devices(&self) -> usize {
         match &self.fleet {
             FleetSource::Generated(generated) => generated.devices,
@@ -18,7 +18,7 @@ impl Scenario {
         }
     }
 
-    /// What the learner needs to know.
+    /// The settings of the learner.
     pub fn task_settings(&self) -> TaskSettings {
         TaskSettings {
             task: self.task,
@@ -34,8 +34,8 @@ impl Scenario {
         }
     }
 
-    /// The fleet whose device n holds `samples[n]` of the learner's data. A fleet file's own counts give way:
-    /// a device's say in the model is what it really holds.
+    /// The fleet whose device n holds `samples[n]` of the learner's data. These counts replace those of a fleet file, because
+    /// the weight of a device is its share of the data that are really trained on.
     pub fn fleet(&self, samples: &[usize]) -> Result<Fleet, ScenarioError> {
         let devices = self.devices();
         if samples.len() != devices {
@@ -74,8 +74,8 @@ impl Scenario {
         Ok(said.map(Key::path).collect())
     }
 
-    /// As a run's folder keeps it: a fleet file is the copy beside it, so that the folder is whole wherever it
-    /// is moved. How long this machine has time for it is no property of a run, which goes on another day.
+    /// The text for a run folder. A fleet file is replaced by the copy in the folder, so that the folder can be moved. The cap
+    /// on real time is left out: it belongs to a session and not to the run.
     pub fn stored(&self) -> String {
         let mut stored = self.clone();
         if let FleetSource::File { name, .. } = &mut stored.fleet {

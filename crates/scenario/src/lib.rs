@@ -1,4 +1,4 @@
-//! A scenario: all that decides a run, as a TOML file and as one checked value.
+//! A scenario: everything that decides a run, as a TOML file and as one checked value.
 //!
 //! Equal scenarios print to equal bytes, and what is printed reads back as an equal scenario: a run folder
 //! keeps its scenario and is compared by it.
@@ -53,15 +53,15 @@ pub use self::value::Value;
 pub const FREE_KEYS: &[&str] =
     &["rounds_max", "virtual_hours_max", "real_hours_max", "checkpoint_secs", "update_norm_max"];
 
-/// All that decides a run.
+/// Everything that decides a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// Of everything that chance decides, but for the data.
+    /// The seed of all random streams except those of the data.
     pub seed: u64,
     pub task: Task,
     pub data: Data,
     pub fleet: FleetSource,
-    /// f_tot: what those who take part share.
+    /// The bandwidth f_tot that the cohort shares.
     pub band: Mbps,
     pub train: Train,
     pub server: Server,
@@ -75,7 +75,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A task with a preset, of which nothing else is said.
+    /// The scenario of a task with a preset; all other keys have their defaults.
     pub fn new(task: Task, preset: Preset) -> Result<Self, ScenarioError> {
         let text = format!("preset = \"{}\"\n[task]\nname = \"{}\"\n", preset.name(), task.name());
         Source::of_text(&text, "the scenario").scenario(&[])
@@ -86,22 +86,22 @@ impl Scenario {
         Source::of_text(text, "the scenario").scenario(&[])
     }
 
-    /// The scenario in the file at `path` (`-` is standard input), with what `--set` says instead.
+    /// The scenario in the file at `path` (`-` is standard input), with the overrides of `--set`.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
         Source::read(path)?.scenario(overrides)
     }
 }
 
-/// A scenario's text, of which scenarios are made that differ in what is set: standard input can be read but
-/// once.
+/// The text of a scenario, from which several scenarios with different overrides can be made. It is kept because standard
+/// input can be read only once.
 #[derive(Clone, Debug)]
 pub struct Source {
     text: String,
-    /// What refusals call it.
+    /// The name of the text in error messages.
     file: String,
-    /// Where its relative paths start.
+    /// The folder from which relative paths start.
     folder: PathBuf,
-    /// Of a text that names none.
+    /// The preset of a text that names none.
     preset: Preset,
 }
 
@@ -117,18 +117,18 @@ impl Source {
         })
     }
 
-    /// What `compare` takes without a file: made-up data and the paper's fleet.
+    /// The scenario that `compare` takes without a file: synthetic data and the paper's fleet.
     pub fn embedded() -> Self {
         Self::of_text("[task]\nname = \"synthetic\"\n", "the embedded scenario")
     }
 
-    /// With another preset where the text names none.
+    /// The same text, with another preset if it names none.
     #[must_use]
     pub fn with_default_preset(self, preset: Preset) -> Self {
         Self { preset, ..self }
     }
 
-    /// A text, and what refusals call it.
+    /// A text, and its name in error messages.
     pub fn of_text(text: &str, name: &str) -> Self {
         Self {
             text: text.to_owned(),
@@ -138,12 +138,12 @@ impl Source {
         }
     }
 
-    /// With what `--set` says instead.
+    /// The scenario with the overrides of `--set`.
     pub fn scenario(&self, overrides: &[String]) -> Result<Scenario, ScenarioError> {
         self.resolve(overrides, &[])
     }
 
-    /// At a point of a sweep, which beats `--set`.
+    /// The scenario at a point of a sweep, which beats `--set`.
     pub fn at(&self, overrides: &[String], point: &Point) -> Result<Scenario, ScenarioError> {
         self.resolve(overrides, &point.entries())
     }

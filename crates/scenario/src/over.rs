@@ -1,4 +1,4 @@
-//! The keys and values of a sweep: what `--over` says, and the points that it makes.
+//! The keys and values of a sweep (`--over`), and the points that they make.
 
 use super::Scenario;
 use super::entries::{Entry, of_text};
@@ -18,7 +18,7 @@ const EXAMPLE: &str = "write SECTION.KEY=VALUE,VALUE,…, such as --over fleet.b
 pub struct Axis {
     section: String,
     key: String,
-    /// As typed, and what that is.
+    /// Each value as typed and as parsed.
     values: Vec<(String, Value)>,
 }
 
@@ -74,7 +74,7 @@ impl Axis {
     }
 }
 
-/// Of numbers, how they are written does not matter.
+/// Whether two values are the same; 1 and 1.0 are.
 fn same(a: &Value, b: &Value) -> bool {
     let number = |value: &Value| match value {
         Value::Whole(whole) => Some(*whole as f64),
@@ -131,7 +131,7 @@ impl Point {
     }
 }
 
-/// All points of some axes, the last of which goes fastest.
+/// All points of some axes. The value of the last axis changes fastest.
 pub fn points(axes: &[Axis]) -> Result<Vec<Point>, KeyError> {
     for (place, axis) in axes.iter().enumerate() {
         if axes[..place].iter().any(|other| other.path() == axis.path()) {

@@ -12,8 +12,8 @@ use crate::error::ScenarioError;
 const COMMENT_COLUMN: usize = 34;
 
 impl Scenario {
-    /// Every value that is set, nothing else, and no section that says nothing: equal scenarios give equal bytes,
-    /// which read back as an equal scenario.
+    /// Every value that is set, without empty sections. Equal scenarios give equal bytes, and the text reads back as an equal
+    /// scenario.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         for (section, _) in SECTIONS {

@@ -53,7 +53,7 @@ pub(super) fn resolve(
     Ok(scenario)
 }
 
-/// What was given, and how it gets into a scenario.
+/// The entries of a file and of the overrides.
 struct Keys<'a> {
     given: Vec<Entry>,
     folder: &'a Path,
@@ -149,8 +149,8 @@ fn check_target(scenario: &Scenario, given: &Keys<'_>) -> Result<(), KeyError> {
     Err(refuse(entry, format!("stop.metric is {metric:?}, and stop.at is missing"), hint))
 }
 
-/// Running means and variances of batch norm are no parameters that anything is learnt of: only plain sums of their
-/// changes are means and variances again.
+/// The running means and variances of batch norm are not learnt by gradients. Only a plain sum of their changes gives means
+/// and variances again, so other server rules are refused.
 fn check_server(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), KeyError> {
     if scenario.server.kind == Kind::None || !scenario.task.has_running_statistics() {
         return Ok(());
@@ -180,7 +180,7 @@ fn task(given: &[Entry], whole_file: &Place) -> Result<Task, KeyError> {
     }
 }
 
-/// What a fleet file takes the place of.
+/// The keys that a fleet file replaces.
 const GENERATED: [&str; 4] = ["devices", "types", "payload_mbit", "work_gflop"];
 
 /// A fleet is read or generated. `--set` of the one takes back what the file says of the other, and a file takes the
@@ -213,7 +213,7 @@ fn one_fleet(mut given: Vec<Entry>, defaults: &Scenario) -> Result<Vec<Entry>, K
     }
 }
 
-/// A default that follows from other values and cannot be.
+/// The error of a default that follows from other values and is out of range.
 fn follows(error: ScenarioError, whole_file: &Place) -> ScenarioError {
     let ScenarioError::OutOfRange { key, value, wanted } = error else { return error };
     let refusal = Refusal {
@@ -223,7 +223,7 @@ fn follows(error: ScenarioError, whole_file: &Place) -> ScenarioError {
     refusal.at(whole_file.clone(), key).into()
 }
 
-/// What the fleet's recipe says, in the words of a scenario.
+/// An error of the fleet's generator, with the key that it is about.
 fn times_out_of_range(error: &FleetError, given: &Keys<'_>, whole_file: &Place) -> ScenarioError {
     let FleetError::Recipe { what, problem, .. } = error else { return error.clone().into() };
     let name = if *what == "payload-mbit" { "payload_mbit" } else { "work_gflop" };

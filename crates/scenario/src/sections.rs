@@ -25,7 +25,7 @@ fn number(task: Task, key: &str) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Data {
     pub seed: u64,
-    /// Does not matter for made-up data, and is then the default.
+    /// The partition of the data. Synthetic data are not divided and have the default.
     pub sharing: Sharing,
     pub test_samples_max: usize,
 }
@@ -34,7 +34,7 @@ pub struct Data {
 #[derive(Clone, Debug, PartialEq)]
 pub enum FleetSource {
     Generated(GeneratedFleet),
-    /// `name` is as the scenario has it. Held behind an `Arc`: a fleet may have millions of devices.
+    /// `name` is the path in the scenario. The fleet is shared because it may have millions of devices.
     File {
         name: String,
         fleet: Arc<Fleet>,
@@ -53,7 +53,7 @@ pub struct GeneratedFleet {
 /// How devices train.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Train {
-    /// As written; training itself is in f32.
+    /// As the scenario has it, in f64; training uses f32.
     pub learning_rate: f64,
     pub batch: usize,
     pub iterations: usize,
@@ -94,11 +94,11 @@ impl Planning {
 /// How α and β are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pilots {
-    /// F_s.
+    /// The loss F_s at which a pilot ends.
     pub loss: f64,
     pub seeds: u64,
     pub rounds_max: u64,
-    /// Whether training goes on from them.
+    /// Whether training continues from the pilots.
     pub keep: bool,
 }
 
@@ -142,7 +142,7 @@ impl Stop {
     }
 }
 
-/// What is kept on the way.
+/// When models are evaluated and checkpoints are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
     pub evaluate_every: u64,

@@ -3,22 +3,22 @@
 use fedflip_engine::Optimiser;
 use fedflip_engine::optimiser::{Adaptive, Rule};
 
-/// How a model comes of the model before and the sum of the updates.
+/// How the next model follows from the present one and the sum of the updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Server {
     pub kind: Kind,
-    /// Of what matters to the kind; all else is its default.
+    /// Settings that the kind does not use have its defaults.
     pub step: f64,
     pub momentum: f64,
     pub second_moment: f64,
     pub epsilon: f64,
-    /// 0 is no average.
+    /// The factor γ of the moving average of models; 0 means no average.
     pub averaging: f64,
-    /// On real devices, the largest norm of an update; none is what a trial says. Of no matter to the kind.
+    /// The largest norm of an update on real devices; without one, a trial decides. No kind uses it.
     pub update_norm_max: Option<f64>,
 }
 
-/// The rules there are.
+/// The server's update rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     None,
@@ -28,12 +28,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it divides by the root of squares.
+    /// Whether the rule divides by the root of a second moment.
     pub fn is_adaptive(self) -> bool {
         matches!(self, Self::Adam | Self::Yogi)
     }
 
-    /// With the defaults of this kind.
+    /// The default settings of this kind.
     pub fn server(self) -> Server {
         let (step, momentum) = match self {
             Self::None => (1.0, 0.0),
@@ -53,12 +53,12 @@ impl Kind {
 }
 
 impl Server {
-    /// The paper's: the sum is added to the model.
+    /// The paper's rule: the sum is added to the model.
     pub fn paper() -> Self {
         Kind::None.server()
     }
 
-    /// As the engine has it.
+    /// The optimiser of the engine with these settings.
     pub fn optimiser(&self) -> Optimiser {
         let Self { kind, step, momentum, second_moment, epsilon, averaging, .. } = *self;
         let adaptive = Adaptive { step, momentum, second_moment, epsilon };
