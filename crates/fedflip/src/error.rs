@@ -149,7 +149,7 @@ impl CliError {
             Self::Record(error) => Some(error.hint()),
             Self::Net(error) | Self::Run(RunError::Net(error)) => Some(advice::net_hint(error)),
             Self::Join(error) => Some(error.hint()),
-            Self::Report(error) => Some(error.hint()),
+            Self::Report(error) => Some(advice::report_hint(error)),
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
             Self::Dashboard(error) => Some(error.hint()),

@@ -16,15 +16,9 @@ pub struct Config {
     on_devices: bool,
 }
 
-/// The name of a bundle of settings. A scenario holds each of these settings too, so the name decides nothing.
-const PRESET: &str = "preset";
-
-/// The sections of which a preset decides keys.
-const BUNDLED: &[&str] = &["server", "update", "plan"];
-
 /// Keys in which runs of one comparison may differ: seed, scheme, and where they stop or save.
 const FREE: &[&str] =
-    &["seed", PRESET, "plan.scheme", "stop.rounds_max", "stop.virtual_hours_max", "record.checkpoint_secs"];
+    &["seed", "plan.scheme", "stop.rounds_max", "stop.virtual_hours_max", "record.checkpoint_secs"];
 
 /// Keys that planned schemes are planned with; baselines do not use them.
 const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
@@ -82,11 +76,6 @@ impl Config {
     /// A key's value as a number.
     pub fn number(&self, key: &str) -> Option<f64> {
         self.get(key)?.parse().ok()
-    }
-
-    /// With the preset of a scenario, for its name.
-    pub(crate) fn with_preset_of(&self, scenario: &Self) -> Self {
-        self.with(scenario, &BTreeSet::from([PRESET.to_owned()]))
     }
 
     /// Whether planned schemes continue the runs of their pilots, whose time is then on their clocks.
@@ -162,17 +151,9 @@ impl Config {
         names.into_iter().filter(differs).cloned().collect()
     }
 
-    /// The same without computed keys that follow from others in which they differ, and with a preset in place of the
-    /// keys that follow from it.
+    /// The same without computed keys that follow from others in which they differ.
     pub(crate) fn deciding_differences(configs: &[&Self]) -> Vec<String> {
         let mut keys = Self::differences(configs);
-        let is_bundled = |key: &String| {
-            let section = key.split('.').next().unwrap_or_default();
-            BUNDLED.contains(&section) && is_function_of(configs, key, &[PRESET])
-        };
-        let names_many =
-            keys.iter().any(|key| key == PRESET) && keys.iter().filter(|key| is_bundled(key)).count() > 1;
-        keys.retain(|key| if names_many { !is_bundled(key) } else { key != PRESET });
         keys.retain(|key| {
             let computed = COMPUTED.iter().find(|(computed, _)| computed == key);
             !computed.is_some_and(|(_, sources)| is_function_of(configs, key, sources))
@@ -214,7 +195,7 @@ mod tests {
     #[test]
     fn settings_leave_out_what_may_differ() {
         let one = config(
-            "seed = 1\npreset = \"tuned\"\n[plan]\nscheme = \"exact\"\n[fleet]\nbandwidth_mbps = 100\ntypes = [\"a\", \"b\"]",
+            "seed = 1\n[plan]\nscheme = \"exact\"\n[fleet]\nbandwidth_mbps = 100\ntypes = [\"a\", \"b\"]",
         );
         let other = config(
             "seed = 2\n[plan]\nscheme = \"full\"\n[fleet]\nbandwidth_mbps = 200.5\ntypes = [\"a\", \"b\"]",
@@ -244,22 +225,6 @@ mod tests {
         assert_eq!(Config::deciding_differences(&[&int8, &own]), ["fleet.payload_mbit"]);
         let both = ["fleet.payload_mbit", "update.encoding"];
         assert_eq!(Config::deciding_differences(&[&f16, &int8, &own]), both);
-        let preset = |name: &str, mbps: u32, step: f64| {
-            config(&format!(
-                "preset = \"{name}\"\n[server]\nstep = {step}\noptimiser = \"{name}\"\n[fleet]\nbandwidth_mbps = {mbps}"
-            ))
-        };
-        let [paper, tuned] = [preset("paper", 100, 1.0), preset("tuned", 100, 0.1)];
-        assert_eq!(Config::deciding_differences(&[&paper, &tuned]), ["preset"]);
-        let wide = preset("tuned", 200, 0.1);
-        assert_eq!(
-            Config::deciding_differences(&[&paper, &tuned, &wide]),
-            ["fleet.bandwidth_mbps", "preset"]
-        );
-        // A step that was given by hand is no matter of the preset.
-        let own = preset("tuned", 100, 0.2);
-        let all = ["server.optimiser", "server.step"];
-        assert_eq!(Config::deciding_differences(&[&paper, &tuned, &own]), all);
         let work = |batch: u32, rate: f64, work: f64| {
             config(&format!(
                 "[train]\nbatch = {batch}\niterations = 10\nlearning_rate = {rate}\n[fleet]\nwork_gflop = {work}"

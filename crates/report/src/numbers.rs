@@ -1,5 +1,7 @@
 //! Numbers for people: as few digits as say it, with units.
 
+use fedflip_fleet::Display;
+
 /// A number with about `digits` significant digits, thin enough for a table.
 pub fn significant(value: f64, digits: usize) -> String {
     // Counts stay counts.
@@ -36,6 +38,14 @@ pub fn duration(secs: f64) -> String {
 /// A share as a percentage.
 pub fn percent(share: f64) -> String {
     format!("{} %", significant(100.0 * share, 3))
+}
+
+/// A value of a metric.
+pub fn in_words(display: Display, value: f64) -> String {
+    match display {
+        Display::Share => percent(value),
+        Display::Number => significant(value, 3),
+    }
 }
 
 /// How many times as much: `1.27×`.

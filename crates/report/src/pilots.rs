@@ -166,8 +166,8 @@ fn fitted(devices: &Devices, pilots: &[&RunView]) -> Result<PilotFit, String> {
     for pilot in pilots {
         let scheme: Scheme =
             pilot.header.scheme.parse().map_err(|_| format!("unknown {}", pilot.header.scheme))?;
-        let rounds = pilot.summary.rounds as f64;
-        points.push(Pilot { rounds, reached: pilot.summary.reached(), scheme });
+        let rounds = pilot.summary().rounds as f64;
+        points.push(Pilot { rounds, reached: pilot.summary().reached(), scheme });
     }
     constants::from_pilots(&devices.fleet, &points).map_err(|error| error.to_string())
 }
@@ -176,7 +176,7 @@ fn fitted(devices: &Devices, pilots: &[&RunView]) -> Result<PilotFit, String> {
 pub fn pilot_hours(group: &Group) -> Option<f64> {
     let pilots = for_planning(group);
     let seeds = seeds(pilots.iter().copied());
-    let hours: f64 = pilots.iter().map(|pilot| pilot.summary.hours).sum();
+    let hours: f64 = pilots.iter().map(|pilot| pilot.summary().hours).sum();
     (!seeds.is_empty()).then(|| hours / seeds.len() as f64)
 }
 

@@ -1,28 +1,6 @@
-//! How long rounds took, and which of them are worth looking at.
+//! The rounds of a run that are worth looking at.
 
 use fedflip_record::Round;
-
-/// The lengths of a run's rounds.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RoundTimes {
-    /// Of rounds in which somebody took part.
-    pub secs: Vec<f32>,
-    /// Rounds in which nobody did.
-    pub empty: u64,
-    /// Of all rounds, in seconds.
-    pub total_secs: f64,
-}
-
-impl RoundTimes {
-    pub(crate) fn add(&mut self, round: &Round) {
-        self.total_secs += round.round_secs;
-        if round.cohort.is_empty() {
-            self.empty += 1;
-        } else {
-            self.secs.push(round.round_secs as f32);
-        }
-    }
-}
 
 /// A few rounds of a run, each for a reason.
 #[derive(Clone, Debug, Default)]
@@ -97,15 +75,12 @@ mod tests {
     #[test]
     fn rounds_are_kept_for_a_reason_and_once() {
         let mut kept = KeptRounds::new(Some(4));
-        let mut times = RoundTimes::default();
         let rounds =
             [round(1, &[1], 9.0), round(2, &[1, 2, 3], 2.0), round(3, &[2], 1.0), round(4, &[], 0.0)];
         for round in rounds {
-            times.add(&round);
             kept.offer(round);
         }
         let reasons: Vec<(&str, u64)> = kept.all().iter().map(|(why, round)| (*why, round.round)).collect();
         assert_eq!(reasons, [("chosen", 4), ("most participants", 2), ("longest", 1), ("last", 3)]);
-        assert_eq!((times.empty, times.secs.len(), times.total_secs), (1, 3, 12.0));
     }
 }

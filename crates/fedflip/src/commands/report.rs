@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-use fedflip_report::{Collection, Format, OutputFile, Report, ReportError};
+use fedflip_report::{Collection, Format, Options, OutputFile, Report, ReportError};
 
 use crate::args::ReportArgs;
 use crate::error::CliError;
@@ -16,7 +16,8 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
     let progress = (!args.quiet).then(|| Progress::start("reading records"));
     let collection = Collection::read(&args.folders, args.round)?;
     let format = format(args);
-    let files = format.files(&Report::of(&collection, args.title.as_deref()))?;
+    let options = Options { title: args.title.as_deref(), reference: args.reference.as_deref() };
+    let files = format.files(&Report::of(&collection, &options)?)?;
     drop(progress);
     // With --quiet too: what could not be read belongs to the result.
     collection.problems.iter().for_each(|problem| warn(&problem.to_string()));

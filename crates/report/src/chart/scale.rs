@@ -37,10 +37,21 @@ impl Scale {
         let last = (self.high / step * (1.0 + 1e-12)).floor() as i64;
         (first..=last.min(first + 100)).map(|number| number as f64 * step).collect()
     }
+
+    /// The same, each with its text.
+    pub(crate) fn labelled_ticks(self, about: usize) -> Vec<(f64, String)> {
+        let ticks = self.ticks(about);
+        let step = match ticks[..] {
+            [first, second, ..] => second - first,
+            [only] => only.abs().max(1e-9),
+            [] => 1.0,
+        };
+        ticks.into_iter().map(|tick| (tick, tick_label(tick, step))).collect()
+    }
 }
 
 /// The next 1, 2 or 5 times a power of ten.
-fn nice_step(rough: f64) -> f64 {
+pub(crate) fn nice_step(rough: f64) -> f64 {
     let power = 10_f64.powf(rough.log10().floor());
     let nice = [1.0, 2.0, 5.0, 10.0].into_iter().find(|nice| nice * power >= rough * (1.0 - 1e-9));
     nice.unwrap_or(10.0) * power

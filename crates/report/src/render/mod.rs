@@ -81,25 +81,26 @@ impl Format {
 
     /// The report as files. The same report gives the same bytes.
     pub fn files(&self, report: &Report) -> Result<Vec<OutputFile>, ReportError> {
-        let path = |folder: &str, name: &str| format!("{folder}{name}.{}", self.extension);
-        match self.renders {
-            Whole(render) => Ok(vec![OutputFile { path: String::new(), bytes: render(report).into_bytes() }]),
-            EachTable { with_data, render } => {
-                let file = |(folder, table): (&str, &Table)| OutputFile {
-                    path: path(folder, &table.name),
-                    bytes: render(table).into_bytes(),
-                };
-                Ok(unique(report.tables(with_data).into_iter().map(file).collect()))
-            }
-            EachFigure(render) => {
-                let file = |(folder, figure): (&str, &Figure)| {
-                    Ok(OutputFile { path: path(folder, &figure.name), bytes: render(figure)? })
-                };
-                let files: Result<Vec<OutputFile>, ReportError> =
-                    report.figures().into_iter().map(file).collect();
-                files.map(unique)
+        if let Whole(render) = self.renders {
+            return Ok(vec![OutputFile { path: String::new(), bytes: render(report).into_bytes() }]);
+        }
+        let mut files = Vec::new();
+        let mut add = |folder: &str, name: &str, bytes: Vec<u8>| {
+            files.push(OutputFile { path: format!("{folder}{name}.{}", self.extension), bytes });
+        };
+        for (group, section) in report.sections() {
+            let folder = group.map_or("", |group| &group.folder);
+            match self.renders {
+                Whole(_) => {}
+                EachTable { with_data, render } => section
+                    .tables(with_data)
+                    .for_each(|table| add(folder, &table.name, render(table).into_bytes())),
+                EachFigure(render) => {
+                    section.figures().try_for_each(|figure| Ok(add(folder, &figure.name, render(figure)?)))?
+                }
             }
         }
+        Ok(unique(files))
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) fn title(collection: &Collection, given: Option<&str>) -> String {
         .groups
         .iter()
         .filter(|group| !group.schemes.is_empty())
-        .map(|group| format!("{} to {}", group.task(), group.target()))
+        .map(|group| format!("{} to {}", group.task(), group.target_words()))
         .collect();
     titles.sort_unstable();
     titles.dedup();
@@ -24,10 +24,9 @@ pub(super) fn title(collection: &Collection, given: Option<&str>) -> String {
 pub(super) fn sentence(collection: &Collection) -> String {
     let runs: usize = collection.groups.iter().map(|group| group.runs().count()).sum();
     let pilots: usize = collection.groups.iter().map(|group| group.pilots.len()).sum();
-    let all = || collection.groups.iter().flat_map(|group| group.runs().chain(&group.pilots));
     let shared = |number: fn(&RunView) -> usize| {
-        let first = all().next().map(number)?;
-        all().all(|run| number(run) == first).then_some(first)
+        let first = collection.all_runs().next().map(number)?;
+        collection.all_runs().all(|run| number(run) == first).then_some(first)
     };
     let counted =
         |number: usize, noun: &str| format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" });
