@@ -11,7 +11,7 @@ use crate::error::ReportError;
 use crate::find_runs::run_folders;
 use crate::grouping::group;
 use crate::numbers::in_words;
-use crate::problem::Problem;
+use crate::problem;
 use crate::run_view::RunView;
 use crate::standing::Standing;
 
@@ -147,7 +147,7 @@ pub struct Collection {
     /// In the order of what sets them apart.
     pub groups: Vec<Group>,
     /// What is missing, and why.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<String>,
 }
 
 impl Collection {
@@ -163,7 +163,6 @@ impl Collection {
         let (pilots, runs): (Vec<RunView>, Vec<RunView>) = runs.into_iter().partition(|run| run.header.pilot);
         if runs.is_empty() && pilots.is_empty() {
             let named: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-            let problems = problems.iter().map(ToString::to_string).collect();
             return Err(ReportError::NoRuns { folders: named.join(", "), problems });
         }
         let groups = group(runs, pilots, &mut problems);
@@ -171,7 +170,7 @@ impl Collection {
         if let Some(chosen) = chosen
             && !groups.iter().any(shown)
         {
-            problems.push(Problem::of(&format!("round {chosen}: no run here has it")));
+            problems.push(problem::of(&format!("round {chosen}: no run here has it")));
         }
         Ok(Self { groups, problems })
     }
@@ -183,7 +182,7 @@ impl Collection {
 }
 
 /// Reads runs on all processors; in the order of the folders.
-fn read_all(folders: &[PathBuf], chosen: Option<u64>) -> Vec<(Option<RunView>, Vec<Problem>)> {
+fn read_all(folders: &[PathBuf], chosen: Option<u64>) -> Vec<(Option<RunView>, Vec<String>)> {
     let read = |folder: &PathBuf| {
         let mut problems = Vec::new();
         let run = RunView::read(folder, chosen, &mut problems);

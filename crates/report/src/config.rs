@@ -6,7 +6,7 @@ use std::path::Path;
 use fedflip_fleet::printable;
 use fedflip_record::UsedConstants;
 
-use crate::problem::Problem;
+use crate::problem;
 
 /// Keys by section, such as `fleet.devices`, with their values as TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,10 +34,10 @@ const COMPUTED: &[(&str, &[&str])] = &[
 ];
 
 impl Config {
-    pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Problem::new(path, &format!("the scenario cannot be read: {error}")))?;
-        Self::parse(&text).map_err(|error| Problem::new(path, &format!("is not a scenario: {error}")))
+            .map_err(|error| problem::about(path, &format!("the scenario cannot be read: {error}")))?;
+        Self::parse(&text).map_err(|error| problem::about(path, &format!("is not a scenario: {error}")))
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {

@@ -8,7 +8,7 @@ use fedflip_plan::{Plan, Schedule};
 use fedflip_record::folder::{FLEET, PLAN};
 
 use crate::config::Config;
-use crate::problem::Problem;
+use crate::problem;
 
 /// Who could take part, and how likely.
 #[derive(Clone, Debug)]
@@ -28,12 +28,12 @@ const MEASURED: &str = "measured.csv";
 
 impl Devices {
     /// Of a run's folder, whose scenario is `config`.
-    pub(crate) fn read(folder: &Path, config: &Config) -> Result<Self, Problem> {
+    pub(crate) fn read(folder: &Path, config: &Config) -> Result<Self, String> {
         let fleet = read_fleet(&folder.join(FLEET))?;
         let path = folder.join(PLAN);
         let text = std::fs::read_to_string(&path)
-            .map_err(|error| Problem::new(&path, &format!("cannot be read: {error}")))?;
-        let refused = |what: &str| Problem::new(&path, what);
+            .map_err(|error| problem::about(&path, &format!("cannot be read: {error}")))?;
+        let refused = |what: &str| problem::about(&path, what);
         let Columns { q, quiet_q } = Columns::parse(&text).map_err(|what| refused(&what))?;
         if q.len() != fleet.len() {
             let what = format!("has {} devices, where {FLEET} has {}", q.len(), fleet.len());
@@ -56,9 +56,9 @@ impl Devices {
     }
 }
 
-fn read_fleet(path: &Path) -> Result<Fleet, Problem> {
-    let file = File::open(path).map_err(|error| Problem::new(path, &format!("cannot be read: {error}")))?;
-    csv_file::read(file, &path.display().to_string()).map_err(|error| Problem::of(&error))
+fn read_fleet(path: &Path) -> Result<Fleet, String> {
+    let file = File::open(path).map_err(|error| problem::about(path, &format!("cannot be read: {error}")))?;
+    csv_file::read(file, &path.display().to_string()).map_err(|error| problem::of(&error))
 }
 
 /// What is read of a `plan.csv`, counted from the end of a line, so that a name may hold commas.

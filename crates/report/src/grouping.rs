@@ -10,12 +10,12 @@ use crate::collection::{Group, SchemeRuns};
 use crate::comparable::{Comparable, by_setting};
 use crate::config::Config;
 use crate::devices::Devices;
-use crate::problem::Problem;
+use crate::problem;
 use crate::run_view::RunView;
 use crate::standing::Standing;
 
 /// All groups of the runs, each with its pilots.
-pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<Group> {
+pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<String>) -> Vec<Group> {
     let mut comparable = by_setting(runs);
     // Pilots alone are worth a look too.
     if comparable.is_empty()
@@ -65,14 +65,14 @@ fn labels(groups: &[Comparable]) -> Vec<Vec<(String, String)>> {
 }
 
 /// Each pilot to the groups of its setting.
-fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<Problem>) {
+fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<String>) {
     let settings: Vec<Config> = groups.iter().map(|group| group.setting.pilot_setting()).collect();
     let mut placed: BTreeSet<PathBuf> = BTreeSet::new();
     for pilot in pilots {
         let setting = pilot.config.pilot_setting();
         let mut homes: Vec<usize> = (0..groups.len()).filter(|&place| settings[place] == setting).collect();
         if homes.is_empty() {
-            problems.push(Problem::new(&pilot.folder, "a pilot of a setting that no run here has"));
+            problems.push(problem::about(&pilot.folder, "a pilot of a setting that no run here has"));
         }
         // Where several would fit, pilots belong to the runs that they lie beside: comparison/{pilots,runs}.
         let beside = pilot.folder.parent().and_then(Path::parent).map(Path::to_owned);
@@ -96,7 +96,7 @@ fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<Pro
 }
 
 /// Once, also of what several groups show.
-fn tell(problems: &mut Vec<Problem>, problem: Problem) {
+fn tell(problems: &mut Vec<String>, problem: String) {
     if !problems.contains(&problem) {
         problems.push(problem);
     }
@@ -127,11 +127,11 @@ fn once_each(mut runs: Vec<RunView>, mut tell: impl FnMut(&RunView, &RunView)) -
     runs
 }
 
-fn left_out(copy: &RunView, first: &RunView) -> Problem {
-    Problem::new(&copy.folder, &format!("left out: the same run as {}", first.folder.display()))
+fn left_out(copy: &RunView, first: &RunView) -> String {
+    problem::about(&copy.folder, &format!("left out: the same run as {}", first.folder.display()))
 }
 
-fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns> {
+fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<String>) -> Vec<SchemeRuns> {
     let mut schemes: BTreeMap<String, Vec<RunView>> = BTreeMap::new();
     for run in runs {
         schemes.entry(run.header.scheme.clone()).or_default().push(run);

@@ -7,7 +7,6 @@ use fedflip_record::ConstantsSource;
 use crate::collection::Group;
 use crate::devices::Devices;
 use crate::numbers::significant;
-use crate::problem::Problem;
 use crate::run_view::RunView;
 
 /// α and β of a group.
@@ -105,7 +104,7 @@ impl Measured {
 }
 
 /// The fleet that pilots ran on; none without pilots.
-pub(crate) fn devices(group: &Group) -> Option<Result<Devices, Problem>> {
+pub(crate) fn devices(group: &Group) -> Option<Result<Devices, String>> {
     let first = group.pilots.first()?;
     // The pilots of a comparison ran on the fleet of its runs.
     let of_runs = group.schemes.iter().find_map(|scheme| scheme.devices.clone());

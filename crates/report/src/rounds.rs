@@ -24,8 +24,7 @@ impl KeptRounds {
         if round.cohort.is_empty() {
             return;
         }
-        let fuller = |than: &Round| round.cohort.len() > than.cohort.len();
-        if self.fullest.as_ref().is_none_or(fuller) {
+        if self.fullest.as_ref().is_none_or(|than| round.cohort.len() > than.cohort.len()) {
             self.fullest = Some(round.clone());
         }
         if self.longest.as_ref().is_none_or(|than| round.round_secs > than.round_secs) {
@@ -46,14 +45,10 @@ impl KeptRounds {
 
     /// Each with its reason, the one to show first in front; no round twice.
     pub fn all(&self) -> Vec<(&'static str, &Round)> {
-        let reasons = [
-            ("chosen", &self.chosen),
-            ("most participants", &self.fullest),
-            ("longest", &self.longest),
-            ("last", &self.last),
-        ];
+        let reasons = ["chosen", "most participants", "longest", "last"];
+        let rounds = [&self.chosen, &self.fullest, &self.longest, &self.last];
         let mut kept: Vec<(&'static str, &Round)> = Vec::new();
-        for (reason, round) in reasons {
+        for (reason, round) in reasons.into_iter().zip(rounds) {
             if let Some(round) = round
                 && kept.iter().all(|(_, other)| other.round != round.round)
             {

@@ -8,7 +8,7 @@ use fedflip_record::folder::{RECORDS, RUN};
 use fedflip_record::{Fold, Header, Line, Replan, Round, Summary, UsedConstants, reader};
 
 use crate::config::Config;
-use crate::problem::Problem;
+use crate::problem;
 use crate::rounds::KeptRounds;
 
 /// A plan, and what became of it while it held.
@@ -77,7 +77,7 @@ pub struct RunView {
 impl RunView {
     /// Reads a run's folder; `chosen` is a round that somebody wants to see. What is wrong is added to
     /// `problems`; none if not even the header can be read.
-    pub(crate) fn read(folder: &Path, chosen: Option<u64>, problems: &mut Vec<Problem>) -> Option<Self> {
+    pub(crate) fn read(folder: &Path, chosen: Option<u64>, problems: &mut Vec<String>) -> Option<Self> {
         let records = folder.join(RECORDS);
         let mut view: Option<Self> = None;
         let read = reader::each(&records, |line| match (line, &mut view) {
@@ -86,18 +86,18 @@ impl RunView {
             (_, None) => {}
         });
         match (&view, read) {
-            (None, Ok(())) => problems.push(Problem::new(&records, "is empty, or holds no whole line yet")),
-            (None, Err(error)) => problems.push(Problem::of(&error)),
+            (None, Ok(())) => problems.push(problem::about(&records, "is empty, or holds no whole line yet")),
+            (None, Err(error)) => problems.push(problem::of(&error)),
             (Some(view), Err(error)) => {
                 let rounds = view.summary().rounds;
                 problems
-                    .push(Problem::of(&error).and(&format!(" (the {rounds} rounds before it are shown)")));
+                    .push(problem::of(&format_args!("{error} (the {rounds} rounds before it are shown)")));
             }
             (Some(_), Ok(())) => {}
         }
         let mut view = view?;
         if view.strangers {
-            problems.push(Problem::new(
+            problems.push(problem::about(
                 &records,
                 "names devices that its header does not have: they are not counted",
             ));

@@ -14,9 +14,9 @@ use fedflip_record::EndReason;
 use fedflip_record::schema::VERSION;
 use fedflip_report::explain::Explained;
 use fedflip_report::pilots::{Measured, pilot_hours};
-use fedflip_report::sections::{curves, sweep, time_to_target};
+use fedflip_report::sections::sweep::{self, Sweep};
+use fedflip_report::sections::{curves, time_to_target};
 use fedflip_report::standing::Spread;
-use fedflip_report::sweep::Sweep;
 use fedflip_report::{Collection, FORMATS, ReportError};
 use rendered::{files, html};
 

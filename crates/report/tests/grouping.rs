@@ -12,7 +12,7 @@ use common::{Run, Runs};
 use fedflip_record::EndReason;
 use fedflip_report::Collection;
 use fedflip_report::pilots::pilot_hours;
-use fedflip_report::sweep::Sweep;
+use fedflip_report::sections::sweep::Sweep;
 
 #[test]
 fn the_same_run_twice_counts_once() {

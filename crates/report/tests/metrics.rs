@@ -75,10 +75,7 @@ fn tables_for_programs_name_the_metrics() {
     let table1 = file(&collection, "csv", "table1.csv");
     let [exact, full] = &rows(&table1)[..] else { panic!("{table1}") };
     assert_eq!((exact["scheme"], exact["rmse"], exact["reached"]), ("exact", "0.48000000000000004", "2"));
-    assert_eq!(
-        (full["scheme"], full["hours_bound"], full["rmse"]),
-        ("full", "at_least", "0.72")
-    );
+    assert_eq!((full["scheme"], full["hours_bound"], full["rmse"]), ("full", "at_least", "0.72"));
     let runs = file(&collection, "csv", "runs.csv");
     assert_eq!((rows(&runs)[0]["rmse"], rows(&runs)[0]["loss"]), ("0.48000000000000004", "0.1"));
     let curves = file(&collection, "csv", "curves.csv");

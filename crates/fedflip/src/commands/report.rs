@@ -20,7 +20,7 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
     let files = format.files(&Report::of(&collection, &options)?)?;
     drop(progress);
     // With --quiet too: what could not be read belongs to the result.
-    collection.problems.iter().for_each(|problem| warn(&problem.to_string()));
+    collection.problems.iter().for_each(|problem| warn(problem));
     match destination(args, format) {
         None => files.iter().try_for_each(|file| output.write_all(&file.bytes))?,
         Some(path) if format.is_one_file() => {

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use crate::chart::figure::Figure;
 use crate::error::ReportError;
-use crate::model::Report;
+use crate::model::{GroupPart, Report};
 use crate::table::Table;
 
 /// A format that a report can be written in.
@@ -85,18 +85,22 @@ impl Format {
             return Ok(vec![OutputFile { path: String::new(), bytes: render(report).into_bytes() }]);
         }
         let mut files = Vec::new();
-        let mut add = |folder: &str, name: &str, bytes: Vec<u8>| {
+        let mut add = |group: Option<&GroupPart>, name: &str, bytes: Vec<u8>| {
+            let folder = group.map_or("", |group| &group.folder);
             files.push(OutputFile { path: format!("{folder}{name}.{}", self.extension), bytes });
         };
         for (group, section) in report.sections() {
-            let folder = group.map_or("", |group| &group.folder);
             match self.renders {
                 Whole(_) => {}
-                EachTable { with_data, render } => section
-                    .tables(with_data)
-                    .for_each(|table| add(folder, &table.name, render(table).into_bytes())),
+                EachTable { with_data, render } => {
+                    for table in section.tables(with_data) {
+                        add(group, &table.name, render(table).into_bytes());
+                    }
+                }
                 EachFigure(render) => {
-                    section.figures().try_for_each(|figure| Ok(add(folder, &figure.name, render(figure)?)))?
+                    for figure in section.figures() {
+                        add(group, &figure.name, render(figure)?);
+                    }
                 }
             }
         }

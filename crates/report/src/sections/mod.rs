@@ -21,12 +21,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use self::sweep::Sweep;
 use crate::chart::figure::file_name;
 use crate::collection::{Collection, Group, SchemeRuns};
 use crate::explain::Explained;
 use crate::model::{Block, GroupPart, Options, Report, Section};
 use crate::pilots::Measured;
-use crate::sweep::Sweep;
 
 /// A group with what is computed from it once.
 struct Material<'a> {
@@ -71,7 +71,7 @@ pub(crate) fn report(collection: &Collection, options: &Options<'_>) -> Report {
         before: sweep.iter().map(sweep::section).collect(),
         groups: collection.groups.iter().map(|group| part(collection, group, reference)).collect(),
         after: vec![Section { id: "runs", title: "All runs".to_owned(), blocks: runs }],
-        problems: collection.problems.iter().map(ToString::to_string).collect(),
+        problems: collection.problems.clone(),
         origin: versions.into_iter().collect::<Vec<_>>().join(", "),
     }
 }

@@ -3,7 +3,7 @@
 use fedflip_fleet::MetricInfo;
 use serde_json::json;
 
-use crate::collection::Collection;
+use crate::collection::{Collection, Group};
 use crate::model::{Block, Layout};
 use crate::numbers::{count, in_words};
 use crate::run_view::RunView;
@@ -24,15 +24,12 @@ pub fn table(collection: &Collection) -> Option<Table> {
     Some(Table::of(collection.all_runs().map(|run| row(run, &metrics)))?.named("runs", "Runs", note))
 }
 
-/// The headlines of all groups, and their losses.
+/// The metrics of all runs, each once.
 fn metrics(collection: &Collection) -> Vec<&MetricInfo> {
     let mut metrics: Vec<&MetricInfo> = Vec::new();
-    for group in &collection.groups {
-        let loss = group.metrics().iter().filter(|metric| metric.name == "loss");
-        for metric in group.metrics().iter().take(1).chain(loss) {
-            if !metrics.iter().any(|known| known.name == metric.name) {
-                metrics.push(metric);
-            }
+    for metric in collection.groups.iter().flat_map(Group::metrics) {
+        if !metrics.iter().any(|known| known.name == metric.name) {
+            metrics.push(metric);
         }
     }
     metrics

@@ -1,19 +1,87 @@
-//! Times and speed-ups over the values that set groups apart.
+//! Several groups side by side: times and speed-ups over the values that set them apart.
 
 use crate::chart::canvas::{Canvas, Shape};
 use crate::chart::figure::Figure;
 use crate::chart::legend::{self, Entry};
 use crate::chart::palette::SchemeStyle;
 use crate::chart::plot_area::{self, Axis, PlotArea};
+use crate::collection::{Collection, Group, SchemeRuns};
 use crate::model::{Block, Layout, Section};
 use crate::numbers::times;
 use crate::standing::{Bound, SpeedUp, mean};
-use crate::sweep::{Sweep, SweepPoint};
 use crate::table::{Cell, Field, Table, number, words};
 
 const SIZE: (f64, f64) = (440.0, 340.0);
 /// Between two schemes at one value, where two values are 1 apart.
 const SPREAD: f64 = 0.05;
+
+/// The schemes that others are measured against, the first that was run everywhere: the paper's Fig. 5 has the
+/// first of all.
+const REFERENCES: [&str; 4] = ["full", "uniform", "weighted", "paper"];
+
+/// One scheme at one point.
+#[derive(Clone, Debug)]
+pub struct SweepPoint<'a> {
+    /// What sets the group apart, such as `fleet.bandwidth_mbps` and `100`: the same keys at every point.
+    pub label: &'a [(String, String)],
+    /// How the scheme did.
+    pub scheme: &'a SchemeRuns,
+    /// Over the reference.
+    pub speed_up: Option<SpeedUp>,
+}
+
+/// What a set of groups says together.
+#[derive(Clone, Debug)]
+pub struct Sweep<'a> {
+    /// The keys in which the groups differ.
+    pub keys: Vec<&'a str>,
+    /// What speed-up is over; none if no such scheme was run everywhere.
+    pub reference: Option<&'a str>,
+    /// By value, then by scheme.
+    pub points: Vec<SweepPoint<'a>>,
+}
+
+impl<'a> Sweep<'a> {
+    /// None unless there are two groups to compare. The reference is the one that is given, if it was run everywhere.
+    pub fn of(collection: &'a Collection, given: Option<&'a str>) -> Option<Self> {
+        // Whatever has no scenario cannot say where it belongs.
+        let groups =
+            collection.groups.iter().filter(|group| !group.schemes.is_empty() && !group.setting.is_empty());
+        let groups: Vec<&Group> = groups.collect();
+        if groups.len() < 2 {
+            return None;
+        }
+        let everywhere = |scheme: &&str| groups.iter().all(|group| group.scheme(scheme).is_some());
+        let reference = given.into_iter().chain(REFERENCES).find(everywhere);
+        let mut points = Vec::new();
+        for group in &groups {
+            let slow = reference.and_then(|name| group.scheme(name));
+            points.extend(group.schemes.iter().map(|scheme| {
+                let speed_up = slow.and_then(|slow| scheme.standing.speed_up_over(&slow.standing));
+                // Over itself it is 1, whatever the seeds.
+                let is_reference = reference == Some(&scheme.scheme);
+                let std = |up: SpeedUp| up.std.filter(|_| !is_reference);
+                let speed_up = speed_up.map(|up| SpeedUp { std: std(up), ..up });
+                SweepPoint { label: &group.label, scheme, speed_up }
+            }));
+        }
+        let keys = groups[0].label.iter().map(|(key, _)| key.as_str()).collect();
+        Some(Self { keys, reference, points })
+    }
+
+    /// In a few words: the keys, or that there are many.
+    pub fn title(&self) -> String {
+        if self.keys.len() <= 2 { self.keys.join(" and ") } else { format!("{} keys", self.keys.len()) }
+    }
+
+    /// The values in order, where they make an axis: those of several keys do not.
+    pub fn axis(&self) -> Option<Vec<&'a str>> {
+        let first = |point: &SweepPoint<'a>| Some(point.label.first()?.1.as_str());
+        let mut axis: Vec<&str> = self.points.iter().filter_map(first).collect();
+        axis.dedup();
+        (self.keys.len() == 1).then_some(axis)
+    }
+}
 
 pub(super) fn section(sweep: &Sweep<'_>) -> Section {
     let blocks = figure(sweep).map(Block::Figure).into_iter().chain(table(sweep).map(Block::Table));
@@ -81,7 +149,13 @@ fn figure(sweep: &Sweep<'_>) -> Option<Figure> {
     for (number, scheme) in schemes.iter().enumerate() {
         // A little beside each other, so that deviations do not lie on one another.
         let aside = SPREAD * (number as f64 - (schemes.len() as f64 - 1.0) / 2.0);
-        draw_scheme(&mut canvas, area, &points_of(sweep, &axis, scheme, aside), scheme);
+        let of_scheme = sweep.points.iter().filter(|point| point.scheme.scheme == *scheme);
+        let points = of_scheme.filter_map(|point| {
+            let value = point.label.first()?.1.as_str();
+            let place = axis.iter().position(|at| *at == value)?;
+            Some((place as f64 + aside, value, point.speed_up?))
+        });
+        draw_scheme(&mut canvas, area, &points.collect::<Vec<_>>(), scheme);
     }
     let title = format!("Speed-up over {reference} against {}", sweep.title());
     let caption = "Time to the target of the reference by that of the scheme, with one standard deviation over seeds. \
@@ -89,21 +163,6 @@ fn figure(sweep: &Sweep<'_>) -> Option<Figure> {
                    bound (the scheme did).";
     Some(Figure::new("speed-up", &title, caption, SIZE, canvas))
 }
-/// Where a scheme stands at each value: place on the axis, value, and speed-up.
-fn points_of<'a>(
-    sweep: &Sweep<'_>,
-    axis: &[&'a str],
-    scheme: &str,
-    aside: f64,
-) -> Vec<(f64, &'a str, SpeedUp)> {
-    let point = |(place, value): (usize, &&'a str)| {
-        let mut of_scheme = sweep.points.iter().filter(|point| point.scheme.scheme == scheme);
-        let point = of_scheme.find(|point| point.label.first().is_some_and(|(_, at)| at == value))?;
-        Some((place as f64 + aside, *value, point.speed_up?))
-    };
-    axis.iter().enumerate().filter_map(point).collect()
-}
-
 fn draw_scheme(canvas: &mut Canvas, area: PlotArea, points: &[(f64, &str, SpeedUp)], scheme: &str) {
     let style = SchemeStyle::of(scheme);
     canvas.curve(&style.line_class(), points.iter().map(|&(x, _, up)| area.at(x, up.ratio)));
