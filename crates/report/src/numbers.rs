@@ -66,9 +66,14 @@ pub fn count(count: usize) -> String {
     grouped
 }
 
+/// A count of something, such as `1 run` or `1,000 runs`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// `1 device`, `1,000 devices`.
 pub fn devices(number: usize) -> String {
-    format!("{} {}", count(number), if number == 1 { "device" } else { "devices" })
+    counted(number, "device")
 }
 
 #[cfg(test)]

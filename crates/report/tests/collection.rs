@@ -84,7 +84,7 @@ fn what_a_plan_expected_stands_beside_what_came() {
     assert_eq!(measured.constants().unwrap().alpha(), 20.0, "what the run was planned with");
     let said = measured.sentences();
     assert!(said.starts_with("Planned with α = 20, β = 3. The 4 pilots at hand give α = "), "{said}");
-    let interval = measured.fit.unwrap().alpha_interval.unwrap();
+    let interval = measured.fit.unwrap().unwrap().alpha_interval.unwrap();
     assert!(interval.low > 0.0 && interval.high > interval.low, "{interval:?}");
     let explained = Explained::of(&group.schemes[0]).unwrap();
     assert_eq!(explained.scheme.standing.rounds, Some(Spread { mean: 20.0, std: None }));

@@ -1,7 +1,5 @@
 //! A figure: part of a page, or a file of its own.
 
-use std::collections::BTreeMap;
-
 use super::canvas::{Canvas, escaped};
 
 /// What the classes look like; colours are names in `var(…)`.
@@ -86,12 +84,8 @@ fn colours() -> impl Iterator<Item = (&'static str, &'static str, &'static str)>
 
 /// The style with its colours put in: drawing programs know no variables.
 fn standalone_style() -> String {
-    let light: BTreeMap<&str, &str> = colours().map(|(name, light, _)| (name, light)).collect();
-    let mut style = STYLE.replace('\n', "");
-    for (name, value) in light {
-        style = style.replace(&format!("var(--{name})"), value);
-    }
-    style
+    let style = STYLE.replace('\n', "");
+    colours().fold(style, |style, (name, light, _)| style.replace(&format!("var(--{name})"), light))
 }
 
 /// The colours as variables of a page, by day and by night.

@@ -116,8 +116,8 @@ fn facts(Material { group, reference, measured, .. }: &Material<'_>) -> Map<Stri
         json!({
             "alpha": constants.alpha(),
             "beta": constants.beta(),
-            "alpha_interval": ends(measured.fit.and_then(|fit| fit.alpha_interval)),
-            "beta_interval": ends(measured.fit.and_then(|fit| fit.beta_interval)),
+            "alpha_interval": ends(measured.fitted().and_then(|fit| fit.alpha_interval)),
+            "beta_interval": ends(measured.fitted().and_then(|fit| fit.beta_interval)),
         })
     });
     let facts = [

@@ -1,7 +1,7 @@
 //! What a report is about, in a title and a sentence.
 
 use crate::collection::Collection;
-use crate::numbers::count;
+use crate::numbers::counted;
 use crate::run_view::RunView;
 
 /// The title that somebody gave, or tasks and targets.
@@ -28,8 +28,6 @@ pub(super) fn sentence(collection: &Collection) -> String {
         let first = collection.all_runs().next().map(number)?;
         collection.all_runs().all(|run| number(run) == first).then_some(first)
     };
-    let counted =
-        |number: usize, noun: &str| format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" });
     let mut text = counted(runs, "run");
     if pilots > 0 {
         text += &format!(" and {}", counted(pilots, "pilot"));

@@ -5,15 +5,13 @@ use serde_json::json;
 
 use crate::collection::{Collection, Group};
 use crate::model::{Block, Layout};
-use crate::numbers::{count, in_words};
+use crate::numbers::{counted, in_words};
 use crate::run_view::RunView;
 use crate::table::{Cell, Field, Table, number, words};
 
 pub(super) fn block(collection: &Collection) -> Option<Block> {
     let table = table(collection)?;
-    let runs = table.rows.len();
-    let noun = if runs == 1 { "run" } else { "runs" };
-    let summary = format!("{} {noun}: folders, seeds and how they ended", count(runs));
+    let summary = format!("{}: folders, seeds and how they ended", counted(table.rows.len(), "run"));
     Block::together(Layout::Details { summary, open: false }, [Block::Table(table)])
 }
 
