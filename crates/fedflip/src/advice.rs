@@ -29,8 +29,8 @@ pub(crate) fn report_hint(error: &ReportError) -> String {
         }
         ReportError::NoSuchScheme { nearest: Some(name), .. } => format!("did you mean --reference {name}?"),
         ReportError::NoSuchScheme { known, .. } => format!("--reference takes one of {}", known.join(", ")),
-        ReportError::Draw { .. } => "--format svg writes it as text, which needs no drawing".to_owned(),
-        _ => "see that the place is there and can be read and written".to_owned(),
+        // A drawing is all that is left.
+        _ => "--format svg writes it as text, which needs no drawing".to_owned(),
     }
 }
 

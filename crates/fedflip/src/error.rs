@@ -183,7 +183,7 @@ impl CliError {
             | Self::Demo { .. }
             | Self::Dashboard(DashboardError::Start(_))
             | Self::Record(RecordError::Io { .. })
-            | Self::Report(ReportError::Io { .. } | ReportError::Draw { .. })
+            | Self::Report(ReportError::Draw { .. })
             | Self::Engine(EngineError::Sink(_) | EngineError::World(_)) => ExitStatus::Failed,
             Self::Net(error) if error.is_failure() => ExitStatus::Failed,
             Self::Join(error) if error.is_failure() => ExitStatus::Failed,

@@ -93,51 +93,37 @@ impl Config {
         self.on_devices
     }
 
-    /// The keys that runs have to share to be compared.
-    pub(crate) fn setting(&self) -> Self {
-        self.without(FREE).without(CONSTANTS)
+    /// The keys that runs have to share to be compared, and some more.
+    pub(crate) fn setting(&self, more: &[String]) -> Self {
+        let is_free = |key: &str| FREE.contains(&key) || Self::is_constant(key);
+        self.only(|key| !is_free(key) || more.iter().any(|more| more == key))
     }
 
-    /// The same with the constants that a plan was made with.
-    pub(crate) fn setting_with_constants(&self, used: Option<UsedConstants>) -> Self {
-        let mut config = self.without(FREE);
-        if let Some(used) = used {
-            let values = CONSTANTS.iter().zip([used.alpha, used.beta]);
-            config.keys.extend(values.map(|(key, value)| ((*key).to_owned(), value.to_string())));
-        }
+    /// The keys that a pilot shares with its runs.
+    pub(crate) fn pilot_setting(&self) -> Self {
+        self.setting(&[]).only(|key| !FREE_FOR_PILOTS.contains(&key) && !key.starts_with("stop."))
+    }
+
+    fn only(&self, holds: impl Fn(&str) -> bool) -> Self {
+        let mut config = self.clone();
+        config.keys.retain(|key, _| holds(key));
         config
     }
 
-    /// The keys of the constants.
-    pub(crate) fn constants() -> BTreeSet<String> {
-        CONSTANTS.iter().map(|key| (*key).to_owned()).collect()
+    /// The same with the constants that a plan was made with.
+    pub(crate) fn planned_with(mut self, used: UsedConstants) -> Self {
+        let values = CONSTANTS.iter().zip([used.alpha, used.beta]);
+        self.keys.extend(values.map(|(key, value)| ((*key).to_owned(), value.to_string())));
+        self
+    }
+
+    pub(crate) fn is_constant(key: &str) -> bool {
+        CONSTANTS.contains(&key)
     }
 
     /// Whether a key says where a run stops at the latest.
     pub(crate) fn is_cap(key: &str) -> bool {
         key.starts_with("stop.") && FREE.contains(&key)
-    }
-
-    /// With some keys as they are in another one.
-    pub(crate) fn with(&self, other: &Self, keys: &BTreeSet<String>) -> Self {
-        let mut config = self.clone();
-        config.keys.retain(|key, _| !keys.contains(key));
-        let more = other.keys.iter().filter(|(key, _)| keys.contains(*key));
-        config.keys.extend(more.map(|(key, value)| (key.clone(), value.clone())));
-        config
-    }
-
-    /// The keys that a pilot shares with its runs.
-    pub(crate) fn pilot_setting(&self) -> Self {
-        let mut setting = self.setting().without(FREE_FOR_PILOTS);
-        setting.keys.retain(|key, _| !key.starts_with("stop."));
-        setting
-    }
-
-    fn without(&self, free: &[&str]) -> Self {
-        let keys = self.keys.iter().filter(|(key, _)| !free.contains(&key.as_str()));
-        let keys = keys.map(|(key, value)| (key.clone(), value.clone())).collect();
-        Self { keys, ..*self }
     }
 
     /// The keys in which any two differ, in order.
@@ -202,11 +188,11 @@ mod tests {
         );
         assert_eq!(one.get("fleet.types"), Some("a, b"));
         assert_eq!(other.number("fleet.bandwidth_mbps"), Some(200.5));
-        let settings = [one.setting(), other.setting()];
+        let settings = [one.setting(&[]), other.setting(&[])];
         assert_eq!(Config::differences(&settings.each_ref()), ["fleet.bandwidth_mbps"]);
         let pilot = config("[stop]\nmetric = \"loss\"\nat = 0.6\n[record]\nevaluate_every = 1");
         assert_eq!(pilot.pilot_setting(), config("").pilot_setting());
-        assert_ne!(pilot.setting(), config("").setting());
+        assert_ne!(pilot.setting(&[]), config("").setting(&[]));
     }
 
     #[test]

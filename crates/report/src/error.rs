@@ -1,7 +1,5 @@
 //! All that can keep a report from being made.
 
-use std::path::Path;
-
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,16 +22,6 @@ pub enum ReportError {
         /// Those that there are.
         known: Vec<String>,
     },
-    /// The system said no.
-    #[error("{path}: {action}: {source}")]
-    Io {
-        /// Which file.
-        path: String,
-        /// What was tried, such as `cannot be written`.
-        action: &'static str,
-        /// What the system says.
-        source: std::io::Error,
-    },
     /// A figure that cannot be turned into pixels.
     #[error("the figure {name} cannot be drawn: {problem}")]
     Draw {
@@ -42,12 +30,4 @@ pub enum ReportError {
         /// As the library says.
         problem: String,
     },
-}
-
-impl ReportError {
-    /// For `map_err`, with the file and what was tried.
-    pub fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.display().to_string();
-        move |source| Self::Io { path, action, source }
-    }
 }

@@ -21,7 +21,7 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
     if comparable.is_empty()
         && let Some(pilot) = pilots.first()
     {
-        let (task, setting) = (pilot.header.task.clone(), pilot.config.setting());
+        let (task, setting) = (pilot.header.task.clone(), pilot.config.setting(&[]));
         comparable.push(Comparable { task, setting, runs: Vec::new() });
     }
     let labels = labels(&comparable);

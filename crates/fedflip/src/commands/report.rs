@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-use fedflip_report::{Collection, Format, Options, OutputFile, Report, ReportError};
+use fedflip_record::RecordError;
+use fedflip_report::{Collection, Format, Options, OutputFile, Report};
 
 use crate::args::ReportArgs;
 use crate::error::CliError;
@@ -84,7 +85,7 @@ fn within(folder: &Path, path: &str) -> PathBuf {
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(ReportError::io(folder, "cannot be made"))?;
+        fs::create_dir_all(folder).map_err(RecordError::io(folder, "cannot be made"))?;
     }
     Ok(files::write(path, bytes)?)
 }

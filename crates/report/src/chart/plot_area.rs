@@ -10,10 +10,10 @@ use super::scale::Scale;
 pub(crate) struct PlotArea {
     pub x: Scale,
     pub y: Scale,
-    left: f64,
-    top: f64,
-    width: f64,
-    height: f64,
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
 }
 
 /// Room for the labels of the vertical axis, and for a title of the horizontal one.
@@ -50,17 +50,11 @@ pub(crate) fn with_legend((width, height): (f64, f64), entries: &[Entry]) -> (f6
 impl PlotArea {
     /// Draws a legend, and below it grid, axes, numbers and titles, in a figure of a size.
     pub(crate) fn draw(canvas: &mut Canvas, size: (f64, f64), entries: &[Entry], x: Axis, y: &Axis) -> Self {
-        let (left, width) = (LEFT_PX, width_px(size.0));
-        let top = legend::height_px(entries, width) + 14.0;
-        let height = size.1 - top - BOTTOM_PX;
-        let area = Self {
-            x: Scale::new(x.range, (left, left + width)),
-            y: Scale::new(y.range, (top + height, top)),
-            left,
-            top,
-            width,
-            height,
-        };
+        let width = width_px(size.0);
+        let (left, right) = (LEFT_PX, LEFT_PX + width);
+        let (top, bottom) = (legend::height_px(entries, width) + 14.0, size.1 - BOTTOM_PX);
+        let (x_scale, y_scale) = (Scale::new(x.range, (left, right)), Scale::new(y.range, (bottom, top)));
+        let area = Self { x: x_scale, y: y_scale, left, right, top, bottom };
         legend::draw(canvas, entries, (left, 2.0), width);
         area.draw_axes(canvas, x, y);
         area
@@ -71,38 +65,22 @@ impl PlotArea {
         (self.x.px(x), self.y.px(y))
     }
 
-    pub(crate) fn left(self) -> f64 {
-        self.left
-    }
-
-    pub(crate) fn right(self) -> f64 {
-        self.left + self.width
-    }
-
-    pub(crate) fn top(self) -> f64 {
-        self.top
-    }
-
-    pub(crate) fn bottom(self) -> f64 {
-        self.top + self.height
-    }
-
     fn draw_axes(self, canvas: &mut Canvas, x_axis: Axis, y_axis: &Axis) {
-        for (value, label) in self.y.labelled_ticks((self.height / 45.0) as usize) {
+        for (value, label) in self.y.labelled_ticks(((self.bottom - self.top) / 45.0) as usize) {
             let y = self.y.px(value);
-            canvas.line("grid", (self.left, y), (self.right(), y));
+            canvas.line("grid", (self.left, y), (self.right, y));
             canvas.text("tick", (self.left - 7.0, y + 4.0), Anchor::End, &label);
         }
-        let round_numbers = || self.x.labelled_ticks((self.width / 75.0) as usize);
+        let round_numbers = || self.x.labelled_ticks(((self.right - self.left) / 75.0) as usize);
         for (value, label) in x_axis.named.unwrap_or_else(round_numbers) {
             let x = self.x.px(value);
-            canvas.line("axis", (x, self.bottom()), (x, self.bottom() + 4.0));
-            canvas.text("tick", (x, self.bottom() + 17.0), Anchor::Middle, &label);
+            canvas.line("axis", (x, self.bottom), (x, self.bottom + 4.0));
+            canvas.text("tick", (x, self.bottom + 17.0), Anchor::Middle, &label);
         }
-        canvas.line("axis", (self.left, self.bottom()), (self.right(), self.bottom()));
-        let middle = self.left + self.width / 2.0;
-        canvas.text("title", (middle, self.bottom() + 37.0), Anchor::Middle, &x_axis.title);
-        canvas.text_upwards("title", (14.0, self.top + self.height / 2.0), &y_axis.title);
+        canvas.line("axis", (self.left, self.bottom), (self.right, self.bottom));
+        let middle = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0);
+        canvas.text("title", (middle.0, self.bottom + 37.0), Anchor::Middle, &x_axis.title);
+        canvas.text_upwards("title", (14.0, middle.1), &y_axis.title);
     }
 
     /// What is drawn by `inside` does not leave the plot area of the figure with this name.
@@ -110,7 +88,7 @@ impl PlotArea {
         // A curve along the edge is not cut in half.
         let room = 2.0;
         let corner = (self.left, self.top - room);
-        let size = (self.width + room, self.height + 2.0 * room);
+        let size = (self.right - self.left + room, self.bottom - self.top + 2.0 * room);
         canvas.clipped(&area_id(&file_name(figure)), corner, size, inside);
     }
 }

@@ -3,8 +3,8 @@
 /// A linear scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
-    low: f64,
-    high: f64,
+    pub low: f64,
+    pub high: f64,
     low_px: f64,
     high_px: f64,
 }
@@ -20,14 +20,6 @@ impl Scale {
 
     pub(crate) fn px(self, value: f64) -> f64 {
         self.low_px + (value - self.low) / (self.high - self.low) * (self.high_px - self.low_px)
-    }
-
-    pub(crate) fn low(self) -> f64 {
-        self.low
-    }
-
-    pub(crate) fn high(self) -> f64 {
-        self.high
     }
 
     /// Multiples of 1, 2 or 5 times a power of ten, about so many.
@@ -87,7 +79,7 @@ mod tests {
         assert_eq!(scale.ticks(5), [0.0, 2.0, 4.0, 6.0, 8.0]);
         assert_eq!(tick_label(0.30000000000000004, 0.1), "0.3");
         assert_eq!(tick_label(20.0, 20.0), "20");
-        assert_eq!(Scale::new((2.0, 2.0), (0.0, 1.0)).high(), 4.0);
+        assert_eq!(Scale::new((2.0, 2.0), (0.0, 1.0)).high, 4.0);
         assert_eq!(Scale::new((f64::NAN, f64::NAN), (0.0, 1.0)).px(0.5), 0.5);
     }
 

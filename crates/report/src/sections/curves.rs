@@ -178,12 +178,12 @@ impl Chart<'_> {
             let colour = SchemeStyle::of(curve.scheme).colour;
             let class = if curve.reached { format!("dot f{colour}") } else { format!("hollow c{colour}") };
             let last = curve.points.last().filter(|last| last.secs <= self.end_secs);
-            let end = last.map(|last| at(last.secs, last.mean)).filter(|&(_, y)| y >= area.top());
+            let end = last.map(|last| at(last.secs, last.mean)).filter(|&(_, y)| y >= area.top);
             end.into_iter().for_each(|end| canvas.mark(&class, Shape::Circle, end, 3.6, ""));
         }
         let hover = json!({
-            "left": area.left(), "right": area.right(), "top": area.top(), "bottom": area.bottom(),
-            "low": area.x.low(), "high": area.x.high(), "unit": unit, "y": y.title, "curves": self.values(unit_secs),
+            "left": area.left, "right": area.right, "top": area.top, "bottom": area.bottom,
+            "low": area.x.low, "high": area.x.high, "unit": unit, "y": y.title, "curves": self.values(unit_secs),
         });
         (canvas, hover.to_string())
     }

@@ -93,11 +93,11 @@ fn draw(secs: &[f32], rounds: u64, rules: &[Rule], end: f64) -> (Canvas, (f64, f
         let right = area.x.px((from + bin_secs) / unit_secs);
         let to = if place + 1 == BINS { "more".to_owned() } else { duration(from + bin_secs) };
         let hover = format!("{} to {to}: {} of rounds", duration(from), percent(share));
-        canvas.rect(&class, (x + 0.5, y), (right - x - 1.0, area.bottom() - y), &hover);
+        canvas.rect(&class, (x + 0.5, y), (right - x - 1.0, area.bottom - y), &hover);
     }
     for rule in rules.iter().filter(|rule| rule.secs <= end) {
         let x = area.x.px(rule.secs / unit_secs);
-        canvas.line(rule.class, (x, area.top()), (x, area.bottom()));
+        canvas.line(rule.class, (x, area.top), (x, area.bottom));
     }
     (canvas, size)
 }
