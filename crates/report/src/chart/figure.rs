@@ -71,7 +71,9 @@ pub(crate) fn area_id(name: &str) -> String {
 /// Letters, digits and a few signs of a text: safe as a file's name, whatever a record holds.
 pub(crate) fn file_name(text: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-_=.".contains(c) { c } else { '-' };
-    text.chars().take(80).map(safe).collect::<String>().trim_start_matches('.').to_owned()
+    let name: String = text.chars().take(80).map(safe).collect();
+    let name = name.trim_start_matches('.');
+    if name.is_empty() { "unnamed".to_owned() } else { name.to_owned() }
 }
 
 /// Name, light and dark of every colour.
@@ -106,6 +108,7 @@ mod tests {
     fn a_name_from_a_record_stays_in_its_folder() {
         assert_eq!(file_name("timeline-fixed=0.2-round-3"), "timeline-fixed=0.2-round-3");
         assert_eq!(file_name("../../etc/x y"), "-..-etc-x-y");
+        assert_eq!([file_name(""), file_name("..")], ["unnamed", "unnamed"]);
     }
 
     #[test]

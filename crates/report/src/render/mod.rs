@@ -1,4 +1,4 @@
-//! A report in every format: a renderer per file, and a row per format in [`FORMATS`].
+//! A report in every format: a renderer per file, and a row per format in [`FORMATS`]. A figure is SVG already.
 //!
 //! A new format is one file here and one row of the table.
 
@@ -10,7 +10,6 @@ mod latex;
 mod markdown;
 mod pdf;
 mod png;
-mod svg;
 pub(crate) mod text;
 mod vector;
 
@@ -49,7 +48,7 @@ use Renders::{EachFigure, EachTable, Whole};
 #[rustfmt::skip]
 pub const FORMATS: &[Format] = &[
     Format { name: "html",  extension: "html", about: "One page that needs nothing else",                    default_out: Some("report.html"), renders: Whole(html::render) },
-    Format { name: "svg",   extension: "svg",  about: "One file per figure, for web pages",                  default_out: Some("figures"),     renders: EachFigure(svg::render) },
+    Format { name: "svg",   extension: "svg",  about: "One file per figure, for web pages",                  default_out: Some("figures"),     renders: EachFigure(|figure| Ok(figure.standalone().into_bytes())) },
     Format { name: "pdf",   extension: "pdf",  about: "One file per figure, as vectors for papers",          default_out: Some("figures"),     renders: EachFigure(pdf::render) },
     Format { name: "png",   extension: "png",  about: "One file per figure, in pixels",                      default_out: Some("figures"),     renders: EachFigure(png::render) },
     Format { name: "md",    extension: "md",   about: "All tables as Markdown",                              default_out: None,                renders: Whole(markdown::render) },

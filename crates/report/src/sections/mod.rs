@@ -104,8 +104,7 @@ fn folder_of(collection: &Collection, group: &Group) -> String {
         return String::new();
     }
     let parts: Vec<String> = group.label.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let name = file_name(&parts.join("_"));
-    format!("{}/", if name.is_empty() { "group" } else { &name })
+    format!("{}/", file_name(&parts.join("_")))
 }
 
 fn facts(Material { group, reference, measured, .. }: &Material<'_>) -> Map<String, Value> {
