@@ -178,7 +178,9 @@ impl Chart<'_> {
             let colour = SchemeStyle::of(curve.scheme).colour;
             let class = if curve.reached { format!("dot f{colour}") } else { format!("hollow c{colour}") };
             let last = curve.points.last().filter(|last| last.secs <= self.end_secs);
-            let end = last.map(|last| at(last.secs, last.mean)).filter(|&(_, y)| y >= area.top);
+            let end = last
+                .map(|last| at(last.secs, last.mean))
+                .filter(|(_, y)| (area.top..=area.bottom).contains(y));
             end.into_iter().for_each(|end| canvas.mark(&class, Shape::Circle, end, 3.6, ""));
         }
         let hover = json!({

@@ -19,6 +19,7 @@ pub mod time_to_target;
 
 use std::collections::BTreeSet;
 
+use fedflip_plan::Interval;
 use serde_json::{Map, Value, json};
 
 use self::sweep::Sweep;
@@ -111,7 +112,7 @@ fn facts(Material { group, reference, measured, .. }: &Material<'_>) -> Map<Stri
     let label: Map<String, Value> =
         group.label.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
     let constants = measured.constants().map(|constants| {
-        let ends = |ends: Option<fedflip_plan::Interval>| ends.map(|ends| [ends.low, ends.high]);
+        let ends = |ends: Option<Interval>| ends.map(|ends| [ends.low, ends.high]);
         json!({
             "alpha": constants.alpha(),
             "beta": constants.beta(),
@@ -119,15 +120,15 @@ fn facts(Material { group, reference, measured, .. }: &Material<'_>) -> Map<Stri
             "beta_interval": ends(measured.fitted().and_then(|fit| fit.beta_interval)),
         })
     });
-    let facts = [
-        ("label", label.into()),
-        ("task", json!(group.task())),
-        ("metrics", json!(group.metrics())),
-        ("target", json!(group.target())),
-        ("reference", json!(reference.map(|scheme| &scheme.scheme))),
-        ("constants", json!(constants)),
-    ];
-    facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    let facts = json!({
+        "label": label,
+        "task": group.task(),
+        "metrics": group.metrics(),
+        "target": group.target(),
+        "reference": reference.map(|scheme| &scheme.scheme),
+        "constants": constants,
+    });
+    facts.as_object().cloned().unwrap_or_default()
 }
 
 /// Such as `Accuracy and loss`.
