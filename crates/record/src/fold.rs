@@ -52,20 +52,34 @@ impl Fold {
 
     /// Adds the evaluation of the first model.
     pub fn initial(&mut self, initial: &Initial) {
-        self.summary.initial(initial);
-        self.curve.evaluated(0, initial.secs, &initial.metrics);
+        self.at(0, initial.secs, &initial.metrics);
     }
 
     /// Adds a round.
     pub fn round(&mut self, round: &Round) {
-        self.summary.add(round);
-        self.curve.evaluated(round.round, round.end_secs(), &round.metrics);
+        let summary = &mut self.summary;
+        summary.rounds += 1;
+        summary.empty_rounds += u64::from(round.cohort.is_empty());
+        summary.biased_rounds += u64::from(!round.lost.is_empty());
+        let more = round.cohort.len() as f64 - summary.mean_participants;
+        summary.mean_participants += more / summary.rounds as f64;
+        self.at(round.round, round.end_secs(), &round.metrics);
     }
 
     /// Adds the end.
     pub fn end(&mut self, end: &End) {
-        self.summary.end(end);
-        self.curve.evaluated(end.rounds, end.secs, &end.metrics);
+        self.summary.end = Some(end.reason);
+        self.at(end.rounds, end.secs, &end.metrics);
+    }
+
+    /// Moves the clock, and adds an evaluation. Rounds without one leave no trace in the curve.
+    fn at(&mut self, round: u64, secs: f64, metrics: &Metrics) {
+        self.summary.hours = secs / 3600.0;
+        if !metrics.is_empty() {
+            self.summary.metrics.clone_from(metrics);
+            self.summary.evaluated_round = Some(round);
+            self.curve.add(Evaluation { round, secs, metrics: metrics.clone() });
+        }
     }
 }
 
@@ -104,12 +118,7 @@ impl Default for Curve {
 }
 
 impl Curve {
-    /// Adds an evaluation. Rounds without one leave no trace.
-    fn evaluated(&mut self, round: u64, secs: f64, metrics: &Metrics) {
-        if metrics.is_empty() {
-            return;
-        }
-        let evaluation = Evaluation { round, secs, metrics: metrics.clone() };
+    fn add(&mut self, evaluation: Evaluation) {
         if self.seen.trailing_zeros() >= self.doublings {
             self.kept.push(evaluation);
             self.last = None;
@@ -142,33 +151,38 @@ impl Curve {
 mod tests {
     use super::*;
 
+    fn header() -> Header {
+        let header = serde_json::json!({
+            "version": 3, "fedflip": "0", "task": "t", "scheme": "full", "seed": 1, "devices": 1, "parameters": 1,
+            "bandwidth_mbps": 1.0, "metrics": [], "expected_participants": 1.0, "expected_rounds": null,
+            "expected_round_secs": null,
+        });
+        serde_json::from_value(header).unwrap()
+    }
+
     #[test]
     fn a_long_curve_keeps_its_ends_and_its_shape() {
-        let mut curve = Curve::default();
+        let mut fold = Fold::new(&header());
         let rounds: u32 = 1_000_001;
         for round in 1..=rounds {
             let share = f64::from(round) / f64::from(rounds);
             let metrics = Metrics::from([("accuracy", share), ("loss", 1.0 - share)]);
-            curve.evaluated(round.into(), f64::from(round), &metrics);
+            fold.at(round.into(), f64::from(round), &metrics);
             // Rounds without an evaluation leave no trace.
-            curve.evaluated(round.into(), f64::from(round), &Metrics::default());
+            fold.at(round.into(), f64::from(round), &Metrics::default());
         }
-        let accuracy = curve.of("accuracy");
+        let accuracy = fold.curve.of("accuracy");
         assert!(accuracy.len() > KEPT_MAX / 2 && accuracy.len() <= KEPT_MAX + 1, "{}", accuracy.len());
         assert_eq!((accuracy[0].0, accuracy[accuracy.len() - 1]), (1.0, (f64::from(rounds), 1.0)));
         let steps: Vec<f64> = accuracy.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
         assert!(steps[..steps.len() - 1].iter().all(|step| *step == steps[0]), "{steps:?}");
-        assert!(curve.of("loss").iter().zip(&accuracy).all(|(loss, accuracy)| loss.1 + accuracy.1 == 1.0));
+        let loss = fold.curve.of("loss");
+        assert!(loss.iter().zip(&accuracy).all(|(loss, accuracy)| loss.1 + accuracy.1 == 1.0));
     }
+
     #[test]
     fn a_curve_of_every_evaluation_has_all_of_them() {
-        let header: Header = serde_json::from_value(serde_json::json!({
-            "version": 3, "fedflip": "0", "task": "t", "scheme": "full", "seed": 1, "devices": 1, "parameters": 1,
-            "bandwidth_mbps": 1.0, "metrics": [], "expected_participants": 1.0, "expected_rounds": null,
-            "expected_round_secs": null,
-        }))
-        .unwrap();
-        let mut fold = Fold::with_every_evaluation(&header);
+        let mut fold = Fold::with_every_evaluation(&header());
         fold.initial(&Initial { secs: 0.0, metrics: [("rmse", 2.0)].into() });
         let rounds = 3 * KEPT_MAX as u64;
         for round in 1..=rounds {
