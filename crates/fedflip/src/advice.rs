@@ -5,6 +5,7 @@ use fedflip_fleet::units::plain;
 use fedflip_net::NetError;
 use fedflip_net::identity::AUTHORITY_KEY;
 use fedflip_plan::{PilotError, PlanError};
+use fedflip_report::ReportError;
 use fedflip_run::RunError;
 
 /// What to leave out or to type instead.
@@ -12,6 +13,24 @@ pub(crate) fn run_hint(error: &RunError) -> String {
     match error {
         RunError::NoPilots => "leave out pilot.keep, or --no-pilot".to_owned(),
         error => error.hint(),
+    }
+}
+
+/// What to name or to type instead where there is no report.
+pub(crate) fn report_hint(error: &ReportError) -> String {
+    match error {
+        ReportError::NoRuns { problems, .. } if !problems.is_empty() => {
+            let last = "name what --out was in run, compare or sweep, or a folder above";
+            format!("{}\n        {last}", problems.join("\n        "))
+        }
+        ReportError::NoRuns { .. } => {
+            "name what --out was in run, compare or sweep: a folder with records.jsonl in it or below"
+                .to_owned()
+        }
+        ReportError::NoSuchScheme { nearest: Some(name), .. } => format!("did you mean --reference {name}?"),
+        ReportError::NoSuchScheme { known, .. } => format!("--reference takes one of {}", known.join(", ")),
+        // A drawing is all that is left.
+        _ => "--format svg writes it as text, which needs no drawing".to_owned(),
     }
 }
 

@@ -149,7 +149,7 @@ impl CliError {
             Self::Record(error) => Some(error.hint()),
             Self::Net(error) | Self::Run(RunError::Net(error)) => Some(advice::net_hint(error)),
             Self::Join(error) => Some(error.hint()),
-            Self::Report(error) => Some(error.hint()),
+            Self::Report(error) => Some(advice::report_hint(error)),
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
             Self::Dashboard(error) => Some(error.hint()),
@@ -183,7 +183,7 @@ impl CliError {
             | Self::Demo { .. }
             | Self::Dashboard(DashboardError::Start(_))
             | Self::Record(RecordError::Io { .. })
-            | Self::Report(ReportError::Io { .. } | ReportError::Draw { .. })
+            | Self::Report(ReportError::Draw { .. })
             | Self::Engine(EngineError::Sink(_) | EngineError::World(_)) => ExitStatus::Failed,
             Self::Net(error) if error.is_failure() => ExitStatus::Failed,
             Self::Join(error) if error.is_failure() => ExitStatus::Failed,

@@ -24,6 +24,11 @@ impl Fold {
         Self { summary: Summary::new(header), curve: Curve::default() }
     }
 
+    /// The same with a curve that keeps every evaluation, for readers who need each of them.
+    pub fn with_every_evaluation(header: &Header) -> Self {
+        Self { summary: Summary::new(header), curve: Curve { kept_max: usize::MAX, ..Curve::default() } }
+    }
+
     /// Folds all lines of a file, whose rounds are not held in memory.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
         let mut fold = None;
@@ -47,49 +52,81 @@ impl Fold {
 
     /// Adds the evaluation of the first model.
     pub fn initial(&mut self, initial: &Initial) {
-        self.summary.initial(initial);
-        self.curve.evaluated(initial.secs, &initial.metrics);
+        self.at(0, initial.secs, &initial.metrics);
     }
 
     /// Adds a round.
     pub fn round(&mut self, round: &Round) {
-        self.summary.add(round);
-        self.curve.evaluated(round.end_secs(), &round.metrics);
+        let summary = &mut self.summary;
+        summary.rounds += 1;
+        summary.empty_rounds += u64::from(round.cohort.is_empty());
+        summary.biased_rounds += u64::from(!round.lost.is_empty());
+        let more = round.cohort.len() as f64 - summary.mean_participants;
+        summary.mean_participants += more / summary.rounds as f64;
+        self.at(round.round, round.end_secs(), &round.metrics);
     }
 
     /// Adds the end.
     pub fn end(&mut self, end: &End) {
-        self.summary.end(end);
-        self.curve.evaluated(end.secs, &end.metrics);
+        self.summary.end = Some(end.reason);
+        self.at(end.rounds, end.secs, &end.metrics);
+    }
+
+    /// Moves the clock, and adds an evaluation. Rounds without one leave no trace in the curve.
+    fn at(&mut self, round: u64, secs: f64, metrics: &Metrics) {
+        self.summary.hours = secs / 3600.0;
+        if !metrics.is_empty() {
+            self.summary.metrics.clone_from(metrics);
+            self.summary.evaluated_round = Some(round);
+            self.curve.add(Evaluation { round, secs, metrics: metrics.clone() });
+        }
     }
 }
 
+/// The metrics of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// The round before it; 0 for the first model.
+    pub round: u64,
+    /// The time since the run began.
+    pub secs: f64,
+    /// The values by name.
+    pub metrics: Metrics,
+}
+
 /// Evaluations over time, thinned so that memory stays bounded: the first, the last, and some hundred between them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    kept: Vec<(f64, Metrics)>,
-    last: Option<(f64, Metrics)>,
+    kept: Vec<Evaluation>,
+    /// The last evaluation, if it is not among those that are kept.
+    last: Option<Evaluation>,
     /// The number of evaluations so far.
     seen: u64,
     /// One evaluation in 2^doublings is kept.
     doublings: u32,
+    /// The most evaluations that are kept: every other one is dropped when there are more.
+    kept_max: usize,
 }
 
-/// The most evaluations that are kept: every other one is dropped when there are more.
+/// The usual number of evaluations that are kept.
 const KEPT_MAX: usize = 512;
 
+impl Default for Curve {
+    fn default() -> Self {
+        Self { kept: Vec::new(), last: None, seen: 0, doublings: 0, kept_max: KEPT_MAX }
+    }
+}
+
 impl Curve {
-    /// Adds an evaluation. Rounds without one leave no trace.
-    pub fn evaluated(&mut self, secs: f64, metrics: &Metrics) {
-        if metrics.is_empty() {
-            return;
-        }
+    fn add(&mut self, evaluation: Evaluation) {
         if self.seen.trailing_zeros() >= self.doublings {
-            self.kept.push((secs, metrics.clone()));
+            self.kept.push(evaluation);
+            self.last = None;
+        } else {
+            self.last = Some(evaluation);
         }
-        self.last = Some((secs, metrics.clone()));
         self.seen += 1;
-        if self.kept.len() > KEPT_MAX {
+        if self.kept.len() > self.kept_max {
             let mut place = 0;
             self.kept.retain(|_| {
                 place += 1;
@@ -99,11 +136,14 @@ impl Curve {
         }
     }
 
+    /// The evaluations that are kept, in order.
+    pub fn evaluations(&self) -> impl Iterator<Item = &Evaluation> {
+        self.kept.iter().chain(&self.last)
+    }
+
     /// A metric over time: seconds and values.
     pub fn of(&self, metric: &str) -> Vec<(f64, f64)> {
-        let last = self.last.as_ref().filter(|last| self.kept.last() != Some(last));
-        let all = self.kept.iter().chain(last);
-        all.filter_map(|(secs, metrics)| Some((*secs, metrics.get(metric)?))).collect()
+        self.evaluations().filter_map(|at| Some((at.secs, at.metrics.get(metric)?))).collect()
     }
 }
 
@@ -111,21 +151,44 @@ impl Curve {
 mod tests {
     use super::*;
 
+    fn header() -> Header {
+        let header = serde_json::json!({
+            "version": 3, "fedflip": "0", "task": "t", "scheme": "full", "seed": 1, "devices": 1, "parameters": 1,
+            "bandwidth_mbps": 1.0, "metrics": [], "expected_participants": 1.0, "expected_rounds": null,
+            "expected_round_secs": null,
+        });
+        serde_json::from_value(header).unwrap()
+    }
+
     #[test]
     fn a_long_curve_keeps_its_ends_and_its_shape() {
-        let mut curve = Curve::default();
-        let rounds = 1_000_001;
+        let mut fold = Fold::new(&header());
+        let rounds: u32 = 1_000_001;
         for round in 1..=rounds {
             let share = f64::from(round) / f64::from(rounds);
-            curve.evaluated(f64::from(round), &Metrics::from([("accuracy", share), ("loss", 1.0 - share)]));
+            let metrics = Metrics::from([("accuracy", share), ("loss", 1.0 - share)]);
+            fold.at(round.into(), f64::from(round), &metrics);
             // Rounds without an evaluation leave no trace.
-            curve.evaluated(f64::from(round), &Metrics::default());
+            fold.at(round.into(), f64::from(round), &Metrics::default());
         }
-        let accuracy = curve.of("accuracy");
+        let accuracy = fold.curve.of("accuracy");
         assert!(accuracy.len() > KEPT_MAX / 2 && accuracy.len() <= KEPT_MAX + 1, "{}", accuracy.len());
         assert_eq!((accuracy[0].0, accuracy[accuracy.len() - 1]), (1.0, (f64::from(rounds), 1.0)));
         let steps: Vec<f64> = accuracy.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
         assert!(steps[..steps.len() - 1].iter().all(|step| *step == steps[0]), "{steps:?}");
-        assert!(curve.of("loss").iter().zip(&accuracy).all(|(loss, accuracy)| loss.1 + accuracy.1 == 1.0));
+        let loss = fold.curve.of("loss");
+        assert!(loss.iter().zip(&accuracy).all(|(loss, accuracy)| loss.1 + accuracy.1 == 1.0));
+    }
+
+    #[test]
+    fn a_curve_of_every_evaluation_has_all_of_them() {
+        let mut fold = Fold::with_every_evaluation(&header());
+        fold.initial(&Initial { secs: 0.0, metrics: [("rmse", 2.0)].into() });
+        let rounds = 3 * KEPT_MAX as u64;
+        for round in 1..=rounds {
+            fold.round(&Round { round, metrics: [("rmse", 1.0)].into(), ..Round::default() });
+        }
+        let numbers: Vec<u64> = fold.curve.evaluations().map(|at| at.round).collect();
+        assert_eq!(numbers, (0..=rounds).collect::<Vec<u64>>());
     }
 }

@@ -10,7 +10,7 @@
 //! - [`checkpoint`]: where a run can go on from, as bytes that show any damage.
 //! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
 //! - [`atomic`]: files that are there whole or not at all.
-//! - [`fold`]: a run in a few numbers and bounded curves; [`summary`]: the numbers.
+//! - [`fold`]: a run in a few numbers and curves; [`summary`]: the numbers.
 //! - [`export`]: records as CSV, as Parquet, and for TensorBoard.
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
@@ -28,7 +28,7 @@ pub mod writer;
 
 pub use checkpoint::Checkpoint;
 pub use error::RecordError;
-pub use fold::{Curve, Fold};
+pub use fold::{Curve, Evaluation, Fold};
 pub use folder::{RunFolder, Start};
 pub use schema::{
     ConstantsSource, Deployed, End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target,

@@ -3,7 +3,7 @@
 use fedflip_fleet::Metrics;
 use serde::{Deserialize, Serialize};
 
-use crate::schema::{End, EndReason, Header, Initial, Round};
+use crate::schema::{EndReason, Header};
 
 /// What a run came to so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct Summary {
 
 impl Summary {
     /// The summary of a run that has only begun.
-    pub fn new(header: &Header) -> Self {
+    pub(crate) fn new(header: &Header) -> Self {
         Self {
             scheme: header.scheme.clone(),
             seed: header.seed,
@@ -44,36 +44,6 @@ impl Summary {
             mean_participants: 0.0,
             metrics: Metrics::default(),
             evaluated_round: None,
-        }
-    }
-
-    /// Adds the evaluation of the first model.
-    pub fn initial(&mut self, initial: &Initial) {
-        self.hours = initial.secs / 3600.0;
-        self.evaluated(&initial.metrics, 0);
-    }
-
-    /// Adds one more round.
-    pub fn add(&mut self, round: &Round) {
-        self.rounds += 1;
-        self.empty_rounds += u64::from(round.cohort.is_empty());
-        self.biased_rounds += u64::from(!round.lost.is_empty());
-        self.hours = round.end_secs() / 3600.0;
-        self.mean_participants += (round.cohort.len() as f64 - self.mean_participants) / self.rounds as f64;
-        self.evaluated(&round.metrics, round.round);
-    }
-
-    /// Adds the end of the run.
-    pub fn end(&mut self, end: &End) {
-        self.end = Some(end.reason);
-        self.hours = end.secs / 3600.0;
-        self.evaluated(&end.metrics, end.rounds);
-    }
-
-    fn evaluated(&mut self, metrics: &Metrics, round: u64) {
-        if !metrics.is_empty() {
-            self.metrics.clone_from(metrics);
-            self.evaluated_round = Some(round);
         }
     }
 

@@ -199,6 +199,9 @@ fn a_raised_cap_lets_a_run_go_on() {
     assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), "rounds_max = 20\n");
 }
 
+/// Of [`fedflip_record::schema::VERSION`].
+const VERSION_FIELD: &str = "\"version\":3";
+
 #[test]
 fn another_fleet_plan_or_version_is_refused() {
     let desk = tempfile::tempdir().unwrap();
@@ -208,7 +211,7 @@ fn another_fleet_plan_or_version_is_refused() {
     assert!(refused(&Contents { fleet: b"other".to_vec(), ..same.clone() }).contains("fleet.csv"));
     assert!(refused(&Contents { plan: b"other".to_vec(), ..same.clone() }).contains("plan.csv"));
     let records = desk.path().join(RECORDS);
-    let newer = fs::read_to_string(&records).unwrap().replace("\"version\":2", "\"version\":9");
+    let newer = fs::read_to_string(&records).unwrap().replace(VERSION_FIELD, "\"version\":9");
     fs::write(&records, &newer).unwrap();
     assert!(refused(&same).contains("version 9"));
     assert_eq!(fs::read_to_string(&records).unwrap(), newer);
@@ -229,7 +232,7 @@ fn bad_records_are_said_to_be_so() {
         reader::read(&path).unwrap_err().to_string()
     };
     assert!(refused("").contains("header is missing"));
-    assert!(refused(&good.replacen("\"version\":2", "\"version\":7", 1)).contains("version 7"));
+    assert!(refused(&good.replacen(VERSION_FIELD, "\"version\":7", 1)).contains("version 7"));
     assert!(
         refused(&good.replacen("\"round\":2", "\"round\":4", 1)).contains("line 4: round 4 after round 1")
     );

@@ -1,15 +1,17 @@
 //! All runs of a report: those that can be compared in one group, each scheme with its seeds.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::PathBuf;
+
+use fedflip_fleet::{Display, MetricInfo};
+use fedflip_record::Target;
 
 use crate::config::Config;
 use crate::devices::Devices;
 use crate::error::ReportError;
 use crate::find_runs::run_folders;
 use crate::grouping::group;
-use crate::numbers::{percent, significant};
-use crate::problem::Problem;
+use crate::numbers::in_words;
+use crate::problem;
 use crate::run_view::RunView;
 use crate::standing::Standing;
 
@@ -27,29 +29,34 @@ pub struct SchemeRuns {
 }
 
 impl SchemeRuns {
+    /// A number over all seeds.
+    fn sum(&self, of: impl Fn(&RunView) -> u64) -> u64 {
+        self.runs.iter().map(of).sum()
+    }
+
     /// Of all seeds.
     pub fn rounds(&self) -> u64 {
-        self.runs.iter().map(|run| run.summary.rounds).sum()
+        self.sum(|run| run.summary().rounds)
     }
 
     /// How often a device took part, over all seeds.
     pub fn participations(&self, device: usize) -> u64 {
-        self.runs.iter().filter_map(|run| run.participations.get(device)).sum()
+        self.sum(|run| run.participations(device))
     }
 
     /// Of all seeds, under the plans that are in their folders.
     pub fn rounds_of_plan(&self) -> u64 {
-        self.runs.iter().map(RunView::rounds_of_plan).sum()
+        self.sum(|run| run.plans.last().map_or(0, |plan| plan.rounds))
     }
 
     /// How often a device took part in these.
     pub fn participations_of_plan(&self, device: usize) -> u64 {
-        self.runs.iter().map(|run| run.participations_of_plan(device)).sum()
+        self.sum(|run| run.plans.last().map_or(0, |plan| plan.participations(device)))
     }
 
     /// How often a device took part and did not report, over all seeds.
     pub fn lost(&self, device: usize) -> u64 {
-        self.runs.iter().filter_map(|run| run.lost.get(device)).sum()
+        self.sum(|run| run.lost.get(device).copied().unwrap_or(0))
     }
 }
 
@@ -72,18 +79,30 @@ impl Group {
         self.runs().next().map_or("", |run| &run.header.task)
     }
 
-    /// Where runs were to go.
-    pub fn target_accuracy(&self) -> Option<f64> {
-        self.runs().find_map(|run| run.header.target_of("accuracy"))
+    /// The metrics that its runs declare; the first one is the headline.
+    pub fn metrics(&self) -> &[MetricInfo] {
+        self.all_runs().next().map_or(&[], |run| &run.header.metrics)
     }
 
-    /// Where runs were to go, in words.
-    pub fn target(&self) -> String {
-        let loss = self.runs().find_map(|run| run.header.target_of("loss"));
-        match (self.target_accuracy(), loss) {
-            (Some(accuracy), _) => percent(accuracy),
-            (None, Some(loss)) => format!("a loss of {}", significant(loss, 3)),
-            (None, None) => "the target".to_owned(),
+    /// Where runs were to go.
+    pub fn target(&self) -> Option<&Target> {
+        self.runs().find_map(|run| run.header.stop.as_ref())
+    }
+
+    /// How the values of a metric are shown.
+    pub fn display_of(&self, metric: &str) -> Display {
+        let declared = self.metrics().iter().find(|info| info.name == metric);
+        declared.map_or(Display::Number, |info| info.display)
+    }
+
+    /// Where runs were to go, in words. A share alone says enough, as long as it is one of the headline.
+    pub fn target_words(&self) -> String {
+        let Some(Target { metric, at, .. }) = self.target() else { return "the target".to_owned() };
+        let value = in_words(self.display_of(metric), *at);
+        let headline = self.metrics().first().filter(|info| info.display == Display::Share);
+        match headline.is_some_and(|info| info.name == *metric) {
+            true => value,
+            false => format!("a {metric} of {value}"),
         }
     }
 
@@ -95,6 +114,11 @@ impl Group {
     /// All runs but pilots.
     pub fn runs(&self) -> impl Iterator<Item = &RunView> {
         self.schemes.iter().flat_map(|scheme| &scheme.runs)
+    }
+
+    /// All runs, and then the pilots.
+    pub fn all_runs(&self) -> impl Iterator<Item = &RunView> {
+        self.runs().chain(&self.pilots)
     }
 
     /// The runs of a scheme.
@@ -123,7 +147,7 @@ pub struct Collection {
     /// In the order of what sets them apart.
     pub groups: Vec<Group>,
     /// What is missing, and why.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<String>,
 }
 
 impl Collection {
@@ -136,10 +160,9 @@ impl Collection {
             problems.extend(of_run);
             runs.extend(run);
         }
-        let (pilots, runs): (Vec<RunView>, Vec<RunView>) = runs.into_iter().partition(RunView::is_pilot);
+        let (pilots, runs): (Vec<RunView>, Vec<RunView>) = runs.into_iter().partition(|run| run.header.pilot);
         if runs.is_empty() && pilots.is_empty() {
             let named: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-            let problems = problems.iter().map(ToString::to_string).collect();
             return Err(ReportError::NoRuns { folders: named.join(", "), problems });
         }
         let groups = group(runs, pilots, &mut problems);
@@ -147,45 +170,30 @@ impl Collection {
         if let Some(chosen) = chosen
             && !groups.iter().any(shown)
         {
-            problems.push(Problem::of(&format!("round {chosen}: no run here has it")));
+            problems.push(problem::of(&format!("round {chosen}: no run here has it")));
         }
         Ok(Self { groups, problems })
     }
 
-    /// The versions of fedflip that wrote the runs, each once.
-    pub fn versions(&self) -> Vec<&str> {
-        let runs = self.groups.iter().flat_map(|group| group.runs().chain(&group.pilots));
-        let mut versions: Vec<&str> = runs.map(|run| run.header.fedflip.as_str()).collect();
-        versions.sort_unstable();
-        versions.dedup();
-        versions
+    /// All runs and pilots of all groups.
+    pub fn all_runs(&self) -> impl Iterator<Item = &RunView> {
+        self.groups.iter().flat_map(Group::all_runs)
     }
 }
 
 /// Reads runs on all processors; in the order of the folders.
-fn read_all(folders: &[PathBuf], chosen: Option<u64>) -> Vec<(Option<RunView>, Vec<Problem>)> {
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(folders.len());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some((place, folder)) = take(&next, folders) {
-            let mut problems = Vec::new();
-            let run = RunView::read(folder, chosen, &mut problems);
-            done.push((place, (run, problems)));
-        }
-        done
+fn read_all(folders: &[PathBuf], chosen: Option<u64>) -> Vec<(Option<RunView>, Vec<String>)> {
+    let read = |folder: &PathBuf| {
+        let mut problems = Vec::new();
+        let run = RunView::read(folder, chosen, &mut problems);
+        (run, problems)
     };
-    let mut all: Vec<_> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
-        let mut done = work();
-        done.extend(others.into_iter().filter_map(|other| other.join().ok()).flatten());
-        done
-    });
-    all.sort_unstable_by_key(|(place, _)| *place);
-    all.into_iter().map(|(_, read)| read).collect()
-}
-
-fn take<'a>(next: &AtomicUsize, folders: &'a [PathBuf]) -> Option<(usize, &'a Path)> {
-    let place = next.fetch_add(1, Ordering::Relaxed);
-    folders.get(place).map(|folder| (place, folder.as_path()))
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let share = folders.len().div_ceil(workers).max(1);
+    std::thread::scope(|scope| {
+        let parts = folders.chunks(share);
+        let parts: Vec<_> =
+            parts.map(|part| scope.spawn(move || part.iter().map(read).collect::<Vec<_>>())).collect();
+        parts.into_iter().filter_map(|part| part.join().ok()).flatten().collect()
+    })
 }

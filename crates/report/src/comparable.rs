@@ -17,43 +17,48 @@ pub(crate) struct Comparable {
 
 /// All runs by their settings.
 pub(crate) fn by_setting(runs: Vec<RunView>) -> Vec<Comparable> {
+    let all = split(runs, |run| run.config.setting(&[])).into_iter();
+    all.flat_map(|Comparable { runs, .. }| {
+        let keys = deciding_keys(&runs);
+        split(runs, |run| planned_config(run).setting(&keys))
+    })
+    .collect()
+}
+
+fn split(runs: Vec<RunView>, setting: impl Fn(&RunView) -> Config) -> Vec<Comparable> {
     let mut settings: BTreeMap<(String, Config), Vec<RunView>> = BTreeMap::new();
     for run in runs {
-        settings.entry((run.header.task.clone(), run.config.setting())).or_default().push(run);
+        settings.entry((run.header.task.clone(), setting(&run))).or_default().push(run);
     }
-    let all = settings.into_iter().map(|((task, setting), runs)| Comparable { task, setting, runs });
-    all.flat_map(by_constants).flat_map(by_caps).collect()
+    settings.into_iter().map(|((task, setting), runs)| Comparable { task, setting, runs }).collect()
 }
 
-impl Comparable {
-    /// Splits the runs by the values that they have of some keys.
-    fn split_by(self, keys: &BTreeSet<String>, config: impl Fn(&RunView) -> Config) -> Vec<Self> {
-        let mut parts: BTreeMap<Config, Vec<RunView>> = BTreeMap::new();
-        for run in self.runs {
-            parts.entry(self.setting.with(&config(&run), keys)).or_default().push(run);
-        }
-        let part = |(setting, runs)| Self { task: self.task.clone(), setting, runs };
-        parts.into_iter().map(part).collect()
+/// The scenario of a run with the constants that it was planned with.
+fn planned_config(run: &RunView) -> Config {
+    let config = run.config.clone();
+    match run.used_constants() {
+        Some(used) => config.planned_with(used),
+        None => config,
     }
 }
 
-/// Runs that were planned with other constants are not seeds of one another. Baselines need no constants, so theirs
-/// make no difference.
-fn by_constants(group: Comparable) -> Vec<Comparable> {
-    let used = |run: &RunView| run.config.setting_with_constants(run.used_constants());
-    let planned: BTreeSet<Config> =
-        group.runs.iter().filter(|run| needs_pilots(&run.header.scheme)).map(used).collect();
-    if planned.len() < 2 { vec![group] } else { group.split_by(&Config::constants(), used) }
-}
-
-/// The same run with another cap is another point of a sweep, and no copy. Caps that differ between schemes alone make
-/// no difference: a comparison gives up on a scheme by its cap.
-fn by_caps(group: Comparable) -> Vec<Comparable> {
-    let mut keys: BTreeSet<String> = BTreeSet::new();
-    let mut first: BTreeMap<(&str, u64), &Config> = BTreeMap::new();
-    for run in &group.runs {
-        let known = first.entry((&run.header.scheme, run.header.seed)).or_insert(&run.config);
-        keys.extend(Config::differences(&[known, &run.config]).into_iter().filter(|key| Config::is_cap(key)));
+/// The constants and caps that set apart runs which are equal otherwise.
+///
+/// Runs that were planned with other constants are not seeds of one another. Baselines need no constants, so theirs make
+/// no difference. The same run with another cap is another point of a sweep, and no copy. Caps that differ between
+/// schemes alone make no difference: a comparison gives up on a scheme by its cap.
+fn deciding_keys(runs: &[RunView]) -> Vec<String> {
+    let configs: Vec<Config> = runs.iter().map(planned_config).collect();
+    let all = || runs.iter().zip(&configs);
+    let planned = all().filter(|(run, _)| needs_pilots(&run.header.scheme)).map(|(_, config)| config);
+    let mut constants = Config::differences(&planned.collect::<Vec<_>>());
+    constants.retain(|key| Config::is_constant(key));
+    let mut caps: BTreeSet<String> = BTreeSet::new();
+    let mut first = BTreeMap::new();
+    for (run, config) in all() {
+        let planned_with: Vec<Option<&str>> = constants.iter().map(|key| config.get(key)).collect();
+        let known = first.entry((&run.header.scheme, run.header.seed, planned_with)).or_insert(config);
+        caps.extend(Config::differences(&[known, config]).into_iter().filter(|key| Config::is_cap(key)));
     }
-    if keys.is_empty() { vec![group] } else { group.split_by(&keys, |run| run.config.clone()) }
+    constants.into_iter().chain(caps).collect()
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use fedflip_fleet::printable;
 use fedflip_record::UsedConstants;
 
-use crate::problem::Problem;
+use crate::problem;
 
 /// Keys by section, such as `fleet.devices`, with their values as TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,15 +16,9 @@ pub struct Config {
     on_devices: bool,
 }
 
-/// The name of a bundle of settings. A scenario holds each of these settings too, so the name decides nothing.
-const PRESET: &str = "preset";
-
-/// The sections of which a preset decides keys.
-const BUNDLED: &[&str] = &["server", "update", "plan"];
-
 /// Keys in which runs of one comparison may differ: seed, scheme, and where they stop or save.
 const FREE: &[&str] =
-    &["seed", PRESET, "plan.scheme", "stop.rounds_max", "stop.virtual_hours_max", "record.checkpoint_secs"];
+    &["seed", "plan.scheme", "stop.rounds_max", "stop.virtual_hours_max", "record.checkpoint_secs"];
 
 /// Keys that planned schemes are planned with; baselines do not use them.
 const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
@@ -40,10 +34,10 @@ const COMPUTED: &[(&str, &[&str])] = &[
 ];
 
 impl Config {
-    pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Problem::new(path, &format!("the scenario cannot be read: {error}")))?;
-        Self::parse(&text).map_err(|error| Problem::new(path, &format!("is not a scenario: {error}")))
+            .map_err(|error| problem::about(path, &format!("the scenario cannot be read: {error}")))?;
+        Self::parse(&text).map_err(|error| problem::about(path, &format!("is not a scenario: {error}")))
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
@@ -84,11 +78,6 @@ impl Config {
         self.get(key)?.parse().ok()
     }
 
-    /// With the preset of a scenario, for its name.
-    pub(crate) fn with_preset_of(&self, scenario: &Self) -> Self {
-        self.with(scenario, &BTreeSet::from([PRESET.to_owned()]))
-    }
-
     /// Whether planned schemes continue the runs of their pilots, whose time is then on their clocks.
     pub(crate) fn keeps_pilots(&self) -> bool {
         self.get("pilot.keep") == Some("true")
@@ -104,51 +93,37 @@ impl Config {
         self.on_devices
     }
 
-    /// The keys that runs have to share to be compared.
-    pub(crate) fn setting(&self) -> Self {
-        self.without(FREE).without(CONSTANTS)
+    /// The keys that runs have to share to be compared, and some more.
+    pub(crate) fn setting(&self, more: &[String]) -> Self {
+        let is_free = |key: &str| FREE.contains(&key) || Self::is_constant(key);
+        self.only(|key| !is_free(key) || more.iter().any(|more| more == key))
     }
 
-    /// The same with the constants that a plan was made with.
-    pub(crate) fn setting_with_constants(&self, used: Option<UsedConstants>) -> Self {
-        let mut config = self.without(FREE);
-        if let Some(used) = used {
-            let values = CONSTANTS.iter().zip([used.alpha, used.beta]);
-            config.keys.extend(values.map(|(key, value)| ((*key).to_owned(), value.to_string())));
-        }
+    /// The keys that a pilot shares with its runs.
+    pub(crate) fn pilot_setting(&self) -> Self {
+        self.setting(&[]).only(|key| !FREE_FOR_PILOTS.contains(&key) && !key.starts_with("stop."))
+    }
+
+    fn only(&self, holds: impl Fn(&str) -> bool) -> Self {
+        let mut config = self.clone();
+        config.keys.retain(|key, _| holds(key));
         config
     }
 
-    /// The keys of the constants.
-    pub(crate) fn constants() -> BTreeSet<String> {
-        CONSTANTS.iter().map(|key| (*key).to_owned()).collect()
+    /// The same with the constants that a plan was made with.
+    pub(crate) fn planned_with(mut self, used: UsedConstants) -> Self {
+        let values = CONSTANTS.iter().zip([used.alpha, used.beta]);
+        self.keys.extend(values.map(|(key, value)| ((*key).to_owned(), value.to_string())));
+        self
+    }
+
+    pub(crate) fn is_constant(key: &str) -> bool {
+        CONSTANTS.contains(&key)
     }
 
     /// Whether a key says where a run stops at the latest.
     pub(crate) fn is_cap(key: &str) -> bool {
         key.starts_with("stop.") && FREE.contains(&key)
-    }
-
-    /// With some keys as they are in another one.
-    pub(crate) fn with(&self, other: &Self, keys: &BTreeSet<String>) -> Self {
-        let mut config = self.clone();
-        config.keys.retain(|key, _| !keys.contains(key));
-        let more = other.keys.iter().filter(|(key, _)| keys.contains(*key));
-        config.keys.extend(more.map(|(key, value)| (key.clone(), value.clone())));
-        config
-    }
-
-    /// The keys that a pilot shares with its runs.
-    pub(crate) fn pilot_setting(&self) -> Self {
-        let mut setting = self.setting().without(FREE_FOR_PILOTS);
-        setting.keys.retain(|key, _| !key.starts_with("stop."));
-        setting
-    }
-
-    fn without(&self, free: &[&str]) -> Self {
-        let keys = self.keys.iter().filter(|(key, _)| !free.contains(&key.as_str()));
-        let keys = keys.map(|(key, value)| (key.clone(), value.clone())).collect();
-        Self { keys, ..*self }
     }
 
     /// The keys in which any two differ, in order.
@@ -162,17 +137,9 @@ impl Config {
         names.into_iter().filter(differs).cloned().collect()
     }
 
-    /// The same without computed keys that follow from others in which they differ, and with a preset in place of the
-    /// keys that follow from it.
+    /// The same without computed keys that follow from others in which they differ.
     pub(crate) fn deciding_differences(configs: &[&Self]) -> Vec<String> {
         let mut keys = Self::differences(configs);
-        let is_bundled = |key: &String| {
-            let section = key.split('.').next().unwrap_or_default();
-            BUNDLED.contains(&section) && is_function_of(configs, key, &[PRESET])
-        };
-        let names_many =
-            keys.iter().any(|key| key == PRESET) && keys.iter().filter(|key| is_bundled(key)).count() > 1;
-        keys.retain(|key| if names_many { !is_bundled(key) } else { key != PRESET });
         keys.retain(|key| {
             let computed = COMPUTED.iter().find(|(computed, _)| computed == key);
             !computed.is_some_and(|(_, sources)| is_function_of(configs, key, sources))
@@ -214,18 +181,18 @@ mod tests {
     #[test]
     fn settings_leave_out_what_may_differ() {
         let one = config(
-            "seed = 1\npreset = \"tuned\"\n[plan]\nscheme = \"exact\"\n[fleet]\nbandwidth_mbps = 100\ntypes = [\"a\", \"b\"]",
+            "seed = 1\n[plan]\nscheme = \"exact\"\n[fleet]\nbandwidth_mbps = 100\ntypes = [\"a\", \"b\"]",
         );
         let other = config(
             "seed = 2\n[plan]\nscheme = \"full\"\n[fleet]\nbandwidth_mbps = 200.5\ntypes = [\"a\", \"b\"]",
         );
         assert_eq!(one.get("fleet.types"), Some("a, b"));
         assert_eq!(other.number("fleet.bandwidth_mbps"), Some(200.5));
-        let settings = [one.setting(), other.setting()];
+        let settings = [one.setting(&[]), other.setting(&[])];
         assert_eq!(Config::differences(&settings.each_ref()), ["fleet.bandwidth_mbps"]);
         let pilot = config("[stop]\nmetric = \"loss\"\nat = 0.6\n[record]\nevaluate_every = 1");
         assert_eq!(pilot.pilot_setting(), config("").pilot_setting());
-        assert_ne!(pilot.setting(), config("").setting());
+        assert_ne!(pilot.setting(&[]), config("").setting(&[]));
     }
 
     #[test]
@@ -244,22 +211,6 @@ mod tests {
         assert_eq!(Config::deciding_differences(&[&int8, &own]), ["fleet.payload_mbit"]);
         let both = ["fleet.payload_mbit", "update.encoding"];
         assert_eq!(Config::deciding_differences(&[&f16, &int8, &own]), both);
-        let preset = |name: &str, mbps: u32, step: f64| {
-            config(&format!(
-                "preset = \"{name}\"\n[server]\nstep = {step}\noptimiser = \"{name}\"\n[fleet]\nbandwidth_mbps = {mbps}"
-            ))
-        };
-        let [paper, tuned] = [preset("paper", 100, 1.0), preset("tuned", 100, 0.1)];
-        assert_eq!(Config::deciding_differences(&[&paper, &tuned]), ["preset"]);
-        let wide = preset("tuned", 200, 0.1);
-        assert_eq!(
-            Config::deciding_differences(&[&paper, &tuned, &wide]),
-            ["fleet.bandwidth_mbps", "preset"]
-        );
-        // A step that was given by hand is no matter of the preset.
-        let own = preset("tuned", 100, 0.2);
-        let all = ["server.optimiser", "server.step"];
-        assert_eq!(Config::deciding_differences(&[&paper, &tuned, &own]), all);
         let work = |batch: u32, rate: f64, work: f64| {
             config(&format!(
                 "[train]\nbatch = {batch}\niterations = 10\nlearning_rate = {rate}\n[fleet]\nwork_gflop = {work}"

@@ -1,6 +1,6 @@
 //! Seeds of a scheme as one curve with a band, at few enough points to draw.
 
-use crate::run_view::{Evaluated, RunView};
+use crate::run_view::RunView;
 
 /// Points of a curve that is drawn: more than a figure has pixels to spare for.
 pub const POINTS_MAX: usize = 240;
@@ -18,36 +18,11 @@ pub struct CurvePoint {
     pub high: f64,
 }
 
-/// Accuracy or loss over time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
-    /// On the test samples, 0 to 1.
-    Accuracy,
-    /// On the test samples.
-    Loss,
-}
-
-impl Measure {
-    /// Of an evaluation.
-    pub fn of(self, evaluated: &Evaluated) -> f64 {
-        match self {
-            Self::Accuracy => evaluated.accuracy,
-            Self::Loss => evaluated.loss,
-        }
-    }
-}
-
-/// The curve of all seeds that were ever evaluated. Between evaluations a seed has its last value, also after its
-/// end, so the mean is always of the same seeds; it starts when each has been evaluated once.
-pub fn curve(runs: &[RunView], measure: Measure) -> Vec<CurvePoint> {
-    let seeds: Vec<Vec<(f64, f64)>> = runs
-        .iter()
-        .map(|run| {
-            run.initial.iter().chain(&run.evaluated).map(|at| (at.secs, measure.of(at))).collect::<Vec<_>>()
-        })
-        .filter(|seed| !seed.is_empty())
-        .collect();
-    band(&seeds)
+/// The curve of a metric over all seeds that were ever evaluated. Between evaluations a seed has its last value, also
+/// after its end, so the mean is always of the same seeds; it starts when each has been evaluated once.
+pub fn curve(runs: &[RunView], metric: &str) -> Vec<CurvePoint> {
+    let seeds = runs.iter().map(|run| run.fold.curve.of(metric)).filter(|seed| !seed.is_empty());
+    band(&seeds.collect::<Vec<_>>())
 }
 
 fn band(seeds: &[Vec<(f64, f64)>]) -> Vec<CurvePoint> {

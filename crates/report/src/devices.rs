@@ -8,7 +8,7 @@ use fedflip_plan::{Plan, Schedule};
 use fedflip_record::folder::{FLEET, PLAN};
 
 use crate::config::Config;
-use crate::problem::Problem;
+use crate::problem;
 
 /// Who could take part, and how likely.
 #[derive(Clone, Debug)]
@@ -28,20 +28,21 @@ const MEASURED: &str = "measured.csv";
 
 impl Devices {
     /// Of a run's folder, whose scenario is `config`.
-    pub(crate) fn read(folder: &Path, config: &Config) -> Result<Self, Problem> {
+    pub(crate) fn read(folder: &Path, config: &Config) -> Result<Self, String> {
         let fleet = read_fleet(&folder.join(FLEET))?;
         let path = folder.join(PLAN);
         let text = std::fs::read_to_string(&path)
-            .map_err(|error| Problem::new(&path, &format!("cannot be read: {error}")))?;
-        let refused = |what: &str| Problem::new(&path, what);
-        let Columns { q, quiet_q } = Columns::parse(&text).map_err(|what| refused(&what))?;
+            .map_err(|error| problem::about(&path, &format!("cannot be read: {error}")))?;
+        let refused = |what: &str| problem::about(&path, what);
+        let q = column(&text, "q").map_err(|what| refused(&what))?;
+        let q = q.ok_or_else(|| refused("line 1: there is no column q"))?;
         if q.len() != fleet.len() {
             let what = format!("has {} devices, where {FLEET} has {}", q.len(), fleet.len());
             return Err(refused(&what));
         }
         let plan = |q| Plan::from_q(&fleet, q).map_err(|error| refused(&error.to_string()));
         let mut schedule = Schedule::new(plan(q)?, u64::MAX);
-        if let Some(quiet_q) = quiet_q {
+        if let Some(quiet_q) = column(&text, "quiet_q").map_err(|what| refused(&what))? {
             let every = config.get("plan.quiet_every").and_then(|every| every.parse().ok());
             let every =
                 every.ok_or_else(|| refused("has quiet rounds, of which the scenario says nothing"))?;
@@ -56,40 +57,23 @@ impl Devices {
     }
 }
 
-fn read_fleet(path: &Path) -> Result<Fleet, Problem> {
-    let file = File::open(path).map_err(|error| Problem::new(path, &format!("cannot be read: {error}")))?;
-    csv_file::read(file, &path.display().to_string()).map_err(|error| Problem::of(&error))
+fn read_fleet(path: &Path) -> Result<Fleet, String> {
+    let file = File::open(path).map_err(|error| problem::about(path, &format!("cannot be read: {error}")))?;
+    csv_file::read(file, &path.display().to_string()).map_err(|error| problem::of(&error))
 }
 
-/// What is read of a `plan.csv`, counted from the end of a line, so that a name may hold commas.
-#[derive(Debug, PartialEq)]
-struct Columns {
-    q: Vec<f64>,
-    quiet_q: Option<Vec<f64>>,
-}
-
-impl Columns {
-    fn parse(text: &str) -> Result<Self, String> {
-        let (header, rows) = text.split_once('\n').unwrap_or((text, ""));
-        let has_quiet = match header {
-            "device,q,weight" => false,
-            "device,quiet_q,quiet_weight,q,weight" => true,
-            _ => {
-                let what =
-                    "line 1: the header is neither device,q,weight nor device,quiet_q,quiet_weight,q,weight";
-                return Err(what.to_owned());
-            }
-        };
-        let column = |from_end: usize| -> Result<Vec<f64>, String> {
-            let parse = |(index, line): (usize, &str)| {
-                let cell = line.rsplit(',').nth(from_end).unwrap_or_default();
-                let q: Option<f64> = cell.parse().ok().filter(|q| (0.0..=1.0).contains(q));
-                q.ok_or_else(|| format!("line {}: {cell:?} is no probability", index + 2))
-            };
-            rows.lines().enumerate().map(parse).collect()
-        };
-        Ok(Self { q: column(1)?, quiet_q: has_quiet.then(|| column(3)).transpose()? })
-    }
+/// The probabilities in a column of a `plan.csv`; none if there is no such column. Columns are counted from the end of a
+/// line, so that a name may hold commas.
+fn column(text: &str, name: &str) -> Result<Option<Vec<f64>>, String> {
+    let mut lines = text.lines();
+    let mut heads = lines.next().unwrap_or_default().rsplit(',');
+    let Some(from_end) = heads.position(|head| head == name) else { return Ok(None) };
+    let parse = |(number, line): (usize, &str)| {
+        let cell = line.rsplit(',').nth(from_end).unwrap_or_default();
+        let q: Option<f64> = cell.parse().ok().filter(|q| (0.0..=1.0).contains(q));
+        q.ok_or_else(|| format!("line {number}: {cell:?} is no probability"))
+    };
+    (2..).zip(lines).map(parse).collect::<Result<Vec<f64>, String>>().map(Some)
 }
 
 #[cfg(test)]
@@ -98,14 +82,14 @@ mod tests {
 
     #[test]
     fn q_is_read_whatever_the_names() {
-        let read = |text: &str| Columns::parse(text);
-        let usual = read("device,q,weight\n\"a,b\",0.25,1\nc,1,0.5\n").unwrap();
-        assert_eq!(usual, Columns { q: vec![0.25, 1.0], quiet_q: None });
-        let both = read("device,quiet_q,quiet_weight,q,weight\n\"a,b\",0.5,2,0.25,4\n").unwrap();
-        assert_eq!(both, Columns { q: vec![0.25], quiet_q: Some(vec![0.5]) });
-        assert!(read("device,q\n").unwrap_err().starts_with("line 1"));
-        assert!(read("device,q,weight\na,2,1\n").unwrap_err().contains("line 2: \"2\""));
+        let usual = "device,q,weight\n\"a,b\",0.25,1\nc,1,0.5\n";
+        assert_eq!(column(usual, "q"), Ok(Some(vec![0.25, 1.0])));
+        assert_eq!(column(usual, "quiet_q"), Ok(None));
+        let both = "device,quiet_q,quiet_weight,q,weight\n\"a,b\",0.5,2,0.25,4\n";
+        assert_eq!(["q", "quiet_q"].map(|name| column(both, name)), [0.25, 0.5].map(|q| Ok(Some(vec![q]))));
+        assert_eq!(column("", "q"), Ok(None));
+        assert!(column("device,q,weight\na,2,1\n", "q").unwrap_err().contains("line 2: \"2\""));
         let wrong = "device,quiet_q,quiet_weight,q,weight\na,0.1,1,0.1,1\nb,1.5,1,0.1,1\n";
-        assert!(read(wrong).unwrap_err().contains("line 3: \"1.5\""));
+        assert!(column(wrong, "quiet_q").unwrap_err().contains("line 3: \"1.5\""));
     }
 }

@@ -1,48 +1,37 @@
-//! The plan explained: what it expected, and what came of it.
+//! A scheme's plan in numbers: what it expected of a round and of the whole, and what came of it.
 
 use fedflip_fleet::Mbps;
 use fedflip_plan::{Plan, monte_carlo, round_time, variance};
-use serde::Serialize;
 
 use crate::collection::SchemeRuns;
 use crate::config::Config;
 use crate::devices::Devices;
 use crate::pilots::needs_pilots;
-use crate::run_view::RunView;
+use crate::run_view::{HeldPlan, RunView};
 use crate::standing::Spread;
 
-/// A round's length by the book, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// A round by the book.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundModel {
     /// E[T̂].
     pub mean_secs: f64,
-    /// Theorem 2's first bound.
+    /// Theorem 2's bound.
     pub theorem2_secs: f64,
-    /// Σ q c: what P2 and P3 minimise with.
+    /// Σ q c, which Theorem 2's bound never exceeds.
     pub linear_secs: f64,
 }
 
-/// What a scheme was expected to do, and what it did.
-#[derive(Clone, Debug, Serialize)]
-pub struct Explained {
+/// What was expected of a scheme, beside what came of it.
+#[derive(Clone, Debug)]
+pub struct Explained<'a> {
     /// Which one.
-    pub scheme: String,
-    /// How many there were, one after another; what is expected is of the last one.
-    pub plans: usize,
-    /// Σ q.
-    pub expected_participants: f64,
-    /// Devices in a round, realised.
-    pub participants: Option<Spread>,
+    pub scheme: &'a SchemeRuns,
+    /// The last plan, which the folder has.
+    pub plan: &'a HeldPlan,
     /// C(q) = Σ a²/q.
     pub sampling_variance: Option<f64>,
     /// max a/q.
     pub largest_weight: Option<f64>,
-    /// Whether some rounds go by a plan of their own: all of these are means then.
-    pub has_quiet: bool,
-    /// R(q).
-    pub expected_rounds: Option<f64>,
-    /// Realised, to the target.
-    pub rounds: Option<Spread>,
     /// By the book; none without the fleet, or where the book does not say.
     pub round_model: Option<RoundModel>,
     /// What every round takes beyond that, in seconds; part of `round_model`.
@@ -57,8 +46,6 @@ pub struct Explained {
     pub expected_hours: Option<f64>,
     /// Realised, to the target.
     pub hours: Option<Spread>,
-    /// Whether some seed ended before the target.
-    pub lower_bound: bool,
 }
 
 /// Draws of E[T̂]: enough for a line in a figure, and nothing to wait for.
@@ -68,7 +55,50 @@ const DRAWS: u64 = 2_000;
 const BEYOND_THE_MODEL: [&str; 4] =
     ["round.deadline_secs", "world.compute_jitter", "world.fading_db", "world.dropout"];
 
-impl Explained {
+impl<'a> Explained<'a> {
+    /// Of a scheme.
+    pub fn of(scheme: &'a SchemeRuns) -> Option<Self> {
+        let first = scheme.runs.first()?;
+        let plan = first.plans.last()?;
+        // The overhead of rounds on real devices is not known before.
+        let overhead_secs = first.config.number("round.overhead_secs").filter(|_| !first.is_deployed());
+        let overhead_secs = overhead_secs.unwrap_or(0.0);
+        let round_model = round_model(scheme, first, overhead_secs);
+        let expected_secs = round_model.map(|model| model.mean_secs).or(plan.made.expected_round_secs);
+        let all = scheme.rounds() as f64;
+        let total_secs: f64 = scheme.runs.iter().map(RunView::secs_of_rounds).sum();
+        let empty: u64 = scheme.runs.iter().map(|run| run.summary().empty_rounds).sum();
+        let hours_of_rounds = scheme.runs.iter().map(|run| run.secs_of_rounds() / 3600.0);
+        let expected = plan.made.expected_rounds.zip(expected_secs);
+        Some(Self {
+            scheme,
+            plan,
+            sampling_variance: scheme.devices.as_ref().map(sampling_variance),
+            largest_weight: scheme.devices.as_ref().map(largest_weight),
+            round_model,
+            overhead_secs,
+            left_out: left_out(&first.config),
+            round_secs: (all > 0.0).then_some(total_secs / all),
+            empty_share: empty as f64 / all.max(1.0),
+            expected_hours: expected.map(|(rounds, secs)| rounds * secs / 3600.0),
+            // Without the pilots, where those are on the clock: the plan does not predict them.
+            hours: match first.config.keeps_pilots() && needs_pilots(&scheme.scheme) {
+                true => scheme.standing.hours.and_then(|_| Spread::of(hours_of_rounds)),
+                false => scheme.standing.hours,
+            },
+        })
+    }
+
+    /// Whether some rounds go by a plan of their own: what is expected is a mean then.
+    pub(crate) fn has_quiet(&self) -> bool {
+        self.scheme.devices.as_ref().is_some_and(|devices| devices.schedule.quiet().is_some())
+    }
+
+    /// Whether plans were replaced: what is expected is of the last one.
+    pub(crate) fn has_replaced(&self) -> bool {
+        self.scheme.runs.first().is_some_and(|run| run.plans.len() > 1)
+    }
+
     /// The keys that the model ignores, for a caption; empty if there are none.
     pub(crate) fn left_out_sentence(&self) -> String {
         if self.left_out.is_empty() {
@@ -76,47 +106,7 @@ impl Explained {
         }
         format!(" E[T̂] and the bounds ignore {}.", self.left_out.join(", "))
     }
-
-    /// Of a scheme.
-    pub fn of(scheme: &SchemeRuns) -> Option<Self> {
-        let first = scheme.runs.first()?;
-        // The one that the folder has.
-        let plan = first.plans.last()?;
-        // The overhead of rounds on real devices is not known before.
-        let overhead_secs = first.config.number("round.overhead_secs").filter(|_| !first.is_deployed());
-        let overhead_secs = overhead_secs.unwrap_or(0.0);
-        let model = round_model(scheme, first, overhead_secs);
-        let round_secs = model.map(|model| model.mean_secs).or(plan.expected_round_secs);
-        let all = scheme.rounds();
-        let total_secs: f64 = scheme.runs.iter().map(|run| run.times.total_secs).sum();
-        let empty: u64 = scheme.runs.iter().map(|run| run.times.empty).sum();
-        Some(Self {
-            scheme: scheme.scheme.clone(),
-            plans: first.plans.len(),
-            expected_participants: plan.expected_participants,
-            participants: scheme.standing.participants,
-            sampling_variance: scheme.devices.as_ref().map(sampling_variance),
-            largest_weight: scheme.devices.as_ref().map(largest_weight),
-            has_quiet: scheme.devices.as_ref().is_some_and(|devices| devices.schedule.quiet().is_some()),
-            expected_rounds: plan.expected_rounds,
-            rounds: scheme.standing.rounds,
-            round_model: model,
-            overhead_secs,
-            left_out: left_out(&first.config),
-            round_secs: (all > 0).then(|| total_secs / all as f64),
-            empty_share: empty as f64 / (all as f64).max(1.0),
-            expected_hours: plan.expected_rounds.zip(round_secs).map(|(rounds, secs)| rounds * secs / 3600.0),
-            // Without the pilots, where those are on the clock: the plan does not predict them.
-            hours: match first.config.keeps_pilots() && needs_pilots(&scheme.scheme) {
-                true => Spread::of(scheme.runs.iter().map(|run| run.times.total_secs / 3600.0))
-                    .filter(|_| scheme.standing.hours.is_some()),
-                false => scheme.standing.hours,
-            },
-            lower_bound: scheme.standing.is_lower_bound(),
-        })
-    }
 }
-
 /// None where devices do not finish together, and without the fleet.
 fn round_model(scheme: &SchemeRuns, run: &RunView, overhead_secs: f64) -> Option<RoundModel> {
     let is_adaptive = run.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fedflip_record::folder::RECORDS;
 
-use crate::problem::Problem;
+use crate::problem;
 
 /// How deep below a named folder runs may lie: sweep, point, `runs`, run, and room for the user's own order.
 const DEPTH_MAX: usize = 8;
@@ -16,18 +16,18 @@ pub(crate) const RUNS_MAX: usize = 10_000;
 const PILOTS: &str = "pilots";
 
 /// All folders with records, at or below the named ones, each once, in the order of their names.
-pub(crate) fn run_folders(named: &[PathBuf], problems: &mut Vec<Problem>) -> Vec<PathBuf> {
+pub(crate) fn run_folders(named: &[PathBuf], problems: &mut Vec<String>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in named {
         let before = found.len();
         if !folder.is_dir() {
             let what = if folder.exists() { "is not a folder" } else { "is not there" };
-            problems.push(Problem::new(folder, what));
+            problems.push(problem::about(folder, what));
             continue;
         }
         walk(folder, 0, &mut found, problems);
         if found.len() == before {
-            problems.push(Problem::new(folder, "holds no run, there or below"));
+            problems.push(problem::about(folder, "holds no run, there or below"));
         }
     }
     // One that was named twice, or is below another, is one run.
@@ -35,13 +35,13 @@ pub(crate) fn run_folders(named: &[PathBuf], problems: &mut Vec<Problem>) -> Vec
     found.retain(|folder| seen.insert(fs::canonicalize(folder).unwrap_or_else(|_| folder.clone())));
     if found.len() > RUNS_MAX {
         let more = found.len() - RUNS_MAX;
-        problems.push(Problem::new(&found[RUNS_MAX], &format!("left out, with {} more runs", more - 1)));
+        problems.push(problem::about(&found[RUNS_MAX], &format!("left out, with {} more runs", more - 1)));
         found.truncate(RUNS_MAX);
     }
     found
 }
 
-fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, problems: &mut Vec<Problem>) {
+fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
     if folder.join(RECORDS).is_file() {
         found.push(folder.to_owned());
         // A run on real devices has its own pilots within.
@@ -57,7 +57,7 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, problems: &mut Ve
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => {
-            problems.push(Problem::new(folder, &format!("cannot be read: {error}")));
+            problems.push(problem::about(folder, &format!("cannot be read: {error}")));
             return;
         }
     };

@@ -1,6 +1,7 @@
 //! From all runs to groups, schemes and seeds, with their names and their pilots.
 
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use fedflip_record::folder::RUN;
@@ -9,18 +10,18 @@ use crate::collection::{Group, SchemeRuns};
 use crate::comparable::{Comparable, by_setting};
 use crate::config::Config;
 use crate::devices::Devices;
-use crate::problem::Problem;
+use crate::problem;
 use crate::run_view::RunView;
 use crate::standing::Standing;
 
 /// All groups of the runs, each with its pilots.
-pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<Group> {
+pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec<String>) -> Vec<Group> {
     let mut comparable = by_setting(runs);
     // Pilots alone are worth a look too.
     if comparable.is_empty()
         && let Some(pilot) = pilots.first()
     {
-        let (task, setting) = (pilot.header.task.clone(), pilot.config.setting());
+        let (task, setting) = (pilot.header.task.clone(), pilot.config.setting(&[]));
         comparable.push(Comparable { task, setting, runs: Vec::new() });
     }
     let labels = labels(&comparable);
@@ -32,7 +33,7 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
             Group { label, setting, schemes, pilots: Vec::new() }
         })
         .collect();
-    groups.sort_by(|a, b| by_label(a).cmp(&by_label(b)));
+    groups.sort_by(by_label);
     if let [only] = groups.as_mut_slice() {
         only.label.clear();
     }
@@ -42,14 +43,13 @@ pub(crate) fn group(runs: Vec<RunView>, pilots: Vec<RunView>, problems: &mut Vec
 
 /// What sets each group apart: the keys in which groups differ, with their values.
 fn labels(groups: &[Comparable]) -> Vec<Vec<(String, String)>> {
-    let named: Vec<Config> = groups.iter().map(named).collect();
-    let settings: Vec<&Config> = named.iter().filter(|setting| !setting.is_empty()).collect();
+    let settings = groups.iter().map(|group| &group.setting).filter(|setting| !setting.is_empty());
     let simulated = groups.iter().filter(|group| !group.setting.on_devices()).count();
     let both_worlds = simulated > 0 && simulated < groups.len();
-    let keys = Config::deciding_differences(&settings);
-    let label = |(group, setting): (&Comparable, &Config)| {
+    let keys = Config::deciding_differences(&settings.collect::<Vec<_>>());
+    let label = |group: &Comparable| {
         let task = ("task".to_owned(), group.task.clone());
-        let value = |key: &String| setting.get(key).unwrap_or("not set").to_owned();
+        let value = |key: &String| group.setting.get(key).unwrap_or("not set").to_owned();
         let mut label = match group.setting.is_empty() {
             true => vec![task, (RUN.to_owned(), "missing".to_owned())],
             false if keys.is_empty() && !both_worlds => vec![task],
@@ -61,25 +61,18 @@ fn labels(groups: &[Comparable]) -> Vec<Vec<(String, String)>> {
         }
         label
     };
-    groups.iter().zip(&named).map(label).collect()
-}
-
-/// A group's setting with the preset that all its runs have, if there is one.
-fn named(group: &Comparable) -> Config {
-    let mut named = group.runs.iter().map(|run| group.setting.with_preset_of(&run.config));
-    let first = named.next().filter(|first| named.all(|other| other == *first));
-    first.unwrap_or_else(|| group.setting.clone())
+    groups.iter().map(label).collect()
 }
 
 /// Each pilot to the groups of its setting.
-fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<Problem>) {
+fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<String>) {
     let settings: Vec<Config> = groups.iter().map(|group| group.setting.pilot_setting()).collect();
     let mut placed: BTreeSet<PathBuf> = BTreeSet::new();
     for pilot in pilots {
         let setting = pilot.config.pilot_setting();
         let mut homes: Vec<usize> = (0..groups.len()).filter(|&place| settings[place] == setting).collect();
         if homes.is_empty() {
-            problems.push(Problem::new(&pilot.folder, "a pilot of a setting that no run here has"));
+            problems.push(problem::about(&pilot.folder, "a pilot of a setting that no run here has"));
         }
         // Where several would fit, pilots belong to the runs that they lie beside: comparison/{pilots,runs}.
         let beside = pilot.folder.parent().and_then(Path::parent).map(Path::to_owned);
@@ -103,27 +96,27 @@ fn add_pilots(groups: &mut [Group], pilots: Vec<RunView>, problems: &mut Vec<Pro
 }
 
 /// Once, also of what several groups show.
-fn tell(problems: &mut Vec<Problem>, problem: Problem) {
+fn tell(problems: &mut Vec<String>, problem: String) {
     if !problems.contains(&problem) {
         problems.push(problem);
     }
 }
 
 /// The order of groups: by numbers where values are numbers, and by words.
-fn by_label(group: &Group) -> Vec<(u64, &str)> {
-    let order = |value: &str| {
-        let number: f64 = value.parse().unwrap_or(f64::INFINITY);
-        // The bits of floats, turned so that they sort as the floats do.
-        let bits = number.to_bits();
-        if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+fn by_label(a: &Group, b: &Group) -> Ordering {
+    let order = |a: &str, b: &str| {
+        let [x, y] = [a, b].map(|value| value.parse().unwrap_or(f64::INFINITY));
+        x.total_cmp(&y).then_with(|| a.cmp(b))
     };
-    group.label.iter().map(|(_, value)| (order(value), value.as_str())).collect()
+    let pairs = a.label.iter().zip(&b.label);
+    let by_values = pairs.map(|(a, b)| order(&a.1, &b.1)).fold(Ordering::Equal, Ordering::then);
+    by_values.then(a.label.len().cmp(&b.label.len()))
 }
 
 /// Of two with the same scheme and seed, the one that went on for longer; the other one is told of.
 fn once_each(mut runs: Vec<RunView>, mut tell: impl FnMut(&RunView, &RunView)) -> Vec<RunView> {
     let key = |run: &RunView| (run.config.pilot_setting(), run.header.scheme.clone(), run.header.seed);
-    runs.sort_by_cached_key(|run| (key(run), std::cmp::Reverse(run.summary.rounds)));
+    runs.sort_by_cached_key(|run| (key(run), std::cmp::Reverse(run.summary().rounds)));
     runs.dedup_by(|again, first| {
         let same = key(again) == key(first);
         if same {
@@ -134,39 +127,27 @@ fn once_each(mut runs: Vec<RunView>, mut tell: impl FnMut(&RunView, &RunView)) -
     runs
 }
 
-fn left_out(copy: &RunView, first: &RunView) -> Problem {
-    Problem::new(&copy.folder, &format!("left out: the same run as {}", first.folder.display()))
+fn left_out(copy: &RunView, first: &RunView) -> String {
+    problem::about(&copy.folder, &format!("left out: the same run as {}", first.folder.display()))
 }
 
-fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<Problem>) -> Vec<SchemeRuns> {
-    let mut schemes: Vec<(String, Vec<RunView>)> = Vec::new();
+fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<String>) -> Vec<SchemeRuns> {
+    let mut schemes: BTreeMap<String, Vec<RunView>> = BTreeMap::new();
     for run in runs {
-        let name = run.header.scheme.clone();
-        match schemes.iter_mut().find(|(scheme, _)| *scheme == name) {
-            Some((_, runs)) => runs.push(run),
-            None => schemes.push((name, vec![run])),
-        }
+        schemes.entry(run.header.scheme.clone()).or_default().push(run);
     }
-    let mut schemes: Vec<SchemeRuns> = schemes
-        .into_iter()
-        .map(|(scheme, runs)| {
-            let runs = once_each(runs, |copy, first| tell(problems, left_out(copy, first)));
-            let standing = Standing::of(&runs.iter().map(|run| &run.summary).collect::<Vec<_>>());
-            let read = runs.first().map(|run| Devices::read(&run.folder, &run.config));
-            let devices = match read {
-                Some(Ok(devices)) => Some(devices),
-                Some(Err(problem)) => {
-                    tell(problems, problem);
-                    None
-                }
-                None => None,
-            };
-            SchemeRuns { scheme, runs, standing, devices }
-        })
-        .collect();
+    let of_scheme = |(scheme, runs): (String, Vec<RunView>)| {
+        let runs = once_each(runs, |copy, first| tell(problems, left_out(copy, first)));
+        let standing = Standing::of(&runs.iter().map(RunView::summary).collect::<Vec<_>>());
+        let read = runs.first().map(|run| Devices::read(&run.folder, &run.config));
+        let devices = read.and_then(|read| read.map_err(|problem| tell(problems, problem)).ok());
+        SchemeRuns { scheme, runs, standing, devices }
+    };
+    let mut schemes: Vec<SchemeRuns> = schemes.into_iter().map(of_scheme).collect();
+    // Equals stay in the order of their names.
     schemes.sort_by(|a, b| {
         let ((a_rank, a_hours), (b_rank, b_hours)) = (rank(a), rank(b));
-        a_rank.cmp(&b_rank).then(a_hours.total_cmp(&b_hours)).then_with(|| a.scheme.cmp(&b.scheme))
+        a_rank.cmp(&b_rank).then(a_hours.total_cmp(&b_hours))
     });
     schemes
 }

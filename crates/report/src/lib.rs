@@ -8,43 +8,37 @@
 //! - `find_runs`, [`run_view`], [`rounds`], [`config`], [`devices`]: which folders hold runs; a run's records folded
 //!   into what is shown; its scenario; its fleet and plan.
 //! - [`collection`], `comparable`, `grouping`: runs that can be compared in one group, each scheme with its seeds.
-//! - [`standing`], [`milestones`], [`curve`], [`pilots`], [`fits`], [`explain`], [`sweep`], [`deployed`]: what groups say.
+//! - [`standing`], [`curve`], [`pilots`], [`explain`]: what groups say.
 //! - [`model`]: a report as sections of blocks. [`sections`]: the list of sections, and a file for each thing in them.
 //! - [`table`], `chart`: the tables and figures that blocks hold.
 //! - [`render`]: a file for each format, and the table of formats.
 //! - [`numbers`]: numbers for people, also on a terminal.
-//! - [`problem`], [`error`]: what could not be read; what keeps a report from being made.
+//! - `problem`, [`error`]: what could not be read; what keeps a report from being made.
 
 mod chart;
 pub mod collection;
 mod comparable;
 pub mod config;
 pub mod curve;
-pub mod deployed;
 pub mod devices;
 pub mod error;
 pub mod explain;
 mod find_runs;
-pub mod fits;
 mod grouping;
-
-pub mod milestones;
 pub mod model;
 pub mod numbers;
 pub mod pilots;
-pub mod problem;
+mod problem;
 pub mod render;
 pub mod rounds;
 pub mod run_view;
 pub mod sections;
 pub mod standing;
-pub mod sweep;
 pub mod table;
 
 pub use chart::figure::Figure;
 pub use collection::{Collection, Group, SchemeRuns};
 pub use error::ReportError;
-pub use model::Report;
-pub use problem::Problem;
+pub use model::{Options, Report};
 pub use render::{FORMATS, Format, OutputFile};
 pub use table::{Cell, Table};

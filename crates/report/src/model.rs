@@ -1,9 +1,13 @@
 //! A report, built once: sections of blocks, which every renderer reads and none computes.
 
+use std::collections::BTreeSet;
+
+use fedflip_fleet::nearest;
 use serde_json::{Map, Value};
 
 use crate::chart::figure::Figure;
 use crate::collection::Collection;
+use crate::error::ReportError;
 use crate::sections;
 use crate::table::Table;
 
@@ -18,27 +22,41 @@ pub enum Block {
     Table(Table),
     /// The numbers behind a figure: too many to read, so only formats for programs have them.
     Data(Table),
-    /// Blocks side by side, where there is room.
-    Beside(Vec<Block>),
-    /// Many small figures.
-    Tiles(Vec<Figure>),
     /// Figures of which a page shows one at a time.
     Choice(Vec<Choice>),
-    /// Blocks that a page opens on demand.
+    /// Several blocks.
+    Together(Layout, Vec<Block>),
+}
+
+/// How a page lays out several blocks.
+#[derive(Clone, Debug)]
+pub enum Layout {
+    /// Side by side, where there is room.
+    Beside,
+    /// Many small ones.
+    Tiles,
+    /// Opened on demand.
     Details {
         /// What the blocks are about.
         summary: String,
         /// Whether they are open from the start.
         open: bool,
-        /// In order.
-        blocks: Vec<Block>,
     },
 }
 
 impl Block {
-    /// The numbers behind a figure, if there are any.
-    pub(crate) fn data(table: Table) -> Vec<Self> {
-        if table.rows.is_empty() { Vec::new() } else { vec![Self::Data(table)] }
+    /// Several blocks; none if there are none.
+    pub(crate) fn together(layout: Layout, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let blocks: Vec<Self> = blocks.into_iter().collect();
+        (!blocks.is_empty()).then_some(Self::Together(layout, blocks))
+    }
+
+    /// The block, or those within it.
+    fn single(&self) -> Vec<&Self> {
+        match self {
+            Self::Together(_, blocks) => blocks.iter().flat_map(Self::single).collect(),
+            block => vec![block],
+        }
     }
 }
 
@@ -53,6 +71,15 @@ pub struct Choice {
     pub figure: Figure,
     /// Whether formats that write a file per figure write this one.
     pub is_main: bool,
+}
+
+/// What somebody wants of a report.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// The title instead of tasks and targets.
+    pub title: Option<&'a str>,
+    /// The scheme that ratios are to; `paper` if there is none.
+    pub reference: Option<&'a str>,
 }
 
 /// Blocks under a title.
@@ -102,10 +129,46 @@ pub struct Report {
     pub origin: String,
 }
 
+impl Section {
+    /// All blocks, also those within others.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter().flat_map(Block::single)
+    }
+
+    /// The tables; `with_data` also those behind the figures.
+    pub(crate) fn tables(&self, with_data: bool) -> impl Iterator<Item = &Table> {
+        self.blocks().filter_map(move |block| match block {
+            Block::Table(table) => Some(table),
+            Block::Data(table) if with_data => Some(table),
+            _ => None,
+        })
+    }
+
+    /// The figures that are worth a file.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.blocks().flat_map(|block| match block {
+            Block::Figure(figure) => vec![figure],
+            Block::Choice(choices) => {
+                choices.iter().filter(|choice| choice.is_main).map(|choice| &choice.figure).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+}
+
 impl Report {
-    /// Builds the report of a collection; `title` instead of tasks and targets.
-    pub fn of(collection: &Collection, title: Option<&str>) -> Self {
-        sections::report(collection, title)
+    /// Builds the report of a collection.
+    pub fn of(collection: &Collection, options: &Options<'_>) -> Result<Self, ReportError> {
+        let schemes = || collection.groups.iter().flat_map(|group| &group.schemes);
+        match options.reference.filter(|name| schemes().all(|scheme| scheme.scheme != **name)) {
+            Some(name) => {
+                let names: BTreeSet<&str> = schemes().map(|scheme| scheme.scheme.as_str()).collect();
+                let nearest = nearest(name, names.iter().copied()).map(str::to_owned);
+                let known = names.into_iter().map(str::to_owned).collect();
+                Err(ReportError::NoSuchScheme { scheme: name.to_owned(), nearest, known })
+            }
+            None => Ok(sections::report(collection, options)),
+        }
     }
 
     /// All sections, each with its group; none for sections about all groups.
@@ -117,56 +180,4 @@ impl Report {
             .flat_map(|group| group.sections.iter().map(move |section| (Some(group), section)));
         self.before.iter().map(of_all).chain(of_groups).chain(self.after.iter().map(of_all))
     }
-
-    /// Every table with its folder; `with_data` also those behind the figures.
-    pub(crate) fn tables(&self, with_data: bool) -> Vec<(&str, &Table)> {
-        let mut all = Vec::new();
-        for (group, section) in self.sections() {
-            all.extend(tables(&section.blocks, with_data).into_iter().map(|table| (folder(group), table)));
-        }
-        all
-    }
-
-    /// Every figure that is worth a file, with its folder.
-    pub(crate) fn figures(&self) -> Vec<(&str, &Figure)> {
-        let mut all = Vec::new();
-        for (group, section) in self.sections() {
-            all.extend(figures(&section.blocks).into_iter().map(|figure| (folder(group), figure)));
-        }
-        all
-    }
-}
-
-fn folder(group: Option<&GroupPart>) -> &str {
-    group.map_or("", |group| &group.folder)
-}
-
-/// The tables among blocks, and within them.
-pub(crate) fn tables(blocks: &[Block], with_data: bool) -> Vec<&Table> {
-    let mut all = Vec::new();
-    for block in blocks {
-        match block {
-            Block::Table(table) => all.push(table),
-            Block::Data(table) if with_data => all.push(table),
-            Block::Beside(blocks) | Block::Details { blocks, .. } => all.extend(tables(blocks, with_data)),
-            _ => {}
-        }
-    }
-    all
-}
-
-fn figures(blocks: &[Block]) -> Vec<&Figure> {
-    let mut all = Vec::new();
-    for block in blocks {
-        match block {
-            Block::Figure(figure) => all.push(figure),
-            Block::Tiles(tiles) => all.extend(tiles),
-            Block::Choice(choices) => {
-                all.extend(choices.iter().filter(|choice| choice.is_main).map(|choice| &choice.figure));
-            }
-            Block::Beside(blocks) | Block::Details { blocks, .. } => all.extend(figures(blocks)),
-            _ => {}
-        }
-    }
-    all
 }

@@ -1,5 +1,7 @@
 //! Numbers for people: as few digits as say it, with units.
 
+use fedflip_fleet::Display;
+
 /// A number with about `digits` significant digits, thin enough for a table.
 pub fn significant(value: f64, digits: usize) -> String {
     // Counts stay counts.
@@ -38,6 +40,14 @@ pub fn percent(share: f64) -> String {
     format!("{} %", significant(100.0 * share, 3))
 }
 
+/// A value of a metric.
+pub fn in_words(display: Display, value: f64) -> String {
+    match display {
+        Display::Share => percent(value),
+        Display::Number => significant(value, 3),
+    }
+}
+
 /// How many times as much: `1.27×`.
 pub fn times(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.2}×") } else { format!("{}×", significant(ratio, 3)) }
@@ -56,9 +66,14 @@ pub fn count(count: usize) -> String {
     grouped
 }
 
+/// A count of something, such as `1 run` or `1,000 runs`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// `1 device`, `1,000 devices`.
 pub fn devices(number: usize) -> String {
-    format!("{} {}", count(number), if number == 1 { "device" } else { "devices" })
+    counted(number, "device")
 }
 
 #[cfg(test)]

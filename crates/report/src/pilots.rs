@@ -7,7 +7,6 @@ use fedflip_record::ConstantsSource;
 use crate::collection::Group;
 use crate::devices::Devices;
 use crate::numbers::significant;
-use crate::problem::Problem;
 use crate::run_view::RunView;
 
 /// α and β of a group.
@@ -17,10 +16,8 @@ pub struct Measured {
     pub planned_with: Option<Constants>,
     /// Whether that was measured by pilots on the devices before the run.
     pub measured_first: bool,
-    /// By the pilots at hand, with intervals.
-    pub fit: Option<PilotFit>,
-    /// Why the pilots at hand do not give them.
-    pub problem: Option<String>,
+    /// By the pilots at hand, with intervals, or why these do not give them.
+    pub fit: Option<Result<PilotFit, String>>,
     /// The rule that limits what a single update can do, and makes the sum biased, if all runs have it.
     pub biased_aggregation: Option<String>,
     pilots: usize,
@@ -35,16 +32,8 @@ impl Measured {
         let (planned_with, source) = planned
             .find_map(|run| Some((run.constants()?, run.used_constants().map(|used| used.source))))
             .unzip();
-        let fitted = devices(group).map(|devices| {
-            devices
-                .map_err(|error| error.to_string())
-                .and_then(|devices| fitted(&devices, &for_planning(group)))
-        });
-        let (fit, problem) = match fitted {
-            Some(Ok(found)) => (Some(found), None),
-            Some(Err(error)) => (None, Some(error)),
-            None => (None, None),
-        };
+        let fit =
+            devices(group).map(|devices| devices.and_then(|devices| fitted(&devices, &for_planning(group))));
         let measured_first = source.flatten() == Some(ConstantsSource::Pilots);
         let predicted = group.runs().filter(|run| run.header.expected_rounds.is_some());
         let mut predicted_with: Vec<Constants> = Vec::new();
@@ -56,31 +45,36 @@ impl Measured {
         let rule = group.setting.get("round.aggregation").map(str::to_owned);
         let biased_aggregation = rule.filter(|rule| ["clipped", "trimmed"].contains(&rule.as_str()));
         let pilots = for_planning(group).len();
-        Self { planned_with, measured_first, fit, problem, biased_aggregation, pilots, predicted_with }
+        Self { planned_with, measured_first, fit, biased_aggregation, pilots, predicted_with }
     }
 
     /// What there is: what runs were planned with, or else what pilots say.
     pub fn constants(&self) -> Option<Constants> {
-        self.planned_with.or(self.fit.map(|fit| fit.constants))
+        self.planned_with.or(self.fitted().map(|fit| fit.constants))
+    }
+
+    /// What the pilots at hand give, if they do.
+    pub(crate) fn fitted(&self) -> Option<&PilotFit> {
+        self.fit.as_ref()?.as_ref().ok()
     }
 
     /// In words.
     pub fn sentences(&self) -> String {
         let pilots = self.pilots;
         let first = if self.measured_first { ", as pilots on the devices measured them" } else { "" };
-        let mut text = match (self.planned_with, self.fit) {
+        let mut text = match (self.planned_with, self.fitted()) {
             (Some(planned), Some(fit)) if near(planned, fit.constants) => {
                 let which = if self.measured_first { " that ran on the devices first" } else { "" };
-                format!("{}, fitted to {pilots} pilots{which}.", with_intervals(&fit))
+                format!("{}, fitted to {pilots} pilots{which}.", with_intervals(fit))
             }
             (Some(planned), Some(fit)) => format!(
                 "Planned with {}{first}. The {pilots} pilots at hand give {}.",
                 plain(planned),
-                with_intervals(&fit)
+                with_intervals(fit)
             ),
             (Some(planned), None) if self.measured_first => format!("{}{first}.", plain(planned)),
             (Some(planned), None) => format!("{}, as the scenario gives them.", plain(planned)),
-            (None, Some(fit)) => format!("{}, fitted to {pilots} pilots.", with_intervals(&fit)),
+            (None, Some(fit)) => format!("{}, fitted to {pilots} pilots.", with_intervals(fit)),
             (None, None) if self.predicted_with.is_empty() => "α and β are not known here.".to_owned(),
             (None, None) => "No run here is planned with α and β.".to_owned(),
         };
@@ -92,7 +86,7 @@ impl Measured {
             [one] => text += &format!(" Rounds are predicted with {}.", plain(one)),
             _ => text += " Rounds are predicted with what each run's scenario has.",
         }
-        if let Some(problem) = &self.problem {
+        if let Some(Err(problem)) = &self.fit {
             text += &format!(" The {pilots} pilots at hand do not give them: {problem}.");
         }
         if let Some(rule) = &self.biased_aggregation {
@@ -105,7 +99,7 @@ impl Measured {
 }
 
 /// The fleet that pilots ran on; none without pilots.
-pub(crate) fn devices(group: &Group) -> Option<Result<Devices, Problem>> {
+pub(crate) fn devices(group: &Group) -> Option<Result<Devices, String>> {
     let first = group.pilots.first()?;
     // The pilots of a comparison ran on the fleet of its runs.
     let of_runs = group.schemes.iter().find_map(|scheme| scheme.devices.clone());
@@ -166,8 +160,8 @@ fn fitted(devices: &Devices, pilots: &[&RunView]) -> Result<PilotFit, String> {
     for pilot in pilots {
         let scheme: Scheme =
             pilot.header.scheme.parse().map_err(|_| format!("unknown {}", pilot.header.scheme))?;
-        let rounds = pilot.summary.rounds as f64;
-        points.push(Pilot { rounds, reached: pilot.summary.reached(), scheme });
+        let rounds = pilot.summary().rounds as f64;
+        points.push(Pilot { rounds, reached: pilot.summary().reached(), scheme });
     }
     constants::from_pilots(&devices.fleet, &points).map_err(|error| error.to_string())
 }
@@ -176,7 +170,7 @@ fn fitted(devices: &Devices, pilots: &[&RunView]) -> Result<PilotFit, String> {
 pub fn pilot_hours(group: &Group) -> Option<f64> {
     let pilots = for_planning(group);
     let seeds = seeds(pilots.iter().copied());
-    let hours: f64 = pilots.iter().map(|pilot| pilot.summary.hours).sum();
+    let hours: f64 = pilots.iter().map(|pilot| pilot.summary().hours).sum();
     (!seeds.is_empty()).then(|| hours / seeds.len() as f64)
 }
 

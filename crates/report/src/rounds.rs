@@ -1,28 +1,6 @@
-//! How long rounds took, and which of them are worth looking at.
+//! The rounds of a run that are worth looking at.
 
 use fedflip_record::Round;
-
-/// The lengths of a run's rounds.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RoundTimes {
-    /// Of rounds in which somebody took part.
-    pub secs: Vec<f32>,
-    /// Rounds in which nobody did.
-    pub empty: u64,
-    /// Of all rounds, in seconds.
-    pub total_secs: f64,
-}
-
-impl RoundTimes {
-    pub(crate) fn add(&mut self, round: &Round) {
-        self.total_secs += round.round_secs;
-        if round.cohort.is_empty() {
-            self.empty += 1;
-        } else {
-            self.secs.push(round.round_secs as f32);
-        }
-    }
-}
 
 /// A few rounds of a run, each for a reason.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +24,7 @@ impl KeptRounds {
         if round.cohort.is_empty() {
             return;
         }
-        let fuller = |than: &Round| round.cohort.len() > than.cohort.len();
-        if self.fullest.as_ref().is_none_or(fuller) {
+        if self.fullest.as_ref().is_none_or(|than| round.cohort.len() > than.cohort.len()) {
             self.fullest = Some(round.clone());
         }
         if self.longest.as_ref().is_none_or(|than| round.round_secs > than.round_secs) {
@@ -68,14 +45,10 @@ impl KeptRounds {
 
     /// Each with its reason, the one to show first in front; no round twice.
     pub fn all(&self) -> Vec<(&'static str, &Round)> {
-        let reasons = [
-            ("chosen", &self.chosen),
-            ("most participants", &self.fullest),
-            ("longest", &self.longest),
-            ("last", &self.last),
-        ];
+        let reasons = ["chosen", "most participants", "longest", "last"];
+        let rounds = [&self.chosen, &self.fullest, &self.longest, &self.last];
         let mut kept: Vec<(&'static str, &Round)> = Vec::new();
-        for (reason, round) in reasons {
+        for (reason, round) in reasons.into_iter().zip(rounds) {
             if let Some(round) = round
                 && kept.iter().all(|(_, other)| other.round != round.round)
             {
@@ -97,15 +70,12 @@ mod tests {
     #[test]
     fn rounds_are_kept_for_a_reason_and_once() {
         let mut kept = KeptRounds::new(Some(4));
-        let mut times = RoundTimes::default();
         let rounds =
             [round(1, &[1], 9.0), round(2, &[1, 2, 3], 2.0), round(3, &[2], 1.0), round(4, &[], 0.0)];
         for round in rounds {
-            times.add(&round);
             kept.offer(round);
         }
         let reasons: Vec<(&str, u64)> = kept.all().iter().map(|(why, round)| (*why, round.round)).collect();
         assert_eq!(reasons, [("chosen", 4), ("most participants", 2), ("longest", 1), ("last", 3)]);
-        assert_eq!((times.empty, times.secs.len(), times.total_secs), (1, 3, 12.0));
     }
 }

@@ -3,32 +3,50 @@
 use std::path::{Path, PathBuf};
 
 use fedflip_fleet::DEVICES_MAX;
-use fedflip_fleet::Metrics;
 use fedflip_plan::Constants;
 use fedflip_record::folder::{RECORDS, RUN};
-use fedflip_record::{End, Header, Line, Replan, Round, Summary, UsedConstants, reader};
+use fedflip_record::{Fold, Header, Line, Replan, Round, Summary, UsedConstants, reader};
 
 use crate::config::Config;
-use crate::deployed::HeldPlan;
-use crate::problem::Problem;
-use crate::rounds::{KeptRounds, RoundTimes};
+use crate::problem;
+use crate::rounds::KeptRounds;
 
-/// The model after a round.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Evaluated {
-    /// Since the run began.
+/// A plan, and what became of it while it held.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeldPlan {
+    /// Why it was made, and what it expects.
+    pub made: Replan,
+    /// Rounds under it.
+    pub rounds: u64,
+    /// Rounds under it in which a device of the cohort did not report.
+    pub biased_rounds: u64,
+    /// How long its rounds took.
     pub secs: f64,
-    /// On the test samples.
-    pub loss: f64,
-    /// See `loss`.
-    pub accuracy: f64,
+    /// How often each device took part.
+    participations: Vec<u64>,
 }
 
-/// What had happened when the last plan was made.
-#[derive(Clone, Debug, Default)]
-struct Before {
-    rounds: u64,
-    participations: Vec<u64>,
+impl HeldPlan {
+    fn new(made: Replan) -> Self {
+        Self { made, ..Self::default() }
+    }
+
+    /// The plan that a run began with.
+    fn first(header: &Header) -> Self {
+        Self::new(Replan {
+            reason: "the first plan".to_owned(),
+            devices: header.devices,
+            expected_participants: header.expected_participants,
+            expected_rounds: header.expected_rounds,
+            expected_round_secs: header.expected_round_secs,
+            ..Replan::default()
+        })
+    }
+
+    /// How often a device took part.
+    pub fn participations(&self, device: usize) -> u64 {
+        self.participations.get(device).copied().unwrap_or(0)
+    }
 }
 
 /// A run.
@@ -38,28 +56,20 @@ pub struct RunView {
     pub folder: PathBuf,
     /// Its first record.
     pub header: Header,
-    /// In a few numbers.
-    pub summary: Summary,
+    /// Its numbers, and every evaluation.
+    pub fold: Fold,
     /// More about its end, where there is more to say.
     pub detail: Option<String>,
-    /// The evaluation of the first model.
-    pub initial: Option<Evaluated>,
-    /// Every evaluation after a round, in order.
-    pub evaluated: Vec<Evaluated>,
-    /// How long its rounds took.
-    pub times: RoundTimes,
+    /// How long the rounds took in which somebody took part.
+    pub round_secs: Vec<f32>,
     /// Rounds worth looking at.
     pub kept: KeptRounds,
-    /// How often each device took part.
-    pub participations: Vec<u64>,
     /// How often each device took part and did not report.
     pub lost: Vec<u64>,
     /// Its scenario; empty if that is missing.
     pub config: Config,
     /// The first one, and those that took its place; the last one is in the folder.
     pub plans: Vec<HeldPlan>,
-    /// Before the last plan.
-    before_plan: Before,
     /// Whether rounds name devices that the header does not have.
     strangers: bool,
 }
@@ -67,40 +77,27 @@ pub struct RunView {
 impl RunView {
     /// Reads a run's folder; `chosen` is a round that somebody wants to see. What is wrong is added to
     /// `problems`; none if not even the header can be read.
-    pub(crate) fn read(folder: &Path, chosen: Option<u64>, problems: &mut Vec<Problem>) -> Option<Self> {
+    pub(crate) fn read(folder: &Path, chosen: Option<u64>, problems: &mut Vec<String>) -> Option<Self> {
         let records = folder.join(RECORDS);
         let mut view: Option<Self> = None;
         let read = reader::each(&records, |line| match (line, &mut view) {
             (Line::Header(header), _) => view = Some(Self::new(folder, header, chosen)),
-            (Line::Initial(initial), Some(view)) => {
-                view.summary.initial(&initial);
-                view.initial = evaluated(initial.secs, &initial.metrics);
-            }
-            (Line::Round(round), Some(view)) => view.add(round),
-            // Devices may come while a run goes on.
-            (Line::Replan(replan), Some(view)) => {
-                view.header.devices = view.header.devices.max(replan.devices);
-                view.replan(replan);
-            }
-            (Line::End(end), Some(view)) => view.end(&end),
+            (line, Some(view)) => view.add(line),
             (_, None) => {}
         });
         match (&view, read) {
-            (None, Ok(())) => {
-                problems.push(Problem::new(&records, "is empty, or holds no whole line yet"));
-                return None;
-            }
-            (None, Err(error)) => problems.push(Problem::of(&error)),
+            (None, Ok(())) => problems.push(problem::about(&records, "is empty, or holds no whole line yet")),
+            (None, Err(error)) => problems.push(problem::of(&error)),
             (Some(view), Err(error)) => {
-                let rounds = view.summary.rounds;
+                let rounds = view.summary().rounds;
                 problems
-                    .push(Problem::of(&error).and(&format!(" (the {rounds} rounds before it are shown)")));
+                    .push(problem::of(&format_args!("{error} (the {rounds} rounds before it are shown)")));
             }
             (Some(_), Ok(())) => {}
         }
         let mut view = view?;
         if view.strangers {
-            problems.push(Problem::new(
+            problems.push(problem::about(
                 &records,
                 "names devices that its header does not have: they are not counted",
             ));
@@ -116,57 +113,64 @@ impl RunView {
     fn new(folder: &Path, header: Header, chosen: Option<u64>) -> Self {
         Self {
             folder: folder.to_owned(),
-            summary: Summary::new(&header),
+            fold: Fold::with_every_evaluation(&header),
             plans: vec![HeldPlan::first(&header)],
-            before_plan: Before::default(),
             header,
             detail: None,
-            initial: None,
-            evaluated: Vec::new(),
-            times: RoundTimes::default(),
+            round_secs: Vec::new(),
             kept: KeptRounds::new(chosen),
-            participations: Vec::new(),
             lost: Vec::new(),
             config: Config::default(),
             strangers: false,
         }
     }
 
-    fn add(&mut self, round: Round) {
-        self.summary.add(&round);
-        self.times.add(&round);
-        self.plans.last_mut().into_iter().for_each(|plan| plan.add(&round));
-        for &device in &round.cohort {
-            self.strangers |= !count(&mut self.participations, device, self.header.devices);
+    fn add(&mut self, line: Line) {
+        self.fold.add(&line);
+        match line {
+            Line::Header(_) | Line::Initial(_) => {}
+            Line::Round(round) => self.round(round),
+            Line::Replan(replan) => {
+                // Devices may come while a run goes on.
+                self.header.devices = self.header.devices.max(replan.devices);
+                self.plans.push(HeldPlan::new(replan));
+            }
+            Line::End(end) => self.detail = end.detail,
+        }
+    }
+
+    fn round(&mut self, round: Round) {
+        if !round.cohort.is_empty() {
+            self.round_secs.push(round.round_secs as f32);
+        }
+        let devices = self.header.devices;
+        if let Some(plan) = self.plans.last_mut() {
+            plan.rounds += 1;
+            plan.biased_rounds += u64::from(!round.lost.is_empty());
+            plan.secs += round.round_secs;
+            for &device in &round.cohort {
+                self.strangers |= !count(&mut plan.participations, device, devices);
+            }
         }
         for lost in &round.lost {
-            self.strangers |= !count(&mut self.lost, lost.device, self.header.devices);
+            self.strangers |= !count(&mut self.lost, lost.device, devices);
         }
-        self.evaluated.extend(evaluated(round.end_secs(), &round.metrics));
         self.kept.offer(round);
     }
 
-    fn replan(&mut self, replan: Replan) {
-        self.plans.push(HeldPlan::of(replan));
-        self.before_plan.rounds = self.summary.rounds;
-        self.before_plan.participations.clone_from(&self.participations);
+    /// The run in a few numbers.
+    pub fn summary(&self) -> &Summary {
+        &self.fold.summary
     }
 
-    /// Rounds under the last plan.
-    pub fn rounds_of_plan(&self) -> u64 {
-        self.summary.rounds - self.before_plan.rounds
+    /// How often a device took part.
+    pub fn participations(&self, device: usize) -> u64 {
+        self.plans.iter().map(|plan| plan.participations(device)).sum()
     }
 
-    /// How often a device took part under the last plan.
-    pub fn participations_of_plan(&self, device: usize) -> u64 {
-        let of = |counts: &[u64]| counts.get(device).copied().unwrap_or(0);
-        of(&self.participations) - of(&self.before_plan.participations)
-    }
-
-    fn end(&mut self, end: &End) {
-        self.summary.end(end);
-        self.evaluated.extend(evaluated(end.secs, &end.metrics));
-        self.detail.clone_from(&end.detail);
+    /// How long all rounds took.
+    pub fn secs_of_rounds(&self) -> f64 {
+        self.plans.iter().map(|plan| plan.secs).sum()
     }
 
     /// Whether it ran on real devices, so that its time is real time.
@@ -187,15 +191,6 @@ impl RunView {
     pub fn used_constants(&self) -> Option<UsedConstants> {
         self.header.deployed?.constants
     }
-
-    /// Whether the run is a pilot, which measures α and β.
-    pub fn is_pilot(&self) -> bool {
-        self.header.pilot
-    }
-}
-
-fn evaluated(secs: f64, metrics: &Metrics) -> Option<Evaluated> {
-    Some(Evaluated { secs, loss: metrics.get("loss")?, accuracy: metrics.get("accuracy")? })
 }
 
 /// Counts a device, unless there can be no such device. Counts grow with what rounds name, and a file may name

@@ -1,5 +1,6 @@
 //! A table, before a renderer turns it into HTML, Markdown, LaTeX, CSV, JSON or text for a terminal.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use fedflip_fleet::printable;
@@ -81,13 +82,16 @@ impl From<String> for Cell {
     }
 }
 
+/// Most heads are known when the program is written.
+type Head = Cow<'static, str>;
+
 /// A column's heads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// For people.
-    pub title: String,
+    pub title: Head,
     /// For programs, unit last.
-    pub key: String,
+    pub key: Head,
     /// Aligned to the right, and sorted by value.
     pub numeric: bool,
     /// Whether values may be bounds: formats for programs then have a column `…_bound` beside the values.
@@ -95,21 +99,36 @@ pub struct Column {
 }
 
 impl Column {
-    pub(crate) fn words(title: &str, key: &str) -> Self {
-        Self { title: title.to_owned(), key: key.to_owned(), numeric: false, bounded: false }
-    }
-
-    pub(crate) fn number(title: &str, key: &str) -> Self {
-        Self { numeric: true, ..Self::words(title, key) }
-    }
-
-    pub(crate) fn bounded(title: &str, key: &str) -> Self {
-        Self { bounded: true, ..Self::number(title, key) }
-    }
-
     /// The head of the column beside this one that says which values are bounds.
     pub(crate) fn bound_key(&self) -> Option<String> {
         self.bounded.then(|| format!("{}_bound", self.key))
+    }
+}
+
+/// A cell with the heads of its column. The rows of a report's tables are lists of these, so that a column is one line.
+pub(crate) struct Field {
+    pub column: Column,
+    pub cell: Cell,
+}
+
+/// A field in a column of words: its title, its key for programs, and its text.
+pub(crate) fn words(title: impl Into<Head>, key: impl Into<Head>, text: impl AsRef<str>) -> Field {
+    let column = Column { title: title.into(), key: key.into(), numeric: false, bounded: false };
+    Field { column, cell: Cell::text(text) }
+}
+
+/// A field in a column of numbers.
+pub(crate) fn number(title: impl Into<Head>, key: impl Into<Head>, cell: Cell) -> Field {
+    let mut field = words(title, key, "");
+    field.column.numeric = true;
+    Field { cell, ..field }
+}
+
+impl Field {
+    /// The same in a column whose values may be bounds.
+    pub(crate) fn bounded(mut self, bound: Bound) -> Self {
+        self.column.bounded = true;
+        Self { cell: self.cell.bounded(bound), ..self }
     }
 }
 
@@ -131,8 +150,26 @@ pub struct Table {
 impl Table {
     /// A table for a terminal, whose first column holds words and whose others hold numbers.
     pub fn new<T: AsRef<str>>(titles: &[T]) -> Self {
-        let columns = titles.iter().map(|title| Column::number(title.as_ref(), title.as_ref())).collect();
+        let titles = titles.iter().map(|title| title.as_ref().to_owned());
+        let columns = titles.map(|title| number(title.clone(), title, Cell::default()).column).collect();
         Self { columns, ..Self::default() }.with_words(1)
+    }
+
+    /// A table of rows whose fields have the same columns; none without rows.
+    pub(crate) fn of(rows: impl IntoIterator<Item = Vec<Field>>) -> Option<Self> {
+        let mut table = Self::default();
+        for row in rows {
+            let (columns, cells) = row.into_iter().map(|field| (field.column, field.cell)).unzip();
+            table.columns = columns;
+            table.rows.push(cells);
+        }
+        (!table.rows.is_empty()).then_some(table)
+    }
+
+    /// The same with its name, its title and how to read it.
+    #[must_use]
+    pub(crate) fn named(self, name: &str, title: &str, note: &str) -> Self {
+        Self { name: name.to_owned(), title: title.to_owned(), note: note.to_owned(), ..self }
     }
 
     /// The same with as many columns of words at its left.
@@ -150,11 +187,6 @@ impl Table {
     /// Writes titles and rows for a terminal.
     pub fn write(&self, output: &mut dyn Write) -> io::Result<()> {
         output.write_all(text::lines(self).as_bytes())
-    }
-
-    /// Whether some cell is a bound.
-    pub fn has_bounds(&self) -> bool {
-        self.rows.iter().flatten().any(|cell| cell.bound != Bound::Exact)
     }
 }
 

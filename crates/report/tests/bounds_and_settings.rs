@@ -108,7 +108,7 @@ fn a_setting_that_some_runs_have_is_not_shown_as_that_of_all() {
     alter(&capped, "run.toml", "[stop]", "[stop]\nrounds_max = 17");
     let collection = runs.read();
     assert_eq!(problems(&collection), Vec::<String>::new());
-    let table = configuration::table(&collection.groups[0]);
+    let table = configuration::table(&collection.groups[0]).unwrap();
     let row = |key: &str| -> [String; 2] {
         let row = table.rows.iter().find(|row| row[0].text == key).unwrap();
         [row[1].text.clone(), row[2].text.clone()]

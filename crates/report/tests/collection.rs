@@ -14,9 +14,9 @@ use fedflip_record::EndReason;
 use fedflip_record::schema::VERSION;
 use fedflip_report::explain::Explained;
 use fedflip_report::pilots::{Measured, pilot_hours};
-use fedflip_report::sections::{curves, sweep_values, time_to_target};
+use fedflip_report::sections::sweep::{self, Sweep};
+use fedflip_report::sections::{curves, time_to_target};
 use fedflip_report::standing::Spread;
-use fedflip_report::sweep::Sweep;
 use fedflip_report::{Collection, FORMATS, ReportError};
 use rendered::{files, html};
 
@@ -38,7 +38,7 @@ fn schemes_are_compared_over_their_seeds() {
     let hours = group.schemes[0].standing.hours.unwrap();
     assert!((hours.mean - 40.0 / 3600.0).abs() < 1e-12);
     assert!((hours.std.unwrap() - 20.0 * 2.0_f64.sqrt() / 3600.0).abs() < 1e-12);
-    let table = time_to_target::table(group);
+    let table = time_to_target::table(group, None).unwrap();
     let texts: Vec<Vec<String>> =
         table.rows.iter().map(|row| row.iter().map(fedflip_report::Cell::shown).collect()).collect();
     assert_eq!(texts[0][..4], ["exact", "40 s", "28.3 s", "1.00×"]);
@@ -46,7 +46,7 @@ fn schemes_are_compared_over_their_seeds() {
     assert_eq!(texts[2][..4], ["uniform", "> 20 s", "–", "> 0.50×"]);
     assert_eq!(texts[0][8..], ["2 of 2", "2"]);
     // Everybody 6 times and the laptop alone 7 times, in 20 rounds.
-    assert_eq!(group.schemes[1].runs[0].participations, [6, 6, 13]);
+    assert_eq!([0, 1, 2].map(|device| group.schemes[1].runs[0].participations(device)), [6, 6, 13]);
     assert_eq!(group.schemes[1].runs[0].lost, [0, 1]);
 }
 
@@ -84,10 +84,10 @@ fn what_a_plan_expected_stands_beside_what_came() {
     assert_eq!(measured.constants().unwrap().alpha(), 20.0, "what the run was planned with");
     let said = measured.sentences();
     assert!(said.starts_with("Planned with α = 20, β = 3. The 4 pilots at hand give α = "), "{said}");
-    let interval = measured.fit.unwrap().alpha_interval.unwrap();
+    let interval = measured.fit.unwrap().unwrap().alpha_interval.unwrap();
     assert!(interval.low > 0.0 && interval.high > interval.low, "{interval:?}");
     let explained = Explained::of(&group.schemes[0]).unwrap();
-    assert_eq!(explained.rounds, Some(Spread { mean: 20.0, std: None }));
+    assert_eq!(explained.scheme.standing.rounds, Some(Spread { mean: 20.0, std: None }));
     // 0.3²/0.5 + 0.3²/0.5 + 0.4²/0.8.
     assert!((explained.sampling_variance.unwrap() - 0.56).abs() < 1e-12);
     let model = explained.round_model.unwrap();
@@ -103,13 +103,12 @@ fn times_on_the_way_are_those_of_the_first_evaluation_that_is_good_enough() {
     runs.add("full", &Run { scheme: "full", secs: 6.0, end: None, rounds: 10, ..Run::default() });
     let collection = runs.read();
     let group = &collection.groups[0];
-    let [table, _] = fedflip_report::milestones::milestones_tables(group).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&files(&collection, "json")[0].bytes).unwrap();
     let rows = |name: &str| json["groups"][0][name].as_array().unwrap().clone();
-    assert_eq!(table.columns.last().unwrap().key, "hours_to_85");
     let by_hand = |scheme: &str, level: f64| {
         let run = &group.scheme(scheme).unwrap().runs[0];
-        run.evaluated.iter().find(|at| at.accuracy >= level).map(|at| at.secs / 3600.0)
+        let accuracy = run.fold.curve.of("accuracy");
+        accuracy.into_iter().find(|at| at.1 >= level).map(|at| at.0 / 3600.0)
     };
     let mut known = 0;
     for row in &rows("milestones") {
@@ -139,13 +138,13 @@ fn folders_that_differ_in_one_key_are_a_sweep() {
         runs.add(&format!("{band}/full"), &full);
     }
     let collection = runs.read();
-    let sweep = Sweep::of(&collection).unwrap();
+    let sweep = Sweep::of(&collection, None).unwrap();
     assert_eq!((sweep.title().as_str(), sweep.reference), ("fleet.bandwidth_mbps", Some("full")));
-    assert_eq!(sweep.axis(), ["100", "400"]);
+    assert_eq!(sweep.axis().unwrap(), ["100", "400"]);
     let exact: Vec<f64> = sweep
         .points
         .iter()
-        .filter(|point| point.scheme == "exact")
+        .filter(|point| point.scheme.scheme == "exact")
         .filter_map(|point| Some(point.speed_up?.ratio))
         .collect();
     assert_eq!(exact, [4.0, 2.0]);
@@ -195,7 +194,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
     assert!(!problems.iter().any(|line| line.contains("good") || line.contains("running")), "{problems:#?}");
     let exact =
         collection.groups.iter().flat_map(|group| &group.schemes).find(|scheme| scheme.scheme == "exact");
-    let rounds: Vec<u64> = exact.unwrap().runs.iter().map(|run| run.summary.rounds).collect();
+    let rounds: Vec<u64> = exact.unwrap().runs.iter().map(|run| run.summary().rounds).collect();
     assert_eq!(rounds, [20, 19, 6]);
     assert_eq!((exact.unwrap().standing.reached, exact.unwrap().standing.going_on), (1, 2));
     // And all of it renders, in every format.
@@ -209,10 +208,12 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
 fn nothing_to_show_is_an_error_with_a_reason() {
     let runs = Runs::new();
     let error = Collection::read(&[runs.path().join("gone")], None).unwrap_err();
-    assert!(matches!(error, ReportError::NoRuns { .. }));
-    assert!(error.hint().contains("gone: is not there"), "{}", error.hint());
-    let empty = Collection::read(&[runs.path().to_owned()], None).unwrap_err();
-    assert!(empty.hint().contains("holds no run"), "{}", empty.hint());
+    let said = |error: &ReportError, what: &str| {
+        let ReportError::NoRuns { problems, .. } = error else { panic!("{error}") };
+        assert!(problems[0].contains(what), "{problems:?}");
+    };
+    said(&error, "gone: is not there");
+    said(&Collection::read(&[runs.path().to_owned()], None).unwrap_err(), "holds no run");
 }
 
 #[test]
@@ -223,7 +224,8 @@ fn a_record_cannot_ask_for_all_memory() {
     alter(&folder, "records.jsonl", "\"cohort\":[0,1,2]", "\"cohort\":[0,1,300000000000]");
     let collection = runs.read();
     assert!(problems(&collection)[0].contains("names devices that its header does not have"));
-    assert_eq!(collection.groups[0].schemes[0].runs[0].participations, [6, 6, 7]);
+    let run = &collection.groups[0].schemes[0].runs[0];
+    assert_eq!([0, 1, 2, 3].map(|device| run.participations(device)), [6, 6, 7, 0]);
     assert!(!files(&collection, "svg").is_empty());
 }
 
@@ -240,7 +242,7 @@ fn files_have_names_of_their_own_below_their_folder() {
     runs.add("d", &Run { scheme: "x/y", ..Run::default() });
     runs.add("e", &Run { scheme: "x-y", ..Run::default() });
     let collection = runs.read();
-    assert!(Sweep::of(&collection).is_none(), "what has no scenario is no point of a sweep");
+    assert!(Sweep::of(&collection, None).is_none(), "what has no scenario is no point of a sweep");
     for format in ["svg", "csv", "png", "pdf", "latex"] {
         let mut seen = std::collections::BTreeSet::new();
         for file in files(&collection, format) {
@@ -256,16 +258,20 @@ fn files_have_names_of_their_own_below_their_folder() {
 fn the_model_of_a_round_says_what_it_does_not_know() {
     let runs = Runs::new();
     let folder = runs.add("run", &Run::default());
-    let of = || Explained::of(&runs.read().groups[0].schemes[0]).unwrap();
-    let plain = of().round_model.unwrap();
+    let of = || {
+        let collection = runs.read();
+        let explained = Explained::of(&collection.groups[0].schemes[0]).unwrap();
+        (explained.round_model, explained.left_out)
+    };
+    let plain = of().0.unwrap();
     alter(&folder, "run.toml", "[stop]", "[round]\noverhead_secs = 5.0\n[world]\ndropout = 0.1\n[stop]");
-    let explained = of();
-    assert!((explained.round_model.unwrap().mean_secs - plain.mean_secs - 5.0).abs() < 1e-12);
-    assert_eq!(explained.left_out, ["world.dropout"]);
+    let (model, left_out) = of();
+    assert!((model.unwrap().mean_secs - plain.mean_secs - 5.0).abs() < 1e-12);
+    assert_eq!(left_out, ["world.dropout"]);
     let html = html(&runs.read(), None);
     assert!(html.contains("ignore world.dropout") && html.contains("count as 5 s in both means"));
     alter(&folder, "run.toml", "[round]", "[round]\nallocation = \"equal\"");
-    assert_eq!(of().round_model, None, "E[T̂] is of rounds in which all finish together");
+    assert_eq!(of().0, None, "E[T̂] is of rounds in which all finish together");
 }
 
 #[test]
@@ -280,8 +286,8 @@ fn a_reference_that_gave_up_makes_a_lower_bound() {
         );
     }
     let collection = runs.read();
-    let sweep = Sweep::of(&collection).unwrap();
-    let texts: Vec<String> = sweep_values::table(&sweep).rows.iter().map(|row| row[3].shown()).collect();
+    let sweep = Sweep::of(&collection, None).unwrap();
+    let texts: Vec<String> = sweep::table(&sweep).unwrap().rows.iter().map(|row| row[3].shown()).collect();
     assert_eq!(texts, ["> 3.00×", "–", "> 3.00×", "–"]);
     let svg = String::from_utf8(files(&collection, "svg").remove(0).bytes).unwrap();
     assert!(svg.contains("exact at 100: &gt; 3.00×"), "{svg}");
@@ -317,8 +323,8 @@ fn a_figure_ends_where_the_last_curve_arrives_unless_that_squeezes_the_others() 
             runs.add("full", &Run { scheme: "full", secs: 2.0 * slower, ..Run::default() });
         }
         let collection = runs.read();
-        let measure = fedflip_report::curve::Measure::Accuracy;
-        let caption = curves::figure(&collection.groups[0], measure).caption;
+        let group = &collection.groups[0];
+        let caption = curves::figure(group, &group.metrics()[0]).caption;
         ["paper", "full"].map(|scheme| caption.contains(&format!("{scheme} goes on to")))
     };
     let reached = EndReason::Target;
@@ -337,7 +343,8 @@ fn one_wild_curve_does_not_flatten_the_others() {
     let wild = runs.add("wild", &Run { scheme: "full", ..Run::default() });
     alter(&wild, "records.jsonl", "\"loss\":1.0}", "\"loss\":1000000.0}");
     let collection = runs.read();
-    let loss = curves::figure(&collection.groups[0], fedflip_report::curve::Measure::Loss);
+    let group = &collection.groups[0];
+    let loss = curves::figure(group, &group.metrics()[1]);
     assert!(loss.caption.contains("Above it at times: full."), "{}", loss.caption);
     // Ticks end where half of the curves do.
     assert!(loss.standalone().contains(">2.0<") && !loss.standalone().contains(">500000<"));

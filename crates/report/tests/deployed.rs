@@ -7,9 +7,9 @@ mod rendered;
 
 use common::{Run, Runs};
 use fedflip_record::{ConstantsSource, Deployed, Replan, UsedConstants};
+use fedflip_report::Collection;
 use fedflip_report::explain::Explained;
-use fedflip_report::sections::run_list;
-use fedflip_report::{Collection, deployed};
+use fedflip_report::sections::{deployed, run_list};
 use rendered::{files, html};
 
 fn measured(alpha: f64, beta: f64) -> Option<Deployed> {
@@ -90,7 +90,7 @@ fn a_deployed_run_is_no_copy_of_the_simulated_one() {
         collection.groups.iter().map(|group| (group.title(), group.time())).collect();
     let expected = [("devices = real", "real time"), ("devices = simulated", "virtual time")];
     assert_eq!(groups, expected.map(|(title, time)| (title.to_owned(), time)));
-    assert_eq!(run_list::table(&collection).rows.len(), 2);
+    assert_eq!(run_list::table(&collection).unwrap().rows.len(), 2);
 }
 
 fn replan(after_round: u64, reason: &str, expected_participants: f64) -> Replan {
@@ -132,7 +132,7 @@ fn plans_stand_one_after_another_with_their_reasons() {
     assert!(page.contains("&lt;phone-1&gt; was there less") && page.contains("Where plans were replaced"));
     // plan.csv is of the last plan: it is compared with the six rounds since.
     assert!(page.contains("phone-0: planned 50 %, took part in 2 of 6 rounds"));
-    assert_eq!(Explained::of(&group.schemes[0]).unwrap().expected_participants, 0.75);
+    assert_eq!(Explained::of(&group.schemes[0]).unwrap().plan.made.expected_participants, 0.75);
 }
 
 #[test]

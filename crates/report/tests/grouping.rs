@@ -12,8 +12,7 @@ use common::{Run, Runs};
 use fedflip_record::EndReason;
 use fedflip_report::Collection;
 use fedflip_report::pilots::pilot_hours;
-use fedflip_report::sections::sweep_values;
-use fedflip_report::sweep::Sweep;
+use fedflip_report::sections::sweep::Sweep;
 
 #[test]
 fn the_same_run_twice_counts_once() {
@@ -73,33 +72,6 @@ fn runs_that_differ_in_any_other_key_stand_apart_and_are_named_by_it() {
         );
         assert!(problems(&collection).is_empty(), "{:?}", problems(&collection));
     }
-}
-
-/// The same keys under presets of two names are the same settings; other keys are named by their preset.
-#[test]
-fn a_preset_names_the_keys_that_follow_from_it_and_decides_nothing() {
-    let runs = Runs::new();
-    let add = |name: &str, scheme: &str, preset: &str, server: &str| {
-        let folder = runs.add(name, &Run { scheme, ..Run::default() });
-        alter(&folder, "run.toml", "seed = ", &format!("preset = {preset:?}\nseed = "));
-        alter(&folder, "run.toml", "[stop]", &format!("[server]\n{server}\n[stop]"));
-    };
-    let plain = "optimiser = \"none\"\nstep = 1.0";
-    add("a/exact", "exact", "paper", plain);
-    add("a/full", "full", "tuned", plain);
-    assert_eq!(titles(&runs.read()), [(String::new(), 2)]);
-    let runs = Runs::new();
-    for (preset, server) in [("paper", plain), ("tuned", "optimiser = \"adam\"\nstep = 0.1")] {
-        for scheme in ["exact", "full"] {
-            let folder = runs.add(&format!("{preset}/{scheme}"), &Run { scheme, ..Run::default() });
-            alter(&folder, "run.toml", "seed = ", &format!("preset = {preset:?}\nseed = "));
-            alter(&folder, "run.toml", "[stop]", &format!("[server]\n{server}\n[stop]"));
-        }
-    }
-    let collection = runs.read();
-    assert_eq!(titles(&collection), [("preset = paper".to_owned(), 2), ("preset = tuned".to_owned(), 2)]);
-    let sweep = sweep_values::table(&Sweep::of(&collection).unwrap());
-    assert_eq!((sweep.columns[0].key.as_str(), sweep.rows.len()), ("preset", 4));
 }
 
 /// At every point of a sweep there is a whole comparison, also over keys that only one scheme uses.
@@ -179,7 +151,7 @@ fn a_run_to_a_loss_is_no_pilot_unless_its_header_says_so() {
     alter(&folder, "records.jsonl", "\"pilot\":true,", "");
     let collection = runs.read();
     assert_eq!(collection.groups[0].pilots.len(), 0);
-    assert_eq!(collection.groups[0].target(), "a loss of 0.500");
+    assert_eq!(collection.groups[0].target_words(), "a loss of 0.500");
 }
 
 #[test]
@@ -193,6 +165,6 @@ fn another_cap_is_another_point_and_a_copy_is_not() {
         alter(&folder, "run.toml", "[stop]", &format!("[stop]\nrounds_max = {cap}\nvirtual_hours_max = 3.5"));
     }
     let collection = runs.read();
-    assert_eq!(Sweep::of(&collection).unwrap().axis(), ["10", "20"]);
+    assert_eq!(Sweep::of(&collection, None).unwrap().axis().unwrap(), ["10", "20"]);
     assert!(collection.groups.iter().all(|group| group.schemes.len() == 2));
 }

@@ -17,6 +17,7 @@ Examples:
   fedflip report comparison --format pdf --out figures
   fedflip report comparison --format latex --out tables
   fedflip report comparison --format md
+  fedflip report comparison --reference weighted
   fedflip report at-100 at-200 at-400 --format csv --out tables
   fedflip report runs/exact --round 17")]
 pub(crate) struct ReportArgs {
@@ -39,6 +40,9 @@ pub(crate) struct ReportArgs {
     /// Title of the report
     #[arg(long)]
     pub title: Option<String>,
+    /// Scheme that ratios and, in a sweep, speed-ups are to [default: paper, if it was run; in a sweep full]
+    #[arg(long, value_name = "SCHEME")]
+    pub reference: Option<String>,
     /// Do not list the files that were written
     #[arg(long, short)]
     pub quiet: bool,

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-use fedflip_report::{Collection, Format, OutputFile, Report, ReportError};
+use fedflip_record::RecordError;
+use fedflip_report::{Collection, Format, Options, OutputFile, Report};
 
 use crate::args::ReportArgs;
 use crate::error::CliError;
@@ -16,10 +17,11 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
     let progress = (!args.quiet).then(|| Progress::start("reading records"));
     let collection = Collection::read(&args.folders, args.round)?;
     let format = format(args);
-    let files = format.files(&Report::of(&collection, args.title.as_deref()))?;
+    let options = Options { title: args.title.as_deref(), reference: args.reference.as_deref() };
+    let files = format.files(&Report::of(&collection, &options)?)?;
     drop(progress);
     // With --quiet too: what could not be read belongs to the result.
-    collection.problems.iter().for_each(|problem| warn(&problem.to_string()));
+    collection.problems.iter().for_each(|problem| warn(problem));
     match destination(args, format) {
         None => files.iter().try_for_each(|file| output.write_all(&file.bytes))?,
         Some(path) if format.is_one_file() => {
@@ -83,7 +85,7 @@ fn within(folder: &Path, path: &str) -> PathBuf {
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(ReportError::io(folder, "cannot be made"))?;
+        fs::create_dir_all(folder).map_err(RecordError::io(folder, "cannot be made"))?;
     }
     Ok(files::write(path, bytes)?)
 }

@@ -55,6 +55,11 @@ fn a_comparison_becomes_a_page_figures_and_tables() {
     let participation = fs::read_to_string(desk.folder.path().join("tables/participation.csv")).unwrap();
     assert_eq!(participation.lines().count(), 1 + 2 * 20);
     assert!(desk.stdout("report c --format md").contains("| scheme | time to target |"));
+    // Without `paper` there is no reference, unless one is given.
+    assert!(!table.contains("ratio_to_reference"), "{table}");
+    let json: Value = serde_json::from_str(&desk.stdout("report c --json --reference full")).unwrap();
+    let full = json["groups"][0]["table1"].as_array().unwrap().iter().find(|row| row["scheme"] == "full");
+    assert_eq!(full.unwrap()["ratio_to_reference"], 1.0);
 }
 
 #[test]
@@ -82,6 +87,8 @@ fn what_cannot_be_read_is_said_and_nothing_at_all_is_refused() {
         ("report c --format svg --out s.toml", "a file, where several files are written"),
         ("report c --format csv --out -", "several files do not go to standard output"),
         ("report c --json --format md", "cannot be used with"),
+        ("report c --reference ful", "did you mean --reference full?"),
+        ("report c --reference zzz", "--reference takes one of exact, full"),
     ] {
         let refused = desk.run(line);
         assert_eq!(refused.status.code(), Some(2), "{line}");

@@ -27,6 +27,24 @@ impl Shape {
     pub(crate) fn number(number: usize) -> Self {
         Self::ALL[number % Self::ALL.len()]
     }
+
+    /// Around the middle of a shape whose radius is 1; none of a circle.
+    fn corners(self) -> &'static [(f64, f64)] {
+        /// Half the length and half the width of a bar of the cross.
+        const LONG: f64 = 1.2;
+        const SHORT: f64 = 0.4;
+        match self {
+            Self::Circle => &[],
+            Self::Square => &[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)],
+            Self::Triangle => &[(0.0, -1.2), (1.1, 0.9), (-1.1, 0.9)],
+            Self::Diamond => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+            #[rustfmt::skip]
+            Self::Cross => &[
+                (-SHORT, -LONG), (SHORT, -LONG), (SHORT, -SHORT), (LONG, -SHORT), (LONG, SHORT), (SHORT, SHORT),
+                (SHORT, LONG), (-SHORT, LONG), (-SHORT, SHORT), (-LONG, SHORT), (-LONG, -SHORT), (-SHORT, -SHORT),
+            ],
+        }
+    }
 }
 
 /// Something to draw on.
@@ -48,23 +66,23 @@ impl Canvas {
     }
 
     pub(crate) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        let ((x1, y1), (x2, y2)) = ((px(from.0), px(from.1)), (px(to.0), px(to.1)));
-        draw!(self, r#"<path class="{class}" d="M{x1} {y1}L{x2} {y2}"/>"#);
+        self.curve(class, [from, to].into_iter());
     }
 
     /// Straight lines through all points.
     pub(crate) fn curve(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>) {
-        let d = through(points);
-        if !d.is_empty() {
-            draw!(self, r#"<path class="{class}" d="{d}"/>"#);
-        }
+        self.path(class, points, "");
     }
 
     /// The area within points.
     pub(crate) fn area(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>) {
-        let d = through(points);
-        if !d.is_empty() {
-            draw!(self, r#"<path class="{class}" d="{d}Z"/>"#);
+        self.path(class, points, "Z");
+    }
+
+    fn path(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>, end: &str) {
+        let points: Vec<String> = points.map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
+        if !points.is_empty() {
+            draw!(self, r#"<path class="{class}" d="M{}{end}"/>"#, points.join("L"));
         }
     }
 
@@ -76,35 +94,13 @@ impl Canvas {
     }
 
     pub(crate) fn mark(&mut self, class: &str, shape: Shape, (x, y): (f64, f64), radius: f64, hover: &str) {
-        let r = radius;
-        let at = |dx: f64, dy: f64| format!("{} {}", px(x + dx), px(y + dy));
-        if shape == Shape::Circle {
-            draw!(self, r#"<circle class="{class}" cx="{}" cy="{}" r="{}""#, px(x), px(y), px(r));
+        let corners = shape.corners();
+        if corners.is_empty() {
+            draw!(self, r#"<circle class="{class}" cx="{}" cy="{}" r="{}""#, px(x), px(y), px(radius));
             return self.close("circle", hover);
         }
-        let corners = match shape {
-            Shape::Circle | Shape::Square => vec![at(-r, -r), at(r, -r), at(r, r), at(-r, r)],
-            Shape::Triangle => vec![at(0.0, -1.2 * r), at(1.1 * r, 0.9 * r), at(-1.1 * r, 0.9 * r)],
-            Shape::Diamond => vec![at(0.0, -1.3 * r), at(1.3 * r, 0.0), at(0.0, 1.3 * r), at(-1.3 * r, 0.0)],
-            Shape::Cross => {
-                let (long, short) = (1.2 * r, 0.4 * r);
-                let turns = [
-                    (-short, -long),
-                    (short, -long),
-                    (short, -short),
-                    (long, -short),
-                    (long, short),
-                    (short, short),
-                    (short, long),
-                    (-short, long),
-                    (-short, short),
-                    (-long, short),
-                    (-long, -short),
-                    (-short, -short),
-                ];
-                turns.iter().map(|&(dx, dy)| at(dx, dy)).collect()
-            }
-        };
+        let at = |&(dx, dy): &(f64, f64)| format!("{} {}", px(x + dx * radius), px(y + dy * radius));
+        let corners: Vec<String> = corners.iter().map(at).collect();
         draw!(self, r#"<path class="{class}" d="M{}Z""#, corners.join("L"));
         self.close("path", hover);
     }
@@ -156,15 +152,6 @@ impl Canvas {
             draw!(self, "><title>{}</title></{element}>", escaped(hover));
         }
     }
-}
-
-fn through(points: impl Iterator<Item = (f64, f64)>) -> String {
-    let mut d = String::new();
-    for (x, y) in points {
-        let letter = if d.is_empty() { 'M' } else { 'L' };
-        let _ = write!(d, "{letter}{} {}", px(x), px(y));
-    }
-    d
 }
 
 /// A tenth of a pixel is finer than anybody sees, and shorter than sixteen digits.

@@ -1,7 +1,5 @@
 //! A figure: part of a page, or a file of its own.
 
-use std::collections::BTreeMap;
-
 use super::canvas::{Canvas, escaped};
 
 /// What the classes look like; colours are names in `var(…)`.
@@ -73,7 +71,9 @@ pub(crate) fn area_id(name: &str) -> String {
 /// Letters, digits and a few signs of a text: safe as a file's name, whatever a record holds.
 pub(crate) fn file_name(text: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-_=.".contains(c) { c } else { '-' };
-    text.chars().take(80).map(safe).collect::<String>().trim_start_matches('.').to_owned()
+    let name: String = text.chars().take(80).map(safe).collect();
+    let name = name.trim_start_matches('.');
+    if name.is_empty() { "unnamed".to_owned() } else { name.to_owned() }
 }
 
 /// Name, light and dark of every colour.
@@ -86,12 +86,8 @@ fn colours() -> impl Iterator<Item = (&'static str, &'static str, &'static str)>
 
 /// The style with its colours put in: drawing programs know no variables.
 fn standalone_style() -> String {
-    let light: BTreeMap<&str, &str> = colours().map(|(name, light, _)| (name, light)).collect();
-    let mut style = STYLE.replace('\n', "");
-    for (name, value) in light {
-        style = style.replace(&format!("var(--{name})"), value);
-    }
-    style
+    let style = STYLE.replace('\n', "");
+    colours().fold(style, |style, (name, light, _)| style.replace(&format!("var(--{name})"), light))
 }
 
 /// The colours as variables of a page, by day and by night.
@@ -112,6 +108,7 @@ mod tests {
     fn a_name_from_a_record_stays_in_its_folder() {
         assert_eq!(file_name("timeline-fixed=0.2-round-3"), "timeline-fixed=0.2-round-3");
         assert_eq!(file_name("../../etc/x y"), "-..-etc-x-y");
+        assert_eq!([file_name(""), file_name("..")], ["unnamed", "unnamed"]);
     }
 
     #[test]

@@ -1,12 +1,23 @@
 //! What the colours mean, in rows above a chart.
 
 use super::canvas::{Anchor, Canvas, Shape};
+use super::palette::SchemeStyle;
 
 /// One colour's meaning.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub text: String,
     pub sign: Sign,
+}
+
+impl Entry {
+    pub(crate) fn new(text: &str, sign: Sign) -> Self {
+        Self { text: text.to_owned(), sign }
+    }
+
+    pub(crate) fn of_scheme(scheme: &str) -> Self {
+        Self::new(scheme, Sign::Line(SchemeStyle::of(scheme).line_class()))
+    }
 }
 
 /// What stands in front of the text.
@@ -17,7 +28,7 @@ pub(crate) enum Sign {
     /// With this class.
     Mark(String, Shape),
     /// With this class.
-    Box(String),
+    Box(&'static str),
 }
 
 const ROW_PX: f64 = 18.0;
@@ -67,7 +78,7 @@ mod tests {
 
     #[test]
     fn entries_wrap_before_the_edge() {
-        let entry = |text: &str| Entry { text: text.to_owned(), sign: Sign::Box(String::new()) };
+        let entry = |text: &str| Entry::new(text, Sign::Box(""));
         let entries = [entry("exact"), entry("paper"), entry("weighted")];
         let rows: Vec<f64> = places(&entries, 200.0).iter().map(|(_, row)| *row).collect();
         assert_eq!(rows, [0.0, 0.0, 1.0]);

@@ -1,12 +1,8 @@
-//! Figures as SVG: scales, axes, marks, and the four kinds of charts.
+//! What figures are drawn with: scales, axes, marks, colours and legends, as SVG.
 
 pub(crate) mod canvas;
 pub(crate) mod figure;
-pub(crate) mod histogram;
 pub(crate) mod legend;
-pub(crate) mod line;
 pub(crate) mod palette;
 pub(crate) mod plot_area;
 pub(crate) mod scale;
-pub(crate) mod scatter;
-pub(crate) mod timeline;

@@ -1,17 +1,19 @@
 //! The plot area of a chart: grid, axes, ticks and titles with units.
 
 use super::canvas::{Anchor, Canvas};
-use super::scale::{Scale, tick_label};
+use super::figure::{area_id, file_name};
+use super::legend::{self, Entry};
+use super::scale::Scale;
 
 /// A plot area with its scales.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlotArea {
     pub x: Scale,
     pub y: Scale,
-    left: f64,
-    top: f64,
-    width: f64,
-    height: f64,
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
 }
 
 /// Room for the labels of the vertical axis, and for a title of the horizontal one.
@@ -19,19 +21,43 @@ const LEFT_PX: f64 = 58.0;
 const RIGHT_PX: f64 = 14.0;
 const BOTTOM_PX: f64 = 44.0;
 
+/// What stands along an axis.
+pub(crate) struct Axis {
+    /// With its unit.
+    pub title: String,
+    /// From where to where it goes.
+    pub range: (f64, f64),
+    /// Values with their names, where those are few; otherwise there are round numbers.
+    pub named: Option<Vec<(f64, String)>>,
+}
+
+impl Axis {
+    pub(crate) fn new(title: impl Into<String>, range: (f64, f64)) -> Self {
+        Self { title: title.into(), range, named: None }
+    }
+}
+
+/// The width of the plot area in a figure of a width.
+pub(crate) fn width_px(figure_px: f64) -> f64 {
+    figure_px - LEFT_PX - RIGHT_PX
+}
+
+/// A size with room for a legend on top.
+pub(crate) fn with_legend((width, height): (f64, f64), entries: &[Entry]) -> (f64, f64) {
+    (width, height + legend::height_px(entries, width_px(width)))
+}
+
 impl PlotArea {
-    /// In a figure of a size, below `top` pixels of something else.
-    pub(crate) fn new(size: (f64, f64), top: f64, x_range: (f64, f64), y_range: (f64, f64)) -> Self {
-        let (left, width) = (LEFT_PX, size.0 - LEFT_PX - RIGHT_PX);
-        let height = size.1 - top - BOTTOM_PX;
-        Self {
-            x: Scale::new(x_range, (left, left + width)),
-            y: Scale::new(y_range, (top + height, top)),
-            left,
-            top,
-            width,
-            height,
-        }
+    /// Draws a legend, and below it grid, axes, numbers and titles, in a figure of a size.
+    pub(crate) fn draw(canvas: &mut Canvas, size: (f64, f64), entries: &[Entry], x: Axis, y: &Axis) -> Self {
+        let width = width_px(size.0);
+        let (left, right) = (LEFT_PX, LEFT_PX + width);
+        let (top, bottom) = (legend::height_px(entries, width) + 14.0, size.1 - BOTTOM_PX);
+        let (x_scale, y_scale) = (Scale::new(x.range, (left, right)), Scale::new(y.range, (bottom, top)));
+        let area = Self { x: x_scale, y: y_scale, left, right, top, bottom };
+        legend::draw(canvas, entries, (left, 2.0), width);
+        area.draw_axes(canvas, x, y);
+        area
     }
 
     /// Where a value is.
@@ -39,62 +65,30 @@ impl PlotArea {
         (self.x.px(x), self.y.px(y))
     }
 
-    pub(crate) fn left(self) -> f64 {
-        self.left
-    }
-
-    pub(crate) fn right(self) -> f64 {
-        self.left + self.width
-    }
-
-    pub(crate) fn top(self) -> f64 {
-        self.top
-    }
-
-    pub(crate) fn bottom(self) -> f64 {
-        self.top + self.height
-    }
-
-    /// Grid, axes, numbers and titles; `x_ticks` instead of round numbers where the values are few and named.
-    pub(crate) fn draw(
-        self,
-        canvas: &mut Canvas,
-        x_title: &str,
-        y_title: &str,
-        x_ticks: Option<&[(f64, String)]>,
-    ) {
-        let y_ticks = self.y.ticks((self.height / 45.0) as usize);
-        for (value, label) in labelled(&y_ticks) {
+    fn draw_axes(self, canvas: &mut Canvas, x_axis: Axis, y_axis: &Axis) {
+        for (value, label) in self.y.labelled_ticks(((self.bottom - self.top) / 45.0) as usize) {
             let y = self.y.px(value);
-            canvas.line("grid", (self.left, y), (self.right(), y));
+            canvas.line("grid", (self.left, y), (self.right, y));
             canvas.text("tick", (self.left - 7.0, y + 4.0), Anchor::End, &label);
         }
-        let round_ticks = || labelled(&self.x.ticks((self.width / 75.0) as usize));
-        for (value, label) in x_ticks.map_or_else(round_ticks, <[_]>::to_vec) {
+        let round_numbers = || self.x.labelled_ticks(((self.right - self.left) / 75.0) as usize);
+        for (value, label) in x_axis.named.unwrap_or_else(round_numbers) {
             let x = self.x.px(value);
-            canvas.line("axis", (x, self.bottom()), (x, self.bottom() + 4.0));
-            canvas.text("tick", (x, self.bottom() + 17.0), Anchor::Middle, &label);
+            canvas.line("axis", (x, self.bottom), (x, self.bottom + 4.0));
+            canvas.text("tick", (x, self.bottom + 17.0), Anchor::Middle, &label);
         }
-        canvas.line("axis", (self.left, self.bottom()), (self.right(), self.bottom()));
-        let middle = self.left + self.width / 2.0;
-        canvas.text("title", (middle, self.bottom() + 37.0), Anchor::Middle, x_title);
-        canvas.text_upwards("title", (14.0, self.top + self.height / 2.0), y_title);
+        canvas.line("axis", (self.left, self.bottom), (self.right, self.bottom));
+        let middle = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0);
+        canvas.text("title", (middle.0, self.bottom + 37.0), Anchor::Middle, &x_axis.title);
+        canvas.text_upwards("title", (14.0, middle.1), &y_axis.title);
     }
 
-    /// What is drawn by `inside` does not leave the plot area.
-    pub(crate) fn inside(self, canvas: &mut Canvas, id: &str, inside: impl FnOnce(&mut Canvas)) {
+    /// What is drawn by `inside` does not leave the plot area of the figure with this name.
+    pub(crate) fn inside(self, canvas: &mut Canvas, figure: &str, inside: impl FnOnce(&mut Canvas)) {
         // A curve along the edge is not cut in half.
         let room = 2.0;
         let corner = (self.left, self.top - room);
-        canvas.clipped(id, corner, (self.width + room, self.height + 2.0 * room), inside);
+        let size = (self.right - self.left + room, self.bottom - self.top + 2.0 * room);
+        canvas.clipped(&area_id(&file_name(figure)), corner, size, inside);
     }
-}
-
-fn labelled(ticks: &[f64]) -> Vec<(f64, String)> {
-    let step = match ticks {
-        [first, second, ..] => second - first,
-        [only] => only.abs().max(1e-9),
-        [] => 1.0,
-    };
-    ticks.iter().map(|&tick| (tick, tick_label(tick, step))).collect()
 }

@@ -3,8 +3,8 @@
 /// A linear scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
-    low: f64,
-    high: f64,
+    pub low: f64,
+    pub high: f64,
     low_px: f64,
     high_px: f64,
 }
@@ -22,14 +22,6 @@ impl Scale {
         self.low_px + (value - self.low) / (self.high - self.low) * (self.high_px - self.low_px)
     }
 
-    pub(crate) fn low(self) -> f64 {
-        self.low
-    }
-
-    pub(crate) fn high(self) -> f64 {
-        self.high
-    }
-
     /// Multiples of 1, 2 or 5 times a power of ten, about so many.
     pub(crate) fn ticks(self, about: usize) -> Vec<f64> {
         let step = nice_step((self.high - self.low) / about.max(1) as f64);
@@ -37,10 +29,21 @@ impl Scale {
         let last = (self.high / step * (1.0 + 1e-12)).floor() as i64;
         (first..=last.min(first + 100)).map(|number| number as f64 * step).collect()
     }
+
+    /// The same, each with its text.
+    pub(crate) fn labelled_ticks(self, about: usize) -> Vec<(f64, String)> {
+        let ticks = self.ticks(about);
+        let step = match ticks[..] {
+            [first, second, ..] => second - first,
+            [only] => only.abs().max(1e-9),
+            [] => 1.0,
+        };
+        ticks.into_iter().map(|tick| (tick, tick_label(tick, step))).collect()
+    }
 }
 
 /// The next 1, 2 or 5 times a power of ten.
-fn nice_step(rough: f64) -> f64 {
+pub(crate) fn nice_step(rough: f64) -> f64 {
     let power = 10_f64.powf(rough.log10().floor());
     let nice = [1.0, 2.0, 5.0, 10.0].into_iter().find(|nice| nice * power >= rough * (1.0 - 1e-9));
     nice.unwrap_or(10.0) * power
@@ -76,7 +79,7 @@ mod tests {
         assert_eq!(scale.ticks(5), [0.0, 2.0, 4.0, 6.0, 8.0]);
         assert_eq!(tick_label(0.30000000000000004, 0.1), "0.3");
         assert_eq!(tick_label(20.0, 20.0), "20");
-        assert_eq!(Scale::new((2.0, 2.0), (0.0, 1.0)).high(), 4.0);
+        assert_eq!(Scale::new((2.0, 2.0), (0.0, 1.0)).high, 4.0);
         assert_eq!(Scale::new((f64::NAN, f64::NAN), (0.0, 1.0)).px(0.5), 0.5);
     }
 

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::chart::figure::Figure;
 use crate::chart::palette::SchemeStyle;
-use crate::model::{Block, Choice, Section};
+use crate::model::{Block, Choice, Layout, Section};
 use crate::table::{Cell, Column, Table};
 
 /// A section; `number` keeps apart what has the same name in other groups.
@@ -24,15 +24,17 @@ fn block(block: &Block, number: Option<usize>) -> Markup {
         Block::Figure(of) => figure(of, number),
         Block::Table(of) => table(of),
         Block::Data(_) => html! {},
-        Block::Beside(blocks) => html! { div .pair { @for of in blocks { (self::block(of, number)) } } },
-        Block::Tiles(figures) => html! { div .tiles { @for of in figures { (figure(of, number)) } } },
         Block::Choice(choices) => choice(choices, number),
-        Block::Details { summary, open, blocks } => html! {
-            details open[*open] {
-                summary { (summary) }
-                @for of in blocks { (self::block(of, number)) }
+        Block::Together(layout, blocks) => {
+            let within = html! { @for of in blocks { (self::block(of, number)) } };
+            match layout {
+                Layout::Beside => html! { div .pair { (within) } },
+                Layout::Tiles => html! { div .tiles { (within) } },
+                Layout::Details { summary, open } => {
+                    html! { details open[*open] { summary { (summary) } (within) } }
+                }
             }
-        },
+        }
     }
 }
 
@@ -95,7 +97,7 @@ fn table(table: &Table) -> Markup {
 
 fn cell_of(cell: &Cell, column: &Column) -> Markup {
     let swatch = (column.key == "scheme").then(|| SchemeStyle::of(&cell.text));
-    let wraps = matches!(column.key.as_str(), "folder" | "value" | "end" | "reason") && !column.numeric;
+    let wraps = matches!(column.key.as_ref(), "folder" | "value" | "end" | "reason") && !column.numeric;
     html! {
         td .n[column.numeric] .wrap[wraps] data-value=[&cell.value] {
             @if let Some(style) = swatch {

@@ -2,28 +2,30 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Report, Section, tables};
+use crate::model::{Report, Section};
 use crate::table::{Cell, Column, Table};
 
 pub(super) fn render(report: &Report) -> String {
     let groups: Vec<Value> =
-        report.groups.iter().map(|group| with_tables(group.facts.clone(), &group.sections).into()).collect();
-    let mut object = with_tables(report.facts.clone(), &report.before);
+        report.groups.iter().map(|group| with_tables(&group.facts, &group.sections).into()).collect();
+    let mut object = with_tables(&report.facts, report.before.iter().chain(&report.after));
     object.insert("groups".to_owned(), groups.into());
-    let mut object = with_tables(object, &report.after);
     object.insert("problems".to_owned(), json!(report.problems));
     format!("{:#}\n", Value::Object(object))
 }
 
-fn with_tables(mut object: Map<String, Value>, sections: &[Section]) -> Map<String, Value> {
-    for table in sections.iter().flat_map(|section| tables(&section.blocks, false)) {
-        object.insert(table.name.replace('-', "_"), rows(table));
-    }
+fn with_tables<'a>(
+    facts: &Map<String, Value>,
+    sections: impl IntoIterator<Item = &'a Section>,
+) -> Map<String, Value> {
+    let tables = sections.into_iter().flat_map(|section| section.tables(false));
+    let mut object = facts.clone();
+    object.extend(tables.map(|table| (table.name.replace('-', "_"), rows(table))));
     object
 }
 
 /// An object for each row.
-pub(crate) fn rows(table: &Table) -> Value {
+fn rows(table: &Table) -> Value {
     table.rows.iter().map(|row| object(row, &table.columns)).collect()
 }
 
@@ -36,7 +38,7 @@ fn object(row: &[Cell], columns: &[Column]) -> Value {
             None => json!(cell.text),
         };
         let bound = cell.value.is_some().then(|| cell.bound.name());
-        object.insert(column.key.clone(), value);
+        object.insert(column.key.to_string(), value);
         object.extend(column.bound_key().map(|key| (key, json!(bound))));
     }
     object.into()

@@ -102,15 +102,16 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Column;
+    use crate::table::{number, words};
 
     #[test]
     fn a_table_has_booktabs_rules_and_a_bound_its_sign() {
-        let mut table =
-            Table { name: "table1".to_owned(), title: "Time to 90 %".to_owned(), ..Table::default() };
-        table.columns = vec![Column::words("scheme", "scheme"), Column::bounded("E[T̂]", "hours")];
-        table.row([Cell::text("fixed=0.2"), Cell::hours(Some(12.3)).bounded(Bound::AtLeast)]);
-        table.row([Cell::text("*a_b & 50 %\\input{x}"), Cell::hours(None)]);
+        let row = |scheme: &str, hours: Option<f64>| {
+            let time = number("E[T̂]", "hours", Cell::hours(hours));
+            vec![words("scheme", "scheme", scheme), time.bounded(Bound::AtLeast)]
+        };
+        let rows = [row("fixed=0.2", Some(12.3)), row("*a_b & 50 %\\input{x}", None)];
+        let table = Table::of(rows).unwrap().named("table1", "Time to 90 %", "");
         let expected = r"% Needs \usepackage{booktabs}.
 \begin{table}
   \centering

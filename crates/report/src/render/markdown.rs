@@ -4,44 +4,34 @@ use crate::model::{Block, Report};
 use crate::table::Table;
 
 pub(super) fn render(report: &Report) -> String {
-    let mut text = format!("# {}\n\n", escaped(&report.title));
-    text += &format!("{}\n\n", report.overview);
+    let mut text = format!("# {}\n\n{}\n\n", escaped(&report.title), report.overview);
+    let before = |title: &str| if title.is_empty() { String::new() } else { format!("{title}: ") };
     for group in &report.groups {
-        let of = if group.title.is_empty() { String::new() } else { format!("{}: ", group.title) };
-        text += &group
-            .finding
-            .as_ref()
-            .map_or(String::new(), |finding| escaped(&format!("{of}{finding}")) + "\n\n");
+        if let Some(finding) = &group.finding {
+            text += &(escaped(&format!("{}{finding}", before(&group.title))) + "\n\n");
+        }
     }
     for (group, section) in report.sections() {
-        let of = group.filter(|group| !group.title.is_empty());
-        let title = of.map_or(String::new(), |group| escaped(&group.title));
-        section.blocks.iter().for_each(|block| add(block, &title, &mut text));
+        let of = group.map_or("", |group| &group.title);
+        for block in section.blocks() {
+            match block {
+                Block::Text(words) => text += &(escaped(&format!("{}{words}", before(of))) + "\n\n"),
+                Block::Table(table) => {
+                    let of = if of.is_empty() { String::new() } else { format!(" ({of})") };
+                    let title = escaped(&format!("{}{of}", table.title));
+                    text += &format!("## {title}\n\n{}\n", self::table(table));
+                    if !table.note.is_empty() {
+                        text += &format!("{}\n\n", escaped(&table.note));
+                    }
+                }
+                _ => {}
+            }
+        }
     }
     for problem in &report.problems {
         text += &format!("- not read: {}\n", escaped(problem));
     }
     text.trim_end().to_owned() + "\n"
-}
-
-fn add(block: &Block, group: &str, text: &mut String) {
-    match block {
-        Block::Text(words) => {
-            let of = if group.is_empty() { String::new() } else { format!("{group}: ") };
-            *text += &format!("{of}{}\n\n", escaped(words));
-        }
-        Block::Table(of) => {
-            let in_group = if group.is_empty() { String::new() } else { format!(" ({group})") };
-            *text += &format!("## {}{in_group}\n\n{}\n", escaped(&of.title), table(of));
-            if !of.note.is_empty() {
-                *text += &format!("{}\n\n", escaped(&of.note));
-            }
-        }
-        Block::Beside(within) | Block::Details { blocks: within, .. } => {
-            within.iter().for_each(|block| add(block, group, text));
-        }
-        Block::Figure(_) | Block::Data(_) | Block::Tiles(_) | Block::Choice(_) => {}
-    }
 }
 
 fn table(table: &Table) -> String {
@@ -64,12 +54,11 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Cell, Column};
+    use crate::table::Cell;
 
     #[test]
     fn cells_stay_text() {
-        let columns = vec![Column::words("scheme", "scheme"), Column::number("time", "hours")];
-        let mut of = Table { columns, ..Table::default() };
+        let mut of = Table::new(&["scheme", "time"]);
         of.row([Cell::text("a|b,c"), Cell::hours(Some(0.5))]);
         of.row([Cell::text("none"), Cell::hours(None)]);
         assert_eq!(table(&of), "| scheme | time |\n| --- | ---: |\n| a\\|b,c | 30 min |\n| none | – |\n");

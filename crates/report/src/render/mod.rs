@@ -1,4 +1,4 @@
-//! A report in every format: a renderer per file, and a row per format in [`FORMATS`].
+//! A report in every format: a renderer per file, and a row per format in [`FORMATS`]. A figure is SVG already.
 //!
 //! A new format is one file here and one row of the table.
 
@@ -10,7 +10,6 @@ mod latex;
 mod markdown;
 mod pdf;
 mod png;
-mod svg;
 pub(crate) mod text;
 mod vector;
 
@@ -18,7 +17,7 @@ use std::collections::BTreeSet;
 
 use crate::chart::figure::Figure;
 use crate::error::ReportError;
-use crate::model::Report;
+use crate::model::{GroupPart, Report};
 use crate::table::Table;
 
 /// A format that a report can be written in.
@@ -49,7 +48,7 @@ use Renders::{EachFigure, EachTable, Whole};
 #[rustfmt::skip]
 pub const FORMATS: &[Format] = &[
     Format { name: "html",  extension: "html", about: "One page that needs nothing else",                    default_out: Some("report.html"), renders: Whole(html::render) },
-    Format { name: "svg",   extension: "svg",  about: "One file per figure, for web pages",                  default_out: Some("figures"),     renders: EachFigure(svg::render) },
+    Format { name: "svg",   extension: "svg",  about: "One file per figure, for web pages",                  default_out: Some("figures"),     renders: EachFigure(|figure| Ok(figure.standalone().into_bytes())) },
     Format { name: "pdf",   extension: "pdf",  about: "One file per figure, as vectors for papers",          default_out: Some("figures"),     renders: EachFigure(pdf::render) },
     Format { name: "png",   extension: "png",  about: "One file per figure, in pixels",                      default_out: Some("figures"),     renders: EachFigure(png::render) },
     Format { name: "md",    extension: "md",   about: "All tables as Markdown",                              default_out: None,                renders: Whole(markdown::render) },
@@ -81,25 +80,30 @@ impl Format {
 
     /// The report as files. The same report gives the same bytes.
     pub fn files(&self, report: &Report) -> Result<Vec<OutputFile>, ReportError> {
-        let path = |folder: &str, name: &str| format!("{folder}{name}.{}", self.extension);
-        match self.renders {
-            Whole(render) => Ok(vec![OutputFile { path: String::new(), bytes: render(report).into_bytes() }]),
-            EachTable { with_data, render } => {
-                let file = |(folder, table): (&str, &Table)| OutputFile {
-                    path: path(folder, &table.name),
-                    bytes: render(table).into_bytes(),
-                };
-                Ok(unique(report.tables(with_data).into_iter().map(file).collect()))
-            }
-            EachFigure(render) => {
-                let file = |(folder, figure): (&str, &Figure)| {
-                    Ok(OutputFile { path: path(folder, &figure.name), bytes: render(figure)? })
-                };
-                let files: Result<Vec<OutputFile>, ReportError> =
-                    report.figures().into_iter().map(file).collect();
-                files.map(unique)
+        if let Whole(render) = self.renders {
+            return Ok(vec![OutputFile { path: String::new(), bytes: render(report).into_bytes() }]);
+        }
+        let mut files = Vec::new();
+        let mut add = |group: Option<&GroupPart>, name: &str, bytes: Vec<u8>| {
+            let folder = group.map_or("", |group| &group.folder);
+            files.push(OutputFile { path: format!("{folder}{name}.{}", self.extension), bytes });
+        };
+        for (group, section) in report.sections() {
+            match self.renders {
+                Whole(_) => {}
+                EachTable { with_data, render } => {
+                    for table in section.tables(with_data) {
+                        add(group, &table.name, render(table).into_bytes());
+                    }
+                }
+                EachFigure(render) => {
+                    for figure in section.figures() {
+                        add(group, &figure.name, render(figure)?);
+                    }
+                }
             }
         }
+        Ok(unique(files))
     }
 }
 

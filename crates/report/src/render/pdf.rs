@@ -1,7 +1,7 @@
 //! Figures as PDF, one page each: paths, dashes, transparency and clipping, with letters as outlines. A figure needs no
 //! more of the format, and outlines need no fonts of the reader.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -32,8 +32,8 @@ pub(super) fn render(figure: &Figure) -> Result<Vec<u8>, ReportError> {
 #[derive(Default)]
 struct Content {
     operators: String,
-    /// Name by alpha in thousandths.
-    alphas: BTreeMap<u32, String>,
+    /// In thousandths.
+    alphas: BTreeSet<u32>,
 }
 
 /// Writing to a `String` cannot fail.
@@ -113,8 +113,8 @@ impl Content {
 
     fn alpha(&mut self, alpha: f32) {
         let thousandths = (alpha.clamp(0.0, 1.0) * 1000.0).round() as u32;
-        let name = self.alphas.entry(thousandths).or_insert_with(|| format!("A{thousandths}")).clone();
-        put!(self, "/{name} gs");
+        self.alphas.insert(thousandths);
+        put!(self, "/A{thousandths} gs");
     }
 
     fn outline(&mut self, outline: &Outline) {
@@ -171,9 +171,9 @@ fn document(content: &Content, (width, height): (f32, f32)) -> std::io::Result<V
     let states: String = content
         .alphas
         .iter()
-        .map(|(thousandths, name)| {
+        .map(|thousandths| {
             let alpha = number(*thousandths as f32 / 1000.0);
-            format!("/{name} << /ca {alpha} /CA {alpha} >> ")
+            format!("/A{thousandths} << /ca {alpha} /CA {alpha} >> ")
         })
         .collect();
     let page = format!(

@@ -11,28 +11,23 @@ pub(super) fn render(report: &Report) -> String {
     for (group, section) in report.sections() {
         let of = group.filter(|group| !group.title.is_empty());
         let of = of.map_or(String::new(), |group| format!(" ({})", group.title));
-        section.blocks.iter().for_each(|block| add(block, &of, &mut text));
+        for block in section.blocks() {
+            match block {
+                Block::Text(words) => text += &format!("\n{words}\n"),
+                Block::Table(table) => {
+                    text += &format!("\n{}{of}\n\n{}", table.title, lines(table));
+                    if !table.note.is_empty() {
+                        text += &format!("\n  {}\n", table.note);
+                    }
+                }
+                _ => {}
+            }
+        }
     }
     for problem in &report.problems {
         text += &format!("\nnot read: {problem}");
     }
     text.trim_end().to_owned() + "\n"
-}
-
-fn add(block: &Block, of: &str, text: &mut String) {
-    match block {
-        Block::Text(words) => *text += &format!("\n{words}\n"),
-        Block::Table(table) => {
-            *text += &format!("\n{}{of}\n\n{}", table.title, lines(table));
-            if !table.note.is_empty() {
-                *text += &format!("\n  {}\n", table.note);
-            }
-        }
-        Block::Beside(blocks) | Block::Details { blocks, .. } => {
-            blocks.iter().for_each(|block| add(block, of, text));
-        }
-        Block::Figure(_) | Block::Data(_) | Block::Tiles(_) | Block::Choice(_) => {}
-    }
 }
 
 /// A table's titles and rows.
@@ -41,7 +36,7 @@ pub(crate) fn lines(table: &Table) -> String {
     let cell_widths: Vec<usize> = (0..table.columns.len())
         .map(|place| rows.iter().filter_map(|row| row.get(place)).map(|cell| width(cell)).max().unwrap_or(0))
         .collect();
-    let whole: Vec<Vec<String>> = table.columns.iter().map(|column| vec![column.title.clone()]).collect();
+    let whole: Vec<Vec<String>> = table.columns.iter().map(|column| vec![column.title.to_string()]).collect();
     let titles = if total(&widths(&whole, &cell_widths)) <= WIDTH_MAX {
         whole
     } else {

@@ -6,19 +6,18 @@ use super::Material;
 use crate::collection::Group;
 use crate::config::Config;
 use crate::model::Block;
-use crate::table::{Cell, Column, Table};
+use crate::table::{Table, words};
 
 /// Where some runs have a key and others have none.
 const NOT_SET: &str = "not set";
 
-pub(super) fn blocks(Material { group, .. }: &Material<'_>) -> Vec<Block> {
-    let table = table(group);
-    if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
+pub(super) fn block(Material { group, .. }: &Material<'_>) -> Option<Block> {
+    table(group).map(Block::Table)
 }
 
 /// All keys; where runs differ, every value.
-pub fn table(group: &Group) -> Table {
-    let configs: Vec<&Config> = group.runs().chain(&group.pilots).map(|run| &run.config).collect();
+pub fn table(group: &Group) -> Option<Table> {
+    let configs: Vec<&Config> = group.all_runs().map(|run| &run.config).collect();
     let keys: BTreeSet<&str> = configs.iter().flat_map(|config| config.iter()).map(|(key, _)| key).collect();
     let row = |key: &str| {
         let mut values: Vec<&str> = Vec::new();
@@ -29,7 +28,11 @@ pub fn table(group: &Group) -> Table {
             }
         }
         let shared = if values.len() == 1 { "yes" } else { "no" };
-        vec![Cell::text(key), Cell::text(values.join(" | ")), Cell::text(shared)]
+        vec![
+            words("key", "key", key),
+            words("value", "value", values.join(" | ")),
+            words("in all runs", "shared", shared),
+        ]
     };
     let caps = match group.setting.on_devices() {
         false => "A cap on virtual time is where a comparison gives up on a scheme.",
@@ -38,15 +41,6 @@ pub fn table(group: &Group) -> Table {
              fleet and the keys of the world are not used."
         }
     };
-    Table {
-        name: "configuration".to_owned(),
-        title: "Every key of the scenarios".to_owned(),
-        note: format!("Where runs or pilots differ, all values are listed. {caps}"),
-        columns: vec![
-            Column::words("key", "key"),
-            Column::words("value", "value"),
-            Column::words("in all runs", "shared"),
-        ],
-        rows: keys.into_iter().map(row).collect(),
-    }
+    let note = format!("Where runs or pilots differ, all values are listed. {caps}");
+    Some(Table::of(keys.into_iter().map(row))?.named("configuration", "Every key of the scenarios", &note))
 }

@@ -1,5 +1,6 @@
 //! What a reader in a hurry wants to know, in sentences that the table below bears out.
 
+use super::sentence;
 use crate::collection::{Group, SchemeRuns};
 use crate::numbers::{duration, significant};
 use crate::pilots::hours_before;
@@ -65,9 +66,4 @@ fn with_pilots(group: &Group, first: &SchemeRuns) -> String {
 fn within_spread(a: Spread, b: Spread) -> bool {
     let std = a.std.zip(b.std).map_or(0.0, |(a, b)| a.hypot(b));
     (a.mean - b.mean).abs() <= std
-}
-
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

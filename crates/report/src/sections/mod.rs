@@ -4,97 +4,98 @@
 
 pub mod configuration;
 pub mod curves;
-mod curves_data;
+pub mod deployed;
 mod finding;
+mod milestones;
 mod overview;
-pub mod participation;
-mod participation_data;
-pub mod pilot_runs;
-pub mod predictions;
+mod participation;
+mod pilot_runs;
+mod predictions;
 mod round_times;
 mod rounds;
 pub mod run_list;
-mod speed_up;
-pub mod sweep_values;
+pub mod sweep;
 pub mod time_to_target;
 
+use std::collections::BTreeSet;
+
+use fedflip_plan::Interval;
 use serde_json::{Map, Value, json};
 
+use self::sweep::Sweep;
 use crate::chart::figure::file_name;
-use crate::collection::{Collection, Group};
+use crate::collection::{Collection, Group, SchemeRuns};
 use crate::explain::Explained;
-use crate::model::{Block, GroupPart, Report, Section};
+use crate::model::{Block, GroupPart, Options, Report, Section};
 use crate::pilots::Measured;
-use crate::sweep::Sweep;
-use crate::{deployed, fits, milestones};
 
 /// A group with what is computed from it once.
 struct Material<'a> {
     group: &'a Group,
-    explained: Vec<Explained>,
+    /// What ratios are to.
+    reference: Option<&'a SchemeRuns>,
+    explained: Vec<Explained<'a>>,
     measured: Measured,
 }
 
-/// What makes blocks: none if the runs have nothing of the kind.
-type Maker = fn(&Material<'_>) -> Vec<Block>;
+/// What makes a block: none if the runs have nothing of the kind.
+type Maker = fn(&Material<'_>) -> Option<Block>;
 
-/// The sections of a group in order: id, title and what they show. A section without blocks is left out.
-const OF_A_GROUP: &[(&str, &str, &[Maker])] = &[
-    ("table", "Time to target", &[time_to_target::blocks]),
-    ("curves", "Accuracy and loss", &[curves::blocks, on_the_way, curves_data::blocks]),
-    ("plan", "The plan, explained", &[constants, predictions::blocks, plans_held, pilots]),
-    ("participation", "Participation", &[participation::blocks, devices, participation_data::blocks]),
-    ("times", "Round times", &[round_times::blocks]),
-    ("round", "One round", &[rounds::blocks]),
-    ("configuration", "Configuration", &[configuration::blocks]),
+/// The sections of a group in order: id, title and what they show. Without a title of its own a section is named by the
+/// metrics. A section without blocks is left out.
+#[rustfmt::skip]
+const OF_A_GROUP: &[(&str, Option<&str>, &[Maker])] = &[
+    ("table",         Some("Time to target"),      &[time_to_target::block]),
+    ("curves",        None,                        &[curves::figures, milestones::once, milestones::on_average, curves::data]),
+    ("plan",          Some("The plan, explained"), &[constants, predictions::block, deployed::plans, pilot_runs::block]),
+    ("participation", Some("Participation"),       &[participation::figures, deployed::devices, participation::data]),
+    ("times",         Some("Round times"),         &[round_times::figures]),
+    ("round",         Some("One round"),           &[rounds::block]),
+    ("configuration", Some("Configuration"),       &[configuration::block]),
 ];
 
-/// Builds the report of a collection; `title` instead of tasks and targets.
-pub(crate) fn report(collection: &Collection, title: Option<&str>) -> Report {
-    let sweep = Sweep::of(collection);
+/// Builds the report of a collection.
+pub(crate) fn report(collection: &Collection, options: &Options<'_>) -> Report {
+    let sweep = Sweep::of(collection, options.reference);
     let mut facts = Map::new();
     if let Some(sweep) = &sweep {
         facts.insert("sweep_over".to_owned(), json!(sweep.keys));
         facts.insert("sweep_reference".to_owned(), json!(sweep.reference));
     }
+    let versions: BTreeSet<&str> = collection.all_runs().map(|run| run.header.fedflip.as_str()).collect();
+    let runs = run_list::block(collection).into_iter().collect();
+    let reference = options.reference.unwrap_or(REFERENCE);
     Report {
-        title: overview::title(collection, title),
+        title: overview::title(collection, options.title),
         overview: overview::sentence(collection),
         facts,
-        before: sweep.iter().map(sweep_section).collect(),
-        groups: collection.groups.iter().map(|group| part(collection, group)).collect(),
-        after: vec![Section {
-            id: "runs",
-            title: "All runs".to_owned(),
-            blocks: run_list::blocks(collection),
-        }],
-        problems: collection.problems.iter().map(ToString::to_string).collect(),
-        origin: collection.versions().join(", "),
+        before: sweep.iter().map(sweep::section).collect(),
+        groups: collection.groups.iter().map(|group| part(collection, group, reference)).collect(),
+        after: vec![Section { id: "runs", title: "All runs".to_owned(), blocks: runs }],
+        problems: collection.problems.clone(),
+        origin: versions.into_iter().collect::<Vec<_>>().join(", "),
     }
 }
 
-fn sweep_section(sweep: &Sweep) -> Section {
-    let figure = speed_up::draw(sweep).map(Block::Figure);
-    let table = Block::Table(sweep_values::table(sweep));
-    let blocks = vec![Block::Beside(figure.into_iter().chain([table]).collect())];
-    Section { id: "sweep", title: format!("Over {}", sweep.title()), blocks }
-}
+/// The scheme that ratios are to by default, as in the paper's Table I.
+const REFERENCE: &str = "paper";
 
-fn part(collection: &Collection, group: &Group) -> GroupPart {
+fn part(collection: &Collection, group: &Group, reference: &str) -> GroupPart {
     let explained = group.schemes.iter().filter_map(Explained::of).collect();
-    let material = Material { group, explained, measured: Measured::of(group) };
-    let section = |&(id, title, makers): &(&'static str, &str, &[Maker])| Section {
+    let reference = group.scheme(reference);
+    let material = Material { group, reference, explained, measured: Measured::of(group) };
+    let section = |&(id, title, makers): &(&'static str, Option<&str>, &[Maker])| Section {
         id,
-        title: title.to_owned(),
-        blocks: makers.iter().flat_map(|make| make(&material)).collect(),
+        title: title.map_or_else(|| metrics_title(group), str::to_owned),
+        blocks: makers.iter().filter_map(|make| make(&material)).collect(),
     };
-    let sections: Vec<Section> = OF_A_GROUP.iter().map(section).collect();
+    let sections = OF_A_GROUP.iter().map(section);
     GroupPart {
         title: group.title(),
         folder: folder_of(collection, group),
         finding: finding::sentences(group),
         facts: facts(&material),
-        sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
+        sections: sections.filter(|section| !section.blocks.is_empty()).collect(),
     }
 }
 
@@ -104,54 +105,49 @@ fn folder_of(collection: &Collection, group: &Group) -> String {
         return String::new();
     }
     let parts: Vec<String> = group.label.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let name = file_name(&parts.join("_"));
-    format!("{}/", if name.is_empty() { "group" } else { &name })
+    format!("{}/", file_name(&parts.join("_")))
 }
 
-fn facts(Material { group, measured, .. }: &Material<'_>) -> Map<String, Value> {
+fn facts(Material { group, reference, measured, .. }: &Material<'_>) -> Map<String, Value> {
     let label: Map<String, Value> =
         group.label.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
     let constants = measured.constants().map(|constants| {
-        let ends = |ends: Option<fedflip_plan::Interval>| ends.map(|ends| [ends.low, ends.high]);
+        let ends = |ends: Option<Interval>| ends.map(|ends| [ends.low, ends.high]);
         json!({
             "alpha": constants.alpha(),
             "beta": constants.beta(),
-            "alpha_interval": ends(measured.fit.and_then(|fit| fit.alpha_interval)),
-            "beta_interval": ends(measured.fit.and_then(|fit| fit.beta_interval)),
+            "alpha_interval": ends(measured.fitted().and_then(|fit| fit.alpha_interval)),
+            "beta_interval": ends(measured.fitted().and_then(|fit| fit.beta_interval)),
         })
     });
-    let facts = [
-        ("label", label.into()),
-        ("task", json!(group.task())),
-        ("target_accuracy", json!(group.target_accuracy())),
-        ("constants", json!(constants)),
-    ];
-    facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    let facts = json!({
+        "label": label,
+        "task": group.task(),
+        "metrics": group.metrics(),
+        "target": group.target(),
+        "reference": reference.map(|scheme| &scheme.scheme),
+        "constants": constants,
+    });
+    facts.as_object().cloned().unwrap_or_default()
 }
 
-fn on_the_way(material: &Material<'_>) -> Vec<Block> {
-    let tables = milestones::milestones_tables(material.group).filter(|_| !material.group.schemes.is_empty());
-    tables.into_iter().flatten().map(Block::Table).collect()
+/// Such as `Accuracy and loss`.
+fn metrics_title(group: &Group) -> String {
+    let names: Vec<&str> = group.metrics().iter().map(|metric| metric.name.as_ref()).collect();
+    let text = match names.as_slice() {
+        [] => "curves".to_owned(),
+        [only] => (*only).to_owned(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    };
+    sentence(&text)
 }
 
-fn constants(material: &Material<'_>) -> Vec<Block> {
-    vec![Block::Text(material.measured.sentences())]
+fn constants(material: &Material<'_>) -> Option<Block> {
+    Some(Block::Text(material.measured.sentences()))
 }
 
-fn plans_held(material: &Material<'_>) -> Vec<Block> {
-    deployed::plans_table(material.group).map(Block::Table).into_iter().collect()
-}
-
-fn devices(material: &Material<'_>) -> Vec<Block> {
-    deployed::devices_table(material.group).map(Block::Table).into_iter().collect()
-}
-
-fn pilots(material: &Material<'_>) -> Vec<Block> {
-    let group = material.group;
-    if group.pilots.is_empty() {
-        return Vec::new();
-    }
-    let fits = fits::fits_table(group).map(Block::Table);
-    let blocks = std::iter::once(Block::Table(pilot_runs::table(group))).chain(fits).collect();
-    vec![Block::Details { summary: "The pilots".to_owned(), open: group.schemes.is_empty(), blocks }]
+/// A text that begins with a capital letter.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

@@ -1,7 +1,7 @@
 //! What a report is about, in a title and a sentence.
 
 use crate::collection::Collection;
-use crate::numbers::count;
+use crate::numbers::counted;
 use crate::run_view::RunView;
 
 /// The title that somebody gave, or tasks and targets.
@@ -13,7 +13,7 @@ pub(super) fn title(collection: &Collection, given: Option<&str>) -> String {
         .groups
         .iter()
         .filter(|group| !group.schemes.is_empty())
-        .map(|group| format!("{} to {}", group.task(), group.target()))
+        .map(|group| format!("{} to {}", group.task(), group.target_words()))
         .collect();
     titles.sort_unstable();
     titles.dedup();
@@ -24,13 +24,10 @@ pub(super) fn title(collection: &Collection, given: Option<&str>) -> String {
 pub(super) fn sentence(collection: &Collection) -> String {
     let runs: usize = collection.groups.iter().map(|group| group.runs().count()).sum();
     let pilots: usize = collection.groups.iter().map(|group| group.pilots.len()).sum();
-    let all = || collection.groups.iter().flat_map(|group| group.runs().chain(&group.pilots));
     let shared = |number: fn(&RunView) -> usize| {
-        let first = all().next().map(number)?;
-        all().all(|run| number(run) == first).then_some(first)
+        let first = collection.all_runs().next().map(number)?;
+        collection.all_runs().all(|run| number(run) == first).then_some(first)
     };
-    let counted =
-        |number: usize, noun: &str| format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" });
     let mut text = counted(runs, "run");
     if pilots > 0 {
         text += &format!(" and {}", counted(pilots, "pilot"));

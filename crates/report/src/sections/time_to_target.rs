@@ -3,96 +3,101 @@
 use super::Material;
 use crate::collection::{Group, SchemeRuns};
 use crate::model::Block;
-use crate::numbers::{duration, percent};
+use crate::numbers::{duration, in_words};
 use crate::pilots::{hours_before, pilot_hours};
 use crate::standing::{Bound, Spread, best_hours, mean};
-use crate::table::{Cell, Column, Table};
+use crate::table::{Cell, Field, Table, number, words};
 
-pub(super) fn blocks(Material { group, .. }: &Material<'_>) -> Vec<Block> {
-    if group.schemes.is_empty() { Vec::new() } else { vec![Block::Table(table(group))] }
+pub(super) fn block(Material { group, reference, .. }: &Material<'_>) -> Option<Block> {
+    table(group, *reference).map(Block::Table)
+}
+
+/// The paper's Table I, with ratios to a reference; none without schemes.
+pub fn table(group: &Group, reference: Option<&SchemeRuns>) -> Option<Table> {
+    let best = best_hours(group.schemes.iter().map(|scheme| &scheme.standing));
+    let rows = group.schemes.iter().map(|scheme| row(group, scheme, best, reference));
+    let to_reference = reference.map_or(String::new(), |SchemeRuns { scheme, .. }| {
+        format!(
+            " The ratio to {scheme} is the time divided by that of {scheme}; “<” marks an upper bound: some run of \
+             {scheme} ended before the target."
+        )
+    });
+    let note = format!(
+        "{}, means over seeds with one standard deviation; the ratio is to the best scheme that reached \
+         the target with every seed; {}. “>” marks a lower bound: some run ended before the target.{to_reference}{}",
+        if group.setting.on_devices() { "Time by the clock on the wall" } else { "Virtual time" },
+        pilots_note(group),
+        biased(group)
+    );
+    Some(Table::of(rows)?.named("table1", &format!("Time to {}", group.target_words()), &note))
 }
 
 /// One scheme.
-fn row(group: &Group, scheme: &SchemeRuns, best: Option<f64>) -> Vec<Cell> {
+fn row(group: &Group, scheme: &SchemeRuns, best: Option<f64>, reference: Option<&SchemeRuns>) -> Vec<Field> {
     let standing = &scheme.standing;
     let (hours, bound) = (mean(standing.hours), standing.bound());
-    let piloted = hours_before(group, &scheme.scheme);
-    let state = if standing.diverged > 0 {
-        format!(", {} diverged", standing.diverged)
-    } else if standing.going_on > 0 {
-        format!(", {} not over", standing.going_on)
-    } else {
-        String::new()
+    let with_pilots = hours.map(|hours| hours + hours_before(group, &scheme.scheme));
+    // The spread of runs that were cut off says nothing.
+    let spread = standing.hours.filter(|_| bound == Bound::Exact).and_then(|hours| hours.std);
+    let state = match (standing.diverged, standing.going_on) {
+        (0, 0) => String::new(),
+        (0, going_on) => format!(", {going_on} not over"),
+        (diverged, _) => format!(", {diverged} diverged"),
     };
-    let accuracies = scheme.runs.iter().filter_map(|run| run.summary.metrics.get("accuracy"));
-    vec![
-        Cell::text(&scheme.scheme),
-        Cell::hours(hours).bounded(bound),
-        // The spread of runs that were cut off says nothing.
-        Cell::hours(standing.hours.filter(|_| bound == Bound::Exact).and_then(|hours| hours.std)),
-        Cell::ratio(hours.zip(best).map(|(hours, best)| hours / best)).bounded(bound),
-        Cell::hours(hours.map(|hours| hours + piloted)).bounded(bound),
-        Cell::short(mean(standing.rounds)),
-        Cell::short(mean(standing.participants)),
-        Cell::number(mean(Spread::of(accuracies)), percent),
-        Cell {
-            text: format!("{} of {}{state}", standing.reached, standing.seeds),
-            ..Cell::count(standing.reached as u64)
-        },
-        Cell::count(standing.seeds as u64),
-    ]
+    let reached = Cell {
+        text: format!("{} of {}{state}", standing.reached, standing.seeds),
+        ..Cell::count(standing.reached as u64)
+    };
+    let to_reference = reference.map(|reference| {
+        // The other way round than a speed-up: how many times the reference's hours.
+        let ratio = reference.standing.speed_up_over(standing);
+        let cell = Cell::ratio(ratio.map(|ratio| ratio.ratio));
+        number(format!("ratio to {}", reference.scheme), "ratio_to_reference", cell)
+            .bounded(ratio.map_or(Bound::Exact, |ratio| ratio.bound))
+    });
+    let headline = group.metrics().first().map(|metric| {
+        let values = scheme.runs.iter().filter_map(|run| run.summary().metrics.get(&metric.name));
+        let cell = Cell::number(mean(Spread::of(values)), |value| in_words(metric.display, value));
+        number(format!("{} at the end", metric.name), metric.name.clone(), cell)
+    });
+    let ratio = Cell::ratio(hours.zip(best).map(|(hours, best)| hours / best));
+    let mut fields = vec![
+        words("scheme", "scheme", &scheme.scheme),
+        number("time to target", "hours", Cell::hours(hours)).bounded(bound),
+        number("±", "hours_std", Cell::hours(spread)),
+        number("ratio", "ratio_to_best", ratio).bounded(bound),
+    ];
+    fields.extend(to_reference);
+    fields.extend([
+        number("with pilots", "hours_with_pilots", Cell::hours(with_pilots)).bounded(bound),
+        number("rounds", "rounds", Cell::short(mean(standing.rounds))),
+        number("devices a round", "participants", Cell::short(mean(standing.participants))),
+    ]);
+    fields.extend(headline);
+    fields.extend([
+        number("seeds at target", "reached", reached),
+        number("seeds", "seeds", Cell::count(standing.seeds as u64)),
+    ]);
+    fields
 }
 
 /// Whether the table counts pilots, and where.
 fn pilots_note(group: &Group) -> String {
-    match pilot_hours(group) {
-        Some(hours) if group.setting.keeps_pilots() => format!(
-            "schemes that need α and β went on from their pilots, a pair of which takes {} and is counted",
-            duration(3600.0 * hours)
+    match pilot_hours(group).map(|hours| duration(3600.0 * hours)) {
+        Some(time) if group.setting.keeps_pilots() => format!(
+            "schemes that need α and β went on from their pilots, a pair of which takes {time} and is counted"
         ),
-        Some(hours) => format!(
-            "a pair of pilots takes {}, counted under “with pilots” for schemes that need α and β",
-            duration(3600.0 * hours)
+        Some(time) => format!(
+            "a pair of pilots takes {time}, counted under “with pilots” for schemes that need α and β"
         ),
         None => "no pilots are at hand, so “with pilots” counts none".to_owned(),
     }
 }
 
-/// The paper's Table I.
-pub fn table(group: &Group) -> Table {
-    let best = best_hours(group.schemes.iter().map(|scheme| &scheme.standing));
-    let rows = group.schemes.iter().map(|scheme| row(group, scheme, best));
-    let target = group.target();
-    let pilots_note = pilots_note(group);
-    Table {
-        name: "table1".to_owned(),
-        title: format!("Time to {target}"),
-        note: format!(
-            "{}, means over seeds with one standard deviation; the ratio is to the best scheme that reached \
-             the target with every seed; {pilots_note}. “>” marks a lower bound: some run ended before the target.{}",
-            if group.setting.on_devices() { "Time by the clock on the wall" } else { "Virtual time" },
-            biased(group)
-        ),
-        columns: vec![
-            Column::words("scheme", "scheme"),
-            Column::bounded("time to target", "hours"),
-            Column::number("±", "hours_std"),
-            Column::bounded("ratio", "ratio_to_best"),
-            Column::bounded("with pilots", "hours_with_pilots"),
-            Column::number("rounds", "rounds"),
-            Column::number("devices a round", "participants"),
-            Column::number("accuracy at the end", "accuracy"),
-            Column::number("seeds at target", "reached"),
-            Column::number("seeds", "seeds"),
-        ],
-        rows: rows.collect(),
-    }
-}
-
 /// A word on rounds that were not what the plan meant them to be.
 fn biased(group: &Group) -> String {
-    let rounds: u64 = group.runs().map(|run| run.summary.rounds).sum();
-    match group.runs().map(|run| run.summary.biased_rounds).sum::<u64>() {
+    let rounds: u64 = group.runs().map(|run| run.summary().rounds).sum();
+    match group.runs().map(|run| run.summary().biased_rounds).sum::<u64>() {
         0 => String::new(),
         biased => format!(
             " In {biased} of {rounds} rounds a device of the cohort did not report: the steps of these rounds are biased."

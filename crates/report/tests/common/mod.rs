@@ -1,6 +1,6 @@
 //! Folders of runs that never ran: records written by hand.
 
-use fedflip_fleet::{Direction, Display, MetricInfo};
+use fedflip_fleet::{Direction, Display, MetricInfo, Metrics};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,8 @@ pub(crate) struct Run<'a> {
     pub secs: f64,
     pub bandwidth_mbps: f64,
     pub end: Option<EndReason>,
+    /// The headline: `accuracy`, or anything that is to fall to 0.5.
+    pub metric: &'a str,
     /// At which a pilot ends.
     pub target_loss: Option<f64>,
     /// On real devices.
@@ -38,6 +40,7 @@ impl Default for Run<'_> {
             secs: 2.0,
             bandwidth_mbps: 100.0,
             end: Some(EndReason::Target),
+            metric: "accuracy",
             target_loss: None,
             deployed: None,
             replans: Vec::new(),
@@ -86,6 +89,11 @@ impl Runs {
 }
 
 fn lines(run: &Run<'_>) -> Vec<Line> {
+    let is_accuracy = run.metric == "accuracy";
+    let (better, display, at, mode) = match is_accuracy {
+        true => (Direction::Larger, Display::Share, 0.9, TargetMode::Max),
+        false => (Direction::Smaller, Display::Number, 0.5, TargetMode::Min),
+    };
     let mut lines = vec![Line::Header(Header {
         version: fedflip_record::schema::VERSION,
         fedflip: "0.1.0".to_owned(),
@@ -96,12 +104,12 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         parameters: 10,
         bandwidth_mbps: run.bandwidth_mbps,
         metrics: vec![
-            MetricInfo::new("accuracy", Direction::Larger, Display::Share),
+            MetricInfo { name: run.metric.to_owned().into(), better, display },
             MetricInfo::new("loss", Direction::Smaller, Display::Number),
         ],
         stop: Some(match run.target_loss {
             Some(at) => Target { metric: "loss".to_owned(), at, mode: TargetMode::Min },
-            None => Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max },
+            None => Target { metric: run.metric.to_owned(), at, mode },
         }),
         pilot: run.target_loss.is_some(),
         expected_participants: 1.8,
@@ -114,6 +122,11 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         let cohort = [vec![0, 1, 2], vec![2], vec![]][(round % 3) as usize].clone();
         let lost =
             if round == 3 { vec![Lost { device: 1, reason: "deadline".to_owned() }] } else { Vec::new() };
+        let number = round as f64;
+        let mut metrics = Metrics::default();
+        let headline = if is_accuracy { 1.0 - 1.0 / (1.0 + number) } else { 0.4 + 1.6 / number };
+        metrics.set(run.metric.to_owned(), headline);
+        metrics.set("loss", 2.0 / number);
         lines.push(Line::Round(Round {
             round,
             start_secs: run.secs * (round - 1) as f64,
@@ -121,7 +134,7 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
             mbps: cohort.iter().map(|_| 100.0 / cohort.len() as f32).collect(),
             cohort,
             lost,
-            metrics: [("accuracy", 1.0 - 1.0 / (1.0 + round as f64)), ("loss", 2.0 / round as f64)].into(),
+            metrics,
             ..Round::default()
         }));
         let after = run.replans.iter().filter(|replan| replan.after_round == round);
