@@ -1,5 +1,6 @@
 //! One fold over the records of a run: its summary, and its evaluations over time in bounded memory.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use fedflip_fleet::Metrics;
@@ -21,12 +22,12 @@ pub struct Fold {
 impl Fold {
     /// The fold of a run that has only begun.
     pub fn new(header: &Header) -> Self {
-        Self { summary: Summary::new(header), curve: Curve::default() }
+        Self { summary: Summary::new(header), curve: Curve::new(header, KEPT_MAX) }
     }
 
     /// The same with a curve that keeps every evaluation, for readers who need each of them.
     pub fn with_every_evaluation(header: &Header) -> Self {
-        Self { summary: Summary::new(header), curve: Curve { kept_max: usize::MAX, ..Curve::default() } }
+        Self { summary: Summary::new(header), curve: Curve::new(header, usize::MAX) }
     }
 
     /// Folds all lines of a file, whose rounds are not held in memory.
@@ -78,25 +79,27 @@ impl Fold {
         if !metrics.is_empty() {
             self.summary.metrics.clone_from(metrics);
             self.summary.evaluated_round = Some(round);
-            self.curve.add(Evaluation { round, secs, metrics: metrics.clone() });
+            self.curve.add(round, secs, metrics);
         }
     }
 }
 
-/// The metrics of a model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evaluation {
-    /// The round before it; 0 for the first model.
+/// A metric of one model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// The round before the evaluation; 0 for the first model.
     pub round: u64,
     /// The time since the run began.
     pub secs: f64,
-    /// The values by name.
-    pub metrics: Metrics,
+    /// The value of the metric.
+    pub value: f64,
 }
 
-/// Evaluations over time, thinned so that memory stays bounded: the first, the last, and some hundred between them.
-#[derive(Clone, Debug, PartialEq)]
+/// The declared metrics over time, thinned so that memory stays bounded: the first evaluation, the last, and some hundred
+/// between them.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
+    names: Vec<Cow<'static, str>>,
     kept: Vec<Evaluation>,
     /// The last evaluation, if it is not among those that are kept.
     last: Option<Evaluation>,
@@ -108,17 +111,26 @@ pub struct Curve {
     kept_max: usize,
 }
 
+/// The metrics of one model, in the order of the names; NaN where there is none.
+#[derive(Clone, Debug, PartialEq)]
+struct Evaluation {
+    round: u64,
+    secs: f64,
+    values: Box<[f64]>,
+}
+
 /// The usual number of evaluations that are kept.
 const KEPT_MAX: usize = 512;
 
-impl Default for Curve {
-    fn default() -> Self {
-        Self { kept: Vec::new(), last: None, seen: 0, doublings: 0, kept_max: KEPT_MAX }
-    }
-}
-
 impl Curve {
-    fn add(&mut self, evaluation: Evaluation) {
+    fn new(header: &Header, kept_max: usize) -> Self {
+        let names = header.metrics.iter().map(|metric| metric.name.clone()).collect();
+        Self { names, kept: Vec::new(), last: None, seen: 0, doublings: 0, kept_max }
+    }
+
+    fn add(&mut self, round: u64, secs: f64, metrics: &Metrics) {
+        let values = self.names.iter().map(|name| metrics.get(name).unwrap_or(f64::NAN)).collect();
+        let evaluation = Evaluation { round, secs, values };
         if self.seen.trailing_zeros() >= self.doublings {
             self.kept.push(evaluation);
             self.last = None;
@@ -136,25 +148,35 @@ impl Curve {
         }
     }
 
-    /// The evaluations that are kept, in order.
-    pub fn evaluations(&self) -> impl Iterator<Item = &Evaluation> {
-        self.kept.iter().chain(&self.last)
+    /// The values of a metric that are kept, in order; none if the header does not declare it.
+    pub fn points(&self, metric: &str) -> impl Iterator<Item = Point> {
+        let column = self.names.iter().position(|name| name == metric);
+        let evaluations = self.kept.iter().chain(&self.last);
+        evaluations.filter_map(move |&Evaluation { round, secs, ref values }| {
+            let value = values[column?];
+            (!value.is_nan()).then_some(Point { round, secs, value })
+        })
     }
 
     /// A metric over time: seconds and values.
     pub fn of(&self, metric: &str) -> Vec<(f64, f64)> {
-        self.evaluations().filter_map(|at| Some((at.secs, at.metrics.get(metric)?))).collect()
+        self.points(metric).map(|point| (point.secs, point.value)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use fedflip_fleet::{Direction, Display, MetricInfo};
+
     use super::*;
 
     fn header() -> Header {
+        let metrics = ["accuracy", "loss", "rmse"]
+            .map(|name| MetricInfo::new(name, Direction::Larger, Display::Number));
         let header = serde_json::json!({
             "version": 3, "fedflip": "0", "task": "t", "scheme": "full", "seed": 1, "devices": 1, "parameters": 1,
-            "bandwidth_mbps": 1.0, "metrics": [], "expected_participants": 1.0, "expected_rounds": null,
+            "bandwidth_mbps": 1.0, "metrics": metrics,
+            "expected_participants": 1.0, "expected_rounds": null,
             "expected_round_secs": null,
         });
         serde_json::from_value(header).unwrap()
@@ -188,7 +210,7 @@ mod tests {
         for round in 1..=rounds {
             fold.round(&Round { round, metrics: [("rmse", 1.0)].into(), ..Round::default() });
         }
-        let numbers: Vec<u64> = fold.curve.evaluations().map(|at| at.round).collect();
+        let numbers: Vec<u64> = fold.curve.points("rmse").map(|at| at.round).collect();
         assert_eq!(numbers, (0..=rounds).collect::<Vec<u64>>());
     }
 }

@@ -28,7 +28,7 @@ pub mod writer;
 
 pub use checkpoint::Checkpoint;
 pub use error::RecordError;
-pub use fold::{Curve, Evaluation, Fold};
+pub use fold::{Curve, Fold, Point};
 pub use folder::{RunFolder, Start};
 pub use schema::{
     ConstantsSource, Deployed, End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target,

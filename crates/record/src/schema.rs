@@ -103,10 +103,15 @@ impl Target {
 
     /// Whether an evaluation reaches the target.
     pub fn is_met(&self, metrics: &Metrics) -> bool {
-        metrics.get(&self.metric).is_some_and(|value| match self.mode {
+        metrics.get(&self.metric).is_some_and(|value| self.is_met_by(value))
+    }
+
+    /// Whether a value of the metric reaches the target.
+    pub fn is_met_by(&self, value: f64) -> bool {
+        match self.mode {
             TargetMode::Max => value >= self.at,
             TargetMode::Min => value <= self.at,
-        })
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Times to values on the way to the target: what can be compared where a scheme did not get to the end.
 
 use fedflip_fleet::Display;
-use fedflip_record::{Evaluation, Target, TargetMode};
+use fedflip_record::{Point, Target, TargetMode};
 
 use super::Material;
 use crate::chart::scale::{nice_step, tick_label};
@@ -17,7 +17,7 @@ const STEP_OF_SHARES: f64 = 0.05;
 /// How many values there are at most: those that are nearest to the target.
 const MILESTONES: usize = 5;
 
-/// So many evaluations in a row are averaged where a first one by chance should not count.
+/// The number of consecutive evaluations whose mean has to reach a value, so that a single lucky one does not count.
 const IN_A_ROW: usize = 10;
 
 pub(super) fn once(Material { group, .. }: &Material<'_>) -> Option<Block> {
@@ -93,9 +93,8 @@ fn levels(start: f64, target: f64, step: f64) -> Vec<f64> {
 
 /// None where some seed did not reach the value.
 fn mean_secs(scheme: &SchemeRuns, to: &Target, step: f64, in_a_row: usize) -> Option<f64> {
-    let reaches = |row: &[&Evaluation]| {
-        let values = row.iter().filter_map(|at| at.metrics.get(&to.metric));
-        let mean = values.sum::<f64>() / row.len() as f64;
+    let reaches = |row: &[Point]| {
+        let mean = row.iter().map(|point| point.value).sum::<f64>() / row.len() as f64;
         // Steps are not exact in binary.
         match to.mode {
             TargetMode::Max => mean >= to.at - 1e-8 * step,
@@ -103,9 +102,7 @@ fn mean_secs(scheme: &SchemeRuns, to: &Target, step: f64, in_a_row: usize) -> Op
         }
     };
     let first = |run: &RunView| {
-        let after_rounds = run.fold.curve.evaluations().filter(|at| at.round > 0);
-        let evaluated: Vec<&Evaluation> =
-            after_rounds.filter(|at| at.metrics.get(&to.metric).is_some()).collect();
+        let evaluated: Vec<Point> = run.fold.curve.points(&to.metric).filter(|at| at.round > 0).collect();
         Some(evaluated.windows(in_a_row).find(|row| reaches(row))?.last()?.secs)
     };
     let secs = scheme.runs.iter().map(first).collect::<Option<Vec<f64>>>()?;

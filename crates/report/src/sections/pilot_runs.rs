@@ -47,7 +47,7 @@ fn fits(group: &Group) -> Option<Table> {
     let target = planned.first()?.header.stop.as_ref()?;
     let devices = pilots::devices(group)?.ok()?;
     let every_round = |pilot: &&RunView| {
-        let evaluated = pilot.fold.curve.evaluations().filter(|at| at.round > 0);
+        let evaluated = pilot.fold.curve.points(&target.metric).filter(|at| at.round > 0);
         evaluated.count() as u64 >= pilot.summary().rounds
     };
     if !planned.iter().all(every_round) {
@@ -88,9 +88,9 @@ fn fits(group: &Group) -> Option<Table> {
 /// None where some pilot did not come to the loss, or was there at once, or where they contradict each other.
 fn fit(devices: &Devices, pilots: &[&RunView], target: &Target) -> Option<Constants> {
     let point = |pilot: &&RunView| {
-        let mut evaluated = pilot.fold.curve.evaluations().filter(|at| at.round > 0);
+        let mut evaluated = pilot.fold.curve.points(&target.metric).filter(|at| at.round > 0);
         // One that is there after its first round may have been there before it.
-        let round = evaluated.find(|at| target.is_met(&at.metrics))?.round;
+        let round = evaluated.find(|at| target.is_met_by(at.value))?.round;
         let scheme = pilot.header.scheme.parse().ok()?;
         (round > 1).then_some(Pilot { rounds: round as f64, reached: true, scheme })
     };
