@@ -21,15 +21,15 @@ const MILESTONES: usize = 5;
 const IN_A_ROW: usize = 10;
 
 pub(super) fn once(Material { group, .. }: &Material<'_>) -> Option<Block> {
-    let note = "Time to the first evaluation that is at least so good, means over seeds, and how many times that of the \
-                fastest scheme; – where some seed did not reach it.";
+    let note = "The time to the first evaluation that reaches the value: the mean over seeds, and its ratio to the fastest \
+                scheme. A dash means that some seed did not reach the value.";
     Some(Block::Table(table(group, 1)?.named("milestones", "On the way", note)))
 }
 
 pub(super) fn on_average(Material { group, .. }: &Material<'_>) -> Option<Block> {
     let note = format!(
-        "The same of the mean over {IN_A_ROW} evaluations in a row: what is noisy gets to a value by chance long \
-         before it is there. Who is evaluated less often has its ten over a longer time."
+        "The same for the mean of {IN_A_ROW} consecutive evaluations, because a single evaluation may reach a value by \
+         chance. A scheme that is evaluated less often spreads them over a longer time."
     );
     Some(Block::Table(table(group, IN_A_ROW)?.named("milestones-mean", "On the way, on average", &note)))
 }
