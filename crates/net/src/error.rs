@@ -150,6 +150,10 @@ impl NetError {
         move |source| Self::Io { path, action, source }
     }
 
+    pub(crate) fn damaged(path: impl AsRef<Path>, problem: impl Into<String>) -> Self {
+        Self::Damaged { path: path.as_ref().display().to_string(), problem: problem.into() }
+    }
+
     /// For `map_err`, with what was tried.
     pub(crate) fn system(action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::System { action, source }

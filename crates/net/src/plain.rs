@@ -6,7 +6,8 @@
 use sha2::{Digest, Sha256};
 use tonic::metadata::{MetadataMap, MetadataValue};
 
-use crate::coin::{CoinKey, CoinPublic, KEY_BYTES};
+use crate::coin::{CoinKey, KEY_BYTES};
+use crate::door::Caller;
 use crate::identity::DeviceName;
 
 const NAME: &str = "fedflip-device";
@@ -28,9 +29,9 @@ pub(crate) fn announce(metadata: &mut MetadataMap, name: &DeviceName) {
     }
 }
 
-/// Who a call says it is from.
-pub(crate) fn caller(metadata: &MetadataMap) -> Option<(DeviceName, CoinPublic)> {
+/// The device that a call says it is from.
+pub(crate) fn caller(metadata: &MetadataMap) -> Option<Caller> {
     let name: DeviceName = metadata.get(NAME)?.to_str().ok()?.parse().ok()?;
     let coin = coin(&name)?.public();
-    Some((name, coin))
+    Some(Caller { name, coin })
 }

@@ -61,7 +61,7 @@ impl Committer<'_> {
     }
 
     fn tell(&self, record: &Round) {
-        let metrics = &self.server.metrics;
+        let metrics = &self.server.hub.metrics;
         metrics.rounds_committed.add(1);
         metrics.round_secs.observe(record.round_secs);
         metrics.evaluated(&record.metrics);
@@ -80,7 +80,7 @@ impl Committer<'_> {
 impl Sink<Receipt> for Committer<'_> {
     fn initial(&mut self, initial: Initial, _state: &State) -> Result<Control, BoxedError> {
         self.state.initial(&initial)?;
-        self.server.metrics.evaluated(&initial.metrics);
+        self.server.hub.metrics.evaluated(&initial.metrics);
         self.observer.initial(&initial)?;
         Ok(if (self.stop)() { Control::Stop } else { Control::GoOn })
     }

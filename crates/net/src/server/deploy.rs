@@ -32,7 +32,7 @@ pub struct Deployment {
     pub variance: f64,
     /// Rounds in which more take part, if there are to be any.
     pub quiet: Option<Quiet>,
-    pub band: Mbps,
+    pub bandwidth: Mbps,
     pub division: Division,
     /// After so long a round is over for those who have not reported; by default as long as seems right.
     pub deadline_secs: Option<f64>,

@@ -20,11 +20,11 @@ use super::clock::Clock;
 use super::commit::Committer;
 use super::deploy::{Callbacks, Deployment, Ended, MEASURED, PlanStart};
 use super::enrolment;
-use super::planning::{Planned, Planner};
+use super::planning::Planned;
 use super::world::{GivenUp, NetWorld};
 use crate::error::NetError;
 use crate::measure::Measures;
-use crate::state::{EnrolledDevice, Resumed, RunState};
+use crate::state::{EnrolledDevice, Resumed, RunState, STATE};
 
 /// A run whose devices have enrolled.
 pub(super) struct DeployedRun<'a> {
@@ -58,10 +58,9 @@ impl<'a> DeployedRun<'a> {
         let stored = resumed.plan.as_ref().and_then(|plan| plan.constants);
         let stored = stored.and_then(|[alpha, beta]| Constants::new(alpha, beta).ok());
         let deployment = Deployment { constants: stored.or(deployment.constants), ..deployment.clone() };
-        let planner = Planner { deployment: &deployment };
         let planned = match &resumed.plan {
-            Some(stored) => planner.restored(stored)?,
-            None => planner.first(measures.fleet(&devices)?)?,
+            Some(stored) => deployment.restored_plan(stored)?,
+            None => deployment.first_plan(measures.fleet(&devices)?)?,
         };
         let header = resumed.header.take().unwrap_or_else(|| header(&planned));
         if resumed.plan.is_none() {
@@ -120,12 +119,11 @@ impl<'a> DeployedRun<'a> {
         let planned_for = if replans { self.devices.len() } else { self.planned.fleet.len() };
         let fleet = self.measures.fleet(&self.devices[..planned_for.min(self.devices.len())])?;
         let is_benched = |slot: usize| self.measures.is_benched(slot);
-        let planner = Planner { deployment: &self.deployment };
         if self.progress.round > 0
-            && let Some(next) = planner.next(&self.planned, &fleet, is_benched, due)
+            && let Some(next) = self.deployment.next_plan(&self.planned, &fleet, is_benched, due)
         {
             info!(round = self.progress.round, reason = %next.reason, "a new plan");
-            self.server.metrics.plan_changes.add(1);
+            self.server.hub.metrics.plan_changes.add(1);
             self.state.replan(&next.stored(self.progress.round, self.progress.secs))?;
             self.planned = next;
         }
@@ -159,7 +157,7 @@ impl<'a> DeployedRun<'a> {
         let engine = Engine {
             fleet: &planned.fleet,
             schedule: &planned.schedule,
-            band: deployment.band,
+            band: deployment.bandwidth,
             division: deployment.division,
             deadline_secs: deployment.deadline_secs,
             deadline_margin: deployment.deadline_margin,
@@ -168,15 +166,9 @@ impl<'a> DeployedRun<'a> {
             stop: deployment.stop.clone(),
         };
         let mut world = NetWorld {
-            hub: &server.hub,
-            runtime: &server.runtime,
-            metrics: &server.metrics,
-            health: &server.health,
-            timeouts: deployment.timeouts,
-            band: deployment.band,
-            payload_mbit: 8e-6 * server.update_bytes as f64,
+            server,
+            deployment,
             toss_run: self.run_id,
-            seed: deployment.seed,
             planned,
             measures: &mut self.measures,
             accepted: BTreeMap::new(),
@@ -185,8 +177,6 @@ impl<'a> DeployedRun<'a> {
             stop: callbacks.stop,
             clock: self.clock,
             muster_until: self.muster_until,
-            explicit_deadline_secs: deployment.deadline_secs,
-            deadline_margin: deployment.deadline_margin,
             deadline: None,
             was_late: false,
             stopping_since: None,
@@ -217,10 +207,8 @@ impl<'a> DeployedRun<'a> {
 /// The measurements of the state, and the calibration of devices that enrolled after the last commit.
 fn restored_measures(stored: Option<&str>, devices: &[EnrolledDevice]) -> Result<Measures, NetError> {
     let mut measures: Measures = match stored {
-        Some(text) => serde_json::from_str(text).map_err(|error| NetError::Damaged {
-            path: crate::state::STATE.to_owned(),
-            problem: format!("its measurements: {error}"),
-        })?,
+        Some(text) => serde_json::from_str(text)
+            .map_err(|error| NetError::damaged(STATE, format!("its measurements: {error}")))?,
         None => Measures::default(),
     };
     devices.iter().skip(measures.len()).for_each(|device| measures.calibrated(device));
@@ -271,6 +259,6 @@ fn given_up(error: EngineError) -> Result<GivenUp, NetError> {
 pub(super) fn bring_incidents(server: &Server, state: &mut RunState) {
     let incidents: Vec<_> = server.hub.state().incidents.drain(..).collect();
     for incident in incidents {
-        state.incident(incident.round, incident.device.as_deref(), incident.reason.name());
+        state.incident(incident.round, incident.device.as_deref(), &incident.reason);
     }
 }

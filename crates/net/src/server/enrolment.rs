@@ -1,9 +1,10 @@
 //! Devices and their places: as they were before a restart, and as more of them come.
 
 use super::Server;
-use super::member::{Enrolment, Member, Silence};
+use super::member::Silence;
 use super::quorum::{self, Quorum};
 use crate::coin::CoinPublic;
+use crate::door::Caller;
 use crate::error::NetError;
 use crate::state::{EnrolledDevice, RunState, STATE};
 
@@ -13,18 +14,10 @@ impl Server {
     pub fn restore(&self, devices: &[EnrolledDevice]) -> Result<(), NetError> {
         let mut state = self.hub.state();
         for device in devices {
-            let damaged = |problem: &str| NetError::Damaged {
-                path: STATE.to_owned(),
-                problem: format!("device {}: {problem}", device.slot),
-            };
+            let damaged = |problem| NetError::damaged(STATE, format!("device {}: {problem}", device.slot));
             let name = device.name.parse().map_err(|_| damaged("its name is not one"))?;
             let coin = CoinPublic::from_bytes(device.coin).ok_or_else(|| damaged("its coin is not one"))?;
-            let enrolment = Enrolment {
-                samples: device.samples as u64,
-                compute_secs: device.compute_secs,
-                comm_mbit: device.comm_mbit,
-            };
-            if state.enrol(&name, coin, |_| enrolment) != Ok(device.slot) {
+            if state.enrol(&Caller { name, coin }, |_| device.clone()) != Ok(device.slot) {
                 return Err(damaged("its place is taken"));
             }
         }
@@ -43,20 +36,9 @@ pub(super) fn keep(
     kept: &mut Vec<EnrolledDevice>,
 ) -> Result<(), NetError> {
     let enrolled = server.hub.state().members.len();
-    server.metrics.devices_enrolled.set(enrolled as f64);
+    server.hub.metrics.devices_enrolled.set(enrolled as f64);
     for slot in kept.len()..enrolled {
-        let device = {
-            let state = server.hub.state();
-            let Member { name, coin, enrolment, .. } = &state.members[slot];
-            EnrolledDevice {
-                slot,
-                name: name.as_str().to_owned(),
-                coin: coin.to_bytes(),
-                samples: enrolment.samples as f64,
-                compute_secs: enrolment.compute_secs,
-                comm_mbit: enrolment.comm_mbit,
-            }
-        };
+        let device = server.hub.state().members[slot].device.clone();
         first(&device)?;
         state.enrol(&device)?;
         kept.push(device);
@@ -71,7 +53,7 @@ pub(super) fn gather(
     stop: &dyn Fn() -> bool,
     mut count: impl FnMut() -> Result<usize, NetError>,
 ) -> Result<bool, NetError> {
-    quorum::gather(&server.hub, &server.runtime, "waiting for devices to enrol", || {
+    quorum::gather(server, "waiting for devices to enrol", || {
         Ok(match count()? {
             enrolled if enrolled >= wanted => Quorum::Reached,
             _ if stop() => Quorum::Cancelled,

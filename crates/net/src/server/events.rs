@@ -42,7 +42,7 @@ impl NetWorld<'_> {
     fn next(&mut self) -> Option<Next> {
         let now = Instant::now();
         let deadline = *self.deadline.get_or_insert(now);
-        let mut state = self.hub.state();
+        let mut state = self.server.hub.state();
         if let Some(arrival) = state.arrived.pop_front() {
             Some(Next::Arrival(arrival))
         } else if let Some(slot) = self.missing(&mut state, now) {
@@ -62,9 +62,9 @@ impl NetWorld<'_> {
     /// A device that took part will not report.
     fn lost(&mut self, slot: usize, reason: Reason) {
         warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
-        self.metrics.refused.add(reason);
+        self.server.hub.metrics.refused.add(reason);
         self.missed(slot);
-        self.hub.state().note(None, Some(slot), reason);
+        self.server.hub.state().note(None, Some(slot), reason);
     }
 
     /// A device's grant came to nothing, and others have waited for it until now.
@@ -78,7 +78,7 @@ impl NetWorld<'_> {
     }
 
     fn granted(&self, slot: usize) -> Option<Granted> {
-        self.hub.state().current.as_ref().and_then(|current| current.granted(slot).ok())
+        self.server.hub.state().current.as_ref().and_then(|current| current.granted(slot).ok())
     }
 
     /// What an arrival is to the engine.
@@ -93,7 +93,7 @@ impl NetWorld<'_> {
         if let Some(Granted { mbps, upload_from_secs, .. }) = self.granted(slot) {
             let [compute_secs, upload_secs] = update.took_secs;
             // Whoever sends faster than granted sends no less for that.
-            let upload_secs = upload_secs.max(self.payload_mbit / mbps);
+            let upload_secs = upload_secs.max(self.server.update_mbit() / mbps);
             let seen = Seen::Reported { compute_secs, upload_from_secs, upload_secs, mbps };
             self.measures.granted(slot, seen);
         }
@@ -111,15 +111,15 @@ impl NetWorld<'_> {
     /// An upload that was slow counts as a larger one, so that all finish together. Where the deadline does not leave time
     /// for that, everybody's upload counts as its payload: nobody gets bandwidth that another device needs by being slow.
     pub(super) fn count_payloads_under_pressure(&self, entrants: &mut [Entrant]) {
-        let Some(deadline_secs) = self.explicit_deadline_secs else { return };
+        let Some(deadline_secs) = self.deployment.deadline_secs else { return };
         let jobs = entrants.iter().map(|entrant| entrant.job);
-        if bandwidth::finish_together(jobs, self.band).round_secs()
-            <= deadline_secs * (1.0 - self.deadline_margin)
+        if bandwidth::finish_together(jobs, self.deployment.bandwidth).round_secs()
+            <= deadline_secs * (1.0 - self.deployment.deadline_margin)
         {
             return;
         }
         for Entrant { job, .. } in entrants {
-            job.load_mbit = job.load_mbit.min(FRAMED * self.payload_mbit);
+            job.load_mbit = job.load_mbit.min(FRAMED * self.server.update_mbit());
         }
     }
 }

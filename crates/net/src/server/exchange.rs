@@ -42,11 +42,3 @@ pub(crate) struct ReceivedUpdate {
     /// Of the server's memory: given back when the update is used.
     pub memory: tokio::sync::OwnedSemaphorePermit,
 }
-
-/// Something that is worth a line in the state.
-#[derive(Debug)]
-pub(crate) struct PendingIncident {
-    pub round: u64,
-    pub device: Option<String>,
-    pub reason: Reason,
-}

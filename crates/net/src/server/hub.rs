@@ -6,37 +6,40 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
-use super::exchange::{Arrival, OfferedModel, PendingIncident};
+use super::exchange::{Arrival, OfferedModel};
 use super::journal::Journal;
-use super::member::{DeviceLink, Enrolment, Member};
+use super::member::{DeviceLink, Member};
 use super::newcomers::Newcomers;
 use super::rate::Strangers;
 use super::round::{Current, Taken};
-use crate::coin::{CoinPublic, Toss};
+use crate::coin::Toss;
+use crate::door::Caller;
 use crate::identity::DeviceName;
 use crate::reason::Reason;
+use crate::state::{EnrolledDevice, Incident};
+use crate::status::Metrics;
 use crate::wire::limits::NOTICES_WAITING_MAX;
 use crate::wire::v1;
 
 /// What is sent to a device that attends. Boxed: its channel keeps places for many, and mostly holds none.
 pub(crate) type Notice = Box<v1::ToDevice>;
 
-#[derive(Default)]
 pub(crate) struct Hub {
     state: Mutex<ServerState>,
     bell: Notify,
-    /// What the log says of devices.
+    /// Limits the lines that devices cause in the log.
     pub(super) journal: Journal,
+    pub(super) metrics: Arc<Metrics>,
 }
 
 impl Hub {
-    pub(crate) fn new(capacity: usize) -> Arc<Self> {
-        let hub = Self::default();
-        hub.state().capacity = capacity;
-        Arc::new(hub)
+    pub(crate) fn new(capacity: usize, metrics: Arc<Metrics>) -> Self {
+        let state = Mutex::new(ServerState { capacity, ..ServerState::default() });
+        Self { state, bell: Notify::default(), journal: Journal::default(), metrics }
     }
 
     /// For moments only.
@@ -74,7 +77,7 @@ pub(crate) struct ServerState {
     /// Updates that have come, for the round loop to take.
     pub arrived: VecDeque<Arrival>,
     /// What went wrong, for the round loop to record.
-    pub incidents: VecDeque<PendingIncident>,
+    pub incidents: VecDeque<Incident>,
     /// x_r, for those who take part.
     pub model: Option<OfferedModel>,
     pub finished: bool,
@@ -86,32 +89,24 @@ const INCIDENTS_WAITING_MAX: usize = 1000;
 
 impl ServerState {
     /// A device says hello: its slot, or the next one that is free if it has none; and whether it has one.
-    pub(crate) fn hello(
-        &mut self,
-        name: &DeviceName,
-        coin: CoinPublic,
-        now: Instant,
-    ) -> Result<(usize, bool), Reason> {
+    pub(crate) fn hello(&mut self, caller: &Caller, now: Instant) -> Result<(usize, bool), Reason> {
+        let Caller { name, coin } = caller;
         let enrolled = self.slot(name).is_some();
         if !enrolled {
             if self.members.len() >= self.capacity {
                 return Err(Reason::FleetFull);
             }
-            self.newcomers.meet(name, coin, self.capacity, now)?;
+            self.newcomers.meet(name, *coin, self.capacity, now)?;
         }
-        self.known(name, coin, now)?;
+        self.known(caller, now)?;
         Ok((self.slot(name).unwrap_or(self.members.len()), enrolled))
     }
 
     /// Counts a call, whoever makes it and whatever else is wrong with it; none has no name.
-    pub(crate) fn call(
-        &mut self,
-        caller: Option<(&DeviceName, &CoinPublic)>,
-        now: Instant,
-    ) -> Result<(), Reason> {
-        let member = caller.and_then(|(name, coin)| {
-            let slot = self.slot(name)?;
-            self.members.get_mut(slot).filter(|member| member.coin == *coin)
+    pub(crate) fn call(&mut self, caller: Option<&Caller>, now: Instant) -> Result<(), Reason> {
+        let member = caller.and_then(|caller| {
+            let slot = self.slot(&caller.name)?;
+            self.members.get_mut(slot).filter(|member| member.coin == caller.coin)
         });
         let is_allowed = match member {
             Some(member) => member.calls.take(now),
@@ -121,18 +116,19 @@ impl ServerState {
     }
 
     /// A device that has said hello, with the coin that it has now.
-    pub(crate) fn known(&mut self, name: &DeviceName, coin: CoinPublic, now: Instant) -> Result<(), Reason> {
+    pub(crate) fn known(&mut self, caller: &Caller, now: Instant) -> Result<(), Reason> {
+        let Caller { name, coin } = caller;
         let known = match self.slot(name) {
             Some(slot) => self.members[slot].coin,
             None => {
                 let newcomer = self.newcomers.get_mut(name).ok_or(Reason::NotEnrolled)?;
-                if newcomer.coin == coin {
+                if newcomer.coin == *coin {
                     newcomer.called = now;
                 }
                 newcomer.coin
             }
         };
-        if known == coin { Ok(()) } else { Err(Reason::OtherCoin) }
+        if known == *coin { Ok(()) } else { Err(Reason::OtherCoin) }
     }
 
     /// Whether there is anything to measure of a device that has said hello; how often that has been done.
@@ -150,20 +146,20 @@ impl ServerState {
     /// somebody who does not come: the fleet has no gaps. One that has a slot keeps it, and what was measured then.
     pub(crate) fn enrol(
         &mut self,
-        name: &DeviceName,
-        coin: CoinPublic,
-        enrolment: impl FnOnce(usize) -> Enrolment,
+        caller: &Caller,
+        device: impl FnOnce(usize) -> EnrolledDevice,
     ) -> Result<usize, Reason> {
+        let Caller { name, coin } = caller;
         if let Some(slot) = self.slot(name) {
-            return if self.members[slot].coin == coin { Ok(slot) } else { Err(Reason::OtherCoin) };
+            return if self.members[slot].coin == *coin { Ok(slot) } else { Err(Reason::OtherCoin) };
         }
         let slot = self.members.len();
         if slot >= self.capacity {
             return Err(Reason::FleetFull);
         }
         self.newcomers.leave(name);
-        let calls = self.strangers.leave(name, &coin);
-        self.members.push(Member::new(name.clone(), coin, calls, enrolment(slot)));
+        let calls = self.strangers.leave(caller);
+        self.members.push(Member::new(device(slot), *coin, calls));
         self.slots.insert(name.as_str().to_owned(), slot);
         Ok(slot)
     }
@@ -171,6 +167,14 @@ impl ServerState {
     /// The slot of a device that has one.
     pub(crate) fn slot(&self, name: &DeviceName) -> Option<usize> {
         self.slots.get(name.as_str()).copied()
+    }
+
+    /// The bytes of the model that devices can fetch, if it has this digest.
+    pub(crate) fn offered(&self, digest: &[u8]) -> Option<Bytes> {
+        self.model
+            .as_ref()
+            .filter(|offered| offered.digest[..] == *digest)
+            .map(|offered| offered.bytes.clone())
     }
 
     pub(crate) fn attending(&self) -> usize {
@@ -231,17 +235,14 @@ impl ServerState {
     pub(crate) fn note(&mut self, toss: Option<Toss>, slot: Option<usize>, reason: Reason) {
         let in_progress = self.current.as_ref().map_or(0, Current::round);
         let round = toss.filter(|toss| self.is_recent(*toss)).map_or(in_progress, |toss| toss.round);
-        let device =
-            slot.and_then(|slot| self.members.get(slot)).map(|member| member.name.as_str().to_owned());
+        let device = slot.and_then(|slot| self.members.get(slot)).map(|member| member.device.name.clone());
+        let incident = Incident { round, device, reason: reason.name().to_owned() };
         // Once in a round is enough: a device that repeats itself must not fill the disk.
-        let is_known = |known: &PendingIncident| {
-            known.round == round && known.reason == reason && known.device == device
-        };
-        if !self.incidents.iter().rev().any(is_known) {
+        if !self.incidents.contains(&incident) {
             if self.incidents.len() == INCIDENTS_WAITING_MAX {
                 self.incidents.pop_front();
             }
-            self.incidents.push_back(PendingIncident { round, device, reason });
+            self.incidents.push_back(incident);
         }
     }
 

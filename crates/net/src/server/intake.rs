@@ -14,8 +14,7 @@ use super::service::Service;
 use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::wire::limits::{SILENCE_MAX, TRAIN_LOSS_MAX};
-use crate::wire::numbers::{VectorDigest, WrongBytes};
-use crate::wire::update::{BadUpdate, UpdateCollector};
+use crate::wire::numbers::{Collector, VectorDigest, WrongBytes};
 use crate::wire::v1;
 use crate::wire::v1::upload_part::{Head, What};
 
@@ -38,11 +37,11 @@ impl Service {
         let first = Instant::now();
         let Some(granted) = self.expected(slot, toss, &head).map_err(refuse)? else { return Ok(true) };
 
-        let (encoding, parameters) = (self.announcement.encoding, self.announcement.parameters);
-        let kilobytes = UpdateCollector::memory_bytes(encoding, parameters).div_ceil(1024).max(1) as u32;
+        let (encoding, parameters) = (self.offer.encoding, self.offer.parameters);
+        let kilobytes = Collector::memory_bytes(encoding, parameters).div_ceil(1024).max(1) as u32;
         let memory = Arc::clone(&self.uploads).try_acquire_many_owned(kilobytes);
         let memory = memory.map_err(|_| refuse(Reason::OutOfMemory))?;
-        let mut collector = UpdateCollector::new(encoding, parameters);
+        let mut collector = Collector::encoded(encoding, parameters);
         loop {
             // Whoever sends before its turn, or faster than granted, is not read: the bandwidth is others'.
             let turn = granted.earliest(collector.bytes(), first);
@@ -59,15 +58,15 @@ impl Service {
             }
         }
         let last = Instant::now();
-        self.metrics.upload_bytes.add(collector.bytes() as u64);
-        self.metrics.upload_secs.observe((last - first).as_secs_f64());
-        let delta = collector.finish(&head.digest).map_err(|no_update| match no_update {
-            BadUpdate::Bytes(WrongBytes::TooFew) => refuse(Reason::WrongShape),
-            BadUpdate::Bytes(WrongBytes::TooMany) => refuse(Reason::TooManyBytes),
-            BadUpdate::Bytes(WrongBytes::OtherDigest) => refuse(Reason::OtherDigest),
-            BadUpdate::NoNumber => refuse(Reason::NotFinite),
+        self.hub.metrics.upload_bytes.add(collector.bytes() as u64);
+        self.hub.metrics.upload_secs.observe((last - first).as_secs_f64());
+        let delta = collector.finish(&head.digest).map_err(|wrong| match wrong {
+            WrongBytes::TooFew => refuse(Reason::WrongShape),
+            WrongBytes::TooMany => refuse(Reason::TooManyBytes),
+            WrongBytes::OtherDigest => refuse(Reason::OtherDigest),
+            WrongBytes::NoNumber => refuse(Reason::NotFinite),
         })?;
-        if !head.train_loss.is_finite() {
+        if !head.train_loss.is_finite() || !delta.iter().all(|number| number.is_finite()) {
             return Err(refuse(Reason::NotFinite));
         }
         if head.train_loss.abs() > TRAIN_LOSS_MAX {
@@ -87,30 +86,20 @@ impl Service {
     /// Whether an update of this round is expected of this device: its grant, or none if it is in already.
     fn expected(&self, slot: usize, toss: Toss, head: &Head) -> Result<Option<Granted>, Reason> {
         let state = self.hub.state();
-        let known = |taken: Option<Taken>| match taken {
-            Some(Taken::Update(digest)) if digest[..] == head.digest[..] => Some(Ok(None)),
-            Some(Taken::Update(_)) => Some(Err(Reason::SecondUpdate)),
-            Some(Taken::Refused(reason)) => Some(Err(reason)),
-            None => None,
+        let (taken, current) = match (&state.current, &state.previous) {
+            (Some(current), _) if current.is(toss) => (current.taken(slot), Some(current)),
+            (_, Some((before, taken))) if *before == toss => (taken.get(&slot).copied(), None),
+            _ => return Err(Reason::StaleRound),
         };
-        match &state.current {
-            Some(current) if current.is(toss) => {
-                if let Some(known) = known(current.taken(slot)) {
-                    return known;
-                }
-                let granted = current.granted(slot)?;
-                if head.model_digest[..] != current.digest[..] {
-                    return Err(Reason::OtherModel);
-                }
-                Ok(Some(granted))
-            }
-            _ => match &state.previous {
-                Some((before, taken)) if *before == toss => {
-                    known(taken.get(&slot).copied()).unwrap_or(Err(Reason::StaleRound))
-                }
-                _ => Err(Reason::StaleRound),
-            },
+        if let Some(taken) = taken {
+            return already(taken, &head.digest).map(|()| None);
         }
+        let current = current.ok_or(Reason::StaleRound)?;
+        let granted = current.granted(slot)?;
+        if head.model_digest[..] != current.digest[..] {
+            return Err(Reason::OtherModel);
+        }
+        Ok(Some(granted))
     }
 
     /// The only place where an update comes to count: under the lock, once for a run, a round and a device.
@@ -120,11 +109,8 @@ impl Service {
             let Some(current) = state.current.as_mut().filter(|current| current.is(toss)) else {
                 return Err(Reason::StaleRound);
             };
-            match current.taken(slot) {
-                Some(Taken::Update(digest)) if digest == update.digest => return Ok(true),
-                Some(Taken::Update(_)) => return Err(Reason::SecondUpdate),
-                Some(Taken::Refused(reason)) => return Err(reason),
-                None => {}
+            if let Some(taken) = current.taken(slot) {
+                return already(taken, &update.digest).map(|()| true);
             }
             if !current.take(slot, Taken::Update(update.digest)) {
                 return Err(Reason::NotGranted);
@@ -133,9 +119,18 @@ impl Service {
             self.norms.took(slot, norm);
             state.arrived.push_back(Arrival { slot, what: Ok(update) });
         }
-        self.metrics.uploads_accepted.add(1);
+        self.hub.metrics.uploads_accepted.add(1);
         self.hub.ring();
         Ok(false)
+    }
+}
+
+/// A repeated update is fine; a second one, or one after a refusal, is not.
+fn already(taken: Taken, digest: &[u8]) -> Result<(), Reason> {
+    match taken {
+        Taken::Update(known) if known[..] == *digest => Ok(()),
+        Taken::Update(_) => Err(Reason::SecondUpdate),
+        Taken::Refused(reason) => Err(reason),
     }
 }
 

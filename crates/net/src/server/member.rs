@@ -9,38 +9,33 @@ use tracing::warn;
 use super::hub::Notice;
 use crate::bucket::Bucket;
 use crate::coin::CoinPublic;
-use crate::identity::DeviceName;
+use crate::state::EnrolledDevice;
 
 /// How often the log says that two agents have one identity.
 const RIVAL_REMIND: Duration = Duration::from_secs(600);
 
 pub(crate) struct Member {
-    pub name: DeviceName,
+    pub device: EnrolledDevice,
     pub coin: CoinPublic,
     pub calls: Bucket,
-    pub enrolment: Enrolment,
     pub link: Option<DeviceLink>,
-    /// Since when it has not attended.
     pub absent_since: Instant,
     pub has_attended: bool,
     pub silence: Silence,
-    /// When the log last said that somebody else has its identity.
+    /// The time of the last warning that two agents share this identity.
     rival_told: Option<Instant>,
 }
 
 impl Member {
-    pub(super) fn new(name: DeviceName, coin: CoinPublic, calls: Bucket, enrolment: Enrolment) -> Self {
-        let absent_since = Instant::now();
-        let silence = Silence::default();
+    pub(super) fn new(device: EnrolledDevice, coin: CoinPublic, calls: Bucket) -> Self {
         Self {
-            name,
+            device,
             coin,
             calls,
-            enrolment,
             link: None,
-            absent_since,
+            absent_since: Instant::now(),
             has_attended: false,
-            silence,
+            silence: Silence::default(),
             rival_told: None,
         }
     }
@@ -52,7 +47,7 @@ impl Member {
         if self.rival_told.is_none_or(is_old) {
             self.rival_told = Some(now);
             warn!(
-                device = %self.name,
+                device = %self.device.name,
                 "attends over a second line, and the first is cut: if its line did not just break, two agents have its identity"
             );
         }
@@ -90,14 +85,6 @@ impl Silence {
     pub(crate) fn missed_a_window(&mut self) {
         self.windows = (self.windows + 1.0).min(Self::WINDOWS_MAX + 1.0);
     }
-}
-
-/// What a device says of itself, and what was measured of it when it did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Enrolment {
-    pub samples: u64,
-    pub compute_secs: f64,
-    pub comm_mbit: f64,
 }
 
 /// The open end of a device's stream.

@@ -19,7 +19,6 @@
 
 mod attend;
 mod clock;
-mod coin_answer;
 mod commit;
 pub mod deploy;
 mod deployed_run;
@@ -56,11 +55,12 @@ use futures_util::Stream;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tonic::transport::server::Connected;
 
 use self::hub::Hub;
 use self::norms::NormGuard;
-use self::service::{Announcement, Service};
+use self::service::Service;
 use crate::door::{Door, Limits, Peer, Security};
 use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
@@ -91,16 +91,23 @@ pub struct ServerSettings {
 
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// What is learnt, over how many devices.
     pub task: TaskSettings,
     pub seed: u64,
     pub parameters: usize,
-    /// How many samples there are at each slot, as far as the server knows.
+    /// The number of samples at each slot, as far as the server knows.
     pub samples: Arc<[u64]>,
-    pub band_mbps: f64,
+    /// f_tot: a timed transfer uses all of it.
+    pub bandwidth_mbps: f64,
     pub encoding: Encoding,
-    /// How large they may be, before devices have sent any.
+    /// Bounds the norm of updates before devices have sent any.
     pub update_norm: NormBound,
+}
+
+impl Offer {
+    /// The size of one update.
+    fn update_bytes(&self) -> usize {
+        self.encoding.bytes(self.parameters)
+    }
 }
 
 /// A server can serve any connection that carries bytes both ways and knows who is at the other end.
@@ -123,7 +130,6 @@ pub struct Surroundings<S> {
 pub struct Server {
     runtime: Arc<Runtime>,
     hub: Arc<Hub>,
-    metrics: Arc<Metrics>,
     health: Arc<Health>,
     address: SocketAddr,
     status: Option<StatusServer>,
@@ -171,13 +177,9 @@ impl Server {
         offer: &Offer,
     ) -> Self {
         let Surroundings { runtime, address, incoming } = surroundings;
-        let hub = Hub::new(offer.task.devices);
-        let Offer { task, seed, parameters, ref samples, band_mbps, encoding, update_norm } = *offer;
-        let samples = Arc::clone(samples);
-        let announcement = Announcement { task, seed, parameters, samples, band_mbps, encoding };
-        let update_bytes = announcement.update_bytes() as u64;
-        let norms = Arc::new(NormGuard::new(update_norm));
-        let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics), Arc::clone(&norms));
+        let hub = Arc::new(Hub::new(offer.task.devices, metrics));
+        let norms = Arc::new(NormGuard::new(offer.update_norm));
+        let service = Service::new(Arc::clone(&hub), offer.clone(), Arc::clone(&norms));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX);
@@ -199,7 +201,8 @@ impl Server {
                 tracing::error!(%error, "the server has stopped listening");
             }
         });
-        Self { runtime, hub, metrics, health, address, status: None, update_bytes, norms, stop: Some(stop) }
+        let update_bytes = offer.update_bytes() as u64;
+        Self { runtime, hub, health, address, status: None, update_bytes, norms, stop: Some(stop) }
     }
 
     /// Where it listens: the port is the real one.
@@ -212,11 +215,22 @@ impl Server {
     }
 
     pub fn metrics(&self) -> &Arc<Metrics> {
-        &self.metrics
+        &self.hub.metrics
     }
 
     pub fn health(&self) -> &Arc<Health> {
         &self.health
+    }
+
+    /// The size of one update, in Mbit.
+    fn update_mbit(&self) -> f64 {
+        8e-6 * self.update_bytes as f64
+    }
+
+    /// Waits until something changes at the hub, or `until`. The runtime itself waits, because its handle would not
+    /// drive the tasks and timers of a single-threaded runtime.
+    fn wait(&self, until: Instant) {
+        self.runtime.block_on(self.hub.changed_or(until));
     }
 
     /// Tells devices that the run is over, and waits a moment for them to hear it.

@@ -107,10 +107,8 @@ impl NormGuard {
     /// Goes on from what the state kept.
     pub(super) fn restore(&self, stored: Option<&str>) -> Result<(), NetError> {
         let Some(stored) = stored else { return Ok(()) };
-        let kept: BTreeMap<usize, f64> = serde_json::from_str(stored).map_err(|error| NetError::Damaged {
-            path: STATE.to_owned(),
-            problem: format!("the sizes of its updates: {error}"),
-        })?;
+        let kept: BTreeMap<usize, f64> = serde_json::from_str(stored)
+            .map_err(|error| NetError::damaged(STATE, format!("the sizes of its updates: {error}")))?;
         self.norms().extend(kept);
         Ok(())
     }

@@ -65,15 +65,10 @@ impl Planned {
     }
 }
 
-/// Makes plans for a deployed run.
-pub(super) struct Planner<'a> {
-    pub deployment: &'a Deployment,
-}
-
-impl Planner<'_> {
+impl Deployment {
     /// From what devices measured when they came.
-    pub(super) fn first(&self, fleet: Fleet) -> Result<Planned, NetError> {
-        let plan = match solve(&Problem::new(&fleet, self.deployment.band), &self.planning()) {
+    pub(super) fn first_plan(&self, fleet: Fleet) -> Result<Planned, NetError> {
+        let plan = match solve(&Problem::new(&fleet, self.bandwidth), &self.planning()) {
             Err(PlanError::ConstantsMissing { .. }) => return Err(NetError::NoConstants),
             plan => plan?,
         };
@@ -81,12 +76,12 @@ impl Planner<'_> {
     }
 
     /// The plan of before a restart, to the bit.
-    pub(super) fn restored(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
+    pub(super) fn restored_plan(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
         let fleet = csv_file::read(&stored.fleet_csv[..], "the stored fleet")?;
         let scheme = stored.scheme.parse()?;
         let plan = Plan::from_q(&fleet, stored.q.clone())?;
-        let schedule = Schedule::new(plan, self.deployment.evaluate_every);
-        let schedule = match (self.deployment.quiet, &stored.quiet) {
+        let schedule = Schedule::new(plan, self.evaluate_every);
+        let schedule = match (self.quiet, &stored.quiet) {
             (Some(Quiet { every, .. }), Some(quiet)) => {
                 schedule.with_quiet(every, Plan::from_q(&fleet, quiet.q.clone())?)?
             }
@@ -100,7 +95,7 @@ impl Planner<'_> {
 
     /// Another plan, if somebody was benched, is back or came, or if measured times are `due` to be looked at and ask
     /// for one. Benched devices are not part of it.
-    pub(super) fn next(
+    pub(super) fn next_plan(
         &self,
         now: &Planned,
         fleet: &Fleet,
@@ -117,7 +112,7 @@ impl Planner<'_> {
         };
         let availability: Vec<f64> = active.iter().map(planned_for).collect();
         let planning = self.planning();
-        let terms = Terms { fleet: &part, band: self.deployment.band, planning: &planning };
+        let terms = Terms { fleet: &part, band: self.bandwidth, planning: &planning };
         let standing = Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
         let decision = match change(now, fleet, &active) {
             Some(reason) => replan::replace(standing, terms, reason),
@@ -142,13 +137,13 @@ impl Planner<'_> {
     }
 
     fn planning(&self) -> Planning {
-        let Deployment { scheme, constants, variance, quiet, evaluate_every, .. } = *self.deployment;
+        let Deployment { scheme, constants, variance, quiet, evaluate_every, .. } = *self;
         Planning { constants, variance, quiet, evaluate_every, ..Planning::new(scheme) }
     }
 
     /// With the plan of quiet rounds, and what comes of both.
     fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Result<Planned, NetError> {
-        let (planning, problem) = (self.planning(), Problem::new(&fleet, self.deployment.band));
+        let (planning, problem) = (self.planning(), Problem::new(&fleet, self.bandwidth));
         let fedflip_plan::Planned { schedule, expected } =
             fedflip_plan::schedule_from(&problem, &planning, plan)?;
         let constants = planning.constants.map(|constants| [constants.alpha(), constants.beta()]);

@@ -35,9 +35,9 @@ impl NetWorld<'_> {
     /// Notes who has answered, and for whom the window was kept `open` in vain. A window that ended early says nothing
     /// about devices that were not waited for.
     pub(super) fn note_answers(&mut self, state: &mut ServerState, open: Duration) {
-        let is_whole = open >= self.timeouts.window;
+        let is_whole = open >= self.deployment.timeouts.window;
         // A device that hangs up before the end has made others wait, too.
-        let is_held_open = open > self.timeouts.window / HELD_OPEN;
+        let is_held_open = open > self.deployment.timeouts.window / HELD_OPEN;
         let ServerState { current: Some(current), members, .. } = state else { return };
         for (slot, member) in members.iter_mut().enumerate().take(self.planned.fleet.len()) {
             let (answered, was_awaited) = (current.answered(slot), current.was_awaited(slot));

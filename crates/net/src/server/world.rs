@@ -9,22 +9,20 @@ use std::time::Duration;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, World};
 use fedflip_fleet::bandwidth::{self, Entrant};
-use fedflip_fleet::{Mbps, Metrics as Scores, ModelVector};
+use fedflip_fleet::{Metrics as Scores, ModelVector};
 use fedflip_learn::{LearnError, Metric};
-use tokio::runtime::Runtime;
 use tokio::time::Instant;
 use tracing::info;
 
+use super::Server;
 use super::clock::Clock;
+use super::deploy::Deployment;
 use super::exchange::OfferedModel;
-use super::hub::Hub;
 use super::planning::Planned;
 use super::quorum::POLL_EVERY;
 use super::round::Current;
-use super::timeouts::Timeouts;
 use crate::coin::Toss;
 use crate::measure::Measures;
-use crate::status::{Health, Metrics};
 use crate::wire::numbers::VectorDigest;
 
 /// What the server knows of a closed round beside its record: it is committed with the round.
@@ -58,19 +56,9 @@ pub(crate) type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Sc
 
 /// Devices at the other end of a network.
 pub(crate) struct NetWorld<'a> {
-    pub hub: &'a Hub,
-    /// Not its handle, which does not drive the tasks and timers of a single-threaded runtime.
-    pub runtime: &'a Runtime,
-    pub metrics: &'a Metrics,
-    pub health: &'a Health,
-    pub timeouts: Timeouts,
-    pub band: Mbps,
-    pub payload_mbit: f64,
-    /// The deadline of the scenario, and the share of it that is kept free.
-    pub explicit_deadline_secs: Option<f64>,
-    pub deadline_margin: f64,
+    pub server: &'a Server,
+    pub deployment: &'a Deployment,
     pub toss_run: [u8; 16],
-    pub seed: u64,
     pub planned: &'a Planned,
     pub measures: &'a mut Measures,
     /// The digest and the training loss of every update of the round that the engine took.
@@ -91,7 +79,7 @@ pub(crate) struct NetWorld<'a> {
 impl NetWorld<'_> {
     /// Waits for the bell, a moment, or `until`.
     fn wait(&self, until: Instant) {
-        self.runtime.block_on(self.hub.changed_or(until.min(Instant::now() + POLL_EVERY)));
+        self.server.wait(until.min(Instant::now() + POLL_EVERY));
     }
 
     /// Whether to give up what is waited for.
@@ -127,12 +115,12 @@ impl World for NetWorld<'_> {
                 *q = 0.0;
             }
         }
-        self.metrics.round.set(round as f64);
+        self.server.hub.metrics.round.set(round as f64);
         // Its digest takes a while, and calls need the state.
-        let known = self.hub.state().model.clone().filter(|known| known.is(model));
+        let known = self.server.hub.state().model.clone().filter(|known| known.is(model));
         let offered = known.unwrap_or_else(|| OfferedModel::new(model));
         let window_end = {
-            let mut state = self.hub.state();
+            let mut state = self.server.hub.state();
             let digest = offered.digest;
             state.model = Some(offered);
             if let Some(before) = state.current.take() {
@@ -141,20 +129,31 @@ impl World for NetWorld<'_> {
             state.arrived.clear();
             let toss = Toss { run: self.toss_run, round };
             let now = Instant::now();
-            let mut current = Current::open(toss, digest, self.seed, coin_q, self.timeouts.window, now);
+            let mut current = Current::open(
+                toss,
+                digest,
+                self.deployment.seed,
+                coin_q,
+                self.deployment.timeouts.window,
+                now,
+            );
             self.ask_everybody(&mut state, &mut current);
             let end = current.window_end();
             state.current = Some(current);
             end
         };
         while Instant::now() < window_end
-            && !self.hub.state().current.as_ref().is_none_or(Current::all_answered)
+            && !self.server.hub.state().current.as_ref().is_none_or(Current::all_answered)
         {
-            self.check_stop(self.timeouts.finish)?;
+            self.check_stop(self.deployment.timeouts.finish)?;
             self.wait(window_end);
         }
-        let open = self.timeouts.window.saturating_sub(window_end.saturating_duration_since(Instant::now()));
-        let mut state = self.hub.state();
+        let open = self
+            .deployment
+            .timeouts
+            .window
+            .saturating_sub(window_end.saturating_duration_since(Instant::now()));
+        let mut state = self.server.hub.state();
         self.note_answers(&mut state, open);
         self.accepted.clear();
         let Some(current) = &mut state.current else {
@@ -165,8 +164,8 @@ impl World for NetWorld<'_> {
         let weights = self.planned.schedule.plan(round).aggregation_weights();
         cohort.clear();
         for (&device, joined) in current.joined() {
-            self.metrics.joins.add(1);
-            self.metrics.join_secs.observe(joined.answer_secs);
+            self.server.hub.metrics.joins.add(1);
+            self.server.hub.metrics.join_secs.observe(joined.answer_secs);
             cohort.push(Entrant { device, job: self.measures.job(device, believed) }, weights[device]);
         }
         drop(state);
@@ -178,13 +177,14 @@ impl World for NetWorld<'_> {
     fn deadline_secs(&self, entrants: &[Entrant]) -> Option<f64> {
         let believed = self.measures.believed();
         let jobs = entrants.iter().map(|entrant| self.measures.deadline_job(entrant.device, believed));
-        let expected_secs = bandwidth::finish_together(jobs, self.band).round_secs();
-        Some(self.timeouts.deadline_secs(expected_secs))
+        let expected_secs = bandwidth::finish_together(jobs, self.deployment.bandwidth).round_secs();
+        Some(self.deployment.timeouts.deadline_secs(expected_secs))
     }
 
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
         let expected_secs = order.allocation.round_secs;
-        let deadline_secs = order.deadline_secs.unwrap_or_else(|| self.timeouts.deadline_secs(0.0));
+        let deadline_secs =
+            order.deadline_secs.unwrap_or_else(|| self.deployment.timeouts.deadline_secs(0.0));
         let now = Instant::now();
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
@@ -195,9 +195,10 @@ impl World for NetWorld<'_> {
             expected_secs,
             "the band is divided"
         );
-        let mut state = self.hub.state();
+        let mut state = self.server.hub.state();
         for share in &order.allocation.shares {
-            let alone_secs = share.compute_secs + share.mbps * share.upload_secs / self.band.get();
+            let alone_secs =
+                share.compute_secs + share.mbps * share.upload_secs / self.deployment.bandwidth.get();
             let is_crowded_out =
                 share.finish_secs(share.compute_secs) > deadline_secs && alone_secs <= deadline_secs;
             let grant = |current: &mut Current| current.grant(share, is_crowded_out, now, deadline);
@@ -217,7 +218,7 @@ impl World for NetWorld<'_> {
             if let Some(event) = self.poll_event() {
                 return Ok(event);
             }
-            self.check_stop(self.timeouts.finish)?;
+            self.check_stop(self.deployment.timeouts.finish)?;
             self.wait(self.deadline.unwrap_or_else(Instant::now));
         }
     }

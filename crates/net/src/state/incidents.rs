@@ -4,8 +4,7 @@
 use rusqlite::{Connection, params};
 
 use super::digests::Sum;
-use super::queries::Incident;
-
+use super::rows::Incident;
 use crate::wire::printable;
 
 /// The newest that are kept.

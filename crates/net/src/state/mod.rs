@@ -19,8 +19,8 @@
 //! may end early, as a kill leaves it; where it differs from the database, it is refused by line and round.
 //!
 //! - `open`: starts a run, or resumes one.
-//! - `run_state`: [`RunState`], the one that writes; [`view`]: [`StateView`], for those who look on.
-//! - [`rows`]: what the state is made of; `inserts`: writing it; [`queries`]: reading it back.
+//! - `run_state`: [`RunState`] writes the state; [`view`]: [`StateView`] reads it.
+//! - [`rows`]: the parts of the state; `inserts`: the statements that write them.
 //! - `seals`: the digests of all of it; `chain`: those of what is appended; `digests`: those of rows.
 //! - `database`: the tables, and what errors mean; `models`, `records_file`, `incidents`: what their names say.
 
@@ -31,7 +31,6 @@ mod incidents;
 mod inserts;
 mod models;
 mod open;
-pub mod queries;
 mod records_file;
 pub mod rows;
 mod run_state;
@@ -39,7 +38,10 @@ mod seals;
 pub mod view;
 
 pub use database::{STATE, VERSION};
-pub use rows::{Commit, EnrolledDevice, Fate, NewRun, Resumed, StoredPlan, StoredQuiet};
+pub use rows::{
+    Commit, EnrolledDevice, Fate, Incident, NewRun, Resumed, StoredModel, StoredPlan, StoredQuiet,
+    StoredRound,
+};
 pub use run_state::RunState;
 pub use view::StateView;
 

@@ -11,7 +11,7 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::model_file;
 use fedflip_record::atomic;
 
-use super::database::damaged;
+use super::rows::StoredModel;
 use crate::error::{CANNOT_BE_READ, NetError};
 use crate::wire::numbers::{self, VectorDigest};
 
@@ -26,13 +26,6 @@ pub(super) struct Models {
     /// Of the model, and of what is remembered with it.
     all_params: Vec<(String, ParamSpec)>,
     memory: Vec<String>,
-}
-
-/// A model, and what the server remembers with it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Remembered {
-    pub model: Vec<f32>,
-    pub memory: Vec<Vec<f32>>,
 }
 
 impl Models {
@@ -79,27 +72,24 @@ impl Models {
         model: &[f32],
         memory: &[&[f32]],
     ) -> Result<VectorDigest, NetError> {
-        if memory.is_empty() {
-            atomic::write(&self.path(round), &model_file::write(&self.all_params, model)?)?;
-            return Ok(numbers::digest(model));
-        }
         let all = [&[model], memory].concat().concat();
         atomic::write(&self.path(round), &model_file::write(&self.all_params, &all)?)?;
         Ok(numbers::digest(&all))
     }
 
-    /// The model that round `round` left, if it is still what it was.
-    pub(super) fn read(&self, round: u64, digest: VectorDigest) -> Result<Remembered, NetError> {
+    /// The model after round `round`, if its file is what was committed.
+    pub(super) fn read(&self, round: u64, sha256: VectorDigest) -> Result<StoredModel, NetError> {
         let path = self.path(round);
-        let bytes = fs::read(&path).map_err(|error| damaged(&path, format!("cannot be read: {error}")))?;
-        let mut model = model_file::read(&self.all_params, &bytes, &path.display().to_string())
-            .map_err(|error| damaged(&path, format!("is damaged: {error}")))?;
-        if numbers::digest(&model) != digest {
-            return Err(damaged(&path, format!("is not the model that round {round} left")));
+        let damaged = |problem| NetError::damaged(&path, problem);
+        let bytes = fs::read(&path).map_err(|error| damaged(format!("cannot be read: {error}")))?;
+        let mut numbers = model_file::read(&self.all_params, &bytes, &path.display().to_string())
+            .map_err(|error| damaged(format!("is damaged: {error}")))?;
+        if numbers::digest(&numbers) != sha256 {
+            return Err(damaged(format!("is not the model that round {round} left")));
         }
-        let rest = model.split_off(self.parameters());
+        let rest = numbers.split_off(self.parameters());
         let memory = rest.chunks_exact(self.parameters().max(1)).map(<[f32]>::to_vec).collect();
-        Ok(Remembered { model, memory })
+        Ok(StoredModel { round, numbers, memory, sha256 })
     }
 
     /// Removes a model that another one has replaced.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use fedflip_record::{Line, RecordError};
 use rusqlite::Connection;
 
-use super::database::{STATE, refusal};
 use crate::error::{CANNOT_BE_READ, NetError};
 
 const LINES: &str = "SELECT line || char(10) FROM records WHERE seq > ?1 ORDER BY seq";
@@ -28,7 +27,6 @@ impl Agreed {
     /// Compares the file with the database, and changes nothing. A server that is killed leaves a file that ends
     /// early, maybe within a line; a file that differs is refused with the line and the round.
     pub(super) fn with_database(path: &Path, connection: &Connection) -> Result<Self, NetError> {
-        let refuse = refusal(&path.with_file_name(STATE));
         let mut file = match File::open(path) {
             Ok(file) => BufReader::new(file),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
@@ -40,10 +38,10 @@ impl Agreed {
         };
         let mut agreed = Self::default();
         let mut found = Vec::new();
-        let mut statement = connection.prepare(LINES).map_err(&refuse)?;
-        let mut lines = statement.query([0]).map_err(&refuse)?;
-        while let Some(row) = lines.next().map_err(&refuse)? {
-            let wanted = row.get_ref(0).and_then(|text| Ok(text.as_bytes()?)).map_err(&refuse)?;
+        let mut statement = connection.prepare(LINES)?;
+        let mut lines = statement.query([0])?;
+        while let Some(row) = lines.next()? {
+            let wanted = row.get_ref(0).and_then(|text| Ok(text.as_bytes()?))?;
             read(&mut found, wanted.len() as u64)?;
             if found == wanted {
                 agreed = Self { lines: agreed.lines + 1, bytes: agreed.bytes + wanted.len() as u64 };
@@ -94,25 +92,23 @@ impl RecordsFile {
     /// Opens the file and completes it: what was agreed on stays, and what the database has behind it follows.
     pub(super) fn follow(path: &Path, connection: &Connection, agreed: Agreed) -> Result<Self, NetError> {
         let failed = |action| RecordError::io(path, action);
-        let refuse = refusal(&path.with_file_name(STATE));
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(failed("cannot be written"))?;
         // A run that goes on has taken its end back since.
         let of_all = "SELECT count(*), coalesce(sum(octet_length(line) + 1), 0) FROM records";
         let all = connection.query_row(of_all, [], |row| {
             Ok(Agreed { lines: row.get::<_, i64>(0)? as u64, bytes: row.get::<_, i64>(1)? as u64 })
-        });
-        let all = all.map_err(&refuse)?;
+        })?;
         let agreed = if agreed.lines > all.lines { all } else { agreed };
         if file.metadata().map_err(failed(CANNOT_BE_READ))?.len() > agreed.bytes {
             file.set_len(agreed.bytes).map_err(failed("cannot be cut"))?;
         }
         file.seek(SeekFrom::Start(agreed.bytes)).map_err(failed("cannot be written"))?;
         let mut rest = BufWriter::new(&file);
-        let mut statement = connection.prepare(LINES).map_err(&refuse)?;
-        let mut lines = statement.query([agreed.lines as i64]).map_err(&refuse)?;
-        while let Some(row) = lines.next().map_err(&refuse)? {
-            let line = row.get_ref(0).and_then(|text| Ok(text.as_bytes()?)).map_err(&refuse)?;
+        let mut statement = connection.prepare(LINES)?;
+        let mut lines = statement.query([agreed.lines as i64])?;
+        while let Some(row) = lines.next()? {
+            let line = row.get_ref(0).and_then(|text| Ok(text.as_bytes()?))?;
             rest.write_all(line).map_err(failed("cannot be written"))?;
         }
         rest.flush().map_err(failed("cannot be written"))?;

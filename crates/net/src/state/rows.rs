@@ -60,13 +60,6 @@ pub struct StoredPlan {
     pub expected: Expected,
 }
 
-impl StoredPlan {
-    /// Of quiet rounds; empty where there are none.
-    pub(super) fn quiet_q(&self) -> Vec<f64> {
-        self.quiet.as_ref().map_or_else(Vec::new, |quiet| quiet.q.clone())
-    }
-}
-
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoredQuiet {
     pub q: Vec<f64>,
@@ -130,4 +123,39 @@ pub struct Resumed {
     pub measures: Option<String>,
     /// The sizes of devices' updates, likewise.
     pub norms: Option<String>,
+}
+
+/// A round, as it was committed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRound {
+    pub record: Round,
+    /// The number of its plan, counted from 1.
+    pub plan: u64,
+    /// Time since the run began, at the end of the round.
+    pub secs: f64,
+    /// The last round up to this one that changed the model; 0 if none did.
+    pub model_round: u64,
+    /// SHA-256 of the model and of the memory that is kept with it; none before the first update.
+    pub model_sha256: Option<VectorDigest>,
+    /// The metrics of that model, if it was evaluated.
+    pub evaluated: Option<Metrics>,
+}
+
+/// A refusal or another event that is kept for later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incident {
+    pub round: u64,
+    /// The device that caused it, if it is known.
+    pub device: Option<String>,
+    pub reason: String,
+}
+
+/// The model after a round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredModel {
+    pub round: u64,
+    pub numbers: Vec<f32>,
+    /// The vectors that the server keeps with the model, in the order of their names.
+    pub memory: Vec<Vec<f32>>,
+    pub sha256: VectorDigest,
 }

@@ -3,32 +3,23 @@
 mod plans;
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fedflip_record::folder::MODEL;
 use fedflip_record::{End, Initial, Line, atomic};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Transaction, TransactionBehavior, params};
 
-use super::database::{STATE, refusal};
+use super::database::in_folder;
 use super::incidents::Incidents;
 use super::inserts::{insert_fates, kind, next_seq};
 use super::models::Models;
 use super::records_file::RecordsFile;
-use super::rows::{Commit, EnrolledDevice, Fate, Resumed, StoredPlan};
+use super::rows::{Commit, EnrolledDevice, Fate, StoredPlan};
 use super::seals::{self, Seals};
+use super::view::StateView;
 use crate::coin::KEY_BYTES;
 use crate::error::NetError;
 use crate::wire::numbers::VectorDigest;
-
-/// What a state is opened with.
-pub(super) struct Parts {
-    pub folder: PathBuf,
-    pub connection: Connection,
-    pub records: RecordsFile,
-    pub models: Models,
-    pub lock: File,
-    pub seals: Seals,
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NewestModel {
@@ -44,58 +35,30 @@ pub(super) struct NewestModel {
 /// be behind the database, and opening the folder again puts them right.
 #[derive(Debug)]
 pub struct RunState {
-    folder: PathBuf,
-    connection: Connection,
-    records: RecordsFile,
-    models: Models,
-    incidents: Incidents,
-    /// By slot.
-    devices: Vec<(String, [u8; KEY_BYTES])>,
-    /// How many there were, and the newest one's q.
-    plans: u64,
-    q: Vec<f64>,
-    /// Empty without quiet rounds.
-    quiet_q: Vec<f64>,
-    round: u64,
+    pub(super) view: StateView,
+    pub(super) records: RecordsFile,
+    pub(super) models: Models,
+    pub(super) incidents: Incidents,
+    /// Names and coins, by slot.
+    pub(super) devices: Vec<(String, [u8; KEY_BYTES])>,
+    /// The newest plan.
+    pub(super) plan: Option<StoredPlan>,
     /// Whether the first model's evaluation is committed.
-    has_initial: bool,
-    model: NewestModel,
-    seals: Seals,
-    ended: bool,
-    failed: bool,
-    _lock: File,
+    pub(super) has_initial: bool,
+    pub(super) model: NewestModel,
+    pub(super) seals: Seals,
+    pub(super) ended: bool,
+    pub(super) failed: bool,
+    pub(super) _lock: File,
 }
 
 impl RunState {
-    pub(super) fn new(parts: Parts, resumed: &Resumed, model: NewestModel) -> Self {
-        let Parts { folder, connection, records, models, lock, seals } = parts;
-        let devices = resumed.devices.iter().map(|device| (device.name.clone(), device.coin));
-        Self {
-            devices: devices.collect(),
-            plans: seals.chain.plans,
-            q: resumed.plan.as_ref().map_or_else(Vec::new, |plan| plan.q.clone()),
-            quiet_q: resumed.plan.as_ref().map_or_else(Vec::new, StoredPlan::quiet_q),
-            round: resumed.round,
-            has_initial: resumed.round == 0 && resumed.evaluated.is_some(),
-            model,
-            ended: resumed.end.is_some(),
-            failed: false,
-            incidents: Incidents::default(),
-            folder,
-            connection,
-            records,
-            models,
-            seals,
-            _lock: lock,
-        }
-    }
-
     pub fn path(&self) -> &Path {
-        &self.folder
+        &self.view.folder
     }
 
     pub fn round(&self) -> u64 {
-        self.round
+        self.seals.chain.rounds
     }
 
     /// Gives a device its place, or takes over what it measured when it came again. A name keeps its slot and
@@ -134,7 +97,7 @@ impl RunState {
     /// Commits the evaluation of the first model, once, before the first round.
     pub fn initial(&mut self, initial: &Initial) -> Result<(), NetError> {
         self.goes_on()?;
-        if self.plans == 0 || self.round > 0 || self.has_initial {
+        if self.plan.is_none() || self.round() > 0 || self.has_initial {
             return refuse(
                 "the first model's evaluation at another time than before the first round".to_owned(),
             );
@@ -148,10 +111,10 @@ impl RunState {
     pub fn commit(&mut self, commit: &Commit<'_>) -> Result<(), NetError> {
         self.goes_on()?;
         let round = commit.record.round;
-        if round != self.round + 1 {
-            return refuse(format!("round {round} after round {}", self.round));
+        if round != self.round() + 1 {
+            return refuse(format!("round {round} after round {}", self.round()));
         }
-        if self.plans == 0 {
+        if self.plan.is_none() {
             return refuse("a round before the first plan".to_owned());
         }
         agree(commit)?;
@@ -166,7 +129,7 @@ impl RunState {
         let metrics = metrics.map_err(|error| NetError::StateRefused {
             what: format!("metrics that cannot be written: {error}"),
         })?;
-        let plan = self.plans as i64;
+        let plan = self.seals.chain.plans as i64;
         let insert = "INSERT INTO rounds (round, plan, seq, secs, model_round, model_sha256, metrics) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         self.write(Some(&Line::Round(commit.record.clone())), |state, seq, seals| {
@@ -180,7 +143,6 @@ impl RunState {
             seals.renew_run(state)
         })?;
         let before = std::mem::replace(&mut self.model, model);
-        self.round = round;
         if before.round != model.round && before.round != 0 {
             self.models.remove(before.round);
         }
@@ -201,10 +163,10 @@ impl RunState {
     /// Ends the run with this model.
     pub fn end(&mut self, end: &End, model: &[f32]) -> Result<(), NetError> {
         self.goes_on()?;
-        if self.plans == 0 {
+        if self.plan.is_none() {
             return refuse("an end before the first plan".to_owned());
         }
-        self.beside(|state| Ok(atomic::write(&state.folder.join(MODEL), &state.models.bytes(model)?)?))?;
+        self.beside(|state| Ok(atomic::write(&state.path().join(MODEL), &state.models.bytes(model)?)?))?;
         self.write(Some(&Line::End(end.clone())), |_, _, _| Ok(()))?;
         self.ended = true;
         Ok(())
@@ -222,33 +184,26 @@ impl RunState {
         act: impl FnOnce(&Transaction<'_>, i64, &mut Seals) -> rusqlite::Result<()>,
     ) -> Result<(), NetError> {
         self.beside(|state| {
-            let refuse = refusal(&state.folder.join(STATE));
-            let transaction = state
-                .connection
-                .transaction_with_behavior(TransactionBehavior::Immediate)
-                .map_err(&refuse)?;
-            let seq = next_seq(&transaction).map_err(&refuse)?;
+            let transaction =
+                state.view.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let seq = next_seq(&transaction)?;
             let mut text = String::new();
             if let Some(line) = line {
                 text = serde_json::to_string(line).map_err(|error| NetError::StateRefused {
                     what: format!("a record that cannot be written: {error}"),
                 })?;
-                transaction
-                    .execute(
-                        "INSERT INTO records (seq, kind, line) VALUES (?1, ?2, ?3)",
-                        params![seq, kind(line), text],
-                    )
-                    .map_err(&refuse)?;
+                let insert = "INSERT INTO records (seq, kind, line) VALUES (?1, ?2, ?3)";
+                transaction.execute(insert, params![seq, kind(line), text])?;
                 text.push('\n');
             }
             let mut seals = state.seals;
-            act(&transaction, seq, &mut seals).map_err(&refuse)?;
-            state.incidents.write(&transaction, &mut seals.incidents).map_err(&refuse)?;
+            act(&transaction, seq, &mut seals)?;
+            state.incidents.write(&transaction, &mut seals.incidents)?;
             if line.is_some() {
-                seals.append_record(&transaction).map_err(&refuse)?;
+                seals.append_record(&transaction)?;
             }
-            seals.write(&transaction).map_err(&refuse)?;
-            transaction.commit().map_err(&refuse)?;
+            seals.write(&transaction)?;
+            transaction.commit()?;
             state.seals = seals;
             state.incidents.written();
             state.records.append(&text)
@@ -258,11 +213,11 @@ impl RunState {
     /// Whatever writes goes through here: a failure is the last thing that happens.
     fn beside<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, NetError>) -> Result<T, NetError> {
         if self.failed {
-            return Err(NetError::StateFailed { folder: self.folder.display().to_string() });
+            return Err(NetError::StateFailed { folder: self.path().display().to_string() });
         }
         let done = act(self);
         self.failed = done.is_err();
-        done
+        in_folder(self.path(), done)
     }
 }
 

@@ -3,7 +3,6 @@
 //! Whatever a bit of the file decides is covered: records, plans, rounds and updates by the [`Chain`]; the run's own
 //! row, devices and incidents, which change, by a [`Sum`] each. The digests stand in the one row of `seals`.
 
-use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, params};
@@ -11,7 +10,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use super::chain::{Chain, ChainRows};
-use super::database::{damaged, refusal};
+use super::database::damaged;
 use super::digests::Sum;
 use crate::error::NetError;
 
@@ -75,16 +74,15 @@ impl Seals {
     }
 
     /// Computes all digests again from what the database holds; whatever differs from what was stored is damage.
-    pub(super) fn checked(state: &Connection, path: &Path) -> Result<Self, NetError> {
-        let refuse = refusal(path);
+    pub(super) fn checked(state: &Connection) -> Result<Self, NetError> {
         // Of one moment, also while a server writes.
-        let moment = state.unchecked_transaction().map_err(&refuse)?;
-        let run_id = moment.query_row("SELECT run_id FROM run", [], |row| row.get(0)).map_err(&refuse)?;
+        let moment = state.unchecked_transaction()?;
+        let run_id = moment.query_row("SELECT run_id FROM run", [], |row| row.get(0))?;
         let seals = Self {
-            chain: checked_chain(&moment, Chain::of_run(&run_id), path)?,
-            run: run_row(&moment).map_err(&refuse)?,
-            devices: Sum::of(&moment, DEVICES, i64::MIN).map_err(&refuse)?,
-            incidents: Sum::of(&moment, INCIDENTS, i64::MIN).map_err(&refuse)?,
+            chain: checked_chain(&moment, Chain::of_run(&run_id))?,
+            run: run_row(&moment)?,
+            devices: Sum::of(&moment, DEVICES, i64::MIN)?,
+            incidents: Sum::of(&moment, INCIDENTS, i64::MIN)?,
         };
         let query = "SELECT records, run, devices, incidents FROM seals WHERE one = 1";
         let stored = moment.query_row(query, [], |row| {
@@ -96,12 +94,9 @@ impl Seals {
             ("devices", seals.devices.0),
             ("incidents", seals.incidents.0),
         ];
-        for ((table, digest), stored) in found.iter().zip(stored.map_err(&refuse)?) {
+        for ((table, digest), stored) in found.iter().zip(stored?) {
             if digest[..] != stored[..] {
-                return Err(damaged(
-                    path,
-                    format!("is damaged: the table {table} is not what was committed"),
-                ));
+                return Err(damaged(format!("is damaged: the table {table} is not what was committed")));
             }
         }
         Ok(seals)
@@ -118,36 +113,32 @@ pub(super) fn device(state: &Connection, slot: i64) -> rusqlite::Result<Sum> {
 }
 
 /// The whole chain, link by link: says which round is not what it was.
-fn checked_chain(state: &Connection, first: Chain, path: &Path) -> Result<Chain, NetError> {
-    let refuse = refusal(path);
-    let mut rows = ChainRows::new(state).map_err(&refuse)?;
+fn checked_chain(state: &Connection, first: Chain) -> Result<Chain, NetError> {
+    let mut rows = ChainRows::new(state)?;
     let mut chain = first;
     let mut told_at = Instant::now();
     loop {
         let line = chain.records + 1;
         let bad = |what: String| {
-            damaged(
-                path,
-                format!("is damaged: {what} (line {line} of the records) is not what was committed"),
-            )
+            damaged(format!("is damaged: {what} (line {line} of the records) is not what was committed"))
         };
         let next = match chain.next(&mut rows) {
             Ok(Some(next)) => next,
             Ok(None) => break,
             Err(rusqlite::Error::QueryReturnedNoRows) => return Err(bad(place(&chain, &chain))),
-            Err(error) => return Err(refuse(error)),
+            Err(error) => return Err(error.into()),
         };
         if next.stored != Some(next.chain.link) {
             return Err(bad(place(&chain, &next.chain)));
         }
         chain = next.chain;
         if line.is_multiple_of(LOOK_EVERY) && told_at.elapsed() > LONG {
-            info!(rounds = chain.rounds, path = %path.display(), "the state is being checked");
+            info!(rounds = chain.rounds, "the state is being checked");
             told_at = Instant::now();
         }
     }
-    match chain.table_with_strays(state).map_err(&refuse)? {
-        Some(table) => Err(damaged(path, format!("is damaged: the table {table} has rows of no record"))),
+    match chain.table_with_strays(state)? {
+        Some(table) => Err(damaged(format!("is damaged: the table {table} has rows of no record"))),
         None => Ok(chain),
     }
 }

@@ -4,9 +4,9 @@
 //!
 //! - here: the messages as Rust, made by the build from the protocol file.
 //! - [`codec`]: messages as bytes.
-//! - [`encoding`]: how updates are sent, there and back; [`update`]: one in the making.
+//! - [`encoding`]: the encoding of updates in messages.
 //! - [`limits`]: the bounds of everything that a peer may send.
-//! - [`numbers`]: vectors as bytes, and their digests.
+//! - [`numbers`]: vectors as bytes, collected from chunks, and their digests.
 //! - [`task`]: what is learnt, there and back.
 
 use fedflip_fleet::printable::is_unprintable;
@@ -16,7 +16,6 @@ pub mod encoding;
 pub mod limits;
 pub mod numbers;
 pub mod task;
-pub mod update;
 
 /// The messages, the client and the server's trait.
 #[allow(

@@ -14,7 +14,7 @@ const CHANGED: f64 = 0.01;
 impl RunState {
     /// Sets the first line of the records and the first plan, before the first round.
     pub fn begin(&mut self, header: &Header, plan: &StoredPlan) -> Result<(), NetError> {
-        if self.plans > 0 {
+        if self.plan.is_some() {
             return refuse("a first plan, having one".to_owned());
         }
         if header.devices != plan.q.len() {
@@ -25,16 +25,16 @@ impl RunState {
 
     /// From the next round on another plan holds.
     pub fn replan(&mut self, plan: &StoredPlan) -> Result<(), NetError> {
-        if self.plans == 0 {
+        let Some(known) = &self.plan else {
             return refuse("a second plan before the first".to_owned());
-        }
+        };
         let moved = |before: Option<&f64>, q: f64| {
             before.is_none_or(|before| (q - before).abs() > CHANGED * before.abs())
         };
         let differs = |slot: usize| {
-            let quiet = plan.quiet.as_ref().map(|quiet| quiet.q[slot]);
-            moved(self.q.get(slot), plan.q[slot])
-                || quiet.is_some_and(|quiet_q| moved(self.quiet_q.get(slot), quiet_q))
+            let known_quiet_q = known.quiet.as_ref().and_then(|quiet| quiet.q.get(slot));
+            moved(known.q.get(slot), plan.q[slot])
+                || plan.quiet.as_ref().is_some_and(|quiet| moved(known_quiet_q, quiet.q[slot]))
         };
         let line = Line::Replan(Replan {
             after_round: plan.after_round,
@@ -53,19 +53,24 @@ impl RunState {
     fn take_plan(&mut self, plan: &StoredPlan, line: &Line) -> Result<(), NetError> {
         self.goes_on()?;
         let devices = plan.q.len();
-        if plan.after_round != self.round {
-            return refuse(format!("a plan made after round {}, in round {}", plan.after_round, self.round));
+        if plan.after_round != self.round() {
+            return refuse(format!(
+                "a plan made after round {}, in round {}",
+                plan.after_round,
+                self.round()
+            ));
         }
-        if devices < self.q.len() || devices > self.devices.len() || devices == 0 {
+        let planned_before = self.plan.as_ref().map_or(0, |known| known.q.len());
+        if devices < planned_before || devices > self.devices.len() || devices == 0 {
             return refuse(format!("a plan of {devices} devices, with {} enrolled", self.devices.len()));
         }
         let quiet = plan.quiet.iter().flat_map(|quiet| [quiet.q.len(), quiet.weights.len()]);
         if quiet.chain([plan.availability.len(), plan.weights.len()]).any(|len| len != devices) {
             return refuse("a plan in which q, availability and weights differ in number".to_owned());
         }
-        let number = self.plans + 1;
+        let number = self.seals.chain.plans + 1;
         self.write(Some(line), |state, _, _| insert_plan(state, number, plan))?;
-        (self.plans, self.q, self.quiet_q) = (number, plan.q.clone(), plan.quiet_q());
-        self.beside(|state| write_plan(&state.folder, plan))
+        self.plan = Some(plan.clone());
+        self.beside(|state| write_plan(state.path(), plan))
     }
 }
