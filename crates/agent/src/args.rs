@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tracing_subscriber::filter::LevelFilter;
 
 /// Take part in a run: flip this device's coin, train on its data, send what was learnt.
 ///
@@ -50,8 +52,8 @@ pub struct LogArgs {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text, hide_possible_values = true)]
     pub log: LogFormat,
     /// How much to say: off, error, warn, info or debug
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info, hide_possible_values = true)]
-    pub log_level: LogLevel,
+    #[arg(long, value_name = "LEVEL", value_parser = log_levels(), default_value = "info", hide_possible_values = true)]
+    pub log_level: LevelFilter,
 }
 
 /// Of a log.
@@ -63,17 +65,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// How much is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogLevel {
-    /// Nothing
-    Off,
-    /// What went wrong
-    Error,
-    /// And what was refused
-    Warn,
-    /// And what happens
-    Info,
-    /// And every coin
-    Debug,
+fn log_levels() -> impl TypedValueParser<Value = LevelFilter> {
+    let levels = PossibleValuesParser::new(["off", "error", "warn", "info", "debug"]);
+    levels.try_map(|level| level.parse::<LevelFilter>())
 }

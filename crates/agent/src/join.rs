@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fedflip_net::NetError;
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell, News};
-use fedflip_net::door::{DeviceIdentity, client_config};
+use fedflip_net::door::client_config;
 use fedflip_net::identity::DeviceName;
 use fedflip_net::plain;
 use tracing::{info, warn};
@@ -49,13 +49,10 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
     if !is_address(&args.server) {
         return Err(NetError::BadServer { server: args.server.clone() }.into());
     }
-    let credentials = match (&args.identity, &args.name) {
-        (Some(folder), _) => {
-            let identity = identity(folder)?;
-            Credentials { name: identity.name, coin: identity.coin, tls: Some(identity.tls) }
-        }
-        (None, name) => {
-            let name: DeviceName = name.as_deref().unwrap_or_default().parse()?;
+    let credentials = match &args.identity {
+        Some(folder) => identity(folder)?,
+        None => {
+            let name: DeviceName = args.name.as_deref().unwrap_or_default().parse()?;
             if !is_loopback(&args.server) {
                 return Err(NetError::NotLoopback { server: args.server.clone() }.into());
             }
@@ -73,7 +70,7 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
 }
 
 /// A folder that holds all of an identity.
-fn identity(folder: &Path) -> Result<DeviceIdentity, JoinError> {
+fn identity(folder: &Path) -> Result<Credentials, JoinError> {
     let needed = ["cert.pem", "key.pem", "coin.key", "ca.pem"];
     match needed.into_iter().find(|name| !folder.join(name).exists()) {
         Some(missing) => Err(JoinError::NoIdentity { folder: folder.display().to_string(), missing }),

@@ -7,12 +7,11 @@
 //! use std::path::Path;
 //! use std::time::Duration;
 //!
-//! use fedflip_agent::{AgentSettings, Credentials, join_server, read_identity};
+//! use fedflip_agent::{AgentSettings, join_server, read_identity};
 //!
-//! let identity = read_identity(Path::new("certs/devices/phone-01"))?;
 //! let settings = AgentSettings {
 //!     server: "fl.example.org:7700".to_owned(),
-//!     credentials: Credentials { name: identity.name, coin: identity.coin, tls: Some(identity.tls) },
+//!     credentials: read_identity(Path::new("certs/devices/phone-01"))?,
 //!     data_dir: "data".into(),
 //!     compute_at_least: Duration::ZERO,
 //!     give_up_after: Some(Duration::from_secs(60)),
@@ -38,7 +37,7 @@ pub mod error;
 pub mod join;
 pub mod logs;
 
-pub use args::{JoinArgs, LogArgs, LogFormat, LogLevel};
+pub use args::{JoinArgs, LogArgs, LogFormat};
 pub use error::JoinError;
 pub use fedflip_net::NetError;
 pub use fedflip_net::agent::{AgentSettings, Credentials, Farewell, News, join as join_server};

@@ -1,20 +1,12 @@
 //! What agents and servers say, on standard error.
 
-use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt;
 
-use crate::args::{LogArgs, LogFormat, LogLevel};
+use crate::args::{LogArgs, LogFormat};
 
 /// From now on; the first call counts.
 pub fn begin(args: LogArgs) {
-    let level = match args.log_level {
-        LogLevel::Off => LevelFilter::OFF,
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-    };
-    let logs = fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    let logs = fmt().with_max_level(args.log_level).with_writer(std::io::stderr).with_target(false);
     // Whoever has begun before goes on.
     let _ = match args.log {
         LogFormat::Text => {

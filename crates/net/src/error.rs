@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use crate::reason::Reason;
+use crate::wire::task::TaskMismatch;
 
 /// What was tried with a file that somebody gave us.
 pub(crate) const CANNOT_BE_READ: &str = "cannot be read";
@@ -103,6 +104,8 @@ pub enum NetError {
     /// A server that is not one of ours, or of another version.
     #[error("this server cannot be worked with: {problem}")]
     OtherServer { problem: &'static str },
+    #[error("this server cannot be worked with: {0}")]
+    OtherTask(#[from] TaskMismatch),
     #[error("the server speaks version {server} of the protocol, and this agent speaks version {agent}")]
     OtherProtocol {
         /// What the server says it speaks.

@@ -6,11 +6,11 @@
 //! - `session`: from a connection to its end; `work`: a device's part in a round.
 //! - [`platform`]: what an agent takes from its machine, or from a simulation.
 //! - `talk`: the agent's side of each call; `refusal`: why one failed; `trainer`: what it computes.
-//! - [`pace`]: sending at a granted rate; [`backoff`]: how long to wait before the next attempt; `give_up`: for
-//!   how long at all.
+//! - [`pace`]: sending at a granted rate; [`backoff`]: the length of waits; `attempts`: connecting again, and giving
+//!   up.
 
+mod attempts;
 pub mod backoff;
-mod give_up;
 pub mod pace;
 pub mod platform;
 mod refusal;
@@ -24,24 +24,15 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
-use self::backoff::{Backoff, Waits};
-use self::give_up::GiveUp;
+use self::attempts::Attempts;
+use self::backoff::Waits;
 use self::platform::Platform;
-use self::session::{Past, Session};
+use self::session::{AgentState, Session};
 use self::talk::Talk;
-use crate::coin::CoinKey;
-use crate::door::DeviceTls;
 use crate::error::NetError;
-use crate::identity::DeviceName;
 use crate::wire::v1::HelloReply;
 
-#[derive(Clone, Debug)]
-pub struct Credentials {
-    /// By its certificate, or by its own word.
-    pub name: DeviceName,
-    pub coin: CoinKey,
-    pub tls: Option<DeviceTls>,
-}
+pub use crate::door::Credentials;
 
 /// All that an agent needs to know.
 #[derive(Clone, Debug)]
@@ -117,33 +108,37 @@ pub async fn stay(
     tell: &mut (dyn FnMut(News) + Send),
 ) -> Result<Farewell, NetError> {
     let waits = Waits::seeded(platform.waits_seed);
-    let mut past = Past::new(platform.compute, waits.clone());
+    let mut state = AgentState::new(platform.compute, waits.clone());
     let mut attempts = Attempts::new(waits, settings.give_up_after);
     loop {
         let (mut answered, mut attended) = (false, false);
         let session = async {
             let reached = reach(settings, platform);
-            let (talk, hello) = attempts.give_up.bound(&settings.server, reached).await?;
+            let (talk, hello) = attempts.bound(&settings.server, reached).await?;
             answered = true;
             let tell: &mut (dyn FnMut(News) + Send) = &mut |news| {
                 attended |= matches!(news, News::Attending { .. });
                 tell(news);
             };
-            let coin = &settings.credentials.coin;
-            Session { settings, coin, past: &mut past, tell }.run(talk, hello).await
+            Session { settings, state: &mut state, tell }.run(talk, hello).await
         };
         let ended = tokio::select! {
             biased;
             ended = session => ended,
             () = told_to(stop) => return Ok(Farewell::Stopped),
         };
-        attempts.note(answered, attended);
+        if answered {
+            attempts.answered();
+        }
+        if attended {
+            attempts.attended();
+        }
         let Err(error) = ended else { return Ok(Farewell::Finished) };
         let error = match &settings.credentials.tls {
             Some(tls) => refusal::by_own_clock(error, tls.valid_until_unix_secs, now_unix_secs()),
             None => error,
         };
-        if error.is_final() || attempts.give_up.is_over() {
+        if error.is_final() || attempts.is_over() {
             return Err(error);
         }
         let wait = attempts.wait_after(&error);
@@ -153,63 +148,16 @@ pub async fn stay(
             () = tokio::time::sleep(wait) => {}
             () = told_to(stop) => return Ok(Farewell::Stopped),
         }
-        if attempts.give_up.is_over() {
+        if attempts.is_over() {
             return Err(error);
         }
     }
 }
 
-/// How long an agent waits before it connects again.
-struct Attempts {
-    waits: Waits,
-    after_failure: Backoff,
-    after_rival: Backoff,
-    after_clocks: Backoff,
-    give_up: GiveUp,
-    has_attended: bool,
-}
-
-impl Attempts {
-    fn new(waits: Waits, give_up_after: Option<Duration>) -> Self {
-        Self {
-            waits,
-            after_failure: Backoff::default(),
-            after_rival: Backoff::seldom(),
-            after_clocks: Backoff::seldom(),
-            give_up: GiveUp::new(give_up_after),
-            has_attended: false,
-        }
-    }
-
-    fn note(&mut self, answered: bool, attended: bool) {
-        if answered {
-            self.give_up.answered();
-        }
-        if attended {
-            self.after_failure.worked();
-            self.after_clocks.worked();
-            self.has_attended = true;
-        }
-    }
-
-    fn wait_after(&mut self, error: &NetError) -> Duration {
-        let backoff = match error {
-            NetError::Superseded => &mut self.after_rival,
-            NetError::ClocksDisagree { .. } => &mut self.after_clocks,
-            _ => &mut self.after_failure,
-        };
-        self.give_up.cut(self.waits.next(backoff))
-    }
-}
-
-/// A line to the server, and what it says first.
+/// Connects to the server and says hello.
 async fn reach(settings: &AgentSettings, platform: &Platform) -> Result<(Talk, HelloReply), NetError> {
-    let Credentials { name, tls, .. } = &settings.credentials;
-    let is_plain = tls.is_none();
-    let config = tls.as_ref().map(|tls| tls.config.clone());
-    let plain_name = is_plain.then(|| name.clone());
-    let mut talk = Talk::connect(&settings.server, &platform.transport, config, plain_name).await?;
-    let hello = session::hello(&mut talk, is_plain).await?;
+    let mut talk = Talk::connect(&settings.server, &platform.transport, &settings.credentials).await?;
+    let hello = session::hello(&mut talk, settings.credentials.tls.is_none()).await?;
     Ok((talk, hello))
 }
 

@@ -2,7 +2,6 @@
 //!
 //! A simulation replaces all three, so that agents run on its clock and its network, the same way twice.
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -10,12 +9,13 @@ use std::sync::Arc;
 
 use hyper_util::rt::TokioIo;
 use rand_core::RngCore;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinError;
 use tonic::transport::{Channel, Endpoint};
 
+pub use crate::wire::ByteStream;
+
 /// A platform gives an agent what it takes from its machine.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Platform {
     /// This is how the agent reaches its server.
     pub transport: Transport,
@@ -41,15 +41,6 @@ pub enum Transport {
     Given(Arc<dyn Connector>),
 }
 
-impl fmt::Debug for Transport {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Tcp => "Tcp",
-            Self::Given(_) => "Given",
-        })
-    }
-}
-
 /// A connector makes connections to one server.
 pub trait Connector: Send + Sync {
     /// Makes one more connection, and leaves the old ones as they are.
@@ -58,11 +49,6 @@ pub trait Connector: Send + Sync {
 
 /// This resolves to a connection, or to why there is none.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn ByteStream>>> + Send>>;
-
-/// A line carries bytes in both directions.
-pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// Opens a channel to a server over the connections of a connector.
 pub async fn channel(

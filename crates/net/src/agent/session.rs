@@ -15,30 +15,30 @@ use super::talk::Talk;
 use super::trainer::{Calibrated, Trained, Trainer, emulated_until};
 use super::work::{Failed, Memory, Work};
 use super::{AgentSettings, News};
-use crate::coin::{CoinKey, Toss};
+use crate::coin::Toss;
 use crate::error::NetError;
 use crate::wire::v1::to_device::What;
 use crate::wire::{PROTOCOL, encoding, printable, task, v1};
 
-/// What outlives a session: a broken line costs nothing that was read, computed or fetched.
-pub(super) struct Past {
+/// The state of an agent, which outlives its sessions: after a broken connection nothing is read, computed or fetched
+/// again.
+#[derive(Clone)]
+pub(super) struct AgentState {
     trainer: Option<(v1::Task, Arc<Trainer>)>,
-    memory: Memory,
-    fetching: Arc<tokio::sync::Mutex<()>>,
-    compute: Compute,
-    waits: Waits,
+    pub memory: Memory,
+    pub compute: Compute,
+    pub waits: Waits,
 }
 
-impl Past {
+impl AgentState {
     pub(super) fn new(compute: Compute, waits: Waits) -> Self {
-        Self { trainer: None, memory: Memory::default(), fetching: Arc::default(), compute, waits }
+        Self { trainer: None, memory: Memory::default(), compute, waits }
     }
 }
 
 pub(super) struct Session<'a> {
     pub settings: &'a AgentSettings,
-    pub coin: &'a CoinKey,
-    pub past: &'a mut Past,
+    pub state: &'a mut AgentState,
     pub tell: &'a mut (dyn FnMut(News) + Send),
 }
 
@@ -77,33 +77,29 @@ impl Session<'_> {
         let samples = trainer.samples(slot)?;
         let (answers, notices) = talk.attend().await?;
         (self.tell)(News::Attending { slot, samples });
-        let memory = self.past.memory.clone();
-        let fetching = Arc::clone(&self.past.fetching);
-        let (compute, waits) = (self.past.compute, self.past.waits.clone());
-        let work = Work { talk, trainer, slot, encoding, memory, fetching, compute, waits };
+        let work = Work { talk, trainer, slot, encoding, state: self.state.clone() };
         self.rounds(&work, &answers, notices).await
     }
 
     /// Reads the data of the task, unless it is the one of the last session.
     async fn trainer(&mut self, hello: &v1::HelloReply) -> Result<Arc<Trainer>, NetError> {
         let message = hello.task.as_ref().ok_or(NetError::OtherServer { problem: "it names no task" })?;
-        if let Some((known, trainer)) = &self.past.trainer
+        if let Some((known, trainer)) = &self.state.trainer
             && known == message
         {
             return Ok(Arc::clone(trainer));
         }
-        let settings =
-            task::settings(message).map_err(|mismatch| NetError::OtherServer { problem: mismatch.text() })?;
+        let settings = task::settings(message)?;
         (self.tell)(News::Reading { task: settings.task.name() });
         let data_dir = self.settings.data_dir.clone();
         let at_least = self.settings.compute_at_least;
-        let reading = self.past.compute.run(move || Trainer::new(&settings, &data_dir, at_least)).await;
+        let reading = self.state.compute.run(move || Trainer::new(&settings, &data_dir, at_least)).await;
         let trainer =
             Arc::new(reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??);
         if trainer.parameters() as u64 != hello.parameters {
             return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
         }
-        self.past.trainer = Some((message.clone(), Arc::clone(&trainer)));
+        self.state.trainer = Some((message.clone(), Arc::clone(&trainer)));
         Ok(trainer)
     }
 
@@ -121,7 +117,7 @@ impl Session<'_> {
         let timed = Arc::clone(trainer);
         let timing = move || timed.calibrate(slot as usize, seed, encoding);
         let start = Instant::now();
-        let timed = self.past.compute.run(timing).await;
+        let timed = self.state.compute.run(timing).await;
         let Calibrated { compute_secs, took_in_all } =
             timed.map_err(|_| NetError::OtherServer { problem: "its task cannot be trained" })??;
         emulated_until(start + took_in_all).await;
@@ -189,7 +185,7 @@ impl Session<'_> {
         answers: &mpsc::Sender<v1::FromDevice>,
         opened: &v1::Opened,
     ) -> Result<(), NetError> {
-        let (flip, proof) = self.coin.flip(toss(&opened.run, opened.round)?);
+        let (flip, proof) = self.settings.credentials.coin.flip(toss(&opened.run, opened.round)?);
         let joins = flip.joins(opened.q);
         debug!(round = opened.round, q = opened.q, joins, "flipped");
         let proof = if joins { proof.to_vec().into() } else { Default::default() };

@@ -3,20 +3,22 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use prost::bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
 use super::pace::Pace;
 use super::platform::{self, Transport};
 use super::refusal;
 use super::trainer::Trained;
+use crate::door::Credentials;
 use crate::error::NetError;
 use crate::identity::DeviceName;
 use crate::plain;
-use crate::wire::limits::{CHUNK_BYTES_MAX, MESSAGE_BYTES_MAX, PROBE_BYTES_MAX};
+use crate::wire::limits::{MESSAGE_BYTES_MAX, PROBE_BYTES_MAX};
 use crate::wire::numbers::Collector;
 use crate::wire::v1;
 use crate::wire::v1::federation_client::FederationClient;
@@ -40,18 +42,17 @@ impl Talk {
     pub(super) async fn connect(
         server: &str,
         transport: &Transport,
-        tls: Option<ClientTlsConfig>,
-        name: Option<DeviceName>,
+        credentials: &Credentials,
     ) -> Result<Self, NetError> {
         let bad_address = |_| NetError::BadServer { server: server.to_owned() };
-        let channel = match (transport, tls) {
+        let channel = match (transport, &credentials.tls) {
             (Transport::Given(connector), _) => {
                 let endpoint = endpoint(format!("http://{server}")).map_err(bad_address)?;
                 platform::channel(&endpoint, connector).await
             }
             (Transport::Tcp, Some(tls)) => {
                 let endpoint = endpoint(format!("https://{server}")).map_err(bad_address)?;
-                endpoint.tls_config(tls).map_err(bad_address)?.connect().await
+                endpoint.tls_config(tls.config.clone()).map_err(bad_address)?.connect().await
             }
             (Transport::Tcp, None) => {
                 // The addresses that were looked at are those that are called: a name may stand for others later.
@@ -70,7 +71,7 @@ impl Talk {
         };
         let channel = channel.map_err(|error| refusal::of_connecting(server, &error))?;
         let client = FederationClient::new(channel).max_decoding_message_size(MESSAGE_BYTES_MAX);
-        Ok(Self { client, name })
+        Ok(Self { client, name: credentials.tls.is_none().then(|| credentials.name.clone()) })
     }
 
     fn request<T>(&self, message: T) -> Request<T> {
@@ -94,23 +95,8 @@ impl Talk {
         let (sender, parts) = mpsc::channel(1);
         let request = self.request(ReceiverStream::new(parts));
         let mut replies = self.client.probe(request).await?.into_inner();
-        let sending = async move {
-            let part = |len| v1::ProbePart { data: vec![0; len].into() };
-            // The server is gone: the call says so.
-            if sender.send(part(0)).await.is_err() {
-                return;
-            }
-            let start = Instant::now();
-            let mut sent = 0;
-            while sent < bytes {
-                let len = pace.chunk_bytes().min(bytes - sent);
-                sent += len;
-                tokio::time::sleep_until(start + pace.leaves_after(sent)).await;
-                if sender.send(part(len)).await.is_err() {
-                    return;
-                }
-            }
-        };
+        let part = |data| v1::ProbePart { data };
+        let sending = send_paced(sender, part(Bytes::new()), vec![0; bytes].into(), pace, part);
         let (reply, ()) = tokio::join!(replies.message(), sending);
         reply?.ok_or_else(|| Status::data_loss("no reply"))
     }
@@ -153,28 +139,35 @@ impl Talk {
             run: grant.run.clone(),
         };
         let (sender, parts) = mpsc::channel(1);
-        let bytes = trained.bytes.clone();
-        let sending = async move {
-            let message = |what| v1::UploadPart { what: Some(what) };
-            let start = Instant::now();
-            // If nobody takes it any more, the call says why.
-            if sender.send(message(What::Head(head))).await.is_err() {
-                return;
-            }
-            let mut sent = 0;
-            while sent < bytes.len() {
-                let end = bytes.len().min(sent + pace.chunk_bytes().min(CHUNK_BYTES_MAX));
-                let chunk = bytes.slice(sent..end);
-                sent = end;
-                tokio::time::sleep_until(start + pace.leaves_after(sent)).await;
-                if sender.send(message(What::Data(chunk))).await.is_err() {
-                    return;
-                }
-            }
-        };
+        let message = |what| v1::UploadPart { what: Some(what) };
+        let data = |chunk| message(What::Data(chunk));
+        let sending = send_paced(sender, message(What::Head(head)), trained.bytes.clone(), pace, data);
         let request = self.request(ReceiverStream::new(parts));
         let (reply, ()) = tokio::join!(self.client.upload(request), sending);
         Ok(reply?.into_inner().repeated)
+    }
+}
+
+/// Sends `first`, and then the bytes at a pace. Ends early if the server is gone: the call says why.
+async fn send_paced<T>(
+    sender: mpsc::Sender<T>,
+    first: T,
+    bytes: Bytes,
+    pace: Pace,
+    part: impl Fn(Bytes) -> T,
+) {
+    if sender.send(first).await.is_err() {
+        return;
+    }
+    let (start, mut sent) = (Instant::now(), 0);
+    while sent < bytes.len() {
+        let end = bytes.len().min(sent + pace.chunk_bytes());
+        let chunk = bytes.slice(sent..end);
+        sent = end;
+        tokio::time::sleep_until(start + pace.leaves_after(sent)).await;
+        if sender.send(part(chunk)).await.is_err() {
+            return;
+        }
     }
 }
 
@@ -208,13 +201,12 @@ mod tests {
     #[tokio::test]
     async fn plain_text_stays_on_this_machine() {
         let name: DeviceName = "a".parse().unwrap();
-        let refused =
-            Talk::connect("192.0.2.1:7700", &Transport::Tcp, None, Some(name.clone())).await.err().unwrap();
+        let credentials = Credentials { coin: plain::coin(&name).unwrap(), name, tls: None };
+        let connect =
+            async |server| Talk::connect(server, &Transport::Tcp, &credentials).await.err().unwrap();
+        let refused = connect("192.0.2.1:7700").await;
         assert!(matches!(&refused, NetError::NotLoopback { .. }) && refused.is_final(), "{refused}");
-        let nowhere = Talk::connect("no-such-host.invalid:7700", &Transport::Tcp, None, Some(name))
-            .await
-            .err()
-            .unwrap();
+        let nowhere = connect("no-such-host.invalid:7700").await;
         assert!(matches!(&nowhere, NetError::Unreachable { .. }) && !nowhere.is_final(), "{nowhere}");
     }
 }

@@ -7,8 +7,8 @@ use fedflip_learn::{Encoding, LearnError, TrainKey};
 use tokio::time::Instant;
 use tonic::{Code, Status};
 
-use super::backoff::{Backoff, Waits};
-use super::platform::Compute;
+use super::backoff::Backoff;
+use super::session::AgentState;
 use super::talk::Talk;
 use super::trainer::{Trained, Trainer, emulated_until};
 use crate::coin::Toss;
@@ -20,6 +20,8 @@ pub(super) struct Memory {
     remembered: Arc<Mutex<Remembered>>,
     /// One training at a time, until it is remembered.
     training: Arc<Mutex<()>>,
+    /// One fetch at a time: the second finds the model that the first has fetched.
+    fetching: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
@@ -105,22 +107,19 @@ pub(super) struct Work {
     /// Which share of the data is the device's.
     pub slot: usize,
     pub encoding: Encoding,
-    pub memory: Memory,
-    /// One fetch at a time: the second finds what the first has brought.
-    pub fetching: Arc<tokio::sync::Mutex<()>>,
-    pub compute: Compute,
-    pub waits: Waits,
+    pub state: AgentState,
 }
 
 impl Work {
     /// Fetches a model, if it is not there yet.
     pub(super) async fn fetch(&mut self, digest: &[u8]) -> Result<Arc<Vec<f32>>, Status> {
-        let _turn = self.fetching.lock().await;
-        if let Some(model) = self.memory.model(digest) {
+        let memory = self.state.memory.clone();
+        let _turn = memory.fetching.lock().await;
+        if let Some(model) = memory.model(digest) {
             return Ok(model);
         }
         let model = Arc::new(self.talk.fetch(digest, self.trainer.parameters()).await?);
-        self.memory.with(|remembered| remembered.model = Some((digest.to_vec(), Arc::clone(&model))));
+        memory.with(|remembered| remembered.model = Some((digest.to_vec(), Arc::clone(&model))));
         Ok(model)
     }
 
@@ -134,7 +133,7 @@ impl Work {
                 Err(Failed::Call(status)) if may_pass(status.code()) => status,
                 done => return done,
             };
-            let wait = self.waits.next(&mut backoff);
+            let wait = self.state.waits.next(&mut backoff);
             if Instant::now() + wait >= deadline {
                 return Err(Failed::Unable(status.message().to_owned()));
             }
@@ -158,14 +157,14 @@ impl Work {
     async fn trained(&mut self, toss: Toss, grant: &v1::Grant) -> Result<Ready, Failed> {
         let encoding = self.encoding;
         let occasion = (toss, grant.seed, grant.digest.to_vec(), encoding);
-        if let Some(ready) = self.memory.update(&occasion) {
+        if let Some(ready) = self.state.memory.update(&occasion) {
             return Ok(ready);
         }
         let model = self.fetch(&grant.digest).await?;
-        let (trainer, memory) = (Arc::clone(&self.trainer), self.memory.clone());
+        let (trainer, memory) = (Arc::clone(&self.trainer), self.state.memory.clone());
         let key = TrainKey::new(grant.seed, grant.round, self.slot);
         let training = move || memory.train_once(occasion, || trainer.train(&model, key, encoding));
-        let ready = self.compute.run(training).await;
+        let ready = self.state.compute.run(training).await;
         ready
             .map_err(|error| Failed::Unable(error.to_string()))?
             .map_err(|error| Failed::Unable(error.to_string()))

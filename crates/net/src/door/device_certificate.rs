@@ -5,8 +5,9 @@ use std::sync::Arc;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::coin::{CoinPublic, KEY_BYTES};
+use crate::coin::CoinPublic;
 use crate::identity::DeviceName;
+use crate::identity::mint::unhex;
 
 /// Who is calling, as the authority vouches for.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,18 +51,7 @@ impl DeviceCertificate {
 /// Of `fedflip:device/NAME/coin/HEX`.
 fn parse(uri: &str) -> Option<Caller> {
     let (name, digits) = uri.strip_prefix("fedflip:device/")?.split_once("/coin/")?;
-    Some(Caller { name: name.parse().ok()?, coin: CoinPublic::from_bytes(key_of_hex(digits)?)? })
-}
-
-/// The bytes of a key that is written as exactly so many lowercase hexadecimal digits.
-pub(super) fn key_of_hex(digits: &str) -> Option<[u8; KEY_BYTES]> {
-    let exact = digits.len() == 2 * KEY_BYTES
-        && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-    let mut key = [0; KEY_BYTES];
-    for (place, byte) in key.iter_mut().enumerate() {
-        *byte = exact.then(|| u8::from_str_radix(&digits[2 * place..2 * place + 2], 16).ok())??;
-    }
-    Some(key)
+    Some(Caller { name: name.parse().ok()?, coin: CoinPublic::from_bytes(unhex(digits)?)? })
 }
 
 #[cfg(test)]

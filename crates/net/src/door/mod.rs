@@ -7,24 +7,24 @@
 //! # Layout
 //!
 //! - [`device_certificate`]: what a certificate says of its device.
-//! - `credentials`: the server's files, and what TLS makes of them.
+//! - `server_tls`: the server's files, and its TLS configuration.
 //! - `files`: certificates and keys in files, and whether they are fit for use.
 //! - `watch`: looks at the files again and again, and cuts whoever may no longer stay.
 //! - `registry`: who is in, and how many may be; `descriptors`: how many the system allows; `waiting`: who gives
 //!   way among those who have not said who they are.
 //! - `reception`: accepts, and asks everybody who they are.
 //! - [`connection`]: one that was let in; `meter`: how much it may make us read.
-//! - [`device_identity`]: a device's side: its files, ready for a connection.
+//! - [`credentials`]: a device's side: its files, ready for a connection.
 
 pub mod connection;
-mod credentials;
+pub mod credentials;
 mod descriptors;
 pub mod device_certificate;
-pub mod device_identity;
 mod files;
 mod meter;
 mod reception;
 mod registry;
+mod server_tls;
 mod waiting;
 mod watch;
 
@@ -36,17 +36,18 @@ use std::time::Duration;
 use futures_util::stream::{Stream, unfold};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 pub use connection::{Connection, Peer};
+pub use credentials::{Credentials, DeviceTls, client_config};
 pub use device_certificate::Caller;
-pub use device_identity::{DeviceIdentity, DeviceTls, client_config};
 
 use crate::error::NetError;
 use crate::status::Metrics;
-use credentials::Credentials;
-use reception::{Greeting, Reception};
+use reception::Greeting;
 use registry::Registry;
-use watch::Watch;
+use server_tls::ServerTls;
 
 /// Connections that the system holds for us until we accept them; it may have a lower limit of its own.
 const BACKLOG: i32 = 4096;
@@ -114,10 +115,17 @@ impl Limits {
     }
 }
 
-/// A listener that knows whom to let in.
+/// A listener that checks who connects.
 pub struct Door {
     address: SocketAddr,
-    reception: Reception,
+    listener: TcpListener,
+    greeting: Greeting,
+    registry: Arc<Registry>,
+    handshakes: JoinSet<Option<Connection>>,
+    /// Until then nothing is accepted.
+    pause_until: Option<Instant>,
+    /// The task that watches the files ends with the door.
+    _watch: JoinSet<()>,
 }
 
 impl Door {
@@ -134,18 +142,19 @@ impl Door {
         // Certificates before the port: a server that cannot let anybody in should not seem to be there.
         let (greeting, watch) = match security {
             Security::Plain if !address.ip().is_loopback() => return Err(NetError::PlainText { address }),
-            Security::Plain => (Greeting::Plain, None),
+            Security::Plain => (Greeting::Plain, JoinSet::new()),
             Security::MutualTls { certs_folder } => {
-                let stamp = credentials::stamp(&certs_folder);
-                let Credentials { config, revoked } = credentials::load(&certs_folder)?;
+                let stamp = server_tls::stamp(&certs_folder);
+                let ServerTls { config, revoked } = server_tls::load(&certs_folder)?;
                 registry.revoke(revoked);
-                let (watch, config) = Watch::new(certs_folder, stamp, config, Arc::clone(&registry));
-                (Greeting::Tls(config), Some(watch))
+                let (watch, config) = watch::watch_files(certs_folder, stamp, config, Arc::clone(&registry));
+                (Greeting::Tls(config), watch)
             }
         };
         let listener = listen(address).map_err(|source| NetError::Listen { address, source })?;
         let address = listener.local_addr().map_err(|source| NetError::Listen { address, source })?;
-        Ok(Self { address, reception: Reception::new(listener, greeting, registry, watch) })
+        let handshakes = JoinSet::new();
+        Ok(Self { address, listener, greeting, registry, handshakes, pause_until: None, _watch: watch })
     }
 
     /// Where it listens: the port is the real one.
@@ -156,9 +165,9 @@ impl Door {
     /// Everybody who is let in. It never ends and never fails; dropped, it no longer listens, and those who
     /// are in stay.
     pub fn into_stream(self) -> impl Stream<Item = Result<Connection, std::io::Error>> + Send {
-        unfold(self.reception, async |mut reception| {
-            let connection = reception.next().await;
-            Some((Ok(connection), reception))
+        unfold(self, async |mut door| {
+            let connection = door.next().await;
+            Some((Ok(connection), door))
         })
     }
 }

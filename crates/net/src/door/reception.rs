@@ -9,18 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::{self, CertificateError, ServerConfig};
 use tracing::debug;
 
-use super::connection::Connection;
+use super::Door;
+use super::connection::{Connection, Peer};
 use super::device_certificate::DeviceCertificate;
 use super::registry::{Arrival, Registry};
-use super::watch::Watch;
 use crate::status::ConnectionRefusal;
 
 /// A pause after the system refused to accept a connection, such as for want of file descriptors.
@@ -38,28 +37,7 @@ pub(super) enum Greeting {
     Plain,
 }
 
-pub(super) struct Reception {
-    listener: TcpListener,
-    greeting: Greeting,
-    registry: Arc<Registry>,
-    handshakes: JoinSet<Option<Connection>>,
-    /// Until then nothing is accepted.
-    pause_until: Option<Instant>,
-    /// Ends with the reception.
-    _watch: Option<Watch>,
-}
-
-impl Reception {
-    pub(super) fn new(
-        listener: TcpListener,
-        greeting: Greeting,
-        registry: Arc<Registry>,
-        watch: Option<Watch>,
-    ) -> Self {
-        let handshakes = JoinSet::new();
-        Self { listener, greeting, registry, handshakes, pause_until: None, _watch: watch }
-    }
-
+impl Door {
     /// The next who is let in.
     pub(super) async fn next(&mut self) -> Connection {
         loop {
@@ -105,7 +83,8 @@ impl Reception {
         match &self.greeting {
             Greeting::Plain => {
                 arrival.place.admit_plain();
-                return Some(Connection::plain(stream, address, arrival.place));
+                let peer = Peer { address, caller: None };
+                return Some(Connection::new(Box::new(stream), peer, None, arrival.place));
             }
             Greeting::Tls(config) => {
                 let acceptor = TlsAcceptor::from(Arc::clone(&config.borrow()));
@@ -153,7 +132,8 @@ async fn greet(
     let device_certificate = device_certificate.ok_or(ConnectionRefusal::NoDevice)?;
     let caller = Arc::clone(&device_certificate.caller);
     let cut = place.admit(device_certificate)?;
-    Ok(Connection::secure(stream, address, caller, cut, place))
+    let peer = Peer { address, caller: Some(caller) };
+    Ok(Connection::new(Box::new(stream), peer, Some(cut), place))
 }
 
 fn reason(error: &io::Error) -> ConnectionRefusal {

@@ -15,7 +15,7 @@ use crate::identity::DeviceName;
 use crate::status::{ConnectionRefusal, Metrics};
 
 pub(super) struct Registry {
-    limits: Limits,
+    pub(super) limits: Limits,
     metrics: Arc<Metrics>,
     state: Mutex<State>,
 }
@@ -45,10 +45,6 @@ fn is_on(list: &CertRevocationList<'_>, device_certificate: &DeviceCertificate) 
 impl Registry {
     pub(super) fn new(limits: Limits, metrics: Arc<Metrics>) -> Self {
         Self { limits, metrics, state: Mutex::default() }
-    }
-
-    pub(super) fn limits(&self) -> &Limits {
-        &self.limits
     }
 
     pub(super) fn count(&self, refusal: ConnectionRefusal) {
@@ -131,7 +127,7 @@ pub(super) struct Arrival {
 
 /// A place at the server, given up when dropped.
 pub(super) struct Place {
-    registry: Arc<Registry>,
+    pub(super) registry: Arc<Registry>,
     holder: Holder,
 }
 
@@ -144,15 +140,6 @@ enum Holder {
 }
 
 impl Place {
-    /// How long its holder has to make a first call.
-    pub(super) fn first_call_within(&self) -> Duration {
-        self.registry.limits.first_call_within
-    }
-
-    pub(super) fn count(&self, refusal: ConnectionRefusal) {
-        self.registry.count(refusal);
-    }
-
     /// It has said who it is; what is received is that the connection must end.
     pub(super) fn admit(
         &mut self,

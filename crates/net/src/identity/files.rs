@@ -1,7 +1,7 @@
 //! Files of an authority: written whole, secrets for their owner alone, changed by one process at a time.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use fedflip_record::atomic;
@@ -41,6 +41,16 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), NetError> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).map_err(NetError::io(folder, "cannot be made"))
+}
+
+/// Removes a folder, if there is one.
+pub(super) fn remove_folder(folder: &Path) -> Result<(), NetError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(NetError::io(folder, "cannot be removed")(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn locked(folder: &Path) -> Result<File, NetError> {

@@ -50,7 +50,7 @@ impl Validity {
 }
 
 fn moment(unix_secs: i64) -> Result<OffsetDateTime, NetError> {
-    let refuse = |problem: String| NetError::Damaged { path: "the clock".to_owned(), problem };
+    let refuse = |problem: String| NetError::damaged("the clock", problem);
     // The library can hold earlier ones, and panics when it writes them.
     if !is_moment(unix_secs) {
         return Err(refuse(format!("says {unix_secs} s since 1970, of which no certificate can speak")));
@@ -166,6 +166,19 @@ pub fn serial() -> [u8; SERIAL_BYTES] {
 
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The bytes that [`hex`] writes with exactly these digits.
+pub(crate) fn unhex<const BYTES: usize>(digits: &str) -> Option<[u8; BYTES]> {
+    let is_digit = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+    if digits.len() != 2 * BYTES || !digits.bytes().all(is_digit) {
+        return None;
+    }
+    let mut bytes = [0; BYTES];
+    for (place, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&digits[2 * place..2 * place + 2], 16).ok()?;
+    }
+    Some(bytes)
 }
 
 fn named(name: &str) -> CertificateParams {

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{Readers, locked, make_folder, write};
+use super::files::{Readers, locked, make_folder, remove_folder, write};
 use super::hosts::hosts_of;
-use super::mint::{self, Identity, SERIAL_BYTES, Signer, Validity, hex};
+use super::mint::{self, Identity, SERIAL_BYTES, Signer, Validity, hex, unhex};
 use super::name::DeviceName;
 use crate::coin::CoinKey;
 use crate::error::{CANNOT_BE_READ, NetError};
@@ -80,46 +80,33 @@ impl Store {
             return Err(NetError::NoAuthority { folder: folder.display().to_string() });
         }
         let lock = locked(folder)?;
-        let read = |name: &str| {
-            let path = folder.join(name);
-            fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))
-        };
-        let authority = Identity { certificate_pem: read(AUTHORITY)?, key_pem: read(AUTHORITY_KEY)? };
-        let issued = serde_json::from_str(&read(ISSUED)?).map_err(|error| NetError::Damaged {
-            path: folder.join(ISSUED).display().to_string(),
-            problem: error.to_string(),
-        })?;
+        let certificate_pem = read(folder, AUTHORITY)?;
+        let authority = Identity { certificate_pem, key_pem: read(folder, AUTHORITY_KEY)? };
+        let issued = serde_json::from_str(&read(folder, ISSUED)?)
+            .map_err(|error| NetError::damaged(folder.join(ISSUED), error.to_string()))?;
         Ok(Self { folder: folder.to_owned(), signer: Signer::new(&authority)?, issued, _lock: lock })
     }
 
     /// Issues the server's identity anew, in the place of the old one: a server that runs takes it up by itself.
     pub fn renew_server(&mut self, hosts: &[String], validity: Validity) -> Result<PathBuf, NetError> {
         let server = self.signer.server(hosts, validity)?;
-        let path = self.folder.join(AUTHORITY);
-        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
+        let authority = read(&self.folder, AUTHORITY)?;
         let (place, before) = (self.folder.join("server"), self.folder.join(".old"));
-        if before.exists() {
-            fs::remove_dir_all(&before).map_err(NetError::io(&before, "cannot be removed"))?;
-        }
+        remove_folder(&before)?;
         // For a moment there is none: a server that looks just then keeps what it has.
         if place.exists() {
             fs::rename(&place, &before).map_err(NetError::io(&place, "cannot be moved"))?;
         }
         let folder = self.hand_out("server", &server, &authority, None)?;
-        if before.exists() {
-            fs::remove_dir_all(&before).map_err(NetError::io(&before, "cannot be removed"))?;
-        }
+        remove_folder(&before)?;
         Ok(folder)
     }
 
     /// The names that the server's certificate has now.
     pub fn server_hosts(&self) -> Result<Vec<String>, NetError> {
-        let path = self.folder.join("server").join(CERTIFICATE);
-        let pem = fs::read(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
-        hosts_of(&pem).ok_or_else(|| NetError::Damaged {
-            path: path.display().to_string(),
-            problem: "names no host".to_owned(),
-        })
+        let folder = self.folder.join("server");
+        hosts_of(read(&folder, CERTIFICATE)?.as_bytes())
+            .ok_or_else(|| NetError::damaged(folder.join(CERTIFICATE), "names no host"))
     }
 
     /// Refuses names that were given before, or are asked for twice.
@@ -164,8 +151,7 @@ impl Store {
             revoked_unix_secs: None,
         });
         self.note()?;
-        let path = self.folder.join(AUTHORITY);
-        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
+        let authority = read(&self.folder, AUTHORITY)?;
         self.hand_out(&format!("devices/{name}"), &identity, &authority, Some(&coin))
     }
 
@@ -185,30 +171,21 @@ impl Store {
         let mut revoked = Vec::new();
         for issued in &self.issued {
             if let Some(unix_secs) = issued.revoked_unix_secs {
+                let damaged = |problem| NetError::damaged(self.folder.join(ISSUED), problem);
                 if !mint::is_moment(unix_secs) {
-                    let problem =
-                        format!("{} was revoked {unix_secs} s after 1970: no such time", issued.name);
-                    return Err(self.damaged(problem));
+                    let Issued { name, .. } = issued;
+                    return Err(damaged(format!(
+                        "{name} was revoked {unix_secs} s after 1970: no such time"
+                    )));
                 }
-                revoked.push((self.serial_of(issued)?, unix_secs));
+                let serial: Option<[u8; SERIAL_BYTES]> = unhex(&issued.serial);
+                let serial =
+                    serial.ok_or_else(|| damaged(format!("{:?} is no serial number", issued.serial)))?;
+                revoked.push((serial, unix_secs));
             }
         }
         let list = self.signer.revocations(&revoked, 1 + revoked.len() as u64, now_unix_secs)?;
         write(&self.folder.join(REVOKED), list.as_bytes(), Readers::All)
-    }
-
-    fn serial_of(&self, issued: &Issued) -> Result<[u8; SERIAL_BYTES], NetError> {
-        let digits = |place: usize| {
-            issued.serial.get(2 * place..2 * place + 2).and_then(|two| u8::from_str_radix(two, 16).ok())
-        };
-        let bytes: Option<Vec<u8>> = (0..SERIAL_BYTES).map(digits).collect();
-        bytes
-            .and_then(|bytes| bytes.try_into().ok())
-            .ok_or_else(|| self.damaged(format!("{:?} is no serial number", issued.serial)))
-    }
-
-    fn damaged(&self, problem: String) -> NetError {
-        NetError::Damaged { path: self.folder.join(ISSUED).display().to_string(), problem }
     }
 
     fn note(&self) -> Result<(), NetError> {
@@ -228,9 +205,7 @@ impl Store {
         let folder = self.folder.join(place);
         let beside = self.folder.join(".new");
         let failed = NetError::io;
-        if beside.exists() {
-            fs::remove_dir_all(&beside).map_err(failed(&beside, "cannot be removed"))?;
-        }
+        remove_folder(&beside)?;
         make_folder(&beside)?;
         write(&beside.join(CERTIFICATE), identity.certificate_pem.as_bytes(), Readers::All)?;
         write(&beside.join(AUTHORITY), authority_pem.as_bytes(), Readers::All)?;
@@ -244,4 +219,9 @@ impl Store {
         fs::rename(&beside, &folder).map_err(failed(&folder, "cannot be made"))?;
         Ok(folder)
     }
+}
+
+fn read(folder: &Path, name: &str) -> Result<String, NetError> {
+    let path = folder.join(name);
+    fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))
 }

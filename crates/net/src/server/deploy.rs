@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use fedflip_engine::{Aggregation, Optimiser, Stop};
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Fleet, Mbps, Metrics, ModelVector};
+use fedflip_fleet::{Mbps, Metrics, ModelVector};
 use fedflip_learn::{LearnError, Metric};
-use fedflip_plan::{Constants, Expected, Quiet, Scheme};
+use fedflip_plan::{Constants, Quiet, Scheme};
 use fedflip_record::{End, Header, Initial, Round};
 
 use super::Server;
@@ -65,7 +65,7 @@ pub struct Callbacks<'a> {
 }
 
 pub trait Observer {
-    /// Rounds begin, or go on, under this plan; `reason` is why there is a new one.
+    /// Rounds begin or continue under this plan.
     fn planned(&mut self, planned: &PlanStart<'_>) -> Result<(), NetError>;
     fn initial(&mut self, _initial: &Initial) -> Result<(), NetError> {
         Ok(())
@@ -75,13 +75,10 @@ pub trait Observer {
 
 pub struct PlanStart<'a> {
     pub header: &'a Header,
-    pub fleet: &'a Fleet,
-    /// In which share of the rounds each device is to take part.
-    pub q: &'a [f64],
+    pub planned: &'a Planned,
+    /// The run's folder.
     pub folder: &'a Path,
-    pub expected: Expected,
     pub after_round: u64,
-    pub reason: &'a str,
 }
 
 /// How a deployed run came back.

@@ -64,7 +64,7 @@ impl<'a> DeployedRun<'a> {
         };
         let header = resumed.header.take().unwrap_or_else(|| header(&planned));
         if resumed.plan.is_none() {
-            state.begin(&header, &planned.stored(0, 0.0))?;
+            state.begin(&header, &deployment.stored_plan(&planned, 0, 0.0))?;
         }
         let run_id = resumed.run_id;
         let progress = restored_progress(&deployment, state, resumed, initial_model)?;
@@ -92,12 +92,9 @@ impl<'a> DeployedRun<'a> {
             self.replan(due)?;
             callbacks.observer.planned(&PlanStart {
                 header: &self.header,
-                fleet: &self.planned.fleet,
-                q: &self.planned.schedule.mean_q(),
+                planned: &self.planned,
                 folder: self.state.path(),
-                expected: self.planned.expected,
                 after_round: self.progress.round,
-                reason: &self.planned.reason,
             })?;
             let ended = self.rounds_under_plan(callbacks)?;
             self.write_measured()?;
@@ -124,7 +121,8 @@ impl<'a> DeployedRun<'a> {
         {
             info!(round = self.progress.round, reason = %next.reason, "a new plan");
             self.server.hub.metrics.plan_changes.add(1);
-            self.state.replan(&next.stored(self.progress.round, self.progress.secs))?;
+            let State { round, secs, .. } = self.progress;
+            self.state.replan(&self.deployment.stored_plan(&next, round, secs))?;
             self.planned = next;
         }
         Ok(())

@@ -16,47 +16,35 @@ use crate::reason::Reason;
 /// What packets add to a payload at most.
 const FRAMED: f64 = 1.25;
 
-/// What happens next in a round.
-enum Next {
-    Arrival(Arrival),
-    Missing(usize),
-    Deadline(Vec<usize>),
-}
-
 impl NetWorld<'_> {
     /// The next event of the round, if there is one by now.
     pub(super) fn poll_event(&mut self) -> Option<Event> {
-        match self.next()? {
-            Next::Arrival(arrival) => Some(self.event(arrival)),
-            Next::Missing(device) => {
-                self.lost(device, Reason::Disconnected);
-                Some(Event::Lost { device, reason: Reason::Disconnected.name() })
-            }
-            Next::Deadline(late) => {
-                late.into_iter().for_each(|slot| self.lost(slot, Reason::Deadline));
-                Some(Event::Deadline)
-            }
-        }
-    }
-
-    fn next(&mut self) -> Option<Next> {
         let now = Instant::now();
         let deadline = *self.deadline.get_or_insert(now);
-        let mut state = self.server.hub.state();
+        let server = self.server;
+        let mut state = server.hub.state();
         if let Some(arrival) = state.arrived.pop_front() {
-            Some(Next::Arrival(arrival))
-        } else if let Some(slot) = self.missing(&mut state, now) {
-            Some(Next::Missing(slot))
-        } else if now >= deadline + POLL_EVERY && !self.was_late {
-            // The server itself was away: what has come meanwhile is still to be read.
-            (self.was_late, self.deadline) = (true, Some(now + POLL_EVERY));
-            None
-        } else if now >= deadline {
-            // Under the same lock: whoever comes from now on is told that it is too late.
-            Some(Next::Deadline(state.current.as_mut().map(Current::close_for_good).unwrap_or_default()))
-        } else {
-            None
+            drop(state);
+            return Some(self.event(arrival));
         }
+        if let Some(device) = self.missing(&mut state, now) {
+            drop(state);
+            self.lost(device, Reason::Disconnected);
+            return Some(Event::Lost { device, reason: Reason::Disconnected.name() });
+        }
+        if now < deadline {
+            return None;
+        }
+        if now >= deadline + POLL_EVERY && !self.was_late {
+            // The server itself was suspended: messages that arrived meanwhile are still to be read.
+            (self.was_late, self.deadline) = (true, Some(now + POLL_EVERY));
+            return None;
+        }
+        // Under the same lock: devices that report from now on are told that they are too late.
+        let late = state.current.as_mut().map(Current::close_for_good).unwrap_or_default();
+        drop(state);
+        late.into_iter().for_each(|slot| self.lost(slot, Reason::Deadline));
+        Some(Event::Deadline)
     }
 
     /// A device that took part will not report.

@@ -69,7 +69,7 @@ pub(crate) struct ServerState {
     strangers: Strangers,
     /// By slot.
     pub members: Vec<Member>,
-    slots: BTreeMap<String, usize>,
+    slots: BTreeMap<DeviceName, usize>,
     pub capacity: usize,
     pub current: Option<Current>,
     /// What was taken in the round before: its devices may not have heard so.
@@ -160,13 +160,13 @@ impl ServerState {
         self.newcomers.leave(name);
         let calls = self.strangers.leave(caller);
         self.members.push(Member::new(device(slot), *coin, calls));
-        self.slots.insert(name.as_str().to_owned(), slot);
+        self.slots.insert(name.clone(), slot);
         Ok(slot)
     }
 
     /// The slot of a device that has one.
     pub(crate) fn slot(&self, name: &DeviceName) -> Option<usize> {
-        self.slots.get(name.as_str()).copied()
+        self.slots.get(name).copied()
     }
 
     /// The bytes of the model that devices can fetch, if it has this digest.

@@ -52,7 +52,6 @@ use std::time::Duration;
 use fedflip_learn::Encoding;
 use fedflip_learn::task::TaskSettings;
 use futures_util::Stream;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -64,6 +63,7 @@ use self::service::Service;
 use crate::door::{Door, Limits, Peer, Security};
 use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
+use crate::wire::ByteStream;
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
 use crate::wire::v1::federation_server::FederationServer;
 
@@ -111,9 +111,9 @@ impl Offer {
 }
 
 /// A server can serve any connection that carries bytes both ways and knows who is at the other end.
-pub trait Wire: AsyncRead + AsyncWrite + Connected<ConnectInfo = Peer> + Send + Unpin + 'static {}
+pub trait Wire: ByteStream + Connected<ConnectInfo = Peer> + 'static {}
 
-impl<T: AsyncRead + AsyncWrite + Connected<ConnectInfo = Peer> + Send + Unpin + 'static> Wire for T {}
+impl<T: ByteStream + Connected<ConnectInfo = Peer> + 'static> Wire for T {}
 
 /// A server takes its clock and its network from its surroundings; a simulation brings its own.
 pub struct Surroundings<S> {

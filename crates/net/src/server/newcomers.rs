@@ -31,7 +31,7 @@ impl Newcomer {
 }
 
 #[derive(Default)]
-pub(crate) struct Newcomers(BTreeMap<String, Newcomer>);
+pub(crate) struct Newcomers(BTreeMap<DeviceName, Newcomer>);
 
 impl Newcomers {
     /// A device comes, or comes again.
@@ -44,10 +44,10 @@ impl Newcomers {
     ) -> Result<(), Reason> {
         // Its owner may have got a new identity since.
         let gone = |newcomer: &Newcomer| newcomer.coin != coin && newcomer.has_given_up(now);
-        if self.0.get(name.as_str()).is_some_and(gone) {
-            self.0.remove(name.as_str());
+        if self.0.get(name).is_some_and(gone) {
+            self.0.remove(name);
         }
-        if self.0.contains_key(name.as_str()) {
+        if self.0.contains_key(name) {
             return Ok(());
         }
         let most = capacity.saturating_add(BEYOND_MAX);
@@ -58,16 +58,16 @@ impl Newcomers {
             return Err(Reason::OutOfMemory);
         }
         let newcomer = Newcomer { coin, comm_mbit: None, probes: 0, called: now };
-        self.0.insert(name.as_str().to_owned(), newcomer);
+        self.0.insert(name.clone(), newcomer);
         Ok(())
     }
 
     pub(crate) fn get_mut(&mut self, name: &DeviceName) -> Option<&mut Newcomer> {
-        self.0.get_mut(name.as_str())
+        self.0.get_mut(name)
     }
 
     pub(crate) fn leave(&mut self, name: &DeviceName) {
-        self.0.remove(name.as_str());
+        self.0.remove(name);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Plans of a deployed run: the first, the next, and the one of before a restart.
 
 use fedflip_fleet::{Fleet, csv_file};
-use fedflip_plan::{Expected, Plan, PlanError, Planning, Problem, Quiet, Schedule, Scheme, solve};
+use fedflip_plan::{Expected, Plan, PlanError, Planning, Problem, Quiet, Schedule, solve};
 
 use super::deploy::Deployment;
 use crate::error::NetError;
@@ -15,8 +15,6 @@ pub struct Planned {
     pub schedule: Schedule,
     pub reason: String,
     pub expected: Expected,
-    scheme: Scheme,
-    constants: Option<[f64; 2]>,
 }
 
 impl Planned {
@@ -40,32 +38,33 @@ impl Planned {
         }
         Ok(Self { schedule: self.schedule.spread(fleet, active)?, fleet: fleet.clone(), ..self })
     }
+}
 
-    pub(super) fn stored(&self, after_round: u64, secs: f64) -> StoredPlan {
-        let (mut fleet_csv, plan) = (Vec::new(), self.schedule.usual());
-        // Memory takes whatever is written to it.
-        let _ = csv_file::write(&self.fleet, &mut fleet_csv);
+impl Deployment {
+    pub(super) fn stored_plan(&self, planned: &Planned, after_round: u64, secs: f64) -> StoredPlan {
+        let Planned { fleet, schedule, reason, expected } = planned;
+        let (mut fleet_csv, plan) = (Vec::new(), schedule.usual());
+        // Writing to memory never fails.
+        let _ = csv_file::write(fleet, &mut fleet_csv);
         StoredPlan {
             after_round,
             secs,
-            reason: self.reason.clone(),
+            reason: reason.clone(),
             scheme: self.scheme.to_string(),
-            constants: self.constants,
+            constants: self.constants.map(|constants| [constants.alpha(), constants.beta()]),
             q: plan.q().to_vec(),
-            availability: self.fleet.availability().to_vec(),
+            availability: fleet.availability().to_vec(),
             weights: plan.aggregation_weights().to_vec(),
-            quiet: self.schedule.quiet().map(|quiet| StoredQuiet {
+            quiet: schedule.quiet().map(|quiet| StoredQuiet {
                 q: quiet.q().to_vec(),
                 weights: quiet.aggregation_weights().to_vec(),
             }),
             fleet_csv,
-            plan_csv: self.schedule.csv(&self.fleet),
-            expected: self.expected,
+            plan_csv: schedule.csv(fleet),
+            expected: *expected,
         }
     }
-}
 
-impl Deployment {
     /// From what devices measured when they came.
     pub(super) fn first_plan(&self, fleet: Fleet) -> Result<Planned, NetError> {
         let plan = match solve(&Problem::new(&fleet, self.bandwidth), &self.planning()) {
@@ -78,7 +77,6 @@ impl Deployment {
     /// The plan of before a restart, to the bit.
     pub(super) fn restored_plan(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
         let fleet = csv_file::read(&stored.fleet_csv[..], "the stored fleet")?;
-        let scheme = stored.scheme.parse()?;
         let plan = Plan::from_q(&fleet, stored.q.clone())?;
         let schedule = Schedule::new(plan, self.evaluate_every);
         let schedule = match (self.quiet, &stored.quiet) {
@@ -89,8 +87,7 @@ impl Deployment {
             // Cannot be: a folder of another scenario is refused when it is opened.
             _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),
         };
-        let (reason, expected, constants) = (stored.reason.clone(), stored.expected, stored.constants);
-        Ok(Planned { fleet, schedule, reason, expected, scheme, constants })
+        Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected })
     }
 
     /// Another plan, if somebody was benched, is back or came, or if measured times are `due` to be looked at and ask
@@ -146,8 +143,7 @@ impl Deployment {
         let (planning, problem) = (self.planning(), Problem::new(&fleet, self.bandwidth));
         let fedflip_plan::Planned { schedule, expected } =
             fedflip_plan::schedule_from(&problem, &planning, plan)?;
-        let constants = planning.constants.map(|constants| [constants.alpha(), constants.beta()]);
-        Ok(Planned { fleet, schedule, reason, expected, scheme: planning.scheme, constants })
+        Ok(Planned { fleet, schedule, reason, expected })
     }
 }
 

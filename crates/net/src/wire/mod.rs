@@ -10,6 +10,7 @@
 //! - [`task`]: what is learnt, there and back.
 
 use fedflip_fleet::printable::is_unprintable;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 pub mod codec;
 pub mod encoding;
@@ -31,6 +32,11 @@ pub mod v1 {
 
 /// Of the protocol: a server refuses devices that speak another.
 pub const PROTOCOL: u32 = 4;
+
+/// A connection that carries bytes in both directions.
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// A peer may have chosen these words: short, and nothing that a terminal would obey.
 pub fn printable(text: &str) -> String {

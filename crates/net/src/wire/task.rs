@@ -18,31 +18,20 @@ use super::v1::task_param::Value;
 /// Devices never evaluate, and the least is enough.
 const TEST_SAMPLES_MAX: usize = 1;
 
-/// Why a device cannot learn what a server asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a device cannot train the task of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaskMismatch {
-    /// A field is missing, or its number is out of all bounds.
+    /// A field is missing, or its number is far out of range.
+    #[error("its task is incomplete")]
     Incomplete,
-    /// No task of this version has the name.
+    #[error("this version of fedflip has no task of that name")]
     UnknownTask,
     /// The task of this version has other parameters, or other ranges of them.
+    #[error("its task has other parameters than in this version of fedflip")]
     OtherParams,
     /// This version would compute other updates for the same settings.
+    #[error("this version of fedflip would train its task differently (the digests differ)")]
     OtherDigest,
-}
-
-impl TaskMismatch {
-    /// For a sentence that starts with the server.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Incomplete => "its task is incomplete",
-            Self::UnknownTask => "this version of fedflip has no task of that name",
-            Self::OtherParams => "its task has other parameters than in this version of fedflip",
-            Self::OtherDigest => {
-                "this version of fedflip would train its task differently (the digests differ)"
-            }
-        }
-    }
 }
 
 /// SHA-256 of the canonical text; none for settings that have no network.
