@@ -1,10 +1,35 @@
-//! Errors of the network in the words of the command line: which flag or command helps.
+//! Errors of agents in the words of the command line: the flag that is wrong, and the flag or command that helps.
 
 use fedflip_net::NetError;
 use fedflip_net::error::Doubt;
 use fedflip_net::reason::Reason;
 
-/// What a person at the device, or at the server, types to mend an error.
+use crate::error::JoinError;
+
+/// The error with the name of its flag.
+pub fn join_text(error: &JoinError) -> String {
+    match error {
+        JoinError::Seconds { setting, value } => {
+            format!("--{}: {value} is out of range", setting.replace('_', "-"))
+        }
+        JoinError::NoIdentity { .. } => format!("--identity: {error}"),
+        error => error.to_string(),
+    }
+}
+
+/// The flag or command that mends the error.
+pub fn join_hint(error: &JoinError) -> String {
+    match error {
+        JoinError::Net(error) => net_hint(error),
+        JoinError::NoHome => "name a folder with --data-dir or in FEDFLIP_DATA".to_owned(),
+        JoinError::NoIdentity { .. } => {
+            "name certs/devices/NAME, or make one with fedflip certs device NAME".to_owned()
+        }
+        error => error.hint(),
+    }
+}
+
+/// The flag or command that mends an error of the network, at the device or at the server.
 pub fn net_hint(error: &NetError) -> String {
     let hint = match error {
         NetError::Unreachable { .. } | NetError::Hung => {

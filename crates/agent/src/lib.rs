@@ -26,7 +26,7 @@
 //! - [`mod@join`]: from arguments to an agent that runs.
 //! - [`logs`]: the logs of agents and servers, as text or as JSON.
 //! - [`data_dir`]: the folder of data sets.
-//! - [`error`]: refusals with a hint; [`advice`]: the flags and commands that mend errors of the network.
+//! - [`error`]: refusals with a hint; [`advice`]: the same in the words of the command line.
 
 #![warn(missing_docs)]
 

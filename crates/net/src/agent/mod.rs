@@ -1,11 +1,11 @@
-//! A device: it flips its coin, trains on its own data, and sends what it has learnt.
+//! A device: it flips its coin, trains on its own data, and uploads its updates.
 //!
 //! # Layout
 //!
-//! - here: an agent from start to end, over as many connections as it takes.
+//! - here: an agent from start to end, over any number of connections.
 //! - `session`: from a connection to its end; `work`: a device's part in a round.
-//! - [`platform`]: what an agent takes from its machine, or from a simulation.
-//! - `talk`: the agent's side of each call; `refusal`: why one failed; `trainer`: what it computes.
+//! - [`platform`]: the resources of the machine, or of a simulation.
+//! - `talk`: the agent's side of each call; `refusal`: the errors of calls; `trainer`: local training.
 //! - [`pace`]: sending at a granted rate; [`backoff`]: the length of waits; `attempts`: connecting again, and giving
 //!   up.
 
@@ -34,23 +34,22 @@ use crate::wire::v1::HelloReply;
 
 pub use crate::door::Credentials;
 
-/// All that an agent needs to know.
 #[derive(Clone, Debug)]
 pub struct AgentSettings {
     /// HOST:PORT.
     pub server: String,
     pub credentials: Credentials,
     pub data_dir: PathBuf,
-    /// To emulate a slower device: a round's training takes at least so long.
+    /// The least time of a round's training, to emulate a slower device.
     pub compute_at_least: Duration,
-    /// How long to try to reach a server that does not answer; none is for ever, and zero is one attempt.
+    /// The time to try to reach a server that does not answer; none tries for ever, and zero tries once.
     pub give_up_after: Option<Duration>,
 }
 
-/// What an agent tells whoever started it.
+/// An event that an agent reports to the program that started it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum News {
-    /// The data of this task are being read.
+    /// The agent reads the data of this task.
     Reading {
         /// Such as `mnist-cnn`.
         task: &'static str,
@@ -58,7 +57,7 @@ pub enum News {
     Calibrating,
     Enrolled {
         compute_secs: f64,
-        /// t: what an upload loads the band with.
+        /// t: the load of one upload.
         comm_mbit: f64,
     },
     Attending {
@@ -69,10 +68,10 @@ pub enum News {
         round: u64,
         train_loss: f64,
     },
-    /// The line broke, or was never there.
+    /// The connection broke, or could not be made.
     Waiting {
         problem: String,
-        /// How long until the next attempt.
+        /// The time until the next attempt.
         wait: Duration,
     },
 }
@@ -83,10 +82,10 @@ pub enum Farewell {
     Stopped,
 }
 
-/// How often an agent looks whether it is to stop.
+/// The agent checks this often whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Takes part until the run is over, `stop` says so, or the server refuses the device for good.
+/// Takes part until the run is over, `stop` returns true, or the server refuses the device for good.
 pub fn join(
     settings: &AgentSettings,
     stop: &(dyn Fn() -> bool + Sync),
@@ -95,12 +94,12 @@ pub fn join(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(NetError::system("the agent's runtime cannot be started"))?;
     let farewell = runtime.block_on(stay(settings, &Platform::of_this_machine(), stop, tell));
-    // A training that nobody waits for is not waited for.
+    // A training whose update nobody needs is not waited for.
     runtime.shutdown_background();
     farewell
 }
 
-/// Does the same as [`join`], on a runtime and a platform that are given.
+/// Does the same as [`join`], on the caller's runtime and platform.
 pub async fn stay(
     settings: &AgentSettings,
     platform: &Platform,
@@ -165,14 +164,14 @@ fn now_unix_secs() -> i64 {
     i64::try_from(UnixTime::now().as_secs()).unwrap_or(i64::MAX)
 }
 
-/// When the agent is to stop.
+/// Resolves when the agent should stop.
 async fn told_to(stop: &(dyn Fn() -> bool + Sync)) {
     while !stop() {
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Why there is no line. A server that is gone cannot say that its run is over.
+/// The reason for a wait. A server that is gone cannot tell that its run is over.
 fn in_words(error: &NetError, has_attended: bool) -> String {
     match error {
         NetError::Unreachable { .. } if has_attended => {
@@ -191,6 +190,6 @@ mod tests {
         let gone = NetError::Unreachable { server: "a:1".to_owned(), problem: "refused".to_owned() };
         assert!(in_words(&gone, true).ends_with("the run may be over"));
         assert_eq!(in_words(&gone, false), "a:1 cannot be reached: refused");
-        assert_eq!(in_words(&NetError::Hung, true), "the server has hung up");
+        assert_eq!(in_words(&NetError::Hung, true), "the server has closed the connection");
     }
 }

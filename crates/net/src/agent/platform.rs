@@ -1,6 +1,6 @@
-//! What an agent takes from the machine it runs on: a way to the server, a place to compute, and random numbers.
+//! The resources of the machine that an agent runs on: connections, threads and random numbers.
 //!
-//! A simulation replaces all three, so that agents run on its clock and its network, the same way twice.
+//! A simulation replaces all three, so that agents run on its clock and its network, reproducibly.
 
 use std::future::Future;
 use std::io;
@@ -14,10 +14,9 @@ use tonic::transport::{Channel, Endpoint};
 
 pub use crate::wire::ByteStream;
 
-/// A platform gives an agent what it takes from its machine.
+/// A platform gives an agent the resources of a machine.
 #[derive(Clone)]
 pub struct Platform {
-    /// This is how the agent reaches its server.
     pub transport: Transport,
     pub compute: Compute,
     /// This seeds the agent's random waits; no two devices may share it.
@@ -47,7 +46,7 @@ pub trait Connector: Send + Sync {
     fn connect(&self) -> Connecting;
 }
 
-/// This resolves to a connection, or to why there is none.
+/// This resolves to a connection, or to an error.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn ByteStream>>> + Send>>;
 
 /// Opens a channel to a server over the connections of a connector.

@@ -25,20 +25,20 @@ use crate::wire::v1::federation_client::FederationClient;
 use crate::wire::v1::upload_part::{Head, What};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A server that is gone without a word is noticed after this and as much again.
+/// A server that vanishes without closing the connection is noticed after twice this time.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// What may be on its way before it is read.
+/// The bytes that the server may send before they are read.
 const WINDOW_BYTES: u32 = 1 << 20;
 
 #[derive(Clone)]
 pub(super) struct Talk {
     client: FederationClient<Channel>,
-    /// Where there is no certificate to say it.
+    /// The device's name, where no certificate has it.
     name: Option<DeviceName>,
 }
 
 impl Talk {
-    /// Calls the server; without certificates only one on this machine, unless the connection is given.
+    /// Connects to the server; without certificates only to one on this machine, unless the connection is given.
     pub(super) async fn connect(
         server: &str,
         transport: &Transport,
@@ -55,7 +55,7 @@ impl Talk {
                 endpoint.tls_config(tls.config.clone()).map_err(bad_address)?.connect().await
             }
             (Transport::Tcp, None) => {
-                // The addresses that were looked at are those that are called: a name may stand for others later.
+                // The checked addresses are called, because the name may have other addresses later.
                 let mut addresses = on_this_machine(server).await?.into_iter();
                 loop {
                     let Some(address) = addresses.next() else {
@@ -87,8 +87,7 @@ impl Talk {
         Ok(self.client.hello(request).await?.into_inner())
     }
 
-    /// A timed transfer, once the server says that the band is free: an empty part, then the rest as fast as the
-    /// band.
+    /// A timed transfer, once the server grants the whole bandwidth: an empty part, then the rest at that rate.
     pub(super) async fn probe(&mut self, bytes: usize, mbps: f64) -> Result<v1::ProbeReply, Status> {
         let pace = Pace::new(mbps).ok_or_else(|| Status::invalid_argument("no rate"))?;
         let bytes = bytes.min(PROBE_BYTES_MAX);
@@ -101,13 +100,13 @@ impl Talk {
         reply?.ok_or_else(|| Status::data_loss("no reply"))
     }
 
-    /// The slot that the device has from now on.
+    /// Returns the slot that the device has from now on.
     pub(super) async fn enrol(&mut self, request: v1::EnrolRequest) -> Result<u32, Status> {
         let request = self.request(request);
         Ok(self.client.enrol(request).await?.into_inner().slot)
     }
 
-    /// Attends: answers go in at one end, rounds come out at the other.
+    /// Attends: answers go out, and notices of rounds come in.
     pub(super) async fn attend(
         &mut self,
     ) -> Result<(mpsc::Sender<v1::FromDevice>, tonic::Streaming<v1::ToDevice>), Status> {
@@ -128,7 +127,7 @@ impl Talk {
         collector.finish(digest).map_err(wrong)
     }
 
-    /// Sends an update at the granted rate; whether the server had it already.
+    /// Sends an update at the granted rate. Returns whether the server had it already.
     pub(super) async fn upload(&mut self, grant: &v1::Grant, trained: &Trained) -> Result<bool, Status> {
         let pace = Pace::new(grant.mbps).ok_or_else(|| Status::invalid_argument("no rate"))?;
         let head = Head {
@@ -182,7 +181,7 @@ fn endpoint(uri: String) -> Result<Endpoint, tonic::transport::Error> {
         .tcp_nodelay(true))
 }
 
-/// What a name stands for, if all of it is this machine.
+/// The addresses of a name, if all of them are of this machine.
 async fn on_this_machine(server: &str) -> Result<Vec<SocketAddr>, NetError> {
     let found = tokio::net::lookup_host(server).await;
     let found: Vec<SocketAddr> = found

@@ -18,11 +18,11 @@ use super::registry::Place;
 use crate::status::ConnectionRefusal;
 use crate::wire::ByteStream;
 
-/// Who is at the other end, for whoever answers its requests.
+/// The peer of a connection, for the code that answers its requests.
 #[derive(Clone, Debug)]
 pub struct Peer {
     pub address: SocketAddr,
-    /// Who it is; none only where nobody is asked, on the same machine.
+    /// The device by its certificate; none only without certificates, on the same machine.
     pub caller: Option<Arc<Caller>>,
 }
 
@@ -51,7 +51,7 @@ impl Connection {
         Self { stream, peer, cut, is_cut: false, meter: Meter::new(), first_call, place }
     }
 
-    /// Fails if it was cut; otherwise wakes whoever polls when it is.
+    /// Fails if the connection was cut; otherwise wakes the polling task when it is.
     fn still(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if !self.is_cut
             && let Some(cut) = &mut self.cut

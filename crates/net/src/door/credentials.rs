@@ -1,4 +1,4 @@
-//! A device's side: its files, ready for a connection.
+//! The files of a device, ready for a connection.
 
 use std::path::Path;
 
@@ -24,18 +24,18 @@ pub struct Credentials {
     pub tls: Option<DeviceTls>,
 }
 
-/// What a device shows, and whom it trusts.
+/// The device's side of TLS.
 #[derive(Clone, Debug)]
 pub struct DeviceTls {
-    /// It trusts the authority alone, and the server must be the host that the user typed.
+    /// The device trusts only the authority, and the server's certificate must name the host that the user typed.
     pub config: ClientTlsConfig,
-    /// The last second in which the device's certificate is good.
+    /// The last second in which the device's certificate is valid.
     pub valid_until_unix_secs: i64,
 }
 
 /// Reads the folder that the authority issued: `cert.pem`, `key.pem`, `coin.key` and `ca.pem`.
 ///
-/// All is checked that the server would refuse, because here the file can be named.
+/// Checks everything that the server would refuse, because here the error can name the file.
 pub fn client_config(folder: &Path) -> Result<Credentials, NetError> {
     let [certificate_path, key_path, coin_path, authority_path] =
         ["cert.pem", "key.pem", "coin.key", "ca.pem"].map(|name| folder.join(name));

@@ -1,4 +1,4 @@
-//! Certificates and keys in files, and whether they are fit for use.
+//! Reads certificates and keys from files, and checks that they can be used.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, NetError> {
     fs::read(path).map_err(NetError::io(path, CANNOT_BE_READ))
 }
 
-/// At least one.
+/// Reads at least one certificate.
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, NetError> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(path)?).collect();
     match found {
@@ -30,7 +30,7 @@ pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, NetError> {
         .map_err(|error| NetError::damaged(path, format!("holds no private key: {error}")))
 }
 
-/// The list of revoked certificates: as it is sent, and read.
+/// The list of revoked certificates, as bytes and parsed.
 pub(super) fn revocations(
     path: &Path,
 ) -> Result<(CertificateRevocationListDer<'static>, CertRevocationList<'static>), NetError> {
@@ -43,7 +43,7 @@ pub(super) fn revocations(
     Ok((list, parsed.into()))
 }
 
-/// Whether the authority, and its list where there is one, would let the first of this chain be used so now.
+/// Whether the authority, and its list of revoked certificates if given, allows this use of the first certificate now.
 pub(super) fn check(
     path: &Path,
     chain: &[CertificateDer<'_>],

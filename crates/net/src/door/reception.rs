@@ -1,7 +1,6 @@
-//! Accepts, and asks everybody who they are.
+//! Accepts connections and authenticates peers.
 //!
-//! Peers are asked side by side, each in a task of its own with little time, so that one who says nothing keeps
-//! nobody waiting.
+//! Handshakes run side by side, each in a task of its own with little time, so that a silent peer delays nobody.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,25 +23,25 @@ use crate::status::ConnectionRefusal;
 
 /// A pause after the system refused to accept a connection, such as for want of file descriptors.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
-/// A peer that is silent for so long is asked whether it is still there,
+/// A peer that is silent for this time gets a keep-alive probe,
 const ALIVE_AFTER: Duration = Duration::from_secs(30);
-/// so often,
+/// again after this time,
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
-/// and is given up after so many questions.
+/// and is given up after this many probes.
 const ALIVE_TRIES: u32 = 3;
 
 pub(super) enum Greeting {
-    /// They show a certificate; the configuration is always the latest.
+    /// Peers show a certificate; the configuration is always the latest.
     Tls(watch::Receiver<Arc<ServerConfig>>),
     Plain,
 }
 
 impl Door {
-    /// The next who is let in.
+    /// The next accepted connection.
     pub(super) async fn next(&mut self) -> Connection {
         loop {
-            // One that has ended, or gave way, is cleared away before the next one is accepted: there are never
-            // more sockets than places, but for one.
+            // A handshake that has ended or given way is removed before the next connection is accepted, so there is never more
+            // than one socket beyond the places.
             let room = self.handshakes.len() <= self.registry.waiting();
             let pause = self.pause_until;
             tokio::select! {
@@ -59,7 +58,7 @@ impl Door {
                             return connection;
                         }
                     }
-                    // It went away before we came: nothing is short.
+                    // The peer left before it was accepted: no resource is short.
                     Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                     Err(error) => {
                         debug!(%error, "no connection can be accepted");
@@ -70,7 +69,7 @@ impl Door {
         }
     }
 
-    /// A connection at once if nobody is asked; otherwise it will be among the handshakes.
+    /// Returns a connection at once if peers are not authenticated; otherwise it starts a handshake.
     fn receive(&mut self, stream: TcpStream, address: SocketAddr) -> Option<Connection> {
         let mut arrival = match self.registry.arrive(address.ip()) {
             Ok(arrival) => arrival,
@@ -100,15 +99,15 @@ impl Door {
 }
 
 fn refuse(registry: &Registry, refusal: ConnectionRefusal, address: SocketAddr) {
-    // Whoever gives way is counted when it is chosen.
+    // A handshake that gives way is counted when it is chosen.
     if refusal != ConnectionRefusal::Crowded {
         registry.count(refusal);
     }
-    // Anybody can cause this as often as they like: it must not fill a log.
+    // Any stranger can cause this line at will: it must not fill the log.
     debug!(%address, ?refusal, "a connection is refused");
 }
 
-/// If the system does not want to, connections are still connections.
+/// The connection works even if the system refuses these options.
 fn prepare(stream: &TcpStream) {
     let _ = stream.set_nodelay(true);
     let alive =

@@ -19,14 +19,14 @@ pub(super) struct ServerTls {
     pub(super) revoked: CertRevocationList<'static>,
 }
 
-/// When each file was written and how long it is; none of one that is not there.
+/// The modification time and the length of each file; none for a missing file.
 pub(super) type Stamp = [Option<(Option<SystemTime>, u64)>; 4];
 
 fn paths(folder: &Path) -> [PathBuf; 4] {
     ["ca.pem", "revoked.pem", "server/cert.pem", "server/key.pem"].map(|name| folder.join(name))
 }
 
-/// Changes when a file does. To be taken before the files are read: what changes meanwhile is then noticed.
+/// Changes when a file does. Take it before reading the files, so that a change meanwhile is noticed.
 pub(super) fn stamp(folder: &Path) -> Stamp {
     paths(folder).map(|path| {
         let file = path.metadata().ok()?;
@@ -34,8 +34,8 @@ pub(super) fn stamp(folder: &Path) -> Stamp {
     })
 }
 
-/// Reads all files, and refuses them unless they are fit for each other: the authority's list must be its own,
-/// and the server's certificate one that devices will trust.
+/// Reads all files, and refuses them unless they belong together: the list must be the authority's own, and devices must
+/// trust the server's certificate.
 pub(super) fn load(folder: &Path) -> Result<ServerTls, NetError> {
     let [authority_path, list_path, certificate_path, key_path] = paths(folder);
     let authorities = files::certificates(&authority_path)?;
@@ -53,14 +53,14 @@ pub(super) fn load(folder: &Path) -> Result<ServerTls, NetError> {
         .build()
         .map_err(|error| NetError::damaged(&list_path, error.to_string()))?;
     let mut config = ServerConfig::builder_with_provider(provider)
-        // Devices are ours: none needs an older version.
+        // All devices run fedflip, and none needs an older version.
         .with_protocol_versions(&[&TLS13])
         .map_err(|error| NetError::damaged(folder, error.to_string()))?
         .with_client_cert_verifier(verifier)
         .with_single_cert(chain, key)
         .map_err(|error| NetError::damaged(&key_path, format!("does not fit cert.pem: {error}")))?;
     config.alpn_protocols = vec![b"h2".to_vec()];
-    // A session that is resumed would not show its certificate again, which may be revoked by then.
+    // A resumed session would not show its certificate again, which may be revoked by then.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(ServerTls { config: Arc::new(config), revoked })

@@ -1,4 +1,4 @@
-//! Looks at the files again and again, and cuts whoever may no longer stay.
+//! Watches the files, and cuts off devices that may no longer stay.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,11 +41,11 @@ async fn run(
         // Files may be on a slow disk, and a long list takes a moment to read.
         let look = tokio::task::spawn_blocking(move || changed(&place, stamp));
         if let Ok(Some((now, loaded))) = look.await {
-            // Also if they are no good: the same files are not complained about twice.
+            // Also if the files are bad: the log complains about the same files only once.
             stamp = now;
             match loaded {
                 Ok(ServerTls { config: new, revoked }) => {
-                    // Newcomers first: between the two, nobody slips in by the old list and stays.
+                    // New connections first, so that no revoked device is admitted by the old list and stays.
                     config.send_replace(new);
                     let cut = registry.revoke(revoked);
                     info!(folder = %folder.display(), cut, "certificates were read again");
@@ -62,7 +62,7 @@ async fn run(
     }
 }
 
-/// None if nothing has changed.
+/// The new files; none if nothing has changed.
 fn changed(folder: &std::path::Path, before: Stamp) -> Option<(Stamp, Result<ServerTls, NetError>)> {
     let now = server_tls::stamp(folder);
     (now != before).then(|| (now, server_tls::load(folder)))

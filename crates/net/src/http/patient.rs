@@ -1,7 +1,7 @@
-//! A connection that gives up on a reader who does not read.
+//! A connection that fails if its reader does not read.
 //!
-//! Nothing is queued for a slow reader, but it holds its place among the readers. One that has not taken a byte
-//! for a while has gone to sleep, or means ill. When a byte was last taken also says whose place is of least use.
+//! Nothing is queued for a slow reader, but it holds a place among the readers. A reader that has not read a byte for a
+//! while is asleep or hostile. The time of the last byte also tells which place is the least useful.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// When a connection was last sent something, or else began.
+/// The time of the last successful write, or of the start of the connection.
 #[derive(Clone, Debug)]
 pub(super) struct Pulse(Arc<Mutex<Instant>>);
 
@@ -34,9 +34,9 @@ impl Pulse {
 /// A stream whose writes fail after a while without progress.
 pub struct Patient {
     stream: TcpStream,
-    /// How long a reader may take no byte.
+    /// The time in which a reader must read a byte.
     timeouts: Duration,
-    /// Runs while a write waits.
+    /// The timer of a write that waits.
     waiting: Option<Pin<Box<Sleep>>>,
     pulse: Pulse,
 }

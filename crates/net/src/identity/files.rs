@@ -1,4 +1,5 @@
-//! Files of an authority: written whole, secrets for their owner alone, changed by one process at a time.
+//! Files of an authority: written completely or not at all, secrets readable by their owner only, changed by one process
+//! at a time.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -8,21 +9,14 @@ use fedflip_record::atomic;
 
 use crate::error::NetError;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readers {
-    All,
-    Owner,
+/// Writes a file completely or not at all.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), NetError> {
+    let failed = NetError::io(path, "cannot be written");
+    atomic::write(path, bytes).map_err(|error| failed(std::io::Error::other(error.to_string())))
 }
 
-/// A file that is there whole or not at all; a secret is never there for others, not even for a moment.
-pub(super) fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), NetError> {
-    if readers == Readers::All {
-        return atomic::write(path, bytes).map_err(|error| NetError::Io {
-            path: path.display().to_string(),
-            action: "cannot be written",
-            source: std::io::Error::other(error.to_string()),
-        });
-    }
+/// Writes a new file that others cannot read, not even for a moment.
+pub(super) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), NetError> {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -34,7 +28,7 @@ pub(super) fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), N
     written.map_err(NetError::io(path, "cannot be written"))
 }
 
-/// For its owner alone.
+/// Makes a folder that only its owner can open.
 pub(super) fn make_folder(folder: &Path) -> Result<(), NetError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

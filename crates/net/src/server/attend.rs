@@ -1,4 +1,4 @@
-//! A device that attends: its answers come in, and its leaving is noticed.
+//! A device that attends: the server reads its answers and notices when it leaves.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::reason::Reason;
 use crate::wire::v1;
 use crate::wire::v1::from_device::What;
 
-/// Ends when the device leaves, however it does.
+/// The open stream of a device. It ends when the device leaves, for whatever reason.
 pub(super) struct Attendance {
     hub: Arc<Hub>,
     slot: usize,
@@ -30,7 +30,7 @@ impl Attendance {
     }
 
     pub(super) async fn listen(self, mut messages: Streaming<v1::FromDevice>) {
-        // An error is an end like any other: the device comes again.
+        // An error ends the stream like anything else: the device connects again.
         while let Ok(Some(message)) = messages.message().await {
             if !self.hub.state().members[self.slot].calls.take(Instant::now()) {
                 self.note(None, Reason::TooManyCalls);
@@ -49,7 +49,7 @@ impl Attendance {
         let taken = self.check(answer);
         match taken {
             Ok(()) => self.hub.ring(),
-            // Late is nobody's fault.
+            // A late answer is nobody's fault.
             Err(Reason::StaleRound) => debug!(slot = self.slot, round = answer.round, "a late answer"),
             Err(reason) => {
                 if let Some(left_out) = self.log_permit("coin") {
@@ -71,7 +71,7 @@ impl Attendance {
         let coin = {
             let mut state = self.hub.state();
             let coin = state.members[self.slot].coin;
-            // Rounds may be shorter than the way to the device: an answer to any of them is a sign of life.
+            // Rounds may be shorter than the latency of the device: an answer to any round is a sign of life.
             let is_known = |now: &Toss| now.run == toss.run && toss.round <= now.round;
             if state.current.as_ref().is_some_and(|current| is_known(&current.toss)) {
                 state.members[self.slot].silence.answered(toss.round);
@@ -99,7 +99,7 @@ impl Attendance {
             let mut state = self.hub.state();
             let current = state.current.as_ref();
             if !current.zip(toss).is_some_and(|(current, toss)| current.is(toss)) {
-                // Nobody waits for it any more.
+                // Nobody waits for this device any more.
                 debug!(slot = self.slot, round, "a late failure");
                 return;
             }

@@ -33,7 +33,7 @@ pub(super) struct DeployedRun<'a> {
     state: &'a mut RunState,
     run_id: [u8; 16],
     header: Header,
-    /// Devices that the state has, by slot.
+    /// Devices that the state keeps, by slot.
     devices: Vec<EnrolledDevice>,
     measures: Measures,
     planned: Planned,
@@ -84,7 +84,7 @@ impl<'a> DeployedRun<'a> {
         })
     }
 
-    /// Runs rounds, under one plan after another, until the run ends or is to stop.
+    /// Runs rounds, under one plan after another, until the run ends or should stop.
     pub(super) fn run(mut self, callbacks: &mut Callbacks<'_>) -> Result<Ended, NetError> {
         let replans = self.deployment.replan_every.is_some();
         let mut due = false;
@@ -193,7 +193,7 @@ impl<'a> DeployedRun<'a> {
         engine.run(&mut world, &mut self.progress, &mut committer)
     }
 
-    /// Writes the fleet as measured so far, for `fedflip plan`; `fleet.csv` is the one that the plan was made for.
+    /// Writes the fleet as measured so far, for the planner; `fleet.csv` is the fleet that the plan was made for.
     fn write_measured(&self) -> Result<(), NetError> {
         let mut csv = Vec::new();
         // Writing to memory never fails.

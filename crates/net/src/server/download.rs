@@ -1,4 +1,4 @@
-//! A model on its way to a device: read in time, or given up.
+//! Sends a model to a device, and gives up if the device does not read it in time.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::reason::Reason;
 use crate::wire::limits::CHUNK_BYTES_MAX;
 use crate::wire::v1;
 
-/// A chunk at a time, as it is read. The library does not ask for the next one while a device reads nothing, so
-/// a task watches the clock: after `silence_max` without reading, or once the model is not `wanted` any more, the
-/// model's memory is given back. A device that reads on then hears why there is no more.
+/// Sends a chunk whenever the device has read the one before. The library does not ask for the next chunk while a
+/// device reads nothing, so a task watches the clock: after `silence_max` without reading, or once the model is not
+/// `wanted` any more, the task frees the model's memory. A device that reads on then gets the reason.
 pub(super) fn download(
     bytes: Bytes,
     silence_max: Duration,

@@ -1,16 +1,15 @@
-//! Devices and their places: as they were before a restart, and as more of them come.
+//! The slots of devices: those of before a restart, and those of devices that enrol later.
 
 use super::Server;
 use super::member::Silence;
-use super::quorum::{self, Quorum};
 use crate::coin::CoinPublic;
 use crate::door::Caller;
 use crate::error::NetError;
 use crate::state::{EnrolledDevice, RunState, STATE};
 
 impl Server {
-    /// Those who enrolled before a restart have their places; from now on others may come. Where pilots come before
-    /// a run, its devices are the ones to begin with: those of the pilots are the same, as far as they came.
+    /// Gives devices that enrolled before a restart their slots again; from now on other devices may enrol. A run that
+    /// follows pilots starts with the devices of the pilots.
     pub fn restore(&self, devices: &[EnrolledDevice]) -> Result<(), NetError> {
         let mut state = self.hub.state();
         for device in devices {
@@ -21,14 +20,14 @@ impl Server {
                 return Err(damaged("its place is taken"));
             }
         }
-        // Rounds are counted anew: what a pilot heard of a device is of other rounds.
+        // Rounds are counted anew: answers to a pilot belong to other rounds.
         state.members.iter_mut().for_each(|member| member.silence = Silence::default());
         state.open = true;
         Ok(())
     }
 }
 
-/// Brings to the state who has enrolled since; `first` hears of it before.
+/// Stores devices that have enrolled since the last call; `first` is called before each is stored.
 pub(super) fn keep(
     server: &Server,
     state: &mut RunState,
@@ -44,20 +43,4 @@ pub(super) fn keep(
         kept.push(device);
     }
     Ok(())
-}
-
-/// Waits until so many devices have enrolled, which `count` keeps and counts; false if the run is to stop.
-pub(super) fn gather(
-    server: &Server,
-    wanted: usize,
-    stop: &dyn Fn() -> bool,
-    mut count: impl FnMut() -> Result<usize, NetError>,
-) -> Result<bool, NetError> {
-    quorum::gather(server, "waiting for devices to enrol", || {
-        Ok(match count()? {
-            enrolled if enrolled >= wanted => Quorum::Reached,
-            _ if stop() => Quorum::Cancelled,
-            enrolled => Quorum::Missing { there: enrolled, wanted },
-        })
-    })
 }

@@ -1,4 +1,4 @@
-//! What happens in a round while the engine waits: updates, refusals, devices that leave, the deadline.
+//! The events of a round that the engine waits for: updates, refusals, devices that leave, the deadline.
 
 use fedflip_engine::{Event, Update as EngineUpdate};
 use fedflip_fleet::bandwidth::{self, Entrant};
@@ -13,7 +13,7 @@ use super::world::NetWorld;
 use crate::measure::Outcome as Seen;
 use crate::reason::Reason;
 
-/// What packets add to a payload at most.
+/// The packets of a payload are at most this many times as large.
 const FRAMED: f64 = 1.25;
 
 impl NetWorld<'_> {
@@ -47,7 +47,7 @@ impl NetWorld<'_> {
         Some(Event::Deadline)
     }
 
-    /// A device that took part will not report.
+    /// Notes that a device that took part will not report.
     fn lost(&mut self, slot: usize, reason: Reason) {
         warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
         self.server.hub.metrics.refused.add(reason);
@@ -55,7 +55,7 @@ impl NetWorld<'_> {
         self.server.hub.state().note(None, Some(slot), reason);
     }
 
-    /// A device's grant came to nothing, and others have waited for it until now.
+    /// Notes that a device did not use its grant, and that others have waited for it until now.
     fn missed(&mut self, slot: usize) {
         let seen = match self.granted(slot) {
             Some(granted) if granted.is_crowded_out => Seen::CrowdedOut,
@@ -69,7 +69,7 @@ impl NetWorld<'_> {
         self.server.hub.state().current.as_ref().and_then(|current| current.granted(slot).ok())
     }
 
-    /// What an arrival is to the engine.
+    /// Turns an arrival into the engine's event.
     fn event(&mut self, Arrival { slot, what }: Arrival) -> Event {
         let update = match what {
             Ok(update) => update,
@@ -80,13 +80,13 @@ impl NetWorld<'_> {
         };
         if let Some(Granted { mbps, upload_from_secs, .. }) = self.granted(slot) {
             let [compute_secs, upload_secs] = update.took_secs;
-            // Whoever sends faster than granted sends no less for that.
+            // A device that sends faster than granted still sends its whole payload.
             let upload_secs = upload_secs.max(self.server.update_mbit() / mbps);
             let seen = Seen::Reported { compute_secs, upload_from_secs, upload_secs, mbps };
             self.measures.granted(slot, seen);
         }
         self.accepted.insert(slot, (update.digest, update.train_loss));
-        // Memory is counted while the network holds it; from here on the engine does.
+        // From here on the engine holds the memory, which is counted only while the network holds it.
         drop(update.memory);
         Event::Update(EngineUpdate {
             device: slot,

@@ -1,4 +1,4 @@
-//! Updates on their way in: whole, of the right shape, finite, of a sensible size, and counted once.
+//! Receives updates: complete, of the right shape, finite, of a sensible size, and counted once.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::wire::numbers::{Collector, VectorDigest, WrongBytes};
 use crate::wire::v1;
 use crate::wire::v1::upload_part::{Head, What};
 
-/// Which round it was of, and why it was refused.
+/// The round of a refused update, and the reason.
 type Refused = (Option<Toss>, Reason);
 
 impl Service {
-    /// Takes an update in; whether it had been taken before.
+    /// Receives an update. Returns whether the server had it already.
     pub(super) async fn take_in(
         &self,
         slot: usize,
@@ -43,12 +43,12 @@ impl Service {
         let memory = memory.map_err(|_| refuse(Reason::OutOfMemory))?;
         let mut collector = Collector::encoded(encoding, parameters);
         loop {
-            // Whoever sends before its turn, or faster than granted, is not read: the bandwidth is others'.
+            // A device that sends before its turn, or faster than granted, is not read: others use the bandwidth.
             let turn = granted.earliest(collector.bytes(), first);
             tokio::time::sleep_until(turn.min(granted.deadline)).await;
             let until = granted.deadline.min(Instant::now() + SILENCE_MAX);
             match within(until, &mut parts).await {
-                // Parts without bytes would never add up to an end.
+                // Empty parts could go on for ever.
                 Ok(Some(v1::UploadPart { what: Some(What::Data(data)) })) if !data.is_empty() => {
                     collector.push(&data).map_err(|_| refuse(Reason::TooManyBytes))?;
                 }
@@ -83,7 +83,7 @@ impl Service {
         self.hand_over(slot, toss, update, norm).map_err(refuse)
     }
 
-    /// Whether an update of this round is expected of this device: its grant, or none if it is in already.
+    /// The grant of a device whose update is expected; none if the server has the update already.
     fn expected(&self, slot: usize, toss: Toss, head: &Head) -> Result<Option<Granted>, Reason> {
         let state = self.hub.state();
         let (taken, current) = match (&state.current, &state.previous) {
@@ -102,7 +102,7 @@ impl Service {
         Ok(Some(granted))
     }
 
-    /// The only place where an update comes to count: under the lock, once for a run, a round and a device.
+    /// Counts an update: only here, under the lock, once per run, round and device.
     fn hand_over(&self, slot: usize, toss: Toss, update: ReceivedUpdate, norm: f64) -> Result<bool, Reason> {
         {
             let mut state = self.hub.state();
@@ -115,7 +115,7 @@ impl Service {
             if !current.take(slot, Taken::Update(update.digest)) {
                 return Err(Reason::NotGranted);
             }
-            // Before the round can be committed, which keeps it.
+            // Before the round can be committed: the commit stores the norm.
             self.norms.took(slot, norm);
             state.arrived.push_back(Arrival { slot, what: Ok(update) });
         }
@@ -134,14 +134,14 @@ fn already(taken: Taken, digest: &[u8]) -> Result<(), Reason> {
     }
 }
 
-/// The next message, unless it takes too long or the line breaks.
+/// The next message, unless it takes too long or the connection breaks.
 async fn within(
     until: Instant,
     parts: &mut Streaming<v1::UploadPart>,
 ) -> Result<Option<v1::UploadPart>, Reason> {
     match tokio::time::timeout_at(until, parts.message()).await {
         Ok(Ok(part)) => Ok(part),
-        // What the decoder says of a message that is longer than any may be.
+        // The decoder's answer to a message above the size limit.
         Ok(Err(status)) if status.code() == tonic::Code::OutOfRange => Err(Reason::TooManyBytes),
         Ok(Err(_)) => Err(Reason::Disconnected),
         Err(_) => Err(Reason::Stalled),

@@ -1,5 +1,5 @@
-//! Lines of the log that devices cause, as often as they like: each is written once in a while, and says how many
-//! like it were left out.
+//! Limits the log lines that devices cause: a line is written once in a while, with the number of similar lines
+//! that were left out.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a device's line stands for those that follow it.
+/// The time from one line of a device and subject to the next.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// Devices and subjects with a line in that time: the log grows by no more than these, whoever calls.
+/// Bounds the lines in that time, over all devices and subjects.
 const LINES_MAX: usize = 4096;
 
-/// What was written lately, by device and subject.
+/// The lines that were written lately, by device and subject.
 #[derive(Default)]
 pub(crate) struct Journal {
     lines: Mutex<BTreeMap<(String, &'static str), LastLine>>,
@@ -47,7 +47,7 @@ impl Journal {
             return Some((left_out > 0).then_some(left_out));
         }
         if lines.len() >= LINES_MAX {
-            // What is left out of these is in the metrics alone.
+            // Only the metrics count the lines that these left out.
             lines.retain(|_, line| !is_old(line));
         }
         if lines.len() >= LINES_MAX {

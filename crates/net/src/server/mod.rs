@@ -1,21 +1,18 @@
-//! The server: who is there, the rounds, and what is kept of them.
+//! The server: its devices, its rounds and their commits.
 //!
 //! # Layout
 //!
-//! - here: the listening part, on a runtime of its own or in given [`Surroundings`].
-//! - `hub`: where calls and the round loop meet; `exchange`: what they hand
-//!   over; `member`: a device of the fleet; `newcomers`: those who are about to
-//!   enrol; `round`: a round in progress; `coin_answer`: a device's coin in it; `grant`: its
-//!   share of the bandwidth.
-//! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
-//!   models on their way out; `probe`: a timed transfer; `probe_queue`: whose turn it is for one.
-//! - `rate`: how many calls a device may make; `journal`: how many lines of the log it may cause; `norms`: how large
-//!   its updates may be.
-//! - `world`: the world behind the engine's round loop; `events`: what it
-//!   reports; `clock`: its clock; `window`: its window for coins; `quorum`: waiting for enough devices; `timeouts`: for how long;
-//!   `review`: who is benched.
-//! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
-//!   is kept of its rounds.
+//! - here: a server that listens, on a runtime of its own or in given [`Surroundings`].
+//! - `hub`: the state that calls and the round loop share; `exchange`: models and updates in it; `member`: a device of
+//!   the fleet; `newcomers`: devices that are about to enrol; `round`: a round in progress; `grant`: a device's
+//!   bandwidth in it.
+//! - `service`: the calls of devices; `attend`: the call that stays open; `intake`: uploads; `download`: models;
+//!   `probe`: timed transfers; `probe_queue`: their order.
+//! - `rate`: limits calls; `journal`: limits lines in the log; `norms`: limits the norms of updates.
+//! - `world`: the world behind the engine's round loop; `events`: its events; `clock`: its clock; `window`: its window
+//!   for coins; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
+//! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `enrolment`: its devices; [`planning`]:
+//!   its plans; `commit`: commits its rounds.
 
 mod attend;
 mod clock;
@@ -72,20 +69,18 @@ pub use norms::NormBound;
 pub use planning::Planned;
 pub use timeouts::Timeouts;
 
-/// A device that is gone without a word is noticed after this and as much again.
+/// A device that vanishes without closing its connection is noticed after twice this time.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// What may be on its way from a device before it is read.
+/// The bytes that a device may send before they are read.
 const WINDOW_BYTES: u32 = 1 << 20;
 const HEADER_BYTES_MAX: u32 = 16 << 10;
 
-/// Where and how a server listens.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
     pub listen: SocketAddr,
-    /// How they prove who they are.
     pub security: Security,
     pub limits: Limits,
-    /// For whoever watches over the server; none if nobody does.
+    /// The address of metrics and health, if they are served.
     pub status: Option<(SocketAddr, Reach)>,
 }
 
@@ -110,7 +105,7 @@ impl Offer {
     }
 }
 
-/// A server can serve any connection that carries bytes both ways and knows who is at the other end.
+/// A server can serve any connection that carries bytes in both directions and knows its peer.
 pub trait Wire: ByteStream + Connected<ConnectInfo = Peer> + 'static {}
 
 impl<T: ByteStream + Connected<ConnectInfo = Peer> + 'static> Wire for T {}
@@ -139,7 +134,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens from now on; rounds are up to a [`Deployment`].
+    /// Listens from now on; a [`Deployment`] runs rounds.
     pub fn start(settings: &ServerSettings, offer: &Offer) -> Result<Self, NetError> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().thread_name("fedflip-net").enable_all().build();
@@ -194,7 +189,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         runtime.spawn(async move {
             let stopped = async {
-                // A sender that is gone says the same.
+                // A sender that was dropped means the same.
                 let _ = stopped.await;
             };
             if let Err(error) = serving.serve_with_incoming_shutdown(incoming, stopped).await {
@@ -205,7 +200,7 @@ impl Server {
         Self { runtime, hub, health, address, status: None, update_bytes, norms, stop: Some(stop) }
     }
 
-    /// Where it listens: the port is the real one.
+    /// The address with the real port, also where port 0 was asked for.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -233,12 +228,12 @@ impl Server {
         self.runtime.block_on(self.hub.changed_or(until));
     }
 
-    /// Tells devices that the run is over, and waits a moment for them to hear it.
+    /// Tells devices that the run is over, and waits a moment until they have left.
     pub fn finish(&self) {
         self.health.set(Readiness::Stopping);
         self.hub.state().finish();
         let heard = async {
-            // Devices leave when they hear it; whoever does not is not waited for.
+            // A device that does not leave soon is not waited for.
             for _ in 0..40 {
                 if self.hub.state().attending() == 0 {
                     break;
@@ -253,7 +248,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // A listener that is gone needs no telling.
+            // A listener that has ended does not need to be told.
             let _ = stop.send(());
         }
     }

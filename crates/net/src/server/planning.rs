@@ -1,4 +1,4 @@
-//! Plans of a deployed run: the first, the next, and the one of before a restart.
+//! Plans of a deployed run: the first one, the next ones, and the one that holds after a restart.
 
 use fedflip_fleet::{Fleet, csv_file};
 use fedflip_plan::{Expected, Plan, PlanError, Planning, Problem, Quiet, Schedule, solve};
@@ -18,9 +18,9 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// What each device's coin must be below in a round: a device that is there in a share v of the rounds takes part in a
-    /// share q of them if its coin falls with q/v. v is the plan's, so that whoever has the state can check every
-    /// coin; when it has drifted, a new plan tells another.
+    /// The probability of each device's coin in a round. A device that is available in a share v of the rounds takes part in
+    /// a share q of them if its coin has the probability q/v. v is the plan's value, so that every coin can be checked
+    /// against the state; when v drifts, a new plan follows.
     pub(super) fn coin_q(&self, round: u64) -> Vec<f64> {
         let pairs = self.schedule.plan(round).q().iter().zip(self.fleet.availability());
         pairs.map(|(q, availability)| (q / availability).min(1.0)).collect()
@@ -31,7 +31,7 @@ impl Planned {
         self.schedule.usual().q().get(slot).is_some_and(|q| *q > 0.0)
     }
 
-    /// The same in the slots of the whole fleet.
+    /// The same plan with the slots of the whole fleet.
     fn spread(self, fleet: &Fleet, active: &[usize]) -> Result<Self, NetError> {
         if active.len() == fleet.len() {
             return Ok(self);
@@ -65,7 +65,7 @@ impl Deployment {
         }
     }
 
-    /// From what devices measured when they came.
+    /// Plans with the measurements of enrolment.
     pub(super) fn first_plan(&self, fleet: Fleet) -> Result<Planned, NetError> {
         let plan = match solve(&Problem::new(&fleet, self.bandwidth), &self.planning()) {
             Err(PlanError::ConstantsMissing { .. }) => return Err(NetError::NoConstants),
@@ -74,7 +74,7 @@ impl Deployment {
         self.planned(fleet, plan, "the first plan".to_owned())
     }
 
-    /// The plan of before a restart, to the bit.
+    /// The plan that held before a restart, to the bit.
     pub(super) fn restored_plan(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
         let fleet = csv_file::read(&stored.fleet_csv[..], "the stored fleet")?;
         let plan = Plan::from_q(&fleet, stored.q.clone())?;
@@ -84,13 +84,13 @@ impl Deployment {
                 schedule.with_quiet(every, Plan::from_q(&fleet, quiet.q.clone())?)?
             }
             (None, None) => schedule,
-            // Cannot be: a folder of another scenario is refused when it is opened.
+            // Cannot happen: a folder of another scenario is refused when it is opened.
             _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),
         };
         Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected })
     }
 
-    /// Another plan, if somebody was benched, is back or came, or if measured times are `due` to be looked at and ask
+    /// Another plan, if a device was benched, has returned or has enrolled, or if a review is `due` and measured times call
     /// for one. Benched devices are not part of it.
     pub(super) fn next_plan(
         &self,
@@ -109,7 +109,7 @@ impl Deployment {
         };
         let availability: Vec<f64> = active.iter().map(planned_for).collect();
         let planning = self.planning();
-        let terms = Terms { fleet: &part, band: self.bandwidth, planning: &planning };
+        let terms = Terms { fleet: &part, bandwidth: self.bandwidth, planning: &planning };
         let standing = Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
         let decision = match change(now, fleet, &active) {
             Some(reason) => replan::replace(standing, terms, reason),
@@ -138,7 +138,7 @@ impl Deployment {
         Planning { constants, variance, quiet, evaluate_every, ..Planning::new(scheme) }
     }
 
-    /// With the plan of quiet rounds, and what comes of both.
+    /// Adds the plan of quiet rounds, and the expected costs of both.
     fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Result<Planned, NetError> {
         let (planning, problem) = (self.planning(), Problem::new(&fleet, self.bandwidth));
         let fedflip_plan::Planned { schedule, expected } =
@@ -147,7 +147,7 @@ impl Deployment {
     }
 }
 
-/// Who came, was benched or returned since the plan was made, in words; none if nobody.
+/// Names the devices that enrolled, were benched or returned since the plan was made; none without such devices.
 fn change(now: &Planned, fleet: &Fleet, active: &[usize]) -> Option<String> {
     let is_active = |slot: &usize| active.binary_search(slot).is_ok();
     let benched = (0..now.fleet.len()).filter(|slot| now.takes_part(*slot) && !is_active(slot));
@@ -166,7 +166,7 @@ fn change(now: &Planned, fleet: &Fleet, active: &[usize]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// q of these slots; devices without one take part as often as the others do on average.
+/// q of these slots; a device without a q gets the mean of the others.
 fn q_of(q: &[f64], slots: &[usize]) -> Vec<f64> {
     let planned = q.iter().filter(|q| **q > 0.0);
     let mean = planned.clone().sum::<f64>() / planned.count().max(1) as f64;

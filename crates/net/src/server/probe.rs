@@ -1,4 +1,4 @@
-//! A timed transfer: what a device's link makes of the whole band.
+//! A timed transfer, which measures a device's link while the device has the whole bandwidth.
 
 use tokio::time::Instant;
 use tonic::Streaming;
@@ -22,7 +22,7 @@ pub(super) async fn measure(
     let mut next = async |end| match tokio::time::timeout_at(end, parts.message()).await {
         Ok(Ok(part)) => Ok(part),
         Ok(Err(_)) => Err(Reason::Disconnected),
-        // A link that is worse than that is measured by what came until then.
+        // A slower link is measured by the bytes that have arrived by then.
         Err(_) => Ok(None),
     };
     match next(begin + PROBE_BEGIN_MAX).await? {
@@ -30,11 +30,11 @@ pub(super) async fn measure(
         Some(_) => return Err(Reason::BadMessage),
         None => return Err(Reason::Stalled),
     }
-    // The empty part has travelled as those that follow: what its way took is in neither end of the time.
+    // The empty part has the same latency as the parts that follow, so the measured time contains no latency.
     let start = Instant::now();
     let mut bytes = 0;
     while let Some(part) = next(begin + PROBE_TIME_MAX).await? {
-        // Parts without bytes would never add up to an end.
+        // Empty parts could go on for ever.
         if part.data.is_empty() {
             return Err(Reason::BadMessage);
         }
@@ -47,10 +47,10 @@ pub(super) async fn measure(
         return Err(Reason::Stalled);
     }
     let secs = start.elapsed().as_secs_f64();
-    // A round's upload is the same over its own bytes; faster than the whole bandwidth it cannot be.
+    // An upload takes as long per byte, and is never faster than the whole bandwidth.
     let comm_mbit = secs * bandwidth_mbps * payload_bytes as f64 / bytes as f64;
     let comm_mbit = comm_mbit.max(8e-6 * payload_bytes as f64);
-    // One that has enrolled is measured by its rounds; one that took too long may have been forgotten.
+    // A device that has enrolled is measured by its rounds; a device that took too long may be forgotten.
     if let Some(newcomer) = hub.state().newcomers.get_mut(name) {
         newcomer.comm_mbit = Some(comm_mbit);
     }

@@ -1,4 +1,4 @@
-//! Who is there: waiting for enough devices, and giving up those who have left.
+//! Waits for enough devices, and gives up devices that have left.
 
 use std::time::Duration;
 
@@ -13,24 +13,23 @@ use super::world::{GivenUp, NetWorld};
 use crate::reason::Reason;
 use crate::status::Readiness;
 
-/// How often a wait is interrupted to look around.
+/// A wait is interrupted this often to look for changes.
 pub(super) const POLL_EVERY: Duration = Duration::from_millis(100);
-/// How often somebody who waits says so.
+/// The log repeats this often that the server waits.
 const REMIND: Duration = Duration::from_secs(15);
 
-/// What a look around has found.
 pub(super) enum Quorum {
     Reached,
     Missing {
         there: usize,
         wanted: usize,
     },
-    /// Nobody needs to be waited for any more.
+    /// The wait is not needed any more.
     Cancelled,
 }
 
-/// Looks around at every bell and now and then, until there is enough; false if it is to stop. Whoever reads the
-/// log hears what is waited for when that changes, and now and then.
+/// Calls `look` at every bell and now and then, until there are enough devices; returns false if the wait was cancelled.
+/// The log says what the server waits for when that changes, and now and then.
 pub(super) fn gather<E>(
     server: &Server,
     waiting: &str,
@@ -54,7 +53,7 @@ pub(super) fn gather<E>(
 }
 
 impl NetWorld<'_> {
-    /// Waits until enough of the fleet are there.
+    /// Waits until enough devices attend.
     pub(super) fn gather(&mut self) -> Result<(), EngineError> {
         let planned = self.planned;
         let devices = (0..planned.fleet.len()).filter(|&slot| planned.takes_part(slot)).count();
@@ -69,7 +68,7 @@ impl NetWorld<'_> {
                 let members = state.members.iter().enumerate();
                 members.filter(|(slot, member)| planned.takes_part(*slot) && member.link.is_some()).count()
             };
-            // After a restart agents are still on their way: what they miss is the server's doing.
+            // After a restart of the server agents need time to connect again.
             let wanted = if Instant::now() < self.muster_until { devices } else { quorum };
             if there >= wanted {
                 self.server.health.set(Readiness::InRounds);
@@ -85,8 +84,8 @@ impl NetWorld<'_> {
         gather(server, "waiting for devices", look).map(|_| ())
     }
 
-    /// Devices are benched for the sake of the others. When too few of these are there, benched devices that attend
-    /// are asked again: the rounds under this plan end, and the next plan has them.
+    /// Devices are benched for the sake of the others. When too few others attend, benched devices that attend are asked
+    /// again: the rounds under this plan end, and the next plan includes them.
     fn recall(&mut self) -> Result<(), EngineError> {
         let state = self.server.hub.state();
         let attending = state.members.iter().enumerate().filter(|(_, member)| member.link.is_some());
@@ -98,7 +97,7 @@ impl NetWorld<'_> {
         Err(GivenUp::Recalled.into())
     }
 
-    /// Gives up those who took part and have not come back.
+    /// Gives up a device that took part, left and has not come back.
     pub(super) fn missing(&self, state: &mut ServerState, now: Instant) -> Option<usize> {
         let ServerState { current: Some(current), members, .. } = state else { return None };
         let missing = current.joined().iter().find_map(|(&slot, joined)| {

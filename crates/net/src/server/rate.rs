@@ -1,8 +1,8 @@
-//! How many calls a caller may make, before anything else is looked at.
+//! Limits the calls of a caller, before any other check.
 //!
-//! A device of the fleet has its bucket with it. All others have one here, by name and coin: those who have not
-//! enrolled, those who find the fleet full, and whoever shows another coin for a name, who must not be able to
-//! use up the calls of the device that has it.
+//! A device of the fleet has its own bucket. All other callers have one here, by name and coin: devices that have not
+//! enrolled, devices that find the fleet full, and callers with another coin for a known name, which must not use up
+//! the calls of the device that has this name.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use crate::wire::limits::{CALLS_IN_A_ROW_MAX, CALLS_PER_SEC_MAX};
 /// The calls of one device.
 pub(crate) const CALLS: Rate = Rate { in_a_row: CALLS_IN_A_ROW_MAX, per_sec: CALLS_PER_SEC_MAX };
 
-/// Callers at a time that are not of the fleet and have called in the last seconds: about 3 MB. With certificates
-/// there is one for each that the authority has made; without, on this machine alone, anybody can make up names.
+/// The number of callers outside of the fleet that have called in the last seconds: about 3 MB. With certificates there
+/// is one per issued identity; without certificates, on this machine only, any program can invent names.
 const STRANGERS_MAX: usize = 16_384;
-/// How often a full table is looked through for callers that are gone.
+/// A full table is searched this often for callers that are gone.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
 /// Name and coin; callers without a name share the empty one.
@@ -30,7 +30,7 @@ fn key(caller: &Caller) -> Key {
     (caller.name.to_string(), caller.coin.to_bytes())
 }
 
-/// The buckets of callers that are not of the fleet.
+/// The buckets of callers outside of the fleet.
 #[derive(Default)]
 pub(crate) struct Strangers {
     buckets: BTreeMap<Key, Bucket>,
@@ -38,7 +38,7 @@ pub(crate) struct Strangers {
 }
 
 impl Strangers {
-    /// Whether a caller may make one more call; if so it counts. Callers without a name share a bucket.
+    /// Counts a call, unless the caller has made too many. Callers without a name share a bucket.
     pub(crate) fn take(&mut self, caller: Option<&Caller>, now: Instant) -> bool {
         let caller = caller.map(key).unwrap_or_default();
         if self.buckets.len() >= STRANGERS_MAX && !self.buckets.contains_key(&caller) {
@@ -50,12 +50,12 @@ impl Strangers {
         self.buckets.entry(caller).or_insert_with(|| Bucket::full(CALLS)).take(now)
     }
 
-    /// What a caller has left when it gets a place in the fleet.
+    /// The bucket of a caller that gets a slot in the fleet.
     pub(crate) fn leave(&mut self, caller: &Caller) -> Bucket {
         self.buckets.remove(&key(caller)).unwrap_or_else(|| Bucket::full(CALLS))
     }
 
-    /// A bucket that is full again is as good as none.
+    /// Removes buckets that are full again: they limit nobody.
     fn sweep(&mut self, now: Instant) {
         if self.swept.is_some_and(|swept| now.saturating_duration_since(swept) < SWEEP_EVERY) {
             return;

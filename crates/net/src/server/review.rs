@@ -1,4 +1,4 @@
-//! The bench: devices that keep failing to deliver are not asked for a while.
+//! Benches devices that keep failing to deliver: they are not asked for a while.
 
 use tracing::warn;
 
@@ -8,8 +8,8 @@ use crate::reason::Reason;
 use crate::wire::v1;
 
 impl NetWorld<'_> {
-    /// Benches devices that keep failing to deliver, and notes devices whose pause is over; says whether there are any. The
-    /// result is committed with the round, so a restart changes nothing about it.
+    /// Benches devices that keep failing to deliver, and lets devices return whose pause is over. Returns whether there are
+    /// any. The result is committed with the round, so it survives a restart.
     pub(super) fn review(&mut self, round: u64, now_secs: f64) -> bool {
         let BenchChange { benched, returned, spared } = self.measures.review(now_secs);
         let mut state = self.server.hub.state();

@@ -1,4 +1,4 @@
-//! A round in progress: who was asked, who takes part, what each was granted, what was taken.
+//! A round in progress: the devices that were asked, the cohort, its grants and its updates.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -55,18 +55,18 @@ pub(crate) fn check_coin(coin: &CoinPublic, toss: Toss, proof: &[u8]) -> CoinAns
 
 #[derive(Debug)]
 pub(crate) struct Joined {
-    /// From the opening to its answer.
+    /// The time from the opening of the round to the answer.
     pub answer_secs: f64,
     pub grant: Option<Granted>,
     pub taken: Option<Taken>,
 }
 
-/// What became of a device's part.
+/// The outcome of a device's part in the round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// Its update, of this digest, is in.
+    /// The server has its update, which has this digest.
     Update(VectorDigest),
-    /// It has lost its turn.
+    /// The device has lost its turn.
     Refused(Reason),
 }
 
@@ -101,13 +101,13 @@ impl Current {
         self.toss.round
     }
 
-    /// When the coins must be in.
+    /// Answers count until this time.
     pub(crate) fn window_end(&self) -> Instant {
         self.opened + self.window
     }
 
-    /// What to tell a device so that it flips its coin; where it `is_awaited`, the window stays open for its answer.
-    /// None if the round has nothing for it: a benched device has no coin.
+    /// The message that asks a device to flip its coin; if it `is_awaited`, the window stays open for its answer. None for
+    /// a device that cannot take part, such as a benched one.
     pub(crate) fn ask(&mut self, slot: usize, is_awaited: bool) -> Option<What> {
         let seat = self.seats.get_mut(slot)?;
         if !self.is_open || seat.has_answered || seat.q <= 0.0 {
@@ -136,7 +136,7 @@ impl Current {
         self.seats.get(slot).is_some_and(|seat| seat.q > 0.0)
     }
 
-    /// A device that was asked is gone: nobody waits for its answer.
+    /// Notes that a device has left: nobody waits for its answer.
     pub(crate) fn gone(&mut self, slot: usize) {
         if let Some(seat) = self.seats.get_mut(slot)
             && std::mem::take(&mut seat.is_awaited)
@@ -169,7 +169,7 @@ impl Current {
         Ok(())
     }
 
-    /// Whether everybody who was asked has answered or gone.
+    /// Whether every awaited device has answered or left.
     pub(crate) fn all_answered(&self) -> bool {
         self.awaited_count == 0
     }
@@ -182,12 +182,12 @@ impl Current {
         &self.joined
     }
 
-    /// Closes the window: from now on coins are not heard.
+    /// Closes the window: from now on answers do not count.
     pub(crate) fn close(&mut self) {
         self.is_open = false;
     }
 
-    /// Grants a device its share; what to tell it.
+    /// Grants a device its share. Returns the message for the device.
     pub(crate) fn grant(
         &mut self,
         share: &Share,
@@ -217,7 +217,7 @@ impl Current {
         }))
     }
 
-    /// What a device that comes in the middle has to hear.
+    /// The messages for a device that attends in the middle of the round.
     pub(crate) fn for_newcomer(&mut self, slot: usize, is_awaited: bool, now: Instant) -> Vec<What> {
         self.ask(slot, is_awaited).into_iter().chain(self.grant_message(slot, now)).collect()
     }
@@ -227,12 +227,11 @@ impl Current {
         self.joined.get(&slot).and_then(|joined| joined.grant).ok_or(Reason::NotGranted)
     }
 
-    /// What was taken of a device so far.
     pub(crate) fn taken(&self, slot: usize) -> Option<Taken> {
         self.joined.get(&slot)?.taken
     }
 
-    /// Notes what became of a device's part, once.
+    /// Notes the outcome of a device's part. Returns false if the device takes no part or has an outcome already.
     pub(crate) fn take(&mut self, slot: usize, taken: Taken) -> bool {
         match self.joined.get_mut(&slot) {
             Some(joined) if joined.taken.is_none() => {
@@ -243,7 +242,7 @@ impl Current {
         }
     }
 
-    /// Nobody who has not reported so far will be heard; who that is.
+    /// Ends the round. Returns the devices that have not reported.
     pub(crate) fn close_for_good(&mut self) -> Vec<usize> {
         let mut late = Vec::new();
         for (&slot, joined) in &mut self.joined {

@@ -46,8 +46,8 @@ impl Service {
         Self { hub, offer, probing: Arc::default(), uploads, norms }
     }
 
-    /// The caller, by the certificate of the connection, or, on loopback without one, by its own word. Refuses callers
-    /// that call too often: every call begins with this, so that none is without limit.
+    /// The caller, named by the certificate of the connection, or, on loopback without one, by itself. Refuses callers that
+    /// call too often. Every call begins with this, so that none is without limit.
     fn caller<T>(&self, request: &Request<T>) -> Result<Caller, Status> {
         let peer = request.extensions().get::<Peer>().ok_or_else(|| Status::internal("no peer"))?;
         let caller = match &peer.caller {
@@ -136,7 +136,7 @@ impl Federation for Service {
         if let Some(newcomer) = self.hub.state().newcomers.get_mut(&name) {
             newcomer.probes = newcomer.probes.saturating_add(1);
         }
-        // This answer says that the bandwidth is free; the device sends from then on.
+        // The reply's stream tells the device that the bandwidth is free; the device sends from then on.
         let (reply, replies) = mpsc::channel(1);
         let hub = Arc::clone(&self.hub);
         let (payload_bytes, mbps) = (self.offer.update_bytes(), self.offer.bandwidth_mbps);

@@ -1,7 +1,7 @@
-//! The deployed world: the second one behind the engine's round loop.
+//! The deployed world behind the engine's round loop.
 //!
-//! The engine is synchronous and waits here; devices are served by the runtime and leave what they bring at the
-//! hub. Time is that of the clock on the wall since the run began, over all restarts.
+//! The engine is synchronous and waits here; the runtime serves devices and leaves their updates at the hub. Time is
+//! wall-clock time since the run began, over all restarts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,23 +25,23 @@ use crate::coin::Toss;
 use crate::measure::Measures;
 use crate::wire::numbers::VectorDigest;
 
-/// What the server knows of a closed round beside its record: it is committed with the round.
+/// The data of a closed round that are committed beside its record.
 #[derive(Debug)]
 pub(crate) struct Receipt {
     /// The digest and the training loss of every update that the engine took.
     pub accepted: BTreeMap<usize, (VectorDigest, f64)>,
     /// The measurements of all devices after the round, as JSON.
     pub measures: String,
-    /// Whether devices were benched or return: the plan is for other devices than before.
+    /// Whether devices were benched or have returned: then the plan is for other devices.
     pub bench_changed: bool,
 }
 
-/// Why a round was given up. Nothing of it counts, and it is opened again later.
+/// Why a round was given up. Its updates do not count, and it is opened again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GivenUp {
     #[error("the server is to stop")]
     Stopping,
-    /// Too few devices are there, so benched devices are asked again: another plan is due.
+    /// Too few devices attend, so benched devices are asked again: another plan is due.
     #[error("benched devices are asked again")]
     Recalled,
 }
@@ -65,10 +65,10 @@ pub(crate) struct NetWorld<'a> {
     pub accepted: BTreeMap<usize, (VectorDigest, f64)>,
     pub evaluate: Evaluate<'a>,
     pub scored_by: &'a [Metric],
-    /// Whether somebody wants the run to stop.
+    /// Returns true when the run should stop.
     pub stop: &'a dyn Fn() -> bool,
     pub clock: Clock,
-    /// Until then a server that was started again waits for all devices.
+    /// Until then a restarted server waits for all devices.
     pub muster_until: Instant,
     pub deadline: Option<Instant>,
     /// The round's deadline was found to have passed long ago, and was moved once.
@@ -82,7 +82,7 @@ impl NetWorld<'_> {
         self.server.wait(until.min(Instant::now() + POLL_EVERY));
     }
 
-    /// Whether to give up what is waited for.
+    /// Fails if the run should stop, and has been asked to for longer than `grace`.
     pub(super) fn check_stop(&mut self, grace: Duration) -> Result<(), EngineError> {
         if !(self.stop)() {
             return Ok(());
@@ -109,14 +109,14 @@ impl World for NetWorld<'_> {
     fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError> {
         self.gather()?;
         let mut coin_q = self.planned.coin_q(round);
-        // Also where the planner had no plan without a benched device.
+        // The plan may still contain a benched device, where the planner found no plan without it.
         for (slot, q) in coin_q.iter_mut().enumerate() {
             if self.measures.is_benched(slot) {
                 *q = 0.0;
             }
         }
         self.server.hub.metrics.round.set(round as f64);
-        // Its digest takes a while, and calls need the state.
+        // Outside of the lock: the digest takes a while, and calls need the state.
         let known = self.server.hub.state().model.clone().filter(|known| known.is(model));
         let offered = known.unwrap_or_else(|| OfferedModel::new(model));
         let window_end = {
@@ -173,7 +173,7 @@ impl World for NetWorld<'_> {
         Ok(())
     }
 
-    /// Follows from what was measured: one device's word, or delay, does not make everybody wait.
+    /// Follows from measured times: the claim or the delay of one device does not make all others wait.
     fn deadline_secs(&self, entrants: &[Entrant]) -> Option<f64> {
         let believed = self.measures.believed();
         let jobs = entrants.iter().map(|entrant| self.measures.deadline_job(entrant.device, believed));
@@ -193,7 +193,7 @@ impl World for NetWorld<'_> {
             round = order.round,
             cohort = order.allocation.shares.len(),
             expected_secs,
-            "the band is divided"
+            "the bandwidth is divided"
         );
         let mut state = self.server.hub.state();
         for share in &order.allocation.shares {
@@ -204,9 +204,9 @@ impl World for NetWorld<'_> {
             let grant = |current: &mut Current| current.grant(share, is_crowded_out, now, deadline);
             let notice = state.current.as_mut().and_then(grant);
             if let Some(notice) = notice {
-                // A model that was not there yet, and an update.
+                // One call for the model if it was not fetched yet, and one for the update.
                 state.members[share.device].calls.grant(2.0);
-                // Whoever is away hears it when it comes back.
+                // A device that is away gets the message when it is back.
                 state.tell(share.device, notice);
             }
         }

@@ -1,8 +1,8 @@
-//! The chain over what is only ever appended: records, each with the plan or the round that it tells of.
+//! The hash chain over rows that are only appended: records, each with its plan or its round.
 //!
 //! A link is the SHA-256 of the link before it and of every column of the rows that its transaction appended. The
-//! first link is made of the run's id. Links are computed from what the database gives back, so that whoever writes
-//! them and whoever checks them compute the same.
+//! first link is the digest of the run's id. Links are computed from rows as the database returns them, so that the
+//! server that writes them and the program that checks them compute the same.
 
 use rusqlite::{Connection, Error, Statement};
 
@@ -10,7 +10,7 @@ use super::digests::{push_columns, push_rows};
 use crate::coin::RUN_BYTES;
 use crate::wire::numbers::{VectorDigest, digest_of_bytes};
 
-/// Where the chain ends, and how much is in it.
+/// The last link, and the number of rows that the chain covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
     pub link: VectorDigest,
@@ -55,7 +55,7 @@ impl Chain {
         Ok(Some(Next { chain: next, stored }))
     }
 
-    /// A table that has rows which no record tells of.
+    /// A table with rows that belong to no record.
     pub(super) fn table_with_strays(&self, state: &Connection) -> rusqlite::Result<Option<&'static str>> {
         let tables = [
             ("records", "seq", self.records),
@@ -74,14 +74,14 @@ impl Chain {
     }
 }
 
-/// What comes of one record more.
+/// The chain after one more record.
 pub(super) struct Next {
     pub chain: Chain,
-    /// What the database has for its link.
+    /// The link that the database stores with the record.
     pub stored: Option<VectorDigest>,
 }
 
-/// How the rows of a link are found.
+/// The statements that find the rows of a link.
 pub(super) struct ChainRows<'a> {
     record: Statement<'a>,
     plan: Statement<'a>,

@@ -1,7 +1,7 @@
-//! The database of a run: how it is opened, what is in it, and what its errors mean.
+//! The database of a run: its tables, how it is opened, and its errors.
 //!
-//! A write-ahead log that is brought to the disk with every commit: what was committed is there after a kill
-//! and after a power cut, and others may read (`sqlite3 state.sqlite`) while the server runs.
+//! Every commit writes the write-ahead log to the disk, so a committed round survives a kill and a power cut. Other
+//! programs may read the file (`sqlite3 state.sqlite`) while the server runs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::error::NetError;
 /// The file, in the run's folder.
 pub const STATE: &str = "state.sqlite";
 
-/// Of the tables below; it changes with the meaning of any column.
+/// The version of the tables below. It changes with the meaning of any column.
 pub const VERSION: i64 = 4;
 
-/// Says whose file it is: `fedf`.
+/// The mark of fedflip's files: `fedf`.
 const APPLICATION: i64 = 0x6665_6466;
 
-/// How long a commit waits for somebody who reads with another program.
+/// A commit waits this long for another program that reads.
 const BUSY: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
@@ -119,7 +119,7 @@ pub(super) fn open(folder: &Path, flags: OpenFlags) -> Result<(Connection, bool)
     Ok((connection, holds_run))
 }
 
-/// From here on what is committed is on the disk. The first thing that changes the file.
+/// From here on commits reach the disk. This is the first change of the file.
 pub(super) fn make_durable(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     connection
@@ -157,7 +157,7 @@ fn checked(connection: &Connection) -> Result<bool, NetError> {
     }
 }
 
-/// A table that is missing or differs from those of this version; what others added is none of our business.
+/// A table that is missing, or that differs from this version's. Tables that other programs added do not matter.
 fn other_table(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let wanted = Connection::open_in_memory()?;
     wanted.execute_batch(TABLES)?;

@@ -1,5 +1,5 @@
-//! What was refused and why, kept within bounds: a peer that is refused a million times fills neither the disk
-//! nor the memory, and does not make the server wait for the disk either.
+//! Refusals and their reasons, within bounds: a peer that is refused a million times fills neither the disk nor the
+//! memory, and does not make the server wait for the disk.
 
 use rusqlite::{Connection, params};
 
@@ -7,12 +7,12 @@ use super::digests::Sum;
 use super::rows::Incident;
 use crate::wire::printable;
 
-/// The newest that are kept.
+/// The number of incidents that the database keeps: the newest ones.
 const KEPT: i64 = 10_000;
-/// Those that wait for the next commit; more of them are counted and not kept.
+/// The number of incidents that wait for the next commit; more of them are only counted.
 const WAITING_MAX: usize = 1_000;
 
-/// Incidents that go to the disk with whatever goes there next.
+/// Incidents that are written with the next transaction.
 #[derive(Debug, Default)]
 pub(super) struct Incidents {
     waiting: Vec<Incident>,
@@ -32,8 +32,7 @@ impl Incidents {
         self.waiting.is_empty()
     }
 
-    /// Writes them, and takes what changes into the table's sum; to be called in a transaction, and
-    /// [`Self::written`] after it.
+    /// Writes the incidents and updates the table's sum. Call it in a transaction, and [`Self::written`] after that.
     pub(super) fn write(&self, connection: &Connection, sum: &mut Sum) -> rusqlite::Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -60,7 +59,7 @@ impl Incidents {
     }
 }
 
-/// The number of the newest one in the database; 0 without any.
+/// The number of the newest incident in the database; 0 without any.
 fn last(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT coalesce(max(incident), 0) FROM incidents", [], |row| row.get(0))
 }

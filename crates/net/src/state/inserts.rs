@@ -1,13 +1,9 @@
-//! Rows as they are written.
+//! The statements that write rows.
 
 use fedflip_record::Line;
 use rusqlite::{Connection, params};
 
 use super::rows::{Fate, StoredPlan};
-
-pub(super) fn next_seq(state: &Connection) -> rusqlite::Result<i64> {
-    state.query_row("SELECT coalesce(max(seq), 0) + 1 FROM records", [], |row| row.get(0))
-}
 
 pub(super) fn kind(line: &Line) -> &'static str {
     match line {

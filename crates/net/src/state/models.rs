@@ -1,7 +1,7 @@
-//! The models of a run: one file a round that moved the model, and only the newest is kept.
+//! The models of a run: every round that changes the model writes one file, and only the newest is kept.
 //!
-//! What the server remembers with a model (moments, an average) is in the same file, under the same digest: they
-//! are there together or not at all.
+//! The vectors that the server keeps with a model (moments, an average) are in the same file under the same digest, so
+//! they exist together or not at all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const ENDING: &str = ".safetensors";
 pub(super) struct Models {
     folder: PathBuf,
     params: Vec<(String, ParamSpec)>,
-    /// Of the model, and of what is remembered with it.
+    /// The arrays of the model and of the vectors that are kept with it.
     all_params: Vec<(String, ParamSpec)>,
     memory: Vec<String>,
 }
@@ -46,7 +46,7 @@ impl Models {
         fs::create_dir_all(&self.folder).map_err(NetError::io(&self.folder, "cannot be made"))
     }
 
-    /// How many numbers a model has.
+    /// The number of parameters of a model.
     pub(super) fn parameters(&self) -> usize {
         self.params.iter().map(|(_, spec)| spec.len()).sum()
     }
@@ -60,12 +60,12 @@ impl Models {
         Ok(model_file::write(&self.params, model)?)
     }
 
-    /// Which of what is remembered is the model to show; none if it is the model itself.
+    /// The average of models, if the run keeps one: it is the result instead of the model.
     pub(super) fn average<'a>(&self, memory: &'a [Vec<f32>]) -> Option<&'a [f32]> {
         self.memory.iter().zip(memory).find(|(name, _)| *name == AVERAGE).map(|(_, vector)| &vector[..])
     }
 
-    /// Brings the model that round `round` left to the disk, and says what its digest is.
+    /// Writes the model after round `round` to the disk. Returns its digest.
     pub(super) fn write(
         &self,
         round: u64,
@@ -94,11 +94,11 @@ impl Models {
 
     /// Removes a model that another one has replaced.
     pub(super) fn remove(&self, round: u64) {
-        // What stays is in nobody's way: it is a stray, and goes when the folder is opened again.
+        // A file that stays does no harm: it is removed when the folder is opened again.
         let _ = fs::remove_file(self.path(round));
     }
 
-    /// Removes what a server that was killed left lying about; files that are not ours stay.
+    /// Removes files that a killed server left behind; foreign files stay.
     pub(super) fn sweep(&self, newest: u64) -> Result<(), NetError> {
         let unreadable = || NetError::io(&self.folder, CANNOT_BE_READ);
         for entry in fs::read_dir(&self.folder).map_err(unreadable())? {

@@ -52,7 +52,7 @@ fn open_checked(
     let (connection, holds_run) = database::open(folder, OpenFlags::default())?;
     let mut view = StateView { folder: folder.to_owned(), connection };
     let records = folder.join(RECORDS);
-    // Whatever is wrong is refused before anything is changed.
+    // Everything is checked before anything is changed.
     let (seals, agreed) = if holds_run {
         let seals = Seals::checked(&view.connection)?;
         let agreed = Agreed::with_database(&records, &view.connection)?;
@@ -86,7 +86,7 @@ fn open_checked(
     Ok((state, resumed))
 }
 
-/// Without a state, what is there is not ours to go on with.
+/// A folder with other files of a run but without its state cannot be resumed.
 fn refuse_what_is_there(folder: &Path, models: &Models) -> Result<(), NetError> {
     if folder.join(RUN).exists() || folder.join(RECORDS).exists() || !models.is_empty() {
         return Err(NetError::NoState { folder: folder.display().to_string() });
@@ -144,7 +144,7 @@ fn check(
     Ok(seals)
 }
 
-/// Where the run stands, and which model is the newest.
+/// The progress of the run, and its newest model.
 fn resumed(view: &StateView, models: &Models) -> Result<(Resumed, NewestModel), NetError> {
     let query = "SELECT measures, norms FROM run";
     let (measures, norms) = view.connection.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -180,7 +180,7 @@ fn resumed(view: &StateView, models: &Models) -> Result<(Resumed, NewestModel), 
     Ok((resumed, NewestModel { round: last.model_round, sha256: last.model_sha256 }))
 }
 
-/// Brings the files for readers up to the database, but for the records.
+/// Updates the files for readers, except for the records.
 fn readers_files(
     folder: &Path,
     models: &Models,
@@ -195,7 +195,7 @@ fn readers_files(
         follow(folder, MODEL, &models.bytes(models.average(&resumed.memory).unwrap_or(model))?)?;
     }
     for name in [RUN, FLEET, PLAN, MODEL] {
-        // What an interrupted replacement has begun.
+        // An interrupted replacement leaves such a file.
         let _ = fs::remove_file(folder.join(format!("{name}.new")));
     }
     Ok(())

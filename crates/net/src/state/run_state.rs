@@ -1,4 +1,4 @@
-//! The one that writes a run's state.
+//! Writes a run's state.
 
 mod plans;
 
@@ -11,7 +11,7 @@ use rusqlite::{Transaction, TransactionBehavior, params};
 
 use super::database::in_folder;
 use super::incidents::Incidents;
-use super::inserts::{insert_fates, kind, next_seq};
+use super::inserts::{insert_fates, kind};
 use super::models::Models;
 use super::records_file::RecordsFile;
 use super::rows::{Commit, EnrolledDevice, Fate, StoredPlan};
@@ -23,16 +23,16 @@ use crate::wire::numbers::VectorDigest;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NewestModel {
-    /// The round that left it; 0 before anybody has moved the model.
+    /// The round that wrote it; 0 before the first update.
     pub round: u64,
-    /// Of the model and what is remembered with it.
+    /// The digest of the model and of the vectors that are kept with it.
     pub sha256: Option<VectorDigest>,
 }
 
 /// The state of a run, held by the one server that writes it.
 ///
-/// Every change is on the disk when its function returns. After a failure nothing more is taken: the files may
-/// be behind the database, and opening the folder again puts them right.
+/// Every change is on the disk when its function returns. After a failure every further change is refused: the files
+/// may be behind the database, and opening the folder again repairs them.
 #[derive(Debug)]
 pub struct RunState {
     pub(super) view: StateView,
@@ -61,8 +61,8 @@ impl RunState {
         self.seals.chain.rounds
     }
 
-    /// Gives a device its place, or takes over what it measured when it came again. A name keeps its slot and
-    /// its coin.
+    /// Stores a device in its slot, or the new measurements of a device that enrolled before. A name keeps its slot and its
+    /// coin.
     pub fn enrol(&mut self, device: &EnrolledDevice) -> Result<(), NetError> {
         let EnrolledDevice { slot, name, coin, samples, compute_secs, comm_mbit } = device;
         let known = self.devices.iter().position(|(known, _)| known == name);
@@ -107,7 +107,7 @@ impl RunState {
         Ok(())
     }
 
-    /// Commits a round: all of it, or nothing.
+    /// Commits a round completely, or not at all.
     pub fn commit(&mut self, commit: &Commit<'_>) -> Result<(), NetError> {
         self.goes_on()?;
         let round = commit.record.round;
@@ -149,13 +149,13 @@ impl RunState {
         Ok(())
     }
 
-    /// Notes a refusal, or whatever else should be known later. It goes to the disk with the next commit: a peer
-    /// that is refused often must not make the server wait.
+    /// Notes a refusal or another event. The next commit writes it: a peer that is refused often must not make the server
+    /// wait for the disk.
     pub fn incident(&mut self, round: u64, device: Option<&str>, reason: &str) {
         self.incidents.note(round, device, reason);
     }
 
-    /// Brings incidents to the disk that would otherwise wait for the next commit.
+    /// Writes incidents that would otherwise wait for the next commit.
     pub fn flush(&mut self) -> Result<(), NetError> {
         if self.incidents.is_empty() { Ok(()) } else { self.write(None, |_, _, _| Ok(())) }
     }
@@ -176,8 +176,8 @@ impl RunState {
         if self.ended { refuse("anything after its end".to_owned()) } else { Ok(()) }
     }
 
-    /// One transaction: a line of the records, what `act` does with its number, the incidents that wait, and the
-    /// digests of all that. Then the line for readers.
+    /// Commits one transaction: a line of the records, the changes that `act` makes with the line's number, the incidents
+    /// that wait, and the digests of all these. Then appends the line for readers.
     fn write(
         &mut self,
         line: Option<&Line>,
@@ -186,7 +186,8 @@ impl RunState {
         self.beside(|state| {
             let transaction =
                 state.view.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let seq = next_seq(&transaction)?;
+            let mut seals = state.seals;
+            let seq = seals.chain.records as i64 + 1;
             let mut text = String::new();
             if let Some(line) = line {
                 text = serde_json::to_string(line).map_err(|error| NetError::StateRefused {
@@ -196,7 +197,6 @@ impl RunState {
                 transaction.execute(insert, params![seq, kind(line), text])?;
                 text.push('\n');
             }
-            let mut seals = state.seals;
             act(&transaction, seq, &mut seals)?;
             state.incidents.write(&transaction, &mut seals.incidents)?;
             if line.is_some() {
@@ -210,7 +210,7 @@ impl RunState {
         })
     }
 
-    /// Whatever writes goes through here: a failure is the last thing that happens.
+    /// Every write goes through here: after a failure nothing more is written.
     fn beside<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, NetError>) -> Result<T, NetError> {
         if self.failed {
             return Err(NetError::StateFailed { folder: self.path().display().to_string() });
@@ -225,7 +225,7 @@ fn refuse(what: String) -> Result<(), NetError> {
     Err(NetError::StateRefused { what })
 }
 
-/// Whether the record and the fates tell the same story.
+/// Refuses a record that disagrees with the fates.
 fn agree(commit: &Commit<'_>) -> Result<(), NetError> {
     let slots = commit.fates.iter().map(|(slot, _)| *slot);
     let lost = commit.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Lost { .. }));

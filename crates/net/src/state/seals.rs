@@ -1,7 +1,7 @@
-//! What the whole state must add up to: written with every transaction, and checked before a state is used.
+//! The digests of the whole state: written with every transaction, and checked before a state is used.
 //!
-//! Whatever a bit of the file decides is covered: records, plans, rounds and updates by the [`Chain`]; the run's own
-//! row, devices and incidents, which change, by a [`Sum`] each. The digests stand in the one row of `seals`.
+//! They cover every bit of the tables: records, plans, rounds and updates by the [`Chain`]; the run's own row, devices
+//! and incidents, which change, by a [`Sum`] each. The digests are in the only row of `seals`.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::database::damaged;
 use super::digests::Sum;
 use crate::error::NetError;
 
-/// A check that takes longer is told of, and again whenever as much time has passed.
+/// The log mentions a check that takes longer than this, and repeats it after as much time.
 const LONG: Duration = Duration::from_secs(2);
 /// Records from one look at the clock to the next.
 const LOOK_EVERY: u64 = 4096;
@@ -34,7 +34,7 @@ pub(super) struct Seals {
 }
 
 impl Seals {
-    /// Of a run that was just founded.
+    /// The digests of a new run.
     pub(super) fn found(state: &Connection) -> rusqlite::Result<Self> {
         let run_id = state.query_row("SELECT run_id FROM run", [], |row| row.get(0))?;
         let (devices, incidents) = (Sum::default(), Sum::default());
@@ -44,7 +44,7 @@ impl Seals {
         Ok(seals)
     }
 
-    /// Takes in the record that was just written, and stores its link.
+    /// Extends the chain by the record that was just written, and stores its link.
     pub(super) fn append_record(&mut self, state: &Connection) -> rusqlite::Result<()> {
         let next = self.chain.next(&mut ChainRows::new(state)?)?;
         self.chain = next.ok_or(rusqlite::Error::QueryReturnedNoRows)?.chain;
@@ -52,7 +52,7 @@ impl Seals {
         state.execute("UPDATE records SET link = ?1 WHERE seq = ?2", of_record).map(|_| ())
     }
 
-    /// The run's last record, which told of neither a plan nor a round, was taken back.
+    /// Shortens the chain by the last record, which belonged to neither a plan nor a round.
     pub(super) fn take_back_record(&mut self, state: &Connection) -> rusqlite::Result<()> {
         self.chain.records -= 1;
         let query = "SELECT link FROM records WHERE seq = ?1";
@@ -60,22 +60,22 @@ impl Seals {
         Ok(())
     }
 
-    /// Takes in what the run's own row has become.
+    /// Updates the digest of the run's own row.
     pub(super) fn renew_run(&mut self, state: &Connection) -> rusqlite::Result<()> {
         self.run = run_row(state)?;
         Ok(())
     }
 
-    /// Stores the digests; to be called at the end of a transaction.
+    /// Stores the digests. Call it at the end of a transaction.
     pub(super) fn write(&self, state: &Connection) -> rusqlite::Result<()> {
         let update = "UPDATE seals SET records = ?1, run = ?2, devices = ?3, incidents = ?4";
         let digests = params![self.chain.link, self.run.0, self.devices.0, self.incidents.0];
         state.execute(update, digests).map(|_| ())
     }
 
-    /// Computes all digests again from what the database holds; whatever differs from what was stored is damage.
+    /// Computes all digests again; a digest that differs from the stored one means damage.
     pub(super) fn checked(state: &Connection) -> Result<Self, NetError> {
-        // Of one moment, also while a server writes.
+        // A transaction reads one moment, also while a server writes.
         let moment = state.unchecked_transaction()?;
         let run_id = moment.query_row("SELECT run_id FROM run", [], |row| row.get(0))?;
         let seals = Self {
@@ -107,12 +107,12 @@ fn run_row(state: &Connection) -> rusqlite::Result<Sum> {
     Sum::of(state, RUN, i64::MIN)
 }
 
-/// Of one device; nothing before it has enrolled.
+/// The digest of one device; nothing before it has enrolled.
 pub(super) fn device(state: &Connection, slot: i64) -> rusqlite::Result<Sum> {
     Sum::of(state, DEVICE, slot)
 }
 
-/// The whole chain, link by link: says which round is not what it was.
+/// Checks the whole chain, link by link, and names the round that has changed.
 fn checked_chain(state: &Connection, first: Chain) -> Result<Chain, NetError> {
     let mut rows = ChainRows::new(state)?;
     let mut chain = first;

@@ -1,13 +1,13 @@
-//! What goes over the network: the messages of `proto/fedflip.proto`, and what they may be.
+//! The messages of `proto/fedflip.proto`, and their bounds.
 //!
 //! # Layout
 //!
-//! - here: the messages as Rust, made by the build from the protocol file.
+//! - here: the messages as Rust, generated from the protocol file.
 //! - [`codec`]: messages as bytes.
 //! - [`encoding`]: the encoding of updates in messages.
 //! - [`limits`]: the bounds of everything that a peer may send.
 //! - [`numbers`]: vectors as bytes, collected from chunks, and their digests.
-//! - [`task`]: what is learnt, there and back.
+//! - [`task`]: tasks in messages.
 
 use fedflip_fleet::printable::is_unprintable;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -30,7 +30,7 @@ pub mod v1 {
     tonic::include_proto!("fedflip.v1");
 }
 
-/// Of the protocol: a server refuses devices that speak another.
+/// The version of the protocol: a server refuses devices of another version.
 pub const PROTOCOL: u32 = 4;
 
 /// A connection that carries bytes in both directions.
@@ -38,7 +38,7 @@ pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// A peer may have chosen these words: short, and nothing that a terminal would obey.
+/// Shortens a text of a peer, and removes characters that a terminal would obey.
 pub fn printable(text: &str) -> String {
     const CHARS_MAX: usize = 200;
     text.chars().filter(|c| !is_unprintable(*c)).take(CHARS_MAX).collect()

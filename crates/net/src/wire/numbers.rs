@@ -1,4 +1,4 @@
-//! Vectors as bytes, little-endian, and their digests.
+//! Vectors as little-endian bytes, collected from chunks, and their digests.
 
 use fedflip_learn::Encoding;
 use sha2::{Digest, Sha256};
@@ -14,7 +14,7 @@ pub fn to_bytes(numbers: &[f32]) -> Vec<u8> {
 
 pub fn digest(numbers: &[f32]) -> VectorDigest {
     let mut hash = Sha256::new();
-    // Some kilobytes at a time: no second copy of a large model.
+    // Some kilobytes at a time, without a second copy of a large model.
     let mut bytes = Vec::with_capacity(4 * 4096);
     for numbers in numbers.chunks(4096) {
         bytes.clear();
@@ -24,7 +24,7 @@ pub fn digest(numbers: &[f32]) -> VectorDigest {
     hash.finalize().into()
 }
 
-/// As [`digest`], of a vector whose bytes are there.
+/// The same as [`digest`], of the vector's bytes.
 pub fn digest_of_bytes(bytes: &[u8]) -> VectorDigest {
     Sha256::digest(bytes).into()
 }

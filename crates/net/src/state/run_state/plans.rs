@@ -8,7 +8,7 @@ use super::super::rows::StoredPlan;
 use super::{RunState, refuse};
 use crate::error::NetError;
 
-/// A q that has changed by more than this has changed.
+/// A q counts as changed if it differs by more than this share.
 const CHANGED: f64 = 0.01;
 
 impl RunState {
@@ -23,7 +23,7 @@ impl RunState {
         self.take_plan(plan, &Line::Header(header.clone()))
     }
 
-    /// From the next round on another plan holds.
+    /// Replaces the plan from the next round on.
     pub fn replan(&mut self, plan: &StoredPlan) -> Result<(), NetError> {
         let Some(known) = &self.plan else {
             return refuse("a second plan before the first".to_owned());
