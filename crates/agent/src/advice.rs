@@ -29,43 +29,19 @@ pub fn join_hint(error: &JoinError) -> String {
     }
 }
 
-/// The flag or command that mends an error of the network, at the device or at the server.
+/// The library's hint on an error of the network, with the flag or command that follows it.
 pub fn net_hint(error: &NetError) -> String {
-    let hint = match error {
-        NetError::Unreachable { .. } | NetError::Hung => {
-            "see that fedflip serve runs there, and that the port is open"
+    let command = match error {
+        NetError::NotAdmitted { .. } | NetError::NotLoopback { .. } | NetError::Superseded => {
+            "fedflip certs device NAME"
         }
-        NetError::NotAdmitted { .. } => {
-            "ask for a new identity: whoever runs the server makes it with fedflip certs device"
-        }
-        NetError::Call { reason: Some(Reason::OtherData), .. } => {
-            "fetch the data set again with fedflip data get, as the server has it"
-        }
-        NetError::NotLoopback { .. } => "call it 127.0.0.1, or use an identity: fedflip certs device NAME",
-        NetError::NoPlainAnswer { .. } => {
-            "this server may want certificates: join with --identity instead of --insecure"
-        }
-        NetError::Superseded => {
-            "stop one of the two, or give each an identity of its own with fedflip certs device"
-        }
-        NetError::NoTlsAnswer { .. } => {
-            "see that the port is that of fedflip serve, started with --certs; on its own machine a server \
-             with --insecure is joined with --insecure"
-        }
-        NetError::Unfit { .. } => {
-            "see that the clock is right and that ca.pem is of the same authority; otherwise issue a new one \
-             with fedflip certs"
-        }
-        NetError::ServerNotTrusted { doubt: Doubt::Expired } => {
-            "whoever runs the server renews it with fedflip certs server; see also that the clock is right"
-        }
-        NetError::ServerNotTrusted { doubt: Doubt::OtherName } => {
-            "call the server by a name that it has, or give it this one: fedflip certs server --host NAME"
-        }
-        NetError::ServerNotTrusted { doubt: Doubt::Unfit } => {
-            "whoever runs the server makes a new one with fedflip certs server"
-        }
+        NetError::Call { reason: Some(Reason::OtherData), .. } => "fedflip data get",
+        NetError::NoPlainAnswer { .. } => "--identity instead of --insecure",
+        NetError::NoTlsAnswer { .. } => "--insecure for both",
+        NetError::Unfit { .. } => "fedflip certs",
+        NetError::ServerNotTrusted { doubt: Doubt::Expired | Doubt::Unfit } => "fedflip certs server",
+        NetError::ServerNotTrusted { doubt: Doubt::OtherName } => "fedflip certs server --host NAME",
         error => return error.hint(),
     };
-    hint.to_owned()
+    format!("{} ({command})", error.hint())
 }

@@ -187,24 +187,17 @@ impl NetError {
 }
 
 /// Why a device does not trust a server's certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
+    #[error("is not valid any more: it has expired")]
     Expired,
+    #[error("is not valid yet")]
     NotYet,
+    #[error("is not for the name or address by which it was called")]
     OtherName,
+    #[error("is not of this device's authority")]
     OtherAuthority,
     /// Made for another purpose, or damaged.
+    #[error("is not one of a fedflip server")]
     Unfit,
-}
-
-impl std::fmt::Display for Doubt {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Expired => "is not valid any more: it has expired",
-            Self::NotYet => "is not valid yet",
-            Self::OtherName => "is not for the name or address by which it was called",
-            Self::OtherAuthority => "is not of this device's authority",
-            Self::Unfit => "is not one of a server of ours",
-        })
-    }
 }

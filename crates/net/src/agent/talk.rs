@@ -18,17 +18,13 @@ use crate::door::Credentials;
 use crate::error::NetError;
 use crate::identity::DeviceName;
 use crate::plain;
-use crate::wire::limits::{MESSAGE_BYTES_MAX, PROBE_BYTES_MAX};
+use crate::wire::limits::{KEEP_ALIVE, MESSAGE_BYTES_MAX, PROBE_BYTES_MAX, WINDOW_BYTES};
 use crate::wire::numbers::Collector;
 use crate::wire::v1;
 use crate::wire::v1::federation_client::FederationClient;
 use crate::wire::v1::upload_part::{Head, What};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A server that vanishes without closing the connection is noticed after twice this time.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// The bytes that the server may send before they are read.
-const WINDOW_BYTES: u32 = 1 << 20;
 
 #[derive(Clone)]
 pub(super) struct Talk {

@@ -81,9 +81,9 @@ impl Door {
         prepare(&stream);
         match &self.greeting {
             Greeting::Plain => {
-                arrival.place.admit_plain();
+                let cut = arrival.place.admit(None).ok()?;
                 let peer = Peer { address, caller: None };
-                return Some(Connection::new(Box::new(stream), peer, None, arrival.place));
+                return Some(Connection::new(Box::new(stream), peer, cut, arrival.place));
             }
             Greeting::Tls(config) => {
                 let acceptor = TlsAcceptor::from(Arc::clone(&config.borrow()));
@@ -130,9 +130,9 @@ async fn greet(
     let device_certificate = certificate.and_then(|certificate| DeviceCertificate::read(certificate));
     let device_certificate = device_certificate.ok_or(ConnectionRefusal::NoDevice)?;
     let caller = Arc::clone(&device_certificate.caller);
-    let cut = place.admit(device_certificate)?;
+    let cut = place.admit(Some(device_certificate))?;
     let peer = Peer { address, caller: Some(caller) };
-    Ok(Connection::new(Box::new(stream), peer, Some(cut), place))
+    Ok(Connection::new(Box::new(stream), peer, cut, place))
 }
 
 fn reason(error: &io::Error) -> ConnectionRefusal {

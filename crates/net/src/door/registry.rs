@@ -139,20 +139,26 @@ enum Holder {
 }
 
 impl Place {
-    /// Admits an authenticated device. The receiver resolves when the connection must end.
+    /// Admits an authenticated device, or, without a certificate, a peer on this machine. The receiver of a device resolves
+    /// when its connection must end.
     pub(super) fn admit(
         &mut self,
-        device_certificate: DeviceCertificate,
-    ) -> Result<oneshot::Receiver<()>, ConnectionRefusal> {
+        device: Option<DeviceCertificate>,
+    ) -> Result<Option<oneshot::Receiver<()>>, ConnectionRefusal> {
         let registry = Arc::clone(&self.registry);
         let mut state = registry.locked();
         // The list may have changed during the handshake.
-        if state.revoked.as_ref().is_some_and(|list| is_on(list, &device_certificate)) {
+        if state.revoked.as_ref().zip(device.as_ref()).is_some_and(|(list, device)| is_on(list, device)) {
             return Err(ConnectionRefusal::Revoked);
         }
         if !self.leave(&mut state) {
             return Err(ConnectionRefusal::Crowded);
         }
+        registry.metrics.connections_open.add(1.0);
+        let Some(device_certificate) = device else {
+            self.holder = Holder::Plain;
+            return Ok(None);
+        };
         let name = device_certificate.caller.name.clone();
         state.places_ever += 1;
         let id = state.places_ever;
@@ -164,20 +170,8 @@ impl Place {
             let _ = lives.remove(0).cut.send(());
             registry.count(ConnectionRefusal::Superseded);
         }
-        self.become_known(Holder::Device(name, id));
-        Ok(until)
-    }
-
-    /// Admits a peer on this machine, which is not authenticated.
-    pub(super) fn admit_plain(&mut self) {
-        let registry = Arc::clone(&self.registry);
-        self.leave(&mut registry.locked());
-        self.become_known(Holder::Plain);
-    }
-
-    fn become_known(&mut self, holder: Holder) {
-        self.holder = holder;
-        self.registry.metrics.connections_open.add(1.0);
+        self.holder = Holder::Device(name, id);
+        Ok(Some(until))
     }
 
     /// Frees the holder's entries, except for the place itself. Returns false if another handshake has the place by now.

@@ -121,9 +121,7 @@ impl Attendance {
         self.hub.metrics.refused.add(reason);
         let mut state = self.hub.state();
         state.note(toss, Some(self.slot), reason);
-        let round = toss.map_or(0, |toss| toss.round);
-        let refusal = v1::Refusal { round, reason: reason.name().to_owned() };
-        state.tell(self.slot, v1::to_device::What::Refusal(refusal));
+        state.tell_refusal(self.slot, toss.map_or(0, |toss| toss.round), reason);
     }
 }
 

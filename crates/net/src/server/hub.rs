@@ -208,8 +208,7 @@ impl ServerState {
         if let Some(member) = self.members.get_mut(slot)
             && member.link.as_ref().is_some_and(|link| link.id == id)
         {
-            member.link = None;
-            member.absent_since = Instant::now();
+            member.disconnect();
         }
     }
 
@@ -219,10 +218,15 @@ impl ServerState {
         let Some(link) = &member.link else { return false };
         let told = link.notices.try_send(Box::new(v1::ToDevice { what: Some(what) })).is_ok();
         if !told {
-            member.link = None;
-            member.absent_since = Instant::now();
+            member.disconnect();
         }
         told
+    }
+
+    /// Tells a device about a refusal, for its log.
+    pub(crate) fn tell_refusal(&mut self, slot: usize, round: u64, reason: Reason) {
+        let refusal = v1::Refusal { round, reason: reason.name().to_owned() };
+        self.tell(slot, v1::to_device::What::Refusal(refusal));
     }
 
     /// Whether a toss belongs to the round in progress or to the one before.

@@ -40,6 +40,10 @@ impl Member {
         }
     }
 
+    pub(super) fn disconnect(&mut self) {
+        (self.link, self.absent_since) = (None, Instant::now());
+    }
+
     /// Notes that a newer connection replaced the one of this device. A single time means that the first connection
     /// broke unnoticed; two agents that share an identity would replace each other for ever, and must not fill the log.
     pub(super) fn came_twice(&mut self, now: Instant) {

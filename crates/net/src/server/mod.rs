@@ -61,7 +61,7 @@ use crate::door::{Door, Limits, Peer, Security};
 use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::ByteStream;
-use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
+use crate::wire::limits::{CALLS_AT_ONCE_MAX, KEEP_ALIVE, MESSAGE_BYTES_MAX, WINDOW_BYTES};
 use crate::wire::v1::federation_server::FederationServer;
 
 pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
@@ -69,10 +69,6 @@ pub use norms::NormBound;
 pub use planning::Planned;
 pub use timeouts::Timeouts;
 
-/// A device that vanishes without closing its connection is noticed after twice this time.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// The bytes that a device may send before they are read.
-const WINDOW_BYTES: u32 = 1 << 20;
 const HEADER_BYTES_MAX: u32 = 16 << 10;
 
 #[derive(Clone, Debug)]

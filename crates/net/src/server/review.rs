@@ -5,7 +5,6 @@ use tracing::warn;
 use super::world::NetWorld;
 use crate::measure::BenchChange;
 use crate::reason::Reason;
-use crate::wire::v1;
 
 impl NetWorld<'_> {
     /// Benches devices that keep failing to deliver, and lets devices return whose pause is over. Returns whether there are
@@ -17,8 +16,7 @@ impl NetWorld<'_> {
             let device = state.members[*slot].device.name.clone();
             warn!(%device, slot, pause_secs, "a device keeps failing to deliver and is not asked for a while; if it is honest, give it time by round.deadline_secs");
             state.note(None, Some(*slot), Reason::Benched);
-            let refusal = v1::Refusal { round, reason: Reason::Benched.name().to_owned() };
-            state.tell(*slot, v1::to_device::What::Refusal(refusal));
+            state.tell_refusal(*slot, round, Reason::Benched);
         }
         drop(state);
         if !spared.is_empty()

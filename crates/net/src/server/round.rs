@@ -21,7 +21,6 @@ pub(crate) struct Current {
     /// By slot.
     seats: Vec<Seat>,
     opened: Instant,
-    window: Duration,
     /// Whether answers are still accepted.
     is_open: bool,
     awaited_count: usize,
@@ -71,14 +70,7 @@ pub(crate) enum Taken {
 }
 
 impl Current {
-    pub(crate) fn open(
-        toss: Toss,
-        digest: VectorDigest,
-        seed: u64,
-        coin_q: Vec<f64>,
-        window: Duration,
-        now: Instant,
-    ) -> Self {
+    pub(crate) fn open(toss: Toss, digest: VectorDigest, seed: u64, coin_q: Vec<f64>, now: Instant) -> Self {
         let seat = |q| Seat { q, is_awaited: false, was_awaited: false, has_answered: false };
         Self {
             toss,
@@ -86,7 +78,6 @@ impl Current {
             seed,
             seats: coin_q.into_iter().map(seat).collect(),
             opened: now,
-            window,
             is_open: true,
             awaited_count: 0,
             joined: BTreeMap::new(),
@@ -99,11 +90,6 @@ impl Current {
 
     pub(crate) fn round(&self) -> u64 {
         self.toss.round
-    }
-
-    /// Answers count until this time.
-    pub(crate) fn window_end(&self) -> Instant {
-        self.opened + self.window
     }
 
     /// The message that asks a device to flip its coin; if it `is_awaited`, the window stays open for its answer. None for
@@ -267,8 +253,7 @@ mod tests {
     fn opened(q: f64) -> (Current, CoinKey, Instant) {
         let now = Instant::now();
         let toss = Toss { run: [3; 16], round: 5 };
-        let window = Duration::from_secs(2);
-        (Current::open(toss, [1; 32], 7, vec![q; 3], window, now), CoinKey::generate(), now)
+        (Current::open(toss, [1; 32], 7, vec![q; 3], now), CoinKey::generate(), now)
     }
 
     fn answer(

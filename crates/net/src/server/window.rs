@@ -1,19 +1,53 @@
 //! The window for coins: the devices that are asked, those that it stays open for, and what follows for devices.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use fedflip_fleet::ModelVector;
+use tokio::time::Instant;
+
+use super::exchange::OfferedModel;
 use super::hub::ServerState;
 use super::member::Member;
 use super::round::Current;
 use super::world::NetWorld;
+use crate::coin::Toss;
 
 /// A window that lasts longer than its length divided by this was held open by devices that did not answer.
 const HELD_OPEN: u32 = 10;
 
 impl NetWorld<'_> {
+    /// Opens a round for the coins of all devices that attend. Returns the length and the end of its window.
+    pub(super) fn open_window(&mut self, round: u64, model: &Arc<ModelVector>) -> (Duration, Instant) {
+        let mut coin_q = self.planned.coin_q(round);
+        // The plan may still contain a benched device, where the planner found no plan without it.
+        for (slot, q) in coin_q.iter_mut().enumerate() {
+            if self.measures.is_benched(slot) {
+                *q = 0.0;
+            }
+        }
+        let hub = &self.server.hub;
+        hub.metrics.round.set(round as f64);
+        // Outside of the lock: the digest takes a while, and calls need the state.
+        let known = hub.state().model.clone().filter(|known| known.is(model));
+        let offered = known.unwrap_or_else(|| OfferedModel::new(model));
+        let mut state = hub.state();
+        if let Some(before) = state.current.take() {
+            state.previous = Some((before.toss, before.into_taken()));
+        }
+        state.arrived.clear();
+        let toss = Toss { run: self.toss_run, round };
+        let (window, now) = (self.deployment.timeouts.window, Instant::now());
+        let mut current = Current::open(toss, offered.digest, self.deployment.seed, coin_q, now);
+        state.model = Some(offered);
+        self.ask_everybody(&mut state, &mut current);
+        state.current = Some(current);
+        (window, now + window)
+    }
+
     /// Tells all devices that attend that a round is open. The server does not wait for devices that let window after
     /// window pass, unless no other device attends: a round that waits for nobody would be over at once.
-    pub(super) fn ask_everybody(&self, state: &mut ServerState, current: &mut Current) {
+    fn ask_everybody(&self, state: &mut ServerState, current: &mut Current) {
         let devices = self.planned.fleet.len();
         let is_waited_for = |(slot, member): (usize, &Member)| {
             current.has_coin(slot) && member.link.is_some() && member.silence.is_waited_for()

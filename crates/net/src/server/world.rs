@@ -17,11 +17,9 @@ use tracing::info;
 use super::Server;
 use super::clock::Clock;
 use super::deploy::Deployment;
-use super::exchange::OfferedModel;
 use super::planning::Planned;
 use super::quorum::POLL_EVERY;
 use super::round::Current;
-use crate::coin::Toss;
 use crate::measure::Measures;
 use crate::wire::numbers::VectorDigest;
 
@@ -108,51 +106,14 @@ impl World for NetWorld<'_> {
 
     fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError> {
         self.gather()?;
-        let mut coin_q = self.planned.coin_q(round);
-        // The plan may still contain a benched device, where the planner found no plan without it.
-        for (slot, q) in coin_q.iter_mut().enumerate() {
-            if self.measures.is_benched(slot) {
-                *q = 0.0;
-            }
-        }
-        self.server.hub.metrics.round.set(round as f64);
-        // Outside of the lock: the digest takes a while, and calls need the state.
-        let known = self.server.hub.state().model.clone().filter(|known| known.is(model));
-        let offered = known.unwrap_or_else(|| OfferedModel::new(model));
-        let window_end = {
-            let mut state = self.server.hub.state();
-            let digest = offered.digest;
-            state.model = Some(offered);
-            if let Some(before) = state.current.take() {
-                state.previous = Some((before.toss, before.into_taken()));
-            }
-            state.arrived.clear();
-            let toss = Toss { run: self.toss_run, round };
-            let now = Instant::now();
-            let mut current = Current::open(
-                toss,
-                digest,
-                self.deployment.seed,
-                coin_q,
-                self.deployment.timeouts.window,
-                now,
-            );
-            self.ask_everybody(&mut state, &mut current);
-            let end = current.window_end();
-            state.current = Some(current);
-            end
-        };
+        let (window, window_end) = self.open_window(round, model);
         while Instant::now() < window_end
             && !self.server.hub.state().current.as_ref().is_none_or(Current::all_answered)
         {
             self.check_stop(self.deployment.timeouts.finish)?;
             self.wait(window_end);
         }
-        let open = self
-            .deployment
-            .timeouts
-            .window
-            .saturating_sub(window_end.saturating_duration_since(Instant::now()));
+        let open = window.saturating_sub(window_end.saturating_duration_since(Instant::now()));
         let mut state = self.server.hub.state();
         self.note_answers(&mut state, open);
         self.accepted.clear();

@@ -31,3 +31,7 @@ pub const CALLS_PER_SEC_MAX: f64 = 32.0;
 pub const UPLOADS_BYTES_MAX: usize = 2 << 30;
 /// An upload without data, or a download that is not read, is given up after this time.
 pub const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// A peer that vanishes without closing its connection is noticed after twice this time.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// The bytes that a peer may send before they are read.
+pub const WINDOW_BYTES: u32 = 1 << 20;
