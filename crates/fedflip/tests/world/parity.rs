@@ -219,12 +219,13 @@ fn parity(asked: Asked) {
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let stored = view.plan(1).unwrap().unwrap();
     let fleet = csv_file::read(&stored.fleet_csv[..], "fleet.csv").unwrap();
-    let plan = Plan::from_q(&fleet, stored.q.clone()).unwrap();
+    let plan = Plan::from_q(&fleet, stored.devices.iter().map(|device| device.q).collect()).unwrap();
     let coins =
         view.devices().unwrap().into_iter().map(|device| plain::coin(&device.name.parse().unwrap()).unwrap());
     let mut schedule = Schedule::new(plan, EVALUATE_EVERY);
     if let Some(Quiet { every, .. }) = quiet {
-        let quiet = Plan::from_q(&fleet, stored.quiet.unwrap().q).unwrap();
+        let quiet_q = stored.devices.iter().map(|device| device.quiet.unwrap()[0]).collect();
+        let quiet = Plan::from_q(&fleet, quiet_q).unwrap();
         schedule = schedule.with_quiet(every, quiet).unwrap();
     }
     let coins = TheirCoins { run: view.run_id().unwrap(), coins: coins.collect(), schedule: &schedule };

@@ -6,7 +6,7 @@ use fedflip_plan::{Expected, Plan, PlanError, Planning, Problem, Quiet, Schedule
 use super::deploy::Deployment;
 use crate::error::NetError;
 use crate::replan::{self, Decision, Standing, Terms};
-use crate::state::{StoredPlan, StoredQuiet};
+use crate::state::{PlannedDevice, StoredPlan};
 
 /// A plan and the measured fleet that it is for.
 #[derive(Clone, Debug)]
@@ -46,19 +46,19 @@ impl Deployment {
         let (mut fleet_csv, plan) = (Vec::new(), schedule.usual());
         // Writing to memory never fails.
         let _ = csv_file::write(fleet, &mut fleet_csv);
+        let device = |slot: usize| PlannedDevice {
+            q: plan.q()[slot],
+            availability: fleet.availability()[slot],
+            weight: plan.aggregation_weights()[slot],
+            quiet: schedule.quiet().map(|quiet| [quiet.q()[slot], quiet.aggregation_weights()[slot]]),
+        };
         StoredPlan {
             after_round,
             secs,
             reason: reason.clone(),
             scheme: self.scheme.to_string(),
             constants: self.constants.map(|constants| [constants.alpha(), constants.beta()]),
-            q: plan.q().to_vec(),
-            availability: fleet.availability().to_vec(),
-            weights: plan.aggregation_weights().to_vec(),
-            quiet: schedule.quiet().map(|quiet| StoredQuiet {
-                q: quiet.q().to_vec(),
-                weights: quiet.aggregation_weights().to_vec(),
-            }),
+            devices: (0..fleet.len()).map(device).collect(),
             fleet_csv,
             plan_csv: schedule.csv(fleet),
             expected: *expected,
@@ -77,12 +77,11 @@ impl Deployment {
     /// The plan that held before a restart, to the bit.
     pub(super) fn restored_plan(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
         let fleet = csv_file::read(&stored.fleet_csv[..], "the stored fleet")?;
-        let plan = Plan::from_q(&fleet, stored.q.clone())?;
+        let plan = Plan::from_q(&fleet, stored.devices.iter().map(|device| device.q).collect())?;
+        let quiet_q: Option<Vec<f64>> = stored.devices.iter().map(|device| Some(device.quiet?[0])).collect();
         let schedule = Schedule::new(plan, self.evaluate_every);
-        let schedule = match (self.quiet, &stored.quiet) {
-            (Some(Quiet { every, .. }), Some(quiet)) => {
-                schedule.with_quiet(every, Plan::from_q(&fleet, quiet.q.clone())?)?
-            }
+        let schedule = match (self.quiet, quiet_q) {
+            (Some(Quiet { every, .. }), Some(q)) => schedule.with_quiet(every, Plan::from_q(&fleet, q)?)?,
             (None, None) => schedule,
             // Cannot happen: a folder of another scenario is refused when it is opened.
             _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),

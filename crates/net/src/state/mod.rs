@@ -38,7 +38,7 @@ pub mod view;
 
 pub use database::{STATE, VERSION};
 pub use rows::{
-    Commit, EnrolledDevice, Fate, Incident, NewRun, Resumed, StoredModel, StoredPlan, StoredQuiet,
+    Commit, EnrolledDevice, Fate, Incident, NewRun, PlannedDevice, Resumed, StoredModel, StoredPlan,
     StoredRound,
 };
 pub use run_state::RunState;

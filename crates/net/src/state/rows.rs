@@ -45,13 +45,8 @@ pub struct StoredPlan {
     pub scheme: String,
     /// α and β, where there are any.
     pub constants: Option<[f64; 2]>,
-    pub q: Vec<f64>,
-    /// The availability of each device in the plan: the probability of its coin is q over this.
-    pub availability: Vec<f64>,
-    /// a/q.
-    pub weights: Vec<f64>,
-    /// The plan of quiet rounds, if there are any.
-    pub quiet: Option<StoredQuiet>,
+    /// By slot.
+    pub devices: Vec<PlannedDevice>,
     /// The fleet of the plan.
     pub fleet_csv: Vec<u8>,
     /// q and a/q of all rounds, by name.
@@ -59,11 +54,16 @@ pub struct StoredPlan {
     pub expected: Expected,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StoredQuiet {
-    pub q: Vec<f64>,
+/// A device in a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlannedDevice {
+    pub q: f64,
+    /// The probability of the device's coin is q over this.
+    pub availability: f64,
     /// a/q.
-    pub weights: Vec<f64>,
+    pub weight: f64,
+    /// q and a/q of quiet rounds, if there are any.
+    pub quiet: Option<[f64; 2]>,
 }
 
 /// The outcome of a device's part in a round.

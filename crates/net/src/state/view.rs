@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 
 use super::database::{self, STATE, damaged, in_folder};
 use super::models::Models;
-use super::rows::{EnrolledDevice, Fate, Incident, StoredModel, StoredPlan, StoredRound};
+use super::rows::{EnrolledDevice, Fate, Incident, PlannedDevice, StoredModel, StoredPlan, StoredRound};
 use super::seals::Seals;
 use crate::coin::RUN_BYTES;
 use crate::error::NetError;
@@ -81,6 +81,12 @@ impl StateView {
 
     /// A plan, counted from 1.
     pub fn plan(&self, number: u64) -> Result<Option<StoredPlan>, NetError> {
+        let query = "SELECT q, availability, weight, quiet_q, quiet_weight FROM plan_devices \
+                     WHERE plan = ?1 ORDER BY slot";
+        let mut devices = self.rows(query, number, |row| {
+            let (q, availability, weight) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(PlannedDevice { q, availability, weight, quiet: pair(row, 3)? })
+        })?;
         let query = "SELECT after_round, secs, reason, scheme, alpha, beta, expected_participants, \
                      expected_rounds, expected_round_secs, fleet_csv, plan_csv FROM plans WHERE plan = ?1";
         let found = self.rows(query, number, |row| {
@@ -90,10 +96,7 @@ impl StateView {
                 reason: row.get(2)?,
                 scheme: row.get(3)?,
                 constants: pair(row, 4)?,
-                q: Vec::new(),
-                availability: Vec::new(),
-                weights: Vec::new(),
-                quiet: None,
+                devices: std::mem::take(&mut devices),
                 fleet_csv: row.get(9)?,
                 plan_csv: row.get(10)?,
                 expected: Expected {
@@ -103,21 +106,7 @@ impl StateView {
                 },
             })
         })?;
-        let Some(mut plan) = found.into_iter().next() else { return Ok(None) };
-        let query = "SELECT q, availability, weight, quiet_q, quiet_weight FROM plan_devices \
-                     WHERE plan = ?1 ORDER BY slot";
-        self.rows(query, number, |row| {
-            plan.q.push(row.get(0)?);
-            plan.availability.push(row.get(1)?);
-            plan.weights.push(row.get(2)?);
-            if let Some([quiet_q, quiet_weight]) = pair(row, 3)? {
-                let quiet = plan.quiet.get_or_insert_default();
-                quiet.q.push(quiet_q);
-                quiet.weights.push(quiet_weight);
-            }
-            Ok(())
-        })?;
-        Ok(Some(plan))
+        Ok(found.into_iter().next())
     }
 
     /// The number of the last round.
