@@ -82,7 +82,7 @@ mod tests {
                 chunk_bytes.is_multiple_of(4) && (1024..=CHUNK_BYTES_MAX).contains(&chunk_bytes),
                 "{chunk_bytes}"
             );
-            // A hundred messages, counted packet by packet, take as long as the band needs for them.
+            // A hundred messages, counted packet by packet, take as long as the bandwidth allows.
             let wire_mbit = 100.0 * 8e-6 * wire_bytes(chunk_bytes) as f64;
             let secs = pace.leaves_after(100 * chunk_bytes).as_secs_f64();
             assert!((secs * mbps / wire_mbit - 1.0).abs() < 1e-6);

@@ -73,15 +73,13 @@ fn words(reason: Reason) -> String {
 /// The error of a certificate: of the server's, which the device refuses, or of the device's, which the server refuses.
 /// The library's errors lose their types on the way through HTTP/2; only their texts remain.
 fn of_certificates(problem: &str) -> Option<NetError> {
-    const DOUBTS: [(&str, Doubt); 8] = [
-        ("not valid yet", Doubt::NotYet),
-        ("NotValidYet", Doubt::NotYet),
-        ("not valid for name", Doubt::OtherName),
-        ("NotValidForName", Doubt::OtherName),
+    // In lower case and without spaces, because the library has two spellings of some.
+    const DOUBTS: [(&str, Doubt); 5] = [
+        ("notvalidyet", Doubt::NotYet),
+        ("notvalidforname", Doubt::OtherName),
         ("expired", Doubt::Expired),
-        ("Expired", Doubt::Expired),
-        ("UnknownIssuer", Doubt::OtherAuthority),
-        ("BadSignature", Doubt::OtherAuthority),
+        ("unknownissuer", Doubt::OtherAuthority),
+        ("badsignature", Doubt::OtherAuthority),
     ];
     const ALERTS: [(&str, &str); 7] = [
         ("CertificateRevoked", "was revoked"),
@@ -93,8 +91,9 @@ fn of_certificates(problem: &str) -> Option<NetError> {
         ("BadCertificate", "is not one of a device"),
     ];
     if let Some((_, why)) = problem.split_once("invalid peer certificate") {
-        let doubt =
-            DOUBTS.iter().find(|(text, _)| why.contains(text)).map_or(Doubt::Unfit, |(_, doubt)| *doubt);
+        let why = why.to_lowercase().replace(' ', "");
+        let found = DOUBTS.iter().find(|(text, _)| why.contains(text));
+        let doubt = found.map_or(Doubt::Unfit, |(_, doubt)| *doubt);
         return Some(NetError::ServerNotTrusted { doubt });
     }
     let (_, alert) = problem.split_once("fatal alert: ")?;

@@ -35,15 +35,15 @@ impl Pulse {
 pub struct Patient {
     stream: TcpStream,
     /// The time in which a reader must read a byte.
-    timeouts: Duration,
+    silence_max: Duration,
     /// The timer of a write that waits.
     waiting: Option<Pin<Box<Sleep>>>,
     pulse: Pulse,
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, timeouts: Duration, pulse: Pulse) -> Self {
-        Self { stream, timeouts, waiting: None, pulse }
+    pub(super) fn new(stream: TcpStream, silence_max: Duration, pulse: Pulse) -> Self {
+        Self { stream, silence_max, waiting: None, pulse }
     }
 
     fn judge<T>(&mut self, outcome: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
@@ -52,7 +52,7 @@ impl Patient {
             self.waiting = None;
             return outcome;
         }
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.timeouts)));
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.silence_max)));
         waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }

@@ -27,7 +27,10 @@ impl Chain {
 
     /// The chain with one record more, as the database has it, and the link that is stored with the record; none if
     /// there is no such record.
-    pub(super) fn next(&self, rows: &mut ChainRows<'_>) -> rusqlite::Result<Option<Next>> {
+    pub(super) fn next(
+        &self,
+        rows: &mut ChainRows<'_>,
+    ) -> rusqlite::Result<Option<(Self, Option<VectorDigest>)>> {
         let mut next = Self { records: self.records + 1, ..*self };
         let mut bytes = self.link.to_vec();
         let mut found = rows.record.query([next.records as i64])?;
@@ -52,7 +55,7 @@ impl Chain {
             push_rows(&mut bytes, of_devices, number as i64)?;
         }
         next.link = digest_of_bytes(&bytes);
-        Ok(Some(Next { chain: next, stored }))
+        Ok(Some((next, stored)))
     }
 
     /// A table with rows that belong to no record.
@@ -72,13 +75,6 @@ impl Chain {
         }
         Ok(None)
     }
-}
-
-/// The chain after one more record.
-pub(super) struct Next {
-    pub chain: Chain,
-    /// The link that the database stores with the record.
-    pub stored: Option<VectorDigest>,
 }
 
 /// The statements that find the rows of a link.

@@ -1,7 +1,7 @@
 //! Digests of rows, over every column and its type.
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, Statement};
+use rusqlite::{Connection, Params, Row, Statement};
 
 use crate::wire::numbers::{DIGEST_BYTES, VectorDigest, digest_of_bytes};
 
@@ -49,10 +49,10 @@ pub(super) fn push_rows(
 pub(super) struct Sum(pub VectorDigest);
 
 impl Sum {
-    /// The sum of the rows that a query finds for `key`.
-    pub(super) fn of(state: &Connection, query: &str, key: i64) -> rusqlite::Result<Self> {
+    /// The sum of the rows that a query finds.
+    pub(super) fn of(state: &Connection, query: &str, params: impl Params) -> rusqlite::Result<Self> {
         let mut statement = state.prepare(query)?;
-        let mut rows = statement.query([key])?;
+        let mut rows = statement.query(params)?;
         let (mut sum, mut bytes) = (Self::default(), Vec::new());
         while let Some(row) = rows.next()? {
             bytes.clear();

@@ -47,9 +47,9 @@ impl Incidents {
             let reason = format!("and {} more, which were not kept", self.dropped);
             insert.execute(params![newest.round as i64, None::<String>, reason])?;
         }
-        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident > ?1", known)?);
+        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident > ?1", [known])?);
         let too_old = last(connection)? - KEPT;
-        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident <= ?1", too_old)?);
+        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident <= ?1", [too_old])?);
         connection.execute("DELETE FROM incidents WHERE incident <= ?1", [too_old]).map(|_| ())
     }
 
@@ -86,7 +86,7 @@ mod tests {
             incidents.write(&database, &mut sum).unwrap();
             incidents.written();
         }
-        assert_eq!(sum, Sum::of(&database, "SELECT * FROM incidents WHERE incident > ?1", 0).unwrap());
+        assert_eq!(sum, Sum::of(&database, "SELECT * FROM incidents WHERE incident > ?1", [0]).unwrap());
         let count: i64 = database.query_row("SELECT count(*) FROM incidents", [], |row| row.get(0)).unwrap();
         assert_eq!(count, KEPT);
         let query = "SELECT round, reason FROM incidents ORDER BY incident DESC LIMIT 1";

@@ -10,12 +10,13 @@ use fedflip_record::{End, Initial, Line, atomic};
 use rusqlite::{Transaction, TransactionBehavior, params};
 
 use super::database::in_folder;
+use super::digests::Sum;
 use super::incidents::Incidents;
 use super::inserts::{insert_fates, kind};
 use super::models::Models;
 use super::records_file::RecordsFile;
 use super::rows::{Commit, EnrolledDevice, Fate, StoredPlan};
-use super::seals::{self, Seals};
+use super::seals::Seals;
 use super::view::StateView;
 use crate::coin::KEY_BYTES;
 use crate::error::NetError;
@@ -83,9 +84,10 @@ impl RunState {
                       comm_mbit = excluded.comm_mbit";
         self.write(None, |state, _, seals| {
             let row = *slot as i64;
-            seals.devices.toggle(seals::device(state, row)?);
+            let digest = || Sum::of(state, "SELECT * FROM devices WHERE slot = ?1", [row]);
+            seals.devices.toggle(digest()?);
             state.execute(upsert, params![row, name, coin, samples, compute_secs, comm_mbit])?;
-            seals.devices.toggle(seals::device(state, row)?);
+            seals.devices.toggle(digest()?);
             Ok(())
         })?;
         if known.is_none() {

@@ -19,10 +19,7 @@ const LONG: Duration = Duration::from_secs(2);
 /// Records from one look at the clock to the next.
 const LOOK_EVERY: u64 = 4096;
 
-const RUN: &str = "SELECT * FROM run WHERE one >= ?1";
-const DEVICES: &str = "SELECT * FROM devices WHERE slot >= ?1";
-const DEVICE: &str = "SELECT * FROM devices WHERE slot = ?1";
-const INCIDENTS: &str = "SELECT * FROM incidents WHERE incident >= ?1";
+const RUN: &str = "SELECT * FROM run";
 
 /// The digests of everything in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +35,7 @@ impl Seals {
     pub(super) fn found(state: &Connection) -> rusqlite::Result<Self> {
         let run_id = state.query_row("SELECT run_id FROM run", [], |row| row.get(0))?;
         let (devices, incidents) = (Sum::default(), Sum::default());
-        let seals = Self { chain: Chain::of_run(&run_id), run: run_row(state)?, devices, incidents };
+        let seals = Self { chain: Chain::of_run(&run_id), run: Sum::of(state, RUN, [])?, devices, incidents };
         state.execute("INSERT INTO seals VALUES (1, x'', x'', x'', x'')", [])?;
         seals.write(state)?;
         Ok(seals)
@@ -47,7 +44,7 @@ impl Seals {
     /// Extends the chain by the record that was just written, and stores its link.
     pub(super) fn append_record(&mut self, state: &Connection) -> rusqlite::Result<()> {
         let next = self.chain.next(&mut ChainRows::new(state)?)?;
-        self.chain = next.ok_or(rusqlite::Error::QueryReturnedNoRows)?.chain;
+        (self.chain, _) = next.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         let of_record = params![self.chain.link, self.chain.records as i64];
         state.execute("UPDATE records SET link = ?1 WHERE seq = ?2", of_record).map(|_| ())
     }
@@ -62,7 +59,7 @@ impl Seals {
 
     /// Updates the digest of the run's own row.
     pub(super) fn renew_run(&mut self, state: &Connection) -> rusqlite::Result<()> {
-        self.run = run_row(state)?;
+        self.run = Sum::of(state, RUN, [])?;
         Ok(())
     }
 
@@ -80,9 +77,9 @@ impl Seals {
         let run_id = moment.query_row("SELECT run_id FROM run", [], |row| row.get(0))?;
         let seals = Self {
             chain: checked_chain(&moment, Chain::of_run(&run_id))?,
-            run: run_row(&moment)?,
-            devices: Sum::of(&moment, DEVICES, i64::MIN)?,
-            incidents: Sum::of(&moment, INCIDENTS, i64::MIN)?,
+            run: Sum::of(&moment, RUN, [])?,
+            devices: Sum::of(&moment, "SELECT * FROM devices", [])?,
+            incidents: Sum::of(&moment, "SELECT * FROM incidents", [])?,
         };
         let query = "SELECT records, run, devices, incidents FROM seals WHERE one = 1";
         let stored = moment.query_row(query, [], |row| {
@@ -103,15 +100,6 @@ impl Seals {
     }
 }
 
-fn run_row(state: &Connection) -> rusqlite::Result<Sum> {
-    Sum::of(state, RUN, i64::MIN)
-}
-
-/// The digest of one device; nothing before it has enrolled.
-pub(super) fn device(state: &Connection, slot: i64) -> rusqlite::Result<Sum> {
-    Sum::of(state, DEVICE, slot)
-}
-
 /// Checks the whole chain, link by link, and names the round that has changed.
 fn checked_chain(state: &Connection, first: Chain) -> Result<Chain, NetError> {
     let mut rows = ChainRows::new(state)?;
@@ -122,16 +110,16 @@ fn checked_chain(state: &Connection, first: Chain) -> Result<Chain, NetError> {
         let bad = |what: String| {
             damaged(format!("is damaged: {what} (line {line} of the records) is not what was committed"))
         };
-        let next = match chain.next(&mut rows) {
+        let (next, stored) = match chain.next(&mut rows) {
             Ok(Some(next)) => next,
             Ok(None) => break,
             Err(rusqlite::Error::QueryReturnedNoRows) => return Err(bad(place(&chain, &chain))),
             Err(error) => return Err(error.into()),
         };
-        if next.stored != Some(next.chain.link) {
-            return Err(bad(place(&chain, &next.chain)));
+        if stored != Some(next.link) {
+            return Err(bad(place(&chain, &next)));
         }
-        chain = next.chain;
+        chain = next;
         if line.is_multiple_of(LOOK_EVERY) && told_at.elapsed() > LONG {
             info!(rounds = chain.rounds, "the state is being checked");
             told_at = Instant::now();
