@@ -54,7 +54,7 @@ fn message_within<M: Message + Default + std::fmt::Debug>(bytes: &[u8], memory_p
 fn learnt(message: &v1::Task) {
     let settings = match task::stated(message) {
         Ok(settings) => settings,
-        Err(mismatch) => return assert!(!mismatch.text().is_empty()),
+        Err(mismatch) => return assert!(!mismatch.to_string().is_empty()),
     };
     // With the digest that belongs to it, the device takes what the message says.
     let again = task::message(&settings).and_then(|message| task::settings(&message).ok());

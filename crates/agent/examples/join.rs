@@ -7,17 +7,16 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fedflip_agent::{AgentSettings, Credentials, Farewell, News, join_server, read_identity};
+use fedflip_agent::{AgentSettings, Farewell, News, join_server, read_identity};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [server, identity, data_dir] = &args[..] else {
         return Err("usage: join SERVER IDENTITY_FOLDER DATA_FOLDER".into());
     };
-    let identity = read_identity(Path::new(identity))?;
     let settings = AgentSettings {
         server: server.clone(),
-        credentials: Credentials { name: identity.name, coin: identity.coin, tls: Some(identity.tls) },
+        credentials: read_identity(Path::new(identity))?,
         data_dir: data_dir.into(),
         compute_at_least: Duration::ZERO,
         give_up_after: Some(Duration::from_secs(60)),

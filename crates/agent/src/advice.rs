@@ -1,46 +1,47 @@
-//! Errors of the network in the words of the command line: which flag or command helps.
+//! Errors of agents in the words of the command line: the flag that is wrong, and the flag or command that helps.
 
 use fedflip_net::NetError;
 use fedflip_net::error::Doubt;
 use fedflip_net::reason::Reason;
 
-/// What a person at the device, or at the server, types to mend an error.
+use crate::error::JoinError;
+
+/// The error with the name of its flag.
+pub fn join_text(error: &JoinError) -> String {
+    match error {
+        JoinError::Seconds { setting, value } => {
+            format!("--{}: {value} is out of range", setting.replace('_', "-"))
+        }
+        JoinError::NoIdentity { .. } => format!("--identity: {error}"),
+        error => error.to_string(),
+    }
+}
+
+/// The flag or command that mends the error.
+pub fn join_hint(error: &JoinError) -> String {
+    match error {
+        JoinError::Net(error) => net_hint(error),
+        JoinError::NoHome => "name a folder with --data-dir or in FEDFLIP_DATA".to_owned(),
+        JoinError::NoIdentity { .. } => {
+            "name certs/devices/NAME, or make one with fedflip certs device NAME".to_owned()
+        }
+        error => error.hint(),
+    }
+}
+
+/// The library's hint on an error of the network, with the flag or command that follows it.
 pub fn net_hint(error: &NetError) -> String {
-    let hint = match error {
-        NetError::Unreachable { .. } | NetError::Hung => {
-            "see that fedflip serve runs there, and that the port is open"
+    let command = match error {
+        NetError::NotAdmitted { .. } | NetError::NotLoopback { .. } | NetError::Superseded => {
+            "fedflip certs device NAME"
         }
-        NetError::NotAdmitted { .. } => {
-            "ask for a new identity: whoever runs the server makes it with fedflip certs device"
-        }
-        NetError::Call { reason: Some(Reason::OtherData), .. } => {
-            "fetch the data set again with fedflip data get, as the server has it"
-        }
-        NetError::NotLoopback { .. } => "call it 127.0.0.1, or use an identity: fedflip certs device NAME",
-        NetError::NoPlainAnswer { .. } => {
-            "this server may want certificates: join with --identity instead of --insecure"
-        }
-        NetError::Superseded => {
-            "stop one of the two, or give each an identity of its own with fedflip certs device"
-        }
-        NetError::NoTlsAnswer { .. } => {
-            "see that the port is that of fedflip serve, started with --certs; on its own machine a server \
-             with --insecure is joined with --insecure"
-        }
-        NetError::Unfit { .. } => {
-            "see that the clock is right and that ca.pem is of the same authority; otherwise issue a new one \
-             with fedflip certs"
-        }
-        NetError::ServerNotTrusted { doubt: Doubt::Expired } => {
-            "whoever runs the server renews it with fedflip certs server; see also that the clock is right"
-        }
-        NetError::ServerNotTrusted { doubt: Doubt::OtherName } => {
-            "call the server by a name that it has, or give it this one: fedflip certs server --host NAME"
-        }
-        NetError::ServerNotTrusted { doubt: Doubt::Unfit } => {
-            "whoever runs the server makes a new one with fedflip certs server"
-        }
+        NetError::Call { reason: Some(Reason::OtherData), .. } => "fedflip data get",
+        NetError::NoPlainAnswer { .. } => "--identity instead of --insecure",
+        NetError::NoTlsAnswer { .. } => "--insecure for both",
+        NetError::Unfit { .. } => "fedflip certs",
+        NetError::ServerNotTrusted { doubt: Doubt::Expired | Doubt::Unfit } => "fedflip certs server",
+        NetError::ServerNotTrusted { doubt: Doubt::OtherName } => "fedflip certs server --host NAME",
         error => return error.hint(),
     };
-    hint.to_owned()
+    format!("{} ({command})", error.hint())
 }

@@ -1,8 +1,10 @@
-//! What may be typed after `join`.
+//! The arguments of `join`.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tracing_subscriber::filter::LevelFilter;
 
 /// Take part in a run: flip this device's coin, train on its data, send what was learnt.
 ///
@@ -26,16 +28,16 @@ pub struct JoinArgs {
     /// No certificates, plain text: for a server on this machine only
     #[arg(long, conflicts_with = "identity", requires = "name")]
     pub insecure: bool,
-    /// With --insecure: what this device is called
+    /// With --insecure: the name of this device
     #[arg(long, value_name = "NAME", requires = "insecure")]
     pub name: Option<String>,
-    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
+    /// Folder of data sets (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
     #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
-    /// Take at least so long for a round's training, to emulate a slower device
+    /// Train for at least this many seconds per round, to emulate a slower device
     #[arg(long, value_name = "SECS", default_value_t = 0.0)]
     pub compute_secs: f64,
-    /// Give up when the server has not answered for so long (by default never)
+    /// Give up after this many seconds without an answer of the server (by default never)
     #[arg(long, value_name = "SECS")]
     pub give_up_secs: Option<f64>,
     #[command(flatten)]
@@ -43,18 +45,18 @@ pub struct JoinArgs {
     pub logs: LogArgs,
 }
 
-/// How to say what is going on.
+/// The arguments of a log.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct LogArgs {
-    /// How to say on standard error what is going on: text or json, one object a line
+    /// Write the log on standard error as text or as json (one object per line)
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text, hide_possible_values = true)]
     pub log: LogFormat,
-    /// How much to say: off, error, warn, info or debug
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info, hide_possible_values = true)]
-    pub log_level: LogLevel,
+    /// Log level: off, error, warn, info or debug
+    #[arg(long, value_name = "LEVEL", value_parser = log_levels(), default_value = "info", hide_possible_values = true)]
+    pub log_level: LevelFilter,
 }
 
-/// Of a log.
+/// The format of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people
@@ -63,17 +65,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// How much is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogLevel {
-    /// Nothing
-    Off,
-    /// What went wrong
-    Error,
-    /// And what was refused
-    Warn,
-    /// And what happens
-    Info,
-    /// And every coin
-    Debug,
+fn log_levels() -> impl TypedValueParser<Value = LevelFilter> {
+    let levels = PossibleValuesParser::new(["off", "error", "warn", "info", "debug"]);
+    levels.try_map(|level| level.parse::<LevelFilter>())
 }

@@ -1,50 +1,46 @@
-//! Why a device does not take part.
+//! Errors that keep a device from taking part.
 
 use fedflip_net::NetError;
 
-use crate::advice::net_hint;
-
-/// Why not.
+/// The reason why a device does not take part.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// The network, the server, or the identity.
+    /// The network, the server or the identity.
     #[error(transparent)]
     Net(#[from] NetError),
-    /// A number that makes no sense.
-    #[error("{flag}: {value} is out of range")]
-    Flag {
-        /// Which.
-        flag: &'static str,
-        /// As given.
+    /// A number of seconds below 0 or above a million.
+    #[error("{setting}: {value} is out of range")]
+    Seconds {
+        /// The name of the setting, such as `compute_secs`.
+        setting: &'static str,
+        /// The refused number.
         value: f64,
     },
-    /// Nowhere to keep data.
+    /// There is no default folder for data sets.
     #[error("there is no home folder to keep data sets in")]
     NoHome,
-    /// A folder of something else, or none.
-    #[error("--identity: {folder} holds no identity of a device: there is no {missing} in it")]
+    /// The folder is not the one of an identity, or is incomplete.
+    #[error("{folder} holds no identity of a device: there is no {missing} in it")]
     NoIdentity {
-        /// As given.
+        /// The path of the folder.
         folder: String,
-        /// Which file.
+        /// The file that is missing.
         missing: &'static str,
     },
 }
 
 impl JoinError {
-    /// What to do.
+    /// The remedy, without the flags of any program; [`crate::advice`] has these.
     pub fn hint(&self) -> String {
         match self {
-            Self::Net(error) => net_hint(error),
-            Self::Flag { .. } => "it must be a number of seconds from 0 to 1e6".to_owned(),
-            Self::NoHome => "name a folder with --data-dir or in FEDFLIP_DATA".to_owned(),
-            Self::NoIdentity { .. } => {
-                "name certs/devices/NAME, or make one with fedflip certs device NAME".to_owned()
-            }
+            Self::Net(error) => error.hint(),
+            Self::Seconds { .. } => "it must be a number of seconds from 0 to 1e6".to_owned(),
+            Self::NoHome => "name a folder for data sets".to_owned(),
+            Self::NoIdentity { .. } => "name the folder that the authority issued for this device".to_owned(),
         }
     }
 
-    /// Whether the system failed us, rather than what was typed.
+    /// Whether the system failed, rather than the input.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Net(error) if error.is_failure())
     }

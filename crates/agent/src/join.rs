@@ -1,4 +1,4 @@
-//! From what was typed to an agent that runs.
+//! From the arguments of `join` to an agent that runs.
 
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fedflip_net::NetError;
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell, News};
-use fedflip_net::door::{DeviceIdentity, client_config};
+use fedflip_net::door::client_config;
 use fedflip_net::identity::DeviceName;
 use fedflip_net::plain;
 use tracing::{info, warn};
@@ -20,7 +20,7 @@ use crate::logs;
 /// Set by Ctrl-C and SIGTERM.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Takes part until the run is over, Ctrl-C, or a refusal for good.
+/// Takes part until the run is over, somebody presses Ctrl-C, or the server refuses the device for good.
 pub fn join(args: &JoinArgs) -> Result<Farewell, JoinError> {
     logs::begin(args.logs);
     let settings = settings(args)?;
@@ -40,22 +40,18 @@ pub fn join(args: &JoinArgs) -> Result<Farewell, JoinError> {
     Ok(farewell)
 }
 
-/// What was typed, checked.
 fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
-    let secs = |flag, value: f64| match value {
+    let secs = |setting, value: f64| match value {
         0.0..=1e6 => Ok(Duration::from_secs_f64(value)),
-        _ => Err(JoinError::Flag { flag, value }),
+        _ => Err(JoinError::Seconds { setting, value }),
     };
     if !is_address(&args.server) {
         return Err(NetError::BadServer { server: args.server.clone() }.into());
     }
-    let credentials = match (&args.identity, &args.name) {
-        (Some(folder), _) => {
-            let identity = identity(folder)?;
-            Credentials { name: identity.name, coin: identity.coin, tls: Some(identity.tls) }
-        }
-        (None, name) => {
-            let name: DeviceName = name.as_deref().unwrap_or_default().parse()?;
+    let credentials = match &args.identity {
+        Some(folder) => identity(folder)?,
+        None => {
+            let name: DeviceName = args.name.as_deref().unwrap_or_default().parse()?;
             if !is_loopback(&args.server) {
                 return Err(NetError::NotLoopback { server: args.server.clone() }.into());
             }
@@ -67,13 +63,13 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
         server: args.server.clone(),
         credentials,
         data_dir: data_dir(args.data_dir.as_deref()).ok_or(JoinError::NoHome)?,
-        compute_at_least: secs("--compute-secs", args.compute_secs)?,
-        give_up_after: args.give_up_secs.map(|value| secs("--give-up-secs", value)).transpose()?,
+        compute_at_least: secs("compute_secs", args.compute_secs)?,
+        give_up_after: args.give_up_secs.map(|value| secs("give_up_secs", value)).transpose()?,
     })
 }
 
-/// A folder that holds all of an identity.
-fn identity(folder: &Path) -> Result<DeviceIdentity, JoinError> {
+/// Reads an identity; a file that is missing is named.
+fn identity(folder: &Path) -> Result<Credentials, JoinError> {
     let needed = ["cert.pem", "key.pem", "coin.key", "ca.pem"];
     match needed.into_iter().find(|name| !folder.join(name).exists()) {
         Some(missing) => Err(JoinError::NoIdentity { folder: folder.display().to_string(), missing }),
@@ -81,7 +77,7 @@ fn identity(folder: &Path) -> Result<DeviceIdentity, JoinError> {
     }
 }
 
-/// HOST:PORT and nothing else: no scheme, no path.
+/// Whether this is HOST:PORT and nothing else: no scheme, no path.
 fn is_address(server: &str) -> bool {
     let Some((host, port)) = server.rsplit_once(':') else { return false };
     let is_port =
@@ -97,7 +93,7 @@ fn is_address(server: &str) -> bool {
     is_host && is_port
 }
 
-/// Whether all that a name stands for is this machine. What stands for nothing now may stand for anything later.
+/// Whether all addresses of a name are of this machine. A name without an address now may have any address later.
 fn is_loopback(server: &str) -> bool {
     let found = server.to_socket_addrs().map(Iterator::collect::<Vec<SocketAddr>>).unwrap_or_default();
     !found.is_empty() && found.iter().all(|address| address.ip().is_loopback())

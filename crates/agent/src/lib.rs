@@ -7,12 +7,11 @@
 //! use std::path::Path;
 //! use std::time::Duration;
 //!
-//! use fedflip_agent::{AgentSettings, Credentials, join_server, read_identity};
+//! use fedflip_agent::{AgentSettings, join_server, read_identity};
 //!
-//! let identity = read_identity(Path::new("certs/devices/phone-01"))?;
 //! let settings = AgentSettings {
 //!     server: "fl.example.org:7700".to_owned(),
-//!     credentials: Credentials { name: identity.name, coin: identity.coin, tls: Some(identity.tls) },
+//!     credentials: read_identity(Path::new("certs/devices/phone-01"))?,
 //!     data_dir: "data".into(),
 //!     compute_at_least: Duration::ZERO,
 //!     give_up_after: Some(Duration::from_secs(60)),
@@ -27,7 +26,7 @@
 //! - [`mod@join`]: from arguments to an agent that runs.
 //! - [`logs`]: the logs of agents and servers, as text or as JSON.
 //! - [`data_dir`]: the folder of data sets.
-//! - [`error`]: refusals with a hint; [`advice`]: the flags and commands that mend errors of the network.
+//! - [`error`]: refusals with a hint; [`advice`]: the same in the words of the command line.
 
 #![warn(missing_docs)]
 
@@ -38,7 +37,7 @@ pub mod error;
 pub mod join;
 pub mod logs;
 
-pub use args::{JoinArgs, LogArgs, LogFormat, LogLevel};
+pub use args::{JoinArgs, LogArgs, LogFormat};
 pub use error::JoinError;
 pub use fedflip_net::NetError;
 pub use fedflip_net::agent::{AgentSettings, Credentials, Farewell, News, join as join_server};

@@ -1,21 +1,13 @@
-//! What agents and servers say, on standard error.
+//! The log of agents and servers, on standard error.
 
-use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt;
 
-use crate::args::{LogArgs, LogFormat, LogLevel};
+use crate::args::{LogArgs, LogFormat};
 
-/// From now on; the first call counts.
+/// Starts the log; only the first call has an effect.
 pub fn begin(args: LogArgs) {
-    let level = match args.log_level {
-        LogLevel::Off => LevelFilter::OFF,
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-    };
-    let logs = fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
-    // Whoever has begun before goes on.
+    let logs = fmt().with_max_level(args.log_level).with_writer(std::io::stderr).with_target(false);
+    // A log that was started before stays.
     let _ = match args.log {
         LogFormat::Text => {
             use std::io::IsTerminal;

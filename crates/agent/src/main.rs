@@ -1,14 +1,14 @@
-//! `fedflip-join`: what `fedflip join` does, for devices on which nothing else is needed.
+//! `fedflip-join` does the same as `fedflip join`, for devices that need nothing else.
 //!
 //! # Layout
 //!
-//! - here: arguments in, an exit code out; everything else is the library's.
+//! - here: from arguments to an exit code; everything else is the library's.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
-use fedflip_agent::JoinArgs;
+use fedflip_agent::{JoinArgs, advice};
 
 /// Take part in federated learning: a device that flips its own coin.
 #[derive(Parser)]
@@ -24,7 +24,8 @@ fn main() -> ExitCode {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             // Where standard error is closed, the exit code is all there is to say.
-            let _ = writeln!(std::io::stderr(), "error: {error}\n  hint: {}", error.hint());
+            let (text, hint) = (advice::join_text(&error), advice::join_hint(&error));
+            let _ = writeln!(std::io::stderr(), "error: {text}\n  hint: {hint}");
             ExitCode::from(if error.is_failure() { 1 } else { 2 })
         }
     }

@@ -59,7 +59,7 @@ pub(crate) enum CliError {
     Record(#[from] RecordError),
     #[error(transparent)]
     Net(#[from] NetError),
-    #[error(transparent)]
+    #[error("{}", fedflip_agent::advice::join_text(.0))]
     Join(#[from] JoinError),
     #[error(transparent)]
     Report(#[from] ReportError),
@@ -148,7 +148,7 @@ impl CliError {
             Self::Learn(error) => Some(error.hint()),
             Self::Record(error) => Some(error.hint()),
             Self::Net(error) | Self::Run(RunError::Net(error)) => Some(advice::net_hint(error)),
-            Self::Join(error) => Some(error.hint()),
+            Self::Join(error) => Some(fedflip_agent::advice::join_hint(error)),
             Self::Report(error) => Some(advice::report_hint(error)),
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),

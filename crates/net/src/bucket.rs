@@ -1,10 +1,10 @@
-//! A bucket of tokens that fills by itself: what a peer may do in a row, and what it may do on average.
+//! A token bucket, which limits the actions of a peer in a row and on average.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How large a bucket is, and how fast it fills.
+/// The size of a bucket, and the rate at which it fills.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rate {
     /// Tokens of a full bucket.
@@ -16,7 +16,7 @@ pub(crate) struct Rate {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     rate: Rate,
-    /// Below zero for a peer that did more than it might, and waits.
+    /// Below zero for a peer that owes tokens and has to wait.
     left: f64,
     filled: Option<Instant>,
 }
@@ -26,12 +26,12 @@ impl Bucket {
         Self { rate, left: rate.in_a_row, filled: None }
     }
 
-    /// Gives tokens for what is no burden, such as what the server asks for itself.
+    /// Gives tokens for actions that the server asked for.
     pub(crate) fn grant(&mut self, tokens: f64) {
         self.left = (self.left + tokens).min(self.rate.in_a_row);
     }
 
-    /// Whether there is one more token; if so it is taken.
+    /// Takes a token. Returns false if there is none.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         self.fill(now);
         let allowed = self.left >= 1.0;
@@ -41,19 +41,19 @@ impl Bucket {
         allowed
     }
 
-    /// Takes tokens for what has happened already, whether they are there or not.
+    /// Takes tokens for past actions, also if the bucket has too few.
     pub(crate) fn spend(&mut self, tokens: f64, now: Instant) {
         self.fill(now);
         self.left -= tokens;
     }
 
-    /// How long it takes until nothing is owed.
+    /// The time until no token is owed.
     pub(crate) fn debt(&mut self, now: Instant) -> Duration {
         self.fill(now);
         Duration::try_from_secs_f64((-self.left).max(0.0) / self.rate.per_sec).unwrap_or(Duration::MAX)
     }
 
-    /// Whether it is as good as a new one.
+    /// Whether the bucket equals a new one.
     pub(crate) fn is_full(&mut self, now: Instant) -> bool {
         self.fill(now);
         self.left >= self.rate.in_a_row

@@ -1,33 +1,33 @@
 //! A coin that a device flips alone and that the server can check.
 //!
 //! A verifiable random function (RFC 9381, over ristretto255) of (run, round) under the device's coin key gives
-//! one number and a proof of it. The number is the only one that the key and the round allow: a device cannot
-//! flip again, and nobody can flip in its place. Whoever has the public key can check both.
+//! one number and a proof of it. The number is the only one that the key and the round allow: a device cannot flip again,
+//! and nobody can flip in its place. The public key is enough to check both.
 
 use vrf_r255::{Proof, PublicKey, SecretKey};
 
 pub const KEY_BYTES: usize = 32;
 pub const PROOF_BYTES: usize = 80;
-/// Of a run's name, in bytes.
+/// The length of a run's name.
 pub const RUN_BYTES: usize = 16;
 
-/// Numbers are below 2^53: as many as a float between 0 and 1 can tell apart.
+/// Numbers are below 2^53, so that a float holds them exactly.
 const NUMBER_BITS: u32 = 53;
 
-/// What the key signs has a name of its own, so that no other use of it can be taken for a toss.
+/// A prefix of signed bytes, so that no other use of the key can be taken for a toss.
 const PURPOSE: &[u8] = b"fedflip coin 1";
 
 /// One toss: every device has one coin for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Toss {
-    /// Which run: no two have the same.
+    /// The unique name of the run.
     pub run: [u8; RUN_BYTES],
     /// Counted from 1.
     pub round: u64,
 }
 
 impl Toss {
-    /// As a message names it; none if that is no name of a run.
+    /// The toss of a message; none if `run` is not the name of a run.
     pub fn named(run: &[u8], round: u64) -> Option<Self> {
         Some(Self { run: run.try_into().ok()?, round })
     }
@@ -49,7 +49,7 @@ impl Flip {
         Self { number: u64::from_be_bytes(first) >> (64 - NUMBER_BITS) }
     }
 
-    /// Whether a device that takes part with probability q does. The chance is q to within 2^−53.
+    /// Whether a device with the probability q takes part. The chance is q to within 2^−53.
     pub fn joins(self, q: f64) -> bool {
         // Both sides are exact: the number fits a float, and q is scaled by a power of two.
         (self.number as f64) < q * (1_u64 << NUMBER_BITS) as f64
@@ -60,7 +60,7 @@ impl Flip {
 pub struct CoinKey(SecretKey);
 
 impl CoinKey {
-    /// A new one, from the system's randomness.
+    /// A new key, from the system's randomness.
     pub fn generate() -> Self {
         Self(SecretKey::generate(rand_core::OsRng))
     }
@@ -70,7 +70,7 @@ impl CoinKey {
         Option::from(SecretKey::from_bytes(bytes)).map(Self)
     }
 
-    /// To be kept where nobody else reads.
+    /// The secret bytes of the key.
     pub fn to_bytes(&self) -> [u8; KEY_BYTES] {
         self.0.to_bytes()
     }
@@ -82,7 +82,7 @@ impl CoinKey {
     /// Flips the coin; the proof is for the server. The same toss always comes out the same.
     pub fn flip(&self, toss: Toss) -> (Flip, [u8; PROOF_BYTES]) {
         let proof = self.0.prove(&toss.bytes());
-        // A proof that the key itself made holds.
+        // A proof of the key itself is always valid.
         let output = Option::from(PublicKey::from(self.0).verify(&toss.bytes(), &proof));
         (Flip::of(output.unwrap_or([u8::MAX; 64])), proof.to_bytes())
     }
@@ -90,12 +90,12 @@ impl CoinKey {
 
 impl std::fmt::Debug for CoinKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // A secret in a log is none.
+        // A secret in a log is not a secret any more.
         f.write_str("CoinKey(…)")
     }
 }
 
-/// What a server knows of a device's coin.
+/// The public half of a device's coin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoinPublic(PublicKey);
 
@@ -109,7 +109,7 @@ impl CoinPublic {
         self.0.to_bytes()
     }
 
-    /// What came of the toss, if the proof is of this toss and by this key; none for any other bytes.
+    /// The result of the toss, if the proof is of this toss and by this key; none for any other bytes.
     pub fn check(&self, toss: Toss, proof: &[u8]) -> Option<Flip> {
         let proof = Proof::from_bytes(proof.try_into().ok()?)?;
         Option::from(self.0.verify(&toss.bytes(), &proof)).map(Flip::of)

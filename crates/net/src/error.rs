@@ -1,4 +1,4 @@
-//! All that can be wrong with identities, servers and devices, each with a hint.
+//! The errors of identities, servers and devices, each with a hint.
 
 mod hints;
 
@@ -6,18 +6,18 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use crate::reason::Reason;
+use crate::wire::task::TaskMismatch;
 
-/// What was tried with a file that somebody gave us.
+/// The action of errors about a file that the user gave.
 pub(crate) const CANNOT_BE_READ: &str = "cannot be read";
 
-/// Why there is no identity, or none that can be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetError {
     #[error("{path}: {action}: {source}")]
     Io {
         path: String,
-        /// What was tried, such as `cannot be written`.
+        /// Such as `cannot be written`.
         action: &'static str,
         source: std::io::Error,
     },
@@ -25,13 +25,11 @@ pub enum NetError {
     Exists { path: String },
     #[error("{folder}: holds no certificate authority")]
     NoAuthority { folder: String },
-    /// Something has changed what only we write.
+    /// A file that only fedflip writes was changed.
     #[error("{path}: {problem}")]
     Damaged { path: String, problem: String },
-    /// A name that a file, a certificate and a log can all hold.
     #[error("{name:?} is no name for a device")]
     BadName { name: String },
-    /// A name that a server cannot have.
     #[error("{host:?} is no name or address of a server")]
     BadHost { host: String },
     #[error("{name}: no identity of this name was issued here")]
@@ -40,16 +38,15 @@ pub enum NetError {
     Locked { folder: String },
     #[error("the certificate cannot be made: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// The system does not let us listen there.
-    #[error("{address} cannot be listened on: {source}")]
+    #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
-    /// Everybody on the way could read along, and anybody could be a device.
+    /// Without certificates anybody on the network could read messages, or be a device.
     #[error("{address} can be reached from other machines, and without certificates it would be open to all")]
     PlainText { address: SocketAddr },
-    /// Others could read how the server is doing.
+    /// Other machines could read the metrics.
     #[error("{address} can be reached from other machines")]
     StatusPublic { address: SocketAddr },
-    /// A certificate that is whole, but would be refused.
+    /// A certificate that is undamaged, but would be refused.
     #[error("{path}: {problem}")]
     Unfit { path: String, problem: String },
     /// A run's folder or its records.
@@ -59,65 +56,58 @@ pub enum NetError {
     Learn(#[from] fedflip_learn::LearnError),
     #[error("{path}: {source}")]
     Database { path: String, source: rusqlite::Error },
-    /// The state of a version that this program does not read.
     #[error("{path}: a state of version {found}, where this fedflip has version {known}")]
     StateVersion { path: String, found: i64, known: i64 },
-    /// The state is of something else.
     #[error("{folder}: holds a run of another scenario: {difference}")]
     OtherScenario { folder: String, difference: String },
-    /// A run, but none with devices at the other end of a network.
+    /// The folder of a simulated run, or of a run that has lost its state.
     #[error("{folder}: there is a run in it, but no state of a server in its state.sqlite")]
     NoState { folder: String },
-    /// The records are not those of the state, and one of the two has changed since it was written.
+    /// The records disagree with the state: one of the two files was changed.
     #[error("{path}: line {line}{} is not what state.sqlite has", round.map(|round| format!(" (round {round})")).unwrap_or_default())]
     RecordsDiffer {
         path: String,
         /// Counted from 1.
         line: u64,
-        /// The round of that line, as far as it is one.
+        /// The round of that line, if it is one of a round.
         round: Option<u64>,
     },
-    /// Something that would not fit what is there.
-    #[error("the run's state does not take {what}")]
+    /// A change that does not fit the state.
+    #[error("the run state rejected {what}")]
     StateRefused { what: String },
     /// An earlier failure may have left the files behind the database.
-    #[error("{folder}: could not be written before, and takes nothing more")]
+    #[error("{folder}: an earlier write failed")]
     StateFailed { folder: String },
     #[error("{server:?} is no address of a server")]
     BadServer { server: String },
-    /// Nobody answers, or not in our language.
+    /// No server answers, or not in the protocol.
     #[error("{server} cannot be reached: {problem}")]
     Unreachable { server: String, problem: String },
     #[error("the server refuses this device: its certificate {problem}")]
     NotAdmitted { problem: &'static str },
-    #[error("the server does not take a call: {problem}")]
+    #[error("the server refuses a call: {problem}")]
     Call {
         code: tonic::Code,
-        /// From our list; none if the server gives none of it.
+        /// None if the server gives no reason, or an unknown one.
         reason: Option<Reason>,
-        /// In our words, where there are some.
         problem: String,
     },
-    #[error("the server has hung up")]
+    #[error("the server has closed the connection")]
     Hung,
-    /// A server that is not one of ours, or of another version.
-    #[error("this server cannot be worked with: {problem}")]
+    /// Not a fedflip server, or one of another version.
+    #[error("this server is not compatible: {problem}")]
     OtherServer { problem: &'static str },
+    #[error("this server is not compatible: {0}")]
+    OtherTask(#[from] TaskMismatch),
     #[error("the server speaks version {server} of the protocol, and this agent speaks version {agent}")]
-    OtherProtocol {
-        /// What the server says it speaks.
-        server: u32,
-        agent: u32,
-    },
-    /// One of two clocks is wrong.
+    OtherProtocol { server: u32, agent: u32 },
     #[error(
         "the server says that this device's certificate is not valid now, but by this device's clock it is valid until {valid_until}"
     )]
     ClocksDisagree { valid_until: String },
-    /// The system does not give what is needed.
+    /// The system refuses a resource.
     #[error("{action}: {source}")]
     System { action: &'static str, source: std::io::Error },
-    /// A scheme that needs α and β.
     #[error("this scheme needs α and β")]
     NoConstants,
     #[error(transparent)]
@@ -128,13 +118,12 @@ pub enum NetError {
     Fleet(#[from] fedflip_fleet::FleetError),
     #[error(transparent)]
     Plan(#[from] fedflip_plan::PlanError),
-    /// The server is not the one that it should be, or cannot show it.
     #[error("the server's certificate {doubt}")]
     ServerNotTrusted { doubt: Doubt },
-    /// Plain text goes no further than this machine.
+    /// Plain text is allowed on this machine only.
     #[error("without certificates: {server} is not on this machine")]
     NotLoopback { server: String },
-    /// Somebody listens, but not to us.
+    /// A program listens there, but does not answer.
     #[error("the server does not answer in plain text, and may want certificates: {problem}")]
     NoPlainAnswer { problem: String },
     #[error("another agent with this identity has connected")]
@@ -144,18 +133,22 @@ pub enum NetError {
 }
 
 impl NetError {
-    /// For `map_err`, with the file and what was tried.
+    /// For `map_err`, with the file and the action.
     pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.display().to_string();
         move |source| Self::Io { path, action, source }
     }
 
-    /// For `map_err`, with what was tried.
+    pub(crate) fn damaged(path: impl AsRef<Path>, problem: impl Into<String>) -> Self {
+        Self::Damaged { path: path.as_ref().display().to_string(), problem: problem.into() }
+    }
+
+    /// For `map_err`, with the action.
     pub(crate) fn system(action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::System { action, source }
     }
 
-    /// Whether the system failed us, rather than what was given: a file that cannot be read was given.
+    /// Whether the system failed, rather than the input: a file that cannot be read is input.
     pub fn is_failure(&self) -> bool {
         match self {
             Self::Io { action, .. } => *action != CANNOT_BE_READ,
@@ -173,7 +166,7 @@ impl NetError {
         }
     }
 
-    /// Whether trying again is of no use.
+    /// Whether another attempt is useless.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Unreachable { .. }
@@ -182,7 +175,7 @@ impl NetError {
             | Self::Superseded
             | Self::ClocksDisagree { .. }
             | Self::NoTlsAnswer { .. } => false,
-            // Whoever runs the server can mend its certificate, or this device's clock.
+            // The operator can renew the server's certificate, or somebody can set this device's clock.
             Self::ServerNotTrusted { doubt } => *doubt == Doubt::OtherAuthority,
             Self::Call { code, reason, .. } => {
                 matches!(code, tonic::Code::PermissionDenied | tonic::Code::Unauthenticated)
@@ -194,24 +187,17 @@ impl NetError {
 }
 
 /// Why a device does not trust a server's certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
+    #[error("is not valid any more: it has expired")]
     Expired,
+    #[error("is not valid yet")]
     NotYet,
+    #[error("is not for the name or address by which it was called")]
     OtherName,
+    #[error("is not of this device's authority")]
     OtherAuthority,
-    /// Not for this, or not whole.
+    /// Made for another purpose, or damaged.
+    #[error("is not one of a fedflip server")]
     Unfit,
-}
-
-impl std::fmt::Display for Doubt {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Expired => "is not valid any more: it has expired",
-            Self::NotYet => "is not valid yet",
-            Self::OtherName => "is not for the name or address by which it was called",
-            Self::OtherAuthority => "is not of this device's authority",
-            Self::Unfit => "is not one of a server of ours",
-        })
-    }
 }

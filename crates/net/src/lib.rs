@@ -1,25 +1,24 @@
-//! Devices at the other end of a network: a server and its agents.
+//! Training on real devices: a server and its agents.
 //!
-//! Every device flips its own coin and proves what came of it; the server divides the band among those who take
-//! part, and commits each round before it opens the next. The server is the second world behind the engine's
-//! round loop: what a round is, stands there.
+//! Every device flips its own coin and proves the result. The server divides the bandwidth among the cohort, and commits
+//! each round before it opens the next. It is the second world behind the engine's round loop, which defines a round.
 //!
 //! # Layout
 //!
-//! - `bucket`: what a peer may do in a row, and what on average.
+//! - `bucket`: limits the actions of a peer.
 //! - [`coin`]: a coin that a device flips alone and that the server can check.
 //! - [`identity`]: a certificate authority, and an identity for the server and for each device.
-//! - [`door`]: who may come in.
-//! - [`plain`]: who a device says it is where there is no certificate.
-//! - [`wire`]: what goes over the network, and its bounds.
-//! - [`server`]: who is there, the rounds, and what is kept of them.
-//! - [`agent`]: a device: it trains on its own data and sends what it has learnt.
-//! - [`measure`]: what rounds say of devices' times and availability; [`replan`]: whether that asks for a new plan.
-//! - [`reason`]: why something of a device was refused.
-//! - [`http`]: what small HTTP servers share: bounded connections, and the names they may be asked for by.
-//! - [`status`]: how a server is doing, over HTTP.
-//! - [`state`]: what a run has come to, so that a server may be killed at any moment.
-//! - [`error`]: one enum for all that can be wrong, each with a hint.
+//! - [`door`]: the server's listener, which authenticates devices.
+//! - [`plain`]: names of devices without certificates.
+//! - [`wire`]: messages and their bounds.
+//! - [`server`]: devices, rounds and commits.
+//! - [`agent`]: a device, which trains on its own data and uploads its updates.
+//! - [`measure`]: measurements of devices; [`replan`]: whether they call for a new plan.
+//! - [`reason`]: the reasons of refusals.
+//! - [`http`]: the common parts of small HTTP servers.
+//! - [`status`]: metrics and health over HTTP.
+//! - [`state`]: the durable state of a run, so that a server may be killed at any moment.
+//! - [`error`]: all errors, each with a hint.
 
 pub mod agent;
 mod bucket;

@@ -1,8 +1,7 @@
-//! What rounds tell about devices: how long they compute, what they send, how often they are there, and whether they
-//! deliver.
+//! Measurements of devices in rounds: compute times, loads, availability, and whether they deliver.
 //!
-//! No clock: whoever measures says what was measured. Only what the server has measured counts in full; what a device
-//! claims of itself, and what one device alone was seen to do, is bounded by what other devices were seen to do.
+//! Nothing here reads a clock: callers pass measured times. Only the server's own measurements count in full; a device's
+//! claims, and the times of a single device, are bounded by the times of the others.
 
 mod average;
 mod believed;
@@ -19,35 +18,35 @@ use crate::state::EnrolledDevice;
 pub use self::believed::Believed;
 pub use self::bench::BenchChange;
 
-/// Nobody is given up: a device that is hardly ever there may come back.
+/// The least availability: a device that hardly ever attends may come back.
 pub const AVAILABILITY_MIN: f64 = 0.05;
-/// A coin makes up for failures to deliver down to this share; a device that delivers less is benched instead.
+/// A device's coin makes up for failures to deliver down to this share; a device that delivers less is benched instead.
 const DELIVERED_MIN: f64 = 0.5;
-/// Misses in a row after which a device counts as one that takes longer than its deadlines.
+/// After this many misses in a row a device counts as slower than its deadlines.
 const MISSES_TO_BELIEVE: u32 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
-    /// An update that could be used.
+    /// The device delivered an update that counts.
     Reported {
-        /// From the grant to the first byte.
+        /// The time from the grant to the first byte.
         compute_secs: f64,
-        /// The first byte was not to come before this: the device may have been done earlier.
+        /// The earliest time for the first byte: the device may have been done before.
         upload_from_secs: f64,
-        /// From the first byte to the last.
+        /// The time from the first byte to the last.
         upload_secs: f64,
-        /// At which rate it was to send, in Mbit/s.
+        /// The granted rate in Mbit/s.
         mbps: f64,
     },
     Missed {
-        /// The others waited for it for so long.
+        /// The time that the others waited for the device.
         waited_secs: f64,
     },
-    /// The server itself left the device no bandwidth before the deadline: it is not to blame.
+    /// The division of the bandwidth left the device too little time: it is not to blame.
     CrowdedOut,
 }
 
-/// What is known of all devices by now, by slot.
+/// The measurements of all devices, by slot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Measures {
@@ -56,12 +55,12 @@ pub struct Measures {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Measured {
-    /// As the device said when it came; believed only until the first report.
+    /// The compute time that the device claimed when it enrolled; it counts only until the first report.
     #[serde(default)]
     claimed_secs: f64,
     compute_secs: Average,
     comm_mbit: Average,
-    /// Misses in a row, and what they show at least of its compute time.
+    /// Misses in a row, and the least compute time that follows from them.
     #[serde(default)]
     misses: u32,
     #[serde(default)]
@@ -81,7 +80,7 @@ impl Measured {
     fn report(&mut self, [took_secs, upload_from_secs, upload_secs]: [f64; 3], mbps: f64) {
         (self.misses, self.overdue_secs) = (0, 0.0);
         self.conduct.delivered();
-        // A device that had to wait was done at some time before it began to send.
+        // A device that had to wait was done before it began to send.
         let waited = took_secs <= 1.1 * upload_from_secs + 0.1;
         let compute_secs = match self.compute_secs.value() {
             Some(known) if waited && upload_from_secs > 0.0 => took_secs.min(known),
@@ -89,7 +88,7 @@ impl Measured {
             _ => took_secs,
         };
         self.compute_secs.observe(compute_secs);
-        // What it would have taken over 1 Mbit/s.
+        // The time of the upload at 1 Mbit/s.
         self.comm_mbit.observe(upload_secs * mbps);
     }
 
@@ -103,7 +102,7 @@ impl Measured {
 }
 
 impl Measures {
-    /// Takes what a device measured of itself when it came.
+    /// Notes the measurements of a device's enrolment.
     pub fn calibrated(&mut self, device: &EnrolledDevice) {
         if device.slot >= self.devices.len() {
             self.devices.resize_with(device.slot + 1, Measured::default);
@@ -113,14 +112,14 @@ impl Measures {
         measured.comm_mbit.observe(device.comm_mbit);
     }
 
-    /// A round was opened, and the device answered, joining or not; or it could not be reached.
+    /// Notes whether the device answered when a round opened, joining or not.
     pub fn opened(&mut self, slot: usize, answered: bool) {
         if let Some(measured) = self.devices.get_mut(slot) {
             measured.reached.count(answered);
         }
     }
 
-    /// The device had joined, and this came of it.
+    /// Notes the outcome of a device that had joined.
     pub fn granted(&mut self, slot: usize, outcome: Outcome) {
         let Some(measured) = self.devices.get_mut(slot) else { return };
         match outcome {
@@ -136,12 +135,12 @@ impl Measures {
         }
     }
 
-    /// Benches devices that keep failing to deliver, and lets those return whose pause is over.
+    /// Benches devices that keep failing to deliver, and lets devices return whose pause is over.
     pub fn review(&mut self, now_secs: f64) -> BenchChange {
         bench::review(self.devices.iter_mut().map(|measured| &mut measured.conduct), now_secs)
     }
 
-    /// Ends the pause of a benched device at once, because too few others are there. Whether it was benched.
+    /// Ends the pause of a benched device at once, because too few others attend. Returns whether it was benched.
     pub fn recall(&mut self, slot: usize) -> bool {
         self.devices.get_mut(slot).is_some_and(|measured| measured.conduct.recall())
     }
@@ -151,25 +150,24 @@ impl Measures {
         self.devices.get(slot).is_some_and(|measured| measured.conduct.is_benched())
     }
 
-    /// The share of rounds in which the device can be reached and, having joined, reports: exactly 1 while it
-    /// has missed nothing, and never 0.
+    /// The share of rounds in which the device can be reached and delivers after it has joined: exactly 1 while it has missed
+    /// nothing, and never 0.
     pub fn availability(&self, slot: usize) -> f64 {
         let share =
             |measured: &Measured| measured.reached.share() * measured.reported.share().max(DELIVERED_MIN);
         self.devices.get(slot).map_or(1.0, share).clamp(AVAILABILITY_MIN, 1.0)
     }
 
-    /// Devices that something is known of.
+    /// The number of devices with measurements.
     pub fn len(&self) -> usize {
         self.devices.len()
     }
 
-    /// Whether nothing is known of anybody.
     pub fn is_empty(&self) -> bool {
         self.devices.is_empty()
     }
 
-    /// What is believed of one device beside what is known of the others.
+    /// The bounds on the numbers of a single device, by the measurements of the others.
     pub fn believed(&self) -> Believed {
         let reported = self.devices.iter().filter_map(|measured| measured.compute_secs.value());
         let claimed = self.devices.iter().map(|measured| measured.claimed_secs);
@@ -177,7 +175,7 @@ impl Measures {
         Believed::beside(reported.collect(), claimed.collect(), sent.collect())
     }
 
-    /// A device's job as the automatic deadline counts it: by its reports alone, once there are any.
+    /// A device's job as the automatic deadline counts it: by reports only, once there are any.
     pub fn deadline_job(&self, slot: usize, believed: Believed) -> Job {
         let Job { load_mbit, .. } = self.job(slot, believed);
         let measured = self.devices.get(slot);
@@ -186,7 +184,7 @@ impl Measures {
         Job { compute_secs: believed.deadline_secs(reported_secs, claimed_secs), load_mbit }
     }
 
-    /// What a device has to do in a round, as far as is known.
+    /// A device's expected job in a round.
     pub fn job(&self, slot: usize, believed: Believed) -> Job {
         let Some(measured) = self.devices.get(slot) else { return Job { compute_secs: 0.0, load_mbit: 0.0 } };
         Job {
@@ -195,7 +193,7 @@ impl Measures {
         }
     }
 
-    /// The fleet as it was measured, for the planner; `devices` are in the order of their slots.
+    /// The measured fleet, for the planner; `devices` are in the order of their slots.
     pub fn fleet(&self, devices: &[EnrolledDevice]) -> Result<Fleet, FleetError> {
         let believed = self.believed();
         let mut builder = Fleet::builder();
@@ -223,7 +221,7 @@ impl Measures {
     }
 }
 
-/// A time that a fleet can hold; what is too short to tell from nothing is nothing.
+/// A time that a fleet can hold; a time below a nanosecond is 0.
 fn time(secs: f64) -> Option<Secs> {
     Secs::new(if secs < 1e-9 { 0.0 } else { secs }).ok().filter(|_| secs >= 0.0)
 }

@@ -1,19 +1,20 @@
-//! Who a device says it is where there is no certificate: on loopback, with `--insecure`.
+//! The names and coins of devices without certificates, on loopback only.
 //!
-//! Nothing here is a secret. The coin of a name is made from the name, so that an agent that is started again
-//! flips the same coins; whoever knows the name could do the same.
+//! Nothing here is a secret. The coin of a name is made from the name, so that a restarted agent flips the same coins; any
+//! program that knows the name could do the same.
 
 use sha2::{Digest, Sha256};
 use tonic::metadata::{MetadataMap, MetadataValue};
 
-use crate::coin::{CoinKey, CoinPublic, KEY_BYTES};
+use crate::coin::{CoinKey, KEY_BYTES};
+use crate::door::Caller;
 use crate::identity::DeviceName;
 
 const NAME: &str = "fedflip-device";
 
 /// The coin of a device that has no identity.
 pub fn coin(name: &DeviceName) -> Option<CoinKey> {
-    // Not every 32 bytes are a key: the first that are.
+    // Not every 32 bytes are a key: this finds the first that are.
     (0_u8..=u8::MAX).find_map(|attempt| {
         let hash = Sha256::new().chain_update(b"fedflip insecure coin 1").chain_update([attempt]);
         let bytes: [u8; KEY_BYTES] = hash.chain_update(name.as_str()).finalize().into();
@@ -28,9 +29,9 @@ pub(crate) fn announce(metadata: &mut MetadataMap, name: &DeviceName) {
     }
 }
 
-/// Who a call says it is from.
-pub(crate) fn caller(metadata: &MetadataMap) -> Option<(DeviceName, CoinPublic)> {
+/// The device that a call says it is from.
+pub(crate) fn caller(metadata: &MetadataMap) -> Option<Caller> {
     let name: DeviceName = metadata.get(NAME)?.to_str().ok()?.parse().ok()?;
     let coin = coin(&name)?.public();
-    Some((name, coin))
+    Some(Caller { name, coin })
 }

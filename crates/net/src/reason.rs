@@ -1,10 +1,10 @@
-//! Why something of a device was refused, or a device given up: a closed list, so that records, metrics and
-//! logs speak of the same things, and nothing of it is in a device's own words.
+//! The reasons of refusals: a closed list, so that records, metrics and logs use the same words, and none of a device's
+//! own words.
 
 use crate::status::reason::{Label, reasons};
 
 reasons! {
-    /// Why.
+    /// The reason why a message of a device was refused, or a device given up.
     Reason {
         /// It had not reported when the round was over.
         Deadline = "deadline",
@@ -18,7 +18,7 @@ reasons! {
         CoinSaysNo = "coin_says_no",
         /// An update of a round that is over, or of none.
         StaleRound = "stale_round",
-        /// An update of somebody who does not take part in the round.
+        /// An update of a device that does not take part in the round.
         NotGranted = "not_granted",
         /// It keeps taking part without delivering: it is not asked for a while.
         Benched = "benched",
@@ -34,9 +34,9 @@ reasons! {
         OtherDigest = "other_digest",
         /// Not a number, or infinite.
         NotFinite = "not_finite",
-        /// Far larger than any update that makes sense.
+        /// The norm is far larger than that of any sensible update.
         AbsurdNorm = "absurd_norm",
-        /// A training loss beyond all that makes sense.
+        /// The training loss is far beyond any sensible one.
         AbsurdLoss = "absurd_loss",
         /// An upload that stopped half way.
         Stalled = "stalled",
@@ -48,11 +48,11 @@ reasons! {
         BadMessage = "bad_message",
         /// A device that speaks another protocol.
         OtherProtocol = "other_protocol",
-        /// A name that is here already with another coin.
+        /// The name is known with another coin.
         OtherCoin = "other_coin",
-        /// The fleet has no place left.
+        /// The fleet has no slot left.
         FleetFull = "fleet_full",
-        /// It has not enrolled.
+        /// The device has not enrolled.
         NotEnrolled = "not_enrolled",
         /// A device whose data are not those that the scenario shares out.
         OtherData = "other_data",
@@ -64,13 +64,13 @@ reasons! {
 }
 
 impl Reason {
-    /// As records and metrics have it.
+    /// The name in records and metrics.
     pub fn name(self) -> &'static str {
         self.text()
     }
 
-    /// Whether an update that was refused for this can be sent again, better, in the same round: the device
-    /// or the network may have stumbled: too few bytes are what a device sends that breaks off. What nobody sends by accident costs the device its turn.
+    /// Whether the device may send an update again in the same round after this refusal: the device or the network may have
+    /// failed, such as an upload that ended early. A message that cannot be an accident costs the device its turn.
     pub fn may_try_again(self) -> bool {
         !matches!(
             self,

@@ -1,37 +1,36 @@
-//! Whether what was measured calls for another plan.
+//! Decides whether measurements call for another plan.
 //!
-//! A plan is replaced only where that is worth it: its q would be told to all devices anew, and measurements
-//! move a little with every round. Nothing here fails: where the planner has no answer, the plan that holds goes
-//! on, as far as it can.
+//! A plan is replaced only if that pays, because measurements change a little with every round. Nothing here fails: where
+//! the planner refuses, the present plan continues as far as it can.
 
 use fedflip_fleet::{Fleet, Mbps};
 use fedflip_plan::{Plan, PlanError, Planning, Problem, monte_carlo, solve};
 
 /// The least saving of expected time that is worth a new plan.
 pub const SAVING_MIN: f64 = 0.05;
-/// By how much q may exceed what a device turned out to be there for: less than its availability is known to.
+/// q may exceed a device's measured availability by this share, which is less than the error of the measurement.
 pub const EXCESS_MAX: f64 = 0.05;
-/// By how much an availability may differ from what the plan takes it for: the device's coin makes up for the
-/// planned one, so its participation is off by this much.
+/// An availability may differ from the planned one by this share: the device's coin makes up for the planned one, so its
+/// participation is off by as much.
 pub const DRIFT_MAX: f64 = 0.2;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'a> {
     /// By slot.
     pub q: &'a [f64],
-    /// Of quiet rounds, where there are any; by slot.
+    /// q of quiet rounds, if there are any; by slot.
     pub quiet_q: Option<&'a [f64]>,
-    /// What the plan takes availabilities to be; by slot.
+    /// The availabilities in the plan; by slot.
     pub availability: &'a [f64],
 }
 
-/// What a new plan would be made with.
+/// The inputs of a new plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
-    /// As it was measured; new devices come last.
+    /// The measured fleet; new devices come last.
     pub fleet: &'a Fleet,
-    pub band: Mbps,
-    /// How; its seed is also that of the comparison.
+    pub bandwidth: Mbps,
+    /// The settings of the planner; their seed also decides the draws of the comparison.
     pub planning: &'a Planning,
 }
 
@@ -40,15 +39,15 @@ pub enum Decision {
     Keep {
         reason: String,
     },
-    /// This one takes its place, with the availabilities of the measured fleet.
+    /// This plan replaces the present one, with the availabilities of the measured fleet.
     Take {
-        /// No q of it exceeds what its device was there for.
+        /// No q of it exceeds the availability of its device.
         plan: Plan,
         reason: String,
     },
 }
 
-/// Decides. The fleet has at least the devices of the plan that holds.
+/// The fleet must have at least the devices of the present plan.
 pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
     let Standing { q, availability, .. } = standing;
     let devices = terms.fleet.len();
@@ -63,7 +62,7 @@ pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
     if let Some(reason) = over_cap(standing.q, terms.fleet) {
         return replace(standing, terms, reason);
     }
-    // The usual rounds are as they should be; the plan of quiet ones is made anew with every plan.
+    // The q of usual rounds stay; every new plan has a new plan of quiet rounds.
     if let Some(reason) = standing.quiet_q.and_then(|quiet_q| over_cap(quiet_q, terms.fleet)) {
         return go_on(standing, terms, reason);
     }
@@ -77,13 +76,13 @@ pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
     }
     match (faster(standing, terms), drifted) {
         (Ok((plan, reason)), _) => Decision::Take { plan, reason },
-        // The same q, and coins that fit.
+        // The same q, with coins for the measured availabilities.
         (Err(_), Some(reason)) => go_on(standing, terms, reason),
         (Err(reason), None) => Decision::Keep { reason },
     }
 }
 
-/// Those who are there less often than the plan has them take part.
+/// Names devices that attend less often than they should take part.
 fn over_cap(q: &[f64], fleet: &Fleet) -> Option<String> {
     let excess = |slot: &usize| q[*slot] / fleet.availability()[*slot];
     let mut over: Vec<usize> = (0..q.len()).filter(|slot| excess(slot) > 1.0 + EXCESS_MAX).collect();
@@ -92,7 +91,7 @@ fn over_cap(q: &[f64], fleet: &Fleet) -> Option<String> {
     Some(format!("{} was there in {} of its rounds: capped", names(fleet, &over), percent(worst)))
 }
 
-/// Those whose coins are thrown for an availability that is not theirs any more.
+/// Names devices whose coins are made for an availability that has changed.
 fn drifted(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
     let drift = |slot: &usize| (fleet.availability()[*slot] / standing.availability[*slot]).ln().abs();
     let mut off: Vec<usize> = (0..standing.q.len()).filter(|slot| drift(slot) > DRIFT_MAX.ln_1p()).collect();
@@ -105,18 +104,18 @@ fn drifted(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
     ))
 }
 
-/// A plan that is faster by enough; otherwise why there is none.
+/// A plan that saves enough time; otherwise the reason why there is none.
 fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), String> {
-    let Terms { fleet, band, planning } = terms;
+    let Terms { fleet, bandwidth, planning } = terms;
     let refused = |error: PlanError| format!("the planner refuses: {error}");
     let goal = planning.goal().map_err(refused)?.ok_or("a baseline has nothing to gain")?;
-    let problem = Problem::new(fleet, band);
+    let problem = Problem::new(fleet, bandwidth);
     let plan = solve(&problem, planning).map_err(refused)?;
     let now = clipped(standing, fleet).map_err(refused)?;
     // The same draws for both plans, so that chance does not decide between them.
     let total_secs = |plan: &Plan| {
         let draws = monte_carlo::default_draws(plan.q().iter().sum());
-        let round_secs = monte_carlo::round_secs(fleet, plan.q(), band, planning.seed, draws).mean;
+        let round_secs = monte_carlo::round_secs(fleet, plan.q(), bandwidth, planning.seed, draws).mean;
         goal.total_secs(&problem, plan.q(), round_secs)
     };
     match (total_secs(&now), total_secs(&plan)) {
@@ -133,9 +132,9 @@ fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), St
     }
 }
 
-/// A plan that is needed whatever it costs, for the reason given.
+/// A new plan that is needed for this reason, whatever it costs.
 pub fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
-    match solve(&Problem::new(terms.fleet, terms.band), terms.planning) {
+    match solve(&Problem::new(terms.fleet, terms.bandwidth), terms.planning) {
         Ok(plan) => Decision::Take { plan, reason },
         Err(error) => go_on(
             standing,
@@ -145,7 +144,7 @@ pub fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Deci
     }
 }
 
-/// The plan that holds, as far as it can.
+/// The present plan, as far as it can continue.
 fn go_on(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
     match clipped(standing, terms.fleet) {
         Ok(plan) => Decision::Take { plan, reason },
@@ -153,7 +152,7 @@ fn go_on(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
     }
 }
 
-/// The same q under the caps of now; who is new takes part as often as the others do on average.
+/// The same q within the measured availabilities; a new device gets the mean q of the others.
 fn clipped(standing: Standing<'_>, fleet: &Fleet) -> Result<Plan, PlanError> {
     let mean = standing.q.iter().sum::<f64>() / standing.q.len() as f64;
     let wanted = standing.q.iter().copied().chain(std::iter::repeat(mean));

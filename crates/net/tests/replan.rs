@@ -57,7 +57,7 @@ impl Desk {
     /// The same where quiet rounds have a q of their own.
     fn decide_with(&self, q: &[f64], quiet_q: Option<&[f64]>, before: &Fleet, now: &Fleet) -> Decision {
         let standing = Standing { q, quiet_q, availability: before.availability() };
-        decide(standing, Terms { fleet: now, band: Self::band(), planning: &self.planning })
+        decide(standing, Terms { fleet: now, bandwidth: Self::band(), planning: &self.planning })
     }
 }
 

@@ -194,7 +194,7 @@ impl Deployed<'_> {
             constants,
             variance: scenario.plan.variance,
             quiet: scenario.plan.quiet(),
-            band: scenario.band,
+            bandwidth: scenario.band,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
             deadline_margin: scenario.round.deadline_margin,

@@ -25,29 +25,30 @@ impl Relay<'_, '_> {
 }
 
 impl Observer for Relay<'_, '_> {
-    fn planned(&mut self, planned: &PlanStart<'_>) -> Result<(), NetError> {
+    fn planned(&mut self, start: &PlanStart<'_>) -> Result<(), NetError> {
+        let (planned, q) = (start.planned, start.planned.schedule.mean_q());
         // As the plan that holds expects it, and not the first one.
         let header = Header {
-            devices: planned.q.len(),
+            devices: q.len(),
             expected_participants: planned.expected.participants,
             expected_rounds: planned.expected.rounds,
             expected_round_secs: planned.expected.round_secs,
-            ..planned.header.clone()
+            ..start.header.clone()
         };
         let run = RunInfo {
             title: &self.title,
             header: &header,
-            fleet: planned.fleet,
-            q: planned.q,
-            folder: Some(planned.folder),
-            rounds_before: planned.after_round,
+            fleet: &planned.fleet,
+            q: &q,
+            folder: Some(start.folder),
+            rounds_before: start.after_round,
         };
-        let plan = (planned.q.to_vec(), planned.reason.to_owned());
+        let plan = (q.clone(), planned.reason.clone());
         // Also a plan that was looked at and stays begins again.
         let before = self.plan.replace(plan);
         match before {
             None => self.observers.begin(&run)?,
-            before if before != self.plan => self.observers.replan(&run, planned.reason),
+            before if before != self.plan => self.observers.replan(&run, &planned.reason),
             _ => {}
         }
         Ok(())

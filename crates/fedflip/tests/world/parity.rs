@@ -81,7 +81,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
             seed: SEED,
             parameters: learner.params_len(),
             samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
-            band_mbps: band().get(),
+            bandwidth_mbps: band().get(),
             encoding,
             update_norm: NormBound::of_trial(&learner, SEED).unwrap(),
         },
@@ -106,7 +106,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         constants: None,
         variance: fedflip_plan::DEFAULT_VARIANCE,
         quiet,
-        band: band(),
+        bandwidth: band(),
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.1,
@@ -220,12 +220,13 @@ fn parity(asked: Asked) {
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let stored = view.plan(1).unwrap().unwrap();
     let fleet = csv_file::read(&stored.fleet_csv[..], "fleet.csv").unwrap();
-    let plan = Plan::from_q(&fleet, stored.q.clone()).unwrap();
+    let plan = Plan::from_q(&fleet, stored.devices.iter().map(|device| device.q).collect()).unwrap();
     let coins =
         view.devices().unwrap().into_iter().map(|device| plain::coin(&device.name.parse().unwrap()).unwrap());
     let mut schedule = Schedule::new(plan, EVALUATE_EVERY);
     if let Some(Quiet { every, .. }) = quiet {
-        let quiet = Plan::from_q(&fleet, stored.quiet.unwrap().q).unwrap();
+        let quiet_q = stored.devices.iter().map(|device| device.quiet.unwrap()[0]).collect();
+        let quiet = Plan::from_q(&fleet, quiet_q).unwrap();
         schedule = schedule.with_quiet(every, quiet).unwrap();
     }
     let coins = TheirCoins { run: view.run_id().unwrap(), coins: coins.collect(), schedule: &schedule };

@@ -1,4 +1,4 @@
-//! How long to wait before the next attempt: longer each time, and never all devices at once.
+//! The wait before the next attempt: longer each time, and never the same for all devices.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(30);
-/// Where a person has to do something first.
+/// For failures that a person has to mend.
 const FIRST_SELDOM: Duration = Duration::from_secs(60);
 const LONGEST_SELDOM: Duration = Duration::from_secs(900);
 
@@ -26,19 +26,19 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// For an agent that shares its identity with another one, which it pushes out whenever it comes back; or
-    /// whose certificate is good by its own clock and not by the server's.
+    /// For an agent that shares its identity with another one, which it disconnects whenever it returns; or whose
+    /// certificate is valid by its own clock and not by the server's.
     pub fn seldom() -> Self {
         Self { attempts: 0, first: FIRST_SELDOM, longest: LONGEST_SELDOM }
     }
 
-    /// It worked: the next failure is a first one.
+    /// Notes a success: the next failure counts as the first one.
     pub fn worked(&mut self) {
         self.attempts = 0;
     }
 
-    /// How long to wait now: uniform up to a bound that doubles, so that a thousand devices that lost the same
-    /// server do not come back at the same moment.
+    /// The next wait: uniform up to a bound that doubles, so that a thousand devices that lost the same server do not
+    /// return at the same moment.
     pub fn next(&mut self, random: &mut impl rand::Rng) -> Duration {
         let bound = self.first.saturating_mul(1 << self.attempts.min(16)).min(self.longest);
         self.attempts = self.attempts.saturating_add(1);
@@ -55,7 +55,6 @@ impl Waits {
         Self(Arc::new(Mutex::new(ChaCha8Rng::seed_from_u64(seed))))
     }
 
-    /// How long to wait before the next attempt.
     pub(super) fn next(&self, backoff: &mut Backoff) -> Duration {
         backoff.next(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

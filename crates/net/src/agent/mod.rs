@@ -1,16 +1,16 @@
-//! A device: it flips its coin, trains on its own data, and sends what it has learnt.
+//! A device: it flips its coin, trains on its own data, and uploads its updates.
 //!
 //! # Layout
 //!
-//! - here: an agent from start to end, over as many connections as it takes.
+//! - here: an agent from start to end, over any number of connections.
 //! - `session`: from a connection to its end; `work`: a device's part in a round.
-//! - [`platform`]: what an agent takes from its machine, or from a simulation.
-//! - `talk`: the agent's side of each call; `refusal`: why one failed; `trainer`: what it computes.
-//! - [`pace`]: sending at a granted rate; [`backoff`]: how long to wait before the next attempt; `give_up`: for
-//!   how long at all.
+//! - [`platform`]: the resources of the machine, or of a simulation.
+//! - `talk`: the agent's side of each call; `refusal`: the errors of calls; `trainer`: local training.
+//! - [`pace`]: sending at a granted rate; [`backoff`]: the length of waits; `attempts`: connecting again, and giving
+//!   up.
 
+mod attempts;
 pub mod backoff;
-mod give_up;
 pub mod pace;
 pub mod platform;
 mod refusal;
@@ -24,42 +24,32 @@ use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
 
-use self::backoff::{Backoff, Waits};
-use self::give_up::GiveUp;
+use self::attempts::Attempts;
+use self::backoff::Waits;
 use self::platform::Platform;
-use self::session::{Past, Session};
+use self::session::{AgentState, Session};
 use self::talk::Talk;
-use crate::coin::CoinKey;
-use crate::door::DeviceTls;
 use crate::error::NetError;
-use crate::identity::DeviceName;
 use crate::wire::v1::HelloReply;
 
-#[derive(Clone, Debug)]
-pub struct Credentials {
-    /// By its certificate, or by its own word.
-    pub name: DeviceName,
-    pub coin: CoinKey,
-    pub tls: Option<DeviceTls>,
-}
+pub use crate::door::Credentials;
 
-/// All that an agent needs to know.
 #[derive(Clone, Debug)]
 pub struct AgentSettings {
     /// HOST:PORT.
     pub server: String,
     pub credentials: Credentials,
     pub data_dir: PathBuf,
-    /// To emulate a slower device: a round's training takes at least so long.
+    /// The least time of a round's training, to emulate a slower device.
     pub compute_at_least: Duration,
-    /// How long to try to reach a server that does not answer; none is for ever, and zero is one attempt.
+    /// The time to try to reach a server that does not answer; none tries for ever, and zero tries once.
     pub give_up_after: Option<Duration>,
 }
 
-/// What an agent tells whoever started it.
+/// An event that an agent reports to the program that started it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum News {
-    /// The data of this task are being read.
+    /// The agent reads the data of this task.
     Reading {
         /// Such as `mnist-cnn`.
         task: &'static str,
@@ -67,7 +57,7 @@ pub enum News {
     Calibrating,
     Enrolled {
         compute_secs: f64,
-        /// t: what an upload loads the band with.
+        /// t: the load of one upload.
         comm_mbit: f64,
     },
     Attending {
@@ -78,10 +68,10 @@ pub enum News {
         round: u64,
         train_loss: f64,
     },
-    /// The line broke, or was never there.
+    /// The connection broke, or could not be made.
     Waiting {
         problem: String,
-        /// How long until the next attempt.
+        /// The time until the next attempt.
         wait: Duration,
     },
 }
@@ -92,10 +82,10 @@ pub enum Farewell {
     Stopped,
 }
 
-/// How often an agent looks whether it is to stop.
+/// The agent checks this often whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Takes part until the run is over, `stop` says so, or the server refuses the device for good.
+/// Takes part until the run is over, `stop` returns true, or the server refuses the device for good.
 pub fn join(
     settings: &AgentSettings,
     stop: &(dyn Fn() -> bool + Sync),
@@ -104,12 +94,12 @@ pub fn join(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(NetError::system("the agent's runtime cannot be started"))?;
     let farewell = runtime.block_on(stay(settings, &Platform::of_this_machine(), stop, tell));
-    // A training that nobody waits for is not waited for.
+    // A training whose update nobody needs is not waited for.
     runtime.shutdown_background();
     farewell
 }
 
-/// Does the same as [`join`], on a runtime and a platform that are given.
+/// Does the same as [`join`], on the caller's runtime and platform.
 pub async fn stay(
     settings: &AgentSettings,
     platform: &Platform,
@@ -117,33 +107,37 @@ pub async fn stay(
     tell: &mut (dyn FnMut(News) + Send),
 ) -> Result<Farewell, NetError> {
     let waits = Waits::seeded(platform.waits_seed);
-    let mut past = Past::new(platform.compute, waits.clone());
+    let mut state = AgentState::new(platform.compute, waits.clone());
     let mut attempts = Attempts::new(waits, settings.give_up_after);
     loop {
         let (mut answered, mut attended) = (false, false);
         let session = async {
             let reached = reach(settings, platform);
-            let (talk, hello) = attempts.give_up.bound(&settings.server, reached).await?;
+            let (talk, hello) = attempts.bound(&settings.server, reached).await?;
             answered = true;
             let tell: &mut (dyn FnMut(News) + Send) = &mut |news| {
                 attended |= matches!(news, News::Attending { .. });
                 tell(news);
             };
-            let coin = &settings.credentials.coin;
-            Session { settings, coin, past: &mut past, tell }.run(talk, hello).await
+            Session { settings, state: &mut state, tell }.run(talk, hello).await
         };
         let ended = tokio::select! {
             biased;
             ended = session => ended,
             () = told_to(stop) => return Ok(Farewell::Stopped),
         };
-        attempts.note(answered, attended);
+        if answered {
+            attempts.answered();
+        }
+        if attended {
+            attempts.attended();
+        }
         let Err(error) = ended else { return Ok(Farewell::Finished) };
         let error = match &settings.credentials.tls {
             Some(tls) => refusal::by_own_clock(error, tls.valid_until_unix_secs, now_unix_secs()),
             None => error,
         };
-        if error.is_final() || attempts.give_up.is_over() {
+        if error.is_final() || attempts.is_over() {
             return Err(error);
         }
         let wait = attempts.wait_after(&error);
@@ -153,63 +147,16 @@ pub async fn stay(
             () = tokio::time::sleep(wait) => {}
             () = told_to(stop) => return Ok(Farewell::Stopped),
         }
-        if attempts.give_up.is_over() {
+        if attempts.is_over() {
             return Err(error);
         }
     }
 }
 
-/// How long an agent waits before it connects again.
-struct Attempts {
-    waits: Waits,
-    after_failure: Backoff,
-    after_rival: Backoff,
-    after_clocks: Backoff,
-    give_up: GiveUp,
-    has_attended: bool,
-}
-
-impl Attempts {
-    fn new(waits: Waits, give_up_after: Option<Duration>) -> Self {
-        Self {
-            waits,
-            after_failure: Backoff::default(),
-            after_rival: Backoff::seldom(),
-            after_clocks: Backoff::seldom(),
-            give_up: GiveUp::new(give_up_after),
-            has_attended: false,
-        }
-    }
-
-    fn note(&mut self, answered: bool, attended: bool) {
-        if answered {
-            self.give_up.answered();
-        }
-        if attended {
-            self.after_failure.worked();
-            self.after_clocks.worked();
-            self.has_attended = true;
-        }
-    }
-
-    fn wait_after(&mut self, error: &NetError) -> Duration {
-        let backoff = match error {
-            NetError::Superseded => &mut self.after_rival,
-            NetError::ClocksDisagree { .. } => &mut self.after_clocks,
-            _ => &mut self.after_failure,
-        };
-        self.give_up.cut(self.waits.next(backoff))
-    }
-}
-
-/// A line to the server, and what it says first.
+/// Connects to the server and says hello.
 async fn reach(settings: &AgentSettings, platform: &Platform) -> Result<(Talk, HelloReply), NetError> {
-    let Credentials { name, tls, .. } = &settings.credentials;
-    let is_plain = tls.is_none();
-    let config = tls.as_ref().map(|tls| tls.config.clone());
-    let plain_name = is_plain.then(|| name.clone());
-    let mut talk = Talk::connect(&settings.server, &platform.transport, config, plain_name).await?;
-    let hello = session::hello(&mut talk, is_plain).await?;
+    let mut talk = Talk::connect(&settings.server, &platform.transport, &settings.credentials).await?;
+    let hello = session::hello(&mut talk, settings.credentials.tls.is_none()).await?;
     Ok((talk, hello))
 }
 
@@ -217,14 +164,14 @@ fn now_unix_secs() -> i64 {
     i64::try_from(UnixTime::now().as_secs()).unwrap_or(i64::MAX)
 }
 
-/// When the agent is to stop.
+/// Resolves when the agent should stop.
 async fn told_to(stop: &(dyn Fn() -> bool + Sync)) {
     while !stop() {
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Why there is no line. A server that is gone cannot say that its run is over.
+/// The reason for a wait. A server that is gone cannot tell that its run is over.
 fn in_words(error: &NetError, has_attended: bool) -> String {
     match error {
         NetError::Unreachable { .. } if has_attended => {
@@ -243,6 +190,6 @@ mod tests {
         let gone = NetError::Unreachable { server: "a:1".to_owned(), problem: "refused".to_owned() };
         assert!(in_words(&gone, true).ends_with("the run may be over"));
         assert_eq!(in_words(&gone, false), "a:1 cannot be reached: refused");
-        assert_eq!(in_words(&NetError::Hung, true), "the server has hung up");
+        assert_eq!(in_words(&NetError::Hung, true), "the server has closed the connection");
     }
 }

@@ -1,8 +1,7 @@
-//! What an agent takes from the machine it runs on: a way to the server, a place to compute, and random numbers.
+//! The resources of the machine that an agent runs on: connections, threads and random numbers.
 //!
-//! A simulation replaces all three, so that agents run on its clock and its network, the same way twice.
+//! A simulation replaces all three, so that agents run on its clock and its network, reproducibly.
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -10,14 +9,14 @@ use std::sync::Arc;
 
 use hyper_util::rt::TokioIo;
 use rand_core::RngCore;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinError;
 use tonic::transport::{Channel, Endpoint};
 
-/// A platform gives an agent what it takes from its machine.
-#[derive(Clone, Debug)]
+pub use crate::wire::ByteStream;
+
+/// A platform gives an agent the resources of a machine.
+#[derive(Clone)]
 pub struct Platform {
-    /// This is how the agent reaches its server.
     pub transport: Transport,
     pub compute: Compute,
     /// This seeds the agent's random waits; no two devices may share it.
@@ -41,28 +40,14 @@ pub enum Transport {
     Given(Arc<dyn Connector>),
 }
 
-impl fmt::Debug for Transport {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Tcp => "Tcp",
-            Self::Given(_) => "Given",
-        })
-    }
-}
-
 /// A connector makes connections to one server.
 pub trait Connector: Send + Sync {
     /// Makes one more connection, and leaves the old ones as they are.
     fn connect(&self) -> Connecting;
 }
 
-/// This resolves to a connection, or to why there is none.
+/// This resolves to a connection, or to an error.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn ByteStream>>> + Send>>;
-
-/// A line carries bytes in both directions.
-pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// Opens a channel to a server over the connections of a connector.
 pub async fn channel(

@@ -1,4 +1,4 @@
-//! Why there is no connection, or a call failed: what libraries and servers say, in our words.
+//! Translates errors of connections and calls, as libraries and servers word them, into errors of this crate.
 
 use std::error::Error;
 
@@ -10,13 +10,13 @@ use crate::reason::Reason;
 use crate::status::reason::Label;
 use crate::wire::printable;
 
-/// Of a certificate that a server takes for expired, or for not valid yet: both have one alert.
+/// TLS has one alert for certificates that have expired and that are not valid yet.
 const EXPIRED: &str = "has expired";
 
-/// A server that could not be connected to.
+/// The error of a connection that could not be made.
 pub(super) fn of_connecting(server: &str, error: &dyn Error) -> NetError {
     let problem = causes(error);
-    // What comes back is not TLS, in the library's words.
+    // The library's words for an answer that is not TLS.
     if problem.contains("InvalidContentType") {
         return NetError::NoTlsAnswer { server: server.to_owned() };
     }
@@ -24,7 +24,7 @@ pub(super) fn of_connecting(server: &str, error: &dyn Error) -> NetError {
         .unwrap_or_else(|| NetError::Unreachable { server: server.to_owned(), problem: printable(&problem) })
 }
 
-/// A first call that failed: nobody has answered on this line yet.
+/// The error of the first call of a connection.
 pub(super) fn of_first_call(status: Status, is_plain: bool) -> NetError {
     match (is_plain, status.source()) {
         (true, Some(cause)) => NetError::NoPlainAnswer { problem: printable(&causes(cause)) },
@@ -37,7 +37,7 @@ impl From<Status> for NetError {
         let code = status.code();
         if let Some(cause) = status.source() {
             let problem = causes(cause);
-            // Where the server refuses our certificate, the first call says so.
+            // A server that refuses the device's certificate tells it with the first call.
             return of_certificates(&problem).unwrap_or_else(|| Self::Call {
                 code,
                 reason: None,
@@ -70,18 +70,16 @@ fn words(reason: Reason) -> String {
     }
 }
 
-/// If it is about certificates: those of the server, which we refuse, or ours, which it refuses. The library's
-/// errors lose their types on the way through HTTP/2; their texts stay.
+/// The error of a certificate: of the server's, which the device refuses, or of the device's, which the server refuses.
+/// The library's errors lose their types on the way through HTTP/2; only their texts remain.
 fn of_certificates(problem: &str) -> Option<NetError> {
-    const DOUBTS: [(&str, Doubt); 8] = [
-        ("not valid yet", Doubt::NotYet),
-        ("NotValidYet", Doubt::NotYet),
-        ("not valid for name", Doubt::OtherName),
-        ("NotValidForName", Doubt::OtherName),
+    // In lower case and without spaces, because the library has two spellings of some.
+    const DOUBTS: [(&str, Doubt); 5] = [
+        ("notvalidyet", Doubt::NotYet),
+        ("notvalidforname", Doubt::OtherName),
         ("expired", Doubt::Expired),
-        ("Expired", Doubt::Expired),
-        ("UnknownIssuer", Doubt::OtherAuthority),
-        ("BadSignature", Doubt::OtherAuthority),
+        ("unknownissuer", Doubt::OtherAuthority),
+        ("badsignature", Doubt::OtherAuthority),
     ];
     const ALERTS: [(&str, &str); 7] = [
         ("CertificateRevoked", "was revoked"),
@@ -93,8 +91,9 @@ fn of_certificates(problem: &str) -> Option<NetError> {
         ("BadCertificate", "is not one of a device"),
     ];
     if let Some((_, why)) = problem.split_once("invalid peer certificate") {
-        let doubt =
-            DOUBTS.iter().find(|(text, _)| why.contains(text)).map_or(Doubt::Unfit, |(_, doubt)| *doubt);
+        let why = why.to_lowercase().replace(' ', "");
+        let found = DOUBTS.iter().find(|(text, _)| why.contains(text));
+        let doubt = found.map_or(Doubt::Unfit, |(_, doubt)| *doubt);
         return Some(NetError::ServerNotTrusted { doubt });
     }
     let (_, alert) = problem.split_once("fatal alert: ")?;
@@ -102,8 +101,8 @@ fn of_certificates(problem: &str) -> Option<NetError> {
     Some(NetError::NotAdmitted { problem })
 }
 
-/// What a server says of this device's certificate, compared with the device's own clock: where they disagree, a
-/// clock is wrong, and will be put right.
+/// Compares the server's verdict on this device's certificate with the device's own clock: where they disagree, one
+/// clock is wrong and will be corrected.
 pub(super) fn by_own_clock(error: NetError, valid_until_unix_secs: i64, now_unix_secs: i64) -> NetError {
     match error {
         NetError::NotAdmitted { problem: EXPIRED } if now_unix_secs <= valid_until_unix_secs => {
@@ -115,7 +114,7 @@ pub(super) fn by_own_clock(error: NetError, valid_until_unix_secs: i64, now_unix
     }
 }
 
-/// An error and what it came from, in one line.
+/// An error and its causes, in one line.
 fn causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

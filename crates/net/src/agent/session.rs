@@ -1,4 +1,4 @@
-//! From a connection to its end: hello, calibration, enrolment, and then round after round.
+//! One connection from start to end: hello, calibration, enrolment, and then round after round.
 
 use std::sync::Arc;
 
@@ -15,34 +15,34 @@ use super::talk::Talk;
 use super::trainer::{Calibrated, Trained, Trainer, emulated_until};
 use super::work::{Failed, Memory, Work};
 use super::{AgentSettings, News};
-use crate::coin::{CoinKey, Toss};
+use crate::coin::Toss;
 use crate::error::NetError;
 use crate::wire::v1::to_device::What;
 use crate::wire::{PROTOCOL, encoding, printable, task, v1};
 
-/// What outlives a session: a broken line costs nothing that was read, computed or fetched.
-pub(super) struct Past {
+/// The state of an agent, which outlives its sessions: after a broken connection nothing is read, computed or fetched
+/// again.
+#[derive(Clone)]
+pub(super) struct AgentState {
     trainer: Option<(v1::Task, Arc<Trainer>)>,
-    memory: Memory,
-    fetching: Arc<tokio::sync::Mutex<()>>,
-    compute: Compute,
-    waits: Waits,
+    pub memory: Memory,
+    pub compute: Compute,
+    pub waits: Waits,
 }
 
-impl Past {
+impl AgentState {
     pub(super) fn new(compute: Compute, waits: Waits) -> Self {
-        Self { trainer: None, memory: Memory::default(), fetching: Arc::default(), compute, waits }
+        Self { trainer: None, memory: Memory::default(), compute, waits }
     }
 }
 
 pub(super) struct Session<'a> {
     pub settings: &'a AgentSettings,
-    pub coin: &'a CoinKey,
-    pub past: &'a mut Past,
+    pub state: &'a mut AgentState,
     pub tell: &'a mut (dyn FnMut(News) + Send),
 }
 
-/// The part in a round that is being done; dropped, it is given up.
+/// The device's part in a round; dropping it gives it up.
 struct Part {
     toss: Toss,
     doing: JoinHandle<Result<Trained, Failed>>,
@@ -54,7 +54,7 @@ impl Drop for Part {
     }
 }
 
-/// Is this a server that the agent understands, and what is there to learn?
+/// Says hello, and refuses a server that speaks another protocol.
 pub(super) async fn hello(talk: &mut Talk, is_plain: bool) -> Result<v1::HelloReply, NetError> {
     let reply = talk.hello(PROTOCOL).await;
     let reply = reply.map_err(|status| refusal::of_first_call(status, is_plain))?;
@@ -65,7 +65,7 @@ pub(super) async fn hello(talk: &mut Talk, is_plain: bool) -> Result<v1::HelloRe
 }
 
 impl Session<'_> {
-    /// Until the run is over, or the line breaks. It can be dropped at any moment.
+    /// Runs until the run is over or the connection breaks. It can be dropped at any moment.
     pub(super) async fn run(&mut self, mut talk: Talk, hello: v1::HelloReply) -> Result<(), NetError> {
         let encoding = encoding::encoding(hello.encoding)
             .ok_or(NetError::OtherServer { problem: "it takes updates in a way that we do not know" })?;
@@ -77,37 +77,33 @@ impl Session<'_> {
         let samples = trainer.samples(slot)?;
         let (answers, notices) = talk.attend().await?;
         (self.tell)(News::Attending { slot, samples });
-        let memory = self.past.memory.clone();
-        let fetching = Arc::clone(&self.past.fetching);
-        let (compute, waits) = (self.past.compute, self.past.waits.clone());
-        let work = Work { talk, trainer, slot, encoding, memory, fetching, compute, waits };
+        let work = Work { talk, trainer, slot, encoding, state: self.state.clone() };
         self.rounds(&work, &answers, notices).await
     }
 
-    /// Reads the data of the task, unless it is the one of the last session.
+    /// Reads the data of the task, unless the last session had the same task.
     async fn trainer(&mut self, hello: &v1::HelloReply) -> Result<Arc<Trainer>, NetError> {
         let message = hello.task.as_ref().ok_or(NetError::OtherServer { problem: "it names no task" })?;
-        if let Some((known, trainer)) = &self.past.trainer
+        if let Some((known, trainer)) = &self.state.trainer
             && known == message
         {
             return Ok(Arc::clone(trainer));
         }
-        let settings =
-            task::settings(message).map_err(|mismatch| NetError::OtherServer { problem: mismatch.text() })?;
+        let settings = task::settings(message)?;
         (self.tell)(News::Reading { task: settings.task.name() });
         let data_dir = self.settings.data_dir.clone();
         let at_least = self.settings.compute_at_least;
-        let reading = self.past.compute.run(move || Trainer::new(&settings, &data_dir, at_least)).await;
+        let reading = self.state.compute.run(move || Trainer::new(&settings, &data_dir, at_least)).await;
         let trainer =
             Arc::new(reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??);
         if trainer.parameters() as u64 != hello.parameters {
             return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
         }
-        self.past.trainer = Some((message.clone(), Arc::clone(&trainer)));
+        self.state.trainer = Some((message.clone(), Arc::clone(&trainer)));
         Ok(trainer)
     }
 
-    /// Measures the device and its link; the slot that it gets.
+    /// Measures the device and its link, and enrols. Returns the device's slot.
     async fn enrol(
         &mut self,
         talk: &mut Talk,
@@ -121,7 +117,7 @@ impl Session<'_> {
         let timed = Arc::clone(trainer);
         let timing = move || timed.calibrate(slot as usize, seed, encoding);
         let start = Instant::now();
-        let timed = self.past.compute.run(timing).await;
+        let timed = self.state.compute.run(timing).await;
         let Calibrated { compute_secs, took_in_all } =
             timed.map_err(|_| NetError::OtherServer { problem: "its task cannot be trained" })??;
         emulated_until(start + took_in_all).await;
@@ -140,7 +136,7 @@ impl Session<'_> {
         let mut part: Option<Part> = None;
         loop {
             tokio::select! {
-                // A part ends once, so that it never keeps a notice waiting.
+                // A part ends only once, so it never delays a notice for long.
                 biased;
                 done = finished(&mut part) => {
                     let Some(Toss { run, round }) = part.take().map(|part| part.toss) else { continue };
@@ -153,7 +149,7 @@ impl Session<'_> {
                         }
                         Err(Failed::Call(status)) => {
                             info!(round, reason = %printable(status.message()), "not taken");
-                            // A broken line breaks the session too; the grant comes again with the next one.
+                            // A broken connection ends the session, too; the next session gets the grant again.
                             if status.code() == tonic::Code::Unavailable {
                                 return Err(status.into());
                             }
@@ -164,7 +160,7 @@ impl Session<'_> {
                     Some(What::Opened(opened)) => self.flip(work, answers, &opened).await?,
                     Some(What::Grant(grant)) => {
                         let toss = toss(&grant.run, grant.round)?;
-                        // The same grant again, after a broken line: the part goes on as it is.
+                        // The same grant again, after a broken connection: the part continues.
                         if part.as_ref().is_none_or(|part| part.toss != toss) {
                             debug!(round = grant.round, mbps = grant.mbps, "granted");
                             let doing = tokio::spawn(work.clone().take_part(toss, grant));
@@ -182,14 +178,14 @@ impl Session<'_> {
         }
     }
 
-    /// Flips the coin; with heads the model is fetched at once, while the others make up their minds.
+    /// Flips the coin. A device that takes part fetches the model at once, while others still answer.
     async fn flip(
         &mut self,
         work: &Work,
         answers: &mpsc::Sender<v1::FromDevice>,
         opened: &v1::Opened,
     ) -> Result<(), NetError> {
-        let (flip, proof) = self.coin.flip(toss(&opened.run, opened.round)?);
+        let (flip, proof) = self.settings.credentials.coin.flip(toss(&opened.run, opened.round)?);
         let joins = flip.joins(opened.q);
         debug!(round = opened.round, q = opened.q, joins, "flipped");
         let proof = if joins { proof.to_vec().into() } else { Default::default() };
@@ -197,7 +193,7 @@ impl Session<'_> {
         send(answers, v1::from_device::What::Answer(answer)).await?;
         if joins {
             let (mut work, digest) = (work.clone(), opened.digest.clone());
-            // If it fails, the grant tries again.
+            // If this fails, the model is fetched again after the grant.
             tokio::spawn(async move { work.fetch(&digest).await.map(|_| ()) });
         }
         Ok(())
@@ -212,7 +208,7 @@ async fn send(answers: &mpsc::Sender<v1::FromDevice>, what: v1::from_device::Wha
     answers.send(v1::FromDevice { what: Some(what) }).await.map_err(|_| NetError::Hung)
 }
 
-/// When the part is done; for ever, if there is none.
+/// Resolves when the part is done; never, if there is none.
 async fn finished(part: &mut Option<Part>) -> Result<Trained, Failed> {
     match part {
         Some(part) => match (&mut part.doing).await {

@@ -3,58 +3,55 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use prost::bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
 use super::pace::Pace;
 use super::platform::{self, Transport};
 use super::refusal;
 use super::trainer::Trained;
+use crate::door::Credentials;
 use crate::error::NetError;
 use crate::identity::DeviceName;
 use crate::plain;
-use crate::wire::limits::{CHUNK_BYTES_MAX, MESSAGE_BYTES_MAX, PROBE_BYTES_MAX};
+use crate::wire::limits::{KEEP_ALIVE, MESSAGE_BYTES_MAX, PROBE_BYTES_MAX, WINDOW_BYTES};
 use crate::wire::numbers::Collector;
 use crate::wire::v1;
 use crate::wire::v1::federation_client::FederationClient;
 use crate::wire::v1::upload_part::{Head, What};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A server that is gone without a word is noticed after this and as much again.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// What may be on its way before it is read.
-const WINDOW_BYTES: u32 = 1 << 20;
 
 #[derive(Clone)]
 pub(super) struct Talk {
     client: FederationClient<Channel>,
-    /// Where there is no certificate to say it.
+    /// The device's name, where no certificate has it.
     name: Option<DeviceName>,
 }
 
 impl Talk {
-    /// Calls the server; without certificates only one on this machine, unless the connection is given.
+    /// Connects to the server; without certificates only to one on this machine, unless the connection is given.
     pub(super) async fn connect(
         server: &str,
         transport: &Transport,
-        tls: Option<ClientTlsConfig>,
-        name: Option<DeviceName>,
+        credentials: &Credentials,
     ) -> Result<Self, NetError> {
         let bad_address = |_| NetError::BadServer { server: server.to_owned() };
-        let channel = match (transport, tls) {
+        let channel = match (transport, &credentials.tls) {
             (Transport::Given(connector), _) => {
                 let endpoint = endpoint(format!("http://{server}")).map_err(bad_address)?;
                 platform::channel(&endpoint, connector).await
             }
             (Transport::Tcp, Some(tls)) => {
                 let endpoint = endpoint(format!("https://{server}")).map_err(bad_address)?;
-                endpoint.tls_config(tls).map_err(bad_address)?.connect().await
+                endpoint.tls_config(tls.config.clone()).map_err(bad_address)?.connect().await
             }
             (Transport::Tcp, None) => {
-                // The addresses that were looked at are those that are called: a name may stand for others later.
+                // The checked addresses are called, because the name may have other addresses later.
                 let mut addresses = on_this_machine(server).await?.into_iter();
                 loop {
                     let Some(address) = addresses.next() else {
@@ -70,7 +67,7 @@ impl Talk {
         };
         let channel = channel.map_err(|error| refusal::of_connecting(server, &error))?;
         let client = FederationClient::new(channel).max_decoding_message_size(MESSAGE_BYTES_MAX);
-        Ok(Self { client, name })
+        Ok(Self { client, name: credentials.tls.is_none().then(|| credentials.name.clone()) })
     }
 
     fn request<T>(&self, message: T) -> Request<T> {
@@ -86,42 +83,26 @@ impl Talk {
         Ok(self.client.hello(request).await?.into_inner())
     }
 
-    /// A timed transfer, once the server says that the band is free: an empty part, then the rest as fast as the
-    /// band.
+    /// A timed transfer, once the server grants the whole bandwidth: an empty part, then the rest at that rate.
     pub(super) async fn probe(&mut self, bytes: usize, mbps: f64) -> Result<v1::ProbeReply, Status> {
         let pace = Pace::new(mbps).ok_or_else(|| Status::invalid_argument("no rate"))?;
         let bytes = bytes.min(PROBE_BYTES_MAX);
         let (sender, parts) = mpsc::channel(1);
         let request = self.request(ReceiverStream::new(parts));
         let mut replies = self.client.probe(request).await?.into_inner();
-        let sending = async move {
-            let part = |len| v1::ProbePart { data: vec![0; len].into() };
-            // The server is gone: the call says so.
-            if sender.send(part(0)).await.is_err() {
-                return;
-            }
-            let start = Instant::now();
-            let mut sent = 0;
-            while sent < bytes {
-                let len = pace.chunk_bytes().min(bytes - sent);
-                sent += len;
-                tokio::time::sleep_until(start + pace.leaves_after(sent)).await;
-                if sender.send(part(len)).await.is_err() {
-                    return;
-                }
-            }
-        };
+        let part = |data| v1::ProbePart { data };
+        let sending = send_paced(sender, part(Bytes::new()), vec![0; bytes].into(), pace, part);
         let (reply, ()) = tokio::join!(replies.message(), sending);
         reply?.ok_or_else(|| Status::data_loss("no reply"))
     }
 
-    /// The slot that the device has from now on.
+    /// Returns the slot that the device has from now on.
     pub(super) async fn enrol(&mut self, request: v1::EnrolRequest) -> Result<u32, Status> {
         let request = self.request(request);
         Ok(self.client.enrol(request).await?.into_inner().slot)
     }
 
-    /// Attends: answers go in at one end, rounds come out at the other.
+    /// Attends: answers go out, and notices of rounds come in.
     pub(super) async fn attend(
         &mut self,
     ) -> Result<(mpsc::Sender<v1::FromDevice>, tonic::Streaming<v1::ToDevice>), Status> {
@@ -142,7 +123,7 @@ impl Talk {
         collector.finish(digest).map_err(wrong)
     }
 
-    /// Sends an update at the granted rate; whether the server had it already.
+    /// Sends an update at the granted rate. Returns whether the server had it already.
     pub(super) async fn upload(&mut self, grant: &v1::Grant, trained: &Trained) -> Result<bool, Status> {
         let pace = Pace::new(grant.mbps).ok_or_else(|| Status::invalid_argument("no rate"))?;
         let head = Head {
@@ -153,28 +134,35 @@ impl Talk {
             run: grant.run.clone(),
         };
         let (sender, parts) = mpsc::channel(1);
-        let bytes = trained.bytes.clone();
-        let sending = async move {
-            let message = |what| v1::UploadPart { what: Some(what) };
-            let start = Instant::now();
-            // If nobody takes it any more, the call says why.
-            if sender.send(message(What::Head(head))).await.is_err() {
-                return;
-            }
-            let mut sent = 0;
-            while sent < bytes.len() {
-                let end = bytes.len().min(sent + pace.chunk_bytes().min(CHUNK_BYTES_MAX));
-                let chunk = bytes.slice(sent..end);
-                sent = end;
-                tokio::time::sleep_until(start + pace.leaves_after(sent)).await;
-                if sender.send(message(What::Data(chunk))).await.is_err() {
-                    return;
-                }
-            }
-        };
+        let message = |what| v1::UploadPart { what: Some(what) };
+        let data = |chunk| message(What::Data(chunk));
+        let sending = send_paced(sender, message(What::Head(head)), trained.bytes.clone(), pace, data);
         let request = self.request(ReceiverStream::new(parts));
         let (reply, ()) = tokio::join!(self.client.upload(request), sending);
         Ok(reply?.into_inner().repeated)
+    }
+}
+
+/// Sends `first`, and then the bytes at a pace. Ends early if the server is gone: the call says why.
+async fn send_paced<T>(
+    sender: mpsc::Sender<T>,
+    first: T,
+    bytes: Bytes,
+    pace: Pace,
+    part: impl Fn(Bytes) -> T,
+) {
+    if sender.send(first).await.is_err() {
+        return;
+    }
+    let (start, mut sent) = (Instant::now(), 0);
+    while sent < bytes.len() {
+        let end = bytes.len().min(sent + pace.chunk_bytes());
+        let chunk = bytes.slice(sent..end);
+        sent = end;
+        tokio::time::sleep_until(start + pace.leaves_after(sent)).await;
+        if sender.send(part(chunk)).await.is_err() {
+            return;
+        }
     }
 }
 
@@ -189,7 +177,7 @@ fn endpoint(uri: String) -> Result<Endpoint, tonic::transport::Error> {
         .tcp_nodelay(true))
 }
 
-/// What a name stands for, if all of it is this machine.
+/// The addresses of a name, if all of them are of this machine.
 async fn on_this_machine(server: &str) -> Result<Vec<SocketAddr>, NetError> {
     let found = tokio::net::lookup_host(server).await;
     let found: Vec<SocketAddr> = found
@@ -208,13 +196,12 @@ mod tests {
     #[tokio::test]
     async fn plain_text_stays_on_this_machine() {
         let name: DeviceName = "a".parse().unwrap();
-        let refused =
-            Talk::connect("192.0.2.1:7700", &Transport::Tcp, None, Some(name.clone())).await.err().unwrap();
+        let credentials = Credentials { coin: plain::coin(&name).unwrap(), name, tls: None };
+        let connect =
+            async |server| Talk::connect(server, &Transport::Tcp, &credentials).await.err().unwrap();
+        let refused = connect("192.0.2.1:7700").await;
         assert!(matches!(&refused, NetError::NotLoopback { .. }) && refused.is_final(), "{refused}");
-        let nowhere = Talk::connect("no-such-host.invalid:7700", &Transport::Tcp, None, Some(name))
-            .await
-            .err()
-            .unwrap();
+        let nowhere = connect("no-such-host.invalid:7700").await;
         assert!(matches!(&nowhere, NetError::Unreachable { .. }) && !nowhere.is_final(), "{nowhere}");
     }
 }

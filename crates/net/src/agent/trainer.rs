@@ -1,4 +1,4 @@
-//! What a device computes: the task that the server names, on the device's own share of the data.
+//! Local training: the server's task on the device's own share of the data.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -13,32 +13,32 @@ use tokio::time::Instant;
 use crate::error::NetError;
 use crate::wire::numbers::{VectorDigest, digest_of_bytes};
 
-/// Timed trainings at most, and how long they may take together: a slow device is measured by one.
+/// The most trainings of a calibration. A slow device has fewer: they end after [`CALIBRATION_TIME`].
 const CALIBRATIONS: usize = 5;
 const CALIBRATION_TIME: Duration = Duration::from_secs(5);
 
-/// An update, ready to be sent as often as needed.
+/// An encoded update.
 #[derive(Clone, Debug)]
 pub(super) struct Trained {
     pub bytes: Bytes,
     pub digest: VectorDigest,
     pub train_loss: f64,
-    /// How long the training takes, on the device that it stands for.
+    /// The duration of the training on the emulated device.
     pub took: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calibrated {
-    /// The training of one round takes this long.
+    /// The duration of one round's training.
     pub compute_secs: f64,
-    /// All trainings of the calibration together.
+    /// The duration of all trainings of the calibration.
     pub took_in_all: Duration,
 }
 
-/// Trains one device, on the share of whichever slot it has.
+/// Trains one device, on the data of its slot.
 pub(super) struct Trainer {
     learner: SgdLearner,
-    /// One training at a time, in memory that stays.
+    /// One training at a time, with buffers that are kept.
     worker: Mutex<SgdWorker>,
     /// To emulate a slower device.
     at_least: Duration,
@@ -55,7 +55,7 @@ impl Trainer {
         Ok(Self { learner, worker, at_least })
     }
 
-    /// How many samples there are for a slot; without any nothing can be learnt.
+    /// The number of samples of a slot; an error without any.
     pub(super) fn samples(&self, slot: usize) -> Result<usize, LearnError> {
         let samples = if slot < self.learner.devices() { self.learner.samples(slot) } else { 0 };
         if samples == 0 { Err(LearnError::NoSamples { device: slot }) } else { Ok(samples) }
@@ -65,8 +65,8 @@ impl Trainer {
         self.learner.params_len()
     }
 
-    /// Trains for a round and encodes what was learnt, on the calling thread. A slower device is emulated by
-    /// whoever calls: the update exists only after the time that the training took.
+    /// Trains for a round and encodes the update, on the calling thread. The caller emulates a slower device: the update
+    /// exists only after the time that the training took.
     pub(super) fn train(
         &self,
         model: &[f32],
@@ -76,7 +76,7 @@ impl Trainer {
         let start = Instant::now();
         let mut delta = vec![0.0; self.learner.params_len()];
         let train_loss = {
-            // Buffers hold nothing between calls: a panic has left nothing behind.
+            // Buffers hold nothing between calls, so a panic leaves nothing behind.
             let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
             self.learner.train(&mut worker, model, key, &mut delta)?
         };
@@ -87,7 +87,7 @@ impl Trainer {
         Ok(Trained { bytes: bytes.into(), digest, train_loss, took })
     }
 
-    /// How long a round's training takes: the median of some, after one that warms up.
+    /// Times a round's training: the median of some trainings, after one that warms up.
     pub(super) fn calibrate(
         &self,
         slot: usize,
@@ -97,7 +97,7 @@ impl Trainer {
         let model = self.learner.initial_model(seed);
         let (mut took, mut took_in_all) = (Vec::new(), Duration::ZERO);
         for attempt in 0..=CALIBRATIONS as u64 {
-            // Rounds count from 1, so round 0 is nobody's.
+            // Rounds count from 1, so round 0 is free.
             let key = TrainKey::new(seed.wrapping_add(attempt), 0, slot);
             took.push(self.train(model.as_slice(), key, encoding)?.took);
             took_in_all += took[took.len() - 1];
@@ -113,7 +113,7 @@ impl Trainer {
     }
 }
 
-/// Waits until the slower device that is emulated would be done, if that is later than now.
+/// Waits until the emulated, slower device would be done, if that is later than now.
 pub(super) async fn emulated_until(moment: Instant) {
     // A timer that is due already may still take a millisecond.
     if moment > Instant::now() {

@@ -1,4 +1,4 @@
-//! A device's part in a round: fetch the model, train, send what was learnt.
+//! A device's part in a round: it fetches the model, trains and uploads its update.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,38 +7,40 @@ use fedflip_learn::{Encoding, LearnError, TrainKey};
 use tokio::time::Instant;
 use tonic::{Code, Status};
 
-use super::backoff::{Backoff, Waits};
-use super::platform::Compute;
+use super::backoff::Backoff;
+use super::session::AgentState;
 use super::talk::Talk;
 use super::trainer::{Trained, Trainer, emulated_until};
 use crate::coin::Toss;
 use crate::wire::v1;
 
-/// What the device remembers from round to round: enough that nothing is fetched or computed twice.
+/// The device's memory from round to round, so that nothing is fetched or computed twice.
 #[derive(Clone, Default)]
 pub(super) struct Memory {
     remembered: Arc<Mutex<Remembered>>,
     /// One training at a time, until it is remembered.
     training: Arc<Mutex<()>>,
+    /// One fetch at a time: the second finds the model that the first has fetched.
+    fetching: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
 struct Remembered {
     model: Option<(Vec<u8>, Arc<Vec<f32>>)>,
-    /// Of which round, seed and model, for when the grant comes again.
+    /// The newest update and its occasion, in case that the grant comes again.
     update: Option<(Occasion, Ready)>,
-    /// A slower device that is emulated does one training after the other, even if nobody waits for some of them.
+    /// An emulated, slower device does one training after the other, even if some updates are not needed any more.
     busy_until: Option<Instant>,
 }
 
-/// An update, and when the device has it: later than it was computed where a slower device is emulated.
+/// An update and the time of its completion, which is later than its computation if a slower device is emulated.
 #[derive(Clone, Debug)]
 struct Ready {
     trained: Trained,
     at: Instant,
 }
 
-/// Run and round, seed and model of a training, and how it is sent: with the device, all that decides its bytes.
+/// Run and round, seed, model and encoding: together with the device they determine the bytes of an update.
 type Occasion = (Toss, u64, Vec<u8>, Encoding);
 
 impl Memory {
@@ -59,8 +61,8 @@ impl Memory {
         })
     }
 
-    /// Trains, unless that has been done, on the calling thread. What was begun is remembered when it is done, even
-    /// if nobody waits for it any more.
+    /// Trains on the calling thread, unless that has been done. The update of a training is remembered even if nobody waits
+    /// for it any more.
     fn train_once(
         &self,
         occasion: Occasion,
@@ -82,12 +84,12 @@ impl Memory {
     }
 }
 
-/// How a part in a round ended, where it did not end well.
+/// Why a part in a round failed.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// The server said no, or the line broke.
+    /// The server refused, or the connection broke.
     Call(Status),
-    /// The device cannot do its part: the server ought to know.
+    /// The device cannot do its part, and tells the server.
     Unable(String),
 }
 
@@ -97,34 +99,30 @@ impl From<Status> for Failed {
     }
 }
 
-/// What a device needs for its part.
 #[derive(Clone)]
 pub(super) struct Work {
     pub talk: Talk,
     pub trainer: Arc<Trainer>,
-    /// Which share of the data is the device's.
+    /// The device's slot decides its share of the data.
     pub slot: usize,
     pub encoding: Encoding,
-    pub memory: Memory,
-    /// One fetch at a time: the second finds what the first has brought.
-    pub fetching: Arc<tokio::sync::Mutex<()>>,
-    pub compute: Compute,
-    pub waits: Waits,
+    pub state: AgentState,
 }
 
 impl Work {
-    /// Fetches a model, if it is not there yet.
+    /// Fetches a model, unless the device has it.
     pub(super) async fn fetch(&mut self, digest: &[u8]) -> Result<Arc<Vec<f32>>, Status> {
-        let _turn = self.fetching.lock().await;
-        if let Some(model) = self.memory.model(digest) {
+        let memory = self.state.memory.clone();
+        let _turn = memory.fetching.lock().await;
+        if let Some(model) = memory.model(digest) {
             return Ok(model);
         }
         let model = Arc::new(self.talk.fetch(digest, self.trainer.parameters()).await?);
-        self.memory.with(|remembered| remembered.model = Some((digest.to_vec(), Arc::clone(&model))));
+        memory.with(|remembered| remembered.model = Some((digest.to_vec(), Arc::clone(&model))));
         Ok(model)
     }
 
-    /// From the grant to the server's receipt. What stumbles on its way is sent again until the round is over.
+    /// Takes part from the grant to the server's receipt. An attempt that fails is repeated until the round is over.
     pub(super) async fn take_part(mut self, toss: Toss, grant: v1::Grant) -> Result<Trained, Failed> {
         let after = |millis: u32| Instant::now() + Duration::from_millis(u64::from(millis));
         let (deadline, upload_from) = (after(grant.deadline_millis), after(grant.upload_after_millis));
@@ -134,7 +132,7 @@ impl Work {
                 Err(Failed::Call(status)) if may_pass(status.code()) => status,
                 done => return done,
             };
-            let wait = self.waits.next(&mut backoff);
+            let wait = self.state.waits.next(&mut backoff);
             if Instant::now() + wait >= deadline {
                 return Err(Failed::Unable(status.message().to_owned()));
             }
@@ -158,21 +156,21 @@ impl Work {
     async fn trained(&mut self, toss: Toss, grant: &v1::Grant) -> Result<Ready, Failed> {
         let encoding = self.encoding;
         let occasion = (toss, grant.seed, grant.digest.to_vec(), encoding);
-        if let Some(ready) = self.memory.update(&occasion) {
+        if let Some(ready) = self.state.memory.update(&occasion) {
             return Ok(ready);
         }
         let model = self.fetch(&grant.digest).await?;
-        let (trainer, memory) = (Arc::clone(&self.trainer), self.memory.clone());
+        let (trainer, memory) = (Arc::clone(&self.trainer), self.state.memory.clone());
         let key = TrainKey::new(grant.seed, grant.round, self.slot);
         let training = move || memory.train_once(occasion, || trainer.train(&model, key, encoding));
-        let ready = self.compute.run(training).await;
+        let ready = self.state.compute.run(training).await;
         ready
             .map_err(|error| Failed::Unable(error.to_string()))?
             .map_err(|error| Failed::Unable(error.to_string()))
     }
 }
 
-/// Whether the same may well be taken a moment later.
+/// Whether the same call may succeed a moment later.
 fn may_pass(code: Code) -> bool {
     matches!(
         code,

@@ -1,67 +1,62 @@
-//! The server's files, and what TLS makes of them.
+//! The files of a device, ready for a connection.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::path::Path;
 
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
-use tokio_rustls::rustls::version::TLS13;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig};
-use webpki::{CertRevocationList, KeyUsage};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tonic::transport::{Certificate, ClientTlsConfig, Identity};
+use webpki::KeyUsage;
 
+use super::device_certificate::DeviceCertificate;
 use super::files;
+use crate::coin::CoinKey;
 use crate::error::NetError;
+use crate::identity::DeviceName;
+use crate::identity::mint::unhex;
 
-/// What the door is kept with.
-pub(super) struct Credentials {
-    pub(super) config: Arc<ServerConfig>,
-    pub(super) revoked: CertRevocationList<'static>,
+/// All that a device needs to take part.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// As in the certificate, or, without one, as the device calls itself.
+    pub name: DeviceName,
+    pub coin: CoinKey,
+    /// None only for a server on the same machine.
+    pub tls: Option<DeviceTls>,
 }
 
-/// When each file was written and how long it is; none of one that is not there.
-pub(super) type Stamp = [Option<(Option<SystemTime>, u64)>; 4];
-
-fn paths(folder: &Path) -> [PathBuf; 4] {
-    ["ca.pem", "revoked.pem", "server/cert.pem", "server/key.pem"].map(|name| folder.join(name))
+/// The device's side of TLS.
+#[derive(Clone, Debug)]
+pub struct DeviceTls {
+    /// The device trusts only the authority, and the server's certificate must name the host that the user typed.
+    pub config: ClientTlsConfig,
+    /// The last second in which the device's certificate is valid.
+    pub valid_until_unix_secs: i64,
 }
 
-/// Changes when a file does. To be taken before the files are read: what changes meanwhile is then noticed.
-pub(super) fn stamp(folder: &Path) -> Stamp {
-    paths(folder).map(|path| {
-        let file = path.metadata().ok()?;
-        Some((file.modified().ok(), file.len()))
-    })
-}
-
-/// Reads all files, and refuses them unless they are fit for each other: the authority's list must be its own,
-/// and the server's certificate one that devices will trust.
-pub(super) fn load(folder: &Path) -> Result<Credentials, NetError> {
-    let [authority_path, list_path, certificate_path, key_path] = paths(folder);
+/// Reads the folder that the authority issued: `cert.pem`, `key.pem`, `coin.key` and `ca.pem`.
+///
+/// Checks everything that the server would refuse, because here the error can name the file.
+pub fn client_config(folder: &Path) -> Result<Credentials, NetError> {
+    let [certificate_path, key_path, coin_path, authority_path] =
+        ["cert.pem", "key.pem", "coin.key", "ca.pem"].map(|name| folder.join(name));
     let authorities = files::certificates(&authority_path)?;
-    let (list, revoked) = files::revocations(&list_path)?;
     let chain = files::certificates(&certificate_path)?;
-    let key = files::key(&key_path)?;
-    files::check(&certificate_path, &chain, &authorities, Some(&revoked), KeyUsage::server_auth())?;
-    let mut roots = RootCertStore::empty();
-    for authority in authorities {
-        roots.add(authority).map_err(|error| files::damaged(&authority_path, error.to_string()))?;
+    let device_certificate = chain.first().and_then(|certificate| DeviceCertificate::read(certificate));
+    let DeviceCertificate { caller, not_after_unix_secs, .. } =
+        device_certificate.ok_or_else(|| NetError::damaged(&certificate_path, "names no device"))?;
+    files::check(&certificate_path, &chain, &authorities, None, KeyUsage::client_auth())?;
+    CertifiedKey::from_der(chain, files::key(&key_path)?, &ring::default_provider())
+        .map_err(|error| NetError::damaged(&key_path, format!("does not fit cert.pem: {error}")))?;
+    let digits = String::from_utf8(files::read(&coin_path)?).unwrap_or_default();
+    let coin = unhex(digits.trim_end())
+        .and_then(CoinKey::from_bytes)
+        .ok_or_else(|| NetError::damaged(&coin_path, "holds no coin key of 64 hexadecimal digits"))?;
+    if coin.public() != caller.coin {
+        return Err(NetError::damaged(&coin_path, "is not the coin that cert.pem vouches for"));
     }
-    let provider = Arc::new(ring::default_provider());
-    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-        .with_crls([list])
-        .build()
-        .map_err(|error| files::damaged(&list_path, error.to_string()))?;
-    let mut config = ServerConfig::builder_with_provider(provider)
-        // Devices are ours: none needs an older version.
-        .with_protocol_versions(&[&TLS13])
-        .map_err(|error| files::damaged(folder, error.to_string()))?
-        .with_client_cert_verifier(verifier)
-        .with_single_cert(chain, key)
-        .map_err(|error| files::damaged(&key_path, format!("does not fit cert.pem: {error}")))?;
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    // A session that is resumed would not show its certificate again, which may be revoked by then.
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    config.send_tls13_tickets = 0;
-    Ok(Credentials { config: Arc::new(config), revoked })
+    let identity = Identity::from_pem(files::read(&certificate_path)?, files::read(&key_path)?);
+    let authority = Certificate::from_pem(files::read(&authority_path)?);
+    let config = ClientTlsConfig::new().ca_certificate(authority).identity(identity);
+    let tls = Some(DeviceTls { config, valid_until_unix_secs: not_after_unix_secs });
+    Ok(Credentials { name: caller.name.clone(), coin, tls })
 }

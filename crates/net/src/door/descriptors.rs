@@ -1,16 +1,16 @@
-//! How many connections the system lets this process hold.
+//! The number of connections that the system allows this process.
 
-/// Files, the database and what else a server has open beside its connections.
+/// The open files of a server beside its connections, such as the database.
 #[cfg(unix)]
 const OTHERS: u64 = 256;
 
-/// Raises this process's limit on open files as far as it may by itself; how many connections fit then. None
-/// where the system sets no limit, or does not tell.
+/// Raises this process's limit on open files as far as it may. Returns the number of connections that fit then; none
+/// where the system has no limit or does not tell.
 #[cfg(unix)]
 pub(super) fn raise() -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let before = getrlimit(Resource::Nofile);
-    // Some systems refuse what they call the maximum: then it stays as it is.
+    // Some systems refuse their own maximum: then the limit stays as it is.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..before });
     let fit = getrlimit(Resource::Nofile).current?.saturating_sub(OTHERS);
     Some(usize::try_from(fit).unwrap_or(usize::MAX).max(1))

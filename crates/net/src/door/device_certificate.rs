@@ -1,32 +1,33 @@
-//! What a certificate says of its device.
+//! The device in a certificate.
 
 use std::sync::Arc;
 
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::coin::{CoinPublic, KEY_BYTES};
+use crate::coin::CoinPublic;
 use crate::identity::DeviceName;
+use crate::identity::mint::unhex;
 
-/// Who is calling, as the authority vouches for.
+/// A device that calls, as its certificate names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Caller {
     pub name: DeviceName,
-    /// What its coins are checked with.
+    /// The key that checks its coins.
     pub coin: CoinPublic,
 }
 
-/// A caller, and what the door must know of its certificate.
+/// A caller, and the parts of its certificate that the door needs.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceCertificate {
     pub(super) caller: Arc<Caller>,
-    /// As lists of revoked certificates have it.
+    /// The serial number, as in lists of revoked certificates.
     pub(super) serial: Vec<u8>,
     pub(super) not_after_unix_secs: i64,
 }
 
 impl DeviceCertificate {
-    /// None if the certificate names no device. That it is genuine is for others to say.
+    /// None if the certificate names no device. The TLS library checks that the certificate is genuine.
     pub(super) fn read(certificate: &[u8]) -> Option<Self> {
         let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
         let names = &certificate.subject_alternative_name().ok()??.value.general_names;
@@ -35,7 +36,7 @@ impl DeviceCertificate {
             _ => None,
         });
         let caller = callers.next()?;
-        // Two devices in one certificate would be whichever they like.
+        // A certificate with two devices could be used as either.
         if callers.next().is_some() {
             return None;
         }
@@ -47,21 +48,10 @@ impl DeviceCertificate {
     }
 }
 
-/// Of `fedflip:device/NAME/coin/HEX`.
+/// Parses `fedflip:device/NAME/coin/HEX`.
 fn parse(uri: &str) -> Option<Caller> {
     let (name, digits) = uri.strip_prefix("fedflip:device/")?.split_once("/coin/")?;
-    Some(Caller { name: name.parse().ok()?, coin: CoinPublic::from_bytes(key_of_hex(digits)?)? })
-}
-
-/// The bytes of a key that is written as exactly so many lowercase hexadecimal digits.
-pub(super) fn key_of_hex(digits: &str) -> Option<[u8; KEY_BYTES]> {
-    let exact = digits.len() == 2 * KEY_BYTES
-        && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-    let mut key = [0; KEY_BYTES];
-    for (place, byte) in key.iter_mut().enumerate() {
-        *byte = exact.then(|| u8::from_str_radix(&digits[2 * place..2 * place + 2], 16).ok())??;
-    }
-    Some(key)
+    Some(Caller { name: name.parse().ok()?, coin: CoinPublic::from_bytes(unhex(digits)?)? })
 }
 
 #[cfg(test)]

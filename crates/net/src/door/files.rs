@@ -1,4 +1,4 @@
-//! Certificates and keys in files, and whether they are fit for use.
+//! Reads certificates and keys from files, and checks that they can be used.
 
 use std::fs;
 use std::path::Path;
@@ -11,41 +11,39 @@ use webpki::{
 
 use crate::error::{CANNOT_BE_READ, NetError};
 
-pub(super) fn damaged(path: &Path, problem: impl Into<String>) -> NetError {
-    NetError::Damaged { path: path.display().to_string(), problem: problem.into() }
-}
-
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, NetError> {
     fs::read(path).map_err(NetError::io(path, CANNOT_BE_READ))
 }
 
-/// At least one.
+/// Reads at least one certificate.
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, NetError> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(path)?).collect();
     match found {
-        Ok(found) if found.is_empty() => Err(damaged(path, "holds no certificate")),
+        Ok(found) if found.is_empty() => Err(NetError::damaged(path, "holds no certificate")),
         Ok(found) => Ok(found),
-        Err(error) => Err(damaged(path, format!("holds no certificate: {error}"))),
+        Err(error) => Err(NetError::damaged(path, format!("holds no certificate: {error}"))),
     }
 }
 
 pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, NetError> {
     PrivateKeyDer::from_pem_slice(&read(path)?)
-        .map_err(|error| damaged(path, format!("holds no private key: {error}")))
+        .map_err(|error| NetError::damaged(path, format!("holds no private key: {error}")))
 }
 
-/// The list of revoked certificates: as it is sent, and read.
+/// The list of revoked certificates, as bytes and parsed.
 pub(super) fn revocations(
     path: &Path,
 ) -> Result<(CertificateRevocationListDer<'static>, CertRevocationList<'static>), NetError> {
-    let list = CertificateRevocationListDer::from_pem_slice(&read(path)?)
-        .map_err(|error| damaged(path, format!("holds no list of revoked certificates: {error}")))?;
-    let parsed = OwnedCertRevocationList::from_der(&list)
-        .map_err(|error| damaged(path, format!("holds no list of revoked certificates: {error}")))?;
+    let list = CertificateRevocationListDer::from_pem_slice(&read(path)?).map_err(|error| {
+        NetError::damaged(path, format!("holds no list of revoked certificates: {error}"))
+    })?;
+    let parsed = OwnedCertRevocationList::from_der(&list).map_err(|error| {
+        NetError::damaged(path, format!("holds no list of revoked certificates: {error}"))
+    })?;
     Ok((list, parsed.into()))
 }
 
-/// Whether the authority, and its list where there is one, would let the first of this chain be used so now.
+/// Whether the authority, and its list of revoked certificates if given, allows this use of the first certificate now.
 pub(super) fn check(
     path: &Path,
     chain: &[CertificateDer<'_>],

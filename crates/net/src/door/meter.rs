@@ -1,10 +1,10 @@
-//! How much a connection may make us read while it does no work.
+//! Limits the frames without data that a connection may send.
 //!
-//! The HTTP/2 library bounds CONTINUATION frames, small DATA frames, resets and open calls, and answers as many
-//! PING, SETTINGS, WINDOW_UPDATE and other frames as come. Those are counted here: every frame but DATA takes a token,
-//! and so does every read, however little it brings. Data that come pay for themselves, and so do data that go out,
-//! which a peer acknowledges. A connection that owes tokens is not read until it has them: an honest burst waits
-//! for moments, and an upload never does.
+//! The HTTP/2 library bounds CONTINUATION frames, small DATA frames, resets and open calls, but answers any number of
+//! PING, SETTINGS, WINDOW_UPDATE and other frames. These are counted here: every frame except DATA takes a token, and so
+//! does every read, however few bytes it returns. Incoming data pay tokens back, and so do outgoing data, which a peer
+//! acknowledges. A connection that owes tokens is not read until it has them: an honest burst waits briefly, and an
+//! upload never waits.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,16 +16,16 @@ use crate::bucket::{Bucket, Rate};
 
 /// An agent sends about ten frames in a round, and one in ten seconds while it waits.
 const FRAMES: Rate = Rate { in_a_row: 2048.0, per_sec: 512.0 };
-/// Data that pay for a read: less than fits a packet, so that uploads in full packets cost nothing.
+/// This many bytes of data pay for a read: less than a packet, so that uploads in full packets cost nothing.
 const BYTES_PER_READ: f64 = 1024.0;
-/// Data sent to a peer that pay for a frame: an agent acknowledges half a megabyte with two.
+/// This many bytes to a peer pay for a frame: an agent acknowledges half a megabyte with two frames.
 const BYTES_PER_ACKNOWLEDGEMENT: f64 = 8192.0;
 
-/// Counts what a connection makes us read.
+/// Counts the frames of a connection.
 pub(super) struct Meter {
     frames: Frames,
     tokens: Bucket,
-    /// Until tokens are back.
+    /// Resolves when the connection has tokens again.
     pause: Option<Pin<Box<Sleep>>>,
     has_called: bool,
 }
@@ -70,13 +70,13 @@ impl Meter {
     }
 }
 
-/// Of the frame that begins every connection of HTTP/2.
+/// The length of the preface of an HTTP/2 connection.
 const PREFACE_BYTES: usize = 24;
 const HEADER_BYTES: usize = 9;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 
-/// Follows the frames in what a peer sends. Of each it looks at length and type alone.
+/// Finds the frames in the bytes of a peer, by their lengths and types only.
 struct Frames {
     header: [u8; HEADER_BYTES],
     header_bytes: usize,

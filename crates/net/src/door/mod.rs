@@ -1,30 +1,30 @@
-//! Who may come in: the listener of the server, and what a device shows at it.
+//! The listener of the server, and the credentials that devices show it.
 //!
-//! A peer is known by its certificate before the first byte of any request is read. The door is ours because a
-//! list of revoked certificates must be obeyed, and be obeyed while the server runs: a device that is revoked
-//! is cut off within seconds, and a renewed certificate of the server needs no restart.
+//! A peer is known by its certificate before the first byte of any request is read. The listener is our own because it
+//! must obey a list of revoked certificates while the server runs: a revoked device is cut off within seconds, and a
+//! renewed certificate of the server needs no restart.
 //!
 //! # Layout
 //!
-//! - [`device_certificate`]: what a certificate says of its device.
-//! - `credentials`: the server's files, and what TLS makes of them.
-//! - `files`: certificates and keys in files, and whether they are fit for use.
-//! - `watch`: looks at the files again and again, and cuts whoever may no longer stay.
-//! - `registry`: who is in, and how many may be; `descriptors`: how many the system allows; `waiting`: who gives
-//!   way among those who have not said who they are.
-//! - `reception`: accepts, and asks everybody who they are.
-//! - [`connection`]: one that was let in; `meter`: how much it may make us read.
-//! - [`device_identity`]: a device's side: its files, ready for a connection.
+//! - [`device_certificate`]: the device in a certificate.
+//! - `server_tls`: the server's files, and its TLS configuration.
+//! - `files`: reads certificates and keys, and checks them.
+//! - `watch`: watches the files, and cuts off devices that may no longer stay.
+//! - `registry`: the connections and their limit; `descriptors`: the system's limit; `waiting`: the handshakes in
+//!   progress, and which of them gives way.
+//! - `reception`: accepts connections and authenticates peers.
+//! - [`connection`]: an accepted connection; `meter`: limits its frames.
+//! - [`credentials`]: the files of a device.
 
 pub mod connection;
-mod credentials;
+pub mod credentials;
 mod descriptors;
 pub mod device_certificate;
-pub mod device_identity;
 mod files;
 mod meter;
 mod reception;
 mod registry;
+mod server_tls;
 mod waiting;
 mod watch;
 
@@ -36,51 +36,51 @@ use std::time::Duration;
 use futures_util::stream::{Stream, unfold};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 pub use connection::{Connection, Peer};
+pub use credentials::{Credentials, DeviceTls, client_config};
 pub use device_certificate::Caller;
-pub use device_identity::{DeviceIdentity, DeviceTls, client_config};
 
 use crate::error::NetError;
 use crate::status::Metrics;
-use credentials::Credentials;
-use reception::{Greeting, Reception};
+use reception::Greeting;
 use registry::Registry;
-use watch::Watch;
+use server_tls::ServerTls;
 
-/// Connections that the system holds for us until we accept them; it may have a lower limit of its own.
+/// Connections that the system queues until they are accepted; it may have a lower limit.
 const BACKLOG: i32 = 4096;
 
-/// However many are asked who they are: twice to a satellite and back, and a moment for a slow device to think.
+/// The least time for a handshake: two round trips over a satellite, and a moment for a slow device to compute.
 const HANDSHAKE_WITHIN_MIN: Duration = Duration::from_secs(3);
 
-/// How peers prove who they are.
+/// How peers authenticate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Security {
-    /// Both sides have certificates; the server's are in this folder of an authority.
+    /// Both sides have certificates; the server's are in a folder of the authority.
     MutualTls {
         /// With `ca.pem`, `revoked.pem`, `server/cert.pem` and `server/key.pem`.
         certs_folder: PathBuf,
     },
-    /// Not at all: on this machine only.
+    /// Peers are not authenticated: on this machine only.
     Plain,
 }
 
-/// How much is let in, and how long it may take.
+/// The limits of connections and handshakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections in all, those that have not yet said who they are among them.
+    /// All connections, including handshakes in progress.
     pub connections_max: usize,
-    /// Of one device: a new one may come while an old one dies. One more, and the oldest gives way.
+    /// Connections of one device: a new one may start while an old one dies. One more cuts the oldest.
     pub per_device_max: usize,
-    /// Peers that are asked who they are at the same time. One more, and the oldest of the most crowded address
-    /// block gives way.
+    /// Handshakes at the same time. One more cuts the oldest of the most crowded address block.
     pub handshakes_max: usize,
-    /// How long a peer has to say who it is where nobody else is asked; the fewer places are free, the shorter.
+    /// The time for a handshake while there are no others; it shrinks with the number of free places.
     pub handshake_within: Duration,
-    /// How long a peer that has said who it is has to make its first call.
+    /// The time from the handshake to the first call.
     pub first_call_within: Duration,
-    /// How often the files are looked at.
+    /// The files are checked this often.
     pub look_every: Duration,
 }
 
@@ -98,26 +98,32 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The usual ones, with no more connections than this process may hold; its limit on open files is raised
-    /// as far as it may be. A connection too many is then refused by us, and not by a system that has nothing
-    /// left to accept it with.
+    /// The default limits, with no more connections than this process may hold; its limit on open files is raised as far as
+    /// possible. Then the server refuses a connection too many itself, before the system runs out of descriptors.
     pub fn of_this_process() -> Self {
         let usual = Self::default();
         let fit = descriptors::raise().unwrap_or(usize::MAX);
         Self { connections_max: usual.connections_max.min(fit), ..usual }
     }
 
-    /// How long one more peer has to say who it is while so many others are asked.
+    /// The time for one more handshake while `asked` others are in progress.
     fn handshake_within(&self, asked: usize) -> Duration {
         let free = self.handshakes_max.saturating_sub(asked) as f64 / self.handshakes_max.max(1) as f64;
         self.handshake_within.mul_f64(free).max(HANDSHAKE_WITHIN_MIN).min(self.handshake_within)
     }
 }
 
-/// A listener that knows whom to let in.
+/// A listener that checks who connects.
 pub struct Door {
     address: SocketAddr,
-    reception: Reception,
+    listener: TcpListener,
+    greeting: Greeting,
+    registry: Arc<Registry>,
+    handshakes: JoinSet<Option<Connection>>,
+    /// Until then nothing is accepted.
+    pause_until: Option<Instant>,
+    /// The task that watches the files ends with the door.
+    _watch: JoinSet<()>,
 }
 
 impl Door {
@@ -131,41 +137,42 @@ impl Door {
         metrics: Arc<Metrics>,
     ) -> Result<Self, NetError> {
         let registry = Arc::new(Registry::new(limits, metrics));
-        // Certificates before the port: a server that cannot let anybody in should not seem to be there.
+        // Certificates before the port: a server that cannot admit any device should not listen.
         let (greeting, watch) = match security {
             Security::Plain if !address.ip().is_loopback() => return Err(NetError::PlainText { address }),
-            Security::Plain => (Greeting::Plain, None),
+            Security::Plain => (Greeting::Plain, JoinSet::new()),
             Security::MutualTls { certs_folder } => {
-                let stamp = credentials::stamp(&certs_folder);
-                let Credentials { config, revoked } = credentials::load(&certs_folder)?;
+                let stamp = server_tls::stamp(&certs_folder);
+                let ServerTls { config, revoked } = server_tls::load(&certs_folder)?;
                 registry.revoke(revoked);
-                let (watch, config) = Watch::new(certs_folder, stamp, config, Arc::clone(&registry));
-                (Greeting::Tls(config), Some(watch))
+                let (watch, config) = watch::watch_files(certs_folder, stamp, config, Arc::clone(&registry));
+                (Greeting::Tls(config), watch)
             }
         };
         let listener = listen(address).map_err(|source| NetError::Listen { address, source })?;
         let address = listener.local_addr().map_err(|source| NetError::Listen { address, source })?;
-        Ok(Self { address, reception: Reception::new(listener, greeting, registry, watch) })
+        let handshakes = JoinSet::new();
+        Ok(Self { address, listener, greeting, registry, handshakes, pause_until: None, _watch: watch })
     }
 
-    /// Where it listens: the port is the real one.
+    /// The address with the real port, also where port 0 was asked for.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Everybody who is let in. It never ends and never fails; dropped, it no longer listens, and those who
-    /// are in stay.
+    /// The accepted connections. The stream never ends and never fails; when it is dropped, the door no longer listens, and
+    /// accepted connections stay.
     pub fn into_stream(self) -> impl Stream<Item = Result<Connection, std::io::Error>> + Send {
-        unfold(self.reception, async |mut reception| {
-            let connection = reception.next().await;
-            Some((Ok(connection), reception))
+        unfold(self, async |mut door| {
+            let connection = door.next().await;
+            Some((Ok(connection), door))
         })
     }
 }
 
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    // A server that was killed must be able to come back at once.
+    // A killed server must be able to restart at once.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;

@@ -1,7 +1,6 @@
-//! Accepts, and asks everybody who they are.
+//! Accepts connections and authenticates peers.
 //!
-//! Peers are asked side by side, each in a task of its own with little time, so that one who says nothing keeps
-//! nobody waiting.
+//! Handshakes run side by side, each in a task of its own with little time, so that a silent peer delays nobody.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,62 +8,40 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::{self, CertificateError, ServerConfig};
 use tracing::debug;
 
-use super::connection::Connection;
+use super::Door;
+use super::connection::{Connection, Peer};
 use super::device_certificate::DeviceCertificate;
 use super::registry::{Arrival, Registry};
-use super::watch::Watch;
 use crate::status::ConnectionRefusal;
 
 /// A pause after the system refused to accept a connection, such as for want of file descriptors.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
-/// A peer that is silent for so long is asked whether it is still there,
+/// A peer that is silent for this time gets a keep-alive probe,
 const ALIVE_AFTER: Duration = Duration::from_secs(30);
-/// so often,
+/// again after this time,
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
-/// and is given up after so many questions.
+/// and is given up after this many probes.
 const ALIVE_TRIES: u32 = 3;
 
 pub(super) enum Greeting {
-    /// They show a certificate; the configuration is always the latest.
+    /// Peers show a certificate; the configuration is always the latest.
     Tls(watch::Receiver<Arc<ServerConfig>>),
     Plain,
 }
 
-pub(super) struct Reception {
-    listener: TcpListener,
-    greeting: Greeting,
-    registry: Arc<Registry>,
-    handshakes: JoinSet<Option<Connection>>,
-    /// Until then nothing is accepted.
-    pause_until: Option<Instant>,
-    /// Ends with the reception.
-    _watch: Option<Watch>,
-}
-
-impl Reception {
-    pub(super) fn new(
-        listener: TcpListener,
-        greeting: Greeting,
-        registry: Arc<Registry>,
-        watch: Option<Watch>,
-    ) -> Self {
-        let handshakes = JoinSet::new();
-        Self { listener, greeting, registry, handshakes, pause_until: None, _watch: watch }
-    }
-
-    /// The next who is let in.
+impl Door {
+    /// The next accepted connection.
     pub(super) async fn next(&mut self) -> Connection {
         loop {
-            // One that has ended, or gave way, is cleared away before the next one is accepted: there are never
-            // more sockets than places, but for one.
+            // A handshake that has ended or given way is removed before the next connection is accepted, so there is never more
+            // than one socket beyond the places.
             let room = self.handshakes.len() <= self.registry.waiting();
             let pause = self.pause_until;
             tokio::select! {
@@ -81,7 +58,7 @@ impl Reception {
                             return connection;
                         }
                     }
-                    // It went away before we came: nothing is short.
+                    // The peer left before it was accepted: no resource is short.
                     Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                     Err(error) => {
                         debug!(%error, "no connection can be accepted");
@@ -92,7 +69,7 @@ impl Reception {
         }
     }
 
-    /// A connection at once if nobody is asked; otherwise it will be among the handshakes.
+    /// Returns a connection at once if peers are not authenticated; otherwise it starts a handshake.
     fn receive(&mut self, stream: TcpStream, address: SocketAddr) -> Option<Connection> {
         let mut arrival = match self.registry.arrive(address.ip()) {
             Ok(arrival) => arrival,
@@ -104,8 +81,9 @@ impl Reception {
         prepare(&stream);
         match &self.greeting {
             Greeting::Plain => {
-                arrival.place.admit_plain();
-                return Some(Connection::plain(stream, address, arrival.place));
+                let cut = arrival.place.admit(None).ok()?;
+                let peer = Peer { address, caller: None };
+                return Some(Connection::new(Box::new(stream), peer, cut, arrival.place));
             }
             Greeting::Tls(config) => {
                 let acceptor = TlsAcceptor::from(Arc::clone(&config.borrow()));
@@ -121,15 +99,15 @@ impl Reception {
 }
 
 fn refuse(registry: &Registry, refusal: ConnectionRefusal, address: SocketAddr) {
-    // Whoever gives way is counted when it is chosen.
+    // A handshake that gives way is counted when it is chosen.
     if refusal != ConnectionRefusal::Crowded {
         registry.count(refusal);
     }
-    // Anybody can cause this as often as they like: it must not fill a log.
+    // Any stranger can cause this line at will: it must not fill the log.
     debug!(%address, ?refusal, "a connection is refused");
 }
 
-/// If the system does not want to, connections are still connections.
+/// The connection works even if the system refuses these options.
 fn prepare(stream: &TcpStream) {
     let _ = stream.set_nodelay(true);
     let alive =
@@ -152,8 +130,9 @@ async fn greet(
     let device_certificate = certificate.and_then(|certificate| DeviceCertificate::read(certificate));
     let device_certificate = device_certificate.ok_or(ConnectionRefusal::NoDevice)?;
     let caller = Arc::clone(&device_certificate.caller);
-    let cut = place.admit(device_certificate)?;
-    Ok(Connection::secure(stream, address, caller, cut, place))
+    let cut = place.admit(Some(device_certificate))?;
+    let peer = Peer { address, caller: Some(caller) };
+    Ok(Connection::new(Box::new(stream), peer, cut, place))
 }
 
 fn reason(error: &io::Error) -> ConnectionRefusal {

@@ -1,4 +1,4 @@
-//! Who is in, and how many may be.
+//! The connections of the server, and their limits.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use crate::identity::DeviceName;
 use crate::status::{ConnectionRefusal, Metrics};
 
 pub(super) struct Registry {
-    limits: Limits,
+    pub(super) limits: Limits,
     metrics: Arc<Metrics>,
     state: Mutex<State>,
 }
@@ -24,9 +24,9 @@ pub(super) struct Registry {
 struct State {
     places: usize,
     places_ever: u64,
-    /// Those who have not yet said who they are.
+    /// Handshakes in progress.
     waiting: Waiting,
-    /// Each device's connections, oldest first. Those that were cut are no longer among them.
+    /// Each device's connections, the oldest first, without those that were cut.
     devices: BTreeMap<DeviceName, Vec<Live>>,
     revoked: Option<CertRevocationList<'static>>,
 }
@@ -37,7 +37,7 @@ struct Live {
     cut: oneshot::Sender<()>,
 }
 
-/// A list that cannot be searched revokes everybody: better nobody than the wrong one.
+/// A list that cannot be searched revokes all devices: that is safer than to admit a revoked one.
 fn is_on(list: &CertRevocationList<'_>, device_certificate: &DeviceCertificate) -> bool {
     !matches!(list.find_serial(&device_certificate.serial), Ok(None))
 }
@@ -47,21 +47,16 @@ impl Registry {
         Self { limits, metrics, state: Mutex::default() }
     }
 
-    pub(super) fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     pub(super) fn count(&self, refusal: ConnectionRefusal) {
         self.metrics.connections_refused.add(refusal);
     }
 
-    /// How many have yet to say who they are.
+    /// The number of handshakes in progress.
     pub(super) fn waiting(&self) -> usize {
         self.locked().waiting.len()
     }
 
-    /// A place for somebody who has yet to say who it is. Where there is none, another of them gives way; those who
-    /// have said who they are do not.
+    /// A place for a new handshake. Without a free place another handshake gives way; authenticated devices do not.
     pub(super) fn arrive(self: &Arc<Self>, address: IpAddr) -> Result<Arrival, ConnectionRefusal> {
         let mut state = self.locked();
         let is_full = state.places >= self.limits.connections_max;
@@ -80,7 +75,7 @@ impl Registry {
         Ok(Arrival { place, within, give_way })
     }
 
-    /// From now on this is the list; cuts those who are on it, and says how many.
+    /// Replaces the list of revoked certificates and cuts the devices on it. Returns their number.
     pub(super) fn revoke(&self, list: CertRevocationList<'static>) -> usize {
         let mut state = self.locked();
         let gone = |live: &Live| is_on(&list, &live.device_certificate);
@@ -89,7 +84,7 @@ impl Registry {
         cut
     }
 
-    /// Cuts those whose certificate has expired by now, and says how many.
+    /// Cuts devices whose certificate has expired. Returns their number.
     pub(super) fn expire(&self, now_unix_secs: i64) -> usize {
         let gone = |live: &Live| live.device_certificate.not_after_unix_secs < now_unix_secs;
         self.cut(&mut self.locked().devices, gone, ConnectionRefusal::Expired)
@@ -104,7 +99,7 @@ impl Registry {
         let mut cut = 0;
         devices.retain(|_, lives| {
             for live in lives.extract_if(.., |live| gone(live)) {
-                // One that has just ended by itself does not listen any more.
+                // A connection that has just ended does not listen any more.
                 let _ = live.cut.send(());
                 self.count(why);
                 cut += 1;
@@ -114,59 +109,56 @@ impl Registry {
         cut
     }
 
-    /// Nothing in here panics half-way, so what another thread left is whole.
+    /// No code panics while it changes the state, so a poisoned lock still guards a consistent state.
     fn locked(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Somebody who has yet to say who it is.
+/// A handshake.
 pub(super) struct Arrival {
     pub(super) place: Place,
-    /// How long it has to say so.
+    /// The time for the handshake.
     pub(super) within: Duration,
-    /// It must make room for others.
+    /// Resolves when the handshake must make room for another one.
     pub(super) give_way: oneshot::Receiver<()>,
 }
 
-/// A place at the server, given up when dropped.
+/// A place at the server, freed when it is dropped.
 pub(super) struct Place {
-    registry: Arc<Registry>,
+    pub(super) registry: Arc<Registry>,
     holder: Holder,
 }
 
 enum Holder {
-    /// Has not said who it is.
+    /// A handshake in progress.
     Unknown(u64),
     Device(DeviceName, u64),
-    /// On this machine, and nobody asks.
+    /// A peer on this machine, which is not authenticated.
     Plain,
 }
 
 impl Place {
-    /// How long its holder has to make a first call.
-    pub(super) fn first_call_within(&self) -> Duration {
-        self.registry.limits.first_call_within
-    }
-
-    pub(super) fn count(&self, refusal: ConnectionRefusal) {
-        self.registry.count(refusal);
-    }
-
-    /// It has said who it is; what is received is that the connection must end.
+    /// Admits an authenticated device, or, without a certificate, a peer on this machine. The receiver of a device resolves
+    /// when its connection must end.
     pub(super) fn admit(
         &mut self,
-        device_certificate: DeviceCertificate,
-    ) -> Result<oneshot::Receiver<()>, ConnectionRefusal> {
+        device: Option<DeviceCertificate>,
+    ) -> Result<Option<oneshot::Receiver<()>>, ConnectionRefusal> {
         let registry = Arc::clone(&self.registry);
         let mut state = registry.locked();
-        // The list may have changed while it was being asked.
-        if state.revoked.as_ref().is_some_and(|list| is_on(list, &device_certificate)) {
+        // The list may have changed during the handshake.
+        if state.revoked.as_ref().zip(device.as_ref()).is_some_and(|(list, device)| is_on(list, device)) {
             return Err(ConnectionRefusal::Revoked);
         }
         if !self.leave(&mut state) {
             return Err(ConnectionRefusal::Crowded);
         }
+        registry.metrics.connections_open.add(1.0);
+        let Some(device_certificate) = device else {
+            self.holder = Holder::Plain;
+            return Ok(None);
+        };
         let name = device_certificate.caller.name.clone();
         state.places_ever += 1;
         let id = state.places_ever;
@@ -174,27 +166,15 @@ impl Place {
         let lives = state.devices.entry(name.clone()).or_default();
         lives.push(Live { id, device_certificate, cut });
         if lives.len() > registry.limits.per_device_max {
-            // A device that comes back must not be kept out by connections that it has long lost.
+            // Connections that a device has lost must not keep it out.
             let _ = lives.remove(0).cut.send(());
             registry.count(ConnectionRefusal::Superseded);
         }
-        self.become_known(Holder::Device(name, id));
-        Ok(until)
+        self.holder = Holder::Device(name, id);
+        Ok(Some(until))
     }
 
-    /// On this machine, where nobody asks.
-    pub(super) fn admit_plain(&mut self) {
-        let registry = Arc::clone(&self.registry);
-        self.leave(&mut registry.locked());
-        self.become_known(Holder::Plain);
-    }
-
-    fn become_known(&mut self, holder: Holder) {
-        self.holder = holder;
-        self.registry.metrics.connections_open.add(1.0);
-    }
-
-    /// What its holder occupies, except for the place itself; false if even that is somebody else's by now.
+    /// Frees the holder's entries, except for the place itself. Returns false if another handshake has the place by now.
     fn leave(&self, state: &mut State) -> bool {
         match &self.holder {
             Holder::Unknown(id) => return state.waiting.go(*id),

@@ -1,9 +1,9 @@
-//! Those who have not yet said who they are, and which of them gives way when there are too many.
+//! Handshakes in progress, and which of them gives way when there are too many.
 //!
-//! Anybody can open connections and say nothing. What a stranger cannot have at will is addresses far from each
-//! other: it is counted by the block that a provider gives to one customer or site, and the block with the most
-//! gives way, its oldest first. An honest peer says who it is within moments: it is dropped only where its own block
-//! is the most crowded one, and where all that were there before it have been dropped already.
+//! Any stranger can open connections and send nothing, but cannot have addresses in many networks. So handshakes are
+//! counted by address block, the unit that a provider gives to one customer or site, and the oldest handshake of the
+//! most crowded block gives way. An honest peer completes its handshake within moments: it is dropped only if its own
+//! block is the most crowded one, and after all older handshakes of that block.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,16 +11,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use tokio::sync::oneshot;
 
-/// A place in the order of coming.
+/// Handshakes are numbered in the order in which they start.
 type Id = u64;
 
-/// Everybody of whom it is not known who it is.
 #[derive(Default)]
 pub(super) struct Waiting {
     came_ever: Id,
     peers: BTreeMap<Id, Peer>,
     blocks: BTreeMap<IpAddr, BTreeSet<Id>>,
-    /// How many are in each block, and its oldest: the last of these gives way.
+    /// The size of each block and its oldest handshake; the last entry gives way.
     crowds: BTreeSet<(usize, Reverse<Id>, IpAddr)>,
 }
 
@@ -34,7 +33,7 @@ impl Waiting {
         self.peers.len()
     }
 
-    /// Somebody comes; what is received is that it must give way.
+    /// Adds a handshake. The receiver resolves when it must give way.
     pub(super) fn come(&mut self, address: IpAddr) -> (Id, oneshot::Receiver<()>) {
         self.came_ever += 1;
         let (id, block) = (self.came_ever, block(address));
@@ -44,19 +43,19 @@ impl Waiting {
         (id, told)
     }
 
-    /// Somebody goes, or has said who it is; false if it has given way before.
+    /// Removes a handshake that has ended. Returns false if it has given way before.
     pub(super) fn go(&mut self, id: Id) -> bool {
         let Some(peer) = self.peers.remove(&id) else { return false };
         self.change(peer.block, |ids| ids.remove(&id));
         true
     }
 
-    /// The oldest of the most crowded block gives way; false if nobody is here.
+    /// The oldest handshake of the most crowded block gives way. Returns false without any handshake.
     pub(super) fn make_room(&mut self) -> bool {
         let Some(&(_, Reverse(oldest), block)) = self.crowds.last() else { return false };
         self.change(block, |ids| ids.remove(&oldest));
         if let Some(peer) = self.peers.remove(&oldest) {
-            // One that has just ended by itself does not listen any more.
+            // A handshake that has just ended does not listen any more.
             let _ = peer.give_way.send(());
         }
         true
@@ -80,8 +79,8 @@ impl Waiting {
     }
 }
 
-/// The addresses that one customer has, or one site: 256 of IPv4 (a /24, the smallest block that is routed by
-/// itself), and of IPv6 a /48, which providers give to anybody who asks for one.
+/// The address block of one customer or site: of IPv4 a /24, the smallest block that is routed by itself, and of IPv6 a
+/// /48, which providers give to every customer who asks.
 fn block(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => Ipv4Addr::from_bits(address.to_bits() >> 8 << 8).into(),

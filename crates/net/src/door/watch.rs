@@ -1,4 +1,4 @@
-//! Looks at the files again and again, and cuts whoever may no longer stay.
+//! Watches the files, and cuts off devices that may no longer stay.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,27 +10,21 @@ use tokio::time::MissedTickBehavior;
 use tokio_rustls::rustls::ServerConfig;
 use tracing::{info, warn};
 
-use super::credentials::{self, Credentials, Stamp};
 use super::registry::Registry;
+use super::server_tls::{self, ServerTls, Stamp};
 use crate::error::NetError;
 
-pub(super) struct Watch {
-    _task: JoinSet<()>,
-}
-
-impl Watch {
-    /// From this state of the files on; the configuration is always the latest.
-    pub(super) fn new(
-        folder: PathBuf,
-        stamp: Stamp,
-        config: Arc<ServerConfig>,
-        registry: Arc<Registry>,
-    ) -> (Self, watch::Receiver<Arc<ServerConfig>>) {
-        let (sender, receiver) = watch::channel(config);
-        let mut task = JoinSet::new();
-        task.spawn(run(folder, stamp, sender, registry));
-        (Self { _task: task }, receiver)
-    }
+/// Watches the files from this state on, until the returned set is dropped; the configuration is always the latest.
+pub(super) fn watch_files(
+    folder: PathBuf,
+    stamp: Stamp,
+    config: Arc<ServerConfig>,
+    registry: Arc<Registry>,
+) -> (JoinSet<()>, watch::Receiver<Arc<ServerConfig>>) {
+    let (sender, receiver) = watch::channel(config);
+    let mut task = JoinSet::new();
+    task.spawn(run(folder, stamp, sender, registry));
+    (task, receiver)
 }
 
 async fn run(
@@ -39,7 +33,7 @@ async fn run(
     config: watch::Sender<Arc<ServerConfig>>,
     registry: Arc<Registry>,
 ) {
-    let mut looks = tokio::time::interval(registry.limits().look_every);
+    let mut looks = tokio::time::interval(registry.limits.look_every);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         looks.tick().await;
@@ -47,11 +41,11 @@ async fn run(
         // Files may be on a slow disk, and a long list takes a moment to read.
         let look = tokio::task::spawn_blocking(move || changed(&place, stamp));
         if let Ok(Some((now, loaded))) = look.await {
-            // Also if they are no good: the same files are not complained about twice.
+            // Also if the files are bad: the log complains about the same files only once.
             stamp = now;
             match loaded {
-                Ok(Credentials { config: new, revoked }) => {
-                    // Newcomers first: between the two, nobody slips in by the old list and stays.
+                Ok(ServerTls { config: new, revoked }) => {
+                    // New connections first, so that no revoked device is admitted by the old list and stays.
                     config.send_replace(new);
                     let cut = registry.revoke(revoked);
                     info!(folder = %folder.display(), cut, "certificates were read again");
@@ -68,8 +62,8 @@ async fn run(
     }
 }
 
-/// None if nothing has changed.
-fn changed(folder: &std::path::Path, before: Stamp) -> Option<(Stamp, Result<Credentials, NetError>)> {
-    let now = credentials::stamp(folder);
-    (now != before).then(|| (now, credentials::load(folder)))
+/// The new files; none if nothing has changed.
+fn changed(folder: &std::path::Path, before: Stamp) -> Option<(Stamp, Result<ServerTls, NetError>)> {
+    let now = server_tls::stamp(folder);
+    (now != before).then(|| (now, server_tls::load(folder)))
 }

@@ -95,9 +95,9 @@ impl NetError {
             Self::Call { reason: Some(Reason::OtherCoin), .. } => {
                 "use the identity that this device had before, or one of a new name"
             }
-            Self::Call { reason: Some(Reason::OtherProtocol), .. } | Self::OtherServer { .. } => {
-                "use the same version of fedflip on both sides"
-            }
+            Self::Call { reason: Some(Reason::OtherProtocol), .. }
+            | Self::OtherServer { .. }
+            | Self::OtherTask(_) => "use the same version of fedflip on both sides",
             Self::Call { .. } => "see the server's log",
             Self::ServerNotTrusted { doubt } => doubt.hint(),
             Self::NotLoopback { .. } => "call it 127.0.0.1, or use an identity",

@@ -1,10 +1,10 @@
-//! By which names a server on this machine may be asked for.
+//! The host names that requests to a server on this machine may have.
 
 use std::net::IpAddr;
 
-/// Whether a request may name the server so. A page elsewhere can point a name of its own at this machine and
-/// then read what it gets, as if it were its own: so only addresses count, and `localhost`. The port does not
-/// matter: a tunnel may have changed it.
+/// Whether a request may name the server so. A foreign page can point a name of its own at this machine and then read the
+/// answers as its own, so only addresses and `localhost` are allowed. The port does not matter: a tunnel may have
+/// changed it.
 pub fn may_be_asked_as(host: &str, bound: IpAddr) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']').map_or("", |(name, _)| name),

@@ -1,7 +1,7 @@
-//! A connection that gives up on a reader who does not read.
+//! A connection that fails if its reader does not read.
 //!
-//! Nothing is queued for a slow reader, but it holds its place among the readers. One that has not taken a byte
-//! for a while has gone to sleep, or means ill. When a byte was last taken also says whose place is of least use.
+//! Nothing is queued for a slow reader, but it holds a place among the readers. A reader that has not read a byte for a
+//! while is asleep or hostile. The time of the last byte also tells which place is the least useful.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// When a connection was last sent something, or else began.
+/// The time of the last successful write, or of the start of the connection.
 #[derive(Clone, Debug)]
 pub(super) struct Pulse(Arc<Mutex<Instant>>);
 
@@ -34,16 +34,16 @@ impl Pulse {
 /// A stream whose writes fail after a while without progress.
 pub struct Patient {
     stream: TcpStream,
-    /// How long a reader may take no byte.
-    timeouts: Duration,
-    /// Runs while a write waits.
+    /// The time in which a reader must read a byte.
+    silence_max: Duration,
+    /// The timer of a write that waits.
     waiting: Option<Pin<Box<Sleep>>>,
     pulse: Pulse,
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, timeouts: Duration, pulse: Pulse) -> Self {
-        Self { stream, timeouts, waiting: None, pulse }
+    pub(super) fn new(stream: TcpStream, silence_max: Duration, pulse: Pulse) -> Self {
+        Self { stream, silence_max, waiting: None, pulse }
     }
 
     fn judge<T>(&mut self, outcome: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
@@ -52,7 +52,7 @@ impl Patient {
             self.waiting = None;
             return outcome;
         }
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.timeouts)));
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.silence_max)));
         waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -75,19 +75,6 @@ impl AsyncWrite for Patient {
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.judge(outcome, context)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
-        self.judge(outcome, context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,8 +1,8 @@
-//! A bounded number of connections, of which the least useful one gives way.
+//! Bounds the number of connections; the least useful one gives way.
 //!
-//! Whoever connects and then sends half a request, or reads nothing, costs a place. When all places are taken, a
-//! newcomer gets that of the connection to which nothing has been sent for longest: a request that is being
-//! answered has just been sent something, and a newcomer has just begun.
+//! A peer that sends half a request, or reads nothing, occupies a place. When all places are taken, a new connection gets
+//! the place of the one without a write for the longest time: a request that is being answered has just had a write,
+//! and a new connection has just begun.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::patient::{Patient, Pulse};
 
-/// How long a reader may take no byte of what it is sent.
+/// The time in which a reader must read a byte.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The connections of a server. They end when this is dropped.
@@ -29,12 +29,12 @@ struct Place {
 }
 
 impl Places {
-    /// Room for so many connections at a time.
+    /// Room for `most` connections at a time.
     pub fn new(most: usize) -> Self {
         Self { most: most.max(1), taken: Vec::new(), conversations: JoinSet::new() }
     }
 
-    /// Gives a connection a place and has it served.
+    /// Gives a connection a place, and runs its conversation.
     pub fn seat<C>(&mut self, stream: TcpStream, converse: impl FnOnce(Patient) -> C)
     where
         C: Future<Output = ()> + Send + 'static,

@@ -1,28 +1,22 @@
-//! Files of an authority: written whole, secrets for their owner alone, changed by one process at a time.
+//! Files of an authority: written completely or not at all, secrets readable by their owner only, changed by one process
+//! at a time.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use fedflip_record::atomic;
 
 use crate::error::NetError;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readers {
-    All,
-    Owner,
+/// Writes a file completely or not at all.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), NetError> {
+    let failed = NetError::io(path, "cannot be written");
+    atomic::write(path, bytes).map_err(|error| failed(std::io::Error::other(error.to_string())))
 }
 
-/// A file that is there whole or not at all; a secret is never there for others, not even for a moment.
-pub(super) fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), NetError> {
-    if readers == Readers::All {
-        return atomic::write(path, bytes).map_err(|error| NetError::Io {
-            path: path.display().to_string(),
-            action: "cannot be written",
-            source: std::io::Error::other(error.to_string()),
-        });
-    }
+/// Writes a new file that others cannot read, not even for a moment.
+pub(super) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), NetError> {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -34,13 +28,23 @@ pub(super) fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), N
     written.map_err(NetError::io(path, "cannot be written"))
 }
 
-/// For its owner alone.
+/// Makes a folder that only its owner can open.
 pub(super) fn make_folder(folder: &Path) -> Result<(), NetError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).map_err(NetError::io(folder, "cannot be made"))
+}
+
+/// Removes a folder, if there is one.
+pub(super) fn remove_folder(folder: &Path) -> Result<(), NetError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(NetError::io(folder, "cannot be removed")(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn locked(folder: &Path) -> Result<File, NetError> {

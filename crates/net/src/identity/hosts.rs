@@ -1,4 +1,4 @@
-//! The hosts that a server's certificate names.
+//! The hosts in a server's certificate.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -7,7 +7,7 @@ use rustls_pki_types::pem::PemObject;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// The names and addresses that a server's certificate has; none if it is none.
+/// The names and addresses in a certificate; none for other bytes.
 pub(super) fn hosts_of(pem: &[u8]) -> Option<Vec<String>> {
     let certificate = CertificateDer::from_pem_slice(pem).ok()?;
     let (_, certificate) = X509Certificate::from_der(&certificate).ok()?;

@@ -1,4 +1,4 @@
-//! Making certificates: of the authority, of a server, of a device; and the list of those revoked.
+//! Makes certificates of authorities, servers and devices, and the list of revoked certificates.
 
 use std::net::IpAddr;
 
@@ -15,25 +15,24 @@ use super::name::DeviceName;
 use crate::coin::CoinPublic;
 use crate::error::NetError;
 
-/// Of a serial number, in bytes: enough that no two are ever the same.
+/// The length of a serial number, so that no two are ever the same.
 pub const SERIAL_BYTES: usize = 16;
-/// How long an authority lasts.
+/// The validity of an authority.
 const AUTHORITY_DAYS: u32 = 3650;
-/// The last moment that a certificate can speak of, at the end of the year 9999; the first is in 1970, long
-/// before any certificate of ours.
+/// The last moment that a certificate can hold, at the end of the year 9999.
 const UNIX_SECS_MAX: i64 = 253_402_300_799;
-/// Clocks of devices may be behind.
+/// Certificates are valid from this long before they are made, because clocks of devices may be behind.
 const GRACE_SECS: i64 = 3600;
 
 /// A certificate and its key, as PEM.
 #[derive(Clone, Debug)]
 pub struct Identity {
     pub certificate_pem: String,
-    /// For its owner alone.
+    /// A secret of its owner.
     pub key_pem: String,
 }
 
-/// From when, and for how many days.
+/// The start of a certificate's validity, and its days.
 #[derive(Clone, Copy, Debug)]
 pub struct Validity {
     pub now_unix_secs: i64,
@@ -50,8 +49,8 @@ impl Validity {
 }
 
 fn moment(unix_secs: i64) -> Result<OffsetDateTime, NetError> {
-    let refuse = |problem: String| NetError::Damaged { path: "the clock".to_owned(), problem };
-    // The library can hold earlier ones, and panics when it writes them.
+    let refuse = |problem: String| NetError::damaged("the clock", problem);
+    // The library accepts earlier moments, but panics when it writes them.
     if !is_moment(unix_secs) {
         return Err(refuse(format!("says {unix_secs} s since 1970, of which no certificate can speak")));
     }
@@ -59,7 +58,7 @@ fn moment(unix_secs: i64) -> Result<OffsetDateTime, NetError> {
         .map_err(|error| refuse(format!("says {unix_secs} s since 1970: {error}")))
 }
 
-/// Whether a certificate can speak of this moment.
+/// Whether a certificate can hold this moment.
 pub(super) fn is_moment(unix_secs: i64) -> bool {
     (0..=UNIX_SECS_MAX).contains(&unix_secs)
 }
@@ -77,13 +76,13 @@ pub fn authority(now_unix_secs: i64) -> Result<Identity, NetError> {
 pub struct Signer(Issuer<'static, KeyPair>);
 
 impl Signer {
-    /// Of an authority's certificate and key.
+    /// Signs with an authority's certificate and key.
     pub fn new(authority: &Identity) -> Result<Self, NetError> {
         let key = KeyPair::from_pem(&authority.key_pem)?;
         Ok(Self(Issuer::from_ca_cert_pem(&authority.certificate_pem, key)?))
     }
 
-    /// For a server that devices reach by these names and addresses.
+    /// The identity of a server that devices reach by these names and addresses.
     pub fn server(&self, hosts: &[String], validity: Validity) -> Result<Identity, NetError> {
         let mut params = named("fedflip server");
         for host in hosts {
@@ -97,7 +96,7 @@ impl Signer {
         self.issue(params, serial(), validity)
     }
 
-    /// For a device: the certificate says who it is and which coin it flips.
+    /// The identity of a device: the certificate holds its name and the public half of its coin.
     pub fn device(
         &self,
         name: &DeviceName,
@@ -127,7 +126,7 @@ impl Signer {
         Ok(Identity { certificate_pem, key_pem: key.serialize_pem() })
     }
 
-    /// The list of revoked certificates, by serial number and when that was, as PEM.
+    /// The list of revoked certificates, from serial numbers and times, as PEM.
     pub fn revocations(
         &self,
         revoked: &[([u8; SERIAL_BYTES], i64)],
@@ -144,7 +143,7 @@ impl Signer {
         };
         let list = CertificateRevocationListParams {
             this_update: moment(now_unix_secs)?,
-            // It is replaced at every revocation, not by the calendar.
+            // Every revocation replaces the list, whatever its date.
             next_update: moment(now_unix_secs.saturating_add(86_400 * i64::from(AUTHORITY_DAYS)))?,
             crl_number: SerialNumber::from(number),
             issuing_distribution_point: None,
@@ -168,6 +167,19 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The bytes that [`hex`] writes with exactly these digits.
+pub(crate) fn unhex<const BYTES: usize>(digits: &str) -> Option<[u8; BYTES]> {
+    let is_digit = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+    if digits.len() != 2 * BYTES || !digits.bytes().all(is_digit) {
+        return None;
+    }
+    let mut bytes = [0; BYTES];
+    for (place, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&digits[2 * place..2 * place + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
 fn named(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
@@ -175,7 +187,7 @@ fn named(name: &str) -> CertificateParams {
     params
 }
 
-/// A host's name as the internet has them.
+/// Whether the text is a host name by the rules of DNS.
 fn is_host(text: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len())

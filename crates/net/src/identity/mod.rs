@@ -1,14 +1,14 @@
-//! Who is who: a certificate authority, and an identity for the server and for each device.
+//! A certificate authority, and the identities of the server and of each device.
 //!
-//! A device's certificate holds its name and the public half of its coin, so that the authority vouches for
-//! both: a device can neither use another's name nor a coin of its choice. The authority's key stays in its
-//! folder; devices and servers are handed theirs.
+//! A device's certificate holds its name and the public half of its coin. The authority vouches for both: a device can
+//! use neither another name nor a coin of its choice. The authority's key stays in its folder; devices and servers get
+//! keys of their own.
 //!
 //! # Layout
 //!
-//! - [`name`]: names that files, certificates and logs can all hold.
-//! - [`mint`]: making certificates.
-//! - [`store`]: the authority's folder: what was issued, and what was revoked.
+//! - [`name`]: names for files, certificates and logs.
+//! - [`mint`]: makes certificates.
+//! - [`store`]: the authority's folder, with all issued and revoked identities.
 
 mod files;
 mod hosts;

@@ -1,11 +1,11 @@
-//! Names that files, certificates and logs can all hold.
+//! Names that are valid in files, certificates and logs.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::NetError;
 
-/// The longest name, in bytes: that of a label of a host's name.
+/// The longest name, as long as a label of a host name.
 const BYTES_MAX: usize = 63;
 
 /// A device's name: letters, digits, `.`, `-` and `_`, beginning with a letter or digit.

@@ -1,15 +1,15 @@
-//! The authority's folder: what was issued, and what was revoked.
+//! The authority's folder, with all issued and revoked identities.
 //!
 //! | file | |
 //! |---|---|
-//! | `ca.pem`, `ca.key` | the authority; whoever has the key can make devices |
+//! | `ca.pem`, `ca.key` | the authority; a person with the key can make devices |
 //! | `revoked.pem` | the list of revoked certificates, for servers |
 //! | `issued.json` | every identity ever issued, by name |
 //! | `server/` | `cert.pem`, `key.pem`, `ca.pem` |
-//! | `devices/NAME/` | `cert.pem`, `key.pem`, `coin.key`, `ca.pem`: to be carried to the device |
+//! | `devices/NAME/` | `cert.pem`, `key.pem`, `coin.key`, `ca.pem`: to be copied to the device |
 //! | `.lock` | held by the process that changes it |
 //!
-//! An identity's folder is there whole or not at all, and is noted before it is there: one that nobody noted
+//! An identity's folder exists completely or not at all, and is listed before it exists: an identity that is not listed
 //! could not be revoked.
 
 use std::fs::{self, File};
@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{Readers, locked, make_folder, write};
+use super::files::{locked, make_folder, remove_folder, write, write_secret};
 use super::hosts::hosts_of;
-use super::mint::{self, Identity, SERIAL_BYTES, Signer, Validity, hex};
+use super::mint::{self, Identity, SERIAL_BYTES, Signer, Validity, hex, unhex};
 use super::name::DeviceName;
 use crate::coin::CoinKey;
 use crate::error::{CANNOT_BE_READ, NetError};
@@ -28,7 +28,7 @@ const CERTIFICATE: &str = "cert.pem";
 const KEY: &str = "key.pem";
 const COIN: &str = "coin.key";
 const AUTHORITY: &str = "ca.pem";
-/// With it the authority is there.
+/// The authority exists if this file does.
 pub const AUTHORITY_KEY: &str = "ca.key";
 const REVOKED: &str = "revoked.pem";
 const ISSUED: &str = "issued.json";
@@ -37,7 +37,7 @@ const ISSUED: &str = "issued.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issued {
     pub name: String,
-    /// Of the certificate, in hexadecimal digits.
+    /// The serial number of the certificate, in hexadecimal digits.
     pub serial: String,
     /// The public half of its coin, in hexadecimal digits.
     pub coin: String,
@@ -45,7 +45,7 @@ pub struct Issued {
     pub revoked_unix_secs: Option<i64>,
 }
 
-/// An authority's folder, and nobody else changes it meanwhile.
+/// An authority's folder, locked against changes by other processes.
 pub struct Store {
     folder: PathBuf,
     signer: Signer,
@@ -61,7 +61,7 @@ impl Store {
         }
         let authority = mint::authority(validity.now_unix_secs)?;
         let signer = Signer::new(&authority)?;
-        // Before anything is written: a wrong name leaves nothing behind.
+        // Before anything is written, so that a wrong name leaves nothing behind.
         let server = signer.server(hosts, validity)?;
         make_folder(folder)?;
         let lock = locked(folder)?;
@@ -69,9 +69,9 @@ impl Store {
         store.hand_out("server", &server, &authority.certificate_pem, None)?;
         store.write_revocations(validity.now_unix_secs)?;
         store.note()?;
-        write(&folder.join(AUTHORITY), authority.certificate_pem.as_bytes(), Readers::All)?;
-        // Last: with it the authority is there.
-        write(&folder.join(AUTHORITY_KEY), authority.key_pem.as_bytes(), Readers::Owner)?;
+        write(&folder.join(AUTHORITY), authority.certificate_pem.as_bytes())?;
+        // Last, because the authority exists with this file.
+        write_secret(&folder.join(AUTHORITY_KEY), authority.key_pem.as_bytes())?;
         Ok(store)
     }
 
@@ -80,49 +80,36 @@ impl Store {
             return Err(NetError::NoAuthority { folder: folder.display().to_string() });
         }
         let lock = locked(folder)?;
-        let read = |name: &str| {
-            let path = folder.join(name);
-            fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))
-        };
-        let authority = Identity { certificate_pem: read(AUTHORITY)?, key_pem: read(AUTHORITY_KEY)? };
-        let issued = serde_json::from_str(&read(ISSUED)?).map_err(|error| NetError::Damaged {
-            path: folder.join(ISSUED).display().to_string(),
-            problem: error.to_string(),
-        })?;
+        let certificate_pem = read(folder, AUTHORITY)?;
+        let authority = Identity { certificate_pem, key_pem: read(folder, AUTHORITY_KEY)? };
+        let issued = serde_json::from_str(&read(folder, ISSUED)?)
+            .map_err(|error| NetError::damaged(folder.join(ISSUED), error.to_string()))?;
         Ok(Self { folder: folder.to_owned(), signer: Signer::new(&authority)?, issued, _lock: lock })
     }
 
-    /// Issues the server's identity anew, in the place of the old one: a server that runs takes it up by itself.
+    /// Replaces the server's identity by a new one, which a running server takes over by itself.
     pub fn renew_server(&mut self, hosts: &[String], validity: Validity) -> Result<PathBuf, NetError> {
         let server = self.signer.server(hosts, validity)?;
-        let path = self.folder.join(AUTHORITY);
-        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
+        let authority = read(&self.folder, AUTHORITY)?;
         let (place, before) = (self.folder.join("server"), self.folder.join(".old"));
-        if before.exists() {
-            fs::remove_dir_all(&before).map_err(NetError::io(&before, "cannot be removed"))?;
-        }
-        // For a moment there is none: a server that looks just then keeps what it has.
+        remove_folder(&before)?;
+        // For a moment there is no identity: a server that reads the files just then keeps the old one.
         if place.exists() {
             fs::rename(&place, &before).map_err(NetError::io(&place, "cannot be moved"))?;
         }
         let folder = self.hand_out("server", &server, &authority, None)?;
-        if before.exists() {
-            fs::remove_dir_all(&before).map_err(NetError::io(&before, "cannot be removed"))?;
-        }
+        remove_folder(&before)?;
         Ok(folder)
     }
 
-    /// The names that the server's certificate has now.
+    /// The host names in the server's present certificate.
     pub fn server_hosts(&self) -> Result<Vec<String>, NetError> {
-        let path = self.folder.join("server").join(CERTIFICATE);
-        let pem = fs::read(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
-        hosts_of(&pem).ok_or_else(|| NetError::Damaged {
-            path: path.display().to_string(),
-            problem: "names no host".to_owned(),
-        })
+        let folder = self.folder.join("server");
+        hosts_of(read(&folder, CERTIFICATE)?.as_bytes())
+            .ok_or_else(|| NetError::damaged(folder.join(CERTIFICATE), "names no host"))
     }
 
-    /// Refuses names that were given before, or are asked for twice.
+    /// Refuses names that were used before, or are asked for twice.
     pub fn check_new(&self, names: &[DeviceName]) -> Result<(), NetError> {
         for (n, name) in names.iter().enumerate() {
             if names[..n].contains(name) {
@@ -135,7 +122,7 @@ impl Store {
 
     fn check_one(&self, name: &DeviceName) -> Result<(), NetError> {
         let place = self.place_of(name);
-        // A name is given once: records and logs speak of it for ever.
+        // A name is used once: records and logs contain it for ever.
         if self.issued.iter().any(|issued| issued.name == name.as_str()) || place.exists() {
             return Err(NetError::Exists { path: place.display().to_string() });
         }
@@ -151,7 +138,7 @@ impl Store {
         &self.issued
     }
 
-    /// Issues an identity; where it is.
+    /// Issues an identity. Returns its folder.
     pub fn device(&mut self, name: &DeviceName, validity: Validity) -> Result<PathBuf, NetError> {
         self.check_one(name)?;
         let (coin, serial) = (CoinKey::generate(), mint::serial());
@@ -164,12 +151,11 @@ impl Store {
             revoked_unix_secs: None,
         });
         self.note()?;
-        let path = self.folder.join(AUTHORITY);
-        let authority = fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
+        let authority = read(&self.folder, AUTHORITY)?;
         self.hand_out(&format!("devices/{name}"), &identity, &authority, Some(&coin))
     }
 
-    /// Revokes an identity: servers that have the new list refuse it.
+    /// Revokes an identity: servers with the new list refuse it.
     pub fn revoke(&mut self, name: &str, now_unix_secs: i64) -> Result<(), NetError> {
         let Some(issued) = self.issued.iter_mut().find(|issued| issued.name == name) else {
             let names = self.issued.iter().map(|issued| issued.name.as_str());
@@ -185,39 +171,30 @@ impl Store {
         let mut revoked = Vec::new();
         for issued in &self.issued {
             if let Some(unix_secs) = issued.revoked_unix_secs {
+                let damaged = |problem| NetError::damaged(self.folder.join(ISSUED), problem);
                 if !mint::is_moment(unix_secs) {
-                    let problem =
-                        format!("{} was revoked {unix_secs} s after 1970: no such time", issued.name);
-                    return Err(self.damaged(problem));
+                    let Issued { name, .. } = issued;
+                    return Err(damaged(format!(
+                        "{name} was revoked {unix_secs} s after 1970: no such time"
+                    )));
                 }
-                revoked.push((self.serial_of(issued)?, unix_secs));
+                let serial: Option<[u8; SERIAL_BYTES]> = unhex(&issued.serial);
+                let serial =
+                    serial.ok_or_else(|| damaged(format!("{:?} is no serial number", issued.serial)))?;
+                revoked.push((serial, unix_secs));
             }
         }
         let list = self.signer.revocations(&revoked, 1 + revoked.len() as u64, now_unix_secs)?;
-        write(&self.folder.join(REVOKED), list.as_bytes(), Readers::All)
-    }
-
-    fn serial_of(&self, issued: &Issued) -> Result<[u8; SERIAL_BYTES], NetError> {
-        let digits = |place: usize| {
-            issued.serial.get(2 * place..2 * place + 2).and_then(|two| u8::from_str_radix(two, 16).ok())
-        };
-        let bytes: Option<Vec<u8>> = (0..SERIAL_BYTES).map(digits).collect();
-        bytes
-            .and_then(|bytes| bytes.try_into().ok())
-            .ok_or_else(|| self.damaged(format!("{:?} is no serial number", issued.serial)))
-    }
-
-    fn damaged(&self, problem: String) -> NetError {
-        NetError::Damaged { path: self.folder.join(ISSUED).display().to_string(), problem }
+        write(&self.folder.join(REVOKED), list.as_bytes())
     }
 
     fn note(&self) -> Result<(), NetError> {
         let mut text = serde_json::to_vec_pretty(&self.issued).unwrap_or_default();
         text.push(b'\n');
-        write(&self.folder.join(ISSUED), &text, Readers::All)
+        write(&self.folder.join(ISSUED), &text)
     }
 
-    /// Writes an identity's folder beside its place, and moves it there.
+    /// Writes an identity's folder under another name, and renames it.
     fn hand_out(
         &self,
         place: &str,
@@ -228,15 +205,13 @@ impl Store {
         let folder = self.folder.join(place);
         let beside = self.folder.join(".new");
         let failed = NetError::io;
-        if beside.exists() {
-            fs::remove_dir_all(&beside).map_err(failed(&beside, "cannot be removed"))?;
-        }
+        remove_folder(&beside)?;
         make_folder(&beside)?;
-        write(&beside.join(CERTIFICATE), identity.certificate_pem.as_bytes(), Readers::All)?;
-        write(&beside.join(AUTHORITY), authority_pem.as_bytes(), Readers::All)?;
-        write(&beside.join(KEY), identity.key_pem.as_bytes(), Readers::Owner)?;
+        write(&beside.join(CERTIFICATE), identity.certificate_pem.as_bytes())?;
+        write(&beside.join(AUTHORITY), authority_pem.as_bytes())?;
+        write_secret(&beside.join(KEY), identity.key_pem.as_bytes())?;
         if let Some(coin) = coin {
-            write(&beside.join(COIN), format!("{}\n", hex(&coin.to_bytes())).as_bytes(), Readers::Owner)?;
+            write_secret(&beside.join(COIN), format!("{}\n", hex(&coin.to_bytes())).as_bytes())?;
         }
         if let Some(parent) = folder.parent() {
             fs::create_dir_all(parent).map_err(failed(parent, "cannot be made"))?;
@@ -244,4 +219,9 @@ impl Store {
         fs::rename(&beside, &folder).map_err(failed(&folder, "cannot be made"))?;
         Ok(folder)
     }
+}
+
+fn read(folder: &Path, name: &str) -> Result<String, NetError> {
+    let path = folder.join(name);
+    fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))
 }

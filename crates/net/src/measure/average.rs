@@ -1,29 +1,29 @@
-//! Averages that forget: a phone that is on its charger now computes as it does now.
+//! Averages that forget old observations, because the speed of a phone changes with its charger.
 
 use fedflip_fleet::Secs;
 use serde::{Deserialize, Serialize};
 
-/// What a new observation counts for, against all before it.
+/// The weight of a new observation against all before it.
 pub(super) const NEWEST: f64 = 0.2;
-/// Observations that count alike, before forgetting begins.
+/// The first observations, which have equal weights.
 const FIRST_FEW: u32 = 4;
 /// After the first few, one observation counts as at most this many times more or less than the average.
 pub(super) const OUTLIER: f64 = 3.0;
-/// What a round keeps of its weight with each later one: 33 rounds are remembered.
+/// The factor of a round's weight with each later round: about 33 rounds count.
 const KEPT: f64 = 0.97;
-/// Rounds in which a new device is taken to have been there: one miss is not yet a habit.
+/// A new device starts with this many rounds in which it attended, so that one miss counts little.
 const PRIOR_ROUNDS: f64 = 4.0;
 
-/// A mean over the last some observations; one odd one moves it little, however odd it is.
+/// A mean over the latest observations, which one outlier moves little, whatever its size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Average {
     value: f64,
-    /// Observations, as far as they matter.
+    /// The number of observations, up to [`FIRST_FEW`].
     seen: u32,
 }
 
 impl Average {
-    /// The mean, once there was an observation.
+    /// The mean; none before the first observation.
     pub(super) fn value(&self) -> Option<f64> {
         (self.seen > 0).then_some(self.value)
     }
@@ -38,7 +38,7 @@ impl Average {
             self.value += (observed - self.value) / f64::from(self.seen);
             return;
         }
-        // Nothing is a multiple of nothing: such an average takes whatever comes.
+        // Zero has no multiples: an average of zero accepts any observation.
         let plausible = if self.value > 0.0 {
             observed.clamp(self.value / OUTLIER, self.value * OUTLIER)
         } else {
@@ -48,7 +48,7 @@ impl Average {
     }
 }
 
-/// How often something happened, of the occasions that are remembered.
+/// The share of recent rounds in which something happened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Frequency {
     missed: f64,
@@ -61,7 +61,7 @@ impl Frequency {
         self.rounds = KEPT * self.rounds + 1.0;
     }
 
-    /// Exactly 1 where nothing was missed, whatever the rounding.
+    /// Exactly 1 if nothing was missed.
     pub(super) fn share(&self) -> f64 {
         1.0 - self.missed / (self.rounds + PRIOR_ROUNDS)
     }

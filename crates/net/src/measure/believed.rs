@@ -1,26 +1,26 @@
-//! How far one device is believed, beside what is known of the others: neither a claim nor a delay of one device
-//! decides how long everybody waits.
+//! Bounds the numbers of a single device by those of the others, so that neither a claim nor a delay of one device makes
+//! all others wait.
 
-/// A device is believed to take at most this many times as long as the others.
+/// A device counts as at most this many times slower than the others.
 const BEYOND_OTHERS_MAX: f64 = 10.0;
-/// A plan believes so much in any case: a device that claims more than the others may well be slower.
+/// A plan accepts this compute time in any case: a device that claims more than the others may well be slower.
 const PLANNED_SECS: f64 = 10.0;
 
-/// The bounds on what is believed of any device.
+/// The bounds on the numbers of any device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Believed {
-    /// The longest compute time that a plan takes a device's word for.
+    /// The longest claimed compute time that a plan accepts.
     pub compute_secs_max: f64,
     /// The largest upload that a plan or a deadline counts.
     pub comm_mbit_max: f64,
     /// The compute time of slow devices, but not of the slowest.
     others_secs: f64,
-    /// Somebody has reported: claims do not count for deadlines any more.
+    /// A device has reported: claims do not count for deadlines any more.
     is_measured: bool,
 }
 
 impl Believed {
-    /// From all devices' reported compute times, claimed ones, and sizes of uploads.
+    /// From the reported compute times, the claimed ones, and the loads of uploads of all devices.
     pub(super) fn beside(reported: Vec<f64>, claimed: Vec<f64>, sent: Vec<f64>) -> Self {
         let is_measured = !reported.is_empty();
         let others_secs = if is_measured { slow_but_not_slowest(reported) } else { median(claimed) };
@@ -33,8 +33,8 @@ impl Believed {
         }
     }
 
-    /// The compute time that an automatic deadline counts for a device: what was measured of it, within bounds. A device
-    /// that has never reported counts like the others; before anybody has, its claim counts, within bounds.
+    /// The compute time of a device in an automatic deadline: its measured time, within bounds. A device that has never
+    /// reported counts like the others; before any report its claim counts, within bounds.
     pub(super) fn deadline_secs(self, reported_secs: Option<f64>, claimed_secs: f64) -> f64 {
         let bound_secs = BEYOND_OTHERS_MAX * self.others_secs;
         match reported_secs {
@@ -45,14 +45,14 @@ impl Believed {
     }
 }
 
-/// The lower median; 0 of nothing.
+/// The lower median; 0 without numbers.
 fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     numbers.get(numbers.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
-/// The largest number once a fifth of all (at least one) is left out at the top: a type of slow devices is part of a
-/// fleet, a few devices that take their time together are not.
+/// The largest number without the top fifth (at least one): a type of slow devices is part of a fleet, a few devices that
+/// delay on purpose are not.
 fn slow_but_not_slowest(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(|a, b| b.total_cmp(a));
     let left_out = numbers.len().div_ceil(5).min(numbers.len().saturating_sub(1));

@@ -1,32 +1,32 @@
-//! Devices that take part and do not deliver are benched: they are not asked for a while, and for longer each time.
+//! Benches devices that take part and do not deliver: they are not asked for a while, and for longer each time.
 //!
-//! A device that was not there costs nobody anything. A device that was there, took part and did not deliver makes
-//! the round last until its deadline. So failures to deliver are counted apart from absence, and never make a device's
-//! coin fall on "take part" more often.
+//! A device that does not attend costs the others nothing. A device that takes part and does not deliver makes the round
+//! last until its deadline. So failures to deliver are counted apart from absence, and never raise the probability of a
+//! device's coin.
 
 use serde::{Deserialize, Serialize};
 
 /// Failures after which a device is benched.
 const FAILURES_MAX: f64 = 3.0;
-/// What a delivery makes up for: a device that fails every third time is benched too.
+/// A delivery makes up for this part of a failure, so a device that fails every third time is benched, too.
 const FORGIVEN: f64 = 0.25;
-/// The first pause, in lengths of the round that the device spoilt; each later one is twice as long.
+/// The first pause, in lengths of the round that the device spoilt; each later pause is twice as long.
 const FIRST_PAUSE: f64 = 10.0;
 /// No pause is shorter: a round may last milliseconds.
 const PAUSE_SECS_MIN: f64 = 10.0;
 /// No pause is longer: a device that was repaired is back within a day.
 const PAUSE_SECS_MAX: f64 = 86_400.0;
 
-/// What a device has failed to deliver, and for how long it is benched.
+/// The failures of a device, and its time on the bench.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Conduct {
-    /// Failures to deliver, less what deliveries make up for.
+    /// Failures to deliver, minus the parts that deliveries make up for.
     failures: f64,
     /// How often the device was benched since it last delivered reliably.
     times: u32,
     /// The length of the longest round that the device spoilt since it was benched last.
     spoilt_secs: f64,
-    /// It failed since the last review: only then is it benched, and not for what is long past.
+    /// The device failed since the last review: only then is it benched, and not for old failures.
     failed_lately: bool,
     /// Until then, on the run's clock, the device is not asked.
     until_secs: Option<f64>,
@@ -41,7 +41,7 @@ impl Conduct {
         }
     }
 
-    /// The device made others wait for so long, and delivered nothing.
+    /// Notes that the others waited for this long and the device delivered nothing.
     pub(super) fn failed(&mut self, waited_secs: f64) {
         self.failures = (self.failures + 1.0).min(FAILURES_MAX);
         self.failed_lately = true;
@@ -50,7 +50,7 @@ impl Conduct {
         }
     }
 
-    /// What the others lost by a device that is to be benched; the more, the sooner. None for all other devices.
+    /// The time that the others lost by a device that is due for the bench: the worst is benched first. None for all others.
     pub(super) fn badness(&self) -> Option<f64> {
         let is_due = self.failures >= FAILURES_MAX && self.failed_lately && self.until_secs.is_none();
         is_due.then_some(self.spoilt_secs)
@@ -60,7 +60,7 @@ impl Conduct {
         self.until_secs.is_some()
     }
 
-    /// Benches the device; for how long.
+    /// Benches the device. Returns the length of its pause.
     pub(super) fn sit_out(&mut self, now_secs: f64) -> f64 {
         let pause_secs =
             (FIRST_PAUSE * self.spoilt_secs).max(PAUSE_SECS_MIN) * 2_f64.powi(self.times.min(30) as i32);
@@ -68,17 +68,17 @@ impl Conduct {
         self.until_secs = Some(now_secs + pause_secs);
         (self.spoilt_secs, self.failed_lately) = (0.0, false);
         self.times = self.times.saturating_add(1);
-        // The first failure after its return is one too many.
+        // The first failure after its return benches the device again.
         self.failures = FAILURES_MAX - 1.0;
         pause_secs
     }
 
-    /// Ends the pause at once; whether there was one.
+    /// Ends the pause at once. Returns whether there was one.
     pub(super) fn recall(&mut self) -> bool {
         self.until_secs.take().is_some()
     }
 
-    /// Whether the pause is over; if so the device is asked again.
+    /// Ends a pause whose time is over. Returns whether there was one.
     pub(super) fn returns(&mut self, now_secs: f64) -> bool {
         let over = self.until_secs.is_some_and(|until_secs| until_secs <= now_secs);
         if over {
@@ -88,19 +88,18 @@ impl Conduct {
     }
 }
 
-/// Who was benched, and who came back.
+/// The result of a review.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BenchChange {
     /// Slots, with the length of the pause in seconds.
     pub benched: Vec<(usize, f64)>,
     /// Slots whose pause is over.
     pub returned: Vec<usize>,
-    /// Slots that ought to be benched, too, but that would be more than half of the fleet: then the deadline is at
-    /// fault rather than the devices.
+    /// Slots that are due for the bench beyond half of the fleet: then the deadline is at fault rather than the devices.
     pub spared: Vec<usize>,
 }
 
-/// Looks at everybody's conduct between two rounds. At most half of the fleet is benched at a time.
+/// Reviews all devices between two rounds. At most half of the fleet is benched at a time.
 pub(super) fn review<'a>(conducts: impl Iterator<Item = &'a mut Conduct>, now_secs: f64) -> BenchChange {
     let mut conducts: Vec<&mut Conduct> = conducts.collect();
     let mut change = BenchChange::default();

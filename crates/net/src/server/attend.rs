@@ -1,4 +1,4 @@
-//! A device that attends: its answers come in, and its leaving is noticed.
+//! A device that attends: the server reads its answers and notices when it leaves.
 
 use std::sync::Arc;
 
@@ -7,36 +7,30 @@ use tokio::time::Instant;
 use tonic::Streaming;
 use tracing::{debug, warn};
 
-use super::coin_answer::CoinAnswer;
 use super::hub::{Hub, Notice};
-use super::journal::LogPermit;
+use super::journal::LeftOut;
+use super::round::check_coin;
 use crate::coin::Toss;
 use crate::reason::Reason;
-use crate::status::Metrics;
 use crate::wire::v1;
 use crate::wire::v1::from_device::What;
 
-/// Ends when the device leaves, however it does.
+/// The open stream of a device. It ends when the device leaves, for whatever reason.
 pub(super) struct Attendance {
     hub: Arc<Hub>,
-    metrics: Arc<Metrics>,
     slot: usize,
     link_id: u64,
 }
 
 impl Attendance {
-    pub(super) fn begin(
-        hub: &Arc<Hub>,
-        metrics: &Arc<Metrics>,
-        slot: usize,
-    ) -> (Self, mpsc::Receiver<Notice>) {
+    pub(super) fn begin(hub: &Arc<Hub>, slot: usize) -> (Self, mpsc::Receiver<Notice>) {
         let (link_id, notices) = hub.state().attend(slot);
         hub.ring();
-        (Self { hub: Arc::clone(hub), metrics: Arc::clone(metrics), slot, link_id }, notices)
+        (Self { hub: Arc::clone(hub), slot, link_id }, notices)
     }
 
     pub(super) async fn listen(self, mut messages: Streaming<v1::FromDevice>) {
-        // An error is an end like any other: the device comes again.
+        // An error ends the stream like anything else: the device connects again.
         while let Ok(Some(message)) = messages.message().await {
             if !self.hub.state().members[self.slot].calls.take(Instant::now()) {
                 self.note(None, Reason::TooManyCalls);
@@ -55,15 +49,15 @@ impl Attendance {
         let taken = self.check(answer);
         match taken {
             Ok(()) => self.hub.ring(),
-            // Late is nobody's fault.
+            // A late answer is nobody's fault.
             Err(Reason::StaleRound) => debug!(slot = self.slot, round = answer.round, "a late answer"),
             Err(reason) => {
-                if let Some(LogPermit { left_out }) = self.log_permit("coin") {
+                if let Some(left_out) = self.log_permit("coin") {
                     let (slot, round) = (self.slot, answer.round);
                     warn!(slot, round, reason = reason.name(), left_out, "a coin is refused");
                 }
                 if matches!(reason, Reason::FalseCoin | Reason::CoinSaysNo) {
-                    self.metrics.coins_refused.add(1);
+                    self.hub.metrics.coins_refused.add(1);
                 }
                 self.note(Toss::named(&answer.run, answer.round), reason);
                 self.hub.ring();
@@ -77,7 +71,7 @@ impl Attendance {
         let coin = {
             let mut state = self.hub.state();
             let coin = state.members[self.slot].coin;
-            // Rounds may be shorter than the way to the device: an answer to any of them is a sign of life.
+            // Rounds may be shorter than the latency of the device: an answer to any round is a sign of life.
             let is_known = |now: &Toss| now.run == toss.run && toss.round <= now.round;
             if state.current.as_ref().is_some_and(|current| is_known(&current.toss)) {
                 state.members[self.slot].silence.answered(toss.round);
@@ -85,13 +79,13 @@ impl Attendance {
             let Some(current) = state.current.as_mut().filter(|current| current.is(toss)) else {
                 return Err(Reason::StaleRound);
             };
-            match current.hears(self.slot) {
-                Some(_) => coin,
-                // What would not be heard is not worth checking.
-                None => return current.answer(self.slot, CoinAnswer::False, Instant::now()),
+            if !current.hears(self.slot) {
+                // An answer that does not count is not worth checking.
+                return current.answer(self.slot, Err(Reason::FalseCoin), Instant::now());
             }
+            coin
         };
-        let said = CoinAnswer::check(&coin, toss, &answer.proof);
+        let said = check_coin(&coin, toss, &answer.proof);
         match &mut self.hub.state().current {
             Some(current) if current.is(toss) => current.answer(self.slot, said, Instant::now()),
             _ => Err(Reason::StaleRound),
@@ -105,32 +99,29 @@ impl Attendance {
             let mut state = self.hub.state();
             let current = state.current.as_ref();
             if !current.zip(toss).is_some_and(|(current, toss)| current.is(toss)) {
-                // Nobody waits for it any more.
+                // Nobody waits for this device any more.
                 debug!(slot = self.slot, round, "a late failure");
                 return;
             }
             state.give_up_on(self.slot, toss, Reason::Failed);
         }
-        if let Some(LogPermit { left_out }) = self.log_permit("failure") {
+        if let Some(left_out) = self.log_permit("failure") {
             warn!(slot = self.slot, round, left_out, "a device cannot train");
         }
-        self.metrics.refused.add(Reason::Failed);
+        self.hub.metrics.refused.add(Reason::Failed);
         self.hub.ring();
     }
 
-    /// Whether the log may say something of this device now.
-    fn log_permit(&self, subject: &'static str) -> Option<LogPermit> {
-        let name = self.hub.state().members[self.slot].name.clone();
-        self.hub.journal.entry(name.as_str(), subject, Instant::now())
+    fn log_permit(&self, subject: &'static str) -> Option<LeftOut> {
+        let name = self.hub.state().members[self.slot].device.name.clone();
+        self.hub.journal.permit(&name, subject)
     }
 
     fn note(&self, toss: Option<Toss>, reason: Reason) {
-        self.metrics.refused.add(reason);
+        self.hub.metrics.refused.add(reason);
         let mut state = self.hub.state();
         state.note(toss, Some(self.slot), reason);
-        let round = toss.map_or(0, |toss| toss.round);
-        let refusal = v1::Refusal { round, reason: reason.name().to_owned() };
-        state.tell(self.slot, v1::to_device::What::Refusal(refusal));
+        state.tell_refusal(self.slot, toss.map_or(0, |toss| toss.round), reason);
     }
 }
 

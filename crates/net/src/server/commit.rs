@@ -1,4 +1,4 @@
-//! What is kept of a run's rounds: each is committed before the next one opens.
+//! Commits the rounds of a run to its state, each before the next one opens.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) struct Committer<'a> {
     pub stop: &'a dyn Fn() -> bool,
     pub model: Arc<ModelVector>,
     pub devices: usize,
-    /// The plan is looked at after this round.
+    /// The plan is reviewed after this round.
     pub replan_after: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ impl Committer<'_> {
                 let fate = match (lost, receipt.accepted.get(&slot)) {
                     (None, Some(&(digest, train_loss))) => Fate::Accepted { digest, bytes, train_loss },
                     (Some(lost), _) => Fate::Lost { reason: lost.reason.clone() },
-                    // Cannot be: the engine has heard of nobody else.
+                    // Cannot happen: the engine has an update or a loss for every device of the cohort.
                     (None, None) => Fate::Lost { reason: "unknown".to_owned() },
                 };
                 (slot, fate)
@@ -61,7 +61,7 @@ impl Committer<'_> {
     }
 
     fn tell(&self, record: &Round) {
-        let metrics = &self.server.metrics;
+        let metrics = &self.server.hub.metrics;
         metrics.rounds_committed.add(1);
         metrics.round_secs.observe(record.round_secs);
         metrics.evaluated(&record.metrics);
@@ -80,7 +80,7 @@ impl Committer<'_> {
 impl Sink<Receipt> for Committer<'_> {
     fn initial(&mut self, initial: Initial, _state: &State) -> Result<Control, BoxedError> {
         self.state.initial(&initial)?;
-        self.server.metrics.evaluated(&initial.metrics);
+        self.server.hub.metrics.evaluated(&initial.metrics);
         self.observer.initial(&initial)?;
         Ok(if (self.stop)() { Control::Stop } else { Control::GoOn })
     }

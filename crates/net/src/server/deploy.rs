@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use fedflip_engine::{Aggregation, Optimiser, Stop};
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Fleet, Mbps, Metrics, ModelVector};
+use fedflip_fleet::{Mbps, Metrics, ModelVector};
 use fedflip_learn::{LearnError, Metric};
-use fedflip_plan::{Constants, Expected, Quiet, Scheme};
+use fedflip_plan::{Constants, Quiet, Scheme};
 use fedflip_record::{End, Header, Initial, Round};
 
 use super::Server;
 use super::deployed_run::DeployedRun;
 use super::enrolment;
 use super::planning::Planned;
+use super::quorum::{self, Quorum};
 use super::timeouts::Timeouts;
 use crate::error::NetError;
 use crate::state::{EnrolledDevice, Resumed, RunState};
@@ -26,46 +27,45 @@ pub const MEASURED: &str = "measured.csv";
 #[derive(Clone, Debug)]
 pub struct Deployment {
     pub scheme: Scheme,
-    /// α and β; a pilot has none.
+    /// α and β; a pilot runs without them.
     pub constants: Option<Constants>,
-    /// Σ a²/q that `auto` allows.
+    /// The sampling variance Σ a²/q that `auto` allows.
     pub variance: f64,
-    /// Rounds in which more take part, if there are to be any.
+    /// Quiet rounds, in which more devices take part, if there are any.
     pub quiet: Option<Quiet>,
-    pub band: Mbps,
+    pub bandwidth: Mbps,
     pub division: Division,
-    /// After so long a round is over for those who have not reported; by default as long as seems right.
+    /// The time after which a round ends for devices that have not reported; without it, measured times decide.
     pub deadline_secs: Option<f64>,
     /// The share of a deadline that is kept free when the bandwidth is divided, because compute times vary.
     pub deadline_margin: f64,
     pub aggregation: Aggregation,
-    /// What the server does with the sum of the updates.
     pub optimiser: Optimiser,
-    /// Rounds from one evaluation to the next, where none are quiet.
+    /// Rounds from one evaluation to the next, in runs without quiet rounds.
     pub evaluate_every: u64,
     pub stop: Stop,
-    /// Of local training and of the planner's draws.
+    /// Seeds local training and the planner's draws.
     pub seed: u64,
     /// Devices that must have enrolled before the first round.
     pub devices_min: usize,
-    /// Rounds from one look at the plan to the next; none is never.
+    /// Rounds from one review of the plan to the next; none never reviews it.
     pub replan_every: Option<u64>,
     pub timeouts: Timeouts,
 }
 
-/// What a run needs from whoever started it.
+/// A run calls these functions of the program that started it.
 pub struct Callbacks<'a> {
     pub evaluate: &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>,
     pub metrics: &'a [Metric],
-    /// Whether the run is to stop.
+    /// Returns true when the run should stop.
     pub stop: &'a dyn Fn() -> bool,
     pub observer: &'a mut dyn Observer,
-    /// A device has its place. Called before this run's state keeps it, and again if that fails.
+    /// Called for a device that has enrolled, before this run's state keeps it, and again if that fails.
     pub enrolled: &'a mut dyn FnMut(&EnrolledDevice) -> Result<(), NetError>,
 }
 
 pub trait Observer {
-    /// Rounds begin, or go on, under this plan; `reason` is why there is a new one.
+    /// Rounds begin or continue under this plan.
     fn planned(&mut self, planned: &PlanStart<'_>) -> Result<(), NetError>;
     fn initial(&mut self, _initial: &Initial) -> Result<(), NetError> {
         Ok(())
@@ -75,25 +75,22 @@ pub trait Observer {
 
 pub struct PlanStart<'a> {
     pub header: &'a Header,
-    pub fleet: &'a Fleet,
-    /// In which share of the rounds each device is to take part.
-    pub q: &'a [f64],
+    pub planned: &'a Planned,
+    /// The run's folder.
     pub folder: &'a Path,
-    pub expected: Expected,
     pub after_round: u64,
-    pub reason: &'a str,
 }
 
-/// How a deployed run came back.
+/// How a deployed run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ended {
     Over(End),
-    /// It goes on when it is started again.
+    /// The run resumes when it is started again.
     Stopped,
 }
 
 impl Deployment {
-    /// Runs rounds from where the state stands until the run ends or is to stop. `header` makes the first line of the
+    /// Runs rounds from the last committed one until the run ends or should stop. `header` makes the first line of the
     /// records once there is a plan.
     pub fn run(
         &self,
@@ -111,12 +108,16 @@ impl Deployment {
         server.health.set(Readiness::WaitingForDevices);
         server.restore(&resumed.devices)?;
         server.norms.restore(resumed.norms.as_deref())?;
-        let (enrolled, stop) = (&mut *callbacks.enrolled, callbacks.stop);
-        let devices = &mut resumed.devices;
-        if !enrolment::gather(server, self.devices_min, stop, || {
-            enrolment::keep(server, state, enrolled, devices)?;
-            Ok(devices.len())
-        })? {
+        let (wanted, devices) = (self.devices_min, &mut resumed.devices);
+        let are_enough = quorum::gather(server, "waiting for devices to enrol", || {
+            enrolment::keep(server, state, &mut *callbacks.enrolled, devices)?;
+            Ok::<_, NetError>(match devices.len() {
+                there if there >= wanted => Quorum::Reached,
+                _ if (callbacks.stop)() => Quorum::Cancelled,
+                there => Quorum::Missing { there, wanted },
+            })
+        })?;
+        if !are_enough {
             return Ok(Ended::Stopped);
         }
         DeployedRun::start(self, server, (state, resumed), initial_model, header)?.run(callbacks)

@@ -20,11 +20,11 @@ use super::clock::Clock;
 use super::commit::Committer;
 use super::deploy::{Callbacks, Deployment, Ended, MEASURED, PlanStart};
 use super::enrolment;
-use super::planning::{Planned, Planner};
+use super::planning::Planned;
 use super::world::{GivenUp, NetWorld};
 use crate::error::NetError;
 use crate::measure::Measures;
-use crate::state::{EnrolledDevice, Resumed, RunState};
+use crate::state::{EnrolledDevice, Resumed, RunState, STATE};
 
 /// A run whose devices have enrolled.
 pub(super) struct DeployedRun<'a> {
@@ -33,7 +33,7 @@ pub(super) struct DeployedRun<'a> {
     state: &'a mut RunState,
     run_id: [u8; 16],
     header: Header,
-    /// Devices that the state has, by slot.
+    /// Devices that the state keeps, by slot.
     devices: Vec<EnrolledDevice>,
     measures: Measures,
     planned: Planned,
@@ -58,14 +58,13 @@ impl<'a> DeployedRun<'a> {
         let stored = resumed.plan.as_ref().and_then(|plan| plan.constants);
         let stored = stored.and_then(|[alpha, beta]| Constants::new(alpha, beta).ok());
         let deployment = Deployment { constants: stored.or(deployment.constants), ..deployment.clone() };
-        let planner = Planner { deployment: &deployment };
         let planned = match &resumed.plan {
-            Some(stored) => planner.restored(stored)?,
-            None => planner.first(measures.fleet(&devices)?)?,
+            Some(stored) => deployment.restored_plan(stored)?,
+            None => deployment.first_plan(measures.fleet(&devices)?)?,
         };
         let header = resumed.header.take().unwrap_or_else(|| header(&planned));
         if resumed.plan.is_none() {
-            state.begin(&header, &planned.stored(0, 0.0))?;
+            state.begin(&header, &deployment.stored_plan(&planned, 0, 0.0))?;
         }
         let run_id = resumed.run_id;
         let progress = restored_progress(&deployment, state, resumed, initial_model)?;
@@ -85,7 +84,7 @@ impl<'a> DeployedRun<'a> {
         })
     }
 
-    /// Runs rounds, under one plan after another, until the run ends or is to stop.
+    /// Runs rounds, under one plan after another, until the run ends or should stop.
     pub(super) fn run(mut self, callbacks: &mut Callbacks<'_>) -> Result<Ended, NetError> {
         let replans = self.deployment.replan_every.is_some();
         let mut due = false;
@@ -93,12 +92,9 @@ impl<'a> DeployedRun<'a> {
             self.replan(due)?;
             callbacks.observer.planned(&PlanStart {
                 header: &self.header,
-                fleet: &self.planned.fleet,
-                q: &self.planned.schedule.mean_q(),
+                planned: &self.planned,
                 folder: self.state.path(),
-                expected: self.planned.expected,
                 after_round: self.progress.round,
-                reason: &self.planned.reason,
             })?;
             let ended = self.rounds_under_plan(callbacks)?;
             self.write_measured()?;
@@ -120,13 +116,13 @@ impl<'a> DeployedRun<'a> {
         let planned_for = if replans { self.devices.len() } else { self.planned.fleet.len() };
         let fleet = self.measures.fleet(&self.devices[..planned_for.min(self.devices.len())])?;
         let is_benched = |slot: usize| self.measures.is_benched(slot);
-        let planner = Planner { deployment: &self.deployment };
         if self.progress.round > 0
-            && let Some(next) = planner.next(&self.planned, &fleet, is_benched, due)
+            && let Some(next) = self.deployment.next_plan(&self.planned, &fleet, is_benched, due)
         {
             info!(round = self.progress.round, reason = %next.reason, "a new plan");
-            self.server.metrics.plan_changes.add(1);
-            self.state.replan(&next.stored(self.progress.round, self.progress.secs))?;
+            self.server.hub.metrics.plan_changes.add(1);
+            let State { round, secs, .. } = self.progress;
+            self.state.replan(&self.deployment.stored_plan(&next, round, secs))?;
             self.planned = next;
         }
         Ok(())
@@ -159,7 +155,7 @@ impl<'a> DeployedRun<'a> {
         let engine = Engine {
             fleet: &planned.fleet,
             schedule: &planned.schedule,
-            band: deployment.band,
+            band: deployment.bandwidth,
             division: deployment.division,
             deadline_secs: deployment.deadline_secs,
             deadline_margin: deployment.deadline_margin,
@@ -168,15 +164,9 @@ impl<'a> DeployedRun<'a> {
             stop: deployment.stop.clone(),
         };
         let mut world = NetWorld {
-            hub: &server.hub,
-            runtime: &server.runtime,
-            metrics: &server.metrics,
-            health: &server.health,
-            timeouts: deployment.timeouts,
-            band: deployment.band,
-            payload_mbit: 8e-6 * server.update_bytes as f64,
+            server,
+            deployment,
             toss_run: self.run_id,
-            seed: deployment.seed,
             planned,
             measures: &mut self.measures,
             accepted: BTreeMap::new(),
@@ -185,8 +175,6 @@ impl<'a> DeployedRun<'a> {
             stop: callbacks.stop,
             clock: self.clock,
             muster_until: self.muster_until,
-            explicit_deadline_secs: deployment.deadline_secs,
-            deadline_margin: deployment.deadline_margin,
             deadline: None,
             was_late: false,
             stopping_since: None,
@@ -205,7 +193,7 @@ impl<'a> DeployedRun<'a> {
         engine.run(&mut world, &mut self.progress, &mut committer)
     }
 
-    /// Writes the fleet as measured so far, for `fedflip plan`; `fleet.csv` is the one that the plan was made for.
+    /// Writes the fleet as measured so far, for the planner; `fleet.csv` is the fleet that the plan was made for.
     fn write_measured(&self) -> Result<(), NetError> {
         let mut csv = Vec::new();
         // Writing to memory never fails.
@@ -217,10 +205,8 @@ impl<'a> DeployedRun<'a> {
 /// The measurements of the state, and the calibration of devices that enrolled after the last commit.
 fn restored_measures(stored: Option<&str>, devices: &[EnrolledDevice]) -> Result<Measures, NetError> {
     let mut measures: Measures = match stored {
-        Some(text) => serde_json::from_str(text).map_err(|error| NetError::Damaged {
-            path: crate::state::STATE.to_owned(),
-            problem: format!("its measurements: {error}"),
-        })?,
+        Some(text) => serde_json::from_str(text)
+            .map_err(|error| NetError::damaged(STATE, format!("its measurements: {error}")))?,
         None => Measures::default(),
     };
     devices.iter().skip(measures.len()).for_each(|device| measures.calibrated(device));
@@ -271,6 +257,6 @@ fn given_up(error: EngineError) -> Result<GivenUp, NetError> {
 pub(super) fn bring_incidents(server: &Server, state: &mut RunState) {
     let incidents: Vec<_> = server.hub.state().incidents.drain(..).collect();
     for incident in incidents {
-        state.incident(incident.round, incident.device.as_deref(), incident.reason.name());
+        state.incident(incident.round, incident.device.as_deref(), &incident.reason);
     }
 }

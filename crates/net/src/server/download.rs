@@ -1,11 +1,9 @@
-//! A model on its way to a device: read in time, or given up.
+//! Sends a model to a device, and gives up if the device does not read it in time.
 
 use std::time::Duration;
 
-use futures_util::Stream;
 use prost::bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
-use tokio_stream::StreamExt;
+use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
@@ -13,35 +11,31 @@ use crate::reason::Reason;
 use crate::wire::limits::CHUNK_BYTES_MAX;
 use crate::wire::v1;
 
-/// A chunk at a time, as it is read. The library does not ask for the next one while a device reads nothing, so
-/// somebody else looks at the clock: after `timeouts` without reading, or once the model is not `wanted` any more,
-/// the model's memory is given back. Whoever reads on then hears why there is no more.
+/// Sends a chunk whenever the device has read the one before. The library does not ask for the next chunk while a
+/// device reads nothing, so a task watches the clock: after `silence_max` without reading, or once the model is not
+/// `wanted` any more, the task frees the model's memory. A device that reads on then gets the reason.
 pub(super) fn download(
     bytes: Bytes,
-    timeouts: Duration,
+    silence_max: Duration,
     wanted: impl Fn() -> bool + Send + 'static,
     given_up: impl FnOnce(Reason) + Send + 'static,
-) -> impl Stream<Item = Result<v1::FetchPart, Status>> + Send {
+) -> ReceiverStream<Result<v1::FetchPart, Status>> {
     let (sender, parts) = mpsc::channel(1);
-    let (tell, told) = oneshot::channel();
     tokio::spawn(async move {
-        let ended = send(bytes, timeouts, wanted, sender).await;
-        if let Err(reason) = ended {
+        if let Err(reason) = send(bytes, silence_max, wanted, &sender).await {
             given_up(reason);
+            // A device that is gone is not told.
+            let _ = sender.send(Err(reason.into())).await;
         }
-        // A device that is gone is not told.
-        let _ = tell.send(ended);
     });
-    let end = futures_util::stream::once(told);
-    let end = end.filter_map(|told| told.ok()?.err().map(|reason| Err(reason.into())));
-    ReceiverStream::new(parts).map(Ok).chain(end)
+    ReceiverStream::new(parts)
 }
 
 async fn send(
     bytes: Bytes,
-    timeouts: Duration,
+    silence_max: Duration,
     wanted: impl Fn() -> bool,
-    sender: mpsc::Sender<v1::FetchPart>,
+    sender: &mpsc::Sender<Result<v1::FetchPart, Status>>,
 ) -> Result<(), Reason> {
     for chunk in bytes.chunks(CHUNK_BYTES_MAX) {
         if !wanted() {
@@ -49,7 +43,7 @@ async fn send(
         }
         // A copy: a part of the model's own memory would keep all of it.
         let part = v1::FetchPart { data: Bytes::copy_from_slice(chunk) };
-        match tokio::time::timeout(timeouts, sender.send(part)).await {
+        match tokio::time::timeout(silence_max, sender.send(Ok(part))).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return Ok(()),
             Err(_) => return Err(Reason::Stalled),
@@ -62,6 +56,9 @@ async fn send(
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+
+    use tokio::sync::oneshot;
+    use tokio_stream::StreamExt;
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! What happens in a round while the engine waits: updates, refusals, devices that leave, the deadline.
+//! The events of a round that the engine waits for: updates, refusals, devices that leave, the deadline.
 
 use fedflip_engine::{Event, Update as EngineUpdate};
 use fedflip_fleet::bandwidth::{self, Entrant};
@@ -13,61 +13,49 @@ use super::world::NetWorld;
 use crate::measure::Outcome as Seen;
 use crate::reason::Reason;
 
-/// What packets add to a payload at most.
+/// The packets of a payload are at most this many times as large.
 const FRAMED: f64 = 1.25;
-
-/// What happens next in a round.
-enum Next {
-    Arrival(Arrival),
-    Missing(usize),
-    Deadline(Vec<usize>),
-}
 
 impl NetWorld<'_> {
     /// The next event of the round, if there is one by now.
     pub(super) fn poll_event(&mut self) -> Option<Event> {
-        match self.next()? {
-            Next::Arrival(arrival) => Some(self.event(arrival)),
-            Next::Missing(device) => {
-                self.lost(device, Reason::Disconnected);
-                Some(Event::Lost { device, reason: Reason::Disconnected.name() })
-            }
-            Next::Deadline(late) => {
-                late.into_iter().for_each(|slot| self.lost(slot, Reason::Deadline));
-                Some(Event::Deadline)
-            }
-        }
-    }
-
-    fn next(&mut self) -> Option<Next> {
         let now = Instant::now();
         let deadline = *self.deadline.get_or_insert(now);
-        let mut state = self.hub.state();
+        let server = self.server;
+        let mut state = server.hub.state();
         if let Some(arrival) = state.arrived.pop_front() {
-            Some(Next::Arrival(arrival))
-        } else if let Some(slot) = self.missing(&mut state, now) {
-            Some(Next::Missing(slot))
-        } else if now >= deadline + POLL_EVERY && !self.was_late {
-            // The server itself was away: what has come meanwhile is still to be read.
-            (self.was_late, self.deadline) = (true, Some(now + POLL_EVERY));
-            None
-        } else if now >= deadline {
-            // Under the same lock: whoever comes from now on is told that it is too late.
-            Some(Next::Deadline(state.current.as_mut().map(Current::close_for_good).unwrap_or_default()))
-        } else {
-            None
+            drop(state);
+            return Some(self.event(arrival));
         }
+        if let Some(device) = self.missing(&mut state, now) {
+            drop(state);
+            self.lost(device, Reason::Disconnected);
+            return Some(Event::Lost { device, reason: Reason::Disconnected.name() });
+        }
+        if now < deadline {
+            return None;
+        }
+        if now >= deadline + POLL_EVERY && !self.was_late {
+            // The server itself was suspended: messages that arrived meanwhile are still to be read.
+            (self.was_late, self.deadline) = (true, Some(now + POLL_EVERY));
+            return None;
+        }
+        // Under the same lock: devices that report from now on are told that they are too late.
+        let late = state.current.as_mut().map(Current::close_for_good).unwrap_or_default();
+        drop(state);
+        late.into_iter().for_each(|slot| self.lost(slot, Reason::Deadline));
+        Some(Event::Deadline)
     }
 
-    /// A device that took part will not report.
+    /// Notes that a device that took part will not report.
     fn lost(&mut self, slot: usize, reason: Reason) {
         warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
-        self.metrics.refused.add(reason);
+        self.server.hub.metrics.refused.add(reason);
         self.missed(slot);
-        self.hub.state().note(None, Some(slot), reason);
+        self.server.hub.state().note(None, Some(slot), reason);
     }
 
-    /// A device's grant came to nothing, and others have waited for it until now.
+    /// Notes that a device did not use its grant, and that others have waited for it until now.
     fn missed(&mut self, slot: usize) {
         let seen = match self.granted(slot) {
             Some(granted) if granted.is_crowded_out => Seen::CrowdedOut,
@@ -78,10 +66,10 @@ impl NetWorld<'_> {
     }
 
     fn granted(&self, slot: usize) -> Option<Granted> {
-        self.hub.state().current.as_ref().and_then(|current| current.granted(slot).ok())
+        self.server.hub.state().current.as_ref().and_then(|current| current.granted(slot).ok())
     }
 
-    /// What an arrival is to the engine.
+    /// Turns an arrival into the engine's event.
     fn event(&mut self, Arrival { slot, what }: Arrival) -> Event {
         let update = match what {
             Ok(update) => update,
@@ -92,13 +80,13 @@ impl NetWorld<'_> {
         };
         if let Some(Granted { mbps, upload_from_secs, .. }) = self.granted(slot) {
             let [compute_secs, upload_secs] = update.took_secs;
-            // Whoever sends faster than granted sends no less for that.
-            let upload_secs = upload_secs.max(self.payload_mbit / mbps);
+            // A device that sends faster than granted still sends its whole payload.
+            let upload_secs = upload_secs.max(self.server.update_mbit() / mbps);
             let seen = Seen::Reported { compute_secs, upload_from_secs, upload_secs, mbps };
             self.measures.granted(slot, seen);
         }
         self.accepted.insert(slot, (update.digest, update.train_loss));
-        // Memory is counted while the network holds it; from here on the engine does.
+        // From here on the engine holds the memory, which is counted only while the network holds it.
         drop(update.memory);
         Event::Update(EngineUpdate {
             device: slot,
@@ -111,15 +99,15 @@ impl NetWorld<'_> {
     /// An upload that was slow counts as a larger one, so that all finish together. Where the deadline does not leave time
     /// for that, everybody's upload counts as its payload: nobody gets bandwidth that another device needs by being slow.
     pub(super) fn count_payloads_under_pressure(&self, entrants: &mut [Entrant]) {
-        let Some(deadline_secs) = self.explicit_deadline_secs else { return };
+        let Some(deadline_secs) = self.deployment.deadline_secs else { return };
         let jobs = entrants.iter().map(|entrant| entrant.job);
-        if bandwidth::finish_together(jobs, self.band).round_secs()
-            <= deadline_secs * (1.0 - self.deadline_margin)
+        if bandwidth::finish_together(jobs, self.deployment.bandwidth).round_secs()
+            <= deadline_secs * (1.0 - self.deployment.deadline_margin)
         {
             return;
         }
         for Entrant { job, .. } in entrants {
-            job.load_mbit = job.load_mbit.min(FRAMED * self.payload_mbit);
+            job.load_mbit = job.load_mbit.min(FRAMED * self.server.update_mbit());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What calls and the round loop hand to each other: models out, updates and incidents in.
+//! The data that calls and the round loop exchange: models go out, updates come in.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use prost::bytes::Bytes;
 use crate::reason::Reason;
 use crate::wire::numbers::{self, VectorDigest};
 
-/// A model that devices can fetch: its bytes are made once, and sent to all without a copy of their own.
+/// A model that devices can fetch. Its bytes are made once and shared by all downloads.
 #[derive(Clone)]
 pub(crate) struct OfferedModel {
     pub digest: VectorDigest,
@@ -27,7 +27,7 @@ impl OfferedModel {
     }
 }
 
-/// An update that is whole and checked.
+/// A device's update, complete and checked, or the reason why there is none.
 pub(crate) struct Arrival {
     pub slot: usize,
     pub what: Result<ReceivedUpdate, Reason>,
@@ -37,16 +37,8 @@ pub(crate) struct ReceivedUpdate {
     pub delta: Vec<f32>,
     pub digest: VectorDigest,
     pub train_loss: f64,
-    /// From the grant to the first byte, and from there to the last.
+    /// The times from the grant to the first byte, and from the first byte to the last.
     pub took_secs: [f64; 2],
-    /// Of the server's memory: given back when the update is used.
+    /// The permit for the memory of the update, returned when the update is used.
     pub memory: tokio::sync::OwnedSemaphorePermit,
-}
-
-/// Something that is worth a line in the state.
-#[derive(Debug)]
-pub(crate) struct PendingIncident {
-    pub round: u64,
-    pub device: Option<String>,
-    pub reason: Reason,
 }

@@ -1,47 +1,50 @@
-//! What the server knows while it runs: who is there, and how far the round has come.
+//! The state of a running server: its devices, and the round in progress.
 //!
-//! Calls of devices come on the runtime's threads, the round loop runs on its own: both meet here, behind one
-//! lock that is held for moments only. Whoever changes something rings the bell.
+//! Calls of devices run on the runtime's threads, and the round loop on its own thread. Both use this state behind
+//! one lock, which is held only briefly. A thread that changes something rings the bell.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
-use super::exchange::{Arrival, OfferedModel, PendingIncident};
+use super::exchange::{Arrival, OfferedModel};
 use super::journal::Journal;
-use super::member::{DeviceLink, Enrolment, Member};
+use super::member::{DeviceLink, Member};
 use super::newcomers::Newcomers;
 use super::rate::Strangers;
 use super::round::{Current, Taken};
-use crate::coin::{CoinPublic, Toss};
+use crate::coin::Toss;
+use crate::door::Caller;
 use crate::identity::DeviceName;
 use crate::reason::Reason;
+use crate::state::{EnrolledDevice, Incident};
+use crate::status::Metrics;
 use crate::wire::limits::NOTICES_WAITING_MAX;
 use crate::wire::v1;
 
-/// What is sent to a device that attends. Boxed: its channel keeps places for many, and mostly holds none.
+/// A message to a device that attends. Boxed, because its channel has room for many and is mostly empty.
 pub(crate) type Notice = Box<v1::ToDevice>;
 
-#[derive(Default)]
 pub(crate) struct Hub {
     state: Mutex<ServerState>,
     bell: Notify,
-    /// What the log says of devices.
+    /// Limits the lines that devices cause in the log.
     pub(super) journal: Journal,
+    pub(super) metrics: Arc<Metrics>,
 }
 
 impl Hub {
-    pub(crate) fn new(capacity: usize) -> Arc<Self> {
-        let hub = Self::default();
-        hub.state().capacity = capacity;
-        Arc::new(hub)
+    pub(crate) fn new(capacity: usize, metrics: Arc<Metrics>) -> Self {
+        let state = Mutex::new(ServerState { capacity, ..ServerState::default() });
+        Self { state, bell: Notify::default(), journal: Journal::default(), metrics }
     }
 
-    /// For moments only.
+    /// Locks the state. Hold the lock only briefly.
     pub(crate) fn state(&self) -> MutexGuard<'_, ServerState> {
-        // Whoever panicked has left counts and lists that are as good as before.
+        // A thread that panicked has left counts and lists that are still valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -49,69 +52,61 @@ impl Hub {
         self.bell.notify_one();
     }
 
-    /// Until something changes, or until then.
+    /// Waits until something changes, or `until`.
     pub(crate) async fn changed_or(&self, until: Instant) {
-        // Too late is as good as a bell.
+        // A timeout ends the wait like a bell.
         let _ = tokio::time::timeout_at(until, self.bell.notified()).await;
     }
 }
 
 #[derive(Default)]
 pub(crate) struct ServerState {
-    /// Whether devices may come: not before those of before a restart have their places again.
+    /// Whether devices may enrol: only after devices of before a restart have their slots again.
     pub open: bool,
-    /// Those who have said hello and have no slot yet.
+    /// Devices that have said hello and have no slot yet.
     pub newcomers: Newcomers,
-    /// The calls of all who have no slot.
+    /// Limits the calls of devices that have no slot.
     strangers: Strangers,
     /// By slot.
     pub members: Vec<Member>,
-    slots: BTreeMap<String, usize>,
+    slots: BTreeMap<DeviceName, usize>,
     pub capacity: usize,
     pub current: Option<Current>,
-    /// What was taken in the round before: its devices may not have heard so.
+    /// The updates of the round before: its devices may not have received their replies.
     pub previous: Option<(Toss, BTreeMap<usize, Taken>)>,
-    /// Updates that have come, for the round loop to take.
+    /// Updates that have arrived, for the round loop.
     pub arrived: VecDeque<Arrival>,
-    /// What went wrong, for the round loop to record.
-    pub incidents: VecDeque<PendingIncident>,
-    /// x_r, for those who take part.
+    /// Incidents, for the round loop to record.
+    pub incidents: VecDeque<Incident>,
+    /// x_r, for the cohort.
     pub model: Option<OfferedModel>,
     pub finished: bool,
     links_ever: u64,
 }
 
-/// How many incidents wait to be recorded; the oldest give way.
+/// At most this many incidents wait to be recorded; a newer one replaces the oldest.
 const INCIDENTS_WAITING_MAX: usize = 1000;
 
 impl ServerState {
-    /// A device says hello: its slot, or the next one that is free if it has none; and whether it has one.
-    pub(crate) fn hello(
-        &mut self,
-        name: &DeviceName,
-        coin: CoinPublic,
-        now: Instant,
-    ) -> Result<(usize, bool), Reason> {
+    /// A device says hello. Returns its slot, or the next free one if it has none, and whether it has one.
+    pub(crate) fn hello(&mut self, caller: &Caller, now: Instant) -> Result<(usize, bool), Reason> {
+        let Caller { name, coin } = caller;
         let enrolled = self.slot(name).is_some();
         if !enrolled {
             if self.members.len() >= self.capacity {
                 return Err(Reason::FleetFull);
             }
-            self.newcomers.meet(name, coin, self.capacity, now)?;
+            self.newcomers.meet(name, *coin, self.capacity, now)?;
         }
-        self.known(name, coin, now)?;
+        self.known(caller, now)?;
         Ok((self.slot(name).unwrap_or(self.members.len()), enrolled))
     }
 
-    /// Counts a call, whoever makes it and whatever else is wrong with it; none has no name.
-    pub(crate) fn call(
-        &mut self,
-        caller: Option<(&DeviceName, &CoinPublic)>,
-        now: Instant,
-    ) -> Result<(), Reason> {
-        let member = caller.and_then(|(name, coin)| {
-            let slot = self.slot(name)?;
-            self.members.get_mut(slot).filter(|member| member.coin == *coin)
+    /// Counts a call of any caller before any other check; a caller without a name is none.
+    pub(crate) fn call(&mut self, caller: Option<&Caller>, now: Instant) -> Result<(), Reason> {
+        let member = caller.and_then(|caller| {
+            let slot = self.slot(&caller.name)?;
+            self.members.get_mut(slot).filter(|member| member.coin == caller.coin)
         });
         let is_allowed = match member {
             Some(member) => member.calls.take(now),
@@ -120,22 +115,23 @@ impl ServerState {
         if is_allowed { Ok(()) } else { Err(Reason::TooManyCalls) }
     }
 
-    /// A device that has said hello, with the coin that it has now.
-    pub(crate) fn known(&mut self, name: &DeviceName, coin: CoinPublic, now: Instant) -> Result<(), Reason> {
+    /// Refuses a device that has not said hello, or whose coin has changed since.
+    pub(crate) fn known(&mut self, caller: &Caller, now: Instant) -> Result<(), Reason> {
+        let Caller { name, coin } = caller;
         let known = match self.slot(name) {
             Some(slot) => self.members[slot].coin,
             None => {
                 let newcomer = self.newcomers.get_mut(name).ok_or(Reason::NotEnrolled)?;
-                if newcomer.coin == coin {
+                if newcomer.coin == *coin {
                     newcomer.called = now;
                 }
                 newcomer.coin
             }
         };
-        if known == coin { Ok(()) } else { Err(Reason::OtherCoin) }
+        if known == *coin { Ok(()) } else { Err(Reason::OtherCoin) }
     }
 
-    /// Whether there is anything to measure of a device that has said hello; how often that has been done.
+    /// The number of timed transfers of a device so far; refuses a device that needs none.
     pub(crate) fn may_probe(&mut self, name: &DeviceName) -> Result<u32, Reason> {
         if self.slot(name).is_some() {
             return Err(Reason::AlreadyEnrolled);
@@ -146,38 +142,46 @@ impl ServerState {
         self.newcomers.get_mut(name).map(|newcomer| newcomer.probes).ok_or(Reason::NotEnrolled)
     }
 
-    /// Gives a device the next slot, for ever. Slots are given here and nowhere else, so that none is ever held by
-    /// somebody who does not come: the fleet has no gaps. One that has a slot keeps it, and what was measured then.
+    /// Gives a device the next slot, for ever. Only this function gives slots, so no slot waits for a device that never
+    /// enrols, and the fleet has no gaps. A device that has a slot keeps it with its first measurements.
     pub(crate) fn enrol(
         &mut self,
-        name: &DeviceName,
-        coin: CoinPublic,
-        enrolment: impl FnOnce(usize) -> Enrolment,
+        caller: &Caller,
+        device: impl FnOnce(usize) -> EnrolledDevice,
     ) -> Result<usize, Reason> {
+        let Caller { name, coin } = caller;
         if let Some(slot) = self.slot(name) {
-            return if self.members[slot].coin == coin { Ok(slot) } else { Err(Reason::OtherCoin) };
+            return if self.members[slot].coin == *coin { Ok(slot) } else { Err(Reason::OtherCoin) };
         }
         let slot = self.members.len();
         if slot >= self.capacity {
             return Err(Reason::FleetFull);
         }
         self.newcomers.leave(name);
-        let calls = self.strangers.leave(name, &coin);
-        self.members.push(Member::new(name.clone(), coin, calls, enrolment(slot)));
-        self.slots.insert(name.as_str().to_owned(), slot);
+        let calls = self.strangers.leave(caller);
+        self.members.push(Member::new(device(slot), *coin, calls));
+        self.slots.insert(name.clone(), slot);
         Ok(slot)
     }
 
-    /// The slot of a device that has one.
+    /// The slot of a device that has enrolled.
     pub(crate) fn slot(&self, name: &DeviceName) -> Option<usize> {
-        self.slots.get(name.as_str()).copied()
+        self.slots.get(name).copied()
+    }
+
+    /// The bytes of the model that devices can fetch, if it has this digest.
+    pub(crate) fn offered(&self, digest: &[u8]) -> Option<Bytes> {
+        self.model
+            .as_ref()
+            .filter(|offered| offered.digest[..] == *digest)
+            .map(|offered| offered.bytes.clone())
     }
 
     pub(crate) fn attending(&self) -> usize {
         self.members.iter().filter(|member| member.link.is_some()).count()
     }
 
-    /// A device has come, or come again: the old line is cut. What it has missed of the round is told.
+    /// A device attends. Its older connection is cut, and it gets the messages of the round that it has missed.
     pub(crate) fn attend(&mut self, slot: usize) -> (u64, mpsc::Receiver<Notice>) {
         let (notices, receiver) = mpsc::channel(NOTICES_WAITING_MAX);
         if self.tell(slot, v1::to_device::What::Superseded(v1::to_device::Superseded {})) {
@@ -199,53 +203,54 @@ impl ServerState {
         (id, receiver)
     }
 
-    /// A device's line is gone; a newer one stays.
+    /// A device's connection is gone; a newer one stays.
     pub(crate) fn leave(&mut self, slot: usize, id: u64) {
         if let Some(member) = self.members.get_mut(slot)
             && member.link.as_ref().is_some_and(|link| link.id == id)
         {
-            member.link = None;
-            member.absent_since = Instant::now();
+            member.disconnect();
         }
     }
 
-    /// Sends something to a device. One that does not read is cut off: it may come again.
+    /// Sends a message to a device. A device that does not read is disconnected, and may connect again.
     pub(crate) fn tell(&mut self, slot: usize, what: v1::to_device::What) -> bool {
         let Some(member) = self.members.get_mut(slot) else { return false };
         let Some(link) = &member.link else { return false };
         let told = link.notices.try_send(Box::new(v1::ToDevice { what: Some(what) })).is_ok();
         if !told {
-            member.link = None;
-            member.absent_since = Instant::now();
+            member.disconnect();
         }
         told
     }
 
-    /// Whether a toss is that of the round in progress, or of the one before.
+    /// Tells a device about a refusal, for its log.
+    pub(crate) fn tell_refusal(&mut self, slot: usize, round: u64, reason: Reason) {
+        let refusal = v1::Refusal { round, reason: reason.name().to_owned() };
+        self.tell(slot, v1::to_device::What::Refusal(refusal));
+    }
+
+    /// Whether a toss belongs to the round in progress or to the one before.
     pub(crate) fn is_recent(&self, toss: Toss) -> bool {
         let is_previous = self.previous.as_ref().is_some_and(|(previous, _)| *previous == toss);
         is_previous || self.current.as_ref().is_some_and(|current| current.is(toss))
     }
 
-    /// Notes what went wrong. A device may speak of any round; only the one in progress and the one before are real.
+    /// Notes an incident. A device may name any round; only the round in progress and the one before are believed.
     pub(crate) fn note(&mut self, toss: Option<Toss>, slot: Option<usize>, reason: Reason) {
         let in_progress = self.current.as_ref().map_or(0, Current::round);
         let round = toss.filter(|toss| self.is_recent(*toss)).map_or(in_progress, |toss| toss.round);
-        let device =
-            slot.and_then(|slot| self.members.get(slot)).map(|member| member.name.as_str().to_owned());
+        let device = slot.and_then(|slot| self.members.get(slot)).map(|member| member.device.name.clone());
+        let incident = Incident { round, device, reason: reason.name().to_owned() };
         // Once in a round is enough: a device that repeats itself must not fill the disk.
-        let is_known = |known: &PendingIncident| {
-            known.round == round && known.reason == reason && known.device == device
-        };
-        if !self.incidents.iter().rev().any(is_known) {
+        if !self.incidents.contains(&incident) {
             if self.incidents.len() == INCIDENTS_WAITING_MAX {
                 self.incidents.pop_front();
             }
-            self.incidents.push_back(PendingIncident { round, device, reason });
+            self.incidents.push_back(incident);
         }
     }
 
-    /// Notes a refusal; a device that sent what nobody sends by accident has lost its turn.
+    /// Notes a refusal. A device whose message cannot be an accident loses its turn.
     pub(crate) fn give_up_on(&mut self, slot: usize, toss: Option<Toss>, reason: Reason) {
         self.note(toss, Some(slot), reason);
         if let Some(current) = &mut self.current
@@ -257,7 +262,7 @@ impl ServerState {
         }
     }
 
-    /// The run is over: everybody is told, and whoever comes later too.
+    /// Ends the run: all devices are told, also those that attend later.
     pub(crate) fn finish(&mut self) {
         self.finished = true;
         self.current = None;

@@ -1,4 +1,4 @@
-//! Updates on their way in: whole, of the right shape, finite, of a sensible size, and counted once.
+//! Receives updates: complete, of the right shape, finite, of a sensible size, and counted once.
 
 use std::sync::Arc;
 
@@ -14,16 +14,15 @@ use super::service::Service;
 use crate::coin::Toss;
 use crate::reason::Reason;
 use crate::wire::limits::{SILENCE_MAX, TRAIN_LOSS_MAX};
-use crate::wire::numbers::{VectorDigest, WrongBytes};
-use crate::wire::update::{BadUpdate, UpdateCollector};
+use crate::wire::numbers::{Collector, VectorDigest, WrongBytes};
 use crate::wire::v1;
 use crate::wire::v1::upload_part::{Head, What};
 
-/// Which round it was of, and why it was refused.
+/// The round of a refused update, and the reason.
 type Refused = (Option<Toss>, Reason);
 
 impl Service {
-    /// Takes an update in; whether it had been taken before.
+    /// Receives an update. Returns whether the server had it already.
     pub(super) async fn take_in(
         &self,
         slot: usize,
@@ -38,18 +37,18 @@ impl Service {
         let first = Instant::now();
         let Some(granted) = self.expected(slot, toss, &head).map_err(refuse)? else { return Ok(true) };
 
-        let (encoding, parameters) = (self.announcement.encoding, self.announcement.parameters);
-        let kilobytes = UpdateCollector::memory_bytes(encoding, parameters).div_ceil(1024).max(1) as u32;
+        let (encoding, parameters) = (self.offer.encoding, self.offer.parameters);
+        let kilobytes = Collector::memory_bytes(encoding, parameters).div_ceil(1024).max(1) as u32;
         let memory = Arc::clone(&self.uploads).try_acquire_many_owned(kilobytes);
         let memory = memory.map_err(|_| refuse(Reason::OutOfMemory))?;
-        let mut collector = UpdateCollector::new(encoding, parameters);
+        let mut collector = Collector::encoded(encoding, parameters);
         loop {
-            // Whoever sends before its turn, or faster than granted, is not read: the bandwidth is others'.
+            // A device that sends before its turn, or faster than granted, is not read: others use the bandwidth.
             let turn = granted.earliest(collector.bytes(), first);
             tokio::time::sleep_until(turn.min(granted.deadline)).await;
             let until = granted.deadline.min(Instant::now() + SILENCE_MAX);
             match within(until, &mut parts).await {
-                // Parts without bytes would never add up to an end.
+                // Empty parts could go on for ever.
                 Ok(Some(v1::UploadPart { what: Some(What::Data(data)) })) if !data.is_empty() => {
                     collector.push(&data).map_err(|_| refuse(Reason::TooManyBytes))?;
                 }
@@ -59,15 +58,15 @@ impl Service {
             }
         }
         let last = Instant::now();
-        self.metrics.upload_bytes.add(collector.bytes() as u64);
-        self.metrics.upload_secs.observe((last - first).as_secs_f64());
-        let delta = collector.finish(&head.digest).map_err(|no_update| match no_update {
-            BadUpdate::Bytes(WrongBytes::TooFew) => refuse(Reason::WrongShape),
-            BadUpdate::Bytes(WrongBytes::TooMany) => refuse(Reason::TooManyBytes),
-            BadUpdate::Bytes(WrongBytes::OtherDigest) => refuse(Reason::OtherDigest),
-            BadUpdate::NoNumber => refuse(Reason::NotFinite),
+        self.hub.metrics.upload_bytes.add(collector.bytes() as u64);
+        self.hub.metrics.upload_secs.observe((last - first).as_secs_f64());
+        let delta = collector.finish(&head.digest).map_err(|wrong| match wrong {
+            WrongBytes::TooFew => refuse(Reason::WrongShape),
+            WrongBytes::TooMany => refuse(Reason::TooManyBytes),
+            WrongBytes::OtherDigest => refuse(Reason::OtherDigest),
+            WrongBytes::NoNumber => refuse(Reason::NotFinite),
         })?;
-        if !head.train_loss.is_finite() {
+        if !head.train_loss.is_finite() || !delta.iter().all(|number| number.is_finite()) {
             return Err(refuse(Reason::NotFinite));
         }
         if head.train_loss.abs() > TRAIN_LOSS_MAX {
@@ -84,69 +83,65 @@ impl Service {
         self.hand_over(slot, toss, update, norm).map_err(refuse)
     }
 
-    /// Whether an update of this round is expected of this device: its grant, or none if it is in already.
+    /// The grant of a device whose update is expected; none if the server has the update already.
     fn expected(&self, slot: usize, toss: Toss, head: &Head) -> Result<Option<Granted>, Reason> {
         let state = self.hub.state();
-        let known = |taken: Option<Taken>| match taken {
-            Some(Taken::Update(digest)) if digest[..] == head.digest[..] => Some(Ok(None)),
-            Some(Taken::Update(_)) => Some(Err(Reason::SecondUpdate)),
-            Some(Taken::Refused(reason)) => Some(Err(reason)),
-            None => None,
+        let (taken, current) = match (&state.current, &state.previous) {
+            (Some(current), _) if current.is(toss) => (current.taken(slot), Some(current)),
+            (_, Some((before, taken))) if *before == toss => (taken.get(&slot).copied(), None),
+            _ => return Err(Reason::StaleRound),
         };
-        match &state.current {
-            Some(current) if current.is(toss) => {
-                if let Some(known) = known(current.taken(slot)) {
-                    return known;
-                }
-                let granted = current.granted(slot)?;
-                if head.model_digest[..] != current.digest[..] {
-                    return Err(Reason::OtherModel);
-                }
-                Ok(Some(granted))
-            }
-            _ => match &state.previous {
-                Some((before, taken)) if *before == toss => {
-                    known(taken.get(&slot).copied()).unwrap_or(Err(Reason::StaleRound))
-                }
-                _ => Err(Reason::StaleRound),
-            },
+        if let Some(taken) = taken {
+            return already(taken, &head.digest).map(|()| None);
         }
+        let current = current.ok_or(Reason::StaleRound)?;
+        let granted = current.granted(slot)?;
+        if head.model_digest[..] != current.digest[..] {
+            return Err(Reason::OtherModel);
+        }
+        Ok(Some(granted))
     }
 
-    /// The only place where an update comes to count: under the lock, once for a run, a round and a device.
+    /// Counts an update: only here, under the lock, once per run, round and device.
     fn hand_over(&self, slot: usize, toss: Toss, update: ReceivedUpdate, norm: f64) -> Result<bool, Reason> {
         {
             let mut state = self.hub.state();
             let Some(current) = state.current.as_mut().filter(|current| current.is(toss)) else {
                 return Err(Reason::StaleRound);
             };
-            match current.taken(slot) {
-                Some(Taken::Update(digest)) if digest == update.digest => return Ok(true),
-                Some(Taken::Update(_)) => return Err(Reason::SecondUpdate),
-                Some(Taken::Refused(reason)) => return Err(reason),
-                None => {}
+            if let Some(taken) = current.taken(slot) {
+                return already(taken, &update.digest).map(|()| true);
             }
             if !current.take(slot, Taken::Update(update.digest)) {
                 return Err(Reason::NotGranted);
             }
-            // Before the round can be committed, which keeps it.
+            // Before the round can be committed: the commit stores the norm.
             self.norms.took(slot, norm);
             state.arrived.push_back(Arrival { slot, what: Ok(update) });
         }
-        self.metrics.uploads_accepted.add(1);
+        self.hub.metrics.uploads_accepted.add(1);
         self.hub.ring();
         Ok(false)
     }
 }
 
-/// The next message, unless it takes too long or the line breaks.
+/// A repeated update is fine; a second one, or one after a refusal, is not.
+fn already(taken: Taken, digest: &[u8]) -> Result<(), Reason> {
+    match taken {
+        Taken::Update(known) if known[..] == *digest => Ok(()),
+        Taken::Update(_) => Err(Reason::SecondUpdate),
+        Taken::Refused(reason) => Err(reason),
+    }
+}
+
+/// The next message, unless it takes too long or the connection breaks.
 async fn within(
     until: Instant,
     parts: &mut Streaming<v1::UploadPart>,
 ) -> Result<Option<v1::UploadPart>, Reason> {
     match tokio::time::timeout_at(until, parts.message()).await {
         Ok(Ok(part)) => Ok(part),
-        // What the decoder says of a message that is longer than any may be.
+        // The decoder's answer to a message above the size limit.
         Ok(Err(status)) if status.code() == tonic::Code::OutOfRange => Err(Reason::TooManyBytes),
         Ok(Err(_)) => Err(Reason::Disconnected),
         Err(_) => Err(Reason::Stalled),

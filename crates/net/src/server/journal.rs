@@ -1,5 +1,5 @@
-//! Lines of the log that devices cause, as often as they like: each is written once in a while, and says how many
-//! like it were left out.
+//! Limits the log lines that devices cause: a line is written once in a while, with the number of similar lines
+//! that were left out.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a device's line stands for those that follow it.
+/// The time from one line of a device and subject to the next.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// Devices and subjects with a line in that time: the log grows by no more than these, whoever calls.
+/// Bounds the lines in that time, over all devices and subjects.
 const LINES_MAX: usize = 4096;
 
-/// What was written lately, by device and subject.
+/// The lines that were written lately, by device and subject.
 #[derive(Default)]
 pub(crate) struct Journal {
     lines: Mutex<BTreeMap<(String, &'static str), LastLine>>,
@@ -23,15 +23,17 @@ struct LastLine {
     left_out: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LogPermit {
-    /// How many lines like it were left out since the last one; none where there were none.
-    pub left_out: Option<u64>,
-}
+/// The number of similar lines that were left out since the last one; none if there were none.
+pub(crate) type LeftOut = Option<u64>;
 
 impl Journal {
-    /// Whether a line about this device and subject may be written now; if not it is counted for the next one.
-    pub(crate) fn entry(&self, device: &str, subject: &'static str, now: Instant) -> Option<LogPermit> {
+    /// Whether a line about this device and subject may be written now.
+    pub(crate) fn permit(&self, device: &str, subject: &'static str) -> Option<LeftOut> {
+        self.permit_at(device, subject, Instant::now())
+    }
+
+    /// A line that may not be written is counted for the next one.
+    fn permit_at(&self, device: &str, subject: &'static str, now: Instant) -> Option<LeftOut> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let is_old = |line: &LastLine| now.saturating_duration_since(line.written) >= LINE_EVERY;
         let key = (device.to_owned(), subject);
@@ -42,17 +44,17 @@ impl Journal {
             }
             let left_out = std::mem::take(&mut line.left_out);
             line.written = now;
-            return Some(LogPermit { left_out: (left_out > 0).then_some(left_out) });
+            return Some((left_out > 0).then_some(left_out));
         }
         if lines.len() >= LINES_MAX {
-            // What is left out of these is in the metrics alone.
+            // Only the metrics count the lines that these left out.
             lines.retain(|_, line| !is_old(line));
         }
         if lines.len() >= LINES_MAX {
             return None;
         }
         lines.insert(key, LastLine { written: now, left_out: 0 });
-        Some(LogPermit { left_out: None })
+        Some(None)
     }
 }
 
@@ -64,14 +66,14 @@ mod tests {
     fn a_line_stands_for_those_that_follow() {
         let (journal, start) = (Journal::default(), Instant::now());
         let at = |secs| start + Duration::from_secs(secs);
-        assert_eq!(journal.entry("a", "hello", at(0)), Some(LogPermit { left_out: None }));
+        assert_eq!(journal.permit_at("a", "hello", at(0)), Some(None));
         for _ in 0..1000 {
-            assert_eq!(journal.entry("a", "hello", at(9)), None);
+            assert_eq!(journal.permit_at("a", "hello", at(9)), None);
         }
-        assert_eq!(journal.entry("a", "full", at(9)), Some(LogPermit { left_out: None }), "another subject");
-        assert_eq!(journal.entry("b", "hello", at(9)), Some(LogPermit { left_out: None }), "another device");
-        assert_eq!(journal.entry("a", "hello", at(10)), Some(LogPermit { left_out: Some(1000) }));
-        assert_eq!(journal.entry("a", "hello", at(20)), Some(LogPermit { left_out: None }));
+        assert_eq!(journal.permit_at("a", "full", at(9)), Some(None), "another subject");
+        assert_eq!(journal.permit_at("b", "hello", at(9)), Some(None), "another device");
+        assert_eq!(journal.permit_at("a", "hello", at(10)), Some(Some(1000)));
+        assert_eq!(journal.permit_at("a", "hello", at(20)), Some(None));
     }
 
     #[test]
@@ -79,7 +81,7 @@ mod tests {
         let (journal, start) = (Journal::default(), Instant::now());
         let names = |from: usize| (from..from + 2 * LINES_MAX).map(|n| n.to_string());
         let written =
-            |from, now| names(from).filter(|name| journal.entry(name, "hello", now).is_some()).count();
+            |from, now| names(from).filter(|name| journal.permit_at(name, "hello", now).is_some()).count();
         assert_eq!(written(0, start), LINES_MAX);
         assert_eq!(written(1_000_000, start + LINE_EVERY / 2), 0);
         assert_eq!(written(2_000_000, start + LINE_EVERY), LINES_MAX);

@@ -1,4 +1,4 @@
-//! A device that has a place in the fleet.
+//! A device that has a slot in the fleet.
 
 use std::time::Duration;
 
@@ -9,57 +9,56 @@ use tracing::warn;
 use super::hub::Notice;
 use crate::bucket::Bucket;
 use crate::coin::CoinPublic;
-use crate::identity::DeviceName;
+use crate::state::EnrolledDevice;
 
-/// How often the log says that two agents have one identity.
+/// The time from one warning that two agents share an identity to the next.
 const RIVAL_REMIND: Duration = Duration::from_secs(600);
 
 pub(crate) struct Member {
-    pub name: DeviceName,
+    pub device: EnrolledDevice,
     pub coin: CoinPublic,
     pub calls: Bucket,
-    pub enrolment: Enrolment,
     pub link: Option<DeviceLink>,
-    /// Since when it has not attended.
     pub absent_since: Instant,
     pub has_attended: bool,
     pub silence: Silence,
-    /// When the log last said that somebody else has its identity.
+    /// The time of the last warning that two agents share this identity.
     rival_told: Option<Instant>,
 }
 
 impl Member {
-    pub(super) fn new(name: DeviceName, coin: CoinPublic, calls: Bucket, enrolment: Enrolment) -> Self {
-        let absent_since = Instant::now();
-        let silence = Silence::default();
+    pub(super) fn new(device: EnrolledDevice, coin: CoinPublic, calls: Bucket) -> Self {
         Self {
-            name,
+            device,
             coin,
             calls,
-            enrolment,
             link: None,
-            absent_since,
+            absent_since: Instant::now(),
             has_attended: false,
-            silence,
+            silence: Silence::default(),
             rival_told: None,
         }
     }
 
-    /// A line is cut for a newer one. Once is a device whose first line broke unnoticed; two agents that share an
-    /// identity would do it for ever, and must not fill the log.
+    pub(super) fn disconnect(&mut self) {
+        (self.link, self.absent_since) = (None, Instant::now());
+    }
+
+    /// Notes that a newer connection replaced the one of this device. A single time means that the first connection
+    /// broke unnoticed; two agents that share an identity would replace each other for ever, and must not fill the log.
     pub(super) fn came_twice(&mut self, now: Instant) {
         let is_old = |told: Instant| now.saturating_duration_since(told) > RIVAL_REMIND;
         if self.rival_told.is_none_or(is_old) {
             self.rival_told = Some(now);
             warn!(
-                device = %self.name,
+                device = %self.device.name,
                 "attends over a second line, and the first is cut: if its line did not just break, two agents have its identity"
             );
         }
     }
 }
 
-/// How often a device that was asked has let a window pass without an answer.
+/// Counts windows that a device let pass without an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Silence {
     windows: f64,
@@ -68,17 +67,17 @@ pub(crate) struct Silence {
 }
 
 impl Silence {
-    /// Windows, after which a device is heard but no longer waited for.
+    /// After this many windows the server still hears a device, but does not wait for it.
     const WINDOWS_MAX: f64 = 3.0;
-    /// What an answer makes up for: a device that answers every second time is not waited for either.
+    /// An answer makes up for this part of a window, so a device that answers every second time is not waited for either.
     const FORGIVEN: f64 = 0.25;
 
     pub(crate) fn is_waited_for(self) -> bool {
         self.windows < Self::WINDOWS_MAX
     }
 
-    /// An answer, also one that comes too late: a device on a slow link that is not waited for could otherwise never
-    /// be heard again. Each round counts once.
+    /// Counts an answer, even a late one: otherwise the server would never wait again for a device on a slow link. Each
+    /// round counts once.
     pub(crate) fn answered(&mut self, round: u64) {
         if round > self.answered_round {
             self.answered_round = round;
@@ -86,21 +85,13 @@ impl Silence {
         }
     }
 
-    /// A window was kept open for the device in vain. A few count as many, so that the way back is short.
+    /// Counts a window that was kept open in vain. The count is bounded, so that a few answers are enough to recover.
     pub(crate) fn missed_a_window(&mut self) {
         self.windows = (self.windows + 1.0).min(Self::WINDOWS_MAX + 1.0);
     }
 }
 
-/// What a device says of itself, and what was measured of it when it did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Enrolment {
-    pub samples: u64,
-    pub compute_secs: f64,
-    pub comm_mbit: f64,
-}
-
-/// The open end of a device's stream.
+/// The server's end of the stream to a device.
 pub(crate) struct DeviceLink {
     pub id: u64,
     pub notices: mpsc::Sender<Notice>,

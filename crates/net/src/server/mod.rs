@@ -1,25 +1,21 @@
-//! The server: who is there, the rounds, and what is kept of them.
+//! The server: its devices, its rounds and their commits.
 //!
 //! # Layout
 //!
-//! - here: the listening part, on a runtime of its own or in given [`Surroundings`].
-//! - `hub`: where calls and the round loop meet; `exchange`: what they hand
-//!   over; `member`: a device of the fleet; `newcomers`: those who are about to
-//!   enrol; `round`: a round in progress; `coin_answer`: a device's coin in it; `grant`: its
-//!   share of the bandwidth.
-//! - `service`: the calls of devices; `attend`: one that stays open; `intake`: updates on their way in; `download`:
-//!   models on their way out; `probe`: a timed transfer; `probe_queue`: whose turn it is for one.
-//! - `rate`: how many calls a device may make; `journal`: how many lines of the log it may cause; `norms`: how large
-//!   its updates may be.
-//! - `world`: the world behind the engine's round loop; `events`: what it
-//!   reports; `clock`: its clock; `window`: its window for coins; `quorum`: waiting for enough devices; `timeouts`: for how long;
-//!   `review`: who is benched.
-//! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `enrolment`: its devices; [`planning`]: its plans; `commit`: what
-//!   is kept of its rounds.
+//! - here: a server that listens, on a runtime of its own or in given [`Surroundings`].
+//! - `hub`: the state that calls and the round loop share; `exchange`: models and updates in it; `member`: a device of
+//!   the fleet; `newcomers`: devices that are about to enrol; `round`: a round in progress; `grant`: a device's
+//!   bandwidth in it.
+//! - `service`: the calls of devices; `attend`: the call that stays open; `intake`: uploads; `download`: models;
+//!   `probe`: timed transfers; `probe_queue`: their order.
+//! - `rate`: limits calls; `journal`: limits lines in the log; `norms`: limits the norms of updates.
+//! - `world`: the world behind the engine's round loop; `events`: its events; `clock`: its clock; `window`: its window
+//!   for coins; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
+//! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `enrolment`: its devices; [`planning`]:
+//!   its plans; `commit`: commits its rounds.
 
 mod attend;
 mod clock;
-mod coin_answer;
 mod commit;
 pub mod deploy;
 mod deployed_run;
@@ -53,18 +49,19 @@ use std::time::Duration;
 use fedflip_learn::Encoding;
 use fedflip_learn::task::TaskSettings;
 use futures_util::Stream;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tonic::transport::server::Connected;
 
 use self::hub::Hub;
 use self::norms::NormGuard;
-use self::service::{Announcement, Service};
+use self::service::Service;
 use crate::door::{Door, Limits, Peer, Security};
 use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
-use crate::wire::limits::{CALLS_AT_ONCE_MAX, MESSAGE_BYTES_MAX};
+use crate::wire::ByteStream;
+use crate::wire::limits::{CALLS_AT_ONCE_MAX, KEEP_ALIVE, MESSAGE_BYTES_MAX, WINDOW_BYTES};
 use crate::wire::v1::federation_server::FederationServer;
 
 pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
@@ -72,41 +69,42 @@ pub use norms::NormBound;
 pub use planning::Planned;
 pub use timeouts::Timeouts;
 
-/// A device that is gone without a word is noticed after this and as much again.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-/// What may be on its way from a device before it is read.
-const WINDOW_BYTES: u32 = 1 << 20;
 const HEADER_BYTES_MAX: u32 = 16 << 10;
 
-/// Where and how a server listens.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
     pub listen: SocketAddr,
-    /// How they prove who they are.
     pub security: Security,
     pub limits: Limits,
-    /// For whoever watches over the server; none if nobody does.
+    /// The address of metrics and health, if they are served.
     pub status: Option<(SocketAddr, Reach)>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// What is learnt, over how many devices.
     pub task: TaskSettings,
     pub seed: u64,
     pub parameters: usize,
-    /// How many samples there are at each slot, as far as the server knows.
+    /// The number of samples at each slot, as far as the server knows.
     pub samples: Arc<[u64]>,
-    pub band_mbps: f64,
+    /// f_tot: a timed transfer uses all of it.
+    pub bandwidth_mbps: f64,
     pub encoding: Encoding,
-    /// How large they may be, before devices have sent any.
+    /// Bounds the norm of updates before devices have sent any.
     pub update_norm: NormBound,
 }
 
-/// A server can serve any connection that carries bytes both ways and knows who is at the other end.
-pub trait Wire: AsyncRead + AsyncWrite + Connected<ConnectInfo = Peer> + Send + Unpin + 'static {}
+impl Offer {
+    /// The size of one update.
+    fn update_bytes(&self) -> usize {
+        self.encoding.bytes(self.parameters)
+    }
+}
 
-impl<T: AsyncRead + AsyncWrite + Connected<ConnectInfo = Peer> + Send + Unpin + 'static> Wire for T {}
+/// A server can serve any connection that carries bytes in both directions and knows its peer.
+pub trait Wire: ByteStream + Connected<ConnectInfo = Peer> + 'static {}
+
+impl<T: ByteStream + Connected<ConnectInfo = Peer> + 'static> Wire for T {}
 
 /// A server takes its clock and its network from its surroundings; a simulation brings its own.
 pub struct Surroundings<S> {
@@ -123,7 +121,6 @@ pub struct Surroundings<S> {
 pub struct Server {
     runtime: Arc<Runtime>,
     hub: Arc<Hub>,
-    metrics: Arc<Metrics>,
     health: Arc<Health>,
     address: SocketAddr,
     status: Option<StatusServer>,
@@ -133,7 +130,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens from now on; rounds are up to a [`Deployment`].
+    /// Listens from now on; a [`Deployment`] runs rounds.
     pub fn start(settings: &ServerSettings, offer: &Offer) -> Result<Self, NetError> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().thread_name("fedflip-net").enable_all().build();
@@ -171,13 +168,9 @@ impl Server {
         offer: &Offer,
     ) -> Self {
         let Surroundings { runtime, address, incoming } = surroundings;
-        let hub = Hub::new(offer.task.devices);
-        let Offer { task, seed, parameters, ref samples, band_mbps, encoding, update_norm } = *offer;
-        let samples = Arc::clone(samples);
-        let announcement = Announcement { task, seed, parameters, samples, band_mbps, encoding };
-        let update_bytes = announcement.update_bytes() as u64;
-        let norms = Arc::new(NormGuard::new(update_norm));
-        let service = Service::new(Arc::clone(&hub), announcement, Arc::clone(&metrics), Arc::clone(&norms));
+        let hub = Arc::new(Hub::new(offer.task.devices, metrics));
+        let norms = Arc::new(NormGuard::new(offer.update_norm));
+        let service = Service::new(Arc::clone(&hub), offer.clone(), Arc::clone(&norms));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX);
@@ -192,17 +185,18 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         runtime.spawn(async move {
             let stopped = async {
-                // A sender that is gone says the same.
+                // A sender that was dropped means the same.
                 let _ = stopped.await;
             };
             if let Err(error) = serving.serve_with_incoming_shutdown(incoming, stopped).await {
                 tracing::error!(%error, "the server has stopped listening");
             }
         });
-        Self { runtime, hub, metrics, health, address, status: None, update_bytes, norms, stop: Some(stop) }
+        let update_bytes = offer.update_bytes() as u64;
+        Self { runtime, hub, health, address, status: None, update_bytes, norms, stop: Some(stop) }
     }
 
-    /// Where it listens: the port is the real one.
+    /// The address with the real port, also where port 0 was asked for.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -212,19 +206,30 @@ impl Server {
     }
 
     pub fn metrics(&self) -> &Arc<Metrics> {
-        &self.metrics
+        &self.hub.metrics
     }
 
     pub fn health(&self) -> &Arc<Health> {
         &self.health
     }
 
-    /// Tells devices that the run is over, and waits a moment for them to hear it.
+    /// The size of one update, in Mbit.
+    fn update_mbit(&self) -> f64 {
+        8e-6 * self.update_bytes as f64
+    }
+
+    /// Waits until something changes at the hub, or `until`. The runtime itself waits, because its handle would not
+    /// drive the tasks and timers of a single-threaded runtime.
+    fn wait(&self, until: Instant) {
+        self.runtime.block_on(self.hub.changed_or(until));
+    }
+
+    /// Tells devices that the run is over, and waits a moment until they have left.
     pub fn finish(&self) {
         self.health.set(Readiness::Stopping);
         self.hub.state().finish();
         let heard = async {
-            // Devices leave when they hear it; whoever does not is not waited for.
+            // A device that does not leave soon is not waited for.
             for _ in 0..40 {
                 if self.hub.state().attending() == 0 {
                     break;
@@ -239,7 +244,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // A listener that is gone needs no telling.
+            // A listener that has ended does not need to be told.
             let _ = stop.send(());
         }
     }

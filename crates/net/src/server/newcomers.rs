@@ -1,4 +1,4 @@
-//! Devices that have said hello and have not enrolled: they are measured, and have no slot yet.
+//! Devices that have said hello and have not enrolled: the server measures them, and they have no slot yet.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,32 +9,32 @@ use crate::coin::CoinPublic;
 use crate::identity::DeviceName;
 use crate::reason::Reason;
 
-/// From one call to the next of a device that is enrolling: reading its data and calibrating take a while.
+/// The time between two calls of a device that enrols: to read its data and to calibrate take a while.
 const ENROL_TIME_MAX: Duration = Duration::from_secs(300);
-/// How many there may be beyond the places of the fleet: not all of them come as far as to enrol.
+/// The number of newcomers beyond the slots of the fleet: not all of them enrol.
 const BEYOND_MAX: usize = 1024;
 
-/// A device on its way in.
+/// A device that is about to enrol.
 pub(crate) struct Newcomer {
     pub coin: CoinPublic,
     pub comm_mbit: Option<f64>,
-    /// Timed transfers that it has had the band for.
+    /// The number of its timed transfers so far.
     pub probes: u32,
     pub called: Instant,
 }
 
 impl Newcomer {
-    /// It was never heard of again.
+    /// Whether the device has stopped calling.
     fn has_given_up(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.called) > ENROL_TIME_MAX
     }
 }
 
 #[derive(Default)]
-pub(crate) struct Newcomers(BTreeMap<String, Newcomer>);
+pub(crate) struct Newcomers(BTreeMap<DeviceName, Newcomer>);
 
 impl Newcomers {
-    /// A device comes, or comes again.
+    /// Notes a device that says hello, perhaps again.
     pub(crate) fn meet(
         &mut self,
         name: &DeviceName,
@@ -42,12 +42,12 @@ impl Newcomers {
         capacity: usize,
         now: Instant,
     ) -> Result<(), Reason> {
-        // Its owner may have got a new identity since.
+        // Its owner may have got a new identity.
         let gone = |newcomer: &Newcomer| newcomer.coin != coin && newcomer.has_given_up(now);
-        if self.0.get(name.as_str()).is_some_and(gone) {
-            self.0.remove(name.as_str());
+        if self.0.get(name).is_some_and(gone) {
+            self.0.remove(name);
         }
-        if self.0.contains_key(name.as_str()) {
+        if self.0.contains_key(name) {
             return Ok(());
         }
         let most = capacity.saturating_add(BEYOND_MAX);
@@ -58,16 +58,16 @@ impl Newcomers {
             return Err(Reason::OutOfMemory);
         }
         let newcomer = Newcomer { coin, comm_mbit: None, probes: 0, called: now };
-        self.0.insert(name.as_str().to_owned(), newcomer);
+        self.0.insert(name.clone(), newcomer);
         Ok(())
     }
 
     pub(crate) fn get_mut(&mut self, name: &DeviceName) -> Option<&mut Newcomer> {
-        self.0.get_mut(name.as_str())
+        self.0.get_mut(name)
     }
 
     pub(crate) fn leave(&mut self, name: &DeviceName) {
-        self.0.remove(name.as_str());
+        self.0.remove(name);
     }
 }
 

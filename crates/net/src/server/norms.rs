@@ -1,12 +1,12 @@
-//! The size of an update, and what is absurd.
+//! Bounds the norms of updates.
 //!
-//! An update is its size, its norm. One within the start bound is always taken, and no device can move that bound: it
-//! is configured, or it follows from a trial of the server's own. A larger one is taken only if more than half of the
-//! *other* enrolled devices have last sent one of at least a hundredth of its size, there are three devices or more,
-//! and it is within a fixed multiple of the start bound. A configured bound is never exceeded.
+//! An update within the start bound always counts, and no device can change that bound: it is configured, or it follows
+//! from a trial that the server trains itself. A larger update counts only if more than half of the *other* enrolled
+//! devices last sent an update of at least a hundredth of its norm, there are three devices or more, and it is within a
+//! fixed multiple of the start bound. A configured bound is never exceeded.
 //!
-//! So a device's own updates do nothing for its own bound; a refused one does nothing at all; devices that have sent
-//! nothing count as small; and in a fleet of one or two the start bound holds for ever.
+//! So a device's own updates do not raise its own bound; a refused update has no effect; a device that has sent nothing
+//! counts as small; and in a fleet of one or two devices the start bound holds for ever.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,27 +17,27 @@ use fedflip_learn::{LearnError, Learner, TrainKey};
 use crate::error::NetError;
 use crate::state::STATE;
 
-/// How far above the trial's an update may be: devices' data differ, their training does not.
+/// The norm of an update, in norms of the trial: devices' data differ, their training does not.
 const TRIAL_FACTOR_MAX: f64 = 30.0;
-/// How far above the model an update may be, whatever the trial says: a trial that diverges opens nothing.
+/// The norm of an update, in norms of the model: a trial that diverges must not raise the bound.
 const MODEL_FACTOR_MAX: f64 = 100.0;
-/// A model that is smaller, such as one that begins at zero, counts as one of this norm.
+/// A smaller model, such as one that starts at zero, counts as a model of this norm.
 const MODEL_NORM_MIN: f64 = 1.0;
-/// Fleets that are smaller have no majority.
+/// A smaller fleet has no majority.
 const DEVICES_TO_AGREE: usize = 3;
-/// How far above those of the majority an update may be.
+/// The norm of an update, in norms of the majority's updates.
 const FACTOR_MAX: f64 = 100.0;
-/// How far above the start bound the majority can get.
+/// The norm that a majority can allow, in start bounds.
 const GROWTH_MAX: f64 = 100.0;
-/// And how far at all: no training that makes sense goes so far.
+/// No sensible training exceeds this norm.
 const NORM_MAX: f64 = 1e6;
 
-/// What bounds the norm of an update before devices have sent any.
+/// The start bound of the norms of updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NormBound {
-    /// Whoever runs the server says so; it holds for ever.
+    /// Set by the operator; it holds for ever.
     Configured(f64),
-    /// A trial says so; a majority of devices that agree may get further.
+    /// Found by a trial; a majority of devices can exceed it.
     Trial(f64),
 }
 
@@ -60,13 +60,13 @@ impl NormBound {
 
     fn of_norms(trained: f64, model: f64) -> Self {
         let most = MODEL_FACTOR_MAX * model.max(MODEL_NORM_MIN);
-        // A trial that taught nothing, or too much, says nothing.
+        // A trial without effect, or with too much of it, does not count.
         let by_trial = if trained > 0.0 { TRIAL_FACTOR_MAX * trained } else { most };
         Self::Trial(by_trial.min(most).min(NORM_MAX))
     }
 }
 
-/// Knows the size of the last update that was taken of every device.
+/// Keeps the norm of the last accepted update of every device.
 #[derive(Debug)]
 pub(super) struct NormGuard {
     bound: NormBound,
@@ -78,7 +78,7 @@ impl NormGuard {
         Self { bound, norms: Mutex::default() }
     }
 
-    /// Whether an update of this size is sensible, of one of so many devices.
+    /// Whether an update of this norm is sensible in a fleet of so many `devices`.
     pub(super) fn allows(&self, slot: usize, norm: f64, devices: usize) -> bool {
         match self.bound {
             NormBound::Configured(most) => norm <= most,
@@ -95,7 +95,7 @@ impl NormGuard {
         devices >= DEVICES_TO_AGREE && 2 * agree.count() > devices - 1
     }
 
-    /// An update of this size was taken.
+    /// Notes an accepted update.
     pub(super) fn took(&self, slot: usize, norm: f64) {
         self.norms().insert(slot, norm);
     }
@@ -104,13 +104,11 @@ impl NormGuard {
         serde_json::to_string(&*self.norms()).unwrap_or_default()
     }
 
-    /// Goes on from what the state kept.
+    /// Takes over the norms that the state kept.
     pub(super) fn restore(&self, stored: Option<&str>) -> Result<(), NetError> {
         let Some(stored) = stored else { return Ok(()) };
-        let kept: BTreeMap<usize, f64> = serde_json::from_str(stored).map_err(|error| NetError::Damaged {
-            path: STATE.to_owned(),
-            problem: format!("the sizes of its updates: {error}"),
-        })?;
+        let kept: BTreeMap<usize, f64> = serde_json::from_str(stored)
+            .map_err(|error| NetError::damaged(STATE, format!("the sizes of its updates: {error}")))?;
         self.norms().extend(kept);
         Ok(())
     }

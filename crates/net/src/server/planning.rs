@@ -1,12 +1,12 @@
-//! Plans of a deployed run: the first, the next, and the one of before a restart.
+//! Plans of a deployed run: the first one, the next ones, and the one that holds after a restart.
 
 use fedflip_fleet::{Fleet, csv_file};
-use fedflip_plan::{Expected, Plan, PlanError, Planning, Problem, Quiet, Schedule, Scheme, solve};
+use fedflip_plan::{Expected, Plan, PlanError, Planning, Problem, Quiet, Schedule, solve};
 
 use super::deploy::Deployment;
 use crate::error::NetError;
 use crate::replan::{self, Decision, Standing, Terms};
-use crate::state::{StoredPlan, StoredQuiet};
+use crate::state::{PlannedDevice, StoredPlan};
 
 /// A plan and the measured fleet that it is for.
 #[derive(Clone, Debug)]
@@ -15,14 +15,12 @@ pub struct Planned {
     pub schedule: Schedule,
     pub reason: String,
     pub expected: Expected,
-    scheme: Scheme,
-    constants: Option<[f64; 2]>,
 }
 
 impl Planned {
-    /// What each device's coin must be below in a round: a device that is there in a share v of the rounds takes part in a
-    /// share q of them if its coin falls with q/v. v is the plan's, so that whoever has the state can check every
-    /// coin; when it has drifted, a new plan tells another.
+    /// The probability of each device's coin in a round. A device that is available in a share v of the rounds takes part in
+    /// a share q of them if its coin has the probability q/v. v is the plan's value, so that every coin can be checked
+    /// against the state; when v drifts, a new plan follows.
     pub(super) fn coin_q(&self, round: u64) -> Vec<f64> {
         let pairs = self.schedule.plan(round).q().iter().zip(self.fleet.availability());
         pairs.map(|(q, availability)| (q / availability).min(1.0)).collect()
@@ -33,74 +31,67 @@ impl Planned {
         self.schedule.usual().q().get(slot).is_some_and(|q| *q > 0.0)
     }
 
-    /// The same in the slots of the whole fleet.
+    /// The same plan with the slots of the whole fleet.
     fn spread(self, fleet: &Fleet, active: &[usize]) -> Result<Self, NetError> {
         if active.len() == fleet.len() {
             return Ok(self);
         }
         Ok(Self { schedule: self.schedule.spread(fleet, active)?, fleet: fleet.clone(), ..self })
     }
+}
 
-    pub(super) fn stored(&self, after_round: u64, secs: f64) -> StoredPlan {
-        let (mut fleet_csv, plan) = (Vec::new(), self.schedule.usual());
-        // Memory takes whatever is written to it.
-        let _ = csv_file::write(&self.fleet, &mut fleet_csv);
+impl Deployment {
+    pub(super) fn stored_plan(&self, planned: &Planned, after_round: u64, secs: f64) -> StoredPlan {
+        let Planned { fleet, schedule, reason, expected } = planned;
+        let (mut fleet_csv, plan) = (Vec::new(), schedule.usual());
+        // Writing to memory never fails.
+        let _ = csv_file::write(fleet, &mut fleet_csv);
+        let device = |slot: usize| PlannedDevice {
+            q: plan.q()[slot],
+            availability: fleet.availability()[slot],
+            weight: plan.aggregation_weights()[slot],
+            quiet: schedule.quiet().map(|quiet| [quiet.q()[slot], quiet.aggregation_weights()[slot]]),
+        };
         StoredPlan {
             after_round,
             secs,
-            reason: self.reason.clone(),
+            reason: reason.clone(),
             scheme: self.scheme.to_string(),
-            constants: self.constants,
-            q: plan.q().to_vec(),
-            availability: self.fleet.availability().to_vec(),
-            weights: plan.aggregation_weights().to_vec(),
-            quiet: self.schedule.quiet().map(|quiet| StoredQuiet {
-                q: quiet.q().to_vec(),
-                weights: quiet.aggregation_weights().to_vec(),
-            }),
+            constants: self.constants.map(|constants| [constants.alpha(), constants.beta()]),
+            devices: (0..fleet.len()).map(device).collect(),
             fleet_csv,
-            plan_csv: self.schedule.csv(&self.fleet),
-            expected: self.expected,
+            plan_csv: schedule.csv(fleet),
+            expected: *expected,
         }
     }
-}
 
-/// Makes plans for a deployed run.
-pub(super) struct Planner<'a> {
-    pub deployment: &'a Deployment,
-}
-
-impl Planner<'_> {
-    /// From what devices measured when they came.
-    pub(super) fn first(&self, fleet: Fleet) -> Result<Planned, NetError> {
-        let plan = match solve(&Problem::new(&fleet, self.deployment.band), &self.planning()) {
+    /// Plans with the measurements of enrolment.
+    pub(super) fn first_plan(&self, fleet: Fleet) -> Result<Planned, NetError> {
+        let plan = match solve(&Problem::new(&fleet, self.bandwidth), &self.planning()) {
             Err(PlanError::ConstantsMissing { .. }) => return Err(NetError::NoConstants),
             plan => plan?,
         };
         self.planned(fleet, plan, "the first plan".to_owned())
     }
 
-    /// The plan of before a restart, to the bit.
-    pub(super) fn restored(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
+    /// The plan that held before a restart, to the bit.
+    pub(super) fn restored_plan(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
         let fleet = csv_file::read(&stored.fleet_csv[..], "the stored fleet")?;
-        let scheme = stored.scheme.parse()?;
-        let plan = Plan::from_q(&fleet, stored.q.clone())?;
-        let schedule = Schedule::new(plan, self.deployment.evaluate_every);
-        let schedule = match (self.deployment.quiet, &stored.quiet) {
-            (Some(Quiet { every, .. }), Some(quiet)) => {
-                schedule.with_quiet(every, Plan::from_q(&fleet, quiet.q.clone())?)?
-            }
+        let plan = Plan::from_q(&fleet, stored.devices.iter().map(|device| device.q).collect())?;
+        let quiet_q: Option<Vec<f64>> = stored.devices.iter().map(|device| Some(device.quiet?[0])).collect();
+        let schedule = Schedule::new(plan, self.evaluate_every);
+        let schedule = match (self.quiet, quiet_q) {
+            (Some(Quiet { every, .. }), Some(q)) => schedule.with_quiet(every, Plan::from_q(&fleet, q)?)?,
             (None, None) => schedule,
-            // Cannot be: a folder of another scenario is refused when it is opened.
+            // Cannot happen: a folder of another scenario is refused when it is opened.
             _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),
         };
-        let (reason, expected, constants) = (stored.reason.clone(), stored.expected, stored.constants);
-        Ok(Planned { fleet, schedule, reason, expected, scheme, constants })
+        Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected })
     }
 
-    /// Another plan, if somebody was benched, is back or came, or if measured times are `due` to be looked at and ask
+    /// Another plan, if a device was benched, has returned or has enrolled, or if a review is `due` and measured times call
     /// for one. Benched devices are not part of it.
-    pub(super) fn next(
+    pub(super) fn next_plan(
         &self,
         now: &Planned,
         fleet: &Fleet,
@@ -117,7 +108,7 @@ impl Planner<'_> {
         };
         let availability: Vec<f64> = active.iter().map(planned_for).collect();
         let planning = self.planning();
-        let terms = Terms { fleet: &part, band: self.deployment.band, planning: &planning };
+        let terms = Terms { fleet: &part, bandwidth: self.bandwidth, planning: &planning };
         let standing = Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
         let decision = match change(now, fleet, &active) {
             Some(reason) => replan::replace(standing, terms, reason),
@@ -142,21 +133,20 @@ impl Planner<'_> {
     }
 
     fn planning(&self) -> Planning {
-        let Deployment { scheme, constants, variance, quiet, evaluate_every, .. } = *self.deployment;
+        let Deployment { scheme, constants, variance, quiet, evaluate_every, .. } = *self;
         Planning { constants, variance, quiet, evaluate_every, ..Planning::new(scheme) }
     }
 
-    /// With the plan of quiet rounds, and what comes of both.
+    /// Adds the plan of quiet rounds, and the expected costs of both.
     fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Result<Planned, NetError> {
-        let (planning, problem) = (self.planning(), Problem::new(&fleet, self.deployment.band));
+        let (planning, problem) = (self.planning(), Problem::new(&fleet, self.bandwidth));
         let fedflip_plan::Planned { schedule, expected } =
             fedflip_plan::schedule_from(&problem, &planning, plan)?;
-        let constants = planning.constants.map(|constants| [constants.alpha(), constants.beta()]);
-        Ok(Planned { fleet, schedule, reason, expected, scheme: planning.scheme, constants })
+        Ok(Planned { fleet, schedule, reason, expected })
     }
 }
 
-/// Who came, was benched or returned since the plan was made, in words; none if nobody.
+/// Names the devices that enrolled, were benched or returned since the plan was made; none without such devices.
 fn change(now: &Planned, fleet: &Fleet, active: &[usize]) -> Option<String> {
     let is_active = |slot: &usize| active.binary_search(slot).is_ok();
     let benched = (0..now.fleet.len()).filter(|slot| now.takes_part(*slot) && !is_active(slot));
@@ -175,7 +165,7 @@ fn change(now: &Planned, fleet: &Fleet, active: &[usize]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// q of these slots; devices without one take part as often as the others do on average.
+/// q of these slots; a device without a q gets the mean of the others.
 fn q_of(q: &[f64], slots: &[usize]) -> Vec<f64> {
     let planned = q.iter().filter(|q| **q > 0.0);
     let mean = planned.clone().sum::<f64>() / planned.count().max(1) as f64;

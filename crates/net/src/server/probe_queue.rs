@@ -1,7 +1,7 @@
-//! Whose turn it is for a timed transfer: one at a time, because it is to have the band for itself.
+//! The order of timed transfers: one at a time, because each needs the whole bandwidth.
 //!
-//! A device waits for one transfer at most, and those that have had fewer come first. So a newcomer waits for the
-//! transfer under way and for one of each other device that was never measured, however often somebody asks.
+//! A device waits for one transfer at most, and devices with fewer transfers come first. So a newcomer waits for the
+//! transfer under way and for one of each other device that was never measured, however often a device asks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::identity::DeviceName;
 use crate::reason::Reason;
 
-/// Transfers that a device has had before, and when it asked for this one.
+/// The number of earlier transfers of a device, and the order in which devices asked.
 type Rank = (u32, u64);
 
 /// Devices that wait for their timed transfer, in order.
@@ -23,13 +23,13 @@ pub(super) struct ProbeQueue {
 #[derive(Default)]
 struct State {
     asked_ever: u64,
-    /// Who has the band.
+    /// The device that has the bandwidth.
     measuring: Option<DeviceName>,
     waiting: BTreeMap<Rank, (DeviceName, oneshot::Sender<ProbeTurn>)>,
     ranks: BTreeMap<DeviceName, Rank>,
 }
 
-/// The band for one transfer; dropped, it is the next one's.
+/// The whole bandwidth for one transfer; when it is dropped, the next device has its turn.
 pub(super) struct ProbeTurn {
     queue: Arc<ProbeQueue>,
 }
@@ -41,7 +41,7 @@ impl Drop for ProbeTurn {
 }
 
 impl ProbeQueue {
-    /// Waits until the band is free for a device that has had so many transfers. It may stop waiting at any moment.
+    /// Waits until the bandwidth is free for a device with `had` earlier transfers. The wait may be dropped at any moment.
     pub(super) async fn turn(self: &Arc<Self>, name: &DeviceName, had: u32) -> Result<ProbeTurn, Reason> {
         let coming = self.ask(name, had)?;
         // The sender is dropped only with the queue.
@@ -65,15 +65,15 @@ impl ProbeQueue {
             }
             state.measuring = Some(name.clone());
         }
-        // Sent while nobody holds the lock: a turn that is dropped takes it.
+        // Sent without the lock, because a turn that is dropped takes it.
         drop(sender.send(ProbeTurn { queue: Arc::clone(self) }));
         Ok(coming)
     }
 
-    /// The band is free: it is for the first who still waits.
+    /// Gives the bandwidth to the first device that still waits.
     fn pass_on(self: &Arc<Self>) {
         let Some(next) = self.locked().next() else { return };
-        // One that has stopped waiting just now drops its turn, which passes it on.
+        // A device that has just stopped waiting drops its turn, which passes it on.
         drop(next.send(ProbeTurn { queue: Arc::clone(self) }));
     }
 
@@ -83,7 +83,7 @@ impl ProbeQueue {
 }
 
 impl State {
-    /// A device whose line broke while it waited may ask again.
+    /// A device whose connection broke while it waited may ask again.
     fn forget_if_gone(&mut self, name: &DeviceName) {
         if let Some(rank) = self.ranks.get(name).copied()
             && self.waiting.get(&rank).is_none_or(|(_, sender)| sender.is_closed())

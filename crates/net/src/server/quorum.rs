@@ -1,39 +1,37 @@
-//! Who is there: waiting for enough devices, and giving up those who have left.
+//! Waits for enough devices, and gives up devices that have left.
 
 use std::time::Duration;
 
 use fedflip_engine::EngineError;
-use tokio::runtime::Runtime;
 use tokio::time::Instant;
 use tracing::info;
 
-use super::hub::{Hub, ServerState};
+use super::Server;
+use super::hub::ServerState;
 use super::round::Taken;
 use super::world::{GivenUp, NetWorld};
 use crate::reason::Reason;
 use crate::status::Readiness;
 
-/// How often a wait is interrupted to look around.
+/// A wait is interrupted this often to look for changes.
 pub(super) const POLL_EVERY: Duration = Duration::from_millis(100);
-/// How often somebody who waits says so.
+/// The log repeats this often that the server waits.
 const REMIND: Duration = Duration::from_secs(15);
 
-/// What a look around has found.
 pub(super) enum Quorum {
     Reached,
     Missing {
         there: usize,
         wanted: usize,
     },
-    /// Nobody needs to be waited for any more.
+    /// The wait is not needed any more.
     Cancelled,
 }
 
-/// Looks around at every bell and now and then, until there is enough; false if it is to stop. Whoever reads the
-/// log hears what is waited for when that changes, and now and then.
+/// Calls `look` at every bell and now and then, until there are enough devices; returns false if the wait was cancelled.
+/// The log says what the server waits for when that changes, and now and then.
 pub(super) fn gather<E>(
-    hub: &Hub,
-    runtime: &Runtime,
+    server: &Server,
     waiting: &str,
     mut look: impl FnMut() -> Result<Quorum, E>,
 ) -> Result<bool, E> {
@@ -50,45 +48,46 @@ pub(super) fn gather<E>(
                 }
             }
         }
-        runtime.block_on(hub.changed_or(Instant::now() + POLL_EVERY));
+        server.wait(Instant::now() + POLL_EVERY);
     }
 }
 
 impl NetWorld<'_> {
-    /// Waits until enough of the fleet are there.
+    /// Waits until enough devices attend.
     pub(super) fn gather(&mut self) -> Result<(), EngineError> {
         let planned = self.planned;
         let devices = (0..planned.fleet.len()).filter(|&slot| planned.takes_part(slot)).count();
-        let quorum = ((self.timeouts.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
-        let (hub, runtime) = (self.hub, self.runtime);
-        let recall_at = self.muster_until.max(Instant::now() + self.timeouts.come_back);
+        let quorum =
+            ((self.deployment.timeouts.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
+        let server = self.server;
+        let recall_at = self.muster_until.max(Instant::now() + self.deployment.timeouts.come_back);
         let look = || -> Result<Quorum, EngineError> {
             let there = {
-                let state = self.hub.state();
-                self.metrics.devices_attending.set(state.attending() as f64);
+                let state = self.server.hub.state();
+                self.server.hub.metrics.devices_attending.set(state.attending() as f64);
                 let members = state.members.iter().enumerate();
                 members.filter(|(slot, member)| planned.takes_part(*slot) && member.link.is_some()).count()
             };
-            // After a restart agents are still on their way: what they miss is the server's doing.
+            // After a restart of the server agents need time to connect again.
             let wanted = if Instant::now() < self.muster_until { devices } else { quorum };
             if there >= wanted {
-                self.health.set(Readiness::InRounds);
+                self.server.health.set(Readiness::InRounds);
                 return Ok(Quorum::Reached);
             }
-            self.health.set(Readiness::WaitingForDevices);
+            self.server.health.set(Readiness::WaitingForDevices);
             self.check_stop(Duration::ZERO)?;
             if Instant::now() >= recall_at {
                 self.recall()?;
             }
             Ok(Quorum::Missing { there, wanted })
         };
-        gather(hub, runtime, "waiting for devices", look).map(|_| ())
+        gather(server, "waiting for devices", look).map(|_| ())
     }
 
-    /// Devices are benched for the sake of the others. When too few of these are there, benched devices that attend
-    /// are asked again: the rounds under this plan end, and the next plan has them.
+    /// Devices are benched for the sake of the others. When too few others attend, benched devices that attend are asked
+    /// again: the rounds under this plan end, and the next plan includes them.
     fn recall(&mut self) -> Result<(), EngineError> {
-        let state = self.hub.state();
+        let state = self.server.hub.state();
         let attending = state.members.iter().enumerate().filter(|(_, member)| member.link.is_some());
         let recalled = attending.filter(|(slot, _)| self.measures.recall(*slot)).count();
         if recalled == 0 {
@@ -98,14 +97,14 @@ impl NetWorld<'_> {
         Err(GivenUp::Recalled.into())
     }
 
-    /// Gives up those who took part and have not come back.
+    /// Gives up a device that took part, left and has not come back.
     pub(super) fn missing(&self, state: &mut ServerState, now: Instant) -> Option<usize> {
         let ServerState { current: Some(current), members, .. } = state else { return None };
         let missing = current.joined().iter().find_map(|(&slot, joined)| {
             let member = &members[slot];
             let gone = joined.taken.is_none()
                 && member.link.is_none()
-                && now.saturating_duration_since(member.absent_since) > self.timeouts.come_back;
+                && now.saturating_duration_since(member.absent_since) > self.deployment.timeouts.come_back;
             gone.then_some(slot)
         })?;
         current.take(missing, Taken::Refused(Reason::Disconnected));

@@ -1,30 +1,26 @@
-//! The bench: devices that keep failing to deliver are not asked for a while.
+//! Benches devices that keep failing to deliver: they are not asked for a while.
 
-use tokio::time::Instant;
 use tracing::warn;
 
-use super::journal::LogPermit;
 use super::world::NetWorld;
 use crate::measure::BenchChange;
 use crate::reason::Reason;
-use crate::wire::v1;
 
 impl NetWorld<'_> {
-    /// Benches devices that keep failing to deliver, and notes devices whose pause is over; says whether there are any. The
-    /// result is committed with the round, so a restart changes nothing about it.
+    /// Benches devices that keep failing to deliver, and lets devices return whose pause is over. Returns whether there are
+    /// any. The result is committed with the round, so it survives a restart.
     pub(super) fn review(&mut self, round: u64, now_secs: f64) -> bool {
         let BenchChange { benched, returned, spared } = self.measures.review(now_secs);
-        let mut state = self.hub.state();
+        let mut state = self.server.hub.state();
         for (slot, pause_secs) in &benched {
-            let device = state.members[*slot].name.clone();
+            let device = state.members[*slot].device.name.clone();
             warn!(%device, slot, pause_secs, "a device keeps failing to deliver and is not asked for a while; if it is honest, give it time by round.deadline_secs");
             state.note(None, Some(*slot), Reason::Benched);
-            let refusal = v1::Refusal { round, reason: Reason::Benched.name().to_owned() };
-            state.tell(*slot, v1::to_device::What::Refusal(refusal));
+            state.tell_refusal(*slot, round, Reason::Benched);
         }
         drop(state);
         if !spared.is_empty()
-            && let Some(LogPermit { left_out }) = self.hub.journal.entry("fleet", "spared", Instant::now())
+            && let Some(left_out) = self.server.hub.journal.permit("fleet", "spared")
         {
             warn!(
                 devices = spared.len(),
@@ -33,7 +29,7 @@ impl NetWorld<'_> {
             );
         }
         let out = (0..self.measures.len()).filter(|&slot| self.measures.is_benched(slot)).count();
-        self.metrics.devices_benched.set(out as f64);
+        self.server.hub.metrics.devices_benched.set(out as f64);
         !(benched.is_empty() && returned.is_empty())
     }
 }

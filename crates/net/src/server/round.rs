@@ -1,4 +1,4 @@
-//! A round in progress: who was asked, who takes part, what each was granted, what was taken.
+//! A round in progress: the devices that were asked, the cohort, its grants and its updates.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,9 +6,8 @@ use std::time::Duration;
 use fedflip_fleet::bandwidth::Share;
 use tokio::time::Instant;
 
-use super::coin_answer::CoinAnswer;
 use super::grant::Granted;
-use crate::coin::Toss;
+use crate::coin::{CoinPublic, Flip, Toss};
 use crate::reason::Reason;
 use crate::wire::numbers::VectorDigest;
 use crate::wire::v1;
@@ -19,67 +18,68 @@ pub(crate) struct Current {
     pub toss: Toss,
     pub digest: VectorDigest,
     pub seed: u64,
-    /// What each device's coin has to be below, by slot.
-    coin_q: Vec<f64>,
+    /// By slot.
+    seats: Vec<Seat>,
     opened: Instant,
-    window: Duration,
-    phase: Phase,
-    /// Who was asked and has not answered, by slot.
-    awaited: Vec<bool>,
+    /// Whether answers are still accepted.
+    is_open: bool,
     awaited_count: usize,
-    /// Who was waited for at any time, by slot.
-    was_awaited: Vec<bool>,
-    answered: Vec<bool>,
     /// In device order.
     joined: BTreeMap<usize, Joined>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open,
-    /// Those who take part are at work.
-    Granted,
+/// A device's place in a round, whether it takes part or not.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    /// The device takes part if its coin is below this; 0 while it is benched.
+    q: f64,
+    /// The device was asked and has not answered.
+    is_awaited: bool,
+    /// The window was kept open for the device at some time.
+    was_awaited: bool,
+    has_answered: bool,
+}
+
+/// A device's answer to an open round: its coin if the device takes part, or none if it sits out.
+pub(crate) type CoinAnswer = Result<Option<Flip>, Reason>;
+
+/// Checks a proof, which takes a fraction of a millisecond: do not call it while others wait for the lock. A device
+/// that sits out sends an empty proof.
+pub(crate) fn check_coin(coin: &CoinPublic, toss: Toss, proof: &[u8]) -> CoinAnswer {
+    match proof {
+        [] => Ok(None),
+        proof => coin.check(toss, proof).map(Some).ok_or(Reason::FalseCoin),
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Joined {
-    /// From the opening to its answer.
+    /// The time from the opening of the round to the answer.
     pub answer_secs: f64,
     pub grant: Option<Granted>,
     pub taken: Option<Taken>,
 }
 
-/// What became of a device's part.
+/// The outcome of a device's part in the round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// Its update, of this digest, is in.
+    /// The server has its update, which has this digest.
     Update(VectorDigest),
-    /// It has lost its turn.
+    /// The device has lost its turn.
     Refused(Reason),
 }
 
 impl Current {
-    pub(crate) fn open(
-        toss: Toss,
-        digest: VectorDigest,
-        seed: u64,
-        coin_q: Vec<f64>,
-        window: Duration,
-        now: Instant,
-    ) -> Self {
-        let devices = coin_q.len();
+    pub(crate) fn open(toss: Toss, digest: VectorDigest, seed: u64, coin_q: Vec<f64>, now: Instant) -> Self {
+        let seat = |q| Seat { q, is_awaited: false, was_awaited: false, has_answered: false };
         Self {
             toss,
             digest,
             seed,
-            coin_q,
+            seats: coin_q.into_iter().map(seat).collect(),
             opened: now,
-            window,
-            phase: Phase::Open,
-            awaited: vec![false; devices],
+            is_open: true,
             awaited_count: 0,
-            was_awaited: vec![false; devices],
-            answered: vec![false; devices],
             joined: BTreeMap::new(),
         }
     }
@@ -92,26 +92,21 @@ impl Current {
         self.toss.round
     }
 
-    /// When the coins must be in.
-    pub(crate) fn window_end(&self) -> Instant {
-        self.opened + self.window
-    }
-
-    /// What to tell a device so that it flips its coin; where it `is_awaited`, the window stays open for its answer.
-    /// None if the round has nothing for it: a benched device has no coin.
+    /// The message that asks a device to flip its coin; if it `is_awaited`, the window stays open for its answer. None for
+    /// a device that cannot take part, such as a benched one.
     pub(crate) fn ask(&mut self, slot: usize, is_awaited: bool) -> Option<What> {
-        let q = *self.coin_q.get(slot)?;
-        if self.phase != Phase::Open || self.answered[slot] || q <= 0.0 {
+        let seat = self.seats.get_mut(slot)?;
+        if !self.is_open || seat.has_answered || seat.q <= 0.0 {
             return None;
         }
-        if is_awaited && !std::mem::replace(&mut self.awaited[slot], true) {
+        if is_awaited && !seat.is_awaited {
+            (seat.is_awaited, seat.was_awaited) = (true, true);
             self.awaited_count += 1;
-            self.was_awaited[slot] = true;
         }
         Some(What::Opened(v1::Opened {
             round: self.toss.round,
             digest: self.digest.to_vec().into(),
-            q,
+            q: seat.q,
             run: self.toss.run.to_vec().into(),
             seed: self.seed,
         }))
@@ -119,67 +114,66 @@ impl Current {
 
     /// Whether the window was kept open for a device, for some time at least.
     pub(crate) fn was_awaited(&self, slot: usize) -> bool {
-        self.was_awaited.get(slot).copied().unwrap_or(false)
+        self.seats.get(slot).is_some_and(|seat| seat.was_awaited)
     }
 
     /// Whether a device takes part in rounds at the moment: a benched one does not.
     pub(crate) fn has_coin(&self, slot: usize) -> bool {
-        self.coin_q.get(slot).is_some_and(|q| *q > 0.0)
+        self.seats.get(slot).is_some_and(|seat| seat.q > 0.0)
     }
 
-    /// A device that was asked is gone: nobody waits for its answer.
+    /// Notes that a device has left: nobody waits for its answer.
     pub(crate) fn gone(&mut self, slot: usize) {
-        if let Some(awaited) = self.awaited.get_mut(slot)
-            && std::mem::replace(awaited, false)
+        if let Some(seat) = self.seats.get_mut(slot)
+            && std::mem::take(&mut seat.is_awaited)
         {
             self.awaited_count -= 1;
         }
     }
 
-    /// Whether an answer of this device would be heard; if so, of which toss.
-    pub(crate) fn hears(&self, slot: usize) -> Option<Toss> {
-        (self.phase == Phase::Open && !self.answered(slot)).then_some(self.toss)
+    /// Whether an answer of this device would be accepted now.
+    pub(crate) fn hears(&self, slot: usize) -> bool {
+        self.is_open && !self.answered(slot)
     }
 
     /// Takes a device's answer, which was checked before.
     pub(crate) fn answer(&mut self, slot: usize, said: CoinAnswer, now: Instant) -> Result<(), Reason> {
-        let q = *self.coin_q.get(slot).ok_or(Reason::NotEnrolled)?;
-        if self.hears(slot).is_none() {
-            // Late, or said twice: the first answer counts, and whoever is in is in.
+        let q = self.seats.get(slot).ok_or(Reason::NotEnrolled)?.q;
+        if !self.hears(slot) {
+            // Late or repeated: the first answer counts, and a device that takes part still does.
             return if self.joined.contains_key(&slot) { Ok(()) } else { Err(Reason::StaleRound) };
         }
         self.gone(slot);
-        self.answered[slot] = true;
-        match said {
-            CoinAnswer::No => return Ok(()),
-            CoinAnswer::False => return Err(Reason::FalseCoin),
-            CoinAnswer::Yes(flip) if !flip.joins(q) => return Err(Reason::CoinSaysNo),
-            CoinAnswer::Yes(_) => {}
+        self.seats[slot].has_answered = true;
+        match said? {
+            None => return Ok(()),
+            Some(flip) if !flip.joins(q) => return Err(Reason::CoinSaysNo),
+            Some(_) => {}
         }
         let answer_secs = now.saturating_duration_since(self.opened).as_secs_f64();
         self.joined.insert(slot, Joined { answer_secs, grant: None, taken: None });
         Ok(())
     }
 
-    /// Whether everybody who was asked has answered or gone.
+    /// Whether every awaited device has answered or left.
     pub(crate) fn all_answered(&self) -> bool {
         self.awaited_count == 0
     }
 
     pub(crate) fn answered(&self, slot: usize) -> bool {
-        self.answered.get(slot).copied().unwrap_or(false)
+        self.seats.get(slot).is_some_and(|seat| seat.has_answered)
     }
 
     pub(crate) fn joined(&self) -> &BTreeMap<usize, Joined> {
         &self.joined
     }
 
-    /// Closes the window: from now on coins are not heard.
+    /// Closes the window: from now on answers do not count.
     pub(crate) fn close(&mut self) {
-        self.phase = Phase::Granted;
+        self.is_open = false;
     }
 
-    /// Grants a device its share; what to tell it.
+    /// Grants a device its share. Returns the message for the device.
     pub(crate) fn grant(
         &mut self,
         share: &Share,
@@ -209,23 +203,21 @@ impl Current {
         }))
     }
 
-    /// What a device that comes in the middle has to hear.
+    /// The messages for a device that attends in the middle of the round.
     pub(crate) fn for_newcomer(&mut self, slot: usize, is_awaited: bool, now: Instant) -> Vec<What> {
         self.ask(slot, is_awaited).into_iter().chain(self.grant_message(slot, now)).collect()
     }
 
     /// The grant of a device whose update may come now.
     pub(crate) fn granted(&self, slot: usize) -> Result<Granted, Reason> {
-        let joined = self.joined.get(&slot).ok_or(Reason::NotGranted)?;
-        joined.grant.ok_or(Reason::NotGranted)
+        self.joined.get(&slot).and_then(|joined| joined.grant).ok_or(Reason::NotGranted)
     }
 
-    /// What was taken of a device so far.
     pub(crate) fn taken(&self, slot: usize) -> Option<Taken> {
         self.joined.get(&slot)?.taken
     }
 
-    /// Notes what became of a device's part, once.
+    /// Notes the outcome of a device's part. Returns false if the device takes no part or has an outcome already.
     pub(crate) fn take(&mut self, slot: usize, taken: Taken) -> bool {
         match self.joined.get_mut(&slot) {
             Some(joined) if joined.taken.is_none() => {
@@ -236,7 +228,7 @@ impl Current {
         }
     }
 
-    /// Nobody who has not reported so far will be heard; who that is.
+    /// Ends the round. Returns the devices that have not reported.
     pub(crate) fn close_for_good(&mut self) -> Vec<usize> {
         let mut late = Vec::new();
         for (&slot, joined) in &mut self.joined {
@@ -261,8 +253,7 @@ mod tests {
     fn opened(q: f64) -> (Current, CoinKey, Instant) {
         let now = Instant::now();
         let toss = Toss { run: [3; 16], round: 5 };
-        let window = Duration::from_secs(2);
-        (Current::open(toss, [1; 32], 7, vec![q; 3], window, now), CoinKey::generate(), now)
+        (Current::open(toss, [1; 32], 7, vec![q; 3], now), CoinKey::generate(), now)
     }
 
     fn answer(
@@ -272,7 +263,7 @@ mod tests {
         proof: &[u8],
         now: Instant,
     ) -> Result<(), Reason> {
-        let said = CoinAnswer::check(&key.public(), current.toss, proof);
+        let said = check_coin(&key.public(), current.toss, proof);
         current.answer(slot, said, now)
     }
 

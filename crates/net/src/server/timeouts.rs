@@ -1,24 +1,24 @@
-//! How long a server waits for what.
+//! The times that a server waits.
 
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timeouts {
-    /// Coins must be in after this, even if somebody who was asked has not answered.
+    /// The window for coins ends after this time, even if an awaited device has not answered.
     pub window: Duration,
-    /// Share of the fleet that must be there for a round to be opened.
+    /// The share of the fleet that must attend before a round opens.
     pub quorum: f64,
-    /// A server that has just started waits so long for all of them.
+    /// A server that was restarted waits this long for the whole fleet.
     pub muster: Duration,
-    /// Without a deadline of the scenario: so many times what the round should take …
+    /// An automatic deadline is this many times the expected length of the round …
     pub deadline_factor: f64,
-    /// … and this on top …
+    /// … plus this time …
     pub deadline_slack: Duration,
-    /// … but never more than this, whatever a device says of itself.
+    /// … and at most this long, whatever a device claims.
     pub deadline_max: Duration,
-    /// Whoever takes part and leaves must be back after this.
+    /// A device that takes part and leaves must be back within this time.
     pub come_back: Duration,
-    /// A server that is told to stop lets the round in progress go on for so long.
+    /// A server that should stop continues the round in progress for this long.
     pub finish: Duration,
 }
 
@@ -38,7 +38,7 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// When a round that should take so long is over for those who have not reported.
+    /// The automatic deadline of a round of this expected length.
     pub(super) fn deadline_secs(&self, expected_secs: f64) -> f64 {
         let secs = self.deadline_factor * expected_secs + self.deadline_slack.as_secs_f64();
         secs.min(self.deadline_max.as_secs_f64())

@@ -1,8 +1,8 @@
-//! The chain over what is only ever appended: records, each with the plan or the round that it tells of.
+//! The hash chain over rows that are only appended: records, each with its plan or its round.
 //!
 //! A link is the SHA-256 of the link before it and of every column of the rows that its transaction appended. The
-//! first link is made of the run's id. Links are computed from what the database gives back, so that whoever writes
-//! them and whoever checks them compute the same.
+//! first link is the digest of the run's id. Links are computed from rows as the database returns them, so that the
+//! server that writes them and the program that checks them compute the same.
 
 use rusqlite::{Connection, Error, Statement};
 
@@ -10,7 +10,7 @@ use super::digests::{push_columns, push_rows};
 use crate::coin::RUN_BYTES;
 use crate::wire::numbers::{VectorDigest, digest_of_bytes};
 
-/// Where the chain ends, and how much is in it.
+/// The last link, and the number of rows that the chain covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
     pub link: VectorDigest,
@@ -27,7 +27,10 @@ impl Chain {
 
     /// The chain with one record more, as the database has it, and the link that is stored with the record; none if
     /// there is no such record.
-    pub(super) fn next(&self, rows: &mut ChainRows<'_>) -> rusqlite::Result<Option<Next>> {
+    pub(super) fn next(
+        &self,
+        rows: &mut ChainRows<'_>,
+    ) -> rusqlite::Result<Option<(Self, Option<VectorDigest>)>> {
         let mut next = Self { records: self.records + 1, ..*self };
         let mut bytes = self.link.to_vec();
         let mut found = rows.record.query([next.records as i64])?;
@@ -52,10 +55,10 @@ impl Chain {
             push_rows(&mut bytes, of_devices, number as i64)?;
         }
         next.link = digest_of_bytes(&bytes);
-        Ok(Some(Next { chain: next, stored }))
+        Ok(Some((next, stored)))
     }
 
-    /// A table that has rows which no record tells of.
+    /// A table with rows that belong to no record.
     pub(super) fn table_with_strays(&self, state: &Connection) -> rusqlite::Result<Option<&'static str>> {
         let tables = [
             ("records", "seq", self.records),
@@ -74,14 +77,7 @@ impl Chain {
     }
 }
 
-/// What comes of one record more.
-pub(super) struct Next {
-    pub chain: Chain,
-    /// What the database has for its link.
-    pub stored: Option<VectorDigest>,
-}
-
-/// How the rows of a link are found.
+/// The statements that find the rows of a link.
 pub(super) struct ChainRows<'a> {
     record: Statement<'a>,
     plan: Statement<'a>,

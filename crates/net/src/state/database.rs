@@ -1,7 +1,7 @@
-//! The database of a run: how it is opened, what is in it, and what its errors mean.
+//! The database of a run: its tables, how it is opened, and its errors.
 //!
-//! A write-ahead log that is brought to the disk with every commit: what was committed is there after a kill
-//! and after a power cut, and others may read (`sqlite3 state.sqlite`) while the server runs.
+//! Every commit writes the write-ahead log to the disk, so a committed round survives a kill and a power cut. Other
+//! programs may read the file (`sqlite3 state.sqlite`) while the server runs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::error::NetError;
 /// The file, in the run's folder.
 pub const STATE: &str = "state.sqlite";
 
-/// Of the tables below; it changes with the meaning of any column.
+/// The version of the tables below. It changes with the meaning of any column.
 pub const VERSION: i64 = 4;
 
-/// Says whose file it is: `fedf`.
+/// The mark of fedflip's files: `fedf`.
 const APPLICATION: i64 = 0x6665_6466;
 
-/// How long a commit waits for somebody who reads with another program.
+/// A commit waits this long for another program that reads.
 const BUSY: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
@@ -109,42 +109,21 @@ CREATE TABLE seals (
 ) STRICT;
 ";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    Empty,
-    Run,
+/// Opens the file of `folder`, and says whether it holds a run; an empty file does not.
+pub(super) fn open(folder: &Path, flags: OpenFlags) -> Result<(Connection, bool), NetError> {
+    let connection = Connection::open_with_flags(folder.join(STATE), flags)?;
+    connection.busy_timeout(BUSY)?;
+    // A state that is refused stays as it was, with its log, for whoever examines it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    let holds_run = checked(&connection)?;
+    Ok((connection, holds_run))
 }
 
-/// Opens the file of `folder` to write, and makes an empty one where it is missing.
-pub(super) fn open(folder: &Path) -> Result<(Connection, Found), NetError> {
-    let path = folder.join(STATE);
-    let refuse = refusal(&path);
-    let connection = Connection::open(&path).map_err(&refuse)?;
-    connection.busy_timeout(BUSY).map_err(&refuse)?;
-    // Whoever looks into a state that is refused finds it as it was, log and all.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(&refuse)?;
-    let found = checked(&connection, &path)?;
-    Ok((connection, found))
-}
-
-/// From here on what is committed is on the disk. The first thing that changes the file.
+/// From here on commits reach the disk. This is the first change of the file.
 pub(super) fn make_durable(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     connection
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
-}
-
-/// Opens the file of `folder` to read alone; what a server does meanwhile is not disturbed.
-pub(super) fn open_read_only(folder: &Path) -> Result<Connection, NetError> {
-    let path = folder.join(STATE);
-    let refuse = refusal(&path);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(&path, flags).map_err(&refuse)?;
-    connection.busy_timeout(BUSY).map_err(&refuse)?;
-    match checked(&connection, &path)? {
-        Found::Run => Ok(connection),
-        Found::Empty => Err(damaged(&path, "holds no run".to_owned())),
-    }
 }
 
 /// Makes the tables; to be called in a transaction.
@@ -154,34 +133,31 @@ pub(super) fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "user_version", VERSION)
 }
 
-/// Whose file it is, of which version, and whether it is whole.
-fn checked(connection: &Connection, path: &Path) -> Result<Found, NetError> {
-    let refuse = refusal(path);
+/// Refuses a file of another program, of another version or with damage; says whether it holds a run.
+fn checked(connection: &Connection) -> Result<bool, NetError> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(&refuse)?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables == 0 {
-        return Ok(Found::Empty);
+        return Ok(false);
     }
-    if number("application_id").map_err(&refuse)? != APPLICATION {
-        return Err(damaged(path, "is a database of another program".to_owned()));
+    if number("application_id")? != APPLICATION {
+        return Err(damaged("is a database of another program"));
     }
-    let found = number("user_version").map_err(&refuse)?;
+    let found = number("user_version")?;
     if found != VERSION {
-        return Err(NetError::StateVersion { path: path.display().to_string(), found, known: VERSION });
+        return Err(NetError::StateVersion { path: STATE.to_owned(), found, known: VERSION });
     }
-    let verdict: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(&refuse)?;
+    let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if verdict != "ok" {
-        return Err(damaged(path, format!("is damaged: {verdict}")));
+        return Err(damaged(format!("is damaged: {verdict}")));
     }
-    match other_table(connection).map_err(&refuse)? {
-        Some(table) => Err(damaged(path, format!("is damaged: the table {table} is not as it was made"))),
-        None => Ok(Found::Run),
+    match other_table(connection)? {
+        Some(table) => Err(damaged(format!("is damaged: the table {table} is not as it was made"))),
+        None => Ok(true),
     }
 }
 
-/// A table that is missing or differs from those of this version; what others added is none of our business.
+/// A table that is missing, or that differs from this version's. Tables that other programs added do not matter.
 fn other_table(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let wanted = Connection::open_in_memory()?;
     wanted.execute_batch(TABLES)?;
@@ -198,21 +174,34 @@ fn other_table(connection: &Connection) -> rusqlite::Result<Option<String>> {
     Ok(None)
 }
 
-/// For `map_err`: damage is said to be damage, all else is what the database says.
-pub(super) fn refusal(path: &Path) -> impl Fn(rusqlite::Error) -> NetError + use<> {
-    let path = path.display().to_string();
-    move |source| match source.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch) => {
-            NetError::Damaged { path: path.clone(), problem: format!("is damaged: {source}") }
+impl From<rusqlite::Error> for NetError {
+    fn from(source: rusqlite::Error) -> Self {
+        match source.sqlite_error_code() {
+            // Only a server writes rows: a row that is missing or of another type, which has no code, is damage too.
+            None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch) => {
+                damaged(format!("is damaged: {source}"))
+            }
+            Some(_) => Self::Database { path: STATE.to_owned(), source },
         }
-        // Rows that are not there or not of their type: nobody but us writes them.
-        None => NetError::Damaged { path: path.clone(), problem: format!("is damaged: {source}") },
-        Some(_) => NetError::Database { path: path.clone(), source },
     }
 }
 
-pub(super) fn damaged(path: &Path, problem: String) -> NetError {
-    NetError::Damaged { path: path.display().to_string(), problem }
+pub(super) fn damaged(problem: impl Into<String>) -> NetError {
+    NetError::damaged(STATE, problem)
+}
+
+/// Errors of the database get the path of their file.
+pub(super) fn in_folder<T>(folder: &Path, done: Result<T, NetError>) -> Result<T, NetError> {
+    done.map_err(|mut error| {
+        if let NetError::Damaged { path, .. }
+        | NetError::Database { path, .. }
+        | NetError::StateVersion { path, .. } = &mut error
+            && path == STATE
+        {
+            *path = folder.join(STATE).display().to_string();
+        }
+        error
+    })
 }
 
 #[cfg(test)]
@@ -222,8 +211,8 @@ mod tests {
     #[test]
     fn commits_wait_for_the_disk() {
         let desk = tempfile::tempdir().unwrap();
-        let (connection, found) = open(desk.path()).unwrap();
-        assert_eq!(found, Found::Empty);
+        let (connection, holds_run) = open(desk.path(), OpenFlags::default()).unwrap();
+        assert!(!holds_run);
         make_durable(&connection).unwrap();
         let number =
             |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
@@ -237,7 +226,7 @@ mod tests {
         let desk = tempfile::tempdir().unwrap();
         let other = Connection::open(desk.path().join(STATE)).unwrap();
         other.execute_batch("CREATE TABLE letters (text TEXT)").unwrap();
-        let error = open(desk.path()).unwrap_err().to_string();
+        let error = open(desk.path(), OpenFlags::default()).unwrap_err().to_string();
         assert!(error.contains("state.sqlite: is a database of another program"), "{error}");
     }
 }

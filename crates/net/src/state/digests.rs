@@ -1,7 +1,7 @@
-//! Digests of rows: every column of every row counts, with its type.
+//! Digests of rows, over every column and its type.
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, Statement};
+use rusqlite::{Connection, Params, Row, Statement};
 
 use crate::wire::numbers::{DIGEST_BYTES, VectorDigest, digest_of_bytes};
 
@@ -43,16 +43,16 @@ pub(super) fn push_rows(
     Ok(count)
 }
 
-/// Of rows that may change: the exclusive or of their digests. A row that is written or removed changes the sum by
-/// its own digest, whatever the size of the table. Rows hold their keys, so that no two of them cancel.
+/// The digest of rows that may change: the exclusive or of their digests. A row that is written or removed changes the
+/// sum by its own digest, whatever the size of the table. Rows contain their keys, so no two of them cancel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum(pub VectorDigest);
 
 impl Sum {
-    /// Of the rows that a query finds for `key`.
-    pub(super) fn of(state: &Connection, query: &str, key: i64) -> rusqlite::Result<Self> {
+    /// The sum of the rows that a query finds.
+    pub(super) fn of(state: &Connection, query: &str, params: impl Params) -> rusqlite::Result<Self> {
         let mut statement = state.prepare(query)?;
-        let mut rows = statement.query([key])?;
+        let mut rows = statement.query(params)?;
         let (mut sum, mut bytes) = (Self::default(), Vec::new());
         while let Some(row) = rows.next()? {
             bytes.clear();
@@ -62,7 +62,7 @@ impl Sum {
         Ok(sum)
     }
 
-    /// Adds rows that are new, or takes away rows that are gone: both are the same.
+    /// Adds new rows or removes old ones: both are the same operation.
     pub(super) fn toggle(&mut self, rows: Self) {
         (0..DIGEST_BYTES).for_each(|place| self.0[place] ^= rows.0[place]);
     }

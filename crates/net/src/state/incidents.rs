@@ -1,19 +1,18 @@
-//! What was refused and why, kept within bounds: a peer that is refused a million times fills neither the disk
-//! nor the memory, and does not make the server wait for the disk either.
+//! Refusals and their reasons, within bounds: a peer that is refused a million times fills neither the disk nor the
+//! memory, and does not make the server wait for the disk.
 
 use rusqlite::{Connection, params};
 
 use super::digests::Sum;
-use super::queries::Incident;
-
+use super::rows::Incident;
 use crate::wire::printable;
 
-/// The newest that are kept.
+/// The number of incidents that the database keeps: the newest ones.
 const KEPT: i64 = 10_000;
-/// Those that wait for the next commit; more of them are counted and not kept.
+/// The number of incidents that wait for the next commit; more of them are only counted.
 const WAITING_MAX: usize = 1_000;
 
-/// Incidents that go to the disk with whatever goes there next.
+/// Incidents that are written with the next transaction.
 #[derive(Debug, Default)]
 pub(super) struct Incidents {
     waiting: Vec<Incident>,
@@ -33,8 +32,7 @@ impl Incidents {
         self.waiting.is_empty()
     }
 
-    /// Writes them, and takes what changes into the table's sum; to be called in a transaction, and
-    /// [`Self::written`] after it.
+    /// Writes the incidents and updates the table's sum. Call it in a transaction, and [`Self::written`] after that.
     pub(super) fn write(&self, connection: &Connection, sum: &mut Sum) -> rusqlite::Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -49,9 +47,9 @@ impl Incidents {
             let reason = format!("and {} more, which were not kept", self.dropped);
             insert.execute(params![newest.round as i64, None::<String>, reason])?;
         }
-        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident > ?1", known)?);
+        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident > ?1", [known])?);
         let too_old = last(connection)? - KEPT;
-        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident <= ?1", too_old)?);
+        sum.toggle(Sum::of(connection, "SELECT * FROM incidents WHERE incident <= ?1", [too_old])?);
         connection.execute("DELETE FROM incidents WHERE incident <= ?1", [too_old]).map(|_| ())
     }
 
@@ -61,7 +59,7 @@ impl Incidents {
     }
 }
 
-/// The number of the newest one in the database; 0 without any.
+/// The number of the newest incident in the database; 0 without any.
 fn last(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT coalesce(max(incident), 0) FROM incidents", [], |row| row.get(0))
 }
@@ -88,7 +86,7 @@ mod tests {
             incidents.write(&database, &mut sum).unwrap();
             incidents.written();
         }
-        assert_eq!(sum, Sum::of(&database, "SELECT * FROM incidents WHERE incident > ?1", 0).unwrap());
+        assert_eq!(sum, Sum::of(&database, "SELECT * FROM incidents WHERE incident > ?1", [0]).unwrap());
         let count: i64 = database.query_row("SELECT count(*) FROM incidents", [], |row| row.get(0)).unwrap();
         assert_eq!(count, KEPT);
         let query = "SELECT round, reason FROM incidents ORDER BY incident DESC LIMIT 1";

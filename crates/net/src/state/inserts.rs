@@ -1,13 +1,9 @@
-//! Rows as they are written.
+//! The statements that write rows.
 
 use fedflip_record::Line;
 use rusqlite::{Connection, params};
 
-use super::rows::{Fate, StoredPlan};
-
-pub(super) fn next_seq(state: &Connection) -> rusqlite::Result<i64> {
-    state.query_row("SELECT coalesce(max(seq), 0) + 1 FROM records", [], |row| row.get(0))
-}
+use super::rows::{Fate, PlannedDevice, StoredPlan};
 
 pub(super) fn kind(line: &Line) -> &'static str {
     match line {
@@ -43,11 +39,9 @@ pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) ->
         ],
     )?;
     let mut insert = state.prepare("INSERT INTO plan_devices VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-    for (slot, ((q, availability), weight)) in
-        (0_i64..).zip(plan.q.iter().zip(&plan.availability).zip(&plan.weights))
-    {
-        let quiet = plan.quiet.as_ref().map(|quiet| (quiet.q[slot as usize], quiet.weights[slot as usize]));
-        let (quiet_q, quiet_weight) = quiet.unzip();
+    for (slot, device) in (0_i64..).zip(&plan.devices) {
+        let PlannedDevice { q, availability, weight, quiet } = device;
+        let [quiet_q, quiet_weight] = quiet.map_or([None; 2], |quiet| quiet.map(Some));
         insert.execute(params![number, slot, q, availability, weight, quiet_q, quiet_weight])?;
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! The models of a run: one file a round that moved the model, and only the newest is kept.
+//! The models of a run: every round that changes the model writes one file, and only the newest is kept.
 //!
-//! What the server remembers with a model (moments, an average) is in the same file, under the same digest: they
-//! are there together or not at all.
+//! The vectors that the server keeps with a model (moments, an average) are in the same file under the same digest, so
+//! they exist together or not at all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::model_file;
 use fedflip_record::atomic;
 
-use super::database::damaged;
+use super::rows::StoredModel;
 use crate::error::{CANNOT_BE_READ, NetError};
 use crate::wire::numbers::{self, VectorDigest};
 
@@ -23,16 +23,9 @@ const ENDING: &str = ".safetensors";
 pub(super) struct Models {
     folder: PathBuf,
     params: Vec<(String, ParamSpec)>,
-    /// Of the model, and of what is remembered with it.
+    /// The arrays of the model and of the vectors that are kept with it.
     all_params: Vec<(String, ParamSpec)>,
     memory: Vec<String>,
-}
-
-/// A model, and what the server remembers with it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Remembered {
-    pub model: Vec<f32>,
-    pub memory: Vec<Vec<f32>>,
 }
 
 impl Models {
@@ -53,7 +46,7 @@ impl Models {
         fs::create_dir_all(&self.folder).map_err(NetError::io(&self.folder, "cannot be made"))
     }
 
-    /// How many numbers a model has.
+    /// The number of parameters of a model.
     pub(super) fn parameters(&self) -> usize {
         self.params.iter().map(|(_, spec)| spec.len()).sum()
     }
@@ -67,48 +60,45 @@ impl Models {
         Ok(model_file::write(&self.params, model)?)
     }
 
-    /// Which of what is remembered is the model to show; none if it is the model itself.
+    /// The average of models, if the run keeps one: it is the result instead of the model.
     pub(super) fn average<'a>(&self, memory: &'a [Vec<f32>]) -> Option<&'a [f32]> {
         self.memory.iter().zip(memory).find(|(name, _)| *name == AVERAGE).map(|(_, vector)| &vector[..])
     }
 
-    /// Brings the model that round `round` left to the disk, and says what its digest is.
+    /// Writes the model after round `round` to the disk. Returns its digest.
     pub(super) fn write(
         &self,
         round: u64,
         model: &[f32],
         memory: &[&[f32]],
     ) -> Result<VectorDigest, NetError> {
-        if memory.is_empty() {
-            atomic::write(&self.path(round), &model_file::write(&self.all_params, model)?)?;
-            return Ok(numbers::digest(model));
-        }
         let all = [&[model], memory].concat().concat();
         atomic::write(&self.path(round), &model_file::write(&self.all_params, &all)?)?;
         Ok(numbers::digest(&all))
     }
 
-    /// The model that round `round` left, if it is still what it was.
-    pub(super) fn read(&self, round: u64, digest: VectorDigest) -> Result<Remembered, NetError> {
+    /// The model after round `round`, if its file is what was committed.
+    pub(super) fn read(&self, round: u64, sha256: VectorDigest) -> Result<StoredModel, NetError> {
         let path = self.path(round);
-        let bytes = fs::read(&path).map_err(|error| damaged(&path, format!("cannot be read: {error}")))?;
-        let mut model = model_file::read(&self.all_params, &bytes, &path.display().to_string())
-            .map_err(|error| damaged(&path, format!("is damaged: {error}")))?;
-        if numbers::digest(&model) != digest {
-            return Err(damaged(&path, format!("is not the model that round {round} left")));
+        let damaged = |problem| NetError::damaged(&path, problem);
+        let bytes = fs::read(&path).map_err(|error| damaged(format!("cannot be read: {error}")))?;
+        let mut numbers = model_file::read(&self.all_params, &bytes, &path.display().to_string())
+            .map_err(|error| damaged(format!("is damaged: {error}")))?;
+        if numbers::digest(&numbers) != sha256 {
+            return Err(damaged(format!("is not the model that round {round} left")));
         }
-        let rest = model.split_off(self.parameters());
+        let rest = numbers.split_off(self.parameters());
         let memory = rest.chunks_exact(self.parameters().max(1)).map(<[f32]>::to_vec).collect();
-        Ok(Remembered { model, memory })
+        Ok(StoredModel { round, numbers, memory, sha256 })
     }
 
     /// Removes a model that another one has replaced.
     pub(super) fn remove(&self, round: u64) {
-        // What stays is in nobody's way: it is a stray, and goes when the folder is opened again.
+        // A file that stays does no harm: it is removed when the folder is opened again.
         let _ = fs::remove_file(self.path(round));
     }
 
-    /// Removes what a server that was killed left lying about; files that are not ours stay.
+    /// Removes files that a killed server left behind; foreign files stay.
     pub(super) fn sweep(&self, newest: u64) -> Result<(), NetError> {
         let unreadable = || NetError::io(&self.folder, CANNOT_BE_READ);
         for entry in fs::read_dir(&self.folder).map_err(unreadable())? {

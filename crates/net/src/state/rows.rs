@@ -1,4 +1,4 @@
-//! What a run's state is made of.
+//! The parts of a run's state.
 
 use fedflip_fleet::Metrics;
 use fedflip_learn::layer::ParamSpec;
@@ -9,20 +9,19 @@ use serde::{Deserialize, Serialize};
 use crate::coin::{KEY_BYTES, RUN_BYTES};
 use crate::wire::numbers::VectorDigest;
 
-/// What a run's folder is founded on.
+/// The settings of a new run.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRun<'a> {
     pub run_toml: &'a str,
-    /// Keys of it that may differ when a run goes on. A run that ended at a cap goes on if one of them has
-    /// changed.
+    /// Keys of `run_toml` that may differ when a run resumes. A run that ended at a cap continues if one of them changed.
     pub free_keys: &'a [&'a str],
     /// The arrays of the model, one after the other.
     pub params: &'a [(String, ParamSpec)],
-    /// The names of what else the server remembers: vectors as long as the model.
+    /// The names of the vectors that the server keeps with the model, which are as long as the model.
     pub memory: &'a [&'a str],
 }
 
-/// A device that has a place in the fleet, for ever.
+/// A device with a slot in the fleet, which it keeps for ever.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnrolledDevice {
     pub slot: usize,
@@ -30,54 +29,47 @@ pub struct EnrolledDevice {
     /// The public half of its coin.
     pub coin: [u8; KEY_BYTES],
     pub samples: f64,
-    /// Of one round, as it measured itself when it came.
+    /// The compute time of one round, as the device measured it when it enrolled.
     pub compute_secs: f64,
-    /// Of one round: what it sends, as it measured when it came.
+    /// The load of one upload, as the server measured it when the device enrolled.
     pub comm_mbit: f64,
 }
 
-/// A plan, with all it takes to use it again to the bit.
+/// A plan, complete enough to be used again to the bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredPlan {
     pub after_round: u64,
     pub secs: f64,
-    /// Why there is a new plan, in words.
+    /// The reason for a new plan, in words.
     pub reason: String,
     pub scheme: String,
     /// α and β, where there are any.
     pub constants: Option<[f64; 2]>,
-    pub q: Vec<f64>,
-    /// What the plan takes each device's availability to be: its coin is q over this.
-    pub availability: Vec<f64>,
-    /// a/q.
-    pub weights: Vec<f64>,
-    /// The same of quiet rounds, where there are any.
-    pub quiet: Option<StoredQuiet>,
-    /// The fleet that was planned for.
+    /// By slot.
+    pub devices: Vec<PlannedDevice>,
+    /// The fleet of the plan.
     pub fleet_csv: Vec<u8>,
     /// q and a/q of all rounds, by name.
     pub plan_csv: Vec<u8>,
     pub expected: Expected,
 }
 
-impl StoredPlan {
-    /// Of quiet rounds; empty where there are none.
-    pub(super) fn quiet_q(&self) -> Vec<f64> {
-        self.quiet.as_ref().map_or_else(Vec::new, |quiet| quiet.q.clone())
-    }
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StoredQuiet {
-    pub q: Vec<f64>,
+/// A device in a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlannedDevice {
+    pub q: f64,
+    /// The probability of the device's coin is q over this.
+    pub availability: f64,
     /// a/q.
-    pub weights: Vec<f64>,
+    pub weight: f64,
+    /// q and a/q of quiet rounds, if there are any.
+    pub quiet: Option<[f64; 2]>,
 }
 
-/// What became of a device's part in a round.
+/// The outcome of a device's part in a round.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
-    /// Its update is in the model.
+    /// The model contains its update.
     Accepted {
         /// SHA-256 of the update's bytes.
         digest: VectorDigest,
@@ -93,19 +85,19 @@ pub enum Fate {
 #[derive(Clone, Copy, Debug)]
 pub struct Commit<'a> {
     pub record: &'a Round,
-    /// Time since the run began, after it.
+    /// Time since the run began, at the end of the round.
     pub secs: f64,
-    /// The model after it; none if nobody moved it.
+    /// The model after the round; none if it did not change.
     pub model: Option<&'a [f32]>,
-    /// What else the server remembers with that model, in the order of the names that the run was founded on.
+    /// The vectors that the server keeps with that model, in the order of their names.
     pub memory: &'a [&'a [f32]],
     /// The metrics of that model, if it was evaluated.
     pub evaluated: Option<&'a Metrics>,
-    /// Of everybody in the cohort, in its order.
+    /// The outcomes of the cohort, in its order.
     pub fates: &'a [(usize, Fate)],
-    /// What is known of the devices by now, as JSON.
+    /// The measurements of all devices, as JSON.
     pub measures: &'a str,
-    /// The sizes of devices' updates by now, as JSON.
+    /// The norms of devices' updates, as JSON.
     pub norms: &'a str,
 }
 
@@ -114,9 +106,9 @@ pub struct Resumed {
     pub run_id: [u8; RUN_BYTES],
     pub round: u64,
     pub secs: f64,
-    /// The model; none while it is the one that the scenario begins with.
+    /// The model; none while it is the first one.
     pub model: Option<Vec<f32>>,
-    /// What else the server remembered with that model, in the order of the names; nothing without a model.
+    /// The vectors that the server kept with that model, in the order of their names; empty without a model.
     pub memory: Vec<Vec<f32>>,
     /// The metrics of that model, if it was evaluated.
     pub evaluated: Option<Metrics>,
@@ -126,8 +118,43 @@ pub struct Resumed {
     pub plan: Option<StoredPlan>,
     /// The first line of the records, once there was a plan.
     pub header: Option<Header>,
-    /// As they were given with the last commit.
+    /// The measurements of the last commit.
     pub measures: Option<String>,
-    /// The sizes of devices' updates, likewise.
+    /// The norms of updates of the last commit.
     pub norms: Option<String>,
+}
+
+/// A round, as it was committed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRound {
+    pub record: Round,
+    /// The number of its plan, counted from 1.
+    pub plan: u64,
+    /// Time since the run began, at the end of the round.
+    pub secs: f64,
+    /// The last round up to this one that changed the model; 0 if none did.
+    pub model_round: u64,
+    /// SHA-256 of the model and of the memory that is kept with it; none before the first update.
+    pub model_sha256: Option<VectorDigest>,
+    /// The metrics of that model, if it was evaluated.
+    pub evaluated: Option<Metrics>,
+}
+
+/// A refusal or another event that is kept for later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incident {
+    pub round: u64,
+    /// The device that caused it, if it is known.
+    pub device: Option<String>,
+    pub reason: String,
+}
+
+/// The model after a round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredModel {
+    pub round: u64,
+    pub numbers: Vec<f32>,
+    /// The vectors that the server keeps with the model, in the order of their names.
+    pub memory: Vec<Vec<f32>>,
+    pub sha256: VectorDigest,
 }

@@ -1,105 +1,69 @@
-//! The one that writes a run's state.
+//! Writes a run's state.
 
 mod plans;
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fedflip_record::folder::MODEL;
 use fedflip_record::{End, Initial, Line, atomic};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Transaction, TransactionBehavior, params};
 
-use super::database::{STATE, refusal};
+use super::database::in_folder;
+use super::digests::Sum;
 use super::incidents::Incidents;
-use super::inserts::{insert_fates, kind, next_seq};
+use super::inserts::{insert_fates, kind};
 use super::models::Models;
 use super::records_file::RecordsFile;
-use super::rows::{Commit, EnrolledDevice, Fate, Resumed, StoredPlan};
-use super::seals::{self, Seals};
+use super::rows::{Commit, EnrolledDevice, Fate, StoredPlan};
+use super::seals::Seals;
+use super::view::StateView;
 use crate::coin::KEY_BYTES;
 use crate::error::NetError;
 use crate::wire::numbers::VectorDigest;
 
-/// What a state is opened with.
-pub(super) struct Parts {
-    pub folder: PathBuf,
-    pub connection: Connection,
-    pub records: RecordsFile,
-    pub models: Models,
-    pub lock: File,
-    pub seals: Seals,
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NewestModel {
-    /// The round that left it; 0 before anybody has moved the model.
+    /// The round that wrote it; 0 before the first update.
     pub round: u64,
-    /// Of the model and what is remembered with it.
+    /// The digest of the model and of the vectors that are kept with it.
     pub sha256: Option<VectorDigest>,
 }
 
 /// The state of a run, held by the one server that writes it.
 ///
-/// Every change is on the disk when its function returns. After a failure nothing more is taken: the files may
-/// be behind the database, and opening the folder again puts them right.
+/// Every change is on the disk when its function returns. After a failure every further change is refused: the files
+/// may be behind the database, and opening the folder again repairs them.
 #[derive(Debug)]
 pub struct RunState {
-    folder: PathBuf,
-    connection: Connection,
-    records: RecordsFile,
-    models: Models,
-    incidents: Incidents,
-    /// By slot.
-    devices: Vec<(String, [u8; KEY_BYTES])>,
-    /// How many there were, and the newest one's q.
-    plans: u64,
-    q: Vec<f64>,
-    /// Empty without quiet rounds.
-    quiet_q: Vec<f64>,
-    round: u64,
+    pub(super) view: StateView,
+    pub(super) records: RecordsFile,
+    pub(super) models: Models,
+    pub(super) incidents: Incidents,
+    /// Names and coins, by slot.
+    pub(super) devices: Vec<(String, [u8; KEY_BYTES])>,
+    /// The newest plan.
+    pub(super) plan: Option<StoredPlan>,
     /// Whether the first model's evaluation is committed.
-    has_initial: bool,
-    model: NewestModel,
-    seals: Seals,
-    ended: bool,
-    failed: bool,
-    _lock: File,
+    pub(super) has_initial: bool,
+    pub(super) model: NewestModel,
+    pub(super) seals: Seals,
+    pub(super) ended: bool,
+    pub(super) failed: bool,
+    pub(super) _lock: File,
 }
 
 impl RunState {
-    pub(super) fn new(parts: Parts, resumed: &Resumed, model: NewestModel) -> Self {
-        let Parts { folder, connection, records, models, lock, seals } = parts;
-        let devices = resumed.devices.iter().map(|device| (device.name.clone(), device.coin));
-        Self {
-            devices: devices.collect(),
-            plans: seals.chain.plans,
-            q: resumed.plan.as_ref().map_or_else(Vec::new, |plan| plan.q.clone()),
-            quiet_q: resumed.plan.as_ref().map_or_else(Vec::new, StoredPlan::quiet_q),
-            round: resumed.round,
-            has_initial: resumed.round == 0 && resumed.evaluated.is_some(),
-            model,
-            ended: resumed.end.is_some(),
-            failed: false,
-            incidents: Incidents::default(),
-            folder,
-            connection,
-            records,
-            models,
-            seals,
-            _lock: lock,
-        }
-    }
-
     pub fn path(&self) -> &Path {
-        &self.folder
+        &self.view.folder
     }
 
     pub fn round(&self) -> u64 {
-        self.round
+        self.seals.chain.rounds
     }
 
-    /// Gives a device its place, or takes over what it measured when it came again. A name keeps its slot and
-    /// its coin.
+    /// Stores a device in its slot, or the new measurements of a device that enrolled before. A name keeps its slot and its
+    /// coin.
     pub fn enrol(&mut self, device: &EnrolledDevice) -> Result<(), NetError> {
         let EnrolledDevice { slot, name, coin, samples, compute_secs, comm_mbit } = device;
         let known = self.devices.iter().position(|(known, _)| known == name);
@@ -120,9 +84,10 @@ impl RunState {
                       comm_mbit = excluded.comm_mbit";
         self.write(None, |state, _, seals| {
             let row = *slot as i64;
-            seals.devices.toggle(seals::device(state, row)?);
+            let digest = || Sum::of(state, "SELECT * FROM devices WHERE slot = ?1", [row]);
+            seals.devices.toggle(digest()?);
             state.execute(upsert, params![row, name, coin, samples, compute_secs, comm_mbit])?;
-            seals.devices.toggle(seals::device(state, row)?);
+            seals.devices.toggle(digest()?);
             Ok(())
         })?;
         if known.is_none() {
@@ -134,7 +99,7 @@ impl RunState {
     /// Commits the evaluation of the first model, once, before the first round.
     pub fn initial(&mut self, initial: &Initial) -> Result<(), NetError> {
         self.goes_on()?;
-        if self.plans == 0 || self.round > 0 || self.has_initial {
+        if self.plan.is_none() || self.round() > 0 || self.has_initial {
             return refuse(
                 "the first model's evaluation at another time than before the first round".to_owned(),
             );
@@ -144,14 +109,14 @@ impl RunState {
         Ok(())
     }
 
-    /// Commits a round: all of it, or nothing.
+    /// Commits a round completely, or not at all.
     pub fn commit(&mut self, commit: &Commit<'_>) -> Result<(), NetError> {
         self.goes_on()?;
         let round = commit.record.round;
-        if round != self.round + 1 {
-            return refuse(format!("round {round} after round {}", self.round));
+        if round != self.round() + 1 {
+            return refuse(format!("round {round} after round {}", self.round()));
         }
-        if self.plans == 0 {
+        if self.plan.is_none() {
             return refuse("a round before the first plan".to_owned());
         }
         agree(commit)?;
@@ -166,7 +131,7 @@ impl RunState {
         let metrics = metrics.map_err(|error| NetError::StateRefused {
             what: format!("metrics that cannot be written: {error}"),
         })?;
-        let plan = self.plans as i64;
+        let plan = self.seals.chain.plans as i64;
         let insert = "INSERT INTO rounds (round, plan, seq, secs, model_round, model_sha256, metrics) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         self.write(Some(&Line::Round(commit.record.clone())), |state, seq, seals| {
@@ -180,20 +145,19 @@ impl RunState {
             seals.renew_run(state)
         })?;
         let before = std::mem::replace(&mut self.model, model);
-        self.round = round;
         if before.round != model.round && before.round != 0 {
             self.models.remove(before.round);
         }
         Ok(())
     }
 
-    /// Notes a refusal, or whatever else should be known later. It goes to the disk with the next commit: a peer
-    /// that is refused often must not make the server wait.
+    /// Notes a refusal or another event. The next commit writes it: a peer that is refused often must not make the server
+    /// wait for the disk.
     pub fn incident(&mut self, round: u64, device: Option<&str>, reason: &str) {
         self.incidents.note(round, device, reason);
     }
 
-    /// Brings incidents to the disk that would otherwise wait for the next commit.
+    /// Writes incidents that would otherwise wait for the next commit.
     pub fn flush(&mut self) -> Result<(), NetError> {
         if self.incidents.is_empty() { Ok(()) } else { self.write(None, |_, _, _| Ok(())) }
     }
@@ -201,10 +165,10 @@ impl RunState {
     /// Ends the run with this model.
     pub fn end(&mut self, end: &End, model: &[f32]) -> Result<(), NetError> {
         self.goes_on()?;
-        if self.plans == 0 {
+        if self.plan.is_none() {
             return refuse("an end before the first plan".to_owned());
         }
-        self.beside(|state| Ok(atomic::write(&state.folder.join(MODEL), &state.models.bytes(model)?)?))?;
+        self.beside(|state| Ok(atomic::write(&state.path().join(MODEL), &state.models.bytes(model)?)?))?;
         self.write(Some(&Line::End(end.clone())), |_, _, _| Ok(()))?;
         self.ended = true;
         Ok(())
@@ -214,55 +178,48 @@ impl RunState {
         if self.ended { refuse("anything after its end".to_owned()) } else { Ok(()) }
     }
 
-    /// One transaction: a line of the records, what `act` does with its number, the incidents that wait, and the
-    /// digests of all that. Then the line for readers.
+    /// Commits one transaction: a line of the records, the changes that `act` makes with the line's number, the incidents
+    /// that wait, and the digests of all these. Then appends the line for readers.
     fn write(
         &mut self,
         line: Option<&Line>,
         act: impl FnOnce(&Transaction<'_>, i64, &mut Seals) -> rusqlite::Result<()>,
     ) -> Result<(), NetError> {
         self.beside(|state| {
-            let refuse = refusal(&state.folder.join(STATE));
-            let transaction = state
-                .connection
-                .transaction_with_behavior(TransactionBehavior::Immediate)
-                .map_err(&refuse)?;
-            let seq = next_seq(&transaction).map_err(&refuse)?;
+            let transaction =
+                state.view.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut seals = state.seals;
+            let seq = seals.chain.records as i64 + 1;
             let mut text = String::new();
             if let Some(line) = line {
                 text = serde_json::to_string(line).map_err(|error| NetError::StateRefused {
                     what: format!("a record that cannot be written: {error}"),
                 })?;
-                transaction
-                    .execute(
-                        "INSERT INTO records (seq, kind, line) VALUES (?1, ?2, ?3)",
-                        params![seq, kind(line), text],
-                    )
-                    .map_err(&refuse)?;
+                let insert = "INSERT INTO records (seq, kind, line) VALUES (?1, ?2, ?3)";
+                transaction.execute(insert, params![seq, kind(line), text])?;
                 text.push('\n');
             }
-            let mut seals = state.seals;
-            act(&transaction, seq, &mut seals).map_err(&refuse)?;
-            state.incidents.write(&transaction, &mut seals.incidents).map_err(&refuse)?;
+            act(&transaction, seq, &mut seals)?;
+            state.incidents.write(&transaction, &mut seals.incidents)?;
             if line.is_some() {
-                seals.append_record(&transaction).map_err(&refuse)?;
+                seals.append_record(&transaction)?;
             }
-            seals.write(&transaction).map_err(&refuse)?;
-            transaction.commit().map_err(&refuse)?;
+            seals.write(&transaction)?;
+            transaction.commit()?;
             state.seals = seals;
             state.incidents.written();
             state.records.append(&text)
         })
     }
 
-    /// Whatever writes goes through here: a failure is the last thing that happens.
+    /// Every write goes through here: after a failure nothing more is written.
     fn beside<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, NetError>) -> Result<T, NetError> {
         if self.failed {
-            return Err(NetError::StateFailed { folder: self.folder.display().to_string() });
+            return Err(NetError::StateFailed { folder: self.path().display().to_string() });
         }
         let done = act(self);
         self.failed = done.is_err();
-        done
+        in_folder(self.path(), done)
     }
 }
 
@@ -270,7 +227,7 @@ fn refuse(what: String) -> Result<(), NetError> {
     Err(NetError::StateRefused { what })
 }
 
-/// Whether the record and the fates tell the same story.
+/// Refuses a record that disagrees with the fates.
 fn agree(commit: &Commit<'_>) -> Result<(), NetError> {
     let slots = commit.fates.iter().map(|(slot, _)| *slot);
     let lost = commit.fates.iter().filter(|(_, fate)| matches!(fate, Fate::Lost { .. }));

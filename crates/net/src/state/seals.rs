@@ -1,9 +1,8 @@
-//! What the whole state must add up to: written with every transaction, and checked before a state is used.
+//! The digests of the whole state: written with every transaction, and checked before a state is used.
 //!
-//! Whatever a bit of the file decides is covered: records, plans, rounds and updates by the [`Chain`]; the run's own
-//! row, devices and incidents, which change, by a [`Sum`] each. The digests stand in the one row of `seals`.
+//! They cover every bit of the tables: records, plans, rounds and updates by the [`Chain`]; the run's own row, devices
+//! and incidents, which change, by a [`Sum`] each. The digests are in the only row of `seals`.
 
-use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, params};
@@ -11,19 +10,16 @@ use tokio::time::Instant;
 use tracing::info;
 
 use super::chain::{Chain, ChainRows};
-use super::database::{damaged, refusal};
+use super::database::damaged;
 use super::digests::Sum;
 use crate::error::NetError;
 
-/// A check that takes longer is told of, and again whenever as much time has passed.
+/// The log mentions a check that takes longer than this, and repeats it after as much time.
 const LONG: Duration = Duration::from_secs(2);
 /// Records from one look at the clock to the next.
 const LOOK_EVERY: u64 = 4096;
 
-const RUN: &str = "SELECT * FROM run WHERE one >= ?1";
-const DEVICES: &str = "SELECT * FROM devices WHERE slot >= ?1";
-const DEVICE: &str = "SELECT * FROM devices WHERE slot = ?1";
-const INCIDENTS: &str = "SELECT * FROM incidents WHERE incident >= ?1";
+const RUN: &str = "SELECT * FROM run";
 
 /// The digests of everything in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,25 +31,25 @@ pub(super) struct Seals {
 }
 
 impl Seals {
-    /// Of a run that was just founded.
+    /// The digests of a new run.
     pub(super) fn found(state: &Connection) -> rusqlite::Result<Self> {
         let run_id = state.query_row("SELECT run_id FROM run", [], |row| row.get(0))?;
         let (devices, incidents) = (Sum::default(), Sum::default());
-        let seals = Self { chain: Chain::of_run(&run_id), run: run_row(state)?, devices, incidents };
+        let seals = Self { chain: Chain::of_run(&run_id), run: Sum::of(state, RUN, [])?, devices, incidents };
         state.execute("INSERT INTO seals VALUES (1, x'', x'', x'', x'')", [])?;
         seals.write(state)?;
         Ok(seals)
     }
 
-    /// Takes in the record that was just written, and stores its link.
+    /// Extends the chain by the record that was just written, and stores its link.
     pub(super) fn append_record(&mut self, state: &Connection) -> rusqlite::Result<()> {
         let next = self.chain.next(&mut ChainRows::new(state)?)?;
-        self.chain = next.ok_or(rusqlite::Error::QueryReturnedNoRows)?.chain;
+        (self.chain, _) = next.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         let of_record = params![self.chain.link, self.chain.records as i64];
         state.execute("UPDATE records SET link = ?1 WHERE seq = ?2", of_record).map(|_| ())
     }
 
-    /// The run's last record, which told of neither a plan nor a round, was taken back.
+    /// Shortens the chain by the last record, which belonged to neither a plan nor a round.
     pub(super) fn take_back_record(&mut self, state: &Connection) -> rusqlite::Result<()> {
         self.chain.records -= 1;
         let query = "SELECT link FROM records WHERE seq = ?1";
@@ -61,30 +57,29 @@ impl Seals {
         Ok(())
     }
 
-    /// Takes in what the run's own row has become.
+    /// Updates the digest of the run's own row.
     pub(super) fn renew_run(&mut self, state: &Connection) -> rusqlite::Result<()> {
-        self.run = run_row(state)?;
+        self.run = Sum::of(state, RUN, [])?;
         Ok(())
     }
 
-    /// Stores the digests; to be called at the end of a transaction.
+    /// Stores the digests. Call it at the end of a transaction.
     pub(super) fn write(&self, state: &Connection) -> rusqlite::Result<()> {
         let update = "UPDATE seals SET records = ?1, run = ?2, devices = ?3, incidents = ?4";
         let digests = params![self.chain.link, self.run.0, self.devices.0, self.incidents.0];
         state.execute(update, digests).map(|_| ())
     }
 
-    /// Computes all digests again from what the database holds; whatever differs from what was stored is damage.
-    pub(super) fn checked(state: &Connection, path: &Path) -> Result<Self, NetError> {
-        let refuse = refusal(path);
-        // Of one moment, also while a server writes.
-        let moment = state.unchecked_transaction().map_err(&refuse)?;
-        let run_id = moment.query_row("SELECT run_id FROM run", [], |row| row.get(0)).map_err(&refuse)?;
+    /// Computes all digests again; a digest that differs from the stored one means damage.
+    pub(super) fn checked(state: &Connection) -> Result<Self, NetError> {
+        // A transaction reads one moment, also while a server writes.
+        let moment = state.unchecked_transaction()?;
+        let run_id = moment.query_row("SELECT run_id FROM run", [], |row| row.get(0))?;
         let seals = Self {
-            chain: checked_chain(&moment, Chain::of_run(&run_id), path)?,
-            run: run_row(&moment).map_err(&refuse)?,
-            devices: Sum::of(&moment, DEVICES, i64::MIN).map_err(&refuse)?,
-            incidents: Sum::of(&moment, INCIDENTS, i64::MIN).map_err(&refuse)?,
+            chain: checked_chain(&moment, Chain::of_run(&run_id))?,
+            run: Sum::of(&moment, RUN, [])?,
+            devices: Sum::of(&moment, "SELECT * FROM devices", [])?,
+            incidents: Sum::of(&moment, "SELECT * FROM incidents", [])?,
         };
         let query = "SELECT records, run, devices, incidents FROM seals WHERE one = 1";
         let stored = moment.query_row(query, [], |row| {
@@ -96,58 +91,42 @@ impl Seals {
             ("devices", seals.devices.0),
             ("incidents", seals.incidents.0),
         ];
-        for ((table, digest), stored) in found.iter().zip(stored.map_err(&refuse)?) {
+        for ((table, digest), stored) in found.iter().zip(stored?) {
             if digest[..] != stored[..] {
-                return Err(damaged(
-                    path,
-                    format!("is damaged: the table {table} is not what was committed"),
-                ));
+                return Err(damaged(format!("is damaged: the table {table} is not what was committed")));
             }
         }
         Ok(seals)
     }
 }
 
-fn run_row(state: &Connection) -> rusqlite::Result<Sum> {
-    Sum::of(state, RUN, i64::MIN)
-}
-
-/// Of one device; nothing before it has enrolled.
-pub(super) fn device(state: &Connection, slot: i64) -> rusqlite::Result<Sum> {
-    Sum::of(state, DEVICE, slot)
-}
-
-/// The whole chain, link by link: says which round is not what it was.
-fn checked_chain(state: &Connection, first: Chain, path: &Path) -> Result<Chain, NetError> {
-    let refuse = refusal(path);
-    let mut rows = ChainRows::new(state).map_err(&refuse)?;
+/// Checks the whole chain, link by link, and names the round that has changed.
+fn checked_chain(state: &Connection, first: Chain) -> Result<Chain, NetError> {
+    let mut rows = ChainRows::new(state)?;
     let mut chain = first;
     let mut told_at = Instant::now();
     loop {
         let line = chain.records + 1;
         let bad = |what: String| {
-            damaged(
-                path,
-                format!("is damaged: {what} (line {line} of the records) is not what was committed"),
-            )
+            damaged(format!("is damaged: {what} (line {line} of the records) is not what was committed"))
         };
-        let next = match chain.next(&mut rows) {
+        let (next, stored) = match chain.next(&mut rows) {
             Ok(Some(next)) => next,
             Ok(None) => break,
             Err(rusqlite::Error::QueryReturnedNoRows) => return Err(bad(place(&chain, &chain))),
-            Err(error) => return Err(refuse(error)),
+            Err(error) => return Err(error.into()),
         };
-        if next.stored != Some(next.chain.link) {
-            return Err(bad(place(&chain, &next.chain)));
+        if stored != Some(next.link) {
+            return Err(bad(place(&chain, &next)));
         }
-        chain = next.chain;
+        chain = next;
         if line.is_multiple_of(LOOK_EVERY) && told_at.elapsed() > LONG {
-            info!(rounds = chain.rounds, path = %path.display(), "the state is being checked");
+            info!(rounds = chain.rounds, "the state is being checked");
             told_at = Instant::now();
         }
     }
-    match chain.table_with_strays(state).map_err(&refuse)? {
-        Some(table) => Err(damaged(path, format!("is damaged: the table {table} has rows of no record"))),
+    match chain.table_with_strays(state)? {
+        Some(table) => Err(damaged(format!("is damaged: the table {table} has rows of no record"))),
         None => Ok(chain),
     }
 }

@@ -1,7 +1,7 @@
-//! Messages as bytes, in buffers that grow with what is in them.
+//! Messages as bytes, in buffers that grow with their content.
 //!
-//! A call that stays open holds two buffers, and most messages are some dozens of bytes. The usual 8 KiB each
-//! would be a third of what a server holds for a device that attends and waits (`cargo xtask load`).
+//! A call that stays open holds two buffers, and most messages have some dozens of bytes. The default of 8 KiB each would
+//! be a third of the memory that a server needs for a device that attends and waits (`cargo xtask load`).
 
 use std::marker::PhantomData;
 
@@ -9,9 +9,9 @@ use prost::Message;
 use tonic::codec::{BufferSettings, Codec};
 use tonic_prost::{ProstDecoder, ProstEncoder};
 
-/// Of a new buffer: an answer with its proof fits.
+/// The size of a new buffer: an answer with its proof fits.
 const BUFFER_BYTES: usize = 256;
-/// What is gathered before it is handed on: about a chunk of numbers.
+/// A buffer is sent when it has this many bytes: about a chunk of numbers.
 const YIELD_BYTES: usize = 32 << 10;
 
 #[derive(Clone, Copy, Debug)]

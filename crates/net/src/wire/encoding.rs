@@ -1,31 +1,19 @@
-//! How updates are sent, there and back.
+//! The encoding of updates in messages: its number in the protocol is its place in the list of encodings.
 
 use fedflip_learn::Encoding;
 
-use super::v1;
-
 pub fn message(encoding: Encoding) -> i32 {
-    let encoding = match encoding {
-        Encoding::F32 => v1::Encoding::F32,
-        Encoding::F16 => v1::Encoding::F16,
-        Encoding::Int8 => v1::Encoding::Int8,
-        Encoding::Int4 => v1::Encoding::Int4,
-    };
-    encoding.into()
+    Encoding::ALL.iter().position(|(_, known)| *known == encoding).map_or(-1, |place| place as i32)
 }
 
-/// From a message; none if this is an encoding that we do not know.
+/// None if this version does not know the encoding.
 pub fn encoding(message: i32) -> Option<Encoding> {
-    Some(match v1::Encoding::try_from(message).ok()? {
-        v1::Encoding::F32 => Encoding::F32,
-        v1::Encoding::F16 => Encoding::F16,
-        v1::Encoding::Int8 => Encoding::Int8,
-        v1::Encoding::Int4 => Encoding::Int4,
-    })
+    Encoding::ALL.get(usize::try_from(message).ok()?).map(|(_, encoding)| *encoding)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::v1;
     use super::*;
 
     #[test]
@@ -34,5 +22,10 @@ mod tests {
             assert_eq!((message(known), encoding(number)), (number, Some(known)));
         }
         assert_eq!((encoding(4), encoding(-1)), (None, None));
+        let in_protocol = [v1::Encoding::F32, v1::Encoding::F16, v1::Encoding::Int8, v1::Encoding::Int4];
+        assert_eq!(
+            in_protocol.map(|known| encoding(known.into())),
+            Encoding::ALL.map(|(_, known)| Some(known))
+        );
     }
 }

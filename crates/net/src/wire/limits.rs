@@ -1,33 +1,37 @@
-//! The bounds of everything that a peer may send, in one place.
+//! The bounds of everything that a peer may send.
 
 use std::time::Duration;
 
-/// Of one message, decoded: the largest holds a chunk of numbers.
+/// The size of a decoded message: the largest one holds a chunk of numbers.
 pub const MESSAGE_BYTES_MAX: usize = 256 << 10;
-/// Of the numbers in one message: small enough that a slow link is still paced evenly.
+/// The numbers in one message: few enough to pace a slow link evenly.
 pub const CHUNK_BYTES_MAX: usize = 64 << 10;
 pub const PROBE_BYTES_MAX: usize = 1 << 20;
-/// How long a timed transfer may take: a link that is worse than that is measured by what came until then.
+/// The duration of a timed transfer: a slower link is measured by the bytes that have arrived by then.
 pub const PROBE_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long a device may take to begin one once the band is free for it: others wait meanwhile.
+/// The time in which a device must begin its timed transfer: other devices wait meanwhile.
 pub const PROBE_BEGIN_MAX: Duration = Duration::from_secs(3);
-/// Messages to a device that it has not read yet: whoever is further behind is disconnected.
+/// Messages to a device that it has not read yet: a device that is further behind is disconnected.
 pub const NOTICES_WAITING_MAX: usize = 16;
-/// Calls of one connection at the same time: attending, fetching, uploading, and one to spare.
+/// Calls of one connection at the same time: an agent attends, fetches and uploads.
 pub const CALLS_AT_ONCE_MAX: u32 = 8;
-/// Of a task's name; a task's parameters are as many as its row has.
+/// The length of a task's name.
 pub const TASK_NAME_BYTES_MAX: usize = 64;
-/// How many samples a device may say it has.
+/// The number of samples that a device may claim.
 pub const SAMPLES_MAX: u64 = 1_000_000_000;
-/// How long a device may say it computes.
+/// The compute time that a device may claim.
 pub const COMPUTE_SECS_MAX: f64 = 86_400.0;
-/// How large a training loss a device may report, above or below 0: records and means are made of them.
+/// The magnitude of a training loss that a device may report: records and means contain these losses.
 pub const TRAIN_LOSS_MAX: f64 = 1e9;
 /// Calls that one device may make in a row before it has to wait; see [`CALLS_PER_SEC_MAX`].
 pub const CALLS_IN_A_ROW_MAX: f64 = 64.0;
 /// Calls of one device, on average.
 pub const CALLS_PER_SEC_MAX: f64 = 32.0;
-/// Of what a server keeps of updates that are on their way or wait for their turn.
+/// The memory for updates that arrive or wait for the round loop.
 pub const UPLOADS_BYTES_MAX: usize = 2 << 30;
-/// Of a device's stream: an upload that says nothing, or a download that is not read, for so long is given up.
+/// An upload without data, or a download that is not read, is given up after this time.
 pub const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// A peer that vanishes without closing its connection is noticed after twice this time.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// The bytes that a peer may send before they are read.
+pub const WINDOW_BYTES: u32 = 1 << 20;

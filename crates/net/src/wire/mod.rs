@@ -1,22 +1,22 @@
-//! What goes over the network: the messages of `proto/fedflip.proto`, and what they may be.
+//! The messages of `proto/fedflip.proto`, and their bounds.
 //!
 //! # Layout
 //!
-//! - here: the messages as Rust, made by the build from the protocol file.
+//! - here: the messages as Rust, generated from the protocol file.
 //! - [`codec`]: messages as bytes.
-//! - [`encoding`]: how updates are sent, there and back; [`update`]: one in the making.
+//! - [`encoding`]: the encoding of updates in messages.
 //! - [`limits`]: the bounds of everything that a peer may send.
-//! - [`numbers`]: vectors as bytes, and their digests.
-//! - [`task`]: what is learnt, there and back.
+//! - [`numbers`]: vectors as bytes, collected from chunks, and their digests.
+//! - [`task`]: tasks in messages.
 
 use fedflip_fleet::printable::is_unprintable;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 pub mod codec;
 pub mod encoding;
 pub mod limits;
 pub mod numbers;
 pub mod task;
-pub mod update;
 
 /// The messages, the client and the server's trait.
 #[allow(
@@ -30,10 +30,15 @@ pub mod v1 {
     tonic::include_proto!("fedflip.v1");
 }
 
-/// Of the protocol: a server refuses devices that speak another.
+/// The version of the protocol: a server refuses devices of another version.
 pub const PROTOCOL: u32 = 4;
 
-/// A peer may have chosen these words: short, and nothing that a terminal would obey.
+/// A connection that carries bytes in both directions.
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
+
+/// Shortens a text of a peer, and removes characters that a terminal would obey.
 pub fn printable(text: &str) -> String {
     const CHARS_MAX: usize = 200;
     text.chars().filter(|c| !is_unprintable(*c)).take(CHARS_MAX).collect()

@@ -1,5 +1,6 @@
-//! Vectors as bytes, little-endian, and their digests.
+//! Vectors as little-endian bytes, collected from chunks, and their digests.
 
+use fedflip_learn::Encoding;
 use sha2::{Digest, Sha256};
 
 pub const DIGEST_BYTES: usize = 32;
@@ -13,7 +14,7 @@ pub fn to_bytes(numbers: &[f32]) -> Vec<u8> {
 
 pub fn digest(numbers: &[f32]) -> VectorDigest {
     let mut hash = Sha256::new();
-    // Some kilobytes at a time: no second copy of a large model.
+    // Some kilobytes at a time, without a second copy of a large model.
     let mut bytes = Vec::with_capacity(4 * 4096);
     for numbers in numbers.chunks(4096) {
         bytes.clear();
@@ -23,76 +24,95 @@ pub fn digest(numbers: &[f32]) -> VectorDigest {
     hash.finalize().into()
 }
 
-/// As [`digest`], of a vector whose bytes are there.
+/// The same as [`digest`], of the vector's bytes.
 pub fn digest_of_bytes(bytes: &[u8]) -> VectorDigest {
     Sha256::digest(bytes).into()
 }
 
-/// Why bytes that a peer sends are not the vector that was asked for.
+/// Why the bytes of a peer are not the vector that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrongBytes {
     TooMany,
     TooFew,
-    /// Not the ones that were announced.
+    /// Not the bytes that were announced.
     OtherDigest,
+    /// The bytes that were announced, with a code that stands for no number.
+    NoNumber,
 }
 
-/// A vector of a known length in the making, from chunks of any size.
+/// Collects the chunks, of any size, of a vector whose length is known.
 #[derive(Debug)]
 pub struct Collector {
-    numbers: Vec<f32>,
+    encoding: Encoding,
     wanted: usize,
-    /// The first bytes of a number whose last bytes have not come.
-    partial: [u8; 4],
-    partial_len: usize,
+    numbers: Vec<f32>,
+    /// Bytes that are not decoded yet: of an f32 at most three; codes of other encodings need their whole block.
+    pending: Vec<u8>,
     hash: Sha256,
 }
 
 impl Collector {
-    /// Of `wanted` numbers; memory is taken at once, so that it can be counted before.
+    /// For a model of `wanted` parameters.
     pub fn new(wanted: usize) -> Self {
-        let numbers = Vec::with_capacity(wanted);
-        Self { numbers, wanted, partial: [0; 4], partial_len: 0, hash: Sha256::new() }
+        Self::encoded(Encoding::F32, wanted)
     }
 
+    /// For an update of `wanted` parameters. Memory is allocated at once, so that it can be counted before.
+    pub fn encoded(encoding: Encoding, wanted: usize) -> Self {
+        let (numbers, pending) = match encoding {
+            Encoding::F32 => (Vec::with_capacity(wanted), Vec::new()),
+            encoding => (Vec::new(), Vec::with_capacity(encoding.bytes(wanted))),
+        };
+        Self { encoding, wanted, numbers, pending, hash: Sha256::new() }
+    }
+
+    /// The memory of a collector at most: the numbers, and the bytes that they are decoded from.
+    pub fn memory_bytes(encoding: Encoding, wanted: usize) -> usize {
+        let numbers = Encoding::F32.bytes(wanted);
+        if encoding == Encoding::F32 { numbers } else { numbers + encoding.bytes(wanted) }
+    }
+
+    /// The number of bytes so far.
     pub fn bytes(&self) -> usize {
-        4 * self.numbers.len() + self.partial_len
+        4 * self.numbers.len() + self.pending.len()
     }
 
-    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), WrongBytes> {
-        if self.bytes() + bytes.len() > 4 * self.wanted {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), WrongBytes> {
+        if self.bytes() + bytes.len() > self.encoding.bytes(self.wanted) {
             return Err(WrongBytes::TooMany);
         }
         self.hash.update(bytes);
-        while self.partial_len > 0 && !bytes.is_empty() {
-            self.partial[self.partial_len] = bytes[0];
-            (self.partial_len, bytes) = (self.partial_len + 1, &bytes[1..]);
-            if self.partial_len == 4 {
-                self.numbers.push(f32::from_le_bytes(self.partial));
-                self.partial_len = 0;
-            }
-        }
-        let (whole, rest) = bytes.as_chunks::<4>();
-        self.numbers.extend(whole.iter().map(|&bytes| f32::from_le_bytes(bytes)));
-        if !rest.is_empty() {
-            self.partial[..rest.len()].copy_from_slice(rest);
-            self.partial_len = rest.len();
+        self.pending.extend_from_slice(bytes);
+        if self.encoding == Encoding::F32 {
+            let (whole, rest) = self.pending.as_chunks::<4>();
+            self.numbers.extend(whole.iter().map(|&bytes| f32::from_le_bytes(bytes)));
+            self.pending = rest.to_vec();
         }
         Ok(())
     }
 
-    /// The vector, if it is whole and the one that was announced.
-    pub fn finish(self, announced: &[u8]) -> Result<Vec<f32>, WrongBytes> {
-        if self.numbers.len() < self.wanted {
+    /// The vector, if it is complete and the one that was announced. An f32 may be infinite or NaN.
+    pub fn finish(mut self, announced: &[u8]) -> Result<Vec<f32>, WrongBytes> {
+        if self.bytes() < self.encoding.bytes(self.wanted) {
             return Err(WrongBytes::TooFew);
         }
         let found: VectorDigest = self.hash.finalize().into();
-        if found != *announced { Err(WrongBytes::OtherDigest) } else { Ok(self.numbers) }
+        if found != *announced {
+            return Err(WrongBytes::OtherDigest);
+        }
+        if self.encoding != Encoding::F32 {
+            self.numbers.resize(self.wanted, 0.0);
+            // The length is right, so only a code can be wrong.
+            let decoded = self.encoding.decode(&self.pending, &mut self.numbers);
+            decoded.map_err(|_| WrongBytes::NoNumber)?;
+        }
+        Ok(self.numbers)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use fedflip_learn::TrainKey;
     use proptest::prelude::*;
 
     use super::*;
@@ -136,5 +156,46 @@ mod tests {
         let mut changed = bytes.clone();
         changed[5] ^= 1;
         assert_eq!(collect(&changed, &announced), Err(WrongBytes::OtherDigest));
+    }
+
+    #[test]
+    fn chunks_of_any_size_make_the_same_update() {
+        let mut sent: Vec<f32> = (0..600).map(|n| (n as f32).sin()).collect();
+        let key = TrainKey::new(1, 2, 3);
+        for (_, encoding) in Encoding::ALL {
+            let mut bytes = Vec::new();
+            encoding.encode(&sent, &mut key.rounding(), &mut bytes);
+            let collect = |bytes: &[u8], chunk, announced: &[u8]| {
+                let mut collector = Collector::encoded(encoding, 600);
+                bytes.chunks(chunk).try_for_each(|chunk| collector.push(chunk))?;
+                assert_eq!(collector.bytes(), bytes.len());
+                collector.finish(announced)
+            };
+            let announced = digest_of_bytes(&bytes);
+            let mut there = sent.clone();
+            encoding.round_trip(&mut there, &mut key.rounding());
+            for chunk in [1, 7, 256, 5000] {
+                assert_eq!(collect(&bytes, chunk, &announced), Ok(there.clone()));
+            }
+            assert_eq!(collect(&bytes[1..], 100, &announced), Err(WrongBytes::TooFew));
+            assert_eq!(collect(&[&bytes[..], &[0]].concat(), 100, &announced), Err(WrongBytes::TooMany));
+            assert_eq!(collect(&bytes, 100, &announced[1..]), Err(WrongBytes::OtherDigest));
+
+            let number = std::mem::replace(&mut sent[300], f32::NAN);
+            let mut bytes = Vec::new();
+            encoding.encode(&sent, &mut key.rounding(), &mut bytes);
+            let collected = collect(&bytes, 100, &digest_of_bytes(&bytes));
+            match encoding {
+                Encoding::F32 => assert!(collected.unwrap()[300].is_nan(), "for the caller to refuse"),
+                _ => assert_eq!(collected, Err(WrongBytes::NoNumber)),
+            }
+            sent[300] = number;
+        }
+    }
+
+    #[test]
+    fn memory_is_what_is_taken() {
+        assert_eq!(Collector::memory_bytes(Encoding::F32, 1000), 4000);
+        assert_eq!(Collector::memory_bytes(Encoding::Int8, 1000), 4000 + 1016);
     }
 }

@@ -1,8 +1,8 @@
-//! What is learnt, there and back: a task's name, its parameters and a digest.
+//! Tasks in messages: a task's name, its parameters and a digest.
 //!
-//! A device builds its learner from this message alone, by the same checks as a scenario's: a server can ask for no
-//! more than a task that fedflip has. The digest covers what both sides would compute, so that a device of another
-//! version refuses instead of training something else.
+//! A device builds its learner from this message alone, with the checks of a scenario: a server can only ask for a task
+//! that fedflip has. The digest covers the computations of both sides, so that a device of another version refuses
+//! instead of training something else.
 
 use fedflip_fleet::DEVICES_MAX;
 use fedflip_learn::partition::Dirichlet;
@@ -15,42 +15,31 @@ use super::v1;
 use super::v1::task::Sharing as SharingMessage;
 use super::v1::task_param::Value;
 
-/// Devices never evaluate, and the least is enough.
+/// Devices never evaluate, so one test sample is enough.
 const TEST_SAMPLES_MAX: usize = 1;
 
-/// Why a device cannot learn what a server asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a device cannot train the task of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaskMismatch {
-    /// A field is missing, or its number is out of all bounds.
+    /// A field is missing, or its number is far out of range.
+    #[error("its task is incomplete")]
     Incomplete,
-    /// No task of this version has the name.
+    #[error("this version of fedflip has no task of that name")]
     UnknownTask,
     /// The task of this version has other parameters, or other ranges of them.
+    #[error("its task has other parameters than in this version of fedflip")]
     OtherParams,
     /// This version would compute other updates for the same settings.
+    #[error("this version of fedflip would train its task differently (the digests differ)")]
     OtherDigest,
 }
 
-impl TaskMismatch {
-    /// For a sentence that starts with the server.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Incomplete => "its task is incomplete",
-            Self::UnknownTask => "this version of fedflip has no task of that name",
-            Self::OtherParams => "its task has other parameters than in this version of fedflip",
-            Self::OtherDigest => {
-                "this version of fedflip would train its task differently (the digests differ)"
-            }
-        }
-    }
-}
-
-/// SHA-256 of the canonical text; none for settings that have no network.
+/// SHA-256 of the canonical text; none for settings without a network.
 fn digest(settings: &TaskSettings) -> Option<VectorDigest> {
     settings.canonical().ok().map(|text| digest_of_bytes(text.as_bytes()))
 }
 
-/// As a message; none if a number does not fit one.
+/// The message of a task; none if a number does not fit.
 pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
     let sharing = match settings.sharing {
         Sharing::Dirichlet(Dirichlet { concentration, min_samples }) => {
@@ -82,7 +71,7 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
     })
 }
 
-/// From a message, if this version would compute what the server means by it.
+/// The settings of a message, if this version would compute the same as the server's.
 pub fn settings(message: &v1::Task) -> Result<TaskSettings, TaskMismatch> {
     let settings = stated(message)?;
     match digest(&settings) {
@@ -91,8 +80,8 @@ pub fn settings(message: &v1::Task) -> Result<TaskSettings, TaskMismatch> {
     }
 }
 
-/// The settings of a message, whatever its digest is. More devices than a fleet holds are refused, because synthetic
-/// data cost memory by the device; the ranges of sharing and SGD are checked when a learner is built.
+/// The settings of a message with any digest. More devices than a fleet holds are refused, because synthetic data need
+/// memory for each device; the ranges of sharing and SGD are checked when a learner is built.
 pub fn stated(message: &v1::Task) -> Result<TaskSettings, TaskMismatch> {
     let incomplete = || TaskMismatch::Incomplete;
     let sharing = match message.sharing.as_ref().ok_or_else(incomplete)? {

@@ -103,9 +103,9 @@ impl Device {
     pub(crate) async fn connect_tls(
         address: SocketAddr,
         name: &str,
-        pass: fedflip_net::door::DeviceIdentity,
+        pass: fedflip_net::door::Credentials,
     ) -> Result<Self, tonic::transport::Error> {
-        let device = Self::over(Arc::new(Tcp(address, Some(pass.tls.config))), name).await?;
+        let device = Self::over(Arc::new(Tcp(address, pass.tls.map(|tls| tls.config))), name).await?;
         Ok(Self { coin: pass.coin, ..device })
     }
 

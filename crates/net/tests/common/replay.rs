@@ -9,7 +9,7 @@ use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Encoding, Learner, TrainKey, model_file};
 use fedflip_net::coin::Toss;
 use fedflip_net::plain;
-use fedflip_net::state::{Fate, StateView, model_digest};
+use fedflip_net::state::{Fate, PlannedDevice, StateView, model_digest};
 use fedflip_net::wire::numbers::digest_of_bytes;
 use fedflip_record::{Round, reader};
 
@@ -50,12 +50,14 @@ pub(crate) fn replay(
         let fates = view.fates(number).unwrap();
         check_fates(&stored.record, &fates);
         let is_quiet = quiet_every.is_some_and(|every| number.is_multiple_of(every));
-        assert_eq!(plan.quiet.is_some(), quiet_every.is_some(), "round {number}: a plan of other rounds");
-        let (q, weights) = match &plan.quiet {
-            Some(quiet) if is_quiet => (&quiet.q, &quiet.weights),
-            _ => (&plan.q, &plan.weights),
-        };
-        check_coins(&view, number, (q, &plan.availability), &fates);
+        let has_quiet = plan.devices.iter().all(|device| device.quiet.is_some());
+        assert_eq!(has_quiet, quiet_every.is_some(), "round {number}: a plan of other rounds");
+        let of_round =
+            |device: &PlannedDevice| device.quiet.filter(|_| is_quiet).unwrap_or([device.q, device.weight]);
+        let (q, weights): (Vec<f64>, Vec<f64>) =
+            plan.devices.iter().map(|device| of_round(device).into()).unzip();
+        let availability: Vec<f64> = plan.devices.iter().map(|device| device.availability).collect();
+        check_coins(&view, number, (&q, &availability), &fates);
         let mut step: Option<Vec<f32>> = None;
         for (slot, fate) in &fates {
             let Fate::Accepted { digest, bytes, train_loss } = fate else {

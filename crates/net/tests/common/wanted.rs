@@ -104,7 +104,7 @@ impl Wanted {
             seed: SEED,
             parameters: learner.params_len(),
             samples: (0..self.devices).map(|slot| learner.samples(slot) as u64).collect(),
-            band_mbps: self.band_mbps,
+            bandwidth_mbps: self.band_mbps,
             encoding: self.encoding,
             update_norm: NormBound::of_trial(learner, SEED).unwrap(),
         }
@@ -137,7 +137,7 @@ impl Wanted {
             constants: None,
             variance: fedflip_plan::DEFAULT_VARIANCE,
             quiet: self.quiet,
-            band: Mbps::new(self.band_mbps).unwrap(),
+            bandwidth: Mbps::new(self.band_mbps).unwrap(),
             division: Division::Adaptive,
             deadline_secs: self.deadline_secs,
             deadline_margin: 0.1,

@@ -210,7 +210,7 @@ async fn grpc_goes_through_it_and_knows_who_calls() {
         .serve_with_incoming(door.into_stream());
     let server = tokio::spawn(server);
     let endpoint = Endpoint::from_shared(format!("https://localhost:{port}")).unwrap();
-    let channel = endpoint.tls_config(pass.tls.config.clone()).unwrap().connect().await.unwrap();
+    let channel = endpoint.tls_config(pass.tls.clone().unwrap().config).unwrap().connect().await.unwrap();
     let mut grpc = tonic::client::Grpc::new(channel);
     grpc.ready().await.unwrap();
     let codec = tonic_prost::ProstCodec::<(), ()>::default();
@@ -222,7 +222,7 @@ async fn grpc_goes_through_it_and_knows_who_calls() {
     assert_eq!(seen[0].caller.as_ref().unwrap().name, pass.name);
     // A server is the host that the user typed, or it is not the server.
     let elsewhere = Endpoint::from_shared(format!("https://localhost:{port}")).unwrap();
-    let tls = pass.tls.config.domain_name("elsewhere.example");
+    let tls = pass.tls.unwrap().config.domain_name("elsewhere.example");
     assert!(elsewhere.tls_config(tls).unwrap().connect().await.is_err());
     server.abort();
 }

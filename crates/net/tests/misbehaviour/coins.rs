@@ -68,10 +68,11 @@ async fn a_device_that_never_delivers_is_benched() {
     assert_eq!(replayed.lost, 3, "and then it is not asked");
     let view = StateView::open(folder.path()).unwrap();
     let plans: Vec<_> = (1..=view.plans().unwrap()).map(|plan| view.plan(plan).unwrap().unwrap()).collect();
-    assert_eq!(plans[0].q, [1.0; 3]);
-    assert_eq!((plans[1].after_round, plans[1].q[slot], plans[1].weights[slot]), (3, 0.0, 0.0));
+    assert!(plans[0].devices.iter().all(|device| device.q == 1.0) && plans[0].devices.len() == 3);
+    let device = |slot: usize| plans[1].devices[slot];
+    assert_eq!((plans[1].after_round, device(slot).q, device(slot).weight), (3, 0.0, 0.0));
     assert!(plans[1].reason.contains("rogue") && plans[1].reason.contains("benched"), "{}", plans[1].reason);
-    let share = |slot: usize| plans[1].q[slot] * plans[1].weights[slot];
+    let share = |slot: usize| device(slot).q * device(slot).weight;
     assert!(((0..3).map(share).sum::<f64>() - 1.0).abs() < 1e-12, "the shares of the others sum to one");
     let records = std::fs::read_to_string(folder.path().join("records.jsonl")).unwrap();
     assert!(records.contains(&format!("\"benched\":[{slot}]")), "the record names the set: {records}");

@@ -133,7 +133,7 @@ async fn every_deed_is_recorded_for_what_it_is_and_honest_devices_count() {
         let honest = fates.iter().filter(|(device, _)| *device != slot);
         assert_eq!(honest.filter(|(_, fate)| matches!(fate, Fate::Accepted { .. })).count(), 2, "{deed:?}");
         for reason in reasons {
-            let is_it = |incident: &&fedflip_net::state::queries::Incident| {
+            let is_it = |incident: &&fedflip_net::state::Incident| {
                 incident.device.as_deref() == Some("rogue") && incident.reason == reason.name()
             };
             assert!(

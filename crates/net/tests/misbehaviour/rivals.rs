@@ -59,7 +59,7 @@ fn an_agent_with_an_identity_hears_that_a_server_has_none() {
     let pass = client_config(&store.device(&"a".parse().unwrap(), validity).unwrap()).unwrap();
     let settings = AgentSettings {
         server: bench.address.to_string(),
-        credentials: Credentials { name: pass.name, coin: pass.coin, tls: Some(pass.tls) },
+        credentials: pass,
         data_dir: "no data set is needed".into(),
         compute_at_least: Duration::ZERO,
         give_up_after: Some(Duration::ZERO),

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use fedflip_net::NetError;
-use fedflip_net::state::queries::{Incident, StoredRound};
-use fedflip_net::state::{EnrolledDevice, Fate, Resumed, StateView, StoredPlan};
+use fedflip_net::state::{EnrolledDevice, Fate, Incident, Resumed, StateView, StoredPlan, StoredRound};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tempfile::TempDir;

@@ -9,7 +9,8 @@ use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::model_file;
 use fedflip_net::NetError;
 use fedflip_net::state::{
-    Commit, EnrolledDevice, Fate, NewRun, Resumed, RunState, StateView, StoredPlan, StoredQuiet, model_digest,
+    Commit, EnrolledDevice, Fate, NewRun, PlannedDevice, Resumed, RunState, StateView, StoredPlan,
+    model_digest,
 };
 use fedflip_plan::Expected;
 use fedflip_record::{End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target, TargetMode};
@@ -102,11 +103,14 @@ pub(crate) fn plan(after_round: u64, devices: usize, q: f64) -> StoredPlan {
         reason: format!("q = {q}"),
         scheme: "exact".to_owned(),
         constants: Some([30.0, 2.2]),
-        q: vec![q; devices],
-        availability: vec![0.9; devices],
-        weights: (1..=devices).map(|n| 1.0 / (n as f64 * q)).collect(),
-        quiet: (after_round % 2 == 1)
-            .then(|| StoredQuiet { q: vec![(2.0 * q).min(0.9); devices], weights: vec![0.5; devices] }),
+        devices: (1..=devices)
+            .map(|n| PlannedDevice {
+                q,
+                availability: 0.9,
+                weight: 1.0 / (n as f64 * q),
+                quiet: (after_round % 2 == 1).then_some([(2.0 * q).min(0.9), 0.5]),
+            })
+            .collect(),
         fleet_csv: format!("fleet after {after_round}\n").into_bytes(),
         plan_csv: format!("plan after {after_round}\n").into_bytes(),
         expected: Expected { participants: q * devices as f64, rounds: Some(12.5), round_secs: None },
@@ -239,14 +243,16 @@ impl Oracle {
             }
             Operation::Replan(plan) => {
                 let before = resumed.plan.replace(plan.clone()).unwrap();
-                let same = |(slot, q): &(usize, &f64)| before.q.get(*slot) == Some(*q);
+                let same = |slot: &usize| {
+                    before.devices.get(*slot).is_some_and(|known| known.q == plan.devices[*slot].q)
+                };
                 self.lines.push(Line::Replan(Replan {
                     after_round: plan.after_round,
                     secs: plan.secs,
                     reason: plan.reason.clone(),
-                    devices: plan.q.len(),
+                    devices: plan.devices.len(),
                     benched: Vec::new(),
-                    changed: plan.q.len() - plan.q.iter().enumerate().filter(same).count(),
+                    changed: plan.devices.len() - (0..plan.devices.len()).filter(same).count(),
                     expected_participants: plan.expected.participants,
                     expected_rounds: plan.expected.rounds,
                     expected_round_secs: plan.expected.round_secs,
