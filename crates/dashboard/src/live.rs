@@ -1,17 +1,19 @@
 //! What runs, as it stands now: bounded in memory, whatever the length of the run.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use fedflip_fleet::{Fleet, Metrics};
-use fedflip_record::{End, EndReason, Header, Initial, Round};
+use fedflip_fleet::units::plain;
+use fedflip_fleet::{Direction, Display, Fleet, MetricInfo, Metrics};
+use fedflip_record::{End, Header, Initial, Round, Summary};
+use serde::Serialize;
 
 use crate::log::Log;
-use crate::series::{Point, Series};
+use crate::series::{Points, Series};
 use crate::standings::Standings;
-use crate::tally::{self, Latest, Tally};
+use crate::tally::{self, Tally, Timeline};
 
 /// The most runs of a comparison whose curves are kept; the oldest make room.
 pub const EARLIER_MAX: usize = 64;
@@ -51,47 +53,47 @@ impl Roster {
 }
 
 /// The curves of a run that is over.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Earlier {
     /// Such as `3/24 exact-seed1`.
     pub title: String,
     pub label: String,
-    pub accuracy: Vec<Point>,
-    pub loss: Vec<Point>,
+    /// By metric.
+    pub curves: BTreeMap<String, Points>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    Running,
-    Ended(EndReason),
-    Stopped,
+/// The run that goes on, or the last one, in words and numbers.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct RunStatus {
+    pub(crate) title: String,
+    pub(crate) label: String,
+    pub(crate) folder: Option<String>,
+    pub(crate) header: Header,
+    /// The header's, as text: a browser's numbers have 53 bits.
+    seed: String,
+    pub(crate) summary: Summary,
+    /// Devices that took part and did not report.
+    lost: u64,
+    real_secs: f64,
+    #[serde(skip)]
+    is_stopped: bool,
+    #[serde(skip)]
+    detail: Option<String>,
 }
 
 /// The run that goes on, or the last one.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) roster: Arc<Roster>,
-    pub(crate) title: String,
-    pub(crate) label: String,
-    pub(crate) header: Header,
-    pub(crate) folder: Option<String>,
-    pub(crate) phase: Phase,
-    pub(crate) detail: Option<String>,
-    /// Accuracy, loss, seconds a round, participants.
-    pub(crate) curves: [Series; 4],
-    pub(crate) tallies: Vec<Tally>,
-    pub(crate) latest: Latest,
-    pub(crate) round: u64,
-    pub(crate) secs: f64,
-    pub(crate) accuracy: Option<f64>,
-    pub(crate) loss: Option<f64>,
-    pub(crate) taken: u64,
-    pub(crate) lost: u64,
-    pub(crate) empty_rounds: u64,
-    pub(crate) biased_rounds: u64,
-    pub(crate) real_secs: f64,
-    /// Tenths of accuracy that were passed.
-    tenths: u32,
+    pub(crate) status: RunStatus,
+    /// By metric, in the header's order.
+    pub(crate) metrics: Vec<(MetricInfo, Series)>,
+    pub(crate) round_secs: Series,
+    pub(crate) participants: Series,
+    tallies: Vec<Tally>,
+    pub(crate) timeline: Timeline,
+    /// The value of the headline that the log had last.
+    logged: Option<f64>,
     lost_lines: u64,
 }
 
@@ -115,12 +117,12 @@ impl Live {
             if self.earlier.len() == EARLIER_MAX {
                 self.earlier.pop_front();
             }
-            let [accuracy, loss, ..] = &current.curves;
+            let curves =
+                current.metrics.iter().map(|(info, curve)| (info.name.to_string(), curve.shrunk(EARLIER_POINTS)));
             self.earlier.push_back(Arc::new(Earlier {
-                accuracy: accuracy.shrunk(EARLIER_POINTS),
-                loss: loss.shrunk(EARLIER_POINTS),
-                title: current.title,
-                label: current.label,
+                curves: curves.collect(),
+                title: current.status.title,
+                label: current.status.label,
             }));
         }
         self.version += 1;
@@ -134,50 +136,55 @@ impl Live {
         let Some(current) = &mut self.current else { return };
         self.version += 1;
         current.roster = Arc::new(Roster::of(current.roster.run, run));
-        current.header = run.header.clone();
+        current.status.header = run.header.clone();
         // Devices may come, and none go.
         current.tallies.resize(run.fleet.len().max(current.tallies.len()), Tally::default());
-        self.log.write(current.secs, format!("a new plan after round {}: {reason}", current.round));
+        let round = current.status.summary.rounds;
+        self.log.write(current.status.secs(), format!("a new plan after round {round}: {reason}"));
     }
 
     pub fn initial(&mut self, initial: &Initial) {
         let Some(current) = &mut self.current else { return };
         self.version += 1;
-        current.secs = initial.secs;
+        current.status.summary.initial(initial);
         current.evaluated(&initial.metrics);
+        current.logged = current.headline(&initial.metrics).map(|(_, value)| value);
     }
 
     /// One more round, so long after the run began by the clock on the wall.
     pub fn round(&mut self, round: &Round, real_secs: f64) {
         let Some(current) = &mut self.current else { return };
         self.version += 1;
-        current.real_secs = real_secs;
+        current.status.real_secs = real_secs;
         current.add(round);
-        current.report(round, &mut self.log);
+        let secs = current.status.secs();
+        let lines = [current.progress(round), current.losses(round)];
+        lines.into_iter().flatten().for_each(|line| self.log.write(secs, format!("round {}: {line}", round.round)));
     }
 
     /// The run is over; none if it was interrupted.
     pub fn end(&mut self, end: Option<&End>, real_secs: f64) {
         let Some(current) = &mut self.current else { return };
         self.version += 1;
-        current.real_secs = real_secs;
-        current.phase = end.map_or(Phase::Stopped, |end| Phase::Ended(end.reason));
-        current.detail = end.and_then(|end| end.detail.clone());
+        current.status.real_secs = real_secs;
+        current.status.is_stopped = end.is_none();
         if let Some(end) = end {
+            current.status.summary.end(end);
+            current.status.detail.clone_from(&end.detail);
             current.evaluated(&end.metrics);
-            self.standings.note(&current.label, end.reason, end.secs, end.rounds);
+            self.standings.note(&current.status.label, end);
         }
-        let how = current.words();
-        let detail = current.detail.as_ref().map_or(String::new(), |detail| format!(": {detail}"));
-        let text = format!("{}: {how} after round {}{detail}", current.title, current.round);
-        self.log.write(current.secs, text);
+        let status = &current.status;
+        let how = status.ended().unwrap_or_default();
+        let text = format!("after round {}, {} {how}", status.summary.rounds, status.title);
+        self.log.write(status.secs(), text);
     }
 
     /// All runs are over: nothing more will come.
     pub fn finish(&mut self) {
         self.version += 1;
         self.is_done = true;
-        let secs = self.current.as_ref().map_or(0.0, |current| current.secs);
+        let (_, secs) = self.elapsed();
         self.log.write(secs, "all work is done".to_owned());
     }
 
@@ -193,7 +200,7 @@ impl Live {
 
     /// Rounds and seconds of the current run.
     pub fn elapsed(&self) -> (u64, f64) {
-        self.current.as_ref().map_or((0, 0.0), |current| (current.round, current.secs))
+        self.current.as_ref().map_or((0, 0.0), |current| (current.status.summary.rounds, current.status.secs()))
     }
 
     /// What some devices of a run did so far; none if another run has begun since.
@@ -202,84 +209,111 @@ impl Live {
     }
 }
 
+impl RunStatus {
+    pub(crate) fn secs(&self) -> f64 {
+        3600.0 * self.summary.hours
+    }
+
+    pub(crate) fn state(&self) -> &'static str {
+        match self.summary.end {
+            Some(_) => "ended",
+            None if self.is_stopped => "stopped",
+            None => "running",
+        }
+    }
+
+    /// How the run ended, for people; none while it goes on.
+    pub(crate) fn ended(&self) -> Option<String> {
+        let how = match self.summary.end {
+            Some(reason) => reason.in_words(self.header.deployed.is_some()),
+            None if self.is_stopped => "stopped before its end",
+            None => return None,
+        };
+        Some(self.detail.as_ref().map_or_else(|| how.to_owned(), |detail| format!("{how}: {detail}")))
+    }
+}
+
 impl Current {
     fn new(number: u64, run: &Run<'_>) -> Self {
+        let header = run.header.clone();
         Self {
             tallies: vec![Tally::default(); run.fleet.len()],
             roster: Arc::new(Roster::of(number, run)),
-            title: run.title.to_owned(),
-            label: run.label.to_owned(),
-            header: run.header.clone(),
-            folder: run.folder.map(|folder| folder.display().to_string()),
-            phase: Phase::Running,
-            detail: None,
-            curves: Default::default(),
-            latest: Latest::default(),
-            round: 0,
-            secs: 0.0,
-            accuracy: None,
-            loss: None,
-            taken: 0,
-            lost: 0,
-            empty_rounds: 0,
-            biased_rounds: 0,
-            real_secs: 0.0,
-            tenths: 0,
+            metrics: header.metrics.iter().map(|info| (info.clone(), Series::default())).collect(),
+            round_secs: Series::default(),
+            participants: Series::default(),
+            timeline: Timeline::default(),
+            logged: None,
             lost_lines: 0,
+            status: RunStatus {
+                title: run.title.to_owned(),
+                label: run.label.to_owned(),
+                folder: run.folder.map(|folder| folder.display().to_string()),
+                seed: header.seed.to_string(),
+                summary: Summary::new(&header),
+                header,
+                lost: 0,
+                real_secs: 0.0,
+                is_stopped: false,
+                detail: None,
+            },
         }
     }
 
     fn add(&mut self, round: &Round) {
-        self.round = round.round;
-        self.secs = round.start_secs + round.round_secs;
-        let participants = round.cohort.len();
-        self.taken += participants as u64;
-        self.lost += round.lost.len() as u64;
-        self.empty_rounds += u64::from(participants == 0);
-        self.biased_rounds += u64::from(!round.lost.is_empty());
-        let [_, _, round_secs, cohort] = &mut self.curves;
-        round_secs.push(self.secs, round.round_secs);
-        cohort.push(self.secs, participants as f64);
+        self.status.summary.add(round);
+        self.status.lost += round.lost.len() as u64;
+        let secs = self.status.secs();
+        self.round_secs.push(secs, round.round_secs);
+        self.participants.push(secs, round.cohort.len() as f64);
         tally::add(&mut self.tallies, &self.roster.fleet, round);
-        self.latest.note(&self.roster.fleet, round);
+        self.timeline.note(&self.roster.fleet, round);
         self.evaluated(&round.metrics);
     }
 
     fn evaluated(&mut self, metrics: &Metrics) {
-        let (Some(accuracy), Some(loss)) = (metrics.get("accuracy"), metrics.get("loss")) else { return };
-        (self.accuracy, self.loss) = (Some(accuracy), Some(loss));
-        let [accuracies, losses, ..] = &mut self.curves;
-        accuracies.push(self.secs, accuracy);
-        losses.push(self.secs, loss);
+        let secs = self.status.secs();
+        for (info, curve) in &mut self.metrics {
+            metrics.get(&info.name).into_iter().for_each(|value| curve.push(secs, value));
+        }
     }
 
-    /// How far it is, for people.
-    pub(crate) fn words(&self) -> String {
-        match self.phase {
-            Phase::Running => "running",
-            Phase::Stopped => "stopped before its end",
-            Phase::Ended(reason) => reason.in_words(self.header.deployed.is_some()),
-        }
-        .to_owned()
+    fn headline(&self, metrics: &Metrics) -> Option<(&MetricInfo, f64)> {
+        let (info, _) = self.metrics.first()?;
+        metrics.get(&info.name).map(|value| (info, value))
     }
 
-    /// What of a round is worth a line.
-    fn report(&mut self, round: &Round, log: &mut Log) {
-        if let Some(accuracy) = round.metrics.get("accuracy") {
-            let tenths = (10.0 * accuracy).floor().clamp(0.0, 10.0) as u32;
-            if tenths > self.tenths {
-                self.tenths = tenths;
-                log.write(self.secs, format!("round {}: accuracy {:.1} %", self.round, 100.0 * accuracy));
-            }
+    /// A line where the headline is a tenth better than in the line before.
+    fn progress(&mut self, round: &Round) -> Option<String> {
+        let (info, value) = self.headline(&round.metrics)?;
+        let before = self.logged.unwrap_or(value);
+        let gain = match info.better {
+            Direction::Larger => value - before,
+            Direction::Smaller => before - value,
+        };
+        let (step, shown) = match info.display {
+            Display::Share => (0.1, format!("{:.1} %", 100.0 * value)),
+            Display::Number => (0.1 * before.abs(), plain(format!("{value:.3e}").parse().unwrap_or(value))),
+        };
+        let line = (gain >= step && gain > 0.0).then(|| format!("{} {shown}", info.name));
+        if line.is_some() || self.logged.is_none() {
+            self.logged = Some(value);
         }
-        let before = self.lost - round.lost.len() as u64;
+        line
+    }
+
+    /// A line for the devices that did not report. After some of them, every doubling of their number is worth one.
+    fn losses(&mut self, round: &Round) -> Option<String> {
+        let RunStatus { lost, .. } = self.status;
+        let before = lost - round.lost.len() as u64;
         if round.lost.is_empty() {
-        } else if self.lost_lines < LOST_LINES_MAX {
-            self.lost_lines += 1;
-            log.write(self.secs, self.lost_words(round));
-        } else if self.lost.ilog2() > before.max(1).ilog2() {
-            log.write(self.secs, format!("round {}: {} devices lost so far", self.round, self.lost));
+            return None;
         }
+        if self.lost_lines < LOST_LINES_MAX {
+            self.lost_lines += 1;
+            return Some(self.lost_words(round));
+        }
+        (lost.ilog2() > before.max(1).ilog2()).then(|| format!("{lost} devices lost so far"))
     }
 
     fn lost_words(&self, round: &Round) -> String {
@@ -289,6 +323,6 @@ impl Current {
             known.take(3).map(|lost| format!("{} ({})", fleet.name(lost.device), lost.reason)).collect();
         let more = round.lost.len().saturating_sub(named.len());
         let others = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("round {}: lost {}{others}", self.round, named.join(", "))
+        format!("lost {}{others}", named.join(", "))
     }
 }
