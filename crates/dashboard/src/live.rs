@@ -117,8 +117,10 @@ impl Live {
             if self.earlier.len() == EARLIER_MAX {
                 self.earlier.pop_front();
             }
-            let curves =
-                current.metrics.iter().map(|(info, curve)| (info.name.to_string(), curve.shrunk(EARLIER_POINTS)));
+            let curves = current
+                .metrics
+                .iter()
+                .map(|(info, curve)| (info.name.to_string(), curve.shrunk(EARLIER_POINTS)));
             self.earlier.push_back(Arc::new(Earlier {
                 curves: curves.collect(),
                 title: current.status.title,
@@ -159,7 +161,10 @@ impl Live {
         current.add(round);
         let secs = current.status.secs();
         let lines = [current.progress(round), current.losses(round)];
-        lines.into_iter().flatten().for_each(|line| self.log.write(secs, format!("round {}: {line}", round.round)));
+        lines
+            .into_iter()
+            .flatten()
+            .for_each(|line| self.log.write(secs, format!("round {}: {line}", round.round)));
     }
 
     /// The run is over; none if it was interrupted.
@@ -200,7 +205,9 @@ impl Live {
 
     /// Rounds and seconds of the current run.
     pub fn elapsed(&self) -> (u64, f64) {
-        self.current.as_ref().map_or((0, 0.0), |current| (current.status.summary.rounds, current.status.secs()))
+        self.current
+            .as_ref()
+            .map_or((0, 0.0), |current| (current.status.summary.rounds, current.status.secs()))
     }
 
     /// What some devices of a run did so far; none if another run has begun since.

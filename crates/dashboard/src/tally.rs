@@ -96,7 +96,8 @@ impl Timeline {
         }
         let shown = participants.min(BARS_MAX);
         let bars = (0..shown).filter_map(|n| {
-            let Took { device, compute_secs, upload_secs, mbps } = took(fleet, round, n * participants / shown)?;
+            let Took { device, compute_secs, upload_secs, mbps } =
+                took(fleet, round, n * participants / shown)?;
             let lost = round.lost.iter().find(|lost| lost.device == device).map(|lost| lost.reason.clone());
             Some(Bar { device: fleet.name(device).to_owned(), compute_secs, upload_secs, mbps, lost })
         });

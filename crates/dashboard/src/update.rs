@@ -74,7 +74,8 @@ impl Live {
             whole,
             version: self.version,
             status: self.status(),
-            curves: growth.or_else(|| current?.growth(&current?.curves().map(Series::unseen).collect::<Vec<_>>())),
+            curves: growth
+                .or_else(|| current?.growth(&current?.curves().map(Series::unseen).collect::<Vec<_>>())),
             timeline: current.map(|current| current.timeline.clone()),
             log: self.log.since(if whole { 0 } else { cursor.lines }),
             earlier: if whole { self.earlier.iter().cloned().collect() } else { Vec::new() },
@@ -153,7 +154,10 @@ mod tests {
         let whole = read(&live, &mut cursor).unwrap();
         assert_eq!(whole["whole"], true);
         assert_eq!(numbers(&whole["curves"]["metrics"]["accuracy"]["new"]), 2 * 4);
-        assert_eq!((&whole["status"]["summary"]["rounds"], &whole["status"]["real_secs"]), (&4.into(), &1.5.into()));
+        assert_eq!(
+            (&whole["status"]["summary"]["rounds"], &whole["status"]["real_secs"]),
+            (&4.into(), &1.5.into())
+        );
         assert_eq!(whole["status"]["seed"], "7");
         assert_eq!(whole["timeline"]["bars"][1]["mbps"], 40.0);
 
@@ -271,10 +275,20 @@ mod tests {
     fn a_task_without_accuracy_has_its_own_curves_and_headline() {
         let (mut live, mut cursor) = (Live::default(), Cursor::default());
         let (fleet, header, q) = (fleet(2), regression_header(2), vec![0.5; 2]);
-        live.begin(&Run { title: "one", label: "exact", header: &header, fleet: &fleet, q: &q, folder: None });
+        live.begin(&Run {
+            title: "one",
+            label: "exact",
+            header: &header,
+            fleet: &fleet,
+            q: &q,
+            folder: None,
+        });
         live.initial(&Initial { secs: 0.0, metrics: [("rmse", 2.0), ("loss", 4.0)].into() });
         for (n, rmse) in [(1, 1.9), (2, 1.4), (3, 1.5)] {
-            live.round(&Round { metrics: [("rmse", rmse), ("loss", rmse * rmse)].into(), ..round(n, 0.0) }, 0.0);
+            live.round(
+                &Round { metrics: [("rmse", rmse), ("loss", rmse * rmse)].into(), ..round(n, 0.0) },
+                0.0,
+            );
         }
         let whole = read(&live, &mut cursor).unwrap();
         let rmse = &whole["curves"]["metrics"]["rmse"];
@@ -286,7 +300,14 @@ mod tests {
         let lines: Vec<&str> =
             whole["log"].as_array().unwrap().iter().filter_map(|line| line["text"].as_str()).collect();
         assert_eq!(lines, ["one: began", "round 2: rmse 1.4"]);
-        live.begin(&Run { title: "two", label: "exact", header: &header, fleet: &fleet, q: &q, folder: None });
+        live.begin(&Run {
+            title: "two",
+            label: "exact",
+            header: &header,
+            fleet: &fleet,
+            q: &q,
+            folder: None,
+        });
         let next = read(&live, &mut cursor).unwrap();
         assert_eq!(numbers(&next["earlier"][0]["curves"]["rmse"]), 8);
     }
