@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fedflip_learn::metrics::{self, Display};
+use fedflip_fleet::Display;
 use fedflip_record::Target;
 use fedflip_run::study::{Studied, Study, write_json};
 use fedflip_run::verdict::{ComparisonJson, GainJson, PilotJson, gains};
@@ -13,7 +13,7 @@ use super::print_json;
 use super::scheme_cells::{self, Curves};
 use crate::args::CompareArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Cell, Table, duration, percent, significant};
+use crate::render::{Cell, Table, display_of, duration, percent, significant};
 use crate::training::{self, overrides, warn_of_idle_keys};
 
 /// Several presets side by side.
@@ -130,9 +130,9 @@ fn write_gains(
 
 /// `95 %` for a share, `loss 0.5` for another metric.
 pub(super) fn target(target: &Target) -> String {
-    match metrics::metric(&target.metric).map(|metric| metric.info.display) {
-        Some(Display::Share) => percent(target.at),
-        _ => format!("{} {}", target.metric, significant(target.at, 4)),
+    match display_of(&target.metric) {
+        Display::Share => percent(target.at),
+        Display::Number => format!("{} {}", target.metric, significant(target.at, 4)),
     }
 }
 

@@ -11,14 +11,16 @@ use std::time::{Duration, SystemTime};
 
 use fedflip_net::identity::mint::Validity;
 use fedflip_net::identity::{DeviceName, Store};
+use fedflip_record::Summary;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::demo_log::LogLine;
+use super::outcome::{self, line};
 use super::print_json;
 use crate::args::DemoArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::interrupt;
-use crate::render::{duration, percent, significant};
 
 /// Of the first device's training; each one after it takes as much longer.
 const COMPUTE_SECS: f64 = 0.1;
@@ -260,27 +262,16 @@ fn tell(text: &str) {
 }
 
 fn write_text(output: &mut dyn Write, result: &Value, args: &DemoArgs) -> Result<(), CliError> {
-    let number = |key: &str| result[key].as_f64().unwrap_or_default();
     let how = match result["status"].as_str() {
         Some("reached") => "reached its target".to_owned(),
         Some("cap") => format!("has not reached its target in {ROUNDS_MAX} rounds"),
         _ => "stopped".to_owned(),
     };
     writeln!(output, "{} devices, each with its own coin: {how}", args.devices)?;
-    if result["rounds"].is_null() {
-        return Ok(());
-    }
-    writeln!(output, "  time              {}", duration(3600.0 * number("hours")))?;
-    writeln!(output, "  rounds            {}", result["rounds"])?;
-    writeln!(output, "  participants      {} a round", significant(number("mean_participants"), 3))?;
-    writeln!(
-        output,
-        "  accuracy          {}",
-        percent(result["metrics"]["accuracy"].as_f64().unwrap_or(0.0))
-    )?;
+    let Ok(summary) = Summary::deserialize(result) else { return Ok(()) };
+    outcome::write(output, "time", &summary, None)?;
     match &args.keep {
-        Some(folder) => writeln!(output, "  kept in           {}", folder.display())?,
-        None => writeln!(output, "  kept              nothing; --keep FOLDER keeps it for fedflip report")?,
+        Some(folder) => line(output, "kept in", &folder.display().to_string()),
+        None => line(output, "kept", "nothing; --keep FOLDER keeps it for fedflip report"),
     }
-    Ok(())
 }

@@ -13,6 +13,7 @@ mod explain;
 mod export;
 mod fleet;
 mod groups;
+mod outcome;
 mod pilot;
 mod plan;
 mod plan_compare;

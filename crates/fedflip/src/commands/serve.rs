@@ -20,13 +20,13 @@ use serde::Serialize;
 use tracing::{info, warn};
 
 use super::data::data_dir;
+use super::outcome::{self, line};
 use super::print_json;
 use crate::args::ServeArgs;
 use crate::bar::Bar;
 use crate::dashboard::{self, Watched, tell_people};
 use crate::error::{CliError, ExitStatus};
 use crate::interrupt;
-use crate::render::{count, duration, percent, significant};
 use crate::training::{new_session, warn_of_idle_keys};
 use fedflip_run::deployed::{Deployed, Host};
 use fedflip_run::{Session, processors};
@@ -73,6 +73,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let update_norm = host.update_norm(&scenario, &mut session)?;
     let offer = Offer { update_norm, ..offer(&scenario, host.parameters(), host.samples()) };
     let server = Server::start(&settings, &offer)?;
+    server.metrics().ends_at(&scenario.stop.target);
     let (devices, connections_max) = (scenario.devices(), settings.limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {
@@ -247,19 +248,9 @@ fn write_text(
         None => "stopped; the same command goes on",
     };
     writeln!(output, "{} under {} {how}", scenario.task.name(), summary.scheme)?;
-    let biased = match summary.biased_rounds {
-        0 => String::new(),
-        rounds => format!(", {} biased by devices that did not report", count(rounds as usize)),
-    };
-    writeln!(output, "  time              {}", duration(3600.0 * summary.hours))?;
-    writeln!(output, "  rounds            {}{biased}", count(summary.rounds as usize))?;
-    writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
-    if let Some(accuracy) = summary.metrics.get("accuracy") {
-        writeln!(output, "  accuracy          {}", percent(accuracy))?;
-    }
+    outcome::write(output, "time", summary, None)?;
     if let Some(rule) = scenario.round.aggregation.robust_name() {
-        writeln!(output, "  aggregation       {rule} (biased)")?;
+        line(output, "aggregation", &format!("{rule} (biased)"))?;
     }
-    writeln!(output, "  kept in           {}", args.out.display())?;
-    Ok(())
+    line(output, "kept in", &args.out.display().to_string())
 }
