@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use crate::live::{Current, Earlier, Live, RunStatus};
+use crate::current::{Current, RunStatus};
+use crate::live::{Earlier, Live};
 use crate::log::Line;
 use crate::series::{Growth, Seen, Series};
 use crate::standings::Row;

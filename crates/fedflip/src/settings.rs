@@ -73,7 +73,7 @@ impl PlanSettings {
             None => Scheme::Auto,
         };
         let line_search = match positive("--step", args.step)? {
-            Some(_) if scheme != Scheme::PaperLinesearch && !args.compare => {
+            Some(_) if !scheme.has_line_search() && !args.compare => {
                 return Err(CliError::StepWithoutLineSearch { scheme });
             }
             Some(step_secs) => Search::AsPrinted { step_secs },

@@ -7,6 +7,7 @@ use fedflip_plan::Scheme;
 use fedflip_run::study::{REFERENCE, Study, TABLE1};
 use fedflip_scenario::Preset;
 
+use super::DataDirArgs;
 use crate::error::CliError;
 
 /// What all commands that train have in common.
@@ -30,9 +31,8 @@ pub(crate) struct TrainingArgs {
     /// Devices that train at the same time (by default one per processor); does not change any result
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
-    #[arg(long, value_name = "FOLDER")]
-    pub data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub data: DataDirArgs,
     #[command(flatten)]
     pub dashboard: DashboardArgs,
     /// Print one JSON object with the result instead

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fedflip_fleet::bandwidth::{self, Division};
-use fedflip_plan::{Interval, PlanStatus, Problem, RoundModel, Scheme, problem};
+use fedflip_plan::{Interval, PlanStatus, Problem, RoundModel, problem};
 
 use super::groups;
 use super::plan::SolvedPlan;
@@ -187,7 +187,7 @@ fn reasons(
         writeln!(output, "               {count} at the cap: worth having whenever available.")?;
     }
     let model = settings.planning.constants.map(|constants| RoundModel::new(problem, constants));
-    if let Some(model) = model.filter(|_| *scheme == Scheme::Exact) {
+    if let Some(model) = model.filter(|_| scheme.needs_constants()) {
         let floors = fleet.weights().iter().map(|&weight| model.surrogate_floor(weight));
         let below = plan.q().iter().zip(floors).filter(|(q, floor)| **q <= *floor).count();
         if below > 0 {
@@ -224,14 +224,12 @@ fn against_full_participation(
     solved: &SolvedPlan,
 ) -> Result<(), CliError> {
     let fleet = problem.fleet();
-    let always = fleet.availability().iter().all(|&cap| cap >= 1.0);
-    let total_secs = solved.evaluation.total_secs.filter(|&secs| always && secs > 0.0);
+    let always = |shares: &[f64]| shares.iter().all(|&share| share >= 1.0);
+    let comparable = always(fleet.availability()) && !always(solved.plan.q());
+    let total_secs = solved.evaluation.total_secs.filter(|&secs| comparable && secs > 0.0);
     let (Some(rounds), Some(total_secs)) = (model.rounds(fleet.availability()), total_secs) else {
         return Ok(());
     };
-    if solved.scheme == Scheme::Full {
-        return Ok(());
-    }
     let everybody: Vec<usize> = (0..fleet.len()).collect();
     let round_secs =
         bandwidth::allocate(fleet, &everybody, problem.bandwidth(), Division::Adaptive)?.round_secs;

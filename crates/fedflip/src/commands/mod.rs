@@ -25,8 +25,6 @@ mod scheme_cells;
 mod serve;
 mod sweep;
 
-pub(crate) use data::data_dir;
-
 use std::io::Write;
 
 use fedflip_plan::Scheme;

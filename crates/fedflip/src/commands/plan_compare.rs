@@ -82,7 +82,7 @@ pub(super) fn run(settings: &PlanSettings, output: &mut dyn Write) -> Result<(),
 fn plan(problem: &Problem<'_>, scheme: Scheme, settings: &PlanSettings) -> Result<SolvedPlan, Refusal> {
     let devices = problem.fleet().len();
     let known = settings.planning.constants.is_some();
-    if known && scheme == Scheme::PaperLinesearch && devices > LINE_SEARCH_DEVICES_MAX {
+    if known && scheme.has_line_search() && devices > LINE_SEARCH_DEVICES_MAX {
         return Err(Refusal {
             status: "skipped",
             problem: format!(

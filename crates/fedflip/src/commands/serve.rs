@@ -19,7 +19,6 @@ use fedflip_record::{EndReason, Summary};
 use serde::Serialize;
 use tracing::{info, warn};
 
-use super::data::data_dir;
 use super::outcome::{self, line};
 use super::print_json;
 use crate::args::ServeArgs;
@@ -28,8 +27,8 @@ use crate::dashboard::{self, Watched, tell_people};
 use crate::error::{CliError, ExitStatus};
 use crate::interrupt;
 use crate::training::{new_session, warn_of_idle_keys};
+use fedflip_run::Session;
 use fedflip_run::deployed::{Deployed, Host};
-use fedflip_run::{Session, processors};
 use fedflip_scenario::Scenario;
 
 const PORT: u16 = 7700;
@@ -134,8 +133,7 @@ fn check_for_devices(scenario: &Scenario) -> Result<(), CliError> {
 
 /// Rounds go to the log; a dashboard shows them, too.
 fn session(args: &ServeArgs, for_programs: bool) -> Result<Session<'static>, CliError> {
-    let threads = args.threads.map_or_else(processors, usize::from);
-    let mut session = new_session(data_dir(args.data_dir.as_ref())?, threads);
+    let mut session = new_session(&args.data, args.threads)?;
     session.observers.add(Bar::without_rounds());
     let watched = Watched::of(&args.dashboard, &|address| match for_programs {
         true => info!(url = %format!("http://{address}/"), "{}", dashboard::SERVED),
