@@ -50,7 +50,7 @@ fn begin(dashboard: &Dashboard, devices: usize) {
         expected_round_secs: None,
         deployed: None,
     };
-    dashboard.begin(&Run {
+    dashboard.live().begin(&Run {
         title: "a run",
         label: "exact",
         header: &header,
@@ -70,7 +70,7 @@ fn round(dashboard: &Dashboard, number: u64) {
         metrics: [("accuracy", 0.5), ("loss", 1.0)].into(),
         ..Round::default()
     };
-    dashboard.round(&round, 0.0);
+    dashboard.live().round(&round, 0.0);
 }
 
 fn connect(address: SocketAddr) -> TcpStream {
@@ -199,7 +199,7 @@ fn readers_get_everything_then_what_is_new_then_a_goodbye() {
         let delta = reader.update();
         assert_eq!((&delta["whole"], &delta["status"]["summary"]["rounds"]), (&false.into(), &2.into()));
     }
-    dashboard.end(None, 1.0);
+    dashboard.live().end(None, 1.0);
     drop(dashboard);
     for reader in [&mut early, &mut late] {
         assert_eq!(reader.update()["status"]["state"], "stopped");

@@ -1,16 +1,14 @@
 //! Args turned into checked values: after this, a command has nothing left to refuse about its flags.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
-use fedflip_fleet::{Fleet, Mbps, csv_file, nearest};
-use fedflip_plan::theorem1::Assumptions;
+use fedflip_fleet::{Fleet, Mbps, csv_file};
 use fedflip_plan::{
     Constants, DEFAULT_VARIANCE, Interval, Pilot, PilotFit, Planning, Problem, Scheme, Search,
     VARIANCE_RANGE, VARIANCE_WANTED, constants,
 };
 
-use crate::args::{AllocateArgs, BoundArgs, ConstantsArgs, PlanArgs};
+use crate::args::{ConstantsArgs, PlanArgs};
 use crate::error::CliError;
 
 /// What a fleet file is called in sentences.
@@ -27,11 +25,11 @@ pub(crate) fn read_fleet(path: &str) -> Result<Fleet, CliError> {
     Ok(csv_file::read(file, path)?)
 }
 
-fn bandwidth(mbps: f64) -> Result<Mbps, CliError> {
+pub(crate) fn bandwidth(mbps: f64) -> Result<Mbps, CliError> {
     Mbps::new(mbps).map_err(CliError::flag("--bandwidth"))
 }
 
-fn positive(flag: &'static str, value: Option<f64>) -> Result<Option<f64>, CliError> {
+pub(crate) fn positive(flag: &'static str, value: Option<f64>) -> Result<Option<f64>, CliError> {
     match value {
         Some(value) if !(1e-100..=1e100).contains(&value) => {
             Err(CliError::Flag { flag, value, wanted: "a number above 0, at most 1e100".to_owned() })
@@ -41,7 +39,7 @@ fn positive(flag: &'static str, value: Option<f64>) -> Result<Option<f64>, CliEr
 }
 
 /// The sampling variance that `auto` plans for.
-fn variance(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
+pub(crate) fn variance(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
     match given {
         Some(_) if !scheme.needs_variance() => Err(CliError::VarianceWithoutAuto { scheme }),
         Some(value) if !VARIANCE_RANGE.contains(&value) => {
@@ -157,108 +155,4 @@ fn pilot(text: &str) -> Result<Pilot, CliError> {
     };
     let rounds = rounds.trim().parse().map_err(|_| refuse("does not begin with a number of rounds"))?;
     Ok(Pilot { rounds, reached, scheme: scheme.trim().parse::<Scheme>()? })
-}
-
-/// Of `allocate`.
-pub(crate) struct AllocateSettings {
-    pub fleet: Fleet,
-    pub bandwidth: Mbps,
-    /// Ascending.
-    pub cohort: Vec<usize>,
-    pub equal: bool,
-    pub json: bool,
-}
-
-impl AllocateSettings {
-    pub(crate) fn resolve(args: &AllocateArgs) -> Result<Self, CliError> {
-        let bandwidth = bandwidth(args.bandwidth)?;
-        let fleet = read_fleet(&args.fleet)?;
-        let cohort = cohort(&args.cohort, &fleet)?;
-        Ok(Self { fleet, bandwidth, cohort, equal: args.equal, json: args.json })
-    }
-}
-
-/// `3,phone-7,9` as ascending positions in the fleet. A name wins over a position, because a device may be called `3`.
-fn cohort(text: &str, fleet: &Fleet) -> Result<Vec<usize>, CliError> {
-    let devices = fleet.len();
-    let by_name: BTreeMap<&str, usize> =
-        (0..devices).map(|position| (fleet.name(position), position)).collect();
-    let mut cohort = BTreeSet::new();
-    for part in text.split(',').map(str::trim) {
-        let refuse =
-            |problem: String, hint: String| CliError::Cohort { value: part.to_owned(), problem, hint };
-        let range = || format!("write names, or positions from 0 to {}, separated by commas", devices - 1);
-        let position = match (by_name.get(part), part.parse::<usize>()) {
-            (Some(&position), _) => position,
-            (None, Ok(position)) if position < devices => position,
-            (None, Ok(_)) => {
-                return Err(refuse(format!("is outside the fleet of {devices} devices"), range()));
-            }
-            (None, Err(_)) => {
-                let hint = nearest(part, by_name.keys()).map(|name| format!("did you mean {name}?"));
-                let problem = "is neither a device name nor a position".to_owned();
-                return Err(refuse(problem, hint.unwrap_or_else(range)));
-            }
-        };
-        if !cohort.insert(position) {
-            return Err(refuse("occurs twice".to_owned(), "name every device once".to_owned()));
-        }
-    }
-    Ok(cohort.into_iter().collect())
-}
-
-/// Of `bound`.
-pub(crate) struct BoundSettings {
-    pub fleet: Fleet,
-    pub scheme: Scheme,
-    pub assumptions: Assumptions,
-    pub rounds: Option<f64>,
-    pub threshold: Option<f64>,
-    pub p: Option<f64>,
-    pub bandwidth: Option<Mbps>,
-    pub variance: f64,
-    pub json: bool,
-}
-
-impl BoundSettings {
-    pub(crate) fn resolve(args: &BoundArgs) -> Result<Self, CliError> {
-        let scheme: Scheme = args.scheme.parse()?;
-        let bandwidth = args.bandwidth.map(bandwidth).transpose()?;
-        let (rounds, threshold) =
-            (positive("--rounds", args.rounds)?, positive("--threshold", args.threshold)?);
-        let p = positive("--p", args.p)?;
-        let variance = variance(args.variance, scheme)?;
-        if !scheme.is_baseline() && bandwidth.is_none() {
-            return Err(CliError::Usage {
-                problem: "a planned scheme needs a bandwidth to plan for",
-                hint: "add --bandwidth, or use a baseline such as --scheme fixed=0.2",
-            });
-        }
-        if scheme.needs_constants() && threshold.is_none() {
-            return Err(CliError::Usage {
-                problem: "a planned scheme needs a threshold to plan for",
-                hint: "add --threshold, or use --scheme auto or a baseline such as --scheme fixed=0.2",
-            });
-        }
-        let fleet = read_fleet(&args.fleet)?;
-        let assumptions = Assumptions {
-            devices: fleet.len(),
-            learning_rate: args.learning_rate,
-            smoothness: args.smoothness,
-            divergence_sq: args.divergence,
-            gradient_variance: args.gradient_variance,
-            initial_gap: args.initial_gap,
-        };
-        Ok(Self {
-            assumptions: assumptions.checked()?,
-            fleet,
-            scheme,
-            rounds,
-            threshold,
-            p,
-            bandwidth,
-            variance,
-            json: args.json,
-        })
-    }
 }
