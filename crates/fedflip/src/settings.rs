@@ -29,24 +29,21 @@ pub(crate) fn bandwidth(mbps: f64) -> Result<Mbps, CliError> {
     Mbps::new(mbps).map_err(CliError::flag("--bandwidth"))
 }
 
-pub(crate) fn positive(flag: &'static str, value: Option<f64>) -> Result<Option<f64>, CliError> {
-    match value {
-        Some(value) if !(1e-100..=1e100).contains(&value) => {
-            Err(CliError::Flag { flag, value, wanted: "a number above 0, at most 1e100".to_owned() })
-        }
-        _ => Ok(value),
-    }
+pub(crate) fn positive(flag: &str, value: Option<f64>) -> Result<Option<f64>, CliError> {
+    let in_range = |value| CliError::in_range(flag, value, 1e-100..=1e100, "a number above 0, at most 1e100");
+    value.map(in_range).transpose()
 }
 
 /// The sampling variance that `auto` plans for.
 pub(crate) fn variance(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
-    match given {
-        Some(_) if !scheme.needs_variance() => Err(CliError::VarianceWithoutAuto { scheme }),
-        Some(value) if !VARIANCE_RANGE.contains(&value) => {
-            Err(CliError::Flag { flag: "--variance", value, wanted: VARIANCE_WANTED.to_owned() })
-        }
-        variance => Ok(variance.unwrap_or(DEFAULT_VARIANCE)),
+    let Some(value) = given else { return Ok(DEFAULT_VARIANCE) };
+    if !scheme.needs_variance() {
+        return Err(CliError::usage(
+            format!("the sampling variance of auto is given, but the scheme is {scheme}"),
+            "leave out --variance, or plan with --scheme auto",
+        ));
     }
+    CliError::in_range("--variance", value, VARIANCE_RANGE, VARIANCE_WANTED)
 }
 
 /// Of `plan`, with and without `--compare`.
@@ -72,7 +69,10 @@ impl PlanSettings {
         };
         let line_search = match positive("--step", args.step)? {
             Some(_) if !scheme.has_line_search() && !args.compare => {
-                return Err(CliError::StepWithoutLineSearch { scheme });
+                return Err(CliError::usage(
+                    format!("the step of a line search is given, but the scheme is {scheme}"),
+                    "leave out --step, or plan with --scheme paper-linesearch",
+                ));
             }
             Some(step_secs) => Search::AsPrinted { step_secs },
             None => Search::default(),
@@ -147,7 +147,12 @@ impl ConstantsSource {
 
 /// `18:uniform`, or `500+:uniform` for a pilot that gave up after 500 rounds.
 fn pilot(text: &str) -> Result<Pilot, CliError> {
-    let refuse = |problem| CliError::Pilot { value: text.to_owned(), problem };
+    let refuse = |problem| {
+        CliError::usage(
+            format!("--pilot: {text:?} {problem}"),
+            "write ROUNDS:SCHEME, such as 18:uniform or 11:full; 500+:uniform if it gave up",
+        )
+    };
     let (rounds, scheme) = text.split_once(':').ok_or_else(|| refuse("has no colon"))?;
     let (rounds, reached) = match rounds.strip_suffix('+') {
         Some(cap) => (cap, false),

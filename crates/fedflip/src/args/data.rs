@@ -76,9 +76,11 @@ pub(crate) struct DataDirArgs {
 impl DataDirArgs {
     /// The folder asked for, or that of the user's cache.
     pub(crate) fn folder(&self) -> Result<PathBuf, CliError> {
-        fedflip_agent::data_dir::data_dir(self.data_dir.as_deref()).ok_or(CliError::Usage {
-            problem: "there is no home folder to keep data sets in",
-            hint: "name a folder with --data-dir or in FEDFLIP_DATA",
+        fedflip_agent::data_dir::data_dir(self.data_dir.as_deref()).ok_or_else(|| {
+            CliError::usage(
+                "there is no home folder to keep data sets in",
+                "name a folder with --data-dir or in FEDFLIP_DATA",
+            )
         })
     }
 }

@@ -184,7 +184,10 @@ impl ComparisonArgs {
             None => *schemes.iter().find(|scheme| **scheme == REFERENCE).unwrap_or(&schemes[0]),
         };
         if !schemes.contains(&reference) {
-            return Err(CliError::Reference { reference });
+            return Err(CliError::usage(
+                format!("--reference: {reference} is not one of the schemes that are compared"),
+                format!("add {reference} to --schemes"),
+            ));
         }
         let GiveUp(give_up) = self.give_up;
         Ok(Study { schemes, reference, seeds: self.seeds, give_up, no_pilot: self.no_pilot })

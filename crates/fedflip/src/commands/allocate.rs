@@ -77,22 +77,21 @@ fn cohort(text: &str, fleet: &Fleet) -> Result<Vec<usize>, CliError> {
     let mut cohort = BTreeSet::new();
     for part in text.split(',').map(str::trim) {
         let refuse =
-            |problem: String, hint: String| CliError::Cohort { value: part.to_owned(), problem, hint };
+            |problem: &str, hint: String| CliError::usage(format!("--cohort: {part:?} {problem}"), hint);
         let range = || format!("write names, or positions from 0 to {}, separated by commas", devices - 1);
         let position = match (by_name.get(part), part.parse::<usize>()) {
             (Some(&position), _) => position,
             (None, Ok(position)) if position < devices => position,
             (None, Ok(_)) => {
-                return Err(refuse(format!("is outside the fleet of {devices} devices"), range()));
+                return Err(refuse(&format!("is outside the fleet of {devices} devices"), range()));
             }
             (None, Err(_)) => {
                 let hint = nearest(part, by_name.keys()).map(|name| format!("did you mean {name}?"));
-                let problem = "is neither a device name nor a position".to_owned();
-                return Err(refuse(problem, hint.unwrap_or_else(range)));
+                return Err(refuse("is neither a device name nor a position", hint.unwrap_or_else(range)));
             }
         };
         if !cohort.insert(position) {
-            return Err(refuse("occurs twice".to_owned(), "name every device once".to_owned()));
+            return Err(refuse("occurs twice", "name every device once".to_owned()));
         }
     }
     Ok(cohort.into_iter().collect())

@@ -43,13 +43,7 @@ struct ModelJson {
 }
 
 pub(super) fn run(args: &BenchArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    if !(0.01..=3600.0).contains(&args.secs) {
-        return Err(CliError::Flag {
-            flag: "--secs",
-            value: args.secs,
-            wanted: "from 0.01 to 3600".to_owned(),
-        });
-    }
+    CliError::in_range("--secs", args.secs, 0.01..=3600.0, "from 0.01 to 3600")?;
     let threads = args.threads.map_or_else(processors, usize::from);
     let mut json = match args.model.as_slice() {
         [model] => measure(*model, threads, args.secs)?,

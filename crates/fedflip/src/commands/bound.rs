@@ -49,16 +49,16 @@ pub(super) fn run(args: &BoundArgs, output: &mut dyn Write) -> Result<(), CliErr
     }
     let variance = variance(args.variance, scheme)?;
     if !scheme.is_baseline() && bandwidth.is_none() {
-        return Err(CliError::Usage {
-            problem: "a planned scheme needs a bandwidth to plan for",
-            hint: "add --bandwidth, or use a baseline such as --scheme fixed=0.2",
-        });
+        return Err(CliError::usage(
+            "a planned scheme needs a bandwidth to plan for",
+            "add --bandwidth, or use a baseline such as --scheme fixed=0.2",
+        ));
     }
     if scheme.needs_constants() && args.threshold.is_none() {
-        return Err(CliError::Usage {
-            problem: "a planned scheme needs a threshold to plan for",
-            hint: "add --threshold, or use --scheme auto or a baseline such as --scheme fixed=0.2",
-        });
+        return Err(CliError::usage(
+            "a planned scheme needs a threshold to plan for",
+            "add --threshold, or use --scheme auto or a baseline such as --scheme fixed=0.2",
+        ));
     }
     let fleet = read_fleet(&args.fleet)?;
     let assumptions = assumptions(args, fleet.len())?;
@@ -97,9 +97,11 @@ fn constants(
 ) -> Result<Option<Constants>, CliError> {
     let Some(threshold) = args.threshold.filter(|_| scheme.needs_constants()) else { return Ok(None) };
     let constants = assumptions.constants(threshold)?;
-    constants.map(Some).ok_or(CliError::Usage {
-        problem: "with ε² + σ² = 0 sampling adds no variance, and there is nothing to plan",
-        hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --gradient-variance",
+    constants.map(Some).ok_or_else(|| {
+        CliError::usage(
+            "with ε² + σ² = 0 sampling adds no variance, and there is nothing to plan",
+            "use a baseline such as --scheme fixed=0.2, or give --divergence or --gradient-variance",
+        )
     })
 }
 

@@ -58,10 +58,7 @@ fn is_to_stop() -> bool {
 }
 
 pub(super) fn run(args: &DemoArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
-    if !(args.target > 0.0 && args.target <= 1.0) {
-        let wanted = "a share above 0 and at most 1".to_owned();
-        return Err(CliError::Flag { flag: "--target", value: args.target, wanted });
-    }
+    CliError::in_range("--target", args.target, f64::MIN_POSITIVE..=1.0, "a share above 0 and at most 1")?;
     // Without a handler Ctrl-C ends all of the processes, as it is sent to all.
     let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
     let stage = Stage::new(args.keep.as_deref())?;

@@ -119,10 +119,10 @@ fn server_settings(args: &ServeArgs, listen: SocketAddr) -> Result<ServerSetting
 /// Refuses what is only for simulations, and warns of keys that real devices do not use.
 fn check_for_devices(scenario: &Scenario) -> Result<(), CliError> {
     if scenario.round.aggregation == Aggregation::CohortMean {
-        return Err(CliError::Usage {
-            problem: "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
-            hint: "leave it out: on devices updates are added up without bias",
-        });
+        return Err(CliError::usage(
+            "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
+            "leave it out: on devices updates are added up without bias",
+        ));
     }
     let unused = scenario.unused_on_devices();
     if !unused.is_empty() {
@@ -176,10 +176,10 @@ fn refuse_another_folder(out: &Path) -> Result<(), CliError> {
         !name.starts_with('.') && name != "lost+found"
     });
     match strange {
-        Some(name) => Err(CliError::NoRun {
-            folder: out.display().to_string(),
-            holds: name.to_string_lossy().into_owned(),
-        }),
+        Some(name) => Err(CliError::usage(
+            format!("--out: {} is no run: it holds {:?}", out.display(), name.to_string_lossy()),
+            "name a new folder, or that of a run to go on with",
+        )),
         None => Ok(()),
     }
 }
@@ -194,14 +194,10 @@ fn with_authority(folder: &Path) -> Result<PathBuf, CliError> {
 }
 
 fn devices_min(args: &ServeArgs, devices: usize) -> Result<usize, CliError> {
-    match args.devices_min {
-        Some(least) if least as usize > devices => Err(CliError::Flag {
-            flag: "--devices-min",
-            value: f64::from(least),
-            wanted: format!("at most fleet.devices, which is {devices}"),
-        }),
-        least => Ok(least.map_or(devices, |least| least as usize)),
-    }
+    let Some(least) = args.devices_min else { return Ok(devices) };
+    let wanted = format!("at most fleet.devices, which is {devices}");
+    CliError::in_range("--devices-min", f64::from(least), 0.0..=devices as f64, &wanted)?;
+    Ok(least as usize)
 }
 
 fn overrides(args: &ServeArgs) -> Vec<String> {
@@ -217,21 +213,19 @@ fn listen(args: &ServeArgs) -> Result<SocketAddr, CliError> {
     }
 }
 
-fn address(flag: &'static str, text: &str) -> Result<SocketAddr, CliError> {
+fn address(flag: &str, text: &str) -> Result<SocketAddr, CliError> {
     let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-    found.ok_or_else(|| CliError::Address { flag, value: text.to_owned() })
+    found.ok_or_else(|| {
+        let hint = "write ADDRESS:PORT, such as 127.0.0.1:7700";
+        CliError::usage(format!("{flag}: {text:?} is no address"), hint)
+    })
 }
 
 fn timeouts(args: &ServeArgs) -> Result<Timeouts, CliError> {
     let ServeArgs { window_secs, quorum, .. } = *args;
-    if !(0.001..=3600.0).contains(&window_secs) {
-        let wanted = "a number of seconds from 0.001 to 3600".to_owned();
-        return Err(CliError::Flag { flag: "--window-secs", value: window_secs, wanted });
-    }
-    if !(0.0..=1.0).contains(&quorum) {
-        let wanted = "a share from 0 to 1".to_owned();
-        return Err(CliError::Flag { flag: "--quorum", value: quorum, wanted });
-    }
+    let wanted = "a number of seconds from 0.001 to 3600";
+    CliError::in_range("--window-secs", window_secs, 0.001..=3600.0, wanted)?;
+    CliError::in_range("--quorum", quorum, 0.0..=1.0, "a share from 0 to 1")?;
     Ok(Timeouts { window: Duration::from_secs_f64(window_secs), quorum, ..Timeouts::default() })
 }
 

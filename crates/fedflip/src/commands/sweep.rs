@@ -115,10 +115,10 @@ impl Sweep {
         scenarios.iter().try_for_each(|scenario| study.check(scenario))?;
         axes.iter().try_for_each(|axis| check_matters(axis, study))?;
         if points.len() > 1 && scenarios.windows(2).all(|two| two[0] == two[1]) {
-            return Err(CliError::Usage {
-                problem: "--over: makes no difference to any of the schemes, so all points would be the same",
-                hint: "some keys only matter beside others, such as server.step beside server.optimiser",
-            });
+            return Err(CliError::usage(
+                "--over: makes no difference to any of the schemes, so all points would be the same",
+                "some keys only matter beside others, such as server.step beside server.optimiser",
+            ));
         }
         Ok(Self { base, axes, points, scenarios })
     }
@@ -222,23 +222,23 @@ impl Found<'_> {
 /// What a comparison chooses itself makes no sweep: all points would be the same.
 fn check_matters(axis: &Axis, study: &Study) -> Result<(), CliError> {
     match axis.path().as_str() {
-        "seed" => Err(CliError::Usage {
-            problem: "--over: seed makes no point of a sweep, because every point runs several seeds",
-            hint: "say how many with --seeds, and the first with --seed",
-        }),
-        "plan.scheme" => Err(CliError::Usage {
-            problem: "--over: plan.scheme makes no difference, because every point compares schemes",
-            hint: "name the schemes in --schemes",
-        }),
-        "plan.alpha" | "plan.beta" if study.has_pilots() => Err(CliError::Usage {
-            problem: "--over: plan.alpha and plan.beta make no difference, because pilots measure them",
-            hint: "add --no-pilot to plan with the values that are given",
-        }),
+        "seed" => Err(CliError::usage(
+            "--over: seed makes no point of a sweep, because every point runs several seeds",
+            "say how many with --seeds, and the first with --seed",
+        )),
+        "plan.scheme" => Err(CliError::usage(
+            "--over: plan.scheme makes no difference, because every point compares schemes",
+            "name the schemes in --schemes",
+        )),
+        "plan.alpha" | "plan.beta" if study.has_pilots() => Err(CliError::usage(
+            "--over: plan.alpha and plan.beta make no difference, because pilots measure them",
+            "add --no-pilot to plan with the values that are given",
+        )),
         "plan.variance" if !study.schemes.iter().any(|scheme| scheme.needs_variance()) => {
-            Err(CliError::Usage {
-                problem: "--over: plan.variance makes no difference, because auto alone has it",
-                hint: "name auto in --schemes",
-            })
+            Err(CliError::usage(
+                "--over: plan.variance makes no difference, because auto alone has it",
+                "name auto in --schemes",
+            ))
         }
         _ => Ok(()),
     }
