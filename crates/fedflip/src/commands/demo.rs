@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use fedflip_net::identity::mint::Validity;
 use fedflip_net::identity::{DeviceName, Store};
@@ -15,6 +15,7 @@ use fedflip_record::Summary;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::certs::now_unix_secs;
 use super::demo_log::LogLine;
 use super::outcome::{self, line};
 use super::print_json;
@@ -157,10 +158,8 @@ impl Stage {
         Ok(())
     }
 
-    #[expect(clippy::disallowed_methods, reason = "certificates hold from now on")]
     fn identities(&self, devices: u16) -> Result<Vec<DeviceName>, CliError> {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let validity = Validity { now_unix_secs: now.as_secs() as i64, days: 1 };
+        let validity = Validity { now_unix_secs: now_unix_secs(), days: 1 };
         let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned()];
         let mut store = Store::create(&self.folder.join("certs"), &hosts, validity)?;
         let mut names = Vec::new();
