@@ -47,20 +47,17 @@ pub(crate) fn variance(given: Option<f64>, scheme: Scheme) -> Result<f64, CliErr
 }
 
 /// Of `plan`, with and without `--compare`.
-pub(crate) struct PlanSettings {
-    pub file: String,
+pub(crate) struct PlanSettings<'a> {
+    pub args: &'a PlanArgs,
     pub fleet: Fleet,
     pub bandwidth: Mbps,
     /// None where neither constants nor pilots are given.
     pub constants: Option<ConstantsSource>,
     pub planning: Planning,
-    pub draws: Option<u64>,
-    pub list_devices: bool,
-    pub json: bool,
 }
 
-impl PlanSettings {
-    pub(crate) fn resolve(args: &PlanArgs) -> Result<Self, CliError> {
+impl<'a> PlanSettings<'a> {
+    pub(crate) fn resolve(args: &'a PlanArgs) -> Result<Self, CliError> {
         let scheme = match &args.scheme {
             Some(scheme) => scheme.parse()?,
             // Known constants ask for their optimum, unless a variance is given.
@@ -89,16 +86,11 @@ impl PlanSettings {
             line_search,
             ..Planning::new(scheme)
         };
-        Ok(Self {
-            constants,
-            file: source_name(&args.fleet).to_owned(),
-            fleet,
-            bandwidth,
-            planning,
-            draws: args.draws,
-            list_devices: args.devices,
-            json: args.json,
-        })
+        Ok(Self { args, fleet, bandwidth, constants, planning })
+    }
+
+    pub(crate) fn file(&self) -> &str {
+        source_name(&self.args.fleet)
     }
 
     pub(crate) fn problem(&self) -> Problem<'_> {

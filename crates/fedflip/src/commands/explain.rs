@@ -18,7 +18,7 @@ const ABOUT_ONE: f64 = 0.995;
 
 pub(super) fn write(
     output: &mut dyn Write,
-    settings: &PlanSettings,
+    settings: &PlanSettings<'_>,
     problem: &Problem<'_>,
     solved: &SolvedPlan,
 ) -> Result<(), CliError> {
@@ -30,13 +30,13 @@ pub(super) fn write(
     };
     let status = plan.status().name();
     let solved_in = duration(solved.solve_secs);
-    writeln!(output, "{}: {} share {}", settings.file, devices(fleet.len()), problem.bandwidth())?;
+    writeln!(output, "{}: {} share {}", settings.file(), devices(fleet.len()), problem.bandwidth())?;
     let model = format!("R(q) = α/(β − Σ a²/q), {}", describe(settings.constants));
     paragraph(output, "round model", &[model])?;
     let scheme = format!("{}: {status}{certificate}, solved in {solved_in}", solved.scheme);
     paragraph(output, "scheme", &[scheme])?;
     writeln!(output)?;
-    participation(output, problem, solved, settings.list_devices)?;
+    participation(output, problem, solved, settings.args.devices)?;
     writeln!(output)?;
     paragraph(output, "a round", &round(solved))?;
     paragraph(output, "to target", &[to_target(settings, solved)])?;
@@ -155,7 +155,7 @@ fn round(solved: &SolvedPlan) -> Vec<String> {
 }
 
 /// The predicted rounds and the predicted time to the target.
-fn to_target(settings: &PlanSettings, solved: &SolvedPlan) -> String {
+fn to_target(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> String {
     let evaluation = &solved.evaluation;
     let variance = format!("sampling variance Σ a²/q = {}", significant(evaluation.sampling_variance, 4));
     let Some(constants) = settings.planning.constants else {
@@ -171,7 +171,7 @@ fn to_target(settings: &PlanSettings, solved: &SolvedPlan) -> String {
 
 /// Why the plan is what it is.
 fn reasons(
-    settings: &PlanSettings,
+    settings: &PlanSettings<'_>,
     problem: &Problem<'_>,
     solved: &SolvedPlan,
 ) -> Result<Vec<String>, CliError> {
