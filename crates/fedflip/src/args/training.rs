@@ -16,7 +16,7 @@ pub(crate) struct TrainingArgs {
     /// Folder for records, checkpoints and models; without it nothing is kept
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Go on with what is in --out, if there is anything
+    /// Resume what is in --out, if there is anything
     #[arg(long, requires = "out")]
     pub resume: bool,
     /// Write an event file for TensorBoard into the folder of every run
@@ -38,7 +38,7 @@ pub(crate) struct TrainingArgs {
     /// Print one JSON object with the result instead
     #[arg(long)]
     pub json: bool,
-    /// Say nothing on the way
+    /// Print no progress
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -57,9 +57,9 @@ pub(crate) struct DashboardArgs {
     pub keep_dashboard: bool,
 }
 
-/// Train in virtual time until the target accuracy, a cap, or Ctrl-C.
+/// Train in virtual time until the target, a cap, or Ctrl-C.
 ///
-/// What was recorded is kept: a run that was stopped or killed goes on with --resume, to the same bytes.
+/// What was recorded is kept: --resume continues a run that was interrupted or killed, to the same bytes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -70,7 +70,7 @@ Examples:
   fedflip run s.toml --scheme full --set train.learning_rate=0.05
 
 Exit codes: 0 ended, at its target or at a cap; 1 the system failed it; 2 bad input; 3 the model diverged;
-4 stopped before its end, and can go on with --resume")]
+4 stopped before its end; --resume continues")]
 pub(crate) struct RunArgs {
     /// Scenario file (TOML), or - for standard input
     pub scenario: PathBuf,
