@@ -19,8 +19,9 @@ pub struct Tally {
 }
 
 /// How long a device of a round computed and sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Took {
+    #[serde(skip)]
     pub device: usize,
     /// τ, or what it really was.
     pub compute_secs: f64,
@@ -76,12 +77,9 @@ pub struct Timeline {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bar {
     pub device: String,
-    /// First it computed for so long,
-    pub compute_secs: f64,
-    /// then it sent for so long,
-    pub upload_secs: f64,
-    /// with this much of the band.
-    pub mbps: f64,
+    /// First it computed, then it sent.
+    #[serde(flatten)]
+    pub took: Took,
     /// Why it did not report, if so.
     pub lost: Option<String>,
 }
@@ -96,10 +94,10 @@ impl Timeline {
         }
         let shown = participants.min(BARS_MAX);
         let bars = (0..shown).filter_map(|n| {
-            let Took { device, compute_secs, upload_secs, mbps } =
-                took(fleet, round, n * participants / shown)?;
-            let lost = round.lost.iter().find(|lost| lost.device == device).map(|lost| lost.reason.clone());
-            Some(Bar { device: fleet.name(device).to_owned(), compute_secs, upload_secs, mbps, lost })
+            let took = took(fleet, round, n * participants / shown)?;
+            let lost = round.lost.iter().find(|lost| lost.device == took.device);
+            let device = fleet.name(took.device).to_owned();
+            Some(Bar { device, took, lost: lost.map(|lost| lost.reason.clone()) })
         });
         let bars = bars.collect();
         *self = Self { round: round.round, round_secs: round.round_secs, participants, bars };

@@ -8,7 +8,7 @@ use fedflip_run::{Observer, RunInfo};
 
 use crate::eta::secs_left;
 use crate::interrupt::now;
-use crate::progress::{Line, Progress, Stage, now_and_then, warn};
+use crate::progress::{Line, Stage, now_and_then, warn};
 use crate::render::{duration, metric_value};
 
 /// How often the bar changes.
@@ -21,7 +21,7 @@ const BAR_STEPS: u64 = 1000;
 pub(crate) struct Bar {
     /// None between runs, and where rounds are shown elsewhere.
     run: Option<Shown>,
-    working: Option<Progress>,
+    working: Option<Line>,
     shows_rounds: bool,
 }
 
@@ -82,7 +82,7 @@ impl Observer for Bar {
     }
 
     fn working(&mut self, what: &str) {
-        self.working = (!what.is_empty()).then(|| Progress::start(what));
+        self.working = (!what.is_empty()).then(|| Line::while_alive(what));
     }
 
     fn warn(&mut self, text: &str) {

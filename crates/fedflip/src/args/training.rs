@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fedflip_plan::Scheme;
 use fedflip_run::study::{REFERENCE, Study, TABLE1};
 use fedflip_scenario::Preset;
@@ -112,11 +113,11 @@ pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or - for standard input; without it the embedded default
     pub scenario: Option<PathBuf>,
     /// Settings of the server, the encoding and the plan (by default as the scenario says)
-    #[arg(long, value_enum)]
-    pub preset: Option<PresetArg>,
+    #[arg(long, value_parser = preset_parser())]
+    pub preset: Option<Preset>,
     /// Compare under several presets, and split the gain into what sampling gives and what the rest gives
-    #[arg(long, value_enum, value_name = "PRESETS", value_delimiter = ',', num_args = 1.., conflicts_with = "preset")]
-    pub presets: Vec<PresetArg>,
+    #[arg(long, value_parser = preset_parser(), value_name = "PRESETS", value_delimiter = ',', num_args = 1.., conflicts_with = "preset")]
+    pub presets: Vec<Preset>,
     #[command(flatten)]
     pub comparison: ComparisonArgs,
 }
@@ -252,20 +253,11 @@ pub(crate) enum ExportFormat {
     Tensorboard,
 }
 
-/// A preset by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PresetArg {
-    /// The plain unbiased sum, numbers as they are
-    Paper,
-    /// The server optimiser, averaging, encoding and variance that were best for the task
-    Tuned,
-}
-
-impl From<PresetArg> for Preset {
-    fn from(preset: PresetArg) -> Self {
-        match preset {
-            PresetArg::Paper => Self::Paper,
-            PresetArg::Tuned => Self::Tuned,
-        }
-    }
+/// The names of presets; clap answers others with the nearest one.
+pub(super) fn preset_parser() -> impl TypedValueParser<Value = Preset> {
+    let names = Preset::ALL.map(|(name, preset)| PossibleValue::new(name).help(preset.about()));
+    PossibleValuesParser::new(names).map(|name| {
+        let named = Preset::ALL.into_iter().find(|(known, _)| *known == name);
+        named.map_or_else(Preset::default, |(_, preset)| preset)
+    })
 }

@@ -15,7 +15,7 @@ use super::bench_engine::{self, EngineJson};
 use super::print_json;
 use crate::args::{BenchArgs, BenchModel};
 use crate::error::CliError;
-use crate::progress::Progress;
+use crate::progress::Line;
 use crate::render::{Table, percent, significant};
 
 const BATCH: usize = 32;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &BenchArgs, output: &mut dyn Write) -> Result<(), CliErr
         models => in_processes(models, threads, args.secs)?,
     };
     if args.model.is_empty() {
-        let _progress = Progress::start("measuring: rounds without training");
+        let _progress = Line::while_alive("measuring: rounds without training");
         json.engine = Some(bench_engine::measure(threads, args.secs)?);
     }
     if args.json {
@@ -95,7 +95,7 @@ fn in_processes(models: &[BenchModel], threads: usize, secs: f64) -> Result<Benc
     let mut all = BenchJson { threads, gemm_peak_gflops: 0.0, models: Vec::new(), engine: None };
     for model in models {
         let name = name(*model);
-        let _progress = Progress::start(&format!("measuring: {name}"));
+        let _progress = Line::while_alive(&format!("measuring: {name}"));
         let output = Command::new(&program)
             .args(["bench", "--json", "--model", &name])
             .args(["--threads", &threads.to_string(), "--secs", &secs.to_string()])

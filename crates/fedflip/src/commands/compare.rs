@@ -44,9 +44,9 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         Ok(scenario)
     };
     // All of them before anything runs: a mistake in the last must not cost the hours of the others.
-    let presets: Vec<Preset> = args.presets.iter().map(|&preset| preset.into()).collect();
+    let presets = &args.presets;
     let scenarios = match presets.is_empty() {
-        true => vec![scenario(args.preset.map(Preset::from))?],
+        true => vec![scenario(args.preset)?],
         false => presets.iter().map(|&preset| scenario(Some(preset))).collect::<Result<Vec<_>, _>>()?,
     };
     warn_of_idle_keys(&training.set, &study.schemes, &scenarios);
@@ -67,7 +67,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
             true => print_json(output, &one.json)?,
             false => write_comparison(output, one)?,
         },
-        _ => several(args, &study, (&presets, &done), output)?,
+        _ => several(args, &study, (presets, &done), output)?,
     }
     training::finish(session, training, output)?;
     Ok(ExitStatus::Done)

@@ -1,7 +1,6 @@
 //! `fedflip plan`.
 
 use std::io::Write;
-use std::time::Instant;
 
 use fedflip_plan::{Evaluation, Plan, PlanError, Planning, Problem, Scheme, solve};
 
@@ -9,7 +8,8 @@ use super::explain;
 use super::plan_json::PlanJson;
 use super::{capped_warning, print_json};
 use crate::error::CliError;
-use crate::progress::{Progress, warn};
+use crate::interrupt::now;
+use crate::progress::{Line, warn};
 use crate::render::significant;
 use crate::settings::PlanSettings;
 use fedflip_run::warnings::variance_above;
@@ -50,10 +50,11 @@ impl SolvedPlan {
         scheme: Scheme,
         settings: &PlanSettings<'_>,
     ) -> Result<Self, PlanError> {
-        let _progress = Progress::start(&format!("planning: {scheme}"));
+        let _progress = Line::while_alive(&format!("planning: {scheme}"));
         let planning = Planning { scheme, ..settings.planning };
-        let (plan, solve_secs) = timed(|| solve(problem, &planning));
-        let plan = plan?;
+        let start = now();
+        let plan = solve(problem, &planning)?;
+        let solve_secs = start.elapsed().as_secs_f64();
         let evaluation =
             Evaluation::new(problem, &plan, planning.constants, planning.seed, settings.args.draws);
         let mut warnings = warnings(scheme, &plan, &evaluation);
@@ -86,12 +87,4 @@ fn warnings(scheme: Scheme, plan: &Plan, evaluation: &Evaluation) -> Vec<String>
         );
     }
     warnings
-}
-
-/// The result of `work`, and its duration.
-#[expect(clippy::disallowed_methods, reason = "the duration is printed, and decides nothing")]
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let start = Instant::now();
-    let result = work();
-    (result, start.elapsed().as_secs_f64())
 }

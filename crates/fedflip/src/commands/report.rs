@@ -9,11 +9,11 @@ use fedflip_report::{Collection, Format, OutputFile, Report, ReportError};
 use crate::args::ReportArgs;
 use crate::error::CliError;
 use crate::files;
-use crate::progress::{Progress, warn};
+use crate::progress::{Line, warn};
 
 pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliError> {
     check_destination(args)?;
-    let progress = (!args.quiet).then(|| Progress::start("reading records"));
+    let progress = (!args.quiet).then(|| Line::while_alive("reading records"));
     let collection = Collection::read(&args.folders, args.round)?;
     let format = format(args);
     let files = format.files(&Report::of(&collection, args.title.as_deref()))?;
