@@ -8,6 +8,8 @@ import { folder, launchBrowser, scenario, startDashboard, until, watchedPage } f
 // Goes on for longer than the tests.
 const LONG = ["run", "s.toml", "--scheme", "fixed=0.1", "--set", "stop.target_accuracy=0.999", "--set", "stop.rounds_max=10000000"];
 
+const ACCURACY = "[data-metric=accuracy]";
+
 let browser, cwd, long;
 
 before(async () => {
@@ -26,7 +28,7 @@ function open(name, body, options) {
   test(name, async () => {
     const { page, problems, close } = await watchedPage(browser, long.url, options);
     await until(page, () => document.querySelectorAll("#devices tbody tr").length > 0);
-    await until(page, () => Number(document.getElementById("accuracy").dataset.points) > 3);
+    await until(page, () => Number(document.querySelector("[data-metric=accuracy]").dataset.points) > 3);
     await body(page);
     assert.deepEqual(problems, []);
     await close();
@@ -34,13 +36,13 @@ function open(name, body, options) {
 }
 
 const column = (page, place) => page.locator(`#devices tbody tr > :nth-child(${place})`).allTextContents();
-const points = (page) => page.locator("#accuracy").getAttribute("data-points").then(Number);
+const points = (page) => page.locator(ACCURACY).getAttribute("data-points").then(Number);
 
 // How many pixels of a chart have the colour of a custom property, or nearly.
 function inked(page, chart, property) {
   return page.evaluate(
     ([chart, property]) => {
-      const canvas = document.querySelector(`#${chart} canvas`);
+      const canvas = document.querySelector(`${chart} canvas`);
       const probe = document.createElement("canvas").getContext("2d");
       probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(property);
       probe.fillRect(0, 0, 1, 1);
@@ -59,19 +61,19 @@ function inked(page, chart, property) {
 
 describe("a run that goes on", () => {
   open("draws curves that grow without a reload", async (page) => {
-    for (const chart of ["accuracy", "loss"]) {
+    for (const chart of [ACCURACY, "[data-metric=loss]"]) {
       assert.ok((await inked(page, chart, "--c6")) > 30, `${chart} is drawn`);
     }
     // The target of the one, the means of the others.
-    for (const chart of ["accuracy", "round_secs", "participants"]) {
+    for (const chart of [ACCURACY, "#round_secs", "#participants"]) {
       assert.ok((await inked(page, chart, "--target")) > 30, `the line across ${chart} is drawn`);
-      assert.ok(Number(await page.locator(`#${chart}`).getAttribute("data-points")) > 3, chart);
+      assert.ok(Number(await page.locator(chart).getAttribute("data-points")) > 3, chart);
     }
     // Read in one go, and only waited for to change: a long curve has fewer points after a while.
     const shown = () =>
-      [document.getElementById("accuracy").dataset.points, document.querySelectorAll("#figures dd")[4].textContent];
+      [document.querySelector("[data-metric=accuracy]").dataset.points, document.querySelectorAll("#figures dd")[4].textContent];
     const [before, round] = await page.evaluate(shown);
-    await until(page, (before) => document.getElementById("accuracy").dataset.points !== before, before);
+    await until(page, (before) => document.querySelector("[data-metric=accuracy]").dataset.points !== before, before);
     await until(page, (round) => document.querySelectorAll("#figures dd")[4].textContent !== round, round);
     assert.equal(await page.evaluate(() => performance.getEntriesByType("navigation").length), 1);
   });
@@ -81,7 +83,7 @@ describe("a run that goes on", () => {
     const facts = await page.locator("#facts").textContent();
     for (const fact of ["synthetic", "fixed=0.1", "100 Mbit/s"]) assert.ok(facts.includes(fact), `${fact} in ${facts}`);
     assert.match(await page.locator("#spoken").textContent(), /round [\d,]+, accuracy [\d.]+ %/);
-    assert.match(await page.locator("#accuracy").getAttribute("aria-label"), /Accuracy of .* %.*target is 99.9 %/);
+    assert.match(await page.locator(ACCURACY).getAttribute("aria-label"), /Test accuracy of .* %.*target is 99.9 %/);
     assert.match(await page.locator("#log li").last().textContent(), /began/);
     assert.match(await page.locator("#round-summary").textContent(), /^Round [\d,]+ took .* devices?\.$/);
     // In one go: a round later it is another row.
@@ -95,9 +97,9 @@ describe("a run that goes on", () => {
   });
 
   open("shows the value under the pointer", async (page) => {
-    const box = await page.locator("#accuracy .u-over").boundingBox();
+    const box = await page.locator(`${ACCURACY} .u-over`).boundingBox();
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-    const tip = page.locator("#accuracy .tip");
+    const tip = page.locator(`${ACCURACY} .tip`);
     await tip.waitFor({ state: "visible" });
     assert.match(await tip.textContent(), /^[\d.]+ % at [\d.]+ (ms|s|min|h)$/);
     await page.mouse.move(0, 0);
@@ -149,27 +151,27 @@ describe("a run that goes on", () => {
   open("fits a phone", async (page) => {
     const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(wide <= 390 && screen <= 390, `${wide} of ${screen}`);
-    assert.ok((await inked(page, "accuracy", "--c6")) > 20);
+    assert.ok((await inked(page, ACCURACY, "--c6")) > 20);
   }, phone);
 
   open("is dark where that is liked", async (page) => {
     const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     assert.equal(background, "rgb(17, 22, 28)");
-    assert.ok((await inked(page, "accuracy", "--c6")) > 30);
+    assert.ok((await inked(page, ACCURACY, "--c6")) > 30);
     await page.emulateMedia({ colorScheme: "light" });
     await until(page, () => getComputedStyle(document.body).backgroundColor === "rgb(246, 247, 249)");
-    assert.ok((await inked(page, "accuracy", "--c6")) > 30, "the curve takes the other theme's colour");
+    assert.ok((await inked(page, ACCURACY, "--c6")) > 30, "the curve takes the other theme's colour");
   }, { colorScheme: "dark" });
 });
 
 test("a lost connection is said and comes back by itself", async () => {
   const first = await startDashboard(LONG, cwd);
   const { page, close } = await watchedPage(browser, first.url);
-  await until(page, () => Number(document.getElementById("accuracy").dataset.points) > 3);
+  await until(page, () => Number(document.querySelector("[data-metric=accuracy]").dataset.points) > 3);
   await first.stop("SIGKILL");
   await page.getByText("Connection lost, trying again").waitFor();
   assert.equal(await page.locator("#state").textContent(), "connection lost");
-  assert.ok((await inked(page, "accuracy", "--c6")) > 30, "the curve stays");
+  assert.ok((await inked(page, ACCURACY, "--c6")) > 30, "the curve stays");
 
   const second = await startDashboard([...LONG, "--seed", "8"], cwd, first.port);
   await until(page, () => document.getElementById("notice").hidden);
@@ -188,7 +190,7 @@ test("a run that is over is said to be over, and its curves stay", async () => {
   await page.getByText("The work is over and its server has gone").waitFor();
   // The first model and sixty rounds.
   assert.equal(await points(page), 61);
-  assert.ok((await inked(page, "accuracy", "--c6")) > 30);
+  assert.ok((await inked(page, ACCURACY, "--c6")) > 30);
   await close();
 });
 
@@ -198,21 +200,60 @@ test("a comparison leaves a curve for every run, and each scheme can be hidden",
     cwd,
   );
   const { page, problems, close } = await watchedPage(browser, run.url);
-  await until(page, () => document.getElementById("accuracy").dataset.runs === "4");
+  await until(page, () => document.querySelector("[data-metric=accuracy]").dataset.runs === "4");
   await page.getByText("all 4 runs are over").waitFor();
   const rows = await page.locator("#schemes tbody tr").allTextContents();
   assert.equal(rows.length, 2);
   assert.ok(rows.every((row) => row.includes("2 of 2")) && rows.some((row) => row.includes("1.00×")), rows.join());
   const weighted = page.getByRole("button", { name: "weighted 2 runs" });
   await weighted.waitFor();
-  assert.ok((await inked(page, "accuracy", "--c4")) > 30, "weighted is drawn");
+  assert.ok((await inked(page, ACCURACY, "--c4")) > 30, "weighted is drawn");
   await weighted.press("Enter");
   await until(page, () => document.querySelector("#legend button[aria-pressed=false]") !== null);
   await page.waitForTimeout(100);
-  assert.equal(await inked(page, "accuracy", "--c4"), 0);
-  assert.ok((await inked(page, "accuracy", "--c5")) > 30, "uniform is still drawn");
+  assert.equal(await inked(page, ACCURACY, "--c4"), 0);
+  assert.ok((await inked(page, ACCURACY, "--c5")) > 30, "uniform is still drawn");
   assert.equal(await page.evaluate(() => document.activeElement.dataset.label), "weighted");
   assert.deepEqual(problems, []);
   await close();
   await run.stop();
+});
+
+test("a task without accuracy has its own curves, headline and target", async () => {
+  const growth = (points) => ({ new: points, tail: [] });
+  const update = {
+    whole: true,
+    version: 1,
+    log: [],
+    timeline: null,
+    curves: {
+      metrics: { rmse: growth([0, 2, 1, 1.2, 2, 0.8]), loss: growth([0, 4, 1, 1.44, 2, 0.64]) },
+      round_secs: growth([1, 1, 2, 1]),
+      participants: growth([1, 3, 2, 3]),
+    },
+    status: {
+      state: "running", ended: null, runs: 1, schemes: [], is_done: false, title: "a regression", label: "exact", seed: "7",
+      folder: null, lost: 0, real_secs: 2,
+      header: {
+        task: "regression", scheme: "exact", devices: 3, parameters: 10, bandwidth_mbps: 100, expected_participants: 1,
+        expected_rounds: null, expected_round_secs: null, stop: { metric: "rmse", at: 0.5, mode: "min" },
+        metrics: ["rmse", "loss"].map((name) => ({ name, better: "smaller", display: "number" })),
+      },
+      summary: { rounds: 2, hours: 2 / 3600, mean_participants: 3, empty_rounds: 0, biased_rounds: 0, metrics: { rmse: 0.8, loss: 0.64 } },
+    },
+  };
+  const body = `event: update\ndata: ${JSON.stringify(update)}\n\n`;
+  const { page, problems, close } = await watchedPage(browser, long.url, {}, (page) =>
+    page.route("**/events", (route) => route.fulfill({ contentType: "text/event-stream", body })),
+  );
+  await until(page, () => document.querySelector("[data-metric=rmse]")?.dataset.points === "3");
+  assert.equal(await page.locator(ACCURACY).count(), 0);
+  assert.match(await page.locator("[data-metric=rmse]").getAttribute("aria-label"), /Test rmse of a regression: 0.800 .* target is 0.500/);
+  for (const chart of ["[data-metric=rmse]", "[data-metric=loss]"]) assert.ok((await inked(page, chart, "--c0")) > 30, chart);
+  assert.ok((await inked(page, "[data-metric=rmse]", "--target")) > 30, "the target is drawn");
+  assert.match(await page.locator("#figures").textContent(), /Test rmse0.800target 0.500Test loss0.640/);
+  assert.match(await page.title(), /^0.800 a regression/);
+  assert.match(await page.locator("#spoken").textContent(), /round 2, rmse 0.800/);
+  assert.deepEqual(problems, []);
+  await close();
 });

@@ -29,8 +29,8 @@ export function launchBrowser() {
 }
 
 // A page that notes what must not happen: errors, and requests that leave its origin. `options` are those of a
-// browser context, such as `viewport` and `colorScheme`.
-export async function watchedPage(browser, url, options = {}) {
+// browser context, such as `viewport` and `colorScheme`; `prepare` gets the page before it is opened.
+export async function watchedPage(browser, url, options = {}, prepare = async () => {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const problems = [];
@@ -44,6 +44,7 @@ export async function watchedPage(browser, url, options = {}) {
     const inside = asked.protocol === home.protocol && asked.host === home.host;
     if (!inside && asked.protocol !== "data:") problems.push(`left its origin: ${request.url()}`);
   });
+  await prepare(page);
   await page.goto(url);
   return { page, problems, close: () => context.close() };
 }
@@ -70,7 +71,7 @@ export function fedflip(args, cwd) {
   });
 }
 
-// A scenario file in the folder: made-up data, nothing to fetch.
+// A scenario file in the folder: synthetic data, nothing to fetch.
 export async function scenario(cwd) {
   writeFileSync(path.join(cwd, "s.toml"), await fedflip(["scenario", "new", "synthetic"], cwd));
 }

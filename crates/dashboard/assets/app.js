@@ -1,10 +1,10 @@
 // The page: takes updates from the stream and shows them.
 
-import { Chart, KINDS } from "./charts.js";
+import { Chart, PARTICIPANTS, ROUND_SECS, metricKind } from "./charts.js";
 import { fleetChanged, startFleet } from "./fleet.js";
 import { duration } from "./format.js";
 import { showSchemes } from "./schemes.js";
-import { lostStatus, showStatus, tick, timeOf } from "./status.js";
+import { lostStatus, secsOf, showStatus, targetOf, tick, timeOf } from "./status.js";
 import { follow } from "./stream.js";
 import { showTimeline } from "./timeline.js";
 
@@ -17,45 +17,87 @@ const notice = document.getElementById("notice");
 const log = document.getElementById("log");
 const legend = document.getElementById("legend");
 
-const charts = Object.fromEntries(
-  Object.entries(KINDS).map(([name, kind]) => [name, new Chart(document.getElementById(name), kind)]),
-);
+// Of every run; the charts of metrics are those that the run's task has.
+const charts = [
+  { chart: chartIn("round_secs", ROUND_SECS), of: (run) => run.roundSecs, line: () => ["mean", secsOf(status) / status.summary.rounds] },
+  { chart: chartIn("participants", PARTICIPANTS), of: (run) => run.participants, line: () => ["mean", status.summary.mean_participants] },
+];
+let metricCharts = [];
 
 let status = { state: "waiting" };
-// By name: the points that stay, and the end that is replaced.
-let curves = {};
+// The curves of the current run: { metrics, roundSecs, participants }, metrics by name. A curve has points that stay, and
+// an end that is replaced.
+let curves = none();
 let earlier = [];
 // Labels in the order in which they came up, for their colours; and those that are not shown.
 const labels = [];
 const hidden = new Set();
 let drawn = false;
+let metricsShown = "[]";
+
+function none() {
+  return { metrics: {}, roundSecs: empty(), participants: empty() };
+}
+
+function empty() {
+  return { x: [], y: [], tail: { x: [], y: [] } };
+}
+
+function chartIn(id, kind) {
+  return new Chart(document.getElementById(id), kind);
+}
 
 function take(update) {
   notice.hidden = true;
   if (update.whole) {
-    curves = {};
-    earlier = update.earlier.map((run) => ({
-      title: run.title,
-      label: run.label,
-      accuracy: split(run.accuracy),
-      loss: split(run.loss),
+    curves = none();
+    earlier = (update.earlier ?? []).map(({ title, label, curves }) => ({
+      title,
+      label,
+      metrics: Object.fromEntries(Object.entries(curves).map(([name, points]) => [name, split(points)])),
     }));
     log.replaceChildren();
   }
   status = update.status;
-  for (const [name, growth] of Object.entries(update.curves ?? {})) {
-    const curve = (curves[name] ??= { x: [], y: [] });
-    const { x, y } = split(growth.new);
-    curve.x.push(...x);
-    curve.y.push(...y);
-    curve.tail = split(growth.tail);
+  if (update.curves) {
+    for (const [name, growth] of Object.entries(update.curves.metrics)) grow((curves.metrics[name] ??= empty()), growth);
+    grow(curves.roundSecs, update.curves.round_secs);
+    grow(curves.participants, update.curves.participants);
   }
   for (const line of update.log) write(line);
+  showMetrics(status.header?.metrics ?? []);
   showStatus(status);
   showSchemes(status.schemes);
   showTimeline(update.timeline);
   fleetChanged();
   draw();
+}
+
+function grow(curve, growth) {
+  const { x, y } = split(growth.new);
+  curve.x.push(...x);
+  curve.y.push(...y);
+  curve.tail = split(growth.tail);
+}
+
+// A chart for each metric, before the others and in the order in which the task declares them.
+function showMetrics(metrics) {
+  const key = JSON.stringify(metrics);
+  if (metricsShown === key) return;
+  metricsShown = key;
+  metricCharts.forEach(({ chart }) => chart.remove());
+  metricCharts = metrics.map((metric) => {
+    const element = document.createElement("div");
+    element.className = "chart";
+    element.dataset.metric = metric.name;
+    const caption = document.createElement("figcaption");
+    caption.textContent = `Test ${metric.name}`;
+    const figure = document.createElement("figure");
+    figure.append(caption, element);
+    document.getElementById("round_secs").parentElement.before(figure);
+    const of = (run) => run.metrics[metric.name];
+    return { chart: new Chart(element, metricKind(metric)), of, line: () => ["target", targetOf(status, metric.name)] };
+  });
 }
 
 // Times and values, which come in turn.
@@ -75,25 +117,20 @@ function draw() {
   requestAnimationFrame(() => {
     drawn = false;
     const style = styles();
-    for (const [name, chart] of Object.entries(charts)) {
-      const runs = earlier.filter((run) => run[name]).map((run) => ({ ...run[name], title: run.title, ...style(run.label) }));
-      const { x = [], y = [], tail } = curves[name] ?? {};
-      const whole = { x: x.concat(tail?.x ?? []), y: y.concat(tail?.y ?? []) };
-      if (status.title) runs.push({ ...whole, title: status.title, ...style(status.label) });
-      chart.update(runs, lineOf(name), timeOf(status));
+    for (const { chart, of, line } of [...metricCharts, ...charts]) {
+      const runs = earlier.filter(of).map((run) => ({ ...of(run), title: run.title, ...style(run.label) }));
+      if (status.title) {
+        const { x, y, tail } = of(curves) ?? empty();
+        runs.push({ x: x.concat(tail.x), y: y.concat(tail.y), title: status.title, ...style(status.label) });
+      }
+      chart.update(runs, status.title ? lineAt(...line()) : null, timeOf(status));
     }
     showLegend();
   });
 }
 
 // What to compare a curve with: where it is to get to, or what it comes to on average.
-function lineOf(chart) {
-  const [name, value] = {
-    accuracy: ["target", status.target_accuracy],
-    loss: ["target", status.target_loss],
-    round_secs: ["mean", status.secs / status.round],
-    participants: ["mean", status.mean_participants],
-  }[chart];
+function lineAt(name, value) {
   return Number.isFinite(value) ? { name, value } : null;
 }
 
@@ -177,7 +214,7 @@ function notify(text, tone) {
 startFleet();
 setInterval(tick, 500);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  Object.values(charts).forEach((chart) => chart.build());
+  [...metricCharts, ...charts].forEach(({ chart }) => chart.build());
 });
 follow({
   onUpdate: take,

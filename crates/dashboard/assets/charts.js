@@ -1,7 +1,7 @@
 // Curves over time. The current run is uPlot's one series; the runs before it are drawn under it, each
 // from its own few points, so that a comparison of many runs needs no table of all their times.
 
-import { duration, significant, timeUnit } from "./format.js";
+import { duration, metricText, significant, timeUnit } from "./format.js";
 
 const FONT = "12px system-ui, sans-serif";
 const AXIS_PX = 62;
@@ -23,7 +23,15 @@ export class Chart {
     this.tip.hidden = true;
     element.setAttribute("role", "img");
     this.build();
-    new ResizeObserver(() => this.plot.setSize(this.size())).observe(element);
+    this.resizes = new ResizeObserver(() => this.plot.setSize(this.size()));
+    this.resizes.observe(element);
+  }
+
+  // With its figure.
+  remove() {
+    this.resizes.disconnect();
+    this.plot.destroy();
+    this.element.parentElement.remove();
   }
 
   size() {
@@ -197,32 +205,29 @@ function range(values) {
   return [low, high];
 }
 
-export const KINDS = {
-  accuracy: {
-    what: "Accuracy",
-    unit: () => ["accuracy (%)", 0.01],
-    show: (share) => `${significant(100 * share)} %`,
+export function metricKind(metric) {
+  const share = metric.display === "share";
+  return {
+    what: `Test ${metric.name}`,
+    unit: () => (share ? [`${metric.name} (%)`, 0.01] : [metric.name, 1]),
+    show: (value) => metricText(metric, value),
     noisy: false,
+  };
+}
+
+export const ROUND_SECS = {
+  what: "Time of a round",
+  unit: (secs) => {
+    const [unit, size] = timeUnit(secs);
+    return [`a round (${unit})`, size];
   },
-  loss: {
-    what: "Loss",
-    unit: () => ["loss (nats)", 1],
-    show: (loss) => `${significant(loss)} nats`,
-    noisy: false,
-  },
-  round_secs: {
-    what: "Time of a round",
-    unit: (secs) => {
-      const [unit, size] = timeUnit(secs);
-      return [`a round (${unit})`, size];
-    },
-    show: duration,
-    noisy: true,
-  },
-  participants: {
-    what: "Participants of a round",
-    unit: () => ["devices", 1],
-    show: (devices) => `${significant(devices)} ${devices === 1 ? "device" : "devices"}`,
-    noisy: true,
-  },
+  show: duration,
+  noisy: true,
+};
+
+export const PARTICIPANTS = {
+  what: "Participants of a round",
+  unit: () => ["devices", 1],
+  show: (devices) => `${significant(devices)} ${devices === 1 ? "device" : "devices"}`,
+  noisy: true,
 };

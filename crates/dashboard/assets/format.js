@@ -27,6 +27,11 @@ export function percent(share, digits = 3) {
   return Number.isFinite(share) ? `${significant(100 * share, digits)} %` : "–";
 }
 
+// A value of a metric, as its task wants it shown.
+export function metricText(metric, value) {
+  return metric.display === "share" ? percent(value) : significant(value);
+}
+
 // Shares in a column have the same number of decimals, so that they line up.
 export function fixedPercent(share, decimals = 2) {
   return Number.isFinite(share) ? `${(100 * share).toFixed(decimals)} %` : "–";

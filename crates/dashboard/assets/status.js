@@ -1,6 +1,6 @@
 // The run in numbers, and in words for those who listen.
 
-import { count, duration, percent, significant } from "./format.js";
+import { count, duration, metricText, significant } from "./format.js";
 
 // How often the numbers are spoken while a run goes.
 const SPEAK_EVERY_MS = 30_000;
@@ -23,7 +23,7 @@ export function showStatus(status) {
   title.textContent = status.title ?? "waiting for a run";
   state.dataset.state = status.state;
   state.textContent = status.is_done && status.runs > 1 ? `all ${status.runs} runs are over` : (status.ended ?? status.state);
-  document.title = status.title ? `${percent(status.accuracy)} ${status.title} – fedflip` : "fedflip";
+  document.title = status.title ? `${headline(status).at(-1)} ${status.title} – fedflip` : "fedflip";
   if (!status.title) return;
   list(figures, figuresOf(status));
   list(facts, factsOf(status));
@@ -33,7 +33,31 @@ export function showStatus(status) {
 
 // What runs are timed by.
 export function timeOf(status) {
-  return status.is_deployed ? "real time" : "virtual time";
+  return isDeployed(status) ? "real time" : "virtual time";
+}
+
+export function secsOf(status) {
+  return 3600 * status.summary.hours;
+}
+
+// The value of a metric at which the run ends, if it ends at one.
+export function targetOf(status, name) {
+  const { stop } = status.header;
+  return stop?.metric === name ? stop.at : undefined;
+}
+
+function isDeployed(status) {
+  return Boolean(status.header?.deployed);
+}
+
+// Name and value of a metric, as text.
+function shown(status, metric) {
+  return [metric.name, metricText(metric, status.summary.metrics[metric.name])];
+}
+
+function headline(status) {
+  const [metric] = status.header.metrics;
+  return metric ? shown(status, metric) : [];
 }
 
 // Nothing comes any more: what is shown is no longer how it is.
@@ -55,31 +79,36 @@ export function tick() {
 }
 
 function figuresOf(status) {
-  const target = status.target_accuracy === null ? "" : `target ${percent(status.target_accuracy)}`;
-  const lossTarget = status.target_loss === null ? "" : `target ${significant(status.target_loss)} nats`;
-  const rounds = status.expected_rounds === null ? "" : `${significant(status.expected_rounds)} expected`;
-  const mean = status.round > 0 ? status.secs / status.round : NaN;
-  const expected = status.expected_round_secs === null ? "" : `, ${duration(status.expected_round_secs)} expected`;
+  const { header, summary } = status;
+  const secs = secsOf(status);
+  const rounds = header.expected_rounds === null ? "" : `${significant(header.expected_rounds)} expected`;
+  const mean = summary.rounds > 0 ? secs / summary.rounds : NaN;
+  const expected = header.expected_round_secs === null ? "" : `, ${duration(header.expected_round_secs)} expected`;
+  const metrics = header.metrics.map((metric) => {
+    const [name, value] = shown(status, metric);
+    const target = targetOf(status, metric.name);
+    return [`Test ${name}`, value, target === undefined ? "" : `target ${metricText(metric, target)}`];
+  });
   return [
-    ["Accuracy", percent(status.accuracy), target],
-    ["Loss", status.loss === null ? "–" : `${significant(status.loss)} nats`, lossTarget],
-    ["Round", count(status.round), rounds],
-    [status.is_deployed ? "Time" : "Virtual time", duration(status.secs), `${duration(mean)} a round${expected}`],
-    ["Devices a round", significant(status.mean_participants), `${significant(status.expected_participants)} expected`],
-    [status.is_deployed ? "This session" : "Real time", "", "by the wall clock", "real"],
+    ...metrics,
+    ["Round", count(summary.rounds), rounds],
+    [isDeployed(status) ? "Time" : "Virtual time", duration(secs), `${duration(mean)} a round${expected}`],
+    ["Devices a round", significant(summary.mean_participants), `${significant(header.expected_participants)} expected`],
+    [isDeployed(status) ? "This session" : "Real time", "", "by the wall clock", "real"],
   ];
 }
 
 function factsOf(status) {
+  const { header, summary } = status;
   return [
-    ["Task", status.task],
-    ["Scheme", status.scheme],
+    ["Task", header.task],
+    ["Scheme", header.scheme],
     ["Seed", status.seed],
-    ["Devices", count(status.devices)],
-    ["Band", `${significant(status.bandwidth_mbps)} Mbit/s`],
-    ["Parameters", count(status.parameters)],
-    ["Empty rounds", count(status.empty_rounds)],
-    ["Biased rounds", count(status.biased_rounds)],
+    ["Devices", count(header.devices)],
+    ["Bandwidth", `${significant(header.bandwidth_mbps)} Mbit/s`],
+    ["Parameters", count(header.parameters)],
+    ["Empty rounds", count(summary.empty_rounds)],
+    ["Biased rounds", count(summary.biased_rounds)],
     ["Lost devices", count(status.lost)],
     ...(status.folder ? [["Kept in", status.folder]] : []),
   ];
@@ -102,8 +131,8 @@ function list(parent, entries) {
     }
     const [dt, dd, small] = entry.children;
     change(dt, name);
-    if (id) dd.id = id;
-    else change(dd, value);
+    dd.id = id ?? "";
+    if (!id) change(dd, value);
     if (small) change(small, note);
   });
 }
@@ -119,6 +148,6 @@ function speak(status) {
   spokenState = key;
   spokenAt = now;
   spoken.textContent =
-    `${status.title}, ${status.ended ?? "running"}: round ${count(status.round)}, ` +
-    `accuracy ${percent(status.accuracy)}, ${duration(status.secs)} of ${timeOf(status)}`;
+    `${status.title}, ${status.ended ?? "running"}: round ${count(status.summary.rounds)}, ` +
+    `${headline(status).join(" ")}, ${duration(secsOf(status))} of ${timeOf(status)}`;
 }

@@ -4,7 +4,7 @@
 //! neighbouring pairs are merged and the rounds per pair double. So every peak stays on the curve, and with
 //! it the highest and the lowest point of the whole run.
 
-use serde::ser::{SerializeSeq, Serializer};
+use serde::{Serialize, Serializer};
 
 /// The most points that a curve keeps: more than a wide screen has columns to draw them in.
 pub const POINTS_MAX: usize = 2_000;
@@ -17,6 +17,24 @@ const TAIL_MAX: usize = 3;
 pub struct Point {
     pub secs: f32,
     pub value: f32,
+}
+
+/// Points of a curve. As JSON they are one flat list, time and value in turn: half the brackets of a list of pairs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Points(pub Vec<Point>);
+
+impl Serialize for Points {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().flat_map(|point| [point.secs, point.value]))
+    }
+}
+
+/// How a curve has grown.
+#[derive(Debug, Serialize)]
+pub struct Growth {
+    new: Points,
+    /// The end, which replaces the last one.
+    tail: Points,
 }
 
 /// The rounds since the last whole pair.
@@ -80,13 +98,8 @@ impl Series {
         }
     }
 
-    /// The points that no longer change until the next halving.
-    pub fn points(&self) -> &[Point] {
-        &self.points
-    }
-
     /// The end of the curve, which changes with every round: at most three points.
-    pub fn tail(&self) -> Vec<Point> {
+    fn tail(&self) -> Vec<Point> {
         self.tail_after(self.points.last().copied())
     }
 
@@ -105,19 +118,25 @@ impl Series {
         Seen { halvings: self.halvings, points: self.points.len() }
     }
 
+    /// How much of the curve somebody has who has nothing.
+    pub fn unseen(&self) -> Seen {
+        Seen { points: 0, ..self.seen() }
+    }
+
     /// What came after `seen`; none if the points before it are no longer what they were.
-    pub fn since(&self, seen: Seen) -> Option<&[Point]> {
-        if seen.halvings == self.halvings { self.points.get(seen.points..) } else { None }
+    pub fn since(&self, seen: Seen) -> Option<Growth> {
+        let new = self.points.get(seen.points..).filter(|_| seen.halvings == self.halvings)?;
+        Some(Growth { new: Points(new.to_vec()), tail: Points(self.tail()) })
     }
 
     /// The whole curve, to its last round, in about as many points as asked for.
-    pub fn shrunk(&self, points_max: usize) -> Vec<Point> {
+    pub fn shrunk(&self, points_max: usize) -> Points {
         let mut points = self.points.clone();
         while points.len() > points_max.max(4) {
             points = halved(&points);
         }
         points.extend(self.tail_after(points.last().copied()));
-        points
+        Points(points)
     }
 }
 
@@ -138,16 +157,6 @@ fn halved(points: &[Point]) -> Vec<Point> {
     kept
 }
 
-/// Points as one flat list, time and value in turn: half the brackets of a list of pairs.
-pub(crate) fn flat<S: Serializer>(points: &[Point], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut list = serializer.serialize_seq(Some(2 * points.len()))?;
-    for point in points {
-        list.serialize_element(&point.secs)?;
-        list.serialize_element(&point.value)?;
-    }
-    list.end()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -161,7 +170,7 @@ mod tests {
     }
 
     fn whole(series: &Series) -> Vec<Point> {
-        series.points().iter().copied().chain(series.tail()).collect()
+        series.points.iter().copied().chain(series.tail()).collect()
     }
 
     #[test]
@@ -183,10 +192,10 @@ mod tests {
         values[61_803] = 0.9;
         values[31_415] = 0.1;
         let series = series(&values);
-        assert!(series.points().len() <= POINTS_MAX, "{}", series.points().len());
+        assert!(series.points.len() <= POINTS_MAX, "{}", series.points.len());
         let has = |secs: f32, value: f32| whole(&series).contains(&Point { secs, value });
         assert!(has(61_803.0, 0.9) && has(31_415.0, 0.1));
-        let shrunk = series.shrunk(200);
+        let Points(shrunk) = series.shrunk(200);
         assert!(shrunk.len() <= 200 + TAIL_MAX, "{}", shrunk.len());
         assert!(shrunk.contains(&Point { secs: 61_803.0, value: 0.9 }));
         assert_eq!(shrunk.last().map(|point| point.secs), Some(99_999.0));
@@ -196,11 +205,12 @@ mod tests {
     fn who_has_seen_a_part_gets_the_rest_until_it_is_halved() {
         let mut series = series(&[1.0; 10]);
         let seen = series.seen();
-        assert_eq!(series.since(seen), Some(&[][..]));
+        let new = |series: &Series| series.since(seen).map(|growth| growth.new.0.len());
+        assert_eq!(new(&series), Some(0));
         (10..20).for_each(|n| series.push(f64::from(n), 2.0));
-        assert_eq!(series.since(seen).map(<[Point]>::len), Some(10));
+        assert_eq!(new(&series), Some(10));
         (20..POINTS_MAX as i32).for_each(|n| series.push(f64::from(n), 2.0));
-        assert_eq!(series.since(seen), None);
+        assert_eq!(new(&series), None);
     }
 
     proptest! {
@@ -221,7 +231,7 @@ mod tests {
                 prop_assert_eq!(shown, real);
             }
             prop_assert_eq!(points.last().map(|point| point.secs as usize), Some(values.len() - 1));
-            let shrunk = series.shrunk(100);
+            let Points(shrunk) = series.shrunk(100);
             prop_assert!(shrunk.len() <= 100 + TAIL_MAX);
             prop_assert!(shrunk.is_sorted_by(|a, b| a.secs <= b.secs));
             prop_assert_eq!(shrunk.last(), points.last());

@@ -19,8 +19,9 @@ pub struct Tally {
 }
 
 /// How long a device of a round computed and sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Took {
+    #[serde(skip)]
     pub device: usize,
     /// τ, or what it really was.
     pub compute_secs: f64,
@@ -62,17 +63,8 @@ pub fn add(tallies: &mut [Tally], fleet: &Fleet, round: &Round) {
     }
 }
 
-/// The latest round that somebody took part in.
-#[derive(Clone, Debug, Default)]
-pub struct Latest {
-    round: u64,
-    round_secs: f64,
-    participants: usize,
-    shown: Vec<(Took, Option<String>)>,
-}
-
-/// A round as bars over time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The latest round that somebody took part in, as bars over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
     /// Counted from 1; 0 before the first.
     pub round: u64,
@@ -85,17 +77,14 @@ pub struct Timeline {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bar {
     pub device: String,
-    /// First it computed for so long,
-    pub compute_secs: f64,
-    /// then it sent for so long,
-    pub upload_secs: f64,
-    /// with this much of the band.
-    pub mbps: f64,
+    /// First it computed, then it sent.
+    #[serde(flatten)]
+    pub took: Took,
     /// Why it did not report, if so.
     pub lost: Option<String>,
 }
 
-impl Latest {
+impl Timeline {
     /// Takes note of a round. Of many devices some are shown, evenly spread over the cohort: fleets are listed
     /// by type, so the first few would all be alike.
     pub fn note(&mut self, fleet: &Fleet, round: &Round) {
@@ -103,33 +92,15 @@ impl Latest {
         if participants == 0 {
             return;
         }
-        self.round = round.round;
-        self.round_secs = round.round_secs;
-        self.participants = participants;
-        self.shown.clear();
         let shown = participants.min(BARS_MAX);
-        let places = (0..shown).map(|n| n * participants / shown);
-        self.shown.extend(places.filter_map(|place| {
-            let took = took(fleet, round, place)?;
+        let bars = (0..shown).filter_map(|n| {
+            let took = took(fleet, round, n * participants / shown)?;
             let lost = round.lost.iter().find(|lost| lost.device == took.device);
-            Some((took, lost.map(|lost| lost.reason.clone())))
-        }));
-    }
-
-    pub fn timeline(&self, fleet: &Fleet) -> Timeline {
-        let bars = self.shown.iter().map(|(took, lost)| Bar {
-            device: fleet.name(took.device).to_owned(),
-            compute_secs: took.compute_secs,
-            upload_secs: took.upload_secs,
-            mbps: took.mbps,
-            lost: lost.clone(),
+            let device = fleet.name(took.device).to_owned();
+            Some(Bar { device, took, lost: lost.map(|lost| lost.reason.clone()) })
         });
-        Timeline {
-            round: self.round,
-            round_secs: self.round_secs,
-            participants: self.participants,
-            bars: bars.collect(),
-        }
+        let bars = bars.collect();
+        *self = Self { round: round.round, round_secs: round.round_secs, participants, bars };
     }
 }
 
@@ -171,10 +142,9 @@ mod tests {
         let fleet = fleet(1000);
         let round =
             Round { round: 5, cohort: (0..1000).collect(), mbps: vec![0.1; 1000], ..Round::default() };
-        let mut latest = Latest::default();
-        latest.note(&fleet, &round);
-        latest.note(&fleet, &Round { round: 6, ..Round::default() });
-        let timeline = latest.timeline(&fleet);
+        let mut timeline = Timeline::default();
+        timeline.note(&fleet, &round);
+        timeline.note(&fleet, &Round { round: 6, ..Round::default() });
         assert_eq!((timeline.round, timeline.participants, timeline.bars.len()), (5, 1000, BARS_MAX));
         assert_eq!(timeline.bars[BARS_MAX - 1].device, fleet.name(1000 * (BARS_MAX - 1) / BARS_MAX));
     }

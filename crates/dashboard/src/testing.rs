@@ -43,6 +43,18 @@ pub(crate) fn header(devices: usize) -> Header {
     }
 }
 
+/// Of a task that has no accuracy.
+pub(crate) fn regression_header(devices: usize) -> Header {
+    Header {
+        metrics: vec![
+            MetricInfo::new("rmse", Direction::Smaller, Display::Number),
+            MetricInfo::new("loss", Direction::Smaller, Display::Number),
+        ],
+        stop: Some(Target { metric: "rmse".to_owned(), at: 0.5, mode: TargetMode::Min }),
+        ..header(devices)
+    }
+}
+
 /// A round of a tenth of a second in which devices 0 and 1 took part.
 pub(crate) fn round(number: u64, accuracy: f64) -> Round {
     Round {

@@ -1,23 +1,25 @@
 //! What a reader is sent: everything at first, then what is new.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde::ser::{SerializeSeq, Serializer};
+use serde::{Serialize, Serializer};
 
-use crate::live::{Current, Earlier, Live, Phase};
+use crate::current::{Current, RunStatus};
+use crate::live::{Earlier, Live};
 use crate::log::Line;
-use crate::series::{Point, Seen, Series, flat};
+use crate::series::{Growth, Seen, Series};
 use crate::standings::Row;
 use crate::tally::Timeline;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// The version of the view; none before anything was read.
     version: Option<u64>,
     run: u64,
     lines: u64,
-    curves: [Seen; 4],
+    /// Of each curve, in the order of [`Current::curves`].
+    curves: Vec<Seen>,
 }
 
 #[derive(Debug, Serialize)]
@@ -31,14 +33,17 @@ pub struct Update {
     timeline: Option<Timeline>,
     log: Vec<Line>,
     /// Only in a whole one: runs that are over do not change.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "earlier")]
-    earlier: Option<Vec<Arc<Earlier>>>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "shared")]
+    earlier: Vec<Arc<Earlier>>,
+}
+
+fn shared<S: Serializer>(runs: &[Arc<Earlier>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(runs.iter().map(|run| &**run))
 }
 
 #[derive(Debug, Serialize)]
 struct Status {
     state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<String>,
     runs: u64,
     /// How the schemes did so far.
@@ -49,195 +54,78 @@ struct Status {
 }
 
 #[derive(Debug, Serialize)]
-struct RunStatus {
-    title: String,
-    label: String,
-    task: String,
-    scheme: String,
-    /// As text: a browser's numbers have 53 bits.
-    seed: String,
-    devices: usize,
-    parameters: usize,
-    bandwidth_mbps: f64,
-    target_accuracy: Option<f64>,
-    target_loss: Option<f64>,
-    expected_rounds: Option<f64>,
-    expected_round_secs: Option<f64>,
-    expected_participants: f64,
-    round: u64,
-    secs: f64,
-    accuracy: Option<f64>,
-    loss: Option<f64>,
-    mean_participants: f64,
-    empty_rounds: u64,
-    biased_rounds: u64,
-    lost: u64,
-    real_secs: f64,
-    /// Whether devices are real, and so `secs`.
-    is_deployed: bool,
-    folder: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
 struct Curves {
-    accuracy: Growth,
-    loss: Growth,
+    metrics: BTreeMap<String, Growth>,
     round_secs: Growth,
     participants: Growth,
-}
-
-#[derive(Debug, Serialize)]
-struct Growth {
-    #[serde(serialize_with = "flat_points")]
-    new: Vec<Point>,
-    /// The end, which replaces the last one.
-    #[serde(serialize_with = "flat_points")]
-    tail: Vec<Point>,
-}
-
-#[expect(clippy::ptr_arg, reason = "the signature that serde asks for")]
-fn flat_points<S: Serializer>(points: &Vec<Point>, serializer: S) -> Result<S::Ok, S::Error> {
-    flat(points, serializer)
-}
-
-fn earlier<S: Serializer>(runs: &Option<Vec<Arc<Earlier>>>, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Shown<'a> {
-        title: &'a str,
-        label: &'a str,
-        #[serde(serialize_with = "flat_points")]
-        accuracy: &'a Vec<Point>,
-        #[serde(serialize_with = "flat_points")]
-        loss: &'a Vec<Point>,
-    }
-    let runs = runs.as_deref().unwrap_or_default();
-    let mut list = serializer.serialize_seq(Some(runs.len()))?;
-    for run in runs {
-        let Earlier { title, label, accuracy, loss } = &**run;
-        list.serialize_element(&Shown { title, label, accuracy, loss })?;
-    }
-    list.end()
 }
 
 impl Live {
     /// What has happened since, and how far that leads; none if nothing has. A reader whose curves were merged
     /// since, or that knows another run, gets everything: there is no queue, so a slow reader costs nothing.
-    pub fn since(&self, cursor: Cursor) -> Option<(Update, Cursor)> {
+    pub fn since(&self, cursor: &Cursor) -> Option<(Update, Cursor)> {
         if cursor.version == Some(self.version) {
             return None;
         }
-        let run = self.runs;
-        let growth = match &self.current {
-            Some(current) if cursor.run == run => current.growth(cursor.curves),
-            _ => None,
-        };
+        let current = self.current.as_ref();
+        let growth =
+            current.filter(|_| cursor.run == self.runs).and_then(|current| current.growth(&cursor.curves));
         let whole = growth.is_none();
         let update = Update {
             whole,
             version: self.version,
             status: self.status(),
-            curves: growth.or_else(|| self.current.as_ref().map(Current::all)),
-            timeline: self.current.as_ref().map(|current| current.latest.timeline(&current.roster.fleet)),
+            curves: growth
+                .or_else(|| current?.growth(&current?.curves().map(Series::unseen).collect::<Vec<_>>())),
+            timeline: current.map(|current| current.timeline.clone()),
             log: self.log.since(if whole { 0 } else { cursor.lines }),
-            earlier: whole.then(|| self.earlier.iter().cloned().collect()),
+            earlier: if whole { self.earlier.iter().cloned().collect() } else { Vec::new() },
         };
-        let curves = self.current.as_ref().map(|current| current.curves.each_ref().map(Series::seen));
         let next = Cursor {
             version: Some(self.version),
-            run,
+            run: self.runs,
             lines: self.log.written(),
-            curves: curves.unwrap_or_default(),
+            curves: current.map_or(Vec::new(), |current| current.curves().map(Series::seen).collect()),
         };
         Some((update, next))
     }
 
     fn status(&self) -> Status {
-        let Some(current) = &self.current else {
-            return Status {
-                state: "waiting",
-                ended: None,
-                runs: self.runs,
-                schemes: Vec::new(),
-                is_done: self.is_done,
-                run: None,
-            };
-        };
-        let state = match current.phase {
-            Phase::Running => "running",
-            Phase::Ended(_) => "ended",
-            Phase::Stopped => "stopped",
-        };
-        let ended = (current.phase != Phase::Running).then(|| match &current.detail {
-            Some(detail) => format!("{}: {detail}", current.words()),
-            None => current.words(),
-        });
+        let run = self.current.as_ref().map(|current| &current.status);
         Status {
-            state,
-            ended,
+            state: run.map_or("waiting", RunStatus::state),
+            ended: run.and_then(RunStatus::ended),
             runs: self.runs,
             schemes: self.standings.rows().to_vec(),
             is_done: self.is_done,
-            run: Some(current.status()),
+            run: run.cloned(),
         }
     }
 }
 
 impl Current {
-    fn status(&self) -> RunStatus {
-        let header = &self.header;
-        RunStatus {
-            title: self.title.clone(),
-            label: self.label.clone(),
-            task: header.task.clone(),
-            scheme: header.scheme.clone(),
-            seed: header.seed.to_string(),
-            devices: header.devices,
-            parameters: header.parameters,
-            bandwidth_mbps: header.bandwidth_mbps,
-            target_accuracy: header.target_of("accuracy"),
-            target_loss: header.target_of("loss"),
-            expected_rounds: header.expected_rounds,
-            expected_round_secs: header.expected_round_secs,
-            expected_participants: header.expected_participants,
-            round: self.round,
-            secs: self.secs,
-            accuracy: self.accuracy,
-            loss: self.loss,
-            mean_participants: self.taken as f64 / self.round.max(1) as f64,
-            empty_rounds: self.empty_rounds,
-            biased_rounds: self.biased_rounds,
-            lost: self.lost,
-            real_secs: self.real_secs,
-            is_deployed: header.deployed.is_some(),
-            folder: self.folder.clone(),
-        }
+    fn curves(&self) -> impl Iterator<Item = &Series> {
+        self.metrics.iter().map(|(_, curve)| curve).chain([&self.round_secs, &self.participants])
     }
 
     /// None if some curve is no longer the one that was seen.
-    fn growth(&self, seen: [Seen; 4]) -> Option<Curves> {
-        let mut grown = self.curves.iter().zip(seen).map(|(curve, seen)| {
-            let new = curve.since(seen)?.to_vec();
-            Some(Growth { new, tail: curve.tail() })
-        });
+    fn growth(&self, seen: &[Seen]) -> Option<Curves> {
+        let mut grown = self.curves().zip(seen).map(|(curve, seen)| curve.since(*seen));
         let mut next = || grown.next().flatten();
-        Some(Curves { accuracy: next()?, loss: next()?, round_secs: next()?, participants: next()? })
-    }
-
-    fn all(&self) -> Curves {
-        let [accuracy, loss, round_secs, participants] =
-            self.curves.each_ref().map(|curve| Growth { new: curve.points().to_vec(), tail: curve.tail() });
-        Curves { accuracy, loss, round_secs, participants }
+        let metrics = self.metrics.iter().map(|(info, _)| Some((info.name.to_string(), next()?))).collect();
+        let metrics: Option<BTreeMap<String, Growth>> = metrics;
+        Some(Curves { metrics: metrics?, round_secs: next()?, participants: next()? })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fedflip_record::{End, EndReason, Lost, Round};
+    use fedflip_record::{End, EndReason, Initial, Lost, Round};
     use serde_json::Value;
 
     use super::*;
     use crate::live::{EARLIER_MAX, Run};
-    use crate::testing::{fleet, header, round};
+    use crate::testing::{fleet, header, regression_header, round};
 
     fn begin(live: &mut Live, title: &str) {
         let (fleet, header) = (fleet(10), header(10));
@@ -246,7 +134,7 @@ mod tests {
     }
 
     fn read(live: &Live, cursor: &mut Cursor) -> Option<Value> {
-        let (update, next) = live.since(*cursor)?;
+        let (update, next) = live.since(cursor)?;
         *cursor = next;
         Some(serde_json::to_value(update).unwrap())
     }
@@ -266,8 +154,11 @@ mod tests {
         (1..=4).for_each(|n| live.round(&round(n, 0.2), 1.5));
         let whole = read(&live, &mut cursor).unwrap();
         assert_eq!(whole["whole"], true);
-        assert_eq!(numbers(&whole["curves"]["accuracy"]["new"]), 2 * 4);
-        assert_eq!((&whole["status"]["round"], &whole["status"]["real_secs"]), (&4.into(), &1.5.into()));
+        assert_eq!(numbers(&whole["curves"]["metrics"]["accuracy"]["new"]), 2 * 4);
+        assert_eq!(
+            (&whole["status"]["summary"]["rounds"], &whole["status"]["real_secs"]),
+            (&4.into(), &1.5.into())
+        );
         assert_eq!(whole["status"]["seed"], "7");
         assert_eq!(whole["timeline"]["bars"][1]["mbps"], 40.0);
 
@@ -275,7 +166,7 @@ mod tests {
         let delta = read(&live, &mut cursor).unwrap();
         assert_eq!(delta["whole"], false);
         assert_eq!(delta.get("earlier"), None);
-        let accuracy = &delta["curves"]["accuracy"];
+        let accuracy = &delta["curves"]["metrics"]["accuracy"];
         assert_eq!((numbers(&accuracy["new"]), numbers(&accuracy["tail"])), (0, 2));
         assert_eq!(delta["log"][0]["text"], "round 5: accuracy 35.0 %");
         assert!(read(&live, &mut cursor).is_none());
@@ -298,13 +189,13 @@ mod tests {
         let taken: Vec<u32> = live.tallies(1, 0..12).unwrap().iter().map(|tally| tally.taken).collect();
         assert_eq!((taken[1], taken[11]), (5, 1));
         let delta = read(&live, &mut cursor).unwrap();
-        assert_eq!((&delta["whole"], &delta["status"]["round"]), (&false.into(), &5.into()));
+        assert_eq!((&delta["whole"], &delta["status"]["summary"]["rounds"]), (&false.into(), &5.into()));
         assert_eq!(
-            (&delta["status"]["devices"], &delta["status"]["expected_rounds"]),
+            (&delta["status"]["header"]["devices"], &delta["status"]["header"]["expected_rounds"]),
             (&12.into(), &7.0.into())
         );
         assert_eq!(delta["log"][0]["text"], "a new plan after round 4: two came");
-        assert_eq!(delta["status"]["is_deployed"], true);
+        assert!(delta["status"]["header"]["deployed"].is_object());
     }
 
     #[test]
@@ -324,13 +215,13 @@ mod tests {
         let ended = read(&live, &mut cursor).unwrap();
         assert_eq!(ended["whole"], false);
         assert_eq!(ended["status"]["ended"], "ended at its cap on rounds");
-        assert_eq!(ended["status"]["accuracy"], 0.75);
+        assert_eq!(ended["status"]["summary"]["metrics"]["accuracy"], 0.75);
 
         begin(&mut live, "two");
         let next = read(&live, &mut cursor).unwrap();
         assert_eq!((&next["whole"], &next["status"]["title"]), (&true.into(), &"two".into()));
         assert_eq!(next["earlier"][0]["title"], "one");
-        let curve = next["earlier"][0]["accuracy"].as_array().unwrap();
+        let curve = next["earlier"][0]["curves"]["accuracy"].as_array().unwrap();
         assert!(curve.len() <= 2 * 203, "{}", curve.len());
         assert_eq!(curve.last(), Some(&0.75.into()));
         (0..2 * EARLIER_MAX).for_each(|n| begin(&mut live, &n.to_string()));
@@ -347,7 +238,7 @@ mod tests {
             live.round(&round(n, 0.5 + 0.4 * (n as f64).sin()), n as f64);
             // As a reader at five updates a second would.
             if n % 1000 == 0 {
-                let (update, next) = live.since(cursor).unwrap();
+                let (update, next) = live.since(&cursor).unwrap();
                 cursor = next;
                 let bytes = serde_json::to_string(&update).unwrap().len();
                 most = most.max(bytes);
@@ -376,9 +267,50 @@ mod tests {
             "round 1: lost phone-000000 (vanished), tablet-000001 (vanished), phone-000002 (vanished) and 2 more"
         );
         assert_eq!(
-            (&whole["status"]["lost"], &whole["status"]["biased_rounds"]),
+            (&whole["status"]["lost"], &whole["status"]["summary"]["biased_rounds"]),
             (&50_000.into(), &10_000.into())
         );
+    }
+
+    #[test]
+    fn a_task_without_accuracy_has_its_own_curves_and_headline() {
+        let (mut live, mut cursor) = (Live::default(), Cursor::default());
+        let (fleet, header, q) = (fleet(2), regression_header(2), vec![0.5; 2]);
+        live.begin(&Run {
+            title: "one",
+            label: "exact",
+            header: &header,
+            fleet: &fleet,
+            q: &q,
+            folder: None,
+        });
+        live.initial(&Initial { secs: 0.0, metrics: [("rmse", 2.0), ("loss", 4.0)].into() });
+        for (n, rmse) in [(1, 1.9), (2, 1.4), (3, 1.5)] {
+            live.round(
+                &Round { metrics: [("rmse", rmse), ("loss", rmse * rmse)].into(), ..round(n, 0.0) },
+                0.0,
+            );
+        }
+        let whole = read(&live, &mut cursor).unwrap();
+        let rmse = &whole["curves"]["metrics"]["rmse"];
+        assert_eq!((&rmse["new"][1], &rmse["new"][0], numbers(&rmse["new"])), (&2.0.into(), &0.0.into(), 8));
+        assert_eq!(numbers(&whole["curves"]["metrics"]["loss"]["new"]), 8);
+        assert_eq!(whole["status"]["header"]["metrics"][0]["name"], "rmse");
+        assert_eq!(whole["status"]["summary"]["metrics"]["rmse"], 1.5);
+        // Ten percent better is worth a line; what is worse is not.
+        let lines: Vec<&str> =
+            whole["log"].as_array().unwrap().iter().filter_map(|line| line["text"].as_str()).collect();
+        assert_eq!(lines, ["one: began", "round 2: rmse 1.4"]);
+        live.begin(&Run {
+            title: "two",
+            label: "exact",
+            header: &header,
+            fleet: &fleet,
+            q: &q,
+            folder: None,
+        });
+        let next = read(&live, &mut cursor).unwrap();
+        assert_eq!(numbers(&next["earlier"][0]["curves"]["rmse"]), 8);
     }
 
     #[test]

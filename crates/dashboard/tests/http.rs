@@ -50,7 +50,7 @@ fn begin(dashboard: &Dashboard, devices: usize) {
         expected_round_secs: None,
         deployed: None,
     };
-    dashboard.begin(&Run {
+    dashboard.live().begin(&Run {
         title: "a run",
         label: "exact",
         header: &header,
@@ -70,7 +70,7 @@ fn round(dashboard: &Dashboard, number: u64) {
         metrics: [("accuracy", 0.5), ("loss", 1.0)].into(),
         ..Round::default()
     };
-    dashboard.round(&round, 0.0);
+    dashboard.live().round(&round, 0.0);
 }
 
 fn connect(address: SocketAddr) -> TcpStream {
@@ -189,7 +189,7 @@ fn readers_get_everything_then_what_is_new_then_a_goodbye() {
     round(&dashboard, 1);
     // It may come in one or two.
     let mut seen = early.update();
-    while seen["status"]["round"] != 1 {
+    while seen["status"]["summary"]["rounds"] != 1 {
         seen = early.update();
     }
     let mut late = Reader::new(dashboard.address());
@@ -197,9 +197,9 @@ fn readers_get_everything_then_what_is_new_then_a_goodbye() {
     round(&dashboard, 2);
     for reader in [&mut early, &mut late] {
         let delta = reader.update();
-        assert_eq!((&delta["whole"], &delta["status"]["round"]), (&false.into(), &2.into()));
+        assert_eq!((&delta["whole"], &delta["status"]["summary"]["rounds"]), (&false.into(), &2.into()));
     }
-    dashboard.end(None, 1.0);
+    dashboard.live().end(None, 1.0);
     drop(dashboard);
     for reader in [&mut early, &mut late] {
         assert_eq!(reader.update()["status"]["state"], "stopped");
@@ -245,12 +245,12 @@ fn a_sleeper_holds_up_nobody() {
     }
     assert!(slowest < Duration::from_millis(500), "{slowest:?}");
     let mut last = awake.update();
-    while last["status"]["round"] != 200_000 {
+    while last["status"]["summary"]["rounds"] != 200_000 {
         last = awake.update();
     }
     // What the system had buffered, and then the present: not two hundred thousand rounds.
     let mut updates = 1;
-    while sleeper.update()["status"]["round"] != 200_000 {
+    while sleeper.update()["status"]["summary"]["rounds"] != 200_000 {
         updates += 1;
     }
     assert!(updates < 100, "{updates}");

@@ -62,31 +62,31 @@ pub(crate) fn linger(
 impl Observer for Watched {
     fn begin(&mut self, run: &RunInfo<'_>) -> Result<(), RecordError> {
         self.began = now();
-        self.dashboard.begin(&shown(run, &label(run)));
+        self.dashboard.live().begin(&shown(run, &label(run)));
         Ok(())
     }
 
     fn replan(&mut self, run: &RunInfo<'_>, reason: &str) {
-        self.dashboard.replan(&shown(run, &label(run)), reason);
+        self.dashboard.live().replan(&shown(run, &label(run)), reason);
     }
 
     fn initial(&mut self, initial: &Initial) -> Result<(), RecordError> {
-        self.dashboard.initial(initial);
+        self.dashboard.live().initial(initial);
         Ok(())
     }
 
     fn round(&mut self, round: &Round) -> Result<(), RecordError> {
-        self.dashboard.round(round, self.real_secs());
+        self.dashboard.live().round(round, self.real_secs());
         Ok(())
     }
 
     fn end(&mut self, end: Option<&End>) -> Result<(), RecordError> {
-        self.dashboard.end(end, self.real_secs());
+        self.dashboard.live().end(end, self.real_secs());
         Ok(())
     }
 
     fn all_done(&mut self) {
-        self.dashboard.finish();
+        self.dashboard.live().finish();
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong, what to do about it, and how the process ends.
 
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use fedflip_agent::JoinError;
@@ -11,7 +12,7 @@ use fedflip_fleet::{FleetError, OutOfRange};
 use fedflip_learn::LearnError;
 use fedflip_learn::task::TaskError;
 use fedflip_net::NetError;
-use fedflip_plan::{PlanError, Scheme};
+use fedflip_plan::PlanError;
 
 use fedflip_record::RecordError;
 
@@ -73,28 +74,12 @@ pub(crate) enum CliError {
     Scenario(ScenarioError),
     #[error(transparent)]
     Run(RunError),
-    #[error("{flag}: {} is out of range", plain(*.value))]
-    Flag { flag: &'static str, value: f64, wanted: String },
     #[error("{path}: cannot be made: {source}")]
     Make { path: String, source: std::io::Error },
-    #[error("--out: {folder} is no run: it holds {holds:?}")]
-    NoRun { folder: String, holds: String },
     #[error("the demo's server has failed: {problem}")]
     Demo { problem: String },
-    #[error("{flag}: {value:?} is no address")]
-    Address { flag: &'static str, value: String },
-    #[error("--cohort: {value:?} {problem}")]
-    Cohort { value: String, problem: String, hint: String },
-    #[error("--pilot: {value:?} {problem}")]
-    Pilot { value: String, problem: &'static str },
-    #[error("the step of a line search is given, but the scheme is {scheme}")]
-    StepWithoutLineSearch { scheme: Scheme },
-    #[error("--reference: {reference} is not one of the schemes that are compared")]
-    Reference { reference: Scheme },
-    #[error("the sampling variance of auto is given, but the scheme is {scheme}")]
-    VarianceWithoutAuto { scheme: Scheme },
     #[error("{problem}")]
-    Usage { problem: &'static str, hint: &'static str },
+    Usage { problem: String, hint: String },
     #[error("the output cannot be written: {0}")]
     Output(#[from] std::io::Error),
 }
@@ -135,8 +120,27 @@ impl From<KeyError> for CliError {
 }
 
 impl CliError {
-    pub(crate) fn flag(flag: &'static str) -> impl FnOnce(OutOfRange) -> Self {
-        move |error| Self::Flag { flag, value: error.value, wanted: error.wanted.to_owned() }
+    /// A refusal that nobody tells apart from others: what is wrong, and what to type instead.
+    pub(crate) fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { problem: problem.into(), hint: hint.into() }
+    }
+
+    /// The value of a flag, if it is in range.
+    pub(crate) fn in_range(
+        flag: &str,
+        value: f64,
+        range: RangeInclusive<f64>,
+        wanted: &str,
+    ) -> Result<f64, Self> {
+        if range.contains(&value) { Ok(value) } else { Err(Self::out_of_range(flag, value, wanted)) }
+    }
+
+    pub(crate) fn flag(flag: &str) -> impl FnOnce(OutOfRange) -> Self {
+        move |error| Self::out_of_range(flag, error.value, error.wanted)
+    }
+
+    fn out_of_range(flag: &str, value: f64, wanted: &str) -> Self {
+        Self::usage(format!("{flag}: {} is out of range", plain(value)), format!("it must be {wanted}"))
     }
 
     pub(crate) fn hint(&self) -> Option<String> {
@@ -155,23 +159,9 @@ impl CliError {
             Self::Dashboard(error) => Some(error.hint()),
             Self::Scenario(error) => Some(error.hint()),
             Self::Run(error) => Some(advice::run_hint(error)),
-            Self::Flag { wanted, .. } => Some(format!("it must be {wanted}")),
             Self::Make { .. } => Some("name a new folder in one that can be written".to_owned()),
-            Self::NoRun { .. } => Some("name a new folder, or that of a run to go on with".to_owned()),
             Self::Demo { .. } => Some("try again with --keep FOLDER and look at its server.log".to_owned()),
-            Self::Address { .. } => Some("write ADDRESS:PORT, such as 127.0.0.1:7700".to_owned()),
-            Self::Cohort { hint, .. } => Some(hint.clone()),
-            Self::Pilot { .. } => Some(
-                "write ROUNDS:SCHEME, such as 18:uniform or 11:full; 500+:uniform if it gave up".to_owned(),
-            ),
-            Self::Reference { reference } => Some(format!("add {reference} to --schemes")),
-            Self::Usage { hint, .. } => Some((*hint).to_owned()),
-            Self::StepWithoutLineSearch { .. } => {
-                Some("leave out --step, or plan with --scheme paper-linesearch".to_owned())
-            }
-            Self::VarianceWithoutAuto { .. } => {
-                Some("leave out --variance, or plan with --scheme auto".to_owned())
-            }
+            Self::Usage { hint, .. } => Some(hint.clone()),
             Self::Output(_) => None,
         }
     }

@@ -74,6 +74,13 @@ impl Line {
         line
     }
 
+    /// Shows what takes long while the line lives.
+    pub(crate) fn while_alive(what: &str) -> Self {
+        let line = Self::new("{wide_msg}");
+        line.say(format!("{what} …"));
+        line
+    }
+
     /// How far it is, in steps.
     pub(crate) fn at(&self, step: u64) {
         self.0.set_position(step);
@@ -96,19 +103,6 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         self.clear();
-    }
-}
-
-/// Shows `what` on standard error while it lives.
-pub(crate) struct Progress {
-    _line: Line,
-}
-
-impl Progress {
-    pub(crate) fn start(what: &str) -> Self {
-        let line = Line::new("{wide_msg}");
-        line.say(format!("{what} …"));
-        Self { _line: line }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Names, numbers and histograms for a terminal; tables are those of reports.
 
+use fedflip_fleet::Display;
 use fedflip_fleet::printable::is_unprintable;
+use fedflip_learn::metrics;
 
 use crate::sparkline::BARS;
 pub(crate) use fedflip_report::numbers::{count, devices, duration, percent, significant};
@@ -15,6 +17,19 @@ pub(crate) fn name(name: &str) -> String {
         .flat_map(|c| if is_unprintable(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
         .collect();
     if name.chars().nth(SHOWN_CHARS).is_some() { shown + "…" } else { shown }
+}
+
+/// A value of a metric: a share in percent, or a number.
+pub(crate) fn metric_value(display: Display, value: f64) -> String {
+    match display {
+        Display::Share => percent(value),
+        Display::Number => significant(value, 3),
+    }
+}
+
+/// How values of a metric are shown, where only its name is known.
+pub(crate) fn display_of(metric: &str) -> Display {
+    metrics::metric(metric).map_or(Display::Number, |metric| metric.info.display)
 }
 
 /// One number if both are equal, otherwise from – to.

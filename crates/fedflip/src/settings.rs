@@ -1,16 +1,14 @@
 //! Args turned into checked values: after this, a command has nothing left to refuse about its flags.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
-use fedflip_fleet::{Fleet, Mbps, csv_file, nearest};
-use fedflip_plan::theorem1::Assumptions;
+use fedflip_fleet::{Fleet, Mbps, csv_file};
 use fedflip_plan::{
     Constants, DEFAULT_VARIANCE, Interval, Pilot, PilotFit, Planning, Problem, Scheme, Search,
     VARIANCE_RANGE, VARIANCE_WANTED, constants,
 };
 
-use crate::args::{AllocateArgs, BoundArgs, ConstantsArgs, PlanArgs};
+use crate::args::{ConstantsArgs, PlanArgs};
 use crate::error::CliError;
 
 /// What a fleet file is called in sentences.
@@ -27,45 +25,39 @@ pub(crate) fn read_fleet(path: &str) -> Result<Fleet, CliError> {
     Ok(csv_file::read(file, path)?)
 }
 
-fn bandwidth(mbps: f64) -> Result<Mbps, CliError> {
+pub(crate) fn bandwidth(mbps: f64) -> Result<Mbps, CliError> {
     Mbps::new(mbps).map_err(CliError::flag("--bandwidth"))
 }
 
-fn positive(flag: &'static str, value: Option<f64>) -> Result<Option<f64>, CliError> {
-    match value {
-        Some(value) if !(1e-100..=1e100).contains(&value) => {
-            Err(CliError::Flag { flag, value, wanted: "a number above 0, at most 1e100".to_owned() })
-        }
-        _ => Ok(value),
-    }
+pub(crate) fn positive(flag: &str, value: Option<f64>) -> Result<Option<f64>, CliError> {
+    let in_range = |value| CliError::in_range(flag, value, 1e-100..=1e100, "a number above 0, at most 1e100");
+    value.map(in_range).transpose()
 }
 
 /// The sampling variance that `auto` plans for.
-fn variance(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
-    match given {
-        Some(_) if !scheme.needs_variance() => Err(CliError::VarianceWithoutAuto { scheme }),
-        Some(value) if !VARIANCE_RANGE.contains(&value) => {
-            Err(CliError::Flag { flag: "--variance", value, wanted: VARIANCE_WANTED.to_owned() })
-        }
-        variance => Ok(variance.unwrap_or(DEFAULT_VARIANCE)),
+pub(crate) fn variance(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
+    let Some(value) = given else { return Ok(DEFAULT_VARIANCE) };
+    if !scheme.needs_variance() {
+        return Err(CliError::usage(
+            format!("the sampling variance of auto is given, but the scheme is {scheme}"),
+            "leave out --variance, or plan with --scheme auto",
+        ));
     }
+    CliError::in_range("--variance", value, VARIANCE_RANGE, VARIANCE_WANTED)
 }
 
 /// Of `plan`, with and without `--compare`.
-pub(crate) struct PlanSettings {
-    pub file: String,
+pub(crate) struct PlanSettings<'a> {
+    pub args: &'a PlanArgs,
     pub fleet: Fleet,
     pub bandwidth: Mbps,
     /// None where neither constants nor pilots are given.
     pub constants: Option<ConstantsSource>,
     pub planning: Planning,
-    pub draws: Option<u64>,
-    pub list_devices: bool,
-    pub json: bool,
 }
 
-impl PlanSettings {
-    pub(crate) fn resolve(args: &PlanArgs) -> Result<Self, CliError> {
+impl<'a> PlanSettings<'a> {
+    pub(crate) fn resolve(args: &'a PlanArgs) -> Result<Self, CliError> {
         let scheme = match &args.scheme {
             Some(scheme) => scheme.parse()?,
             // Known constants ask for their optimum, unless a variance is given.
@@ -73,8 +65,11 @@ impl PlanSettings {
             None => Scheme::Auto,
         };
         let line_search = match positive("--step", args.step)? {
-            Some(_) if scheme != Scheme::PaperLinesearch && !args.compare => {
-                return Err(CliError::StepWithoutLineSearch { scheme });
+            Some(_) if !scheme.has_line_search() && !args.compare => {
+                return Err(CliError::usage(
+                    format!("the step of a line search is given, but the scheme is {scheme}"),
+                    "leave out --step, or plan with --scheme paper-linesearch",
+                ));
             }
             Some(step_secs) => Search::AsPrinted { step_secs },
             None => Search::default(),
@@ -91,16 +86,11 @@ impl PlanSettings {
             line_search,
             ..Planning::new(scheme)
         };
-        Ok(Self {
-            constants,
-            file: source_name(&args.fleet).to_owned(),
-            fleet,
-            bandwidth,
-            planning,
-            draws: args.draws,
-            list_devices: args.devices,
-            json: args.json,
-        })
+        Ok(Self { args, fleet, bandwidth, constants, planning })
+    }
+
+    pub(crate) fn file(&self) -> &str {
+        source_name(&self.args.fleet)
     }
 
     pub(crate) fn problem(&self) -> Problem<'_> {
@@ -149,7 +139,12 @@ impl ConstantsSource {
 
 /// `18:uniform`, or `500+:uniform` for a pilot that gave up after 500 rounds.
 fn pilot(text: &str) -> Result<Pilot, CliError> {
-    let refuse = |problem| CliError::Pilot { value: text.to_owned(), problem };
+    let refuse = |problem| {
+        CliError::usage(
+            format!("--pilot: {text:?} {problem}"),
+            "write ROUNDS:SCHEME, such as 18:uniform or 11:full; 500+:uniform if it gave up",
+        )
+    };
     let (rounds, scheme) = text.split_once(':').ok_or_else(|| refuse("has no colon"))?;
     let (rounds, reached) = match rounds.strip_suffix('+') {
         Some(cap) => (cap, false),
@@ -157,108 +152,4 @@ fn pilot(text: &str) -> Result<Pilot, CliError> {
     };
     let rounds = rounds.trim().parse().map_err(|_| refuse("does not begin with a number of rounds"))?;
     Ok(Pilot { rounds, reached, scheme: scheme.trim().parse::<Scheme>()? })
-}
-
-/// Of `allocate`.
-pub(crate) struct AllocateSettings {
-    pub fleet: Fleet,
-    pub bandwidth: Mbps,
-    /// Ascending.
-    pub cohort: Vec<usize>,
-    pub equal: bool,
-    pub json: bool,
-}
-
-impl AllocateSettings {
-    pub(crate) fn resolve(args: &AllocateArgs) -> Result<Self, CliError> {
-        let bandwidth = bandwidth(args.bandwidth)?;
-        let fleet = read_fleet(&args.fleet)?;
-        let cohort = cohort(&args.cohort, &fleet)?;
-        Ok(Self { fleet, bandwidth, cohort, equal: args.equal, json: args.json })
-    }
-}
-
-/// `3,phone-7,9` as ascending positions in the fleet. A name wins over a position, because a device may be called `3`.
-fn cohort(text: &str, fleet: &Fleet) -> Result<Vec<usize>, CliError> {
-    let devices = fleet.len();
-    let by_name: BTreeMap<&str, usize> =
-        (0..devices).map(|position| (fleet.name(position), position)).collect();
-    let mut cohort = BTreeSet::new();
-    for part in text.split(',').map(str::trim) {
-        let refuse =
-            |problem: String, hint: String| CliError::Cohort { value: part.to_owned(), problem, hint };
-        let range = || format!("write names, or positions from 0 to {}, separated by commas", devices - 1);
-        let position = match (by_name.get(part), part.parse::<usize>()) {
-            (Some(&position), _) => position,
-            (None, Ok(position)) if position < devices => position,
-            (None, Ok(_)) => {
-                return Err(refuse(format!("is outside the fleet of {devices} devices"), range()));
-            }
-            (None, Err(_)) => {
-                let hint = nearest(part, by_name.keys()).map(|name| format!("did you mean {name}?"));
-                let problem = "is neither a device name nor a position".to_owned();
-                return Err(refuse(problem, hint.unwrap_or_else(range)));
-            }
-        };
-        if !cohort.insert(position) {
-            return Err(refuse("occurs twice".to_owned(), "name every device once".to_owned()));
-        }
-    }
-    Ok(cohort.into_iter().collect())
-}
-
-/// Of `bound`.
-pub(crate) struct BoundSettings {
-    pub fleet: Fleet,
-    pub scheme: Scheme,
-    pub assumptions: Assumptions,
-    pub rounds: Option<f64>,
-    pub threshold: Option<f64>,
-    pub p: Option<f64>,
-    pub bandwidth: Option<Mbps>,
-    pub variance: f64,
-    pub json: bool,
-}
-
-impl BoundSettings {
-    pub(crate) fn resolve(args: &BoundArgs) -> Result<Self, CliError> {
-        let scheme: Scheme = args.scheme.parse()?;
-        let bandwidth = args.bandwidth.map(bandwidth).transpose()?;
-        let (rounds, threshold) =
-            (positive("--rounds", args.rounds)?, positive("--threshold", args.threshold)?);
-        let p = positive("--p", args.p)?;
-        let variance = variance(args.variance, scheme)?;
-        if !scheme.is_baseline() && bandwidth.is_none() {
-            return Err(CliError::Usage {
-                problem: "a planned scheme needs a bandwidth to plan for",
-                hint: "add --bandwidth, or use a baseline such as --scheme fixed=0.2",
-            });
-        }
-        if scheme.needs_constants() && threshold.is_none() {
-            return Err(CliError::Usage {
-                problem: "a planned scheme needs a threshold to plan for",
-                hint: "add --threshold, or use --scheme auto or a baseline such as --scheme fixed=0.2",
-            });
-        }
-        let fleet = read_fleet(&args.fleet)?;
-        let assumptions = Assumptions {
-            devices: fleet.len(),
-            learning_rate: args.learning_rate,
-            smoothness: args.smoothness,
-            divergence_sq: args.divergence,
-            gradient_variance: args.gradient_variance,
-            initial_gap: args.initial_gap,
-        };
-        Ok(Self {
-            assumptions: assumptions.checked()?,
-            fleet,
-            scheme,
-            rounds,
-            threshold,
-            p,
-            bandwidth,
-            variance,
-            json: args.json,
-        })
-    }
 }

@@ -1,16 +1,14 @@
 //! What the commands that train have in common: flags turned into a session and into keys of the scenario.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use fedflip_plan::Scheme;
 use fedflip_run::tensorboard::TensorBoard;
 use fedflip_run::{Session, processors};
 use fedflip_scenario::Scenario;
 
-use crate::args::TrainingArgs;
+use crate::args::{DataDirArgs, TrainingArgs};
 use crate::bar::Bar;
-use crate::commands::data_dir;
 use crate::dashboard::{self, Watched, tell_people};
 use crate::error::CliError;
 use crate::interrupt;
@@ -19,8 +17,7 @@ use crate::progress::warn;
 /// A session as the flags describe it; from here on Ctrl-C stops runs after their round.
 pub(crate) fn session(args: &TrainingArgs) -> Result<Session<'static>, CliError> {
     interrupt::catch(args.quiet);
-    let threads = args.threads.map_or_else(processors, usize::from);
-    let mut session = new_session(data_dir(args.data_dir.as_ref())?, threads);
+    let mut session = new_session(&args.data, args.threads)?;
     session.resume = args.resume;
     session.observers.add(Bar::new());
     if args.tensorboard {
@@ -33,8 +30,10 @@ pub(crate) fn session(args: &TrainingArgs) -> Result<Session<'static>, CliError>
 }
 
 /// A session without observers.
-pub(crate) fn new_session(data_dir: PathBuf, threads: usize) -> Session<'static> {
-    Session { threads, stop: &interrupt::interrupted, now: interrupt::now, ..Session::new(data_dir) }
+pub(crate) fn new_session(data: &DataDirArgs, threads: Option<u16>) -> Result<Session<'static>, CliError> {
+    let threads = threads.map_or_else(processors, usize::from);
+    let session = Session::new(data.folder()?);
+    Ok(Session { threads, stop: &interrupt::interrupted, now: interrupt::now, ..session })
 }
 
 /// The result has been printed: with --keep-dashboard it stays until Ctrl-C.
@@ -61,7 +60,7 @@ pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>)
 /// Warns of keys that are set by hand and that none of the runs uses. In a file, which many schemes share, they are no
 /// mistake.
 pub(crate) fn warn_of_idle_keys(set: &[String], schemes: &[Scheme], runs: &[Scenario]) {
-    if !schemes.contains(&Scheme::Auto) {
+    if !schemes.iter().any(|scheme| scheme.needs_variance()) {
         warn_of_idle_key(set, "plan.variance", "auto alone has it");
     }
     if !runs.iter().any(|run| run.plan.quiet_variance.is_some()) {

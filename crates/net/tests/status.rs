@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use fedflip_net::NetError;
 use fedflip_net::status::{ConnectionRefusal, Health, Metrics, Reach, Readiness, StatusServer};
+use fedflip_record::{Target, TargetMode};
 use tokio::runtime::Runtime;
 
 struct Bench {
@@ -122,10 +123,15 @@ fn a_collector_reads_what_was_counted() {
     for (series, value) in expected {
         assert!((samples[series] - value).abs() < 1e-9, "{series} is {} and not {value}", samples[series]);
     }
-    assert!(!types.contains_key("fedflip_accuracy"), "nobody knows it yet");
-    metrics.accuracy.set(0.75);
+    assert!(!types.contains_key("fedflip_metric"), "nobody knows it yet");
+    // A task without accuracy.
+    metrics.evaluated(&[("rmse", 0.75), ("loss", 0.5625)].into());
+    metrics.evaluated(&fedflip_fleet::Metrics::default());
+    metrics.ends_at(&Target { metric: "rmse".to_owned(), at: 0.5, mode: TargetMode::Min });
     let (samples, types) = parse(&ask(bench.server.address(), "GET", "/metrics").2);
-    assert_eq!((samples["fedflip_accuracy"], types["fedflip_accuracy"].as_str()), (0.75, "gauge"));
+    assert_eq!((samples["fedflip_metric{name=\"rmse\"}"], types["fedflip_metric"].as_str()), (0.75, "gauge"));
+    assert_eq!(samples["fedflip_metric{name=\"loss\"}"], 0.5625);
+    assert_eq!(samples["fedflip_metric_target{name=\"rmse\"}"], 0.5);
     #[cfg(target_os = "linux")]
     assert!(samples["fedflip_process_resident_memory_bytes"] > 1e6);
 }

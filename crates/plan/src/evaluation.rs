@@ -7,7 +7,7 @@ use crate::problem::{Problem, RoundModel};
 use crate::round_time;
 
 /// Four models of the mean round time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct RoundSecs {
     /// Σ q c: the bound that P2 and P3 minimise.
     pub linear_bound: f64,
@@ -16,11 +16,12 @@ pub struct RoundSecs {
     /// T(q), the paper's approximation under the expected bandwidth.
     pub expected_bandwidth: f64,
     /// E[T̂], estimated by Monte Carlo.
+    #[serde(flatten)]
     pub mean: Estimate,
 }
 
 /// What a plan is expected to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Evaluation {
     /// Σ q: the mean size of a cohort.
     pub expected_participants: f64,

@@ -118,6 +118,11 @@ impl Scheme {
     pub fn needs_variance(self) -> bool {
         self.describe().needs == Needs::Variance
     }
+
+    /// Whether q is found by a line search, whose step can be chosen and which takes minutes for many devices.
+    pub fn has_line_search(self) -> bool {
+        matches!(self, Self::PaperLinesearch)
+    }
 }
 
 impl fmt::Display for Scheme {

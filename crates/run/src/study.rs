@@ -51,11 +51,6 @@ pub struct Studied {
 }
 
 impl Study {
-    /// Whether this is one of the schemes.
-    pub fn has(&self, scheme: Scheme) -> bool {
-        self.schemes.contains(&scheme)
-    }
-
     /// Whether α and β are measured: not all schemes need them.
     pub fn has_pilots(&self) -> bool {
         !self.no_pilot && self.schemes.iter().any(|scheme| scheme.needs_constants())

@@ -38,6 +38,16 @@ impl Preset {
         }
     }
 
+    /// One line for help texts.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Paper => "The plain unbiased sum, numbers as they are",
+            Self::Tuned => {
+                "The server optimiser, averaging, encoding and variance that were best for the task"
+            }
+        }
+    }
+
     /// Whether presets decide about a key.
     pub(crate) fn sets(section: &str, key: &str) -> bool {
         match section {

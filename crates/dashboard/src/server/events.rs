@@ -54,7 +54,7 @@ impl Reader {
             }
             self.rests = true;
             // Copied under the lock, written out without it.
-            let new = self.context.live().since(self.cursor);
+            let new = self.context.live().since(&self.cursor);
             if let Some((update, cursor)) = new {
                 self.cursor = cursor;
                 return event(&update);

@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use axum::Router;
 use fedflip_net::http::{ACCEPT_AGAIN_AFTER, Patient, Places, protocol};
-use fedflip_record::{End, Initial, Round};
 use futures_util::future::{Either, select};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
@@ -27,7 +26,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::address::Address;
 use crate::error::DashboardError;
-use crate::live::{Live, Run};
+use crate::live::Live;
 
 /// The most readers of the stream.
 pub const READERS_MAX: usize = 64;
@@ -103,32 +102,9 @@ impl Dashboard {
         self.bound
     }
 
-    /// A run begins; the one before it is over.
-    pub fn begin(&self, run: &Run<'_>) {
-        locked(&self.live).begin(run);
-    }
-
-    /// Another plan takes the place of the one that held.
-    pub fn replan(&self, run: &Run<'_>, reason: &str) {
-        locked(&self.live).replan(run, reason);
-    }
-
-    pub fn initial(&self, initial: &Initial) {
-        locked(&self.live).initial(initial);
-    }
-
-    /// One more round, so long after the run began by the clock on the wall.
-    pub fn round(&self, round: &Round, real_secs: f64) {
-        locked(&self.live).round(round, real_secs);
-    }
-
-    /// The run is over; none if it was interrupted.
-    pub fn end(&self, end: Option<&End>, real_secs: f64) {
-        locked(&self.live).end(end, real_secs);
-    }
-
-    pub fn finish(&self) {
-        locked(&self.live).finish();
+    /// The view, for whoever runs: readers wait meanwhile.
+    pub fn live(&self) -> MutexGuard<'_, Live> {
+        locked(&self.live)
     }
 }
 

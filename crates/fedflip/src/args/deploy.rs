@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fedflip_agent::LogArgs;
 
-use super::training::DashboardArgs;
+use super::{DashboardArgs, DataDirArgs};
 
 /// Train on real devices: wait for them, plan, and run rounds until the target.
 ///
@@ -69,9 +69,8 @@ pub(crate) struct ServeArgs {
     /// Workers that score the model (by default one per processor)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
-    #[arg(long, value_name = "FOLDER")]
-    pub data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub data: DataDirArgs,
     #[command(flatten)]
     pub dashboard: DashboardArgs,
     /// Print one JSON object with the result instead

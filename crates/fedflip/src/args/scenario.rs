@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::training::PresetArg;
+use fedflip_scenario::Preset;
+
+use super::training::preset_parser;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScenarioCommand {
@@ -23,8 +25,8 @@ pub(crate) struct ScenarioNewArgs {
     /// synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet or shakespeare-lstm
     pub task: String,
     /// Settings of the server, the encoding and the plan
-    #[arg(long, value_enum, default_value_t = PresetArg::Tuned)]
-    pub preset: PresetArg,
+    #[arg(long, default_value = Preset::default().name(), value_parser = preset_parser())]
+    pub preset: Preset,
 }
 
 #[derive(Debug, clap::Args)]

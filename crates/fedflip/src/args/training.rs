@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fedflip_plan::Scheme;
 use fedflip_run::study::{REFERENCE, Study, TABLE1};
 use fedflip_scenario::Preset;
 
+use super::DataDirArgs;
 use crate::error::CliError;
 
 /// What all commands that train have in common.
@@ -15,7 +17,7 @@ pub(crate) struct TrainingArgs {
     /// Folder for records, checkpoints and models; without it nothing is kept
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Go on with what is in --out, if there is anything
+    /// Resume what is in --out, if there is anything
     #[arg(long, requires = "out")]
     pub resume: bool,
     /// Write an event file for TensorBoard into the folder of every run
@@ -30,15 +32,14 @@ pub(crate) struct TrainingArgs {
     /// Devices that train at the same time (by default one per processor); does not change any result
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
-    #[arg(long, value_name = "FOLDER")]
-    pub data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub data: DataDirArgs,
     #[command(flatten)]
     pub dashboard: DashboardArgs,
     /// Print one JSON object with the result instead
     #[arg(long)]
     pub json: bool,
-    /// Say nothing on the way
+    /// Print no progress
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -57,9 +58,9 @@ pub(crate) struct DashboardArgs {
     pub keep_dashboard: bool,
 }
 
-/// Train in virtual time until the target accuracy, a cap, or Ctrl-C.
+/// Train in virtual time until the target, a cap, or Ctrl-C.
 ///
-/// What was recorded is kept: a run that was stopped or killed goes on with --resume, to the same bytes.
+/// What was recorded is kept: --resume continues a run that was interrupted or killed, to the same bytes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -70,7 +71,7 @@ Examples:
   fedflip run s.toml --scheme full --set train.learning_rate=0.05
 
 Exit codes: 0 ended, at its target or at a cap; 1 the system failed it; 2 bad input; 3 the model diverged;
-4 stopped before its end, and can go on with --resume")]
+4 stopped before its end; --resume continues")]
 pub(crate) struct RunArgs {
     /// Scenario file (TOML), or - for standard input
     pub scenario: PathBuf,
@@ -112,11 +113,11 @@ pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or - for standard input; without it the embedded default
     pub scenario: Option<PathBuf>,
     /// Settings of the server, the encoding and the plan (by default as the scenario says)
-    #[arg(long, value_enum)]
-    pub preset: Option<PresetArg>,
+    #[arg(long, value_parser = preset_parser())]
+    pub preset: Option<Preset>,
     /// Compare under several presets, and split the gain into what sampling gives and what the rest gives
-    #[arg(long, value_enum, value_name = "PRESETS", value_delimiter = ',', num_args = 1.., conflicts_with = "preset")]
-    pub presets: Vec<PresetArg>,
+    #[arg(long, value_parser = preset_parser(), value_name = "PRESETS", value_delimiter = ',', num_args = 1.., conflicts_with = "preset")]
+    pub presets: Vec<Preset>,
     #[command(flatten)]
     pub comparison: ComparisonArgs,
 }
@@ -184,7 +185,10 @@ impl ComparisonArgs {
             None => *schemes.iter().find(|scheme| **scheme == REFERENCE).unwrap_or(&schemes[0]),
         };
         if !schemes.contains(&reference) {
-            return Err(CliError::Reference { reference });
+            return Err(CliError::usage(
+                format!("--reference: {reference} is not one of the schemes that are compared"),
+                format!("add {reference} to --schemes"),
+            ));
         }
         let GiveUp(give_up) = self.give_up;
         Ok(Study { schemes, reference, seeds: self.seeds, give_up, no_pilot: self.no_pilot })
@@ -249,20 +253,11 @@ pub(crate) enum ExportFormat {
     Tensorboard,
 }
 
-/// A preset by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PresetArg {
-    /// The plain unbiased sum, numbers as they are
-    Paper,
-    /// The server optimiser, averaging, encoding and variance that were best for the task
-    Tuned,
-}
-
-impl From<PresetArg> for Preset {
-    fn from(preset: PresetArg) -> Self {
-        match preset {
-            PresetArg::Paper => Self::Paper,
-            PresetArg::Tuned => Self::Tuned,
-        }
-    }
+/// The names of presets; clap answers others with the nearest one.
+pub(super) fn preset_parser() -> impl TypedValueParser<Value = Preset> {
+    let names = Preset::ALL.map(|(name, preset)| PossibleValue::new(name).help(preset.about()));
+    PossibleValuesParser::new(names).map(|name| {
+        let named = Preset::ALL.into_iter().find(|(known, _)| *known == name);
+        named.map_or_else(Preset::default, |(_, preset)| preset)
+    })
 }

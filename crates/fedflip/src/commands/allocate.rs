@@ -1,14 +1,17 @@
 //! `fedflip allocate`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use fedflip_fleet::bandwidth::{Division, allocate};
+use fedflip_fleet::{Fleet, nearest};
 use serde::Serialize;
 
 use super::print_json;
+use crate::args::AllocateArgs;
 use crate::error::CliError;
 use crate::render::{Table, duration, name, significant};
-use crate::settings::AllocateSettings;
+use crate::settings::{bandwidth, read_fleet};
 
 #[derive(Serialize)]
 struct AllocationJson<'a> {
@@ -25,11 +28,14 @@ struct ShareJson<'a> {
     upload_secs: f64,
 }
 
-pub(super) fn run(settings: &AllocateSettings, output: &mut dyn Write) -> Result<(), CliError> {
-    let AllocateSettings { fleet, cohort, bandwidth, .. } = settings;
-    let adaptive = allocate(fleet, cohort, *bandwidth, Division::Adaptive)?;
-    let equal = allocate(fleet, cohort, *bandwidth, Division::Equal)?;
-    let (allocation, other) = if settings.equal { (equal, adaptive) } else { (adaptive, equal) };
+pub(super) fn run(args: &AllocateArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let bandwidth = bandwidth(args.bandwidth)?;
+    let fleet = read_fleet(&args.fleet)?;
+    let cohort = cohort(&args.cohort, &fleet)?;
+    let by = |division: Division| allocate(&fleet, &cohort, bandwidth, division);
+    let (adaptive, equal) =
+        ((by(Division::Adaptive)?, "adaptive shares"), (by(Division::Equal)?, "equal shares"));
+    let ((allocation, this), (other, that)) = if args.equal { (equal, adaptive) } else { (adaptive, equal) };
     let shares = allocation.shares.iter().map(|share| ShareJson {
         device: share.device,
         name: fleet.name(share.device),
@@ -38,7 +44,7 @@ pub(super) fn run(settings: &AllocateSettings, output: &mut dyn Write) -> Result
         upload_secs: share.upload_secs,
     });
     let json = AllocationJson { round_secs: allocation.round_secs, shares: shares.collect() };
-    if settings.json {
+    if args.json {
         return print_json(output, &json);
     }
 
@@ -54,11 +60,6 @@ pub(super) fn run(settings: &AllocateSettings, output: &mut dyn Write) -> Result
         ]);
     }
     table.write(output)?;
-    let (this, that) = if settings.equal {
-        ("equal shares", "adaptive shares")
-    } else {
-        ("adaptive shares", "equal shares")
-    };
     writeln!(
         output,
         "\n  The round takes {} with {this}; with {that} it would take {}.",
@@ -66,4 +67,32 @@ pub(super) fn run(settings: &AllocateSettings, output: &mut dyn Write) -> Result
         duration(other.round_secs)
     )?;
     Ok(())
+}
+
+/// `3,phone-7,9` as ascending positions in the fleet. A name wins over a position, because a device may be called `3`.
+fn cohort(text: &str, fleet: &Fleet) -> Result<Vec<usize>, CliError> {
+    let devices = fleet.len();
+    let by_name: BTreeMap<&str, usize> =
+        (0..devices).map(|position| (fleet.name(position), position)).collect();
+    let mut cohort = BTreeSet::new();
+    for part in text.split(',').map(str::trim) {
+        let refuse =
+            |problem: &str, hint: String| CliError::usage(format!("--cohort: {part:?} {problem}"), hint);
+        let range = || format!("write names, or positions from 0 to {}, separated by commas", devices - 1);
+        let position = match (by_name.get(part), part.parse::<usize>()) {
+            (Some(&position), _) => position,
+            (None, Ok(position)) if position < devices => position,
+            (None, Ok(_)) => {
+                return Err(refuse(&format!("is outside the fleet of {devices} devices"), range()));
+            }
+            (None, Err(_)) => {
+                let hint = nearest(part, by_name.keys()).map(|name| format!("did you mean {name}?"));
+                return Err(refuse("is neither a device name nor a position", hint.unwrap_or_else(range)));
+            }
+        };
+        if !cohort.insert(position) {
+            return Err(refuse("occurs twice", "name every device once".to_owned()));
+        }
+    }
+    Ok(cohort.into_iter().collect())
 }

@@ -8,13 +8,14 @@ use clap::ValueEnum;
 use fedflip_learn::matmul::{Into, View, matmul};
 use fedflip_learn::network::Network;
 use fedflip_learn::task::{ParamValue, Task, TaskError};
+use fedflip_run::processors;
 use serde::{Deserialize, Serialize};
 
 use super::bench_engine::{self, EngineJson};
 use super::print_json;
 use crate::args::{BenchArgs, BenchModel};
 use crate::error::CliError;
-use crate::progress::Progress;
+use crate::progress::Line;
 use crate::render::{Table, percent, significant};
 
 const BATCH: usize = 32;
@@ -42,32 +43,26 @@ struct ModelJson {
 }
 
 pub(super) fn run(args: &BenchArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    if !(0.01..=3600.0).contains(&args.secs) {
-        return Err(CliError::Flag {
-            flag: "--secs",
-            value: args.secs,
-            wanted: "from 0.01 to 3600".to_owned(),
-        });
-    }
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = args.threads.map_or(processors, usize::from);
+    CliError::in_range("--secs", args.secs, 0.01..=3600.0, "from 0.01 to 3600")?;
+    let threads = args.threads.map_or_else(processors, usize::from);
     let mut json = match args.model.as_slice() {
         [model] => measure(*model, threads, args.secs)?,
         [] => in_processes(BenchModel::value_variants(), threads, args.secs)?,
         models => in_processes(models, threads, args.secs)?,
     };
     if args.model.is_empty() {
-        let _progress = Progress::start("measuring: rounds without training");
+        let _progress = Line::while_alive("measuring: rounds without training");
         json.engine = Some(bench_engine::measure(threads, args.secs)?);
     }
     if args.json {
         return print_json(output, &json);
     }
-    writeln!(
-        output,
-        "{threads} clients at a time; matrix products reach {} GFLOP/s\n",
-        significant(json.gemm_peak_gflops, 3)
-    )?;
+    write_text(output, &json)
+}
+
+fn write_text(output: &mut dyn Write, json: &BenchJson) -> Result<(), CliError> {
+    let peak = significant(json.gemm_peak_gflops, 3);
+    writeln!(output, "{} clients at a time; matrix products reach {peak} GFLOP/s\n", json.threads)?;
     let mut table = Table::new(&["model", "client updates per second", "share of peak", "memory"]);
     for model in &json.models {
         table.row(vec![
@@ -79,27 +74,18 @@ pub(super) fn run(args: &BenchArgs, output: &mut dyn Write) -> Result<(), CliErr
     }
     table.write(output)?;
     writeln!(output, "\n  a client update is {ITERATIONS} steps of SGD on batches of {BATCH}")?;
-    if let Some(engine) = json.engine {
-        let EngineJson { rounds_per_sec, million_devices_round_ms, .. } = engine;
-        let [sums, copies] = [engine.aggregation_gb_per_sec, engine.memcpy_gb_per_sec];
-        writeln!(output, "\nwithout training")?;
-        writeln!(
-            output,
-            "  {} rounds a second: ten of a hundred devices, recorded",
-            significant(rounds_per_sec, 3)
-        )?;
-        writeln!(
-            output,
-            "  {} ms a round: ten of a million devices",
-            significant(million_devices_round_ms, 3)
-        )?;
-        writeln!(
-            output,
-            "  {} GB/s while updates are added up; memory is copied at {} GB/s",
-            significant(sums, 3),
-            significant(copies, 3)
-        )?;
-    }
+    let Some(engine) = json.engine else { return Ok(()) };
+    let [rounds, ms, sums, copies] = [
+        engine.rounds_per_sec,
+        engine.million_devices_round_ms,
+        engine.aggregation_gb_per_sec,
+        engine.memcpy_gb_per_sec,
+    ]
+    .map(|value| significant(value, 3));
+    writeln!(output, "\nwithout training")?;
+    writeln!(output, "  {rounds} rounds a second: ten of a hundred devices, recorded")?;
+    writeln!(output, "  {ms} ms a round: ten of a million devices")?;
+    writeln!(output, "  {sums} GB/s while updates are added up; memory is copied at {copies} GB/s")?;
     Ok(())
 }
 
@@ -109,7 +95,7 @@ fn in_processes(models: &[BenchModel], threads: usize, secs: f64) -> Result<Benc
     let mut all = BenchJson { threads, gemm_peak_gflops: 0.0, models: Vec::new(), engine: None };
     for model in models {
         let name = name(*model);
-        let _progress = Progress::start(&format!("measuring: {name}"));
+        let _progress = Line::while_alive(&format!("measuring: {name}"));
         let output = Command::new(&program)
             .args(["bench", "--json", "--model", &name])
             .args(["--threads", &threads.to_string(), "--secs", &secs.to_string()])

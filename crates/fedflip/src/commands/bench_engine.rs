@@ -6,7 +6,7 @@ use fedflip_engine::aggregate::{Aggregator, Rule};
 use fedflip_engine::{Aggregation, BoxedError, Control, Engine, Optimiser, Sink, State, Stop};
 use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
+use fedflip_fleet::{Columns, Fleet, Mbps, Probability};
 use fedflip_learn::sgd::{SgdLearner, SgdSettings};
 use fedflip_learn::shards::{SampleBuffer, Shards};
 use fedflip_learn::task::Task;
@@ -138,18 +138,14 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
 }
 
 fn fleet(devices: usize) -> Result<Fleet, CliError> {
-    let mut fleet = Fleet::builder();
-    for n in 0..devices {
-        let secs = |value: f64| Secs::new(value).map_err(CliError::flag("secs"));
-        fleet.push(Device {
-            name: &format!("d{n}"),
-            compute_secs: secs(0.1 + (n % 7) as f64 * 0.01)?,
-            comm_secs: secs(0.7 + (n % 5) as f64 * 0.1)?,
-            samples: Samples::new(1.0).map_err(CliError::flag("samples"))?,
-            availability: Probability::ONE,
-        })?;
-    }
-    Ok(fleet.build()?)
+    let column = |value: fn(usize) -> f64| (0..devices).map(value).collect::<Vec<f64>>();
+    Ok(Fleet::from_columns(Columns {
+        names: None,
+        compute_secs: &column(|n| 0.1 + (n % 7) as f64 * 0.01),
+        comm_secs: &column(|n| 0.7 + (n % 5) as f64 * 0.1),
+        samples: &column(|_| 1.0),
+        availability: None,
+    })?)
 }
 
 fn contents(scheme: Scheme, plan: &Plan) -> Contents {

@@ -2,14 +2,16 @@
 
 use std::io::Write;
 
-use fedflip_plan::{Plan, Planning, Problem, sampling_variance, solve};
+use fedflip_plan::theorem1::Assumptions;
+use fedflip_plan::{Constants, Plan, Planning, Problem, Scheme, sampling_variance, solve};
 use serde::Serialize;
 
 use super::{capped_warning, print_json};
+use crate::args::BoundArgs;
 use crate::error::CliError;
 use crate::progress::warn;
 use crate::render::{devices, significant};
-use crate::settings::BoundSettings;
+use crate::settings::{bandwidth, positive, read_fleet, variance};
 
 #[derive(Serialize)]
 struct BoundJson {
@@ -39,51 +41,83 @@ struct BoundJson {
     p2_learning_rate_condition: Option<bool>,
 }
 
-pub(super) fn run(settings: &BoundSettings, output: &mut dyn Write) -> Result<(), CliError> {
-    let q = participation(settings)?;
-    let json = describe(settings, sampling_variance(settings.fleet.weights(), &q))?;
-    if settings.json {
-        return print_json(output, &json);
+pub(super) fn run(args: &BoundArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let scheme: Scheme = args.scheme.parse()?;
+    let bandwidth = args.bandwidth.map(bandwidth).transpose()?;
+    for (flag, value) in [("--rounds", args.rounds), ("--threshold", args.threshold), ("--p", args.p)] {
+        positive(flag, value)?;
     }
-    write(output, &json)
-}
-
-/// q by the scheme, where the theorem's α and β stand for those of pilots.
-fn participation(settings: &BoundSettings) -> Result<Vec<f64>, CliError> {
-    let BoundSettings { fleet, scheme, assumptions, threshold, bandwidth, variance, .. } = settings;
-    if scheme.is_baseline() {
-        let plan = Plan::baseline(fleet, *scheme)?;
-        if plan.capped() > 0 {
-            warn(&capped_warning(*scheme, plan.capped()));
+    let variance = variance(args.variance, scheme)?;
+    if !scheme.is_baseline() && bandwidth.is_none() {
+        return Err(CliError::usage(
+            "a planned scheme needs a bandwidth to plan for",
+            "add --bandwidth, or use a baseline such as --scheme fixed=0.2",
+        ));
+    }
+    if scheme.needs_constants() && args.threshold.is_none() {
+        return Err(CliError::usage(
+            "a planned scheme needs a threshold to plan for",
+            "add --threshold, or use --scheme auto or a baseline such as --scheme fixed=0.2",
+        ));
+    }
+    let fleet = read_fleet(&args.fleet)?;
+    let assumptions = assumptions(args, fleet.len())?;
+    let constants = constants(args, scheme, &assumptions)?;
+    let plan = match bandwidth {
+        None => Plan::baseline(&fleet, scheme)?,
+        Some(bandwidth) => {
+            let planning = Planning { constants, variance, seed: 0, ..Planning::new(scheme) };
+            solve(&Problem::new(&fleet, bandwidth), &planning)?
         }
-        return Ok(plan.q().to_vec());
-    }
-    let constants = match threshold {
-        Some(threshold) if scheme.needs_constants() => assumptions.constants(*threshold)?,
-        _ => None,
     };
-    if scheme.needs_constants() && constants.is_none() {
-        return Err(CliError::Usage {
-            problem: "with ε² + σ² = 0 sampling adds no variance, and there is nothing to plan",
-            hint: "use a baseline such as --scheme fixed=0.2, or give --divergence or --gradient-variance",
-        });
+    if plan.capped() > 0 {
+        warn(&capped_warning(scheme, plan.capped()));
     }
-    let Some(bandwidth) = bandwidth else {
-        let problem = "a planned scheme needs a bandwidth";
-        return Err(CliError::Usage { problem, hint: "add --bandwidth" });
-    };
-    let planning = Planning { constants, variance: *variance, seed: 0, ..Planning::new(*scheme) };
-    Ok(solve(&Problem::new(fleet, *bandwidth), &planning)?.q().to_vec())
+    let json = describe(args, scheme, &assumptions, sampling_variance(fleet.weights(), plan.q()))?;
+    if args.json { print_json(output, &json) } else { write(output, &json) }
 }
 
-fn describe(settings: &BoundSettings, sampling_variance: f64) -> Result<BoundJson, CliError> {
-    let BoundSettings { fleet, scheme, assumptions, rounds, threshold, p, .. } = settings;
-    let theorem = assumptions.theorem(sampling_variance, *p)?;
+fn assumptions(args: &BoundArgs, devices: usize) -> Result<Assumptions, CliError> {
+    let assumptions = Assumptions {
+        devices,
+        learning_rate: args.learning_rate,
+        smoothness: args.smoothness,
+        divergence_sq: args.divergence,
+        gradient_variance: args.gradient_variance,
+        initial_gap: args.initial_gap,
+    };
+    Ok(assumptions.checked()?)
+}
+
+/// The theorem's α and β, which stand for those of pilots; none where the scheme needs none.
+fn constants(
+    args: &BoundArgs,
+    scheme: Scheme,
+    assumptions: &Assumptions,
+) -> Result<Option<Constants>, CliError> {
+    let Some(threshold) = args.threshold.filter(|_| scheme.needs_constants()) else { return Ok(None) };
+    let constants = assumptions.constants(threshold)?;
+    constants.map(Some).ok_or_else(|| {
+        CliError::usage(
+            "with ε² + σ² = 0 sampling adds no variance, and there is nothing to plan",
+            "use a baseline such as --scheme fixed=0.2, or give --divergence or --gradient-variance",
+        )
+    })
+}
+
+fn describe(
+    args: &BoundArgs,
+    scheme: Scheme,
+    assumptions: &Assumptions,
+    sampling_variance: f64,
+) -> Result<BoundJson, CliError> {
+    let BoundArgs { rounds, threshold, p, .. } = *args;
+    let theorem = assumptions.theorem(sampling_variance, p)?;
     let p2 = threshold.map(|threshold| theorem.paper_p2_conditions(threshold));
     let model = threshold.and_then(|threshold| assumptions.round_model(threshold));
     Ok(BoundJson {
         scheme: scheme.to_string(),
-        devices: fleet.len(),
+        devices: assumptions.devices,
         sampling_variance,
         p: theorem.p(),
         scaled_variance: theorem.scaled_variance(),
@@ -92,9 +126,9 @@ fn describe(settings: &BoundSettings, sampling_variance: f64) -> Result<BoundJso
         learning_rate_max: theorem.learning_rate_max(),
         learning_rate_condition: theorem.learning_rate_condition_holds(),
         floor: theorem.floor(),
-        rounds: *rounds,
+        rounds,
         bound: rounds.map(|rounds| theorem.bound(rounds)),
-        threshold: *threshold,
+        threshold,
         rounds_needed: threshold.and_then(|threshold| theorem.rounds_to(threshold)).map(whole_rounds),
         alpha: model.map(|(alpha, _)| alpha),
         beta: model.map(|(_, beta)| beta),

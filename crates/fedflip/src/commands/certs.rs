@@ -24,7 +24,7 @@ pub(super) fn run(command: &CertsCommand, output: &mut dyn Write) -> Result<(), 
 }
 
 #[expect(clippy::disallowed_methods, reason = "certificates hold from now on")]
-fn now_unix_secs() -> i64 {
+pub(super) fn now_unix_secs() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fedflip_learn::metrics::{self, Display};
+use fedflip_fleet::Display;
 use fedflip_record::Target;
 use fedflip_run::study::{Studied, Study, write_json};
 use fedflip_run::verdict::{ComparisonJson, GainJson, PilotJson, gains};
@@ -13,7 +13,7 @@ use super::print_json;
 use super::scheme_cells::{self, Curves};
 use crate::args::CompareArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::render::{Cell, Table, duration, percent, significant};
+use crate::render::{Cell, Table, display_of, duration, percent, significant};
 use crate::training::{self, overrides, warn_of_idle_keys};
 
 /// Several presets side by side.
@@ -44,9 +44,9 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         Ok(scenario)
     };
     // All of them before anything runs: a mistake in the last must not cost the hours of the others.
-    let presets: Vec<Preset> = args.presets.iter().map(|&preset| preset.into()).collect();
+    let presets = &args.presets;
     let scenarios = match presets.is_empty() {
-        true => vec![scenario(args.preset.map(Preset::from))?],
+        true => vec![scenario(args.preset)?],
         false => presets.iter().map(|&preset| scenario(Some(preset))).collect::<Result<Vec<_>, _>>()?,
     };
     warn_of_idle_keys(&training.set, &study.schemes, &scenarios);
@@ -67,7 +67,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
             true => print_json(output, &one.json)?,
             false => write_comparison(output, one)?,
         },
-        _ => several(args, &study, (&presets, &done), output)?,
+        _ => several(args, &study, (presets, &done), output)?,
     }
     training::finish(session, training, output)?;
     Ok(ExitStatus::Done)
@@ -130,9 +130,9 @@ fn write_gains(
 
 /// `95 %` for a share, `loss 0.5` for another metric.
 pub(super) fn target(target: &Target) -> String {
-    match metrics::metric(&target.metric).map(|metric| metric.info.display) {
-        Some(Display::Share) => percent(target.at),
-        _ => format!("{} {}", target.metric, significant(target.at, 4)),
+    match display_of(&target.metric) {
+        Display::Share => percent(target.at),
+        Display::Number => format!("{} {}", target.metric, significant(target.at, 4)),
     }
 }
 

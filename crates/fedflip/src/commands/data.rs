@@ -1,7 +1,7 @@
 //! `fedflip data list | get | check`.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fedflip_datasets::catalogue::{Name, SetSpec};
 use fedflip_datasets::fetch::{self, Outcome, Source};
@@ -35,7 +35,7 @@ struct ListedSource {
 }
 
 pub(super) fn list(args: &DataListArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let folder = data_dir(args.data_dir.as_ref())?;
+    let folder = args.data.folder()?;
     let programs = programs();
     let listed = Name::ALL.map(|name| {
         let set = name.spec();
@@ -110,7 +110,7 @@ struct Got {
 
 pub(super) fn get(args: &DataGetArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let set = args.name.parse::<Name>()?.spec();
-    let data_dir = data_dir(args.data_dir.as_ref())?;
+    let data_dir = args.data.folder()?;
     let source = match (&args.from, &args.url) {
         (Some(folder), _) => Source::Folder(folder.clone()),
         (None, Some(base)) => Source::Address(base.clone()),
@@ -143,7 +143,7 @@ struct Checked {
 
 pub(super) fn check(args: &DataCheckArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let set = args.name.parse::<Name>()?.spec();
-    let data_dir = data_dir(args.data_dir.as_ref())?;
+    let data_dir = args.data.folder()?;
     let mut report = Report::new();
     load::check(set, &data_dir, &mut |progress| report.tell(progress))?;
     let folder = data_dir.join(set.name).display().to_string();
@@ -153,14 +153,6 @@ pub(super) fn check(args: &DataCheckArgs, output: &mut dyn Write) -> Result<(), 
     }
     writeln!(output, "{} is whole: {files} files, {}, in {folder}", set.name, megabytes(bytes))?;
     Ok(())
-}
-
-/// The folder asked for, or that of the user's cache.
-pub(crate) fn data_dir(asked: Option<&PathBuf>) -> Result<PathBuf, CliError> {
-    fedflip_agent::data_dir::data_dir(asked.map(PathBuf::as_path)).ok_or(CliError::Usage {
-        problem: "there is no home folder to keep data sets in",
-        hint: "name a folder with --data-dir or in FEDFLIP_DATA",
-    })
 }
 
 fn programs() -> Programs {

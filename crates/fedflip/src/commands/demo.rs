@@ -7,18 +7,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use fedflip_net::identity::mint::Validity;
 use fedflip_net::identity::{DeviceName, Store};
+use fedflip_record::Summary;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::certs::now_unix_secs;
 use super::demo_log::LogLine;
+use super::outcome::{self, line};
 use super::print_json;
 use crate::args::DemoArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::interrupt;
-use crate::render::{duration, percent, significant};
 
 /// Of the first device's training; each one after it takes as much longer.
 const COMPUTE_SECS: f64 = 0.1;
@@ -56,10 +59,7 @@ fn is_to_stop() -> bool {
 }
 
 pub(super) fn run(args: &DemoArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
-    if !(args.target > 0.0 && args.target <= 1.0) {
-        let wanted = "a share above 0 and at most 1".to_owned();
-        return Err(CliError::Flag { flag: "--target", value: args.target, wanted });
-    }
+    CliError::in_range("--target", args.target, f64::MIN_POSITIVE..=1.0, "a share above 0 and at most 1")?;
     // Without a handler Ctrl-C ends all of the processes, as it is sent to all.
     let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
     let stage = Stage::new(args.keep.as_deref())?;
@@ -158,10 +158,8 @@ impl Stage {
         Ok(())
     }
 
-    #[expect(clippy::disallowed_methods, reason = "certificates hold from now on")]
     fn identities(&self, devices: u16) -> Result<Vec<DeviceName>, CliError> {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let validity = Validity { now_unix_secs: now.as_secs() as i64, days: 1 };
+        let validity = Validity { now_unix_secs: now_unix_secs(), days: 1 };
         let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned()];
         let mut store = Store::create(&self.folder.join("certs"), &hosts, validity)?;
         let mut names = Vec::new();
@@ -260,27 +258,16 @@ fn tell(text: &str) {
 }
 
 fn write_text(output: &mut dyn Write, result: &Value, args: &DemoArgs) -> Result<(), CliError> {
-    let number = |key: &str| result[key].as_f64().unwrap_or_default();
     let how = match result["status"].as_str() {
         Some("reached") => "reached its target".to_owned(),
         Some("cap") => format!("has not reached its target in {ROUNDS_MAX} rounds"),
         _ => "stopped".to_owned(),
     };
     writeln!(output, "{} devices, each with its own coin: {how}", args.devices)?;
-    if result["rounds"].is_null() {
-        return Ok(());
-    }
-    writeln!(output, "  time              {}", duration(3600.0 * number("hours")))?;
-    writeln!(output, "  rounds            {}", result["rounds"])?;
-    writeln!(output, "  participants      {} a round", significant(number("mean_participants"), 3))?;
-    writeln!(
-        output,
-        "  accuracy          {}",
-        percent(result["metrics"]["accuracy"].as_f64().unwrap_or(0.0))
-    )?;
+    let Ok(summary) = Summary::deserialize(result) else { return Ok(()) };
+    outcome::write(output, "time", &summary, None)?;
     match &args.keep {
-        Some(folder) => writeln!(output, "  kept in           {}", folder.display())?,
-        None => writeln!(output, "  kept              nothing; --keep FOLDER keeps it for fedflip report")?,
+        Some(folder) => line(output, "kept in", &folder.display().to_string()),
+        None => line(output, "kept", "nothing; --keep FOLDER keeps it for fedflip report"),
     }
-    Ok(())
 }

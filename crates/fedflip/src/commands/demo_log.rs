@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::dashboard;
-use crate::render::{duration, percent};
+use crate::render::{display_of, duration, metric_value};
 
 /// A line of the server's log, as somebody who watches the demo needs it.
 pub(super) enum LogLine {
@@ -37,11 +37,43 @@ impl LogLine {
                 event["round"],
                 event["cohort"],
                 duration(number("secs")),
-                event["accuracy"]
-                    .as_f64()
-                    .map_or(String::new(), |accuracy| format!(", accuracy {}", percent(accuracy)))
+                headline(&event)
             )),
             _ => Self::Nothing,
         }
+    }
+}
+
+/// The first metric, if the round was evaluated.
+fn headline(event: &Value) -> String {
+    let Some((name, value)) = event["metric"].as_str().zip(event["value"].as_f64()) else {
+        return String::new();
+    };
+    format!(", {name} {}", metric_value(display_of(name), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(line: &str) -> String {
+        match LogLine::of(line) {
+            LogLine::Shown(text) => text,
+            _ => String::new(),
+        }
+    }
+
+    #[test]
+    fn a_round_is_shown_with_the_headline_of_its_task() {
+        let round = r#"{"message":"a round is committed","round":3,"cohort":2,"secs":0.5"#;
+        assert_eq!(shown(&format!("{round}}}")), "round 3: 2 took part, 500 ms");
+        assert_eq!(
+            shown(&format!(r#"{round},"metric":"accuracy","value":0.5}}"#)),
+            "round 3: 2 took part, 500 ms, accuracy 50 %"
+        );
+        assert_eq!(
+            shown(&format!(r#"{round},"metric":"rmse","value":0.75}}"#)),
+            "round 3: 2 took part, 500 ms, rmse 0.750"
+        );
     }
 }

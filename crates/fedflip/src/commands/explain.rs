@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fedflip_fleet::bandwidth::{self, Division};
-use fedflip_plan::{Interval, PlanStatus, Problem, RoundModel, Scheme, problem};
+use fedflip_plan::{Interval, PlanStatus, Problem, RoundModel, problem};
 
 use super::groups;
 use super::plan::SolvedPlan;
@@ -18,7 +18,7 @@ const ABOUT_ONE: f64 = 0.995;
 
 pub(super) fn write(
     output: &mut dyn Write,
-    settings: &PlanSettings,
+    settings: &PlanSettings<'_>,
     problem: &Problem<'_>,
     solved: &SolvedPlan,
 ) -> Result<(), CliError> {
@@ -28,21 +28,28 @@ pub(super) fn write(
         (Some(residual), _) => format!(", KKT residual {}", significant(residual, 1)),
         (None, _) => String::new(),
     };
-    writeln!(output, "{}: {} share {}", settings.file, devices(fleet.len()), problem.bandwidth())?;
-    writeln!(output, "  round model  R(q) = α/(β − Σ a²/q), {}", describe(settings.constants))?;
-    writeln!(
-        output,
-        "  scheme       {}: {}{certificate}, solved in {}",
-        solved.scheme,
-        plan.status().name(),
-        duration(solved.solve_secs)
-    )?;
+    let status = plan.status().name();
+    let solved_in = duration(solved.solve_secs);
+    writeln!(output, "{}: {} share {}", settings.file(), devices(fleet.len()), problem.bandwidth())?;
+    let model = format!("R(q) = α/(β − Σ a²/q), {}", describe(settings.constants));
+    paragraph(output, "round model", &[model])?;
+    let scheme = format!("{}: {status}{certificate}, solved in {solved_in}", solved.scheme);
+    paragraph(output, "scheme", &[scheme])?;
     writeln!(output)?;
-    participation(output, problem, solved, settings.list_devices)?;
+    participation(output, problem, solved, settings.args.devices)?;
     writeln!(output)?;
-    outcome(output, settings, solved)?;
+    paragraph(output, "a round", &round(solved))?;
+    paragraph(output, "to target", &[to_target(settings, solved)])?;
     writeln!(output)?;
-    reasons(output, settings, problem, solved)
+    paragraph(output, "why", &reasons(settings, problem, solved)?)
+}
+
+/// Lines beside a label.
+fn paragraph(output: &mut dyn Write, label: &str, lines: &[String]) -> Result<(), CliError> {
+    for (line, label) in lines.iter().zip(std::iter::once(label).chain(std::iter::repeat(""))) {
+        writeln!(output, "  {label:<13}{line}")?;
+    }
+    Ok(())
 }
 
 fn describe(source: Option<ConstantsSource>) -> String {
@@ -117,133 +124,112 @@ fn participation(
     Ok(())
 }
 
-/// The predicted rounds and the predicted time to the target.
-fn outcome(output: &mut dyn Write, settings: &PlanSettings, solved: &SolvedPlan) -> Result<(), CliError> {
+/// The size and the length of a round.
+fn round(solved: &SolvedPlan) -> Vec<String> {
     let evaluation = &solved.evaluation;
     let round = evaluation.round_secs;
-    writeln!(
-        output,
-        "  a round      {} devices on average; {} of rounds are empty",
-        significant(evaluation.expected_participants, 3),
-        percent(evaluation.empty_round_probability)
-    )?;
-    writeln!(
-        output,
-        "               {} ± {} (one standard error; bounds: Theorem 2 {}, Σ q c {}; paper's T(q): {})",
-        duration(round.mean.mean),
-        duration(round.mean.std_error),
-        duration(round.theorem2_bound),
-        duration(round.linear_bound),
-        duration(round.expected_bandwidth)
-    )?;
+    let participants = significant(evaluation.expected_participants, 3);
+    let empty = percent(evaluation.empty_round_probability);
+    let [mean, error, theorem, linear, printed] = [
+        round.mean.mean,
+        round.mean.std_error,
+        round.theorem2_bound,
+        round.linear_bound,
+        round.expected_bandwidth,
+    ]
+    .map(duration);
+    let mut lines = vec![
+        format!("{participants} devices on average; {empty} of rounds are empty"),
+        format!(
+            "{mean} ± {error} (one standard error; bounds: Theorem 2 {theorem}, Σ q c {linear}; paper's T(q): {printed})"
+        ),
+    ];
     if evaluation.expected_participants < ABOUT_ONE && !solved.scheme.is_baseline() {
-        writeln!(
-            output,
-            "               Fewer than one device per round is sensible here: an empty round takes no time, and the \
-             total time counts, not the number of rounds."
-        )?;
+        lines.push(
+            "Fewer than one device per round is sensible here: an empty round takes no time, and the total time counts, \
+             not the number of rounds."
+                .to_owned(),
+        );
     }
-    let variance = significant(evaluation.sampling_variance, 4);
+    lines
+}
+
+/// The predicted rounds and the predicted time to the target.
+fn to_target(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> String {
+    let evaluation = &solved.evaluation;
+    let variance = format!("sampling variance Σ a²/q = {}", significant(evaluation.sampling_variance, 4));
     let Some(constants) = settings.planning.constants else {
-        writeln!(
-            output,
-            "  to target    sampling variance Σ a²/q = {variance}; the number of rounds is unknown without α and β, or \
-             pilots"
-        )?;
-        return Ok(());
+        return format!("{variance}; the number of rounds is unknown without α and β, or pilots");
     };
     let beta = significant(constants.beta(), 4);
-    match (evaluation.rounds, evaluation.total_secs) {
-        (Some(rounds), Some(total_secs)) => writeln!(
-            output,
-            "  to target    sampling variance Σ a²/q = {variance} of β = {beta}: {} rounds × {} = {}",
-            significant(rounds, 4),
-            duration(round.mean.mean),
-            duration(total_secs)
-        )?,
-        _ => {
-            writeln!(
-                output,
-                "  to target    never: the sampling variance Σ a²/q = {variance} reaches β = {beta}"
-            )?;
-        }
-    }
-    Ok(())
+    let Some((rounds, total_secs)) = evaluation.rounds.zip(evaluation.total_secs) else {
+        return format!("never: the {variance} reaches β = {beta}");
+    };
+    let [round, total] = [evaluation.round_secs.mean.mean, total_secs].map(duration);
+    format!("{variance} of β = {beta}: {} rounds × {round} = {total}", significant(rounds, 4))
 }
 
 /// Why the plan is what it is.
 fn reasons(
-    output: &mut dyn Write,
-    settings: &PlanSettings,
+    settings: &PlanSettings<'_>,
     problem: &Problem<'_>,
     solved: &SolvedPlan,
-) -> Result<(), CliError> {
+) -> Result<Vec<String>, CliError> {
     let SolvedPlan { scheme, plan, .. } = solved;
     let fleet = problem.fleet();
-    writeln!(output, "  why          {}", scheme.describe().rule)?;
+    let mut lines = vec![scheme.describe().rule.to_owned()];
     let at_cap = plan.q().iter().zip(fleet.availability()).filter(|(q, cap)| q >= cap).count();
     if at_cap > 0 && !scheme.is_baseline() {
-        let count = devices(at_cap);
-        writeln!(output, "               {count} at the cap: worth having whenever available.")?;
+        lines.push(format!("{} at the cap: worth having whenever available.", devices(at_cap)));
     }
     let model = settings.planning.constants.map(|constants| RoundModel::new(problem, constants));
-    if let Some(model) = model.filter(|_| *scheme == Scheme::Exact) {
+    if let Some(model) = model.filter(|_| scheme.needs_constants()) {
         let floors = fleet.weights().iter().map(|&weight| model.surrogate_floor(weight));
         let below = plan.q().iter().zip(floors).filter(|(q, floor)| **q <= *floor).count();
         if below > 0 {
-            writeln!(
-                output,
-                "               {} below the floor a²N/β that the paper puts on q: only its surrogate P3 needs it.",
-                devices(below)
-            )?;
+            let below = devices(below);
+            lines.push(format!(
+                "{below} below the floor a²N/β that the paper puts on q: only its surrogate P3 needs it."
+            ));
         }
     }
     if plan.status() == PlanStatus::Unreachable {
         let (worst, variance) = problem::largest_term(fleet, plan.q());
-        writeln!(
-            output,
-            "               {} alone adds {} (a = {}, q = {}): {}.",
-            name(fleet.name(worst)),
-            significant(variance, 3),
-            percent(fleet.weights()[worst]),
-            significant(plan.q()[worst], 3),
-            match scheme.needs_variance() {
-                true => "ask for less variance (--variance), or plan with --scheme exact",
-                false => "raise q there, or plan with --scheme exact",
-            }
-        )?;
+        let (device, variance) = (name(fleet.name(worst)), significant(variance, 3));
+        let (weight, q) = (percent(fleet.weights()[worst]), significant(plan.q()[worst], 3));
+        let remedy = match scheme.needs_variance() {
+            true => "ask for less variance (--variance), or plan with --scheme exact",
+            false => "raise q there, or plan with --scheme exact",
+        };
+        lines.push(format!("{device} alone adds {variance} (a = {weight}, q = {q}): {remedy}."));
     }
-    model.map_or(Ok(()), |model| against_full_participation(output, problem, model, solved))
+    if let Some(model) = model {
+        lines.extend(against_full_participation(problem, model, solved)?);
+    }
+    Ok(lines)
 }
 
 /// The familiar yardstick: every device in every round.
 fn against_full_participation(
-    output: &mut dyn Write,
     problem: &Problem<'_>,
     model: RoundModel<'_, '_>,
     solved: &SolvedPlan,
-) -> Result<(), CliError> {
+) -> Result<Option<String>, CliError> {
     let fleet = problem.fleet();
-    let always = fleet.availability().iter().all(|&cap| cap >= 1.0);
-    let total_secs = solved.evaluation.total_secs.filter(|&secs| always && secs > 0.0);
-    let (Some(rounds), Some(total_secs)) = (model.rounds(fleet.availability()), total_secs) else {
-        return Ok(());
+    let always = |shares: &[f64]| shares.iter().all(|&share| share >= 1.0);
+    let comparable = always(fleet.availability()) && !always(solved.plan.q());
+    let total_secs = solved.evaluation.total_secs.filter(|&secs| comparable && secs > 0.0);
+    let Some((rounds, planned_secs)) = model.rounds(fleet.availability()).zip(total_secs) else {
+        return Ok(None);
     };
-    if solved.scheme == Scheme::Full {
-        return Ok(());
-    }
     let everybody: Vec<usize> = (0..fleet.len()).collect();
     let round_secs =
         bandwidth::allocate(fleet, &everybody, problem.bandwidth(), Division::Adaptive)?.round_secs;
-    writeln!(
-        output,
-        "               Full participation: {} rounds × {} = {}, {} × this plan.",
-        significant(rounds, 4),
-        duration(round_secs),
-        duration(rounds * round_secs),
-        significant(rounds * round_secs / total_secs, 3)
-    )?;
-    Ok(())
+    let total_secs = rounds * round_secs;
+    let [round, total] = [round_secs, total_secs].map(duration);
+    let [rounds, ratio] =
+        [(rounds, 4), (total_secs / planned_secs, 3)].map(|(value, digits)| significant(value, digits));
+    Ok(Some(format!("Full participation: {rounds} rounds × {round} = {total}, {ratio} × this plan.")))
 }
 
 /// One duration if all are alike, otherwise from – to.

@@ -24,10 +24,10 @@ pub(super) fn run(args: &ExportArgs, output: &mut dyn Write) -> Result<(), CliEr
     }
     let format = args.format.map_or_else(|| by_name(args.out.as_deref()), Ok)?;
     if format == ExportFormat::Tensorboard && args.table.is_some() {
-        return Err(CliError::Usage {
-            problem: "--table: TensorBoard takes curves, not a table",
-            hint: "leave out --table, or choose --format csv or parquet",
-        });
+        return Err(CliError::usage(
+            "--table: TensorBoard takes curves, not a table",
+            "leave out --table, or choose --format csv or parquet",
+        ));
     }
     let records = reader::read(&path)?;
     let table = |records: &Records| match args.table {
@@ -40,10 +40,10 @@ pub(super) fn run(args: &ExportArgs, output: &mut dyn Write) -> Result<(), CliEr
         (ExportFormat::Parquet, _) => parquet::write(&table(&records), &mut bytes)?,
         (ExportFormat::Tensorboard, Some(folder)) => return Ok(write_events(folder, &records)?),
         (ExportFormat::Tensorboard, None) => {
-            return Err(CliError::Usage {
-                problem: "TensorBoard reads folders, and none is named",
-                hint: "name one with --out FOLDER; it is made if it is not there",
-            });
+            return Err(CliError::usage(
+                "TensorBoard reads folders, and none is named",
+                "name one with --out FOLDER; it is made if it is not there",
+            ));
         }
     }
     match &args.out {
@@ -77,9 +77,9 @@ fn by_name(out: Option<&Path>) -> Result<ExportFormat, CliError> {
         Some("parquet") => Ok(ExportFormat::Parquet),
         // A device or a pipe has no ending.
         None | Some("csv") => Ok(ExportFormat::Csv),
-        Some(_) => Err(CliError::Usage {
-            problem: "--out: the file's ending is neither .csv nor .parquet",
-            hint: "say which it is with --format csv, parquet or tensorboard",
-        }),
+        Some(_) => Err(CliError::usage(
+            "--out: the file's ending is neither .csv nor .parquet",
+            "say which it is with --format csv, parquet or tensorboard",
+        )),
     }
 }

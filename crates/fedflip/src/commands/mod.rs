@@ -13,6 +13,7 @@ mod explain;
 mod export;
 mod fleet;
 mod groups;
+mod outcome;
 mod pilot;
 mod plan;
 mod plan_compare;
@@ -24,8 +25,6 @@ mod scheme_cells;
 mod serve;
 mod sweep;
 
-pub(crate) use data::data_dir;
-
 use std::io::Write;
 
 use fedflip_plan::Scheme;
@@ -34,7 +33,7 @@ use serde::Serialize;
 use crate::args::{Args, Command, DataCommand, FleetCommand, ScenarioCommand};
 use crate::error::{CliError, ExitStatus};
 use crate::render::devices;
-use crate::settings::{AllocateSettings, BoundSettings, PlanSettings};
+use crate::settings::PlanSettings;
 
 /// Runs what was asked for; everything for standard output goes to `output`.
 pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
@@ -53,7 +52,7 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Fleet(FleetCommand::Show(args)) => fleet::show(&args, output),
         Command::Plan(args) if args.compare => plan_compare::run(&PlanSettings::resolve(&args)?, output),
         Command::Plan(args) => plan::run(&PlanSettings::resolve(&args)?, output),
-        Command::Allocate(args) => allocate::run(&AllocateSettings::resolve(&args)?, output),
+        Command::Allocate(args) => allocate::run(&args, output),
         Command::Data(DataCommand::List(args)) => data::list(&args, output),
         Command::Data(DataCommand::Get(args)) => data::get(&args, output),
         Command::Data(DataCommand::Check(args)) => data::check(&args, output),
@@ -63,7 +62,7 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Export(args) => export::run(&args, output),
         Command::Certs(command) => certs::run(&command, output),
         Command::Bench(args) => bench::run(&args, output),
-        Command::Bound(args) => bound::run(&BoundSettings::resolve(&args)?, output),
+        Command::Bound(args) => bound::run(&args, output),
     }?;
     Ok(ExitStatus::Done)
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fedflip_learn::with_crew;
-use fedflip_plan::Interval;
+use fedflip_plan::{Interval, PilotFit};
 use fedflip_record::Summary;
 use fedflip_report::standing::Bound;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::error::{CliError, ExitStatus};
 use crate::render::{Cell, Table, duration, significant};
 use crate::training::{self, overrides, warn_of_keys_idle_in_pilots};
 use fedflip_run::Setup;
-use fedflip_run::pilots::Pilots;
+use fedflip_run::pilots::{Piloted, Pilots};
 use fedflip_scenario::Source;
 
 #[derive(Serialize)]
@@ -42,21 +42,9 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
         super::stopped(args.training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };
-    if !args.training.json {
-        writeln!(output, "pilots to a loss of {}\n", significant(scenario.pilot.loss, 4))?;
-        let mut table = Table::new(&["scheme", "seed", "rounds", "virtual time", "participants"]);
-        for run in &piloted.runs {
-            let bound = Bound::lower_if(!run.reached());
-            table.row([
-                Cell::text(&run.scheme),
-                Cell::count(run.seed),
-                Cell::count(run.rounds).bounded(bound),
-                Cell::hours(Some(run.hours)).bounded(bound),
-                Cell::short(Some(run.mean_participants)),
-            ]);
-        }
-        table.write(output)?;
-        writeln!(output)?;
+    let (json, loss) = (args.training.json, scenario.pilot.loss);
+    if !json {
+        write_runs(output, &piloted.runs, loss)?;
     }
     let fit = match &piloted.fit {
         Ok(fit) => fit,
@@ -66,22 +54,49 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
             return Err(error.clone().into());
         }
     };
-    let (alpha, beta) = (fit.constants.alpha(), fit.constants.beta());
-    if args.training.json {
+    if json {
+        print_json(output, &PilotJson::new(&piloted, fit, loss))?;
+    } else {
+        write_fit(output, fit, piloted.hours())?;
+    }
+    training::finish(session, &args.training, output)?;
+    Ok(ExitStatus::Done)
+}
+
+impl<'a> PilotJson<'a> {
+    fn new(piloted: &'a Piloted, fit: &PilotFit, loss: f64) -> Self {
         let ends = |interval: Option<Interval>| interval.map(|interval| [interval.low, interval.high]);
-        let json = PilotJson {
-            alpha,
-            beta,
+        Self {
+            alpha: fit.constants.alpha(),
+            beta: fit.constants.beta(),
             alpha_interval: ends(fit.alpha_interval),
             beta_interval: ends(fit.beta_interval),
             hours: piloted.hours(),
-            loss: scenario.pilot.loss,
+            loss,
             runs: &piloted.runs,
-        };
-        print_json(output, &json)?;
-        training::finish(session, &args.training, output)?;
-        return Ok(ExitStatus::Done);
+        }
     }
+}
+
+fn write_runs(output: &mut dyn Write, runs: &[Summary], loss: f64) -> Result<(), CliError> {
+    writeln!(output, "pilots to a loss of {}\n", significant(loss, 4))?;
+    let mut table = Table::new(&["scheme", "seed", "rounds", "virtual time", "participants"]);
+    for run in runs {
+        let bound = Bound::lower_if(!run.reached());
+        table.row([
+            Cell::text(&run.scheme),
+            Cell::count(run.seed),
+            Cell::count(run.rounds).bounded(bound),
+            Cell::hours(Some(run.hours)).bounded(bound),
+            Cell::short(Some(run.mean_participants)),
+        ]);
+    }
+    table.write(output)?;
+    Ok(writeln!(output)?)
+}
+
+fn write_fit(output: &mut dyn Write, fit: &PilotFit, hours: f64) -> Result<(), CliError> {
+    let (alpha, beta) = (fit.constants.alpha(), fit.constants.beta());
     let spread = |interval: Option<Interval>| {
         interval.map_or(String::new(), |Interval { low, high }| {
             format!("   95 %: {} to {}", significant(low, 4), significant(high, 4))
@@ -89,8 +104,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     };
     writeln!(output, "  alpha   {}{}", significant(alpha, 5), spread(fit.alpha_interval))?;
     writeln!(output, "  beta    {}{}", significant(beta, 5), spread(fit.beta_interval))?;
-    writeln!(output, "  a pair of pilots takes {} of virtual time", duration(3600.0 * piloted.hours()))?;
+    writeln!(output, "  a pair of pilots takes {} of virtual time", duration(3600.0 * hours))?;
     writeln!(output, "\nfor a scenario:\n\n[plan]\nalpha = {alpha}\nbeta = {beta}")?;
-    training::finish(session, &args.training, output)?;
-    Ok(ExitStatus::Done)
+    Ok(())
 }

@@ -1,7 +1,6 @@
 //! `fedflip plan`.
 
 use std::io::Write;
-use std::time::Instant;
 
 use fedflip_plan::{Evaluation, Plan, PlanError, Planning, Problem, Scheme, solve};
 
@@ -9,7 +8,8 @@ use super::explain;
 use super::plan_json::PlanJson;
 use super::{capped_warning, print_json};
 use crate::error::CliError;
-use crate::progress::{Progress, warn};
+use crate::interrupt::now;
+use crate::progress::{Line, warn};
 use crate::render::significant;
 use crate::settings::PlanSettings;
 use fedflip_run::warnings::variance_above;
@@ -19,19 +19,19 @@ const LARGE_WEIGHT: f64 = 10.0;
 /// More rounds than anybody runs.
 const ROUNDS_MANY: f64 = 1e9;
 
-pub(super) fn run(settings: &PlanSettings, output: &mut dyn Write) -> Result<(), CliError> {
+pub(super) fn run(settings: &PlanSettings<'_>, output: &mut dyn Write) -> Result<(), CliError> {
     let problem = settings.problem();
     let solved = SolvedPlan::new(&problem, settings.planning.scheme, settings)?;
     warn_of_constants(settings);
     solved.warnings.iter().for_each(|warning| warn(warning));
-    if settings.json {
+    if settings.args.json {
         return print_json(output, &PlanJson::new(settings, &solved));
     }
     explain::write(output, settings, &problem, &solved)
 }
 
 /// Warns of constants that pilots hardly determine.
-pub(super) fn warn_of_constants(settings: &PlanSettings) {
+pub(super) fn warn_of_constants(settings: &PlanSettings<'_>) {
     settings.constants.and_then(|source| source.warning()).into_iter().for_each(warn);
 }
 
@@ -48,13 +48,15 @@ impl SolvedPlan {
     pub(super) fn new(
         problem: &Problem<'_>,
         scheme: Scheme,
-        settings: &PlanSettings,
+        settings: &PlanSettings<'_>,
     ) -> Result<Self, PlanError> {
-        let _progress = Progress::start(&format!("planning: {scheme}"));
+        let _progress = Line::while_alive(&format!("planning: {scheme}"));
         let planning = Planning { scheme, ..settings.planning };
-        let (plan, solve_secs) = timed(|| solve(problem, &planning));
-        let plan = plan?;
-        let evaluation = Evaluation::new(problem, &plan, planning.constants, planning.seed, settings.draws);
+        let start = now();
+        let plan = solve(problem, &planning)?;
+        let solve_secs = start.elapsed().as_secs_f64();
+        let evaluation =
+            Evaluation::new(problem, &plan, planning.constants, planning.seed, settings.args.draws);
         let mut warnings = warnings(scheme, &plan, &evaluation);
         if scheme.needs_variance() {
             warnings.extend(variance_above("--variance", evaluation.sampling_variance, planning.variance));
@@ -85,12 +87,4 @@ fn warnings(scheme: Scheme, plan: &Plan, evaluation: &Evaluation) -> Vec<String>
         );
     }
     warnings
-}
-
-/// The result of `work`, and its duration.
-#[expect(clippy::disallowed_methods, reason = "the duration is printed, and decides nothing")]
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let start = Instant::now();
-    let result = work();
-    (result, start.elapsed().as_secs_f64())
 }

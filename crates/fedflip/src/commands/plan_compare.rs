@@ -55,12 +55,12 @@ type Entry = (Scheme, Result<SolvedPlan, Refusal>);
 /// Algorithm 2 as printed takes minutes for larger fleets, and a comparison should not.
 const LINE_SEARCH_DEVICES_MAX: usize = 300;
 
-pub(super) fn run(settings: &PlanSettings, output: &mut dyn Write) -> Result<(), CliError> {
+pub(super) fn run(settings: &PlanSettings<'_>, output: &mut dyn Write) -> Result<(), CliError> {
     let problem = settings.problem();
     warn_of_constants(settings);
     let entries: Vec<Entry> =
         Scheme::ALL.into_iter().map(|scheme| (scheme, plan(&problem, scheme, settings))).collect();
-    if !settings.json {
+    if !settings.args.json {
         return write_table(output, settings, &entries);
     }
     let schemes = entries.iter().map(|(scheme, entry)| match entry {
@@ -79,10 +79,10 @@ pub(super) fn run(settings: &PlanSettings, output: &mut dyn Write) -> Result<(),
     print_json(output, &comparison)
 }
 
-fn plan(problem: &Problem<'_>, scheme: Scheme, settings: &PlanSettings) -> Result<SolvedPlan, Refusal> {
+fn plan(problem: &Problem<'_>, scheme: Scheme, settings: &PlanSettings<'_>) -> Result<SolvedPlan, Refusal> {
     let devices = problem.fleet().len();
     let known = settings.planning.constants.is_some();
-    if known && scheme == Scheme::PaperLinesearch && devices > LINE_SEARCH_DEVICES_MAX {
+    if known && scheme.has_line_search() && devices > LINE_SEARCH_DEVICES_MAX {
         return Err(Refusal {
             status: "skipped",
             problem: format!(
@@ -95,7 +95,11 @@ fn plan(problem: &Problem<'_>, scheme: Scheme, settings: &PlanSettings) -> Resul
     Ok(SolvedPlan::new(problem, scheme, settings)?)
 }
 
-fn write_table(output: &mut dyn Write, settings: &PlanSettings, entries: &[Entry]) -> Result<(), CliError> {
+fn write_table(
+    output: &mut dyn Write,
+    settings: &PlanSettings<'_>,
+    entries: &[Entry],
+) -> Result<(), CliError> {
     let constants = match settings.planning.constants {
         Some(constants) => {
             format!("α = {}, β = {}", significant(constants.alpha(), 5), significant(constants.beta(), 5))
@@ -103,7 +107,7 @@ fn write_table(output: &mut dyn Write, settings: &PlanSettings, entries: &[Entry
         None => "α and β are unknown".to_owned(),
     };
     let (devices, bandwidth) = (devices(settings.fleet.len()), settings.bandwidth);
-    writeln!(output, "{}: {devices} share {bandwidth}; {constants}\n", settings.file)?;
+    writeln!(output, "{}: {devices} share {bandwidth}; {constants}\n", settings.file())?;
     let totals = entries.iter().filter_map(|(_, entry)| entry.as_ref().ok()?.evaluation.total_secs);
     let best_secs = totals.fold(f64::INFINITY, f64::min);
     let known = settings.planning.constants.is_some();

@@ -1,6 +1,6 @@
 //! A plan as JSON: one object, the same from `plan` and, per scheme, from `plan --compare`.
 
-use fedflip_plan::{Constants, Interval};
+use fedflip_plan::{Constants, Evaluation, Interval};
 use serde::Serialize;
 
 use super::plan::SolvedPlan;
@@ -21,17 +21,10 @@ pub(super) struct PlanJson<'a> {
     q: &'a [f64],
     /// a/q.
     weights: &'a [f64],
-    expected_participants: f64,
-    empty_round_probability: f64,
-    sampling_variance: f64,
+    #[serde(flatten)]
+    evaluation: &'a Evaluation,
     /// The variance that `auto` was asked for, which caps may exceed; null under other schemes.
     sampling_variance_asked: Option<f64>,
-    largest_weight: f64,
-    rounds: Option<f64>,
-    objective_p2: Option<f64>,
-    objective_p3: Option<f64>,
-    round_secs: RoundSecsJson,
-    total_secs: Option<f64>,
     kkt_residual: Option<f64>,
     convex_programs: usize,
     solve_secs: f64,
@@ -61,21 +54,10 @@ impl PilotsJson {
     }
 }
 
-#[derive(Serialize)]
-struct RoundSecsJson {
-    linear_bound: f64,
-    theorem2_bound: f64,
-    expected_bandwidth: f64,
-    mean: f64,
-    std_error: f64,
-    draws: u64,
-}
-
 impl<'a> PlanJson<'a> {
-    pub(super) fn new(settings: &'a PlanSettings, solved: &'a SolvedPlan) -> Self {
+    pub(super) fn new(settings: &'a PlanSettings<'a>, solved: &'a SolvedPlan) -> Self {
         let SolvedPlan { scheme, plan, evaluation, solve_secs, warnings } = solved;
         let (fleet, planning) = (&settings.fleet, settings.planning);
-        let round = evaluation.round_secs;
         Self {
             scheme: scheme.to_string(),
             status: plan.status().name(),
@@ -87,23 +69,8 @@ impl<'a> PlanJson<'a> {
             names: (0..fleet.len()).map(|position| fleet.name(position)).collect(),
             q: plan.q(),
             weights: plan.aggregation_weights(),
-            expected_participants: evaluation.expected_participants,
-            empty_round_probability: evaluation.empty_round_probability,
-            sampling_variance: evaluation.sampling_variance,
+            evaluation,
             sampling_variance_asked: scheme.needs_variance().then_some(planning.variance),
-            largest_weight: evaluation.largest_weight,
-            rounds: evaluation.rounds,
-            objective_p2: evaluation.objective_p2,
-            objective_p3: evaluation.objective_p3,
-            round_secs: RoundSecsJson {
-                linear_bound: round.linear_bound,
-                theorem2_bound: round.theorem2_bound,
-                expected_bandwidth: round.expected_bandwidth,
-                mean: round.mean.mean,
-                std_error: round.mean.std_error,
-                draws: round.mean.draws,
-            },
-            total_secs: evaluation.total_secs,
             kkt_residual: plan.kkt_residual(),
             convex_programs: plan.convex_programs(),
             solve_secs: *solve_secs,

@@ -10,11 +10,11 @@ use fedflip_report::{Collection, Format, Options, OutputFile, Report};
 use crate::args::ReportArgs;
 use crate::error::CliError;
 use crate::files;
-use crate::progress::{Progress, warn};
+use crate::progress::{Line, warn};
 
 pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliError> {
     check_destination(args)?;
-    let progress = (!args.quiet).then(|| Progress::start("reading records"));
+    let progress = (!args.quiet).then(|| Line::while_alive("reading records"));
     let collection = Collection::read(&args.folders, args.round)?;
     let format = format(args);
     let options = Options { title: args.title.as_deref(), reference: args.reference.as_deref() };
@@ -49,18 +49,18 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
 fn check_destination(args: &ReportArgs) -> Result<(), CliError> {
     let one_file = format(args).is_one_file();
     match args.out.as_deref() {
-        Some(out) if !one_file && out == Path::new("-") => Err(CliError::Usage {
-            problem: "--out -: several files do not go to standard output",
-            hint: "name a folder, or choose html, md, text or json, which are one file",
-        }),
-        Some(out) if one_file && out.is_dir() => Err(CliError::Usage {
-            problem: "--out: a folder, where one file is written",
-            hint: "name a file in it, such as report.html",
-        }),
-        Some(out) if !one_file && out.is_file() => Err(CliError::Usage {
-            problem: "--out: a file, where several files are written",
-            hint: "name a folder; it is created if it does not exist",
-        }),
+        Some(out) if !one_file && out == Path::new("-") => Err(CliError::usage(
+            "--out -: several files do not go to standard output",
+            "name a folder, or choose html, md, text or json, which are one file",
+        )),
+        Some(out) if one_file && out.is_dir() => Err(CliError::usage(
+            "--out: a folder, where one file is written",
+            "name a file in it, such as report.html",
+        )),
+        Some(out) if !one_file && out.is_file() => Err(CliError::usage(
+            "--out: a file, where several files are written",
+            "name a folder; it is created if it does not exist",
+        )),
         _ => Ok(()),
     }
 }

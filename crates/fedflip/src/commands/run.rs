@@ -3,19 +3,19 @@
 use std::io::Write;
 use std::path::Path;
 
-use fedflip_learn::metrics::{self, Display};
+use fedflip_learn::task::SharingReport;
 use fedflip_learn::with_crew;
 use fedflip_plan::Scheme;
 use fedflip_record::{EndReason, Fold, Summary, Target};
 use fedflip_run::RunError;
 use serde::Serialize;
 
+use super::outcome::{self, line};
 use super::print_json;
 use crate::args::RunArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::progress::warn;
-use crate::render::{count, duration, percent, significant};
-use crate::sparkline::{range_of, sparkline};
+use crate::render::{count, display_of, metric_value, significant};
 use crate::training::{self, overrides, warn_of_idle_keys};
 use fedflip_run::pilots::Pilots;
 use fedflip_run::{Finished, Planned, Setup, Single, warnings};
@@ -117,91 +117,43 @@ fn write_text(
     done: &Finished,
     out: Option<&Path>,
 ) -> Result<(), CliError> {
-    let Finished { fold: Fold { summary, curve }, detail, had_ended, .. } = done;
-    let target =
-        scenario.engine_stop().target.map_or_else(|| "its target".to_owned(), |target| in_words(&target));
-    let over = if *had_ended { "was over already: " } else { "" };
-    let how = match summary.end {
+    let Fold { summary, curve } = &done.fold;
+    writeln!(output, "{} under {} {}", scenario.task.name(), summary.scheme, how(done, scenario, out))?;
+    if let Some(detail) = &done.detail {
+        writeln!(output, "  {detail}")?;
+    }
+    outcome::write(output, "virtual time", summary, Some(curve))?;
+    if let (Some(quiet), Some(every)) = (planned.schedule.quiet(), planned.schedule.quiet_every()) {
+        let [quiet, usual] =
+            [quiet, planned.schedule.usual()].map(|plan| significant(plan.q().iter().sum(), 3));
+        let every = count(every as usize);
+        let text = format!("one in {every}: planned for {quiet} devices, the others for {usual}");
+        line(output, "quiet rounds", &text)?;
+    }
+    if let Some(rule) = scenario.round.aggregation.robust_name() {
+        line(output, "aggregation", &format!("{rule} (biased)"))?;
+    }
+    let SharingReport { samples, fewest, most, minimum } = setup.sharing;
+    let [samples, fewest, most] = [samples, fewest, most].map(count);
+    line(output, "data", &format!("{samples} samples, {fewest} to {most} a device"))?;
+    if let Some(minimum) = minimum {
+        line(output, "", &minimum.to_string())?;
+    }
+    out.map_or(Ok(()), |out| line(output, "kept in", &out.display().to_string()))
+}
+
+/// The end of a sentence that begins with the run.
+fn how(done: &Finished, scenario: &Scenario, out: Option<&Path>) -> String {
+    let over = if done.had_ended { "was over already: " } else { "" };
+    let target = scenario.engine_stop().target.map_or_else(
+        || "its target".to_owned(),
+        |Target { metric, at, .. }| format!("{} {metric}", metric_value(display_of(&metric), at)),
+    );
+    match done.fold.summary.end {
         Some(EndReason::Target) => format!("{over}reached {target}"),
         Some(reason) if reason.is_cap() => format!("{over}{}, short of {target}", reason.in_words(false)),
         Some(reason) => format!("{over}{}", reason.in_words(false)),
         None if out.is_none() => "stopped, and nothing of it is kept: there was no --out".to_owned(),
         None => "stopped; it can go on with --resume".to_owned(),
-    };
-    writeln!(output, "{} under {} {how}", scenario.task.name(), summary.scheme)?;
-    if let Some(detail) = detail {
-        writeln!(output, "  {detail}")?;
-    }
-    let rounds = count(summary.rounds as usize);
-    let empty = if summary.empty_rounds > 0 {
-        format!(", {} empty", count(summary.empty_rounds as usize))
-    } else {
-        String::new()
-    };
-    let biased = if summary.biased_rounds > 0 {
-        format!(", {} biased by devices that did not report", count(summary.biased_rounds as usize))
-    } else {
-        String::new()
-    };
-    writeln!(output, "  virtual time      {}", duration(3600.0 * summary.hours))?;
-    writeln!(output, "  rounds            {rounds}{empty}{biased}")?;
-    writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
-    if let (Some(quiet), Some(every)) = (planned.schedule.quiet(), planned.schedule.quiet_every()) {
-        let [quiet, usual] =
-            [quiet, planned.schedule.usual()].map(|plan| significant(plan.q().iter().sum(), 3));
-        let every = count(every as usize);
-        writeln!(
-            output,
-            "  quiet rounds      one in {every}: planned for {quiet} devices, the others for {usual}"
-        )?;
-    }
-    if let Some(rule) = scenario.round.aggregation.robust_name() {
-        writeln!(output, "  aggregation       {rule} (biased)")?;
-    }
-    let mut when = match summary.evaluated_round {
-        Some(round) if round < summary.rounds => format!(" after round {}", count(round as usize)),
-        _ => String::new(),
-    };
-    for (name, last) in summary.metrics.iter() {
-        let way = rise(&curve.of(name), last, |value| shown(name, value));
-        writeln!(output, "  {name:<17} {way}{}", std::mem::take(&mut when))?;
-    }
-    let sharing = setup.sharing;
-    writeln!(
-        output,
-        "  data              {} samples, {} to {} a device",
-        count(sharing.samples),
-        count(sharing.fewest),
-        count(sharing.most)
-    )?;
-    if let Some(minimum) = sharing.minimum {
-        writeln!(output, "                    {minimum}")?;
-    }
-    if let Some(out) = out {
-        writeln!(output, "  kept in           {}", out.display())?;
-    }
-    Ok(())
-}
-
-/// A value of a metric: a share in percent, or a number.
-fn shown(metric: &str, value: f64) -> String {
-    match metrics::metric(metric).map(|metric| metric.info.display) {
-        Some(Display::Share) => percent(value),
-        Some(Display::Number) | None => significant(value, 3),
-    }
-}
-
-/// Such as `95 % accuracy` or `0.5 loss`.
-fn in_words(target: &Target) -> String {
-    format!("{} {}", shown(&target.metric, target.at), target.metric)
-}
-
-/// Where a value came from, its way over virtual time, and where it is: `10 % ▁▂▄▆▇▇█ 95 %`.
-fn rise(points: &[(f64, f64)], last: f64, shown: impl Fn(f64) -> String) -> String {
-    const CURVE_CHARS: usize = 24;
-    let curve = sparkline(points, CURVE_CHARS, range_of(points.iter().map(|&(_, value)| value)));
-    match points.first() {
-        Some(&(_, first)) if !curve.is_empty() => format!("{} {curve} {}", shown(first), shown(last)),
-        _ => shown(last),
     }
 }

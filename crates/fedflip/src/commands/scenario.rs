@@ -11,7 +11,7 @@ use fedflip_scenario::Scenario;
 
 pub(super) fn new(args: &ScenarioNewArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let task: Task = args.task.parse()?;
-    Ok(write!(output, "{}", Scenario::template(task, args.preset.into())?)?)
+    Ok(write!(output, "{}", Scenario::template(task, args.preset)?)?)
 }
 
 pub(super) fn check(args: &ScenarioCheckArgs, output: &mut dyn Write) -> Result<(), CliError> {

@@ -19,17 +19,16 @@ use fedflip_record::{EndReason, Summary};
 use serde::Serialize;
 use tracing::{info, warn};
 
-use super::data::data_dir;
+use super::outcome::{self, line};
 use super::print_json;
 use crate::args::ServeArgs;
 use crate::bar::Bar;
 use crate::dashboard::{self, Watched, tell_people};
 use crate::error::{CliError, ExitStatus};
 use crate::interrupt;
-use crate::render::{count, duration, percent, significant};
 use crate::training::{new_session, warn_of_idle_keys};
+use fedflip_run::Session;
 use fedflip_run::deployed::{Deployed, Host};
-use fedflip_run::{Session, processors};
 use fedflip_scenario::Scenario;
 
 const PORT: u16 = 7700;
@@ -73,6 +72,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let update_norm = host.update_norm(&scenario, &mut session)?;
     let offer = Offer { update_norm, ..offer(&scenario, host.parameters(), host.samples()) };
     let server = Server::start(&settings, &offer)?;
+    server.metrics().ends_at(&scenario.stop.target);
     let (devices, connections_max) = (scenario.devices(), settings.limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {
@@ -119,10 +119,10 @@ fn server_settings(args: &ServeArgs, listen: SocketAddr) -> Result<ServerSetting
 /// Refuses what is only for simulations, and warns of keys that real devices do not use.
 fn check_for_devices(scenario: &Scenario) -> Result<(), CliError> {
     if scenario.round.aggregation == Aggregation::CohortMean {
-        return Err(CliError::Usage {
-            problem: "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
-            hint: "leave it out: on devices updates are added up without bias",
-        });
+        return Err(CliError::usage(
+            "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
+            "leave it out: on devices updates are added up without bias",
+        ));
     }
     let unused = scenario.unused_on_devices()?;
     if !unused.is_empty() {
@@ -133,8 +133,7 @@ fn check_for_devices(scenario: &Scenario) -> Result<(), CliError> {
 
 /// Rounds go to the log; a dashboard shows them, too.
 fn session(args: &ServeArgs, for_programs: bool) -> Result<Session<'static>, CliError> {
-    let threads = args.threads.map_or_else(processors, usize::from);
-    let mut session = new_session(data_dir(args.data_dir.as_ref())?, threads);
+    let mut session = new_session(&args.data, args.threads)?;
     session.observers.add(Bar::without_rounds());
     let watched = Watched::of(&args.dashboard, &|address| match for_programs {
         true => info!(url = %format!("http://{address}/"), "{}", dashboard::SERVED),
@@ -177,10 +176,10 @@ fn refuse_another_folder(out: &Path) -> Result<(), CliError> {
         !name.starts_with('.') && name != "lost+found"
     });
     match strange {
-        Some(name) => Err(CliError::NoRun {
-            folder: out.display().to_string(),
-            holds: name.to_string_lossy().into_owned(),
-        }),
+        Some(name) => Err(CliError::usage(
+            format!("--out: {} is no run: it holds {:?}", out.display(), name.to_string_lossy()),
+            "name a new folder, or that of a run to go on with",
+        )),
         None => Ok(()),
     }
 }
@@ -195,14 +194,10 @@ fn with_authority(folder: &Path) -> Result<PathBuf, CliError> {
 }
 
 fn devices_min(args: &ServeArgs, devices: usize) -> Result<usize, CliError> {
-    match args.devices_min {
-        Some(least) if least as usize > devices => Err(CliError::Flag {
-            flag: "--devices-min",
-            value: f64::from(least),
-            wanted: format!("at most fleet.devices, which is {devices}"),
-        }),
-        least => Ok(least.map_or(devices, |least| least as usize)),
-    }
+    let Some(least) = args.devices_min else { return Ok(devices) };
+    let wanted = format!("at most fleet.devices, which is {devices}");
+    CliError::in_range("--devices-min", f64::from(least), 0.0..=devices as f64, &wanted)?;
+    Ok(least as usize)
 }
 
 fn overrides(args: &ServeArgs) -> Vec<String> {
@@ -218,21 +213,19 @@ fn listen(args: &ServeArgs) -> Result<SocketAddr, CliError> {
     }
 }
 
-fn address(flag: &'static str, text: &str) -> Result<SocketAddr, CliError> {
+fn address(flag: &str, text: &str) -> Result<SocketAddr, CliError> {
     let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-    found.ok_or_else(|| CliError::Address { flag, value: text.to_owned() })
+    found.ok_or_else(|| {
+        let hint = "write ADDRESS:PORT, such as 127.0.0.1:7700";
+        CliError::usage(format!("{flag}: {text:?} is no address"), hint)
+    })
 }
 
 fn timeouts(args: &ServeArgs) -> Result<Timeouts, CliError> {
     let ServeArgs { window_secs, quorum, .. } = *args;
-    if !(0.001..=3600.0).contains(&window_secs) {
-        let wanted = "a number of seconds from 0.001 to 3600".to_owned();
-        return Err(CliError::Flag { flag: "--window-secs", value: window_secs, wanted });
-    }
-    if !(0.0..=1.0).contains(&quorum) {
-        let wanted = "a share from 0 to 1".to_owned();
-        return Err(CliError::Flag { flag: "--quorum", value: quorum, wanted });
-    }
+    let wanted = "a number of seconds from 0.001 to 3600";
+    CliError::in_range("--window-secs", window_secs, 0.001..=3600.0, wanted)?;
+    CliError::in_range("--quorum", quorum, 0.0..=1.0, "a share from 0 to 1")?;
     Ok(Timeouts { window: Duration::from_secs_f64(window_secs), quorum, ..Timeouts::default() })
 }
 
@@ -247,19 +240,9 @@ fn write_text(
         None => "stopped; the same command goes on",
     };
     writeln!(output, "{} under {} {how}", scenario.task.name(), summary.scheme)?;
-    let biased = match summary.biased_rounds {
-        0 => String::new(),
-        rounds => format!(", {} biased by devices that did not report", count(rounds as usize)),
-    };
-    writeln!(output, "  time              {}", duration(3600.0 * summary.hours))?;
-    writeln!(output, "  rounds            {}{biased}", count(summary.rounds as usize))?;
-    writeln!(output, "  participants      {} a round", significant(summary.mean_participants, 3))?;
-    if let Some(accuracy) = summary.metrics.get("accuracy") {
-        writeln!(output, "  accuracy          {}", percent(accuracy))?;
-    }
+    outcome::write(output, "time", summary, None)?;
     if let Some(rule) = scenario.round.aggregation.robust_name() {
-        writeln!(output, "  aggregation       {rule} (biased)")?;
+        line(output, "aggregation", &format!("{rule} (biased)"))?;
     }
-    writeln!(output, "  kept in           {}", args.out.display())?;
-    Ok(())
+    line(output, "kept in", &args.out.display().to_string())
 }

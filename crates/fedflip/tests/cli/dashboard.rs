@@ -97,10 +97,10 @@ fn a_dashboard_that_is_kept_shows_the_whole_run_until_it_is_interrupted() {
         view = snapshot(&address);
     }
     let status = &view["status"];
-    assert_eq!((&status["round"], &status["task"]), (&120.into(), &"synthetic".into()));
-    assert_eq!((&status["devices"], &status["folder"]), (&20.into(), &"half".into()));
+    assert_eq!((&status["summary"]["rounds"], &status["header"]["task"]), (&120.into(), &"synthetic".into()));
+    assert_eq!((&status["header"]["devices"], &status["folder"]), (&20.into(), &"half".into()));
     // The first model and 120 rounds, in pairs: the last one waits for its pair. The curve begins at time 0.
-    let curve = view["curves"]["accuracy"]["new"].as_array().unwrap();
+    let curve = view["curves"]["metrics"]["accuracy"]["new"].as_array().unwrap();
     assert_eq!((curve.len(), curve[0].as_f64()), (2 * 120, Some(0.0)));
     // What was found is handed out before, so that a script need not wait.
     let mut said = vec![0; 20];

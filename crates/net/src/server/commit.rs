@@ -65,13 +65,16 @@ impl Committer<'_> {
         metrics.rounds_committed.add(1);
         metrics.round_secs.observe(record.round_secs);
         metrics.evaluated(&record.metrics);
+        // The first metric that an evaluation has is the headline.
+        let headline = record.metrics.iter().next();
         info!(
             round = record.round,
             cohort = record.cohort.len(),
             lost = record.lost.len(),
             secs = record.round_secs,
             train_loss = record.train_loss,
-            accuracy = record.metrics.get("accuracy"),
+            metric = headline.map(|(name, _)| name),
+            value = headline.map(|(_, value)| value),
             "a round is committed"
         );
     }

@@ -16,14 +16,10 @@ impl Counter {
 }
 
 /// A float that many may change at once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct AtomicFloat(AtomicU64);
 
 impl AtomicFloat {
-    fn new(value: f64) -> Self {
-        Self(AtomicU64::new(value.to_bits()))
-    }
-
     fn add(&self, more: f64) {
         let sum = |bits| Some((f64::from_bits(bits) + more).to_bits());
         // It always has a sum, so it always succeeds.
@@ -36,21 +32,10 @@ impl AtomicFloat {
 }
 
 /// A number that goes up and down.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Gauge(AtomicFloat);
 
-impl Default for Gauge {
-    fn default() -> Self {
-        Self(AtomicFloat::new(0.0))
-    }
-}
-
 impl Gauge {
-    /// One of which nothing is known before it is set.
-    pub fn unknown() -> Self {
-        Self(AtomicFloat::new(f64::NAN))
-    }
-
     pub fn set(&self, value: f64) {
         self.0.0.store(value.to_bits(), Relaxed);
     }
@@ -59,9 +44,8 @@ impl Gauge {
         self.0.add(more);
     }
 
-    /// At the moment; none if nothing is known.
-    pub fn get(&self) -> Option<f64> {
-        Some(self.0.get()).filter(|value| !value.is_nan())
+    pub fn get(&self) -> f64 {
+        self.0.get()
     }
 }
 
@@ -78,7 +62,7 @@ impl Histogram {
     /// With these upper ends, ascending.
     pub fn new(bounds: &'static [f64]) -> Self {
         let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
-        Self { bounds, counts, sum: AtomicFloat::new(0.0) }
+        Self { bounds, counts, sum: AtomicFloat::default() }
     }
 
     /// One more. What is no number is left out: it would spoil the sum for ever.
@@ -137,8 +121,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!((counter.get(), gauge.get()), (8000, Some(2000.0)));
+        assert_eq!((counter.get(), gauge.get()), (8000, 2000.0));
         assert_eq!((histogram.cumulative()[1].1, histogram.sum()), (4000, 8000.0));
-        assert_eq!(Gauge::unknown().get(), None);
     }
 }

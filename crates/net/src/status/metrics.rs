@@ -4,6 +4,9 @@
 //! promise: dashboards and alerts of others are built on them.
 
 use std::fmt::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fedflip_record::Target;
 
 use super::instrument::{Counter, Gauge, Histogram};
 use super::reason::{ByReason, ConnectionRefusal, Label};
@@ -34,9 +37,8 @@ pub struct Metrics {
     pub refused: ByReason<Reason>,
     pub upload_bytes: Counter,
     pub plan_changes: Counter,
-    pub accuracy: Gauge,
-    pub loss: Gauge,
-    pub target: Gauge,
+    evaluated: NamedGauges,
+    target: NamedGauges,
     pub round_secs: Histogram,
     pub join_secs: Histogram,
     pub upload_secs: Histogram,
@@ -58,9 +60,8 @@ impl Default for Metrics {
             refused: ByReason::default(),
             upload_bytes: Counter::default(),
             plan_changes: Counter::default(),
-            accuracy: Gauge::unknown(),
-            loss: Gauge::unknown(),
-            target: Gauge::unknown(),
+            evaluated: NamedGauges::default(),
+            target: NamedGauges::default(),
             round_secs: Histogram::new(ROUND_SECS),
             join_secs: Histogram::new(ANSWER_SECS),
             upload_secs: Histogram::new(ROUND_SECS),
@@ -69,10 +70,16 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Shows the metrics of the newest evaluation.
-    pub fn evaluated(&self, evaluated: &fedflip_fleet::Metrics) {
-        evaluated.get("accuracy").into_iter().for_each(|accuracy| self.accuracy.set(accuracy));
-        evaluated.get("loss").into_iter().for_each(|loss| self.loss.set(loss));
+    /// Shows the metrics of the newest evaluation. A round without one changes nothing.
+    pub fn evaluated(&self, metrics: &fedflip_fleet::Metrics) {
+        if !metrics.is_empty() {
+            self.evaluated.locked().clone_from(metrics);
+        }
+    }
+
+    /// Shows the value of a metric at which the run ends.
+    pub fn ends_at(&self, target: &Target) {
+        *self.target.locked() = [(target.metric.clone(), target.at)].into_iter().collect();
     }
 
     /// The text that a collector reads.
@@ -103,15 +110,27 @@ impl Metrics {
         page.reasons("refused", "What devices sent and does not count, and devices given up.", &self.refused);
         page.counter("upload_bytes", "Bytes of updates that were received.", &self.upload_bytes);
         page.counter("plan_changes", "Plans that replaced another.", &self.plan_changes);
-        page.gauge("accuracy", "Share of test samples that the model gets right.", self.accuracy.get());
-        page.gauge("loss", "Loss of the model over all devices.", self.loss.get());
-        page.gauge("target", "Accuracy or loss at which the run ends.", self.target.get());
+        page.named("metric", "Metrics of the newest evaluation.", &self.evaluated);
+        page.named("metric_target", "Value of a metric at which the run ends.", &self.target);
         page.histogram("round_seconds", "From a round's opening to its commit.", &self.round_secs);
         page.histogram("join_seconds", "From a round's opening to a device's coin.", &self.join_secs);
         page.histogram("upload_seconds", "From a device's grant to its whole update.", &self.upload_secs);
-        let resident = resident_bytes().map(|bytes| bytes as f64);
-        page.gauge("process_resident_memory_bytes", "Memory that the process holds.", resident);
+        // What is not known is left out: zero would be a lie.
+        if let Some(bytes) = resident_bytes() {
+            page.gauge("process_resident_memory_bytes", "Memory that the process holds.", bytes as f64);
+        }
         page.text
+    }
+}
+
+/// One gauge for each metric of the task. Names come from the task, never from a peer.
+#[derive(Debug, Default)]
+struct NamedGauges(Mutex<fedflip_fleet::Metrics>);
+
+impl NamedGauges {
+    /// All values are replaced at once: whoever panicked with the lock left nothing half-done.
+    fn locked(&self) -> MutexGuard<'_, fedflip_fleet::Metrics> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,11 +158,20 @@ impl Page {
         }
     }
 
-    /// What is not known is left out: zero would be a lie.
-    fn gauge(&mut self, name: &str, help: &str, value: Option<f64>) {
-        if let Some(value) = value {
-            self.head(name, "gauge", help);
-            let _ = writeln!(self.text, "fedflip_{name} {}", number(value));
+    fn gauge(&mut self, name: &str, help: &str, value: f64) {
+        self.head(name, "gauge", help);
+        let _ = writeln!(self.text, "fedflip_{name} {}", number(value));
+    }
+
+    fn named(&mut self, name: &str, help: &str, gauges: &NamedGauges) {
+        let values = gauges.locked();
+        if values.is_empty() {
+            return;
+        }
+        self.head(name, "gauge", help);
+        for (metric, value) in values.iter() {
+            let label = metric.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let _ = writeln!(self.text, "fedflip_{name}{{name=\"{label}\"}} {}", number(value));
         }
     }
 

@@ -16,7 +16,7 @@ use rand::Rng;
 use crate::round_time::theorem2_bound_secs;
 
 /// A mean over draws, with what it may be off by.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
