@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{Direction, Display, MetricInfo, Metrics};
-use fedflip_record::{End, Header, Initial, Round, Summary};
-use serde::Serialize;
+use fedflip_record::{End, Fold, Header, Initial, Round};
+use serde::{Serialize, Serializer};
 
 use crate::live::{Roster, Run};
 use crate::log::Log;
 use crate::series::Series;
 use crate::tally::{self, Tally, Timeline};
 
-/// After so many lines about lost devices, only every doubling of their number is worth one.
+/// After this number of lines about lost devices, only every doubling of their number is worth a line.
 const LOST_LINES_MAX: u64 = 20;
 
 /// The run that goes on, or the last one, in words and numbers.
@@ -24,7 +24,8 @@ pub(crate) struct RunStatus {
     pub(crate) header: Header,
     /// The header's, as text: a browser's numbers have 53 bits.
     seed: String,
-    pub(crate) summary: Summary,
+    #[serde(rename = "summary", serialize_with = "summary_of")]
+    pub(crate) fold: Fold,
     /// Devices that took part and did not report.
     lost: u64,
     real_secs: f64,
@@ -32,6 +33,11 @@ pub(crate) struct RunStatus {
     is_stopped: bool,
     #[serde(skip)]
     detail: Option<String>,
+}
+
+/// The points of curves have a way of their own to the page.
+fn summary_of<S: Serializer>(fold: &Fold, serializer: S) -> Result<S::Ok, S::Error> {
+    fold.summary.serialize(serializer)
 }
 
 /// The run that goes on, or the last one.
@@ -52,11 +58,11 @@ pub(crate) struct Current {
 
 impl RunStatus {
     pub(crate) fn secs(&self) -> f64 {
-        3600.0 * self.summary.hours
+        3600.0 * self.fold.summary.hours
     }
 
     pub(crate) fn state(&self) -> &'static str {
-        match self.summary.end {
+        match self.fold.summary.end {
             Some(_) => "ended",
             None if self.is_stopped => "stopped",
             None => "running",
@@ -65,7 +71,7 @@ impl RunStatus {
 
     /// How the run ended, for people; none while it goes on.
     pub(crate) fn ended(&self) -> Option<String> {
-        let how = match self.summary.end {
+        let how = match self.fold.summary.end {
             Some(reason) => reason.in_words(self.header.deployed.is_some()),
             None if self.is_stopped => "stopped before its end",
             None => return None,
@@ -91,7 +97,7 @@ impl Current {
                 label: run.label.to_owned(),
                 folder: run.folder.map(|folder| folder.display().to_string()),
                 seed: header.seed.to_string(),
-                summary: Summary::new(&header),
+                fold: Fold::new(&header),
                 header,
                 lost: 0,
                 real_secs: 0.0,
@@ -102,14 +108,14 @@ impl Current {
     }
 
     pub(crate) fn initial(&mut self, initial: &Initial) {
-        self.status.summary.initial(initial);
+        self.status.fold.initial(initial);
         self.evaluated(&initial.metrics);
         self.logged = self.headline(&initial.metrics).map(|(_, value)| value);
     }
 
     pub(crate) fn add(&mut self, round: &Round, real_secs: f64, log: &mut Log) {
         self.status.real_secs = real_secs;
-        self.status.summary.add(round);
+        self.status.fold.round(round);
         self.status.lost += round.lost.len() as u64;
         let secs = self.status.secs();
         self.round_secs.push(secs, round.round_secs);
@@ -126,13 +132,13 @@ impl Current {
         self.status.real_secs = real_secs;
         self.status.is_stopped = end.is_none();
         if let Some(end) = end {
-            self.status.summary.end(end);
+            self.status.fold.end(end);
             self.status.detail.clone_from(&end.detail);
             self.evaluated(&end.metrics);
         }
-        let RunStatus { title, summary, .. } = &self.status;
+        let RunStatus { title, fold, .. } = &self.status;
         let how = self.status.ended().unwrap_or_default();
-        log.write(self.status.secs(), format!("after round {}, {title} {how}", summary.rounds));
+        log.write(self.status.secs(), format!("after round {}, {title} {how}", fold.summary.rounds));
     }
 
     fn evaluated(&mut self, metrics: &Metrics) {
