@@ -73,16 +73,6 @@ const NAMES: [&str; 3] = ["first_moment", "second_moment", AVERAGE];
 pub const AVERAGE: &str = "average";
 
 impl Optimiser {
-    /// The rule, without an average.
-    pub fn new(rule: Rule) -> Self {
-        Self { rule, ..Self::default() }
-    }
-
-    /// The same rule, with the average of this γ.
-    pub fn with_averaging(self, averaging: f64) -> Self {
-        Self { averaging, ..self }
-    }
-
     /// Whether the next model is x + g, and nothing is remembered.
     pub fn is_plain(&self) -> bool {
         self.remembers() == [false; 3]
