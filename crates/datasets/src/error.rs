@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fedflip_fleet::nearest;
 
-use super::catalogue::Name;
+use super::catalogue::SETS;
 
 /// Why a data set cannot be had or read. The text names the file and what is wrong with it;
 /// [`DataError::hint`] says what to do.
@@ -116,9 +116,10 @@ impl DataError {
     pub fn hint(&self) -> String {
         match self {
             Self::UnknownName { given } => {
-                let near = nearest(given, Name::ALL.map(Name::as_str));
+                let names = SETS.map(|set| set.name);
+                let near = nearest(given, names);
                 let meant = near.map_or(String::new(), |near| format!("did you mean {near}? "));
-                format!("{meant}The sets are {}", Name::list())
+                format!("{meant}The sets are {}", names.join(", "))
             }
             Self::Absent { name, .. } => format!("get it first: fedflip data get {name}"),
             Self::Missing { .. } => {
