@@ -13,6 +13,13 @@ pub enum Init {
     Constant(f64),
 }
 
+impl Init {
+    /// PyTorch's default for linear and convolutional layers: ±1/√inputs.
+    pub fn fan_in(inputs: usize) -> Self {
+        Self::Uniform(1.0 / (inputs as f64).sqrt())
+    }
+}
+
 /// One named array of parameters, in the shape and layout that PyTorch uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamSpec {
@@ -28,6 +35,11 @@ pub struct ParamSpec {
 }
 
 impl ParamSpec {
+    /// Parameters that SGD moves.
+    pub fn trained(name: &'static str, shape: &[usize], init: Init) -> Self {
+        Self { name, shape: shape.to_vec(), init, trained: true }
+    }
+
     /// How many numbers it holds.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
@@ -78,16 +90,20 @@ pub struct Backward<'a, T> {
 /// A differentiable step of a network. The order of numbers within a batch is a matter between neighbours:
 /// each layer says in its documentation what it takes and gives.
 pub trait Layer<T: Real>: Send + Sync {
-    /// For parameter names, such as `conv1`; layers without parameters may share one.
+    /// The prefix of parameter names, such as `conv1`; layers without parameters may share a name.
     fn name(&self) -> &str;
-    /// Its parameters.
-    fn params(&self) -> Vec<ParamSpec>;
+    /// The parameters, in the order of their numbers; none by default.
+    fn params(&self) -> Vec<ParamSpec> {
+        Vec::new()
+    }
     /// Numbers per sample that go in.
     fn input_len(&self) -> usize;
     /// Numbers per sample that come out.
     fn output_len(&self) -> usize;
-    /// Numbers that it wants to keep or to work in.
-    fn scratch_len(&self, batch: usize) -> usize;
+    /// Numbers that the layer keeps between the passes or works in; none by default.
+    fn scratch_len(&self, _batch: usize) -> usize {
+        0
+    }
     /// Products per sample in a forward pass, where they are most of the work; a backward pass takes as many
     /// again for the parameters and for the input.
     fn multiply_adds(&self) -> u64 {
@@ -97,4 +113,10 @@ pub trait Layer<T: Real>: Send + Sync {
     fn forward(&self, pass: Forward<'_, T>);
     /// Computes the gradients; bounds as in the forward pass.
     fn backward(&self, pass: Backward<'_, T>);
+}
+
+/// Cuts a slice, from its beginning, into parts of these lengths.
+pub(crate) fn cut<T, const N: usize>(slice: &mut [T], lens: [usize; N]) -> [&mut [T]; N] {
+    let mut rest = slice;
+    lens.map(|len| rest.split_off_mut(..len).unwrap_or_default())
 }

@@ -8,9 +8,9 @@
 //! device the variance comes out too small, which is one reason for group normalisation as the default.
 //! PyTorch's counter `num_batches_tracked` is left out; it plays no part with a fixed momentum.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, cut};
 use crate::nn::channels::{Affine, add_grad_sums, add_sums, apply, apply_grad};
-use crate::nn::group_norm::{EPSILON, split};
+use crate::nn::group_norm::EPSILON;
 use crate::real::Real;
 
 /// How far running statistics move towards those of a batch, as in PyTorch.
@@ -48,17 +48,13 @@ impl<T: Real> Layer<T> for BatchNorm {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let param = |name, start, trained| ParamSpec {
-            name,
-            shape: vec![self.channels],
-            init: Init::Constant(start),
-            trained,
-        };
+        let param = |name, start| ParamSpec::trained(name, &[self.channels], Init::Constant(start));
+        let running = |name, start| ParamSpec { trained: false, ..param(name, start) };
         vec![
-            param("weight", 1.0, true),
-            param("bias", 0.0, true),
-            param("running_mean", 0.0, false),
-            param("running_var", 1.0, false),
+            param("weight", 1.0),
+            param("bias", 0.0),
+            running("running_mean", 0.0),
+            running("running_var", 1.0),
         ]
     }
 
@@ -75,8 +71,8 @@ impl<T: Real> Layer<T> for BatchNorm {
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
-        let [sum, squares, own, own_squares, scale, shift, mean, inverse, ..]: [_; ARRAYS] =
-            split(pass.scratch, self.channels);
+        let [sum, squares, own, own_squares, scale, shift, mean, inverse, ..] =
+            cut(pass.scratch, [self.channels; ARRAYS]);
         let [weight, bias, running_mean, running_var] = read(pass.params, self.channels);
         if pass.training {
             sum.fill(T::ZERO);
@@ -109,11 +105,10 @@ impl<T: Real> Layer<T> for BatchNorm {
     }
 
     fn backward(&self, pass: Backward<'_, T>) {
-        let [sum, squares, own, own_product, scale, shift, mean, inverse, slope, offset]: [_; ARRAYS] =
-            split(pass.scratch, self.channels);
+        let [sum, squares, own, own_product, scale, shift, mean, inverse, slope, offset] =
+            cut(pass.scratch, [self.channels; ARRAYS]);
         let [weight, _, running_mean, running_var] = read(pass.params, self.channels);
-        let [weight_grad, bias_grad, mean_change, var_change]: [_; 4] =
-            split(pass.params_grad, self.channels);
+        let [weight_grad, bias_grad, mean_change, var_change] = cut(pass.params_grad, [self.channels; 4]);
         let momentum = T::from_f64(MOMENTUM);
         for channel in 0..self.channels {
             mean_change[channel] = momentum * (running_mean[channel] - mean[channel]);

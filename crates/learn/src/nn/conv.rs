@@ -208,12 +208,9 @@ impl<T: Lanes> Layer<T> for Conv {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let init = Init::Uniform(1.0 / (self.patch_len() as f64).sqrt());
-        let shape = vec![self.outputs, self.inputs, self.kernel, self.kernel];
-        vec![
-            ParamSpec { name: "weight", shape, init, trained: true },
-            ParamSpec { name: "bias", shape: vec![self.outputs], init, trained: true },
-        ]
+        let init = Init::fan_in(self.patch_len());
+        let shape = [self.outputs, self.inputs, self.kernel, self.kernel];
+        vec![ParamSpec::trained("weight", &shape, init), ParamSpec::trained("bias", &[self.outputs], init)]
     }
 
     fn input_len(&self) -> usize {

@@ -1,8 +1,7 @@
 //! Depthwise convolution, 3×3: every channel by itself.
 
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
-use crate::nn::depthwise_kernels::{Convolve, Scatter, Shape, TAPS, WeightGrad};
-use crate::nn::groups::run_in_groups;
+use crate::nn::depthwise_kernels::{Shape, TAPS, add_input_grad, add_weights_grad, convolve};
 use crate::real::Real;
 
 /// Takes and gives [height, width, channels] per sample; stride 1 or 2, padding 1, no bias. `weight` is
@@ -33,8 +32,8 @@ impl Depthwise {
 
     fn shape(&self) -> Shape {
         let Self { height, width, channels, stride, .. } = *self;
-        let [output_height, output_width] = self.output_sides();
-        Shape { height, width, channels, stride, output_height, output_width }
+        let [_, output_width] = self.output_sides();
+        Shape { height, width, channels, stride, output_width }
     }
 }
 
@@ -44,9 +43,7 @@ impl<T: Real> Layer<T> for Depthwise {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        // PyTorch's default, ±1/√fan_in, where the fan-in of a channel is its nine weights.
-        let (shape, init) = (vec![self.channels, 1, 3, 3], Init::Uniform(1.0 / 3.0));
-        vec![ParamSpec { name: "weight", shape, init, trained: true }]
+        vec![ParamSpec::trained("weight", &[self.channels, 1, 3, 3], Init::fan_in(TAPS))]
     }
 
     fn input_len(&self) -> usize {
@@ -76,11 +73,10 @@ impl<T: Real> Layer<T> for Depthwise {
                 weights[tap * self.channels + channel] = weight;
             }
         }
-        let (shape, flipped) = (self.shape(), false);
         let inputs = pass.input.chunks_exact(Layer::<T>::input_len(self));
         let outputs = pass.output.chunks_exact_mut(Layer::<T>::output_len(self));
         for (input, output) in inputs.zip(outputs) {
-            run_in_groups(Convolve { shape, weights, flipped, zeros, input, output });
+            convolve(self.shape(), (weights, false), zeros, input, output);
         }
     }
 
@@ -97,18 +93,17 @@ impl<T: Real> Layer<T> for Depthwise {
             let output_grad = &pass.output_grad[sample * output_len..][..output_len];
             // Sample by sample, because a single sum of tens of thousands of terms would lose digits.
             sample_grad.fill(T::ZERO);
-            run_in_groups(WeightGrad { shape, zeros, input, output_grad, weights_grad: sample_grad });
+            add_weights_grad(shape, zeros, input, output_grad, sample_grad);
             weights_grad.iter_mut().zip(&*sample_grad).for_each(|(sum, &grad)| *sum += grad);
             if pass.input_grad.is_empty() {
                 continue;
             }
             let input_grad = &mut pass.input_grad[sample * input_len..][..input_len];
             if self.stride == 1 {
-                let (input, output) = (output_grad, input_grad);
-                run_in_groups(Convolve { shape, weights, flipped: true, zeros, input, output });
+                convolve(shape, (weights, true), zeros, output_grad, input_grad);
             } else {
                 input_grad.fill(T::ZERO);
-                run_in_groups(Scatter { shape, weights, output_grad, input_grad });
+                add_input_grad(shape, weights, output_grad, input_grad);
             }
         }
         for (channel, own) in pass.params_grad.chunks_exact_mut(TAPS).enumerate() {

@@ -46,9 +46,8 @@ impl<T: Real> Layer<T> for Embedding {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let shape = vec![self.symbols, self.width];
         // PyTorch's default for embeddings.
-        vec![ParamSpec { name: "weight", shape, init: Init::Normal(1.0), trained: true }]
+        vec![ParamSpec::trained("weight", &[self.symbols, self.width], Init::Normal(1.0))]
     }
 
     fn input_len(&self) -> usize {
@@ -57,10 +56,6 @@ impl<T: Real> Layer<T> for Embedding {
 
     fn output_len(&self) -> usize {
         self.steps * self.width
-    }
-
-    fn scratch_len(&self, _batch: usize) -> usize {
-        0
     }
 
     fn forward(&self, pass: Forward<'_, T>) {

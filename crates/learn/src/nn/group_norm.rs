@@ -1,6 +1,6 @@
 //! Group normalisation: each sample's channels, a group at a time, to mean 0 and variance 1.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, cut};
 use crate::nn::channels::{Affine, add_grad_sums, add_sums, apply, apply_grad};
 use crate::real::Real;
 
@@ -79,12 +79,7 @@ impl<T: Real> Layer<T> for GroupNorm {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let param = |name, start| ParamSpec {
-            name,
-            shape: vec![self.channels],
-            init: Init::Constant(start),
-            trained: true,
-        };
+        let param = |name, start| ParamSpec::trained(name, &[self.channels], Init::Constant(start));
         vec![param("weight", 1.0), param("bias", 0.0)]
     }
 
@@ -103,7 +98,7 @@ impl<T: Real> Layer<T> for GroupNorm {
 
     fn forward(&self, pass: Forward<'_, T>) {
         let (work, statistics) = pass.scratch.split_at_mut(6 * self.channels);
-        let [sum, squares, scale, shift] = split(work, self.channels);
+        let [sum, squares, scale, shift] = cut(work, [self.channels; 4]);
         let len = self.pixels * self.channels;
         let samples = pass.input.chunks_exact(len).zip(pass.output.chunks_exact_mut(len));
         for ((x, y), statistics) in samples.zip(statistics.chunks_exact_mut(2 * self.groups)) {
@@ -117,7 +112,7 @@ impl<T: Real> Layer<T> for GroupNorm {
 
     fn backward(&self, pass: Backward<'_, T>) {
         let (work, statistics) = pass.scratch.split_at_mut(6 * self.channels);
-        let [sum, product, scale, shift, slope, offset] = split(work, self.channels);
+        let [sum, product, scale, shift, slope, offset] = cut(work, [self.channels; 6]);
         let (weight_grad, bias_grad) = pass.params_grad.split_at_mut(self.channels);
         weight_grad.fill(T::ZERO);
         bias_grad.fill(T::ZERO);
@@ -154,16 +149,6 @@ impl<T: Real> Layer<T> for GroupNorm {
             }
         }
     }
-}
-
-/// Cuts `work` into arrays of `len`.
-pub(crate) fn split<T, const N: usize>(work: &mut [T], len: usize) -> [&mut [T]; N] {
-    let mut rest = work;
-    std::array::from_fn(|_| {
-        let (head, tail) = std::mem::take(&mut rest).split_at_mut(len);
-        rest = tail;
-        head
-    })
 }
 
 #[cfg(test)]

@@ -51,6 +51,39 @@ pub trait Lanes: Real {
     }
 }
 
+/// `V` vectors at `at`, or one of which only `short` numbers are there.
+#[inline(always)]
+pub(crate) fn load<T: Lanes, S: Simd, const V: usize, const SHORT: bool>(
+    simd: S,
+    from: &[T],
+    at: usize,
+    short: usize,
+) -> [T::Vector<S>; V] {
+    let mut vectors = [T::ZERO.splat(simd); V];
+    if SHORT {
+        vectors[0] = T::load_short(simd, &from[at..at + short]);
+    } else {
+        vectors.copy_from_slice(&T::vectors::<S>(&from[at..at + V * T::lanes::<S>()]).0[..V]);
+    }
+    vectors
+}
+
+/// Writes what [`load`] reads.
+#[inline(always)]
+pub(crate) fn store<T: Lanes, S: Simd, const V: usize, const SHORT: bool>(
+    simd: S,
+    to: &mut [T],
+    at: usize,
+    short: usize,
+    vectors: &[T::Vector<S>; V],
+) {
+    if SHORT {
+        T::store_short(simd, &mut to[at..at + short], vectors[0]);
+    } else {
+        T::vectors_mut::<S>(&mut to[at..at + V * T::lanes::<S>()]).0[..V].copy_from_slice(vectors);
+    }
+}
+
 macro_rules! lanes {
     ($type:ty, $vector:ident, $as_simd:ident, $as_mut_simd:ident, $splat:ident, $add:ident, $mul_add:ident,
      $sub:ident, $mul:ident, $load:ident, $store:ident, $sum:ident, $sigmoid:expr, $tanh:expr) => {
