@@ -9,7 +9,7 @@
 //! PyTorch's counter `num_batches_tracked` is left out; it plays no part with a fixed momentum.
 
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, cut};
-use crate::nn::channels::{Affine, add_grad_sums, add_sums, apply, apply_grad};
+use crate::nn::channels::{Affine, add_sums};
 use crate::nn::group_norm::EPSILON;
 use crate::real::Real;
 
@@ -101,7 +101,7 @@ impl<T: Real> Layer<T> for BatchNorm {
             // For the backward pass, which moves the running variance: PyTorch takes the unbiased one.
             squares[channel] = T::from_f64(variance * count / (count - 1.0).max(1.0));
         }
-        apply(pass.input, Affine { scale, shift, relu: self.relu }, pass.output);
+        Affine { scale, shift, relu: self.relu }.apply(pass.input, pass.output);
     }
 
     fn backward(&self, pass: Backward<'_, T>) {
@@ -123,7 +123,7 @@ impl<T: Real> Layer<T> for BatchNorm {
         for (x, grad) in pass.input.chunks_exact(len).zip(pass.output_grad.chunks_exact(len)) {
             own.fill(T::ZERO);
             own_product.fill(T::ZERO);
-            add_grad_sums(x, grad, affine, own, own_product);
+            affine.add_grad_sums(x, grad, own, own_product);
             add_to(sum, own);
             add_to(product, own_product);
         }
@@ -140,7 +140,7 @@ impl<T: Real> Layer<T> for BatchNorm {
             offset[channel] = -(scale * sum[channel]) - mean * slope[channel];
         }
         if !pass.input_grad.is_empty() {
-            apply_grad(pass.input, pass.output_grad, affine, (slope, offset), pass.input_grad);
+            affine.apply_grad(pass.input, pass.output_grad, (slope, offset), pass.input_grad);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! rectified variants do not read the output of the forward pass. They repeat x·scale + shift, which is
 //! cheaper than reading another array, and the same operations give the same bits.
 
-use crate::nn::groups::{LANES, add, add_product, constant, each_group, load, run, store};
+use crate::nn::groups::{LANES, add, add_product, each_group, load, run, run_with, store};
 use crate::real::Real;
 
 /// Rows that are summed in registers before the sums go back to memory. They are few enough that the rows of the
@@ -21,106 +21,110 @@ pub(crate) struct Affine<'a, T> {
 
 /// The rows' channel sums of x and of x²: added to `sum` and `squares`.
 pub(crate) fn add_sums<T: Real>(x: &[T], sum: &mut [T], squares: &mut [T]) {
-    let channels = sum.len();
     run(
         #[inline(always)]
-        || {
-            for rows in x.chunks(ROWS * channels) {
-                each_group!(channels, |at, N| {
-                    let mut own_sum: [T; N] = load(sum, at);
-                    let mut own_squares: [T; N] = load(squares, at);
-                    for row in rows.chunks_exact(channels) {
-                        let x = load(row, at);
-                        add(&mut own_sum, x);
-                        add_product(&mut own_squares, x, x);
-                    }
-                    store(sum, at, own_sum);
-                    store(squares, at, own_squares);
-                });
+        move || {
+            for rows in x.chunks(ROWS * sum.len()) {
+                each_group!(sum.len(), |at, N| add_sums_of::<T, N>(rows, at, sum, squares));
             }
         },
     );
 }
 
-/// Writes the affine map of `x` to `y`.
-pub(crate) fn apply<T: Real>(x: &[T], affine: Affine<'_, T>, y: &mut [T]) {
-    let Affine { scale, shift, relu } = affine;
-    let rows = x.chunks_exact(scale.len()).zip(y.chunks_exact_mut(scale.len()));
-    constant!(relu, [false, true], |RELU: bool| run(
-        #[inline(always)]
-        || {
-            for (x, y) in rows {
-                each_group!(scale.len(), |at, N| {
-                    let mut out: [T; N] = load(shift, at);
-                    add_product(&mut out, load(x, at), load(scale, at));
-                    if RELU {
-                        out.iter_mut().for_each(|lane| *lane = lane.max(T::ZERO));
-                    }
-                    store(y, at, out);
-                });
-            }
-        },
-    ));
+#[inline(always)]
+fn add_sums_of<T: Real, const N: usize>(rows: &[T], at: usize, sum: &mut [T], squares: &mut [T]) {
+    let (mut own_sum, mut own_squares): ([T; N], [T; N]) = (load(sum, at), load(squares, at));
+    for row in rows.chunks_exact(sum.len()) {
+        let x = load(row, at);
+        add(&mut own_sum, x);
+        add_product(&mut own_squares, x, x);
+    }
+    store(sum, at, own_sum);
+    store(squares, at, own_squares);
 }
 
-/// The rows' channel sums of g and of g·x: added to `sum` and `product`. g is ∂loss/∂y where the affine
-/// map's output is not cut off, and 0 elsewhere.
-pub(crate) fn add_grad_sums<T: Real>(
-    x: &[T],
-    grad: &[T],
-    affine: Affine<'_, T>,
-    sum: &mut [T],
-    product: &mut [T],
-) {
-    let Affine { scale, shift, relu } = affine;
-    let channels = scale.len();
-    constant!(relu, [false, true], |RELU: bool| run(
-        #[inline(always)]
-        || {
-            for (rows, grads) in x.chunks(ROWS * channels).zip(grad.chunks(ROWS * channels)) {
-                each_group!(channels, |at, N| {
-                    let (scale, shift): ([T; N], [T; N]) = (load(scale, at), load(shift, at));
-                    let mut own_sum: [T; N] = load(sum, at);
-                    let mut own_product: [T; N] = load(product, at);
-                    for (row, grad) in rows.chunks_exact(channels).zip(grads.chunks_exact(channels)) {
-                        let x = load(row, at);
-                        let grad = cut::<T, N, RELU>(load(grad, at), x, scale, shift);
-                        add(&mut own_sum, grad);
-                        add_product(&mut own_product, grad, x);
-                    }
-                    store(sum, at, own_sum);
-                    store(product, at, own_product);
-                });
+impl<T: Real> Affine<'_, T> {
+    /// Writes the affine map of `x` to `y`.
+    pub(crate) fn apply(self, x: &[T], y: &mut [T]) {
+        let channels = self.scale.len();
+        run_with!(self.relu, [false, true], |RELU: bool| {
+            for (x, y) in x.chunks_exact(channels).zip(y.chunks_exact_mut(channels)) {
+                each_group!(channels, |at, N| self.apply_to::<N, RELU>(x, at, y));
             }
-        },
-    ));
-}
+        });
+    }
 
-/// Writes g·scale + x·slope + offset to `x_grad`, with g as in [`add_grad_sums`].
-pub(crate) fn apply_grad<T: Real>(
-    x: &[T],
-    grad: &[T],
-    affine: Affine<'_, T>,
-    (slope, offset): (&[T], &[T]),
-    x_grad: &mut [T],
-) {
-    let Affine { scale, shift, relu } = affine;
-    constant!(relu, [false, true], |RELU: bool| run(
-        #[inline(always)]
-        || {
-            for row in (0..x.len()).step_by(scale.len()) {
-                each_group!(scale.len(), |at, N| {
-                    let x: [T; N] = load(x, row + at);
-                    let scale = load(scale, at);
-                    let grad = cut::<T, N, RELU>(load(grad, row + at), x, scale, load(shift, at));
-                    let mut out = load(offset, at);
-                    add_product(&mut out, x, load(slope, at));
-                    add_product(&mut out, grad, scale);
-                    store(x_grad, row + at, out);
-                });
+    #[inline(always)]
+    fn apply_to<const N: usize, const RELU: bool>(self, x: &[T], at: usize, y: &mut [T]) {
+        let mut out: [T; N] = load(self.shift, at);
+        add_product(&mut out, load(x, at), load(self.scale, at));
+        if RELU {
+            for lane in &mut out {
+                *lane = lane.max(T::ZERO);
             }
-        },
-    ));
+        }
+        store(y, at, out);
+    }
+
+    /// The rows' channel sums of g and of g·x: added to `sum` and `product`. g is ∂loss/∂y where the affine
+    /// map's output is not cut off, and 0 elsewhere.
+    pub(crate) fn add_grad_sums(self, x: &[T], grad: &[T], sum: &mut [T], product: &mut [T]) {
+        let len = ROWS * sum.len();
+        run_with!(self.relu, [false, true], |RELU: bool| {
+            for (x, grad) in x.chunks(len).zip(grad.chunks(len)) {
+                each_group!(sum.len(), |at, N| self.add_grad_sums_of::<N, RELU>(x, grad, at, sum, product));
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn add_grad_sums_of<const N: usize, const RELU: bool>(
+        self,
+        x: &[T],
+        grad: &[T],
+        at: usize,
+        sum: &mut [T],
+        product: &mut [T],
+    ) {
+        let (scale, shift): ([T; N], [T; N]) = (load(self.scale, at), load(self.shift, at));
+        let (mut own_sum, mut own_product): ([T; N], [T; N]) = (load(sum, at), load(product, at));
+        for (row, grad) in x.chunks_exact(sum.len()).zip(grad.chunks_exact(sum.len())) {
+            let x = load(row, at);
+            let grad = cut::<T, N, RELU>(load(grad, at), x, scale, shift);
+            add(&mut own_sum, grad);
+            add_product(&mut own_product, grad, x);
+        }
+        store(sum, at, own_sum);
+        store(product, at, own_product);
+    }
+
+    /// Writes g·scale + x·slope + offset to `x_grad`, with g as in [`Affine::add_grad_sums`].
+    pub(crate) fn apply_grad(self, x: &[T], grad: &[T], line: (&[T], &[T]), x_grad: &mut [T]) {
+        let channels = self.scale.len();
+        run_with!(self.relu, [false, true], |RELU: bool| {
+            let rows = x.chunks_exact(channels).zip(grad.chunks_exact(channels));
+            for ((x, grad), x_grad) in rows.zip(x_grad.chunks_exact_mut(channels)) {
+                each_group!(channels, |at, N| self.apply_grad_to::<N, RELU>(x, grad, line, at, x_grad));
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn apply_grad_to<const N: usize, const RELU: bool>(
+        self,
+        x: &[T],
+        grad: &[T],
+        (slope, offset): (&[T], &[T]),
+        at: usize,
+        x_grad: &mut [T],
+    ) {
+        let (x, scale): ([T; N], [T; N]) = (load(x, at), load(self.scale, at));
+        let grad = cut::<T, N, RELU>(load(grad, at), x, scale, load(self.shift, at));
+        let mut out = load(offset, at);
+        add_product(&mut out, x, load(slope, at));
+        add_product(&mut out, grad, scale);
+        store(x_grad, at, out);
+    }
 }
 
 /// Where an affine map with `scale` and `shift` is cut off, no gradient passes.

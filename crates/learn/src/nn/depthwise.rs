@@ -2,6 +2,7 @@
 
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
 use crate::nn::depthwise_kernels::{Shape, TAPS, add_input_grad, add_weights_grad, convolve};
+use crate::nn::groups::{LANES, run_with};
 use crate::real::Real;
 
 /// Takes and gives [height, width, channels] per sample; stride 1 or 2, padding 1, no bias. `weight` is
@@ -35,6 +36,16 @@ impl Depthwise {
         let [_, output_width] = self.output_sides();
         Shape { height, width, channels, stride, output_width }
     }
+}
+
+/// Runs a kernel with groups that fill a register where the channels allow it, and with single channels otherwise.
+macro_rules! in_groups {
+    ($shape:expr, |$n:ident| $kernel:expr) => {
+        run_with!($shape.channels.is_multiple_of(LANES), [false, true], |WHOLE: bool| {
+            const $n: usize = if WHOLE { LANES } else { 1 };
+            $kernel
+        })
+    };
 }
 
 impl<T: Real> Layer<T> for Depthwise {
@@ -73,10 +84,11 @@ impl<T: Real> Layer<T> for Depthwise {
                 weights[tap * self.channels + channel] = weight;
             }
         }
+        let (shape, weights, zeros) = (self.shape(), &*weights, &*zeros);
         let inputs = pass.input.chunks_exact(Layer::<T>::input_len(self));
         let outputs = pass.output.chunks_exact_mut(Layer::<T>::output_len(self));
         for (input, output) in inputs.zip(outputs) {
-            convolve(self.shape(), (weights, false), zeros, input, output);
+            in_groups!(shape, |N| convolve::<T, N>(shape, (weights, false), zeros, input, output));
         }
     }
 
@@ -93,17 +105,24 @@ impl<T: Real> Layer<T> for Depthwise {
             let output_grad = &pass.output_grad[sample * output_len..][..output_len];
             // Sample by sample, because a single sum of tens of thousands of terms would lose digits.
             sample_grad.fill(T::ZERO);
-            add_weights_grad(shape, zeros, input, output_grad, sample_grad);
+            let sums = &mut *sample_grad;
+            in_groups!(shape, |N| add_weights_grad::<T, N>(shape, zeros, input, output_grad, sums));
             weights_grad.iter_mut().zip(&*sample_grad).for_each(|(sum, &grad)| *sum += grad);
             if pass.input_grad.is_empty() {
                 continue;
             }
             let input_grad = &mut pass.input_grad[sample * input_len..][..input_len];
             if self.stride == 1 {
-                convolve(shape, (weights, true), zeros, output_grad, input_grad);
+                in_groups!(shape, |N| convolve::<T, N>(
+                    shape,
+                    (weights, true),
+                    zeros,
+                    output_grad,
+                    input_grad
+                ));
             } else {
                 input_grad.fill(T::ZERO);
-                add_input_grad(shape, weights, output_grad, input_grad);
+                in_groups!(shape, |N| add_input_grad::<T, N>(shape, weights, output_grad, input_grad));
             }
         }
         for (channel, own) in pass.params_grad.chunks_exact_mut(TAPS).enumerate() {

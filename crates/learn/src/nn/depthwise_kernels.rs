@@ -5,7 +5,7 @@
 //! beyond the edge are left out. Channels that do not divide into whole groups are computed one by one, which is
 //! slower.
 
-use crate::nn::groups::{LANES, add, add_product, constant, group_len, run};
+use crate::nn::groups::{add, add_product};
 use crate::real::Real;
 
 /// Weights per channel.
@@ -36,56 +36,47 @@ impl Shape {
         rows
     }
 
-    /// Calls `pixel` for each pixel of an output row: its number, the place of `group` in the middle one of its three
-    /// pixels in a row of the input, and whether there is a pixel on the left and on the right.
+    /// The place of a group in the middle one of the pixels around pixel `x` of the output, and the distance to the
+    /// next pixel; then whether there is a pixel on the left and on the right.
     #[inline(always)]
-    fn each_pixel(&self, groups: usize, group: usize, mut pixel: impl FnMut(usize, usize, (bool, bool))) {
-        for x in 0..self.output_width {
-            let middle = x * self.stride;
-            let at = middle * groups + group;
-            // The constants make a version without questions for all pixels but two.
-            match (middle > 0, middle + 1 < self.width) {
-                (true, true) => pixel(x, at, (true, true)),
-                sides => pixel(x, at, sides),
-            }
-        }
+    fn middle(&self, x: usize, groups: usize, group: usize) -> ((usize, usize), (bool, bool)) {
+        let middle = x * self.stride;
+        ((middle * groups + group, groups), (middle > 0, middle + 1 < self.width))
     }
 }
 
 /// Convolves one sample. `weights` are those of all channels, tap by tap; with `flipped`, each tap takes the weight of
 /// the opposite one. With stride 1, this turns the gradient of the output into the gradient of the input. `zeros` is a
 /// row of pixels.
-pub(crate) fn convolve<T: Real>(
+#[inline(always)]
+pub(crate) fn convolve<T: Real, const N: usize>(
     shape: Shape,
     (weights, flipped): (&[T], bool),
     zeros: &[T],
     input: &[T],
     output: &mut [T],
 ) {
-    constant!(group_len(shape.channels), [1, LANES], |N: usize| run(
-        #[inline(always)]
-        || {
-            let groups = shape.channels / N;
-            let (weights, zeros) = (weights.as_chunks::<N>().0, zeros.as_chunks::<N>().0);
-            let (input, output) = (input.as_chunks::<N>().0, output.as_chunks_mut::<N>().0);
-            let output_rows = output.chunks_exact_mut(shape.output_width * groups);
-            for (y, output) in output_rows.enumerate() {
-                let rows = shape.rows(input, zeros, y);
-                for group in 0..groups {
-                    let mut own = [[T::ZERO; N]; TAPS];
-                    for (tap, own) in own.iter_mut().enumerate() {
-                        *own = weights[if flipped { TAPS - 1 - tap } else { tap } * groups + group];
-                    }
-                    shape.each_pixel(
-                        groups,
-                        group,
-                        #[inline(always)]
-                        |x, at, sides| output[x * groups + group] = around(&own, rows, (at, groups), sides),
-                    );
-                }
+    let groups = shape.channels / N;
+    let (weights, zeros) = (weights.as_chunks::<N>().0, zeros.as_chunks::<N>().0);
+    let (input, output) = (input.as_chunks::<N>().0, output.as_chunks_mut::<N>().0);
+    let output_rows = output.chunks_exact_mut(shape.output_width * groups);
+    for (y, output) in output_rows.enumerate() {
+        let rows = shape.rows(input, zeros, y);
+        for group in 0..groups {
+            let mut own = [[T::ZERO; N]; TAPS];
+            for (tap, own) in own.iter_mut().enumerate() {
+                *own = weights[if flipped { TAPS - 1 - tap } else { tap } * groups + group];
             }
-        },
-    ));
+            for x in 0..shape.output_width {
+                let (at, sides) = shape.middle(x, groups, group);
+                // The constants make a version without questions for all pixels but two.
+                output[x * groups + group] = match sides {
+                    (true, true) => around(&own, rows, at, (true, true)),
+                    sides => around(&own, rows, at, sides),
+                };
+            }
+        }
+    }
 }
 
 /// The weighted sum of a pixel's surroundings; `at` is its place in the middle row.
@@ -110,38 +101,34 @@ fn around<T: Real, const N: usize>(
 }
 
 /// Adds ∂loss/∂weights of one sample, in the order of the weights of [`convolve`].
-pub(crate) fn add_weights_grad<T: Real>(
+#[inline(always)]
+pub(crate) fn add_weights_grad<T: Real, const N: usize>(
     shape: Shape,
     zeros: &[T],
     input: &[T],
     output_grad: &[T],
     weights_grad: &mut [T],
 ) {
-    constant!(group_len(shape.channels), [1, LANES], |N: usize| run(
-        #[inline(always)]
-        || {
-            let groups = shape.channels / N;
-            let (zeros, input) = (zeros.as_chunks::<N>().0, input.as_chunks::<N>().0);
-            let (grad, weights_grad) = (output_grad.as_chunks::<N>().0, weights_grad.as_chunks_mut::<N>().0);
-            for (y, grad) in grad.chunks_exact(shape.output_width * groups).enumerate() {
-                let rows = shape.rows(input, zeros, y);
-                for group in 0..groups {
-                    let mut own = [[T::ZERO; N]; TAPS];
-                    shape.each_pixel(
-                        groups,
-                        group,
-                        #[inline(always)]
-                        |x, at, sides| {
-                            add_around(&mut own, grad[x * groups + group], rows, (at, groups), sides);
-                        },
-                    );
-                    for (tap, own) in own.into_iter().enumerate() {
-                        add(&mut weights_grad[tap * groups + group], own);
-                    }
+    let groups = shape.channels / N;
+    let (zeros, input) = (zeros.as_chunks::<N>().0, input.as_chunks::<N>().0);
+    let (grad, weights_grad) = (output_grad.as_chunks::<N>().0, weights_grad.as_chunks_mut::<N>().0);
+    for (y, grad) in grad.chunks_exact(shape.output_width * groups).enumerate() {
+        let rows = shape.rows(input, zeros, y);
+        for group in 0..groups {
+            let mut own = [[T::ZERO; N]; TAPS];
+            for x in 0..shape.output_width {
+                let (at, sides) = shape.middle(x, groups, group);
+                let grad = grad[x * groups + group];
+                match sides {
+                    (true, true) => add_around(&mut own, grad, rows, at, (true, true)),
+                    sides => add_around(&mut own, grad, rows, at, sides),
                 }
             }
-        },
-    ));
+            for (tap, own) in own.into_iter().enumerate() {
+                add(&mut weights_grad[tap * groups + group], own);
+            }
+        }
+    }
 }
 
 /// Adds what one pixel's gradient means for the weights.
@@ -165,26 +152,28 @@ fn add_around<T: Real, const N: usize>(
 }
 
 /// Adds ∂loss/∂input of one sample, pixel by pixel of the output, for any stride.
-pub(crate) fn add_input_grad<T: Real>(shape: Shape, weights: &[T], output_grad: &[T], input_grad: &mut [T]) {
-    constant!(group_len(shape.channels), [1, LANES], |N: usize| run(
-        #[inline(always)]
-        || {
-            let groups = shape.channels / N;
-            let (weights, grads) = (weights.as_chunks::<N>().0, output_grad.as_chunks::<N>().0);
-            let input_grad = input_grad.as_chunks_mut::<N>().0;
-            for (pixel, grads) in grads.chunks_exact(groups).enumerate() {
-                let (y, x) = (pixel / shape.output_width, pixel % shape.output_width);
-                for (tap, weights) in weights.chunks_exact(groups).enumerate() {
-                    let to_y = (y * shape.stride + tap / 3).wrapping_sub(1);
-                    let to_x = (x * shape.stride + tap % 3).wrapping_sub(1);
-                    if to_y < shape.height && to_x < shape.width {
-                        let pixel = &mut input_grad[(to_y * shape.width + to_x) * groups..][..groups];
-                        for ((sum, &grad), &weight) in pixel.iter_mut().zip(grads).zip(weights) {
-                            add_product(sum, grad, weight);
-                        }
-                    }
+#[inline(always)]
+pub(crate) fn add_input_grad<T: Real, const N: usize>(
+    shape: Shape,
+    weights: &[T],
+    output_grad: &[T],
+    input_grad: &mut [T],
+) {
+    let groups = shape.channels / N;
+    let (weights, grads) = (weights.as_chunks::<N>().0, output_grad.as_chunks::<N>().0);
+    let input_grad = input_grad.as_chunks_mut::<N>().0;
+    for (pixel, grads) in grads.chunks_exact(groups).enumerate() {
+        let (y, x) = (pixel / shape.output_width, pixel % shape.output_width);
+        for tap in 0..TAPS {
+            let to_y = (y * shape.stride + tap / 3).wrapping_sub(1);
+            let to_x = (x * shape.stride + tap % 3).wrapping_sub(1);
+            if to_y < shape.height && to_x < shape.width {
+                let pixel = &mut input_grad[(to_y * shape.width + to_x) * groups..][..groups];
+                let weights = &weights[tap * groups..][..groups];
+                for ((sum, &grad), &weight) in pixel.iter_mut().zip(grads).zip(weights) {
+                    add_product(sum, grad, weight);
                 }
             }
-        },
-    ));
+        }
+    }
 }

@@ -4,7 +4,8 @@
 //! up proving that they do not overlap, and leaves it scalar. A row of a gate is a kilobyte and stays in
 //! the first-level cache between them.
 
-use crate::nn::groups::run;
+use pulp::Arch;
+
 use crate::nn::vectors::Lanes;
 
 /// One time step of a batch, forward. Rows one after the other, `hidden` numbers each, four times as many
@@ -29,7 +30,7 @@ pub struct StepForward<'a, T> {
 impl<T: Lanes> StepForward<'_, T> {
     /// Computes it, with the widest vectors there are.
     pub fn run(self) {
-        run(
+        Arch::new().dispatch(
             #[inline(always)]
             || self.run_inlined(),
         );
@@ -92,7 +93,7 @@ pub struct StepBackward<'a, T> {
 impl<T: Lanes> StepBackward<'_, T> {
     /// Computes it, with the widest vectors there are.
     pub fn run(self) {
-        run(
+        Arch::new().dispatch(
             #[inline(always)]
             || self.run_inlined(),
         );

@@ -1,7 +1,7 @@
 //! Group normalisation: each sample's channels, a group at a time, to mean 0 and variance 1.
 
 use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, cut};
-use crate::nn::channels::{Affine, add_grad_sums, add_sums, apply, apply_grad};
+use crate::nn::channels::{Affine, add_sums};
 use crate::real::Real;
 
 /// Added to the variance, as in PyTorch.
@@ -106,7 +106,7 @@ impl<T: Real> Layer<T> for GroupNorm {
             squares.fill(T::ZERO);
             add_sums(x, sum, squares);
             self.statistics(sum, squares, statistics);
-            apply(x, self.affine(pass.params, statistics, scale, shift), y);
+            self.affine(pass.params, statistics, scale, shift).apply(x, y);
         }
     }
 
@@ -125,7 +125,7 @@ impl<T: Real> Layer<T> for GroupNorm {
             let affine = self.affine(pass.params, statistics, scale, shift);
             sum.fill(T::ZERO);
             product.fill(T::ZERO);
-            add_grad_sums(x, grad, affine, sum, product);
+            affine.add_grad_sums(x, grad, sum, product);
             for (group, statistics) in statistics.chunks_exact(2).enumerate() {
                 let (mean, inverse) = (statistics[0], statistics[1]);
                 // Σ g·weight and Σ g·weight·x̂ over the group, x̂ = (x − mean)·inverse.
@@ -145,7 +145,7 @@ impl<T: Real> Layer<T> for GroupNorm {
             }
             if !pass.input_grad.is_empty() {
                 let x_grad = &mut pass.input_grad[sample * len..][..len];
-                apply_grad(x, grad, affine, (slope, offset), x_grad);
+                affine.apply_grad(x, grad, (slope, offset), x_grad);
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Arrays that the compiler turns into vectors, for kernels over channels that lie next to each other.
 //!
-//! A kernel is a closure with `#[inline(always)]`, as is everything below it: [`run`] compiles the kernel once per
-//! instruction set and picks the best version that the processor has, whatever the build was made for. Code that is not
-//! inlined is compiled for the oldest processor. Products and sums stay separate operations (a·b + c), because
+//! A kernel is a function with `#[inline(always)]`, as is everything below it, which a closure with the same attribute
+//! hands to [`run`]. [`run`] compiles the kernel once per instruction set and picks the best version that the processor
+//! has, whatever the build was made for. Code that is not inlined is compiled for the oldest processor. The body of an
+//! inner loop is a function of its own, because the compiler then optimises the loop once more around it. Products and sums stay separate operations (a·b + c), because
 //! without the instruction a fused one is a slow library call.
 
 use pulp::{Arch, NullaryFnOnce};
@@ -13,13 +14,21 @@ use crate::real::Real;
 pub(crate) const LANES: usize = 8;
 
 /// Runs a kernel with the best instructions of this processor.
-pub(crate) fn run<K: NullaryFnOnce>(kernel: K) -> K::Output {
-    Arch::new().dispatch(kernel)
+pub(crate) fn run(kernel: impl FnMut()) {
+    Arch::new().dispatch(Kernel(kernel));
 }
 
-/// The size of the groups into which all channels divide: a register where the channels fill it, otherwise 1.
-pub(crate) fn group_len(channels: usize) -> usize {
-    if channels.is_multiple_of(LANES) { LANES } else { 1 }
+/// Calls a closure as `FnMut`. As `FnOnce`, the compiler would put a function of its own between, which it does not
+/// inline.
+struct Kernel<F>(F);
+
+impl<F: FnMut()> NullaryFnOnce for Kernel<F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(mut self) {
+        (self.0)();
+    }
 }
 
 /// Evaluates `body` with a value as a constant: one version of the code for each of the listed values, of which the
@@ -39,6 +48,17 @@ macro_rules! constant {
     };
 }
 pub(crate) use constant;
+
+/// Runs a kernel with a value as a constant: see [`constant`].
+macro_rules! run_with {
+    ($value:expr, $values:tt, |$name:ident: $type:ty| $kernel:expr) => {
+        crate::nn::groups::constant!($value, $values, |$name: $type| crate::nn::groups::run(
+            #[inline(always)]
+            move || $kernel
+        ))
+    };
+}
+pub(crate) use run_with;
 
 /// Calls `group` for places 0 to `count`: `LANES` at a time, and the last ones by themselves.
 macro_rules! each_group {

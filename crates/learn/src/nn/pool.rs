@@ -55,7 +55,7 @@ impl<T: Real> Layer<T> for MaxPoolRelu {
         let Forward { batch, input, output, .. } = pass;
         run(
             #[inline(always)]
-            || {
+            move || {
                 for ([upper, lower], block) in self.blocks(batch).zip(output.chunks_exact_mut(batch)) {
                     let (u0, u1) = input[upper..][..2 * batch].split_at(batch);
                     let (l0, l1) = input[lower..][..2 * batch].split_at(batch);
@@ -79,7 +79,7 @@ impl<T: Real> Layer<T> for MaxPoolRelu {
         }
         run(
             #[inline(always)]
-            || {
+            move || {
                 let blocks = output.chunks_exact(batch).zip(output_grad.chunks_exact(batch));
                 for ([upper, lower], (max, grad)) in self.blocks(batch).zip(blocks) {
                     let (u0, u1) = input[upper..][..2 * batch].split_at(batch);

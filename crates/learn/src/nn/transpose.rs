@@ -11,7 +11,7 @@ pub(crate) fn transpose<T: Real>(from: &[T], columns: usize, to: &mut [T]) {
     let rows = from.len() / columns;
     run(
         #[inline(always)]
-        || {
+        move || {
             for top in (0..rows).step_by(BLOCK) {
                 let height = BLOCK.min(rows - top);
                 for left in (0..columns).step_by(BLOCK) {

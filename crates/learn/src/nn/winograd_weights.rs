@@ -1,7 +1,7 @@
 //! The weight of a convolution to Winograd's frequencies, and its gradient back.
 
 use crate::nn::groups::{LANES, add_product, each_group, load, run, store};
-use crate::nn::winograd_maps::{FREQUENCIES, KERNEL, P, P2, POINTS, Q, Q2};
+use crate::nn::winograd_maps::{KERNEL, P, P2, POINTS, Q, Q2};
 use crate::real::Real;
 
 /// The entries of a kernel.
@@ -12,49 +12,61 @@ pub(crate) fn weight_to_frequencies<T: Real>(weight: &[T], frequencies: &mut [T]
     let (pairs, factors) = (weight.len() / AREA, weight_factors::<T>());
     run(
         #[inline(always)]
-        || {
-            each_group!(pairs, |pair, N| {
-                let weight = weight[pair * AREA..][..N * AREA].as_chunks::<AREA>().0;
-                columns_and_rows::<T, KERNEL, POINTS, N>(
-                    &factors,
-                    #[inline(always)]
-                    |y, x| {
-                        let mut entries = [T::ZERO; N];
-                        for n in 0..N {
-                            entries[n] = weight[n][y * KERNEL + x];
-                        }
-                        entries
-                    },
-                    #[inline(always)]
-                    |i, j, sum| store(frequencies, (i * POINTS + j) * pairs + pair, sum),
-                );
-            });
+        move || {
+            each_group!(pairs, |pair, N| pairs_to_frequencies::<T, N>(pair, &factors, weight, frequencies))
         },
+    );
+}
+
+#[inline(always)]
+fn pairs_to_frequencies<T: Real, const N: usize>(
+    pair: usize,
+    factors: &[[T; KERNEL]; POINTS],
+    weight: &[T],
+    frequencies: &mut [T],
+) {
+    let pairs = weight.len() / AREA;
+    let weight = weight[pair * AREA..][..N * AREA].as_chunks::<AREA>().0;
+    columns_and_rows(
+        factors,
+        #[inline(always)]
+        |y, x| std::array::from_fn::<T, N, _>(|n| weight[n][y * KERNEL + x]),
+        #[inline(always)]
+        |i, j, sum| store(frequencies, (i * POINTS + j) * pairs + pair, sum),
     );
 }
 
 /// The transpose of [`weight_to_frequencies`]: from the gradient of the frequencies to the gradient of the weight.
 pub(crate) fn weight_from_frequencies<T: Real>(frequencies: &[T], weight: &mut [T]) {
-    let (pairs, factors) = (frequencies.len() / FREQUENCIES, weight_factors::<T>());
-    let transposed: [[T; POINTS]; KERNEL] = std::array::from_fn(|k| std::array::from_fn(|i| factors[i][k]));
+    let (pairs, factors) = (weight.len() / AREA, weight_factors::<T>());
+    let factors = std::array::from_fn(|k| std::array::from_fn(|i| factors[i][k]));
     run(
         #[inline(always)]
-        || {
-            each_group!(pairs, |pair, N| {
-                let weight = weight[pair * AREA..][..N * AREA].as_chunks_mut::<AREA>().0;
-                // Rows first and columns then: the squares are read and written with their axes exchanged.
-                columns_and_rows::<T, POINTS, KERNEL, N>(
-                    &transposed,
-                    #[inline(always)]
-                    |j, i| load(frequencies, (i * POINTS + j) * pairs + pair),
-                    #[inline(always)]
-                    |x, y, sum| {
-                        for n in 0..N {
-                            weight[n][y * KERNEL + x] = sum[n];
-                        }
-                    },
-                );
-            });
+        move || {
+            each_group!(pairs, |pair, N| pairs_from_frequencies::<T, N>(pair, &factors, frequencies, weight))
+        },
+    );
+}
+
+#[inline(always)]
+fn pairs_from_frequencies<T: Real, const N: usize>(
+    pair: usize,
+    factors: &[[T; POINTS]; KERNEL],
+    frequencies: &[T],
+    weight: &mut [T],
+) {
+    let pairs = weight.len() / AREA;
+    let weight = weight[pair * AREA..][..N * AREA].as_chunks_mut::<AREA>().0;
+    // Rows first and columns then: the squares are read and written with their axes exchanged.
+    columns_and_rows(
+        factors,
+        #[inline(always)]
+        |j, i| load::<T, N>(frequencies, (i * POINTS + j) * pairs + pair),
+        #[inline(always)]
+        |x, y, sum| {
+            for n in 0..N {
+                weight[n][y * KERNEL + x] = sum[n];
+            }
         },
     );
 }
