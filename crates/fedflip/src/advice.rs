@@ -5,6 +5,7 @@ use fedflip_fleet::units::plain;
 use fedflip_net::NetError;
 use fedflip_net::identity::AUTHORITY_KEY;
 use fedflip_plan::{PilotError, PlanError};
+use fedflip_record::{FolderProblem, RecordError};
 use fedflip_run::RunError;
 
 /// What to leave out or to type instead.
@@ -53,6 +54,30 @@ pub(crate) fn plan_hint(error: &PlanError) -> String {
     }
 }
 
+/// What to type where the folder of a run or its records are at fault.
+pub(crate) fn record_hint(error: &RecordError) -> &'static str {
+    match error {
+        error if error.is_no_room() => {
+            "make room on the disk, and resume with --resume: what was recorded is kept"
+        }
+        RecordError::BadLine { .. } => "restore the file from a copy, or run again with another --out",
+        RecordError::Folder { problem, .. } => match problem {
+            FolderProblem::Occupied => "resume it with --resume, or name another --out",
+            FolderProblem::Damaged => {
+                "restore it from a copy, or run anew with another --out: nothing in it was changed"
+            }
+            FolderProblem::NoCheckpoint => {
+                "look at it with `fedflip report`, or run anew with another --out: nothing in it was changed"
+            }
+            FolderProblem::NotOurs => "name another --out",
+            FolderProblem::OtherScenario(_) => "name another --out, or the scenario it was started with",
+            FolderProblem::Locked => "wait for it to end, or name another --out",
+            _ => error.hint(),
+        },
+        error => error.hint(),
+    }
+}
+
 /// What to type where a server, its authority or its run folder is at fault.
 pub(crate) fn net_hint(error: &NetError) -> String {
     let hint = match error {
@@ -75,6 +100,7 @@ pub(crate) fn net_hint(error: &NetError) -> String {
                 address.port()
             );
         }
+        NetError::Record(error) => record_hint(error),
         NetError::OtherScenario { .. } => "name another --out, or the scenario it was started with",
         NetError::NoState { .. } => {
             "name another --out: this one is of a simulated run, or has lost its state"

@@ -146,7 +146,7 @@ impl CliError {
             Self::Plan(error) | Self::Net(NetError::Plan(error)) => Some(advice::plan_hint(error)),
             Self::Data(error) => Some(error.hint()),
             Self::Learn(error) => Some(error.hint()),
-            Self::Record(error) => Some(error.hint()),
+            Self::Record(error) => Some(advice::record_hint(error).to_owned()),
             Self::Net(error) | Self::Run(RunError::Net(error)) => Some(advice::net_hint(error)),
             Self::Join(error) => Some(error.hint()),
             Self::Report(error) => Some(error.hint()),

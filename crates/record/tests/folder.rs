@@ -160,7 +160,7 @@ fn records_go_on_to_the_same_bytes() {
             if hopeless {
                 let before = fs::read(&records).ok();
                 let error = open(desk.path(), true).unwrap_err();
-                let said = if slots[0].exists() { "damaged" } else { "no checkpoint to go on from" };
+                let said = if slots[0].exists() { "damaged" } else { "no checkpoint to resume from" };
                 assert!(error.contains(said), "{damage} after {stop}: {error}");
                 assert_eq!(fs::read(&records).ok(), before);
                 continue;
@@ -208,7 +208,7 @@ fn another_fleet_plan_or_version_is_refused() {
     assert!(refused(&Contents { fleet: b"other".to_vec(), ..same.clone() }).contains("fleet.csv"));
     assert!(refused(&Contents { plan: b"other".to_vec(), ..same.clone() }).contains("plan.csv"));
     let records = desk.path().join(RECORDS);
-    let newer = fs::read_to_string(&records).unwrap().replace("\"version\":2", "\"version\":9");
+    let newer = fs::read_to_string(&records).unwrap().replace("\"version\":3", "\"version\":9");
     fs::write(&records, &newer).unwrap();
     assert!(refused(&same).contains("version 9"));
     assert_eq!(fs::read_to_string(&records).unwrap(), newer);
@@ -229,7 +229,7 @@ fn bad_records_are_said_to_be_so() {
         reader::read(&path).unwrap_err().to_string()
     };
     assert!(refused("").contains("header is missing"));
-    assert!(refused(&good.replacen("\"version\":2", "\"version\":7", 1)).contains("version 7"));
+    assert!(refused(&good.replacen("\"version\":3", "\"version\":7", 1)).contains("version 7"));
     assert!(
         refused(&good.replacen("\"round\":2", "\"round\":4", 1)).contains("line 4: round 4 after round 1")
     );

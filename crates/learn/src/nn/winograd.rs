@@ -141,7 +141,7 @@ impl Winograd {
             let outputs = place.tile(self.outputs, self.output_side());
             inputs.to_frequencies::<T, Inputs, _>(input, work.input);
             products((by_input, pairs), (work.input, inputs), (work.output, outputs));
-            outputs.to_pixels::<T, Outputs, _>(work.output, Start::Rows(bias), output);
+            outputs.to_pixels::<T, Outputs, _>(work.output, Some(bias), output);
         }
     }
 
@@ -184,7 +184,7 @@ impl Winograd {
                 let outputs = place.tile(self.outputs, self.output_side());
                 outputs.to_frequencies::<T, OutputsTransposed, _>(output_grad, work.output);
                 products((work.weight, pairs), (work.output, outputs), (work.input, inputs));
-                inputs.to_pixels::<T, InputsTransposed, _>(work.input, Start::Output, input_grad);
+                inputs.to_pixels::<T, InputsTransposed, _>(work.input, None, input_grad);
             }
         }
         weight_from_frequencies(work.weight_grad, weight_grad);

@@ -7,7 +7,6 @@ use std::marker::PhantomData;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::nn::vectors::{Lanes, load, store};
-use crate::nn::weighted_sums::Start;
 use crate::nn::winograd_maps::{Map, POINTS};
 
 /// Where the squares of numbers of a tile lie: `outer` times `inner` of them, side by side.
@@ -44,35 +43,37 @@ impl Tile {
         frequencies: &mut [T],
     ) {
         let (places, map) = ([self, self.frequencies()], PhantomData);
-        let (from, to, start) = (pixels, frequencies, Start::Zero);
-        Arch::new().dispatch(Transform::<T, M, I, POINTS> { places, from, to, start, map });
+        let (from, to, start) = (pixels, frequencies, None);
+        Arch::new().dispatch(Transform::<T, M, I, POINTS, false> { places, from, to, start, map });
     }
 
-    /// Writes the pixels of frequencies, or adds them to what is there.
+    /// Adds the pixels of frequencies to what is there, or to a start value per outer one.
     pub(crate) fn to_pixels<T: Lanes, M: Map<POINTS, O>, const O: usize>(
         self,
         frequencies: &[T],
-        start: Start<'_, T>,
+        start: Option<&[T]>,
         pixels: &mut [T],
     ) {
         let (places, map) = ([self.frequencies(), self], PhantomData);
         let (from, to) = (frequencies, pixels);
-        Arch::new().dispatch(Transform::<T, M, POINTS, O> { places, from, to, start, map });
+        Arch::new().dispatch(Transform::<T, M, POINTS, O, true> { places, from, to, start, map });
     }
 }
 
-/// Maps the columns and then the rows of squares. Results start with zero, with a number for each of the outer ones, or
-/// with what is there.
-struct Transform<'a, T, M, const I: usize, const O: usize> {
+/// Maps the columns and then the rows of squares. If `STARTED`, the results are added to a start value for each of the
+/// outer ones, or to what is there.
+struct Transform<'a, T, M, const I: usize, const O: usize, const STARTED: bool> {
     /// Where squares are read and written.
     places: [Tile; 2],
     from: &'a [T],
     to: &'a mut [T],
-    start: Start<'a, T>,
+    start: Option<&'a [T]>,
     map: PhantomData<M>,
 }
 
-impl<T: Lanes, M: Map<I, O>, const I: usize, const O: usize> WithSimd for Transform<'_, T, M, I, O> {
+impl<T: Lanes, M: Map<I, O>, const I: usize, const O: usize, const STARTED: bool> WithSimd
+    for Transform<'_, T, M, I, O, STARTED>
+{
     type Output = ();
 
     #[inline(always)]
@@ -92,7 +93,9 @@ impl<T: Lanes, M: Map<I, O>, const I: usize, const O: usize> WithSimd for Transf
     }
 }
 
-impl<T: Lanes, M: Map<I, O>, const I: usize, const O: usize> Transform<'_, T, M, I, O> {
+impl<T: Lanes, M: Map<I, O>, const I: usize, const O: usize, const STARTED: bool>
+    Transform<'_, T, M, I, O, STARTED>
+{
     /// One vector of the inner ones, or the rest that fills none.
     #[inline(always)]
     fn vectors<S: Simd, const SHORT: bool>(&mut self, simd: S, outer: usize, inner: usize) {
@@ -119,9 +122,9 @@ impl<T: Lanes, M: Map<I, O>, const I: usize, const O: usize> Transform<'_, T, M,
             for (j, &values) in M::apply::<T, S>(simd, line).iter().enumerate() {
                 let at = to + i * to_below + j * to_right;
                 let values = match self.start {
-                    Start::Zero => values,
-                    Start::Rows(start) => T::add_vectors(simd, start[outer].splat(simd), values),
-                    Start::Output => {
+                    _ if !STARTED => values,
+                    Some(start) => T::add_vectors(simd, start[outer].splat(simd), values),
+                    None => {
                         let [before] = load::<T, S, 1, SHORT>(simd, self.to, at, len);
                         T::add_vectors(simd, before, values)
                     }
