@@ -106,15 +106,28 @@ impl Conv {
         by_tap: &mut [T],
     ) {
         let (weight, bias) = params;
-        let (side, out) = (self.frame().framed_side(), self.output_side());
         transpose(weight, self.patch_len(), by_tap);
+        let sides = [self.frame().framed_side(), self.output_side()];
+        self.sums(batch, sides, (input, self.inputs), by_tap, Start::Rows(bias), (output, self.outputs));
+    }
+
+    /// Channels of images with the second side as weighted sums of shifted lines of images with the first side.
+    fn sums<T: Lanes>(
+        &self,
+        batch: usize,
+        [side, out]: [usize; 2],
+        (input, inputs): (&[T], usize),
+        weights: &[T],
+        start: Start<'_, T>,
+        (output, outputs): (&mut [T], usize),
+    ) {
         WeightedSums {
             input,
-            taps: Taps::of_kernel(self.inputs, self.kernel, side, batch),
-            weights: by_tap,
-            start: Start::Rows(bias),
+            taps: Taps::of_kernel(inputs, self.kernel, side, batch),
+            weights,
+            start,
             output,
-            rows: self.outputs,
+            rows: outputs,
             row_stride: out * out * batch,
             run: out * batch,
             lines: Lines { count: out, strides: [side * batch, out * batch, 0] },
@@ -186,19 +199,8 @@ impl Conv {
                 to.zip(kernel.iter().rev()).for_each(|(to, &entry)| *to = entry);
             }
         }
-        let (side, out) = (frame.framed_side(), self.frame().framed_side());
-        WeightedSums {
-            input: framed,
-            taps: Taps::of_kernel(self.outputs, self.kernel, side, batch),
-            weights: flipped,
-            start: Start::Zero,
-            output: input_grad,
-            rows: self.inputs,
-            row_stride: out * out * batch,
-            run: out * batch,
-            lines: Lines { count: out, strides: [side * batch, out * batch, 0] },
-        }
-        .compute();
+        let sides = [frame.framed_side(), self.frame().framed_side()];
+        self.sums(batch, sides, (framed, self.outputs), flipped, Start::Zero, (input_grad, self.inputs));
     }
 }
 

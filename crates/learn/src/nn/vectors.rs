@@ -1,5 +1,4 @@
-//! What kernels of our own need of f32 and f64 beyond arithmetic: vectors of whatever width the processor
-//! has, and the two activations of a gate.
+//! Vectors of f32 and f64 with the width that the processor has, and the two activations of an LSTM gate.
 
 use pulp::Simd;
 

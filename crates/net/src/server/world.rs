@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, World};
-use fedflip_fleet::bandwidth::{self, Entrant};
+use fedflip_fleet::bandwidth::{self, DeviceJob};
 use fedflip_fleet::{Mbps, Metrics as Scores, ModelVector};
 use fedflip_learn::{LearnError, Metric};
 use tokio::runtime::Runtime;
@@ -167,17 +167,18 @@ impl World for NetWorld<'_> {
         for (&device, joined) in current.joined() {
             self.metrics.joins.add(1);
             self.metrics.join_secs.observe(joined.answer_secs);
-            cohort.push(Entrant { device, job: self.measures.job(device, believed) }, weights[device]);
+            cohort.push(DeviceJob { device, job: self.measures.job(device, believed) }, weights[device]);
         }
         drop(state);
-        self.count_payloads_under_pressure(cohort.entrants_mut());
+        self.count_payloads_under_pressure(cohort.device_jobs_mut());
         Ok(())
     }
 
     /// Follows from what was measured: one device's word, or delay, does not make everybody wait.
-    fn deadline_secs(&self, entrants: &[Entrant]) -> Option<f64> {
+    fn deadline_secs(&self, device_jobs: &[DeviceJob]) -> Option<f64> {
         let believed = self.measures.believed();
-        let jobs = entrants.iter().map(|entrant| self.measures.deadline_job(entrant.device, believed));
+        let jobs =
+            device_jobs.iter().map(|device_job| self.measures.deadline_job(device_job.device, believed));
         let expected_secs = bandwidth::finish_together(jobs, self.band).round_secs();
         Some(self.timeouts.deadline_secs(expected_secs))
     }
