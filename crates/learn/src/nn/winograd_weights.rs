@@ -13,7 +13,7 @@ pub(crate) fn weight_to_frequencies<T: Real>(weight: &[T], frequencies: &mut [T]
     run(
         #[inline(always)]
         move || {
-            each_group!(pairs, |pair, N| pairs_to_frequencies::<T, N>(pair, &factors, weight, frequencies))
+            each_group!(pairs, |pair, N| pairs_to_frequencies::<T, N>(pair, &factors, weight, frequencies));
         },
     );
 }
@@ -43,7 +43,7 @@ pub(crate) fn weight_from_frequencies<T: Real>(frequencies: &[T], weight: &mut [
     run(
         #[inline(always)]
         move || {
-            each_group!(pairs, |pair, N| pairs_from_frequencies::<T, N>(pair, &factors, frequencies, weight))
+            each_group!(pairs, |pair, N| pairs_from_frequencies::<T, N>(pair, &factors, frequencies, weight));
         },
     );
 }
