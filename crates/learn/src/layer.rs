@@ -87,6 +87,18 @@ pub struct Backward<'a, T> {
     pub scratch: &'a mut [T],
 }
 
+/// The sizes of a layer per sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// The number of input numbers.
+    pub input: usize,
+    /// The number of output numbers.
+    pub output: usize,
+    /// The multiply-adds of a forward pass, for layers in which they are most of the work. A backward pass takes as many
+    /// for the parameters, and as many for the input.
+    pub multiply_adds: usize,
+}
+
 /// A differentiable step of a network. The order of numbers within a batch is an agreement between neighbouring layers:
 /// the documentation of each layer describes its input and output.
 pub trait Layer<T: Real>: Send + Sync {
@@ -96,17 +108,18 @@ pub trait Layer<T: Real>: Send + Sync {
     fn params(&self) -> Vec<ParamSpec> {
         Vec::new()
     }
+    /// The numbers per sample that go in and come out, and the work between.
+    fn sizes(&self) -> Sizes;
     /// The number of input numbers per sample.
-    fn input_len(&self) -> usize;
+    fn input_len(&self) -> usize {
+        self.sizes().input
+    }
     /// The number of output numbers per sample.
-    fn output_len(&self) -> usize;
+    fn output_len(&self) -> usize {
+        self.sizes().output
+    }
     /// Numbers that the layer keeps between the passes or works in; none by default.
     fn scratch_len(&self, _batch: usize) -> usize {
-        0
-    }
-    /// The multiply-adds per sample in a forward pass, for layers in which they are most of the work. A backward pass
-    /// takes as many for the parameters, and as many for the input.
-    fn multiply_adds(&self) -> u64 {
         0
     }
     /// Computes the output.

@@ -72,7 +72,7 @@ impl<T: Real> Network<T> {
     /// Floating-point operations of a training step: forward, and backward to parameters and inputs, of which
     /// the first layer has none to hand on.
     pub fn step_flop(&self, batch: usize) -> f64 {
-        let products = self.layers.iter().map(|layer| layer.multiply_adds() as f64);
+        let products = self.layers.iter().map(|layer| layer.sizes().multiply_adds as f64);
         let passes = std::iter::once(2.0).chain(std::iter::repeat(3.0));
         2.0 * batch as f64 * products.zip(passes).map(|(products, passes)| products * passes).sum::<f64>()
     }

@@ -8,7 +8,7 @@
 //! device the variance comes out too small, which is one reason for group normalisation as the default.
 //! PyTorch's counter `num_batches_tracked` is left out; it plays no part with a fixed momentum.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, cut};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes, cut};
 use crate::nn::channels::{Affine, add_sums};
 use crate::nn::group_norm::EPSILON;
 use crate::real::Real;
@@ -58,12 +58,8 @@ impl<T: Real> Layer<T> for BatchNorm {
         ]
     }
 
-    fn input_len(&self) -> usize {
-        self.pixels * self.channels
-    }
-
-    fn output_len(&self) -> usize {
-        self.pixels * self.channels
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.pixels * self.channels, output: self.pixels * self.channels, multiply_adds: 0 }
     }
 
     fn scratch_len(&self, _batch: usize) -> usize {

@@ -4,7 +4,7 @@
 //! numbers, and every entry of the kernel reads them at its own offset, so that nothing is laid out anew but the
 //! frame of zeros around padded images. 5·5 kernels over several channels go by Winograd's algorithm.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
 use crate::nn::dot_products::DotProducts;
 use crate::nn::frame::Frame;
 use crate::nn::runs::{Lines, Taps};
@@ -215,16 +215,12 @@ impl<T: Lanes> Layer<T> for Conv {
         vec![ParamSpec::trained("weight", &shape, init), ParamSpec::trained("bias", &[self.outputs], init)]
     }
 
-    fn input_len(&self) -> usize {
-        self.inputs * self.side * self.side
-    }
-
-    fn output_len(&self) -> usize {
-        self.outputs * self.positions()
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.outputs * self.positions() * self.patch_len()) as u64
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.inputs * self.side * self.side,
+            output: self.outputs * self.positions(),
+            multiply_adds: self.outputs * self.positions() * self.patch_len(),
+        }
     }
 
     /// Framed inputs, kept for the backward pass, and their gradient; then what the kernels work in.

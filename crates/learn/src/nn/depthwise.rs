@@ -1,6 +1,6 @@
 //! Depthwise convolution, 3×3: every channel by itself.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
 use crate::nn::depthwise_kernels::{Shape, TAPS, add_input_grad, add_weights_grad, convolve};
 use crate::nn::groups::{LANES, run_with};
 use crate::real::Real;
@@ -57,17 +57,13 @@ impl<T: Real> Layer<T> for Depthwise {
         vec![ParamSpec::trained("weight", &[self.channels, 1, 3, 3], Init::fan_in(TAPS))]
     }
 
-    fn input_len(&self) -> usize {
-        self.height * self.width * self.channels
-    }
-
-    fn output_len(&self) -> usize {
-        self.output_sides().iter().product::<usize>() * self.channels
-    }
-
-    fn multiply_adds(&self) -> u64 {
+    fn sizes(&self) -> Sizes {
         let [height, width] = self.output_sides();
-        (height * width * 9 * self.channels) as u64
+        Sizes {
+            input: self.height * self.width * self.channels,
+            output: self.output_sides().iter().product::<usize>() * self.channels,
+            multiply_adds: height * width * 9 * self.channels,
+        }
     }
 
     /// Weights by tap, a row of zeros, gradients by tap: of a sample and of the batch.

@@ -1,6 +1,6 @@
 //! Global average pooling: the mean of each channel over all pixels.
 
-use crate::layer::{Backward, Forward, Layer};
+use crate::layer::{Backward, Forward, Layer, Sizes};
 use crate::real::Real;
 
 /// Takes `[pixels, channels]` and gives `[channels]` per sample.
@@ -26,12 +26,8 @@ impl<T: Real> Layer<T> for GlobalPool {
         "global_pool"
     }
 
-    fn input_len(&self) -> usize {
-        self.pixels * self.channels
-    }
-
-    fn output_len(&self) -> usize {
-        self.channels
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.pixels * self.channels, output: self.channels, multiply_adds: 0 }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {

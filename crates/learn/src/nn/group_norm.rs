@@ -1,6 +1,6 @@
 //! Group normalisation: each sample's channels, a group at a time, to mean 0 and variance 1.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, cut};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes, cut};
 use crate::nn::channels::{Affine, add_sums};
 use crate::real::Real;
 
@@ -83,12 +83,8 @@ impl<T: Real> Layer<T> for GroupNorm {
         vec![param("weight", 1.0), param("bias", 0.0)]
     }
 
-    fn input_len(&self) -> usize {
-        self.pixels * self.channels
-    }
-
-    fn output_len(&self) -> usize {
-        self.pixels * self.channels
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.pixels * self.channels, output: self.pixels * self.channels, multiply_adds: 0 }
     }
 
     /// Six arrays of channels to work in; mean and 1/√(variance + ε) of every group of every sample.

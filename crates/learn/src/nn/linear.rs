@@ -1,6 +1,6 @@
 //! Fully connected: y = x Wᵀ + b, and max(0, ·) of it if asked.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
 use crate::matmul::{Into, RowProducts};
 use crate::real::Real;
 
@@ -40,16 +40,8 @@ impl<T: Real> Layer<T> for Linear {
         vec![weight, ParamSpec::trained("bias", &[self.outputs], init)]
     }
 
-    fn input_len(&self) -> usize {
-        self.inputs
-    }
-
-    fn output_len(&self) -> usize {
-        self.outputs
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.inputs * self.outputs) as u64
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.inputs, output: self.outputs, multiply_adds: self.inputs * self.outputs }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {

@@ -4,7 +4,7 @@
 //! packed once ([`crate::nn::packed`]). The input's projection, and backwards the gradients of both
 //! matrices and of the input, are one product each over all steps.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, cut};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes, cut};
 use crate::matmul::{Into, RowProducts};
 use crate::nn::gates::{StepBackward, StepForward};
 use crate::nn::packed::Shape;
@@ -126,16 +126,12 @@ impl<T: Lanes> Layer<T> for Lstm {
             .collect()
     }
 
-    fn input_len(&self) -> usize {
-        self.steps * self.inputs
-    }
-
-    fn output_len(&self) -> usize {
-        self.steps * self.hidden
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.steps * 4 * self.hidden * (self.inputs + self.hidden)) as u64
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.steps * self.inputs,
+            output: self.steps * self.hidden,
+            multiply_adds: self.steps * 4 * self.hidden * (self.inputs + self.hidden),
+        }
     }
 
     fn scratch_len(&self, batch: usize) -> usize {

@@ -1,6 +1,6 @@
 //! Pointwise convolution, 1×1: the same linear map at every pixel, which is one matrix product.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
 use crate::matmul::{Into, RowProducts};
 use crate::real::Real;
 
@@ -35,16 +35,12 @@ impl<T: Real> Layer<T> for Pointwise {
         vec![ParamSpec::trained("weight", &shape, Init::fan_in(self.inputs))]
     }
 
-    fn input_len(&self) -> usize {
-        self.pixels * self.inputs
-    }
-
-    fn output_len(&self) -> usize {
-        self.pixels * self.outputs
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.pixels * self.inputs * self.outputs) as u64
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.pixels * self.inputs,
+            output: self.pixels * self.outputs,
+            multiply_adds: self.pixels * self.inputs * self.outputs,
+        }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {

@@ -1,6 +1,6 @@
 //! The largest of each 2·2 block, rectified; and from channels to samples.
 
-use crate::layer::{Backward, Forward, Layer};
+use crate::layer::{Backward, Forward, Layer, Sizes};
 use crate::nn::groups::run;
 use crate::nn::transpose::transpose;
 use crate::real::Real;
@@ -43,12 +43,12 @@ impl<T: Real> Layer<T> for MaxPoolRelu {
         "pool"
     }
 
-    fn input_len(&self) -> usize {
-        self.channels * self.side * self.side
-    }
-
-    fn output_len(&self) -> usize {
-        self.channels * self.output_side() * self.output_side()
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.channels * self.side * self.side,
+            output: self.channels * self.output_side() * self.output_side(),
+            multiply_adds: 0,
+        }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
@@ -125,12 +125,12 @@ impl<T: Real> Layer<T> for Flatten {
         "flatten"
     }
 
-    fn input_len(&self) -> usize {
-        self.channels * self.positions
-    }
-
-    fn output_len(&self) -> usize {
-        self.channels * self.positions
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.channels * self.positions,
+            output: self.channels * self.positions,
+            multiply_adds: 0,
+        }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {

@@ -3,7 +3,7 @@
 //! The patches of a few samples at a time, so that the product has rows enough to be fast and its input
 //! is still in the cache.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
 use crate::matmul::{Into, RowProducts};
 use crate::real::Real;
 
@@ -104,16 +104,12 @@ impl<T: Real> Layer<T> for Stem {
         vec![ParamSpec::trained("weight", &shape, Init::fan_in(self.patch()))]
     }
 
-    fn input_len(&self) -> usize {
-        self.pixels() * self.inputs
-    }
-
-    fn output_len(&self) -> usize {
-        self.pixels() * self.outputs
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.height * self.width * 9 * self.inputs * self.outputs) as u64
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.pixels() * self.inputs,
+            output: self.pixels() * self.outputs,
+            multiply_adds: self.height * self.width * 9 * self.inputs * self.outputs,
+        }
     }
 
     /// Weights and their gradients in the order of a patch, then patches.

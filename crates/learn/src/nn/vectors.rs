@@ -84,10 +84,15 @@ pub(crate) fn store<T: Lanes, S: Simd, const V: usize, const SHORT: bool>(
 }
 
 macro_rules! lanes {
-    ($type:ty, $vector:ident, $as_simd:ident, $as_mut_simd:ident, $splat:ident, $add:ident, $mul_add:ident,
-     $sub:ident, $mul:ident, $load:ident, $store:ident, $sum:ident, $sigmoid:expr, $tanh:expr) => {
+    ($type:ty, $vector:ident, [$($name:ident($($arg:ident),+) = $operation:ident),+], [$as_simd:ident, $as_mut_simd:ident],
+     [$splat:ident, $load:ident, $store:ident, $sum:ident], [$sigmoid:expr, $tanh:expr]) => {
         impl Lanes for $type {
             type Vector<S: Simd> = S::$vector;
+
+            $(#[inline(always)]
+            fn $name<S: Simd>(simd: S, $($arg: S::$vector),+) -> S::$vector {
+                simd.$operation($($arg),+)
+            })+
 
             #[inline(always)]
             fn vectors<S: Simd>(slice: &[Self]) -> (&[S::$vector], &[Self]) {
@@ -102,26 +107,6 @@ macro_rules! lanes {
             #[inline(always)]
             fn splat<S: Simd>(self, simd: S) -> S::$vector {
                 simd.$splat(self)
-            }
-
-            #[inline(always)]
-            fn add_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
-                simd.$add(a, b)
-            }
-
-            #[inline(always)]
-            fn mul_add_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector, c: S::$vector) -> S::$vector {
-                simd.$mul_add(a, b, c)
-            }
-
-            #[inline(always)]
-            fn sub_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
-                simd.$sub(a, b)
-            }
-
-            #[inline(always)]
-            fn mul_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
-                simd.$mul(a, b)
             }
 
             #[inline(always)]
@@ -155,33 +140,27 @@ macro_rules! lanes {
 lanes!(
     f32,
     f32s,
-    as_simd_f32s,
-    as_mut_simd_f32s,
-    splat_f32s,
-    add_f32s,
-    mul_add_e_f32s,
-    sub_f32s,
-    mul_f32s,
-    partial_load_f32s,
-    partial_store_f32s,
-    reduce_sum_f32s,
-    activation::sigmoid,
-    activation::tanh
+    [
+        add_vectors(a, b) = add_f32s,
+        sub_vectors(a, b) = sub_f32s,
+        mul_vectors(a, b) = mul_f32s,
+        mul_add_vectors(a, b, c) = mul_add_e_f32s
+    ],
+    [as_simd_f32s, as_mut_simd_f32s],
+    [splat_f32s, partial_load_f32s, partial_store_f32s, reduce_sum_f32s],
+    [activation::sigmoid, activation::tanh]
 );
 // f64 is there to check gradients: exactness matters, speed does not.
 lanes!(
     f64,
     f64s,
-    as_simd_f64s,
-    as_mut_simd_f64s,
-    splat_f64s,
-    add_f64s,
-    mul_add_e_f64s,
-    sub_f64s,
-    mul_f64s,
-    partial_load_f64s,
-    partial_store_f64s,
-    reduce_sum_f64s,
-    |x: f64| 1.0 / (1.0 + (-x).exp()),
-    f64::tanh
+    [
+        add_vectors(a, b) = add_f64s,
+        sub_vectors(a, b) = sub_f64s,
+        mul_vectors(a, b) = mul_f64s,
+        mul_add_vectors(a, b, c) = mul_add_e_f64s
+    ],
+    [as_simd_f64s, as_mut_simd_f64s],
+    [splat_f64s, partial_load_f64s, partial_store_f64s, reduce_sum_f64s],
+    [|x: f64| 1.0 / (1.0 + (-x).exp()), f64::tanh]
 );
