@@ -1,7 +1,9 @@
 //! Errors of libraries in the words of the command line: which flag is wrong, and which flag helps.
 
+use fedflip_datasets::DataError;
 use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
+use fedflip_learn::task::TaskError;
 use fedflip_net::NetError;
 use fedflip_net::identity::AUTHORITY_KEY;
 use fedflip_plan::{PilotError, PlanError};
@@ -54,6 +56,29 @@ pub(crate) fn plan_hint(error: &PlanError) -> String {
     }
 }
 
+/// What to type where a data set is missing, or its sources fail.
+pub(crate) fn data_hint(error: &DataError) -> String {
+    match error {
+        DataError::Absent { name, .. } => format!("get it first: fedflip data get {name}"),
+        DataError::Io { .. } => {
+            "look at the rights and the free space there, or choose another --data-dir".to_owned()
+        }
+        DataError::NoProgram { program } => {
+            format!("install {program}, or get the files elsewhere and use --from FOLDER")
+        }
+        DataError::Client { .. } => {
+            "look at the network, or get the files elsewhere and use --from FOLDER".to_owned()
+        }
+        DataError::NoAddress { name } => {
+            format!("leave out --url to get it by package, or give --url BASE or --from FOLDER ({name})")
+        }
+        DataError::NoSource { .. } => "look at the network, install a program that is missing, or get the \
+                                       files elsewhere and use --from FOLDER"
+            .to_owned(),
+        error => error.hint(),
+    }
+}
+
 /// What to type where the folder of a run or its records are at fault.
 pub(crate) fn record_hint(error: &RecordError) -> &'static str {
     match error {
@@ -101,6 +126,7 @@ pub(crate) fn net_hint(error: &NetError) -> String {
             );
         }
         NetError::Record(error) => record_hint(error),
+        NetError::Task(TaskError::Data(error)) => return data_hint(error),
         NetError::OtherScenario { .. } => "name another --out, or the scenario it was started with",
         NetError::NoState { .. } => {
             "name another --out: this one is of a simulated run, or has lost its state"

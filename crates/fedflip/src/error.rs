@@ -144,7 +144,7 @@ impl CliError {
             Self::Open { .. } => Some("name a fleet file, or - for standard input".to_owned()),
             Self::Fleet(error) => Some(error.hint()),
             Self::Plan(error) | Self::Net(NetError::Plan(error)) => Some(advice::plan_hint(error)),
-            Self::Data(error) => Some(error.hint()),
+            Self::Data(error) | Self::Task(TaskError::Data(error)) => Some(advice::data_hint(error)),
             Self::Learn(error) => Some(error.hint()),
             Self::Record(error) => Some(advice::record_hint(error).to_owned()),
             Self::Net(error) | Self::Run(RunError::Net(error)) => Some(advice::net_hint(error)),

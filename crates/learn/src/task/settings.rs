@@ -194,7 +194,7 @@ mod tests {
         };
         assert!(refused(synthetic(0)).contains("no devices"));
         let mut settings = TaskSettings::paper("mnist-cnn".parse().unwrap(), 10);
-        assert!(refused(settings).contains("fedflip data get mnist"));
+        assert!(refused(settings).contains("get the data set mnist first"));
         settings.sharing = Sharing::ByRole;
         assert!(refused(settings).contains("mnist-cnn cannot be shared by-role: share by dirichlet or iid"));
         settings.sgd.batch = 0;
