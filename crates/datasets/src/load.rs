@@ -2,30 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::catalogue::{FileSpec, Name, SetSpec};
-use super::cifar;
-use super::dataset::{Channel, Dataset, Images};
+use super::catalogue::{FileSpec, SetSpec};
+use super::dataset::{Dataset, Images};
 use super::error::DataError;
 use super::progress::{Listener, Progress};
-use super::{idx, plays, sums};
-
-const MNIST: [Channel; 1] = [Channel { mean: 0.1307, std: 0.3081 }];
-const FASHION_MNIST: [Channel; 1] = [Channel { mean: 0.2860, std: 0.3530 }];
-const CIFAR10: [Channel; 3] = [
-    Channel { mean: 0.4914, std: 0.2470 },
-    Channel { mean: 0.4822, std: 0.2435 },
-    Channel { mean: 0.4465, std: 0.2616 },
-];
-
-/// How the pixels of a set are normalised; nothing for a text.
-pub fn channels(name: Name) -> &'static [Channel] {
-    match name {
-        Name::Mnist => &MNIST,
-        Name::FashionMnist => &FASHION_MNIST,
-        Name::Cifar10 => &CIFAR10,
-        Name::Shakespeare => &[],
-    }
-}
+use super::sums;
 
 /// Whether the set is in the data folder (all its files, whatever is in them).
 pub fn is_present(set: &SetSpec, data_dir: &Path) -> bool {
@@ -44,46 +25,35 @@ pub fn check(set: &SetSpec, data_dir: &Path, tell: Listener<'_>) -> Result<(), D
 }
 
 /// Reads a set from the data folder. Sums are checked: a damaged file must not become a strange result.
-pub fn load(name: Name, data_dir: &Path) -> Result<Dataset, DataError> {
-    let set = name.spec();
-    let folder = folder_of(set, data_dir)?;
-    let read = |file: &FileSpec| {
-        let path = stored(&folder, file)?;
-        let bytes = sums::read_bounded(&path, file.bytes, set)?;
-        sums::verify(&bytes, file, set, &path.display().to_string())?;
+pub fn load(set: &SetSpec, data_dir: &Path) -> Result<Dataset, DataError> {
+    (set.read)(&Stored { set, folder: folder_of(set, data_dir)? })
+}
+
+/// The stored files of a set, for the function that reads them.
+#[derive(Debug)]
+pub struct Stored<'a> {
+    /// Whose files.
+    pub set: &'a SetSpec,
+    folder: PathBuf,
+}
+
+impl Stored<'_> {
+    /// The content of a file whose length and sum are right.
+    pub fn read(&self, file: &FileSpec) -> Result<Vec<u8>, DataError> {
+        let path = stored(&self.folder, file)?;
+        let bytes = sums::read_bounded(&path, file.bytes, self.set)?;
+        sums::verify(&bytes, file, self.set, &path.display().to_string())?;
         Ok(bytes)
-    };
-    let label = folder.display().to_string();
-    match name {
-        Name::Mnist | Name::FashionMnist => {
-            let mut images = Images { bytes: Vec::new(), labels: Vec::new(), train: 0, classes: 10 };
-            for (part, pair) in set.files.chunks_exact(2).enumerate() {
-                let (pixels, labels) = (read(&pair[0])?, read(&pair[1])?);
-                images.bytes.extend_from_slice(idx::parse(&pixels, 3, pair[0].name)?.data);
-                images.labels.extend_from_slice(idx::parse(&labels, 1, pair[1].name)?.data);
-                if part == 0 {
-                    images.train = images.labels.len();
-                }
-            }
-            Dataset::images(images, channels(name), &label)
-        }
-        Name::Cifar10 => {
-            let mut images = Images { bytes: Vec::new(), labels: Vec::new(), train: 0, classes: 10 };
-            for file in set.files {
-                images.train = images.labels.len();
-                cifar::parse_records(&read(file)?, file.name, &mut images.bytes, &mut images.labels)?;
-            }
-            Dataset::images(images, channels(name), &label)
-        }
-        Name::Shakespeare => {
-            let mut roles = Vec::new();
-            for file in set.files {
-                let play = file.name.trim_end_matches("_gut.txt");
-                let spoken = plays::roles(&read(file)?).into_iter();
-                roles.extend(spoken.map(|role| (format!("{play}/{}", role.name), role.text)));
-            }
-            Dataset::text(roles.iter().map(|(name, text)| (name.as_str(), text.as_str())), &label)
-        }
+    }
+
+    /// The folder, as refusals name it.
+    pub fn label(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    /// A data set of images with the normalisation of the set.
+    pub fn images(&self, images: Images) -> Result<Dataset, DataError> {
+        Dataset::images(images, self.set.channels, &self.label())
     }
 }
 

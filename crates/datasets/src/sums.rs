@@ -6,7 +6,7 @@ use std::path::Path;
 
 use md5::{Digest, Md5};
 
-use super::catalogue::{FileSpec, Name, SetSpec};
+use super::catalogue::{FileSpec, SETS, SetSpec};
 use super::error::DataError;
 
 /// The sum of some bytes, as hexadecimal digits.
@@ -66,7 +66,7 @@ pub fn whose(md5: &str, set: &SetSpec) -> Option<String> {
 
 fn known(set: &SetSpec) -> impl Iterator<Item = (&'static str, &'static FileSpec)> {
     std::iter::once(*set)
-        .chain(Name::ALL.map(|name| *name.spec()))
+        .chain(SETS.map(|set| *set))
         .flat_map(|set| set.files.iter().chain(set.published).map(move |file| (set.name, file)))
 }
 
@@ -109,7 +109,7 @@ mod tests {
     const EMPTY: FileSpec = FileSpec { name: "empty", bytes: 0, md5: "d41d8cd98f00b204e9800998ecf8427e" };
 
     fn set() -> SetSpec {
-        SetSpec { name: "letters", files: &[ABC, EMPTY], ..*Name::Mnist.spec() }
+        SetSpec { name: "letters", files: &[ABC, EMPTY], ..crate::catalogue::MNIST }
     }
 
     #[test]

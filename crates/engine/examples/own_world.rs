@@ -35,7 +35,7 @@ impl World for Halves<'_> {
 
     fn open(&mut self, _: u64, _: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError> {
         cohort.clear();
-        bandwidth::entrants(self.fleet, &[0, 1]).for_each(|entrant| cohort.push(entrant, 0.5));
+        bandwidth::device_jobs(self.fleet, &[0, 1]).for_each(|device_job| cohort.push(device_job, 0.5));
         Ok(())
     }
 

@@ -23,6 +23,13 @@ pub struct Optimiser {
     pub averaging: f64,
 }
 
+/// The rule without an average.
+impl From<Rule> for Optimiser {
+    fn from(rule: Rule) -> Self {
+        Self { rule, ..Self::default() }
+    }
+}
+
 /// How x_{r+1} comes from x_r and g.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Rule {

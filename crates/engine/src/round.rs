@@ -91,10 +91,10 @@ impl Engine<'_> {
 
         // Lines 2–3, sampling: every device flips its own coin, and says so if it takes part.
         world.open(round, &state.model, &mut buffers.cohort)?;
-        let entrants = buffers.cohort.entrants();
-        let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(entrants));
+        let device_jobs = buffers.cohort.device_jobs();
+        let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(device_jobs));
         let deadline = deadline_secs.map(|secs| Deadline { secs, margin: self.deadline_margin });
-        let mut allocation = deadline::divide_by(entrants, self.band, self.division, deadline);
+        let mut allocation = deadline::divide_by(device_jobs, self.band, self.division, deadline);
 
         // Line 4, computation, and line 5, communication: all at once, each with its share of the bandwidth.
         world.dispatch(Order { round, model: &state.model, allocation: &allocation, deadline_secs })?;
@@ -234,9 +234,10 @@ impl Engine<'_> {
             _ => None,
         });
         // The record leaves out times that follow from the fleet and the shares.
-        let usual = shares.iter().zip(buffers.cohort.entrants()).all(|(share, entrant)| {
-            let nominal = bandwidth::entrants(self.fleet, &[share.device]).next();
-            nominal == Some(*entrant) && share.compute_secs.to_bits() == entrant.job.compute_secs.to_bits()
+        let usual = shares.iter().zip(buffers.cohort.device_jobs()).all(|(share, device_job)| {
+            let nominal = bandwidth::device_jobs(self.fleet, &[share.device]).next();
+            nominal == Some(*device_job)
+                && share.compute_secs.to_bits() == device_job.job.compute_secs.to_bits()
         });
         let unusual = |secs: fn(&bandwidth::Share) -> f64| {
             if usual { Vec::new() } else { shares.iter().map(|share| secs(share) as f32).collect() }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::bandwidth::{Allocation, Entrant};
+use fedflip_fleet::bandwidth::{Allocation, DeviceJob};
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::{LearnError, Metric};
 
@@ -27,7 +27,7 @@ pub trait World {
     fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError>;
 
     /// The world's own deadline for a round of these devices, which holds if the settings of the run have none.
-    fn deadline_secs(&self, _entrants: &[Entrant]) -> Option<f64> {
+    fn deadline_secs(&self, _device_jobs: &[DeviceJob]) -> Option<f64> {
         None
     }
 
@@ -50,31 +50,31 @@ pub trait World {
 /// The devices of a round: what each has to do, and its aggregation weight.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cohort {
-    entrants: Vec<Entrant>,
+    device_jobs: Vec<DeviceJob>,
     weights: Vec<f64>,
 }
 
 impl Cohort {
     /// Removes all devices and keeps their memory.
     pub fn clear(&mut self) {
-        self.entrants.clear();
+        self.device_jobs.clear();
         self.weights.clear();
     }
 
     /// Appends a device. Devices come in ascending order.
-    pub fn push(&mut self, entrant: Entrant, weight: f64) {
-        self.entrants.push(entrant);
+    pub fn push(&mut self, device_job: DeviceJob, weight: f64) {
+        self.device_jobs.push(device_job);
         self.weights.push(weight);
     }
 
     /// The devices and their work.
-    pub fn entrants(&self) -> &[Entrant] {
-        &self.entrants
+    pub fn device_jobs(&self) -> &[DeviceJob] {
+        &self.device_jobs
     }
 
     /// The devices and their work, to be changed.
-    pub fn entrants_mut(&mut self) -> &mut [Entrant] {
-        &mut self.entrants
+    pub fn device_jobs_mut(&mut self) -> &mut [DeviceJob] {
+        &mut self.device_jobs
     }
 
     /// The factor of each device's update in the sum, in the order of the devices.

@@ -1,10 +1,13 @@
 //! Errors of libraries in the words of the command line: which flag is wrong, and which flag helps.
 
+use fedflip_datasets::DataError;
 use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
+use fedflip_learn::task::TaskError;
 use fedflip_net::NetError;
 use fedflip_net::identity::AUTHORITY_KEY;
 use fedflip_plan::{PilotError, PlanError};
+use fedflip_record::{FolderProblem, RecordError};
 use fedflip_report::ReportError;
 use fedflip_run::RunError;
 
@@ -72,6 +75,53 @@ pub(crate) fn plan_hint(error: &PlanError) -> String {
     }
 }
 
+/// What to type where a data set is missing, or its sources fail.
+pub(crate) fn data_hint(error: &DataError) -> String {
+    match error {
+        DataError::Absent { name, .. } => format!("get it first: fedflip data get {name}"),
+        DataError::Io { .. } => {
+            "look at the rights and the free space there, or choose another --data-dir".to_owned()
+        }
+        DataError::NoProgram { program } => {
+            format!("install {program}, or get the files elsewhere and use --from FOLDER")
+        }
+        DataError::Client { .. } => {
+            "look at the network, or get the files elsewhere and use --from FOLDER".to_owned()
+        }
+        DataError::NoAddress { name } => {
+            format!("leave out --url to get it by package, or give --url BASE or --from FOLDER ({name})")
+        }
+        DataError::NoSource { .. } => "look at the network, install a program that is missing, or get the \
+                                       files elsewhere and use --from FOLDER"
+            .to_owned(),
+        error => error.hint(),
+    }
+}
+
+/// What to type where the folder of a run or its records are at fault.
+pub(crate) fn record_hint(error: &RecordError) -> &'static str {
+    match error {
+        error if error.is_no_room() => {
+            "make room on the disk, and resume with --resume: what was recorded is kept"
+        }
+        RecordError::BadLine { .. } => "restore the file from a copy, or run again with another --out",
+        RecordError::Folder { problem, .. } => match problem {
+            FolderProblem::Occupied => "resume it with --resume, or name another --out",
+            FolderProblem::Damaged => {
+                "restore it from a copy, or run anew with another --out: nothing in it was changed"
+            }
+            FolderProblem::NoCheckpoint => {
+                "look at it with `fedflip report`, or run anew with another --out: nothing in it was changed"
+            }
+            FolderProblem::NotOurs => "name another --out",
+            FolderProblem::OtherScenario(_) => "name another --out, or the scenario it was started with",
+            FolderProblem::Locked => "wait for it to end, or name another --out",
+            _ => error.hint(),
+        },
+        error => error.hint(),
+    }
+}
+
 /// What to type where a server, its authority or its run folder is at fault.
 pub(crate) fn net_hint(error: &NetError) -> String {
     let hint = match error {
@@ -94,6 +144,8 @@ pub(crate) fn net_hint(error: &NetError) -> String {
                 address.port()
             );
         }
+        NetError::Record(error) => record_hint(error),
+        NetError::Task(TaskError::Data(error)) => return data_hint(error),
         NetError::OtherScenario { .. } => "name another --out, or the scenario it was started with",
         NetError::NoState { .. } => {
             "name another --out: this one is of a simulated run, or has lost its state"

@@ -124,7 +124,7 @@ pub struct Allocation {
 
 /// A device of the cohort, and its job.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Entrant {
+pub struct DeviceJob {
     /// Position in the fleet.
     pub device: usize,
     /// The job in this round.
@@ -142,13 +142,16 @@ pub enum Division {
 }
 
 /// The jobs of a cohort of positions in `fleet`. A position outside the fleet has no job; [`allocate`] refuses it.
-pub fn entrants<'a>(fleet: &'a Fleet, cohort: &'a [usize]) -> impl Iterator<Item = Entrant> + Clone + 'a {
+pub fn device_jobs<'a>(
+    fleet: &'a Fleet,
+    cohort: &'a [usize],
+) -> impl Iterator<Item = DeviceJob> + Clone + 'a {
     cohort.iter().filter_map(|&device| {
         let job = Job {
             compute_secs: *fleet.compute_secs().get(device)?,
             load_mbit: *fleet.comm_secs().get(device)?,
         };
-        Some(Entrant { device, job })
+        Some(DeviceJob { device, job })
     })
 }
 
@@ -166,40 +169,39 @@ pub fn allocate(
     if let Some(&position) = cohort.last().filter(|last| **last >= fleet.len()) {
         return Err(FleetError::BadPosition { position, devices: fleet.len() });
     }
-    Ok(divide(entrants(fleet, cohort), bandwidth, division))
+    Ok(divide(device_jobs(fleet, cohort), bandwidth, division))
 }
 
 /// Divides the bandwidth among the devices of a cohort.
 pub fn divide(
-    entrants: impl Iterator<Item = Entrant> + Clone,
+    device_jobs: impl Iterator<Item = DeviceJob> + Clone,
     bandwidth: Mbps,
     division: Division,
 ) -> Allocation {
+    let share = |DeviceJob { device, job }: DeviceJob, mbps: f64, upload_secs: f64| Share {
+        device,
+        mbps,
+        compute_secs: job.compute_secs,
+        upload_from_secs: 0.0,
+        upload_secs,
+    };
     match division {
         Division::Adaptive => {
-            let finish = finish_together(entrants.clone().map(|entrant| entrant.job), bandwidth);
-            let shares = entrants.map(|Entrant { device, job }| Share {
-                device,
-                mbps: finish.share_mbps(job),
-                compute_secs: job.compute_secs,
-                upload_from_secs: 0.0,
-                upload_secs: if job.load_mbit > 0.0 { finish.upload_secs(job.compute_secs) } else { 0.0 },
+            let finish = finish_together(device_jobs.clone().map(|device_job| device_job.job), bandwidth);
+            let shares = device_jobs.map(|device_job| {
+                let Job { compute_secs, load_mbit } = device_job.job;
+                let upload_secs = if load_mbit > 0.0 { finish.upload_secs(compute_secs) } else { 0.0 };
+                share(device_job, finish.share_mbps(device_job.job), upload_secs)
             });
             Allocation { round_secs: finish.round_secs(), shares: shares.collect() }
         }
         Division::Equal => {
-            let mbps = bandwidth.get() / entrants.clone().count().max(1) as f64;
-            let shares = entrants.map(|Entrant { device, job }| Share {
-                device,
-                mbps,
-                compute_secs: job.compute_secs,
-                upload_from_secs: 0.0,
-                upload_secs: job.load_mbit / mbps,
-            });
-            let shares: Vec<Share> = shares.collect();
-            let round_secs =
-                shares.iter().fold(0.0_f64, |last, share| last.max(share.compute_secs + share.upload_secs));
-            Allocation { round_secs, shares }
+            let mbps = bandwidth.get() / device_jobs.clone().count().max(1) as f64;
+            let shares: Vec<Share> = device_jobs
+                .map(|device_job| share(device_job, mbps, device_job.job.load_mbit / mbps))
+                .collect();
+            let finish_secs = shares.iter().map(|share| share.finish_secs(share.compute_secs));
+            Allocation { round_secs: finish_secs.fold(0.0, f64::max), shares }
         }
     }
 }
@@ -247,7 +249,7 @@ mod tests {
         for (unordered, position, before) in [(&[1, 1], 1, 1), (&[2, 0], 0, 2)] {
             assert_eq!(allocate(unordered), Err(FleetError::UnorderedPosition { position, before }));
         }
-        assert_eq!(entrants(&fleet, &[1, usize::MAX]).count(), 1);
+        assert_eq!(device_jobs(&fleet, &[1, usize::MAX]).count(), 1);
     }
 
     #[test]

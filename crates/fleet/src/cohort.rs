@@ -1,16 +1,16 @@
-//! Independent coin flips for a whole fleet, at the cost of those who take part.
+//! Independent coin flips for a whole fleet, in time that grows with the cohort and not with the fleet.
 //!
-//! Flipping N coins costs N draws even when three devices take part. Devices are therefore put into
-//! classes by the power of two above their q: within a class whose ceiling is p, the distance to the next
-//! candidate is geometric with parameter p, and a candidate stays with probability q/p ≥ ½. The result is
-//! Bernoulli(q_n), to the 53 bits of a random number, and independent for each device.
+//! Flipping N coins takes N draws even when three devices take part. The sampler therefore sorts devices into
+//! classes by the power of two above their q. In a class whose ceiling is p, the distance to the next
+//! candidate is geometric with parameter p, and a candidate stays with probability q/p ≥ ½. Every device takes part
+//! with its probability q_n, to the 53 bits of a random number, and independently of all others.
 
 use rand::{Rng, RngExt};
 
 /// Devices whose q lies in (ceiling/2, ceiling].
 #[derive(Clone, Debug)]
 struct Class {
-    /// ln(1 − ceiling); −∞ for the class of ceiling 1, in which every device is a candidate.
+    /// ln(1 − ceiling). It is −∞ for the class of ceiling 1, in which every device is a candidate.
     log_miss: f64,
     /// (position, probability that a candidate stays).
     members: Vec<(u32, f64)>,
@@ -23,7 +23,7 @@ pub struct CohortSampler {
 }
 
 impl CohortSampler {
-    /// Prepares for `q`; a probability of 0 or less never takes part, one of 1 or more always does.
+    /// A sampler for `q`. A device with a probability of 0 or less never takes part, one with 1 or more always does.
     pub fn new(q: &[f64]) -> Self {
         // Below 2⁻⁶³ a device takes part once in more rounds than anybody runs: one last class holds them.
         const CLASSES: usize = 64;
@@ -43,7 +43,7 @@ impl CohortSampler {
         Self { classes }
     }
 
-    /// Replaces `cohort` with the positions of one independent draw, ascending: the order in which updates
+    /// Replaces `cohort` by the positions of one independent draw. Positions ascend, which is the order in which updates
     /// are added up.
     pub fn draw(&self, rng: &mut impl Rng, cohort: &mut Vec<usize>) {
         cohort.clear();
@@ -61,7 +61,7 @@ impl CohortSampler {
 }
 
 impl Class {
-    /// How many members are passed over before the next candidate.
+    /// The number of members before the next candidate.
     fn skip(&self, rng: &mut impl Rng) -> usize {
         if self.log_miss == f64::NEG_INFINITY {
             return 0;

@@ -24,12 +24,8 @@ pub fn read(input: impl Read, file: &str) -> Result<Fleet, FleetError> {
     refuse_binary(head, file)?;
     let mut lines = Lines::new(input);
     if !advance(&mut lines, file)? {
-        return Err(FleetError::File {
-            file: file.to_owned(),
-            line: None,
-            problem: "the file is empty".to_owned(),
-            hint: format!("the first line must be {HEADER}"),
-        });
+        let hint = format!("the first line must be {HEADER}");
+        return Err(FleetError::file(file, None, "the file is empty", &hint));
     }
     let header = Header::parse(&lines, file)?;
 
@@ -41,12 +37,10 @@ pub fn read(input: impl Read, file: &str) -> Result<Fleet, FleetError> {
         line_of.push(lines.number());
     }
     builder.build().map_err(|error| match error {
-        FleetError::NoDevices => FleetError::File {
-            file: file.to_owned(),
-            line: None,
-            problem: "there is a header but no device".to_owned(),
-            hint: "add one line per device below the header".to_owned(),
-        },
+        FleetError::NoDevices => {
+            let hint = "add one line per device below the header";
+            FleetError::file(file, None, "there is a header but no device", hint)
+        }
         FleetError::RepeatedName { name, first, second } => FleetError::Cell {
             file: file.to_owned(),
             line: line_of[second],
@@ -100,12 +94,13 @@ impl Header {
             .skip(1)
             .any(|title| std::str::from_utf8(title).is_ok_and(|title| title.parse::<f64>().is_ok()))
         {
-            return Err(FleetError::File {
-                file: file.to_owned(),
-                line: Some(line),
-                problem: "the header is missing: this line has numbers in it".to_owned(),
-                hint: format!("the first line must be {HEADER}"),
-            });
+            let (problem, hint) = ("the header is missing: this line has numbers in it", HEADER);
+            return Err(FleetError::file(
+                file,
+                Some(line),
+                problem,
+                &format!("the first line must be {hint}"),
+            ));
         }
         for (field, title) in titles.iter().enumerate() {
             let title = String::from_utf8_lossy(title);
@@ -116,22 +111,15 @@ impl Header {
                 return Err(refuse(field, &title, "is not a column of a fleet file", nearest_column(&title)));
             };
             if field_of[column].replace(field).is_some() {
-                return Err(refuse(
-                    field,
-                    &title,
-                    "occurs twice in the header",
-                    "keep one of the two".to_owned(),
-                ));
+                let hint = "keep one of the two".to_owned();
+                return Err(refuse(field, &title, "occurs twice in the header", hint));
             }
         }
         for (column, field) in COLUMNS.iter().zip(field_of).take(AVAILABILITY) {
             if field.is_none() {
-                return Err(FleetError::File {
-                    file: file.to_owned(),
-                    line: Some(line),
-                    problem: format!("the column {column} is missing"),
-                    hint: format!("the first line must be {HEADER}, in any order"),
-                });
+                let problem = format!("the column {column} is missing");
+                let hint = format!("the first line must be {HEADER}, in any order");
+                return Err(FleetError::file(file, Some(line), problem, &hint));
             }
         }
         Ok(Self { field_of, fields: titles.len() })
@@ -221,12 +209,8 @@ impl<'a, R: BufRead> Row<'a, R> {
 
 fn advance(lines: &mut Lines<impl BufRead>, file: &str) -> Result<bool, FleetError> {
     lines.advance().map_err(|error| {
-        let refuse = |problem: String, hint: &str| FleetError::File {
-            file: file.to_owned(),
-            line: Some(lines.number()),
-            problem,
-            hint: hint.to_owned(),
-        };
+        let refuse =
+            |problem: String, hint: &str| FleetError::file(file, Some(lines.number()), problem, hint);
         match error {
             LineError::Io(error) => unreadable(file, &error),
             LineError::TooLong => refuse(
@@ -242,21 +226,12 @@ fn advance(lines: &mut Lines<impl BufRead>, file: &str) -> Result<bool, FleetErr
 }
 
 fn unreadable(file: &str, error: &dyn std::error::Error) -> FleetError {
-    FleetError::File {
-        file: file.to_owned(),
-        line: None,
-        problem: format!("cannot be read: {error}"),
-        hint: "check that the file exists and can be read".to_owned(),
-    }
+    let problem = format!("cannot be read: {error}");
+    FleetError::file(file, None, problem, "check that the file exists and can be read")
 }
 
 fn refuse_binary(head: &[u8], file: &str) -> Result<(), FleetError> {
-    let refuse = |line: Option<u64>, problem: String| FleetError::File {
-        file: file.to_owned(),
-        line,
-        problem,
-        hint: "a fleet is a CSV file in UTF-8".to_owned(),
-    };
+    let refuse = |line, problem| FleetError::file(file, line, problem, "a fleet is a CSV file in UTF-8");
     if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
         return Err(refuse(None, "the file is UTF-16, not UTF-8".to_owned()));
     }

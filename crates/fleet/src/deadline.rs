@@ -1,80 +1,86 @@
-//! Dividing the bandwidth when a round has a deadline, so that a slow device costs nobody else its update.
+//! Dividing the bandwidth when a round has a deadline, so that a straggler does not cost other devices their updates.
 //!
-//! While everybody can finish together in time, the deadline changes nothing. Otherwise device n *needs* the rate
-//! t_n/(D′ − τ_n), where D′ is the deadline less a margin against compute times that vary. Devices are admitted by
-//! ascending need while the bandwidth lasts; the admitted finish together, as early as they can, and the others
-//! upload afterwards. Whether a device is admitted therefore depends only on devices that need less than it does:
-//! nobody is lost because of somebody slower.
+//! While all devices can finish together in time, the deadline changes nothing. Otherwise device n *needs* the rate
+//! t_n/(D′ − τ_n), where D′ is the deadline minus a margin for compute times that vary. Devices are admitted by
+//! ascending need while the bandwidth suffices. The admitted devices finish together, as early as possible, and the
+//! others upload afterwards. The admission of a device therefore depends only on devices that need less bandwidth: no
+//! device is lost because of a slower one.
 
-use crate::bandwidth::{Allocation, Division, Entrant, Job, Share, divide};
+use crate::bandwidth::{Allocation, DeviceJob, Division, Job, Share, divide};
 use crate::units::Mbps;
 
-/// When a round is over for devices that have not reported.
+/// The time at which a round ends for devices that have not reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deadline {
     /// D, counted from the moment when the bandwidth is divided.
     pub secs: f64,
-    /// The share of D that is kept free, because compute times vary; 0 where they are exact.
+    /// The share of D that is kept free because compute times vary; 0 if compute times are exact.
     pub margin: f64,
 }
 
 impl Deadline {
-    /// D′: admitted devices finish by then, if they compute as long as is known of them.
+    /// D′: the time by which admitted devices finish if their compute times are as expected.
     pub fn planned_secs(self) -> f64 {
         self.secs * (1.0 - self.margin)
     }
 }
 
-/// Divides the bandwidth among a cohort, so that those who can make the deadline do.
+/// Divides the bandwidth among a cohort, so that every device that can meet the deadline does.
 pub fn divide_by(
-    entrants: &[Entrant],
+    device_jobs: &[DeviceJob],
     bandwidth: Mbps,
     division: Division,
     deadline: Option<Deadline>,
 ) -> Allocation {
-    let together = divide(entrants.iter().copied(), bandwidth, division);
+    let together = divide(device_jobs.iter().copied(), bandwidth, division);
     match deadline {
         Some(deadline) if together.round_secs > deadline.planned_secs() => {
-            in_turns(entrants, bandwidth, division, deadline)
+            in_turns(device_jobs, bandwidth, division, deadline)
         }
         _ => together,
     }
 }
 
-/// Groups that take turns: first the devices that make D′, then those that make D with the time that is left. Groups
-/// follow the order of need, so that none waits for, or shares with, somebody who needs more than all of it.
-fn in_turns(entrants: &[Entrant], bandwidth: Mbps, division: Division, deadline: Deadline) -> Allocation {
-    let mut turns = Turns { entrants, shares: vec![None; entrants.len()], start_secs: 0.0, round_secs: 0.0 };
-    let mut waiting = in_order_of_need(entrants, deadline);
+/// Lets groups upload in turns: first the devices that meet D′, then the devices that meet D with the time that is left.
+/// Groups follow the order of need, so that no device waits for a device that needs more, or shares bandwidth with it.
+fn in_turns(
+    device_jobs: &[DeviceJob],
+    bandwidth: Mbps,
+    division: Division,
+    deadline: Deadline,
+) -> Allocation {
+    let mut turns =
+        Turns { device_jobs, shares: vec![None; device_jobs.len()], start_secs: 0.0, round_secs: 0.0 };
+    let mut waiting = in_order_of_need(device_jobs, deadline);
     let mut hopeless = Vec::new();
     let mut limit_secs = deadline.planned_secs();
     while !waiting.is_empty() {
-        let needs = |place: usize| need(entrants[place].job, turns.start_secs, limit_secs);
+        let needs = |place: usize| need(device_jobs[place].job, turns.start_secs, limit_secs);
         let admitted = admitted(waiting.iter().map(|&place| needs(place)), bandwidth, division);
         turns.upload(&waiting[..admitted], bandwidth, division);
         waiting.drain(..admitted);
         limit_secs = deadline.secs;
         let start_secs = turns.start_secs;
-        // Not even alone: whoever follows must not wait for these.
+        // These devices would be late even with the whole bandwidth: no other device must wait for them.
         let (late, next) = waiting
             .into_iter()
-            .partition(|&place| need(entrants[place].job, start_secs, limit_secs) > bandwidth.get());
+            .partition(|&place| need(device_jobs[place].job, start_secs, limit_secs) > bandwidth.get());
         hopeless.extend::<Vec<usize>>(late);
         waiting = next;
     }
-    // Equal shares: a lucky round may still save one of these, however slow another one is.
+    // With equal shares, a device that computes faster than expected may still be in time, however slow another is.
     turns.upload(&hopeless, bandwidth, Division::Equal);
     Allocation { round_secs: turns.round_secs, shares: turns.shares.into_iter().flatten().collect() }
 }
 
-/// Places of the cohort, the least need first; those who cannot make D′ at all are told apart by what they would
-/// need to make D.
-fn in_order_of_need(entrants: &[Entrant], deadline: Deadline) -> Vec<usize> {
+/// Places of the cohort, the least need first. Devices that cannot meet D′ at all are ordered by the rate with which they
+/// would meet D.
+fn in_order_of_need(device_jobs: &[DeviceJob], deadline: Deadline) -> Vec<usize> {
     let key = |place: usize| {
-        let job = entrants[place].job;
+        let job = device_jobs[place].job;
         [need(job, 0.0, deadline.planned_secs()), need(job, 0.0, deadline.secs), job.compute_secs]
     };
-    let mut places: Vec<usize> = (0..entrants.len()).collect();
+    let mut places: Vec<usize> = (0..device_jobs.len()).collect();
     places.sort_by(|&a, &b| {
         let (a, b) = (key(a), key(b));
         a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2]))
@@ -82,7 +88,7 @@ fn in_order_of_need(entrants: &[Entrant], deadline: Deadline) -> Vec<usize> {
     places
 }
 
-/// The rate at which `job` is done by `limit_secs` if it uploads after `start_secs`; infinite if it cannot be.
+/// The rate with which `job` finishes by `limit_secs` if it uploads after `start_secs`; infinite if no rate suffices.
 fn need(job: Job, start_secs: f64, limit_secs: f64) -> f64 {
     let upload_secs = limit_secs - job.compute_secs.max(start_secs);
     if job.load_mbit <= 0.0 {
@@ -91,7 +97,7 @@ fn need(job: Job, start_secs: f64, limit_secs: f64) -> f64 {
     if upload_secs > 0.0 { job.load_mbit / upload_secs } else { f64::INFINITY }
 }
 
-/// How many devices, in the order of their needs, fit the bandwidth together.
+/// The number of devices, in the order of their needs, whose needs fit into the bandwidth together.
 fn admitted(needs: impl Iterator<Item = f64>, bandwidth: Mbps, division: Division) -> usize {
     let (mut total, mut largest) = (0.0_f64, 0.0_f64);
     let fits = |(count, need): &(usize, f64)| {
@@ -104,32 +110,32 @@ fn admitted(needs: impl Iterator<Item = f64>, bandwidth: Mbps, division: Divisio
     needs.enumerate().take_while(fits).count()
 }
 
-/// Uploads of one group after the other.
+/// The uploads of one group after the other.
 struct Turns<'a> {
-    entrants: &'a [Entrant],
+    device_jobs: &'a [DeviceJob],
     /// By place in the cohort.
     shares: Vec<Option<Share>>,
-    /// When the next group may begin.
+    /// The time at which the next group may begin.
     start_secs: f64,
-    /// When the last one so far is done.
+    /// The time at which the last group so far finishes.
     round_secs: f64,
 }
 
 impl Turns<'_> {
-    /// Gives a group the whole bandwidth from now on.
+    /// Gives the whole bandwidth to a group, from the end of the group before.
     fn upload(&mut self, group: &[usize], bandwidth: Mbps, division: Division) {
         if group.is_empty() {
             return;
         }
         let start_secs = self.start_secs;
         let later = |&place: &usize| {
-            let Entrant { device, job } = self.entrants[place];
+            let DeviceJob { device, job } = self.device_jobs[place];
             let compute_secs = (job.compute_secs - start_secs).max(0.0);
-            Entrant { device, job: Job { compute_secs, ..job } }
+            DeviceJob { device, job: Job { compute_secs, ..job } }
         };
         let Allocation { round_secs, shares } = divide(group.iter().map(later), bandwidth, division);
         for (&place, share) in group.iter().zip(shares) {
-            let compute_secs = self.entrants[place].job.compute_secs;
+            let compute_secs = self.device_jobs[place].job.compute_secs;
             self.shares[place] = Some(Share { compute_secs, upload_from_secs: start_secs, ..share });
         }
         self.start_secs += round_secs;
@@ -150,9 +156,9 @@ mod tests {
         Mbps::new(mbps).unwrap()
     }
 
-    fn cohort(jobs: &[(f64, f64)]) -> Vec<Entrant> {
+    fn cohort(jobs: &[(f64, f64)]) -> Vec<DeviceJob> {
         let job =
-            |(device, &(compute_secs, load_mbit))| Entrant { device, job: Job { compute_secs, load_mbit } };
+            |(device, &(compute_secs, load_mbit))| DeviceJob { device, job: Job { compute_secs, load_mbit } };
         jobs.iter().enumerate().map(job).collect()
     }
 
@@ -167,40 +173,40 @@ mod tests {
     #[test]
     fn a_device_slower_than_the_deadline_costs_nobody_else_its_update() {
         // The figures of the trial: three quick devices, and one that computes for three deadlines.
-        let entrants = cohort(&[(0.05, 1.0), (0.05, 1.0), (0.05, 1.0), (12.0, 1.0)]);
+        let device_jobs = cohort(&[(0.05, 1.0), (0.05, 1.0), (0.05, 1.0), (12.0, 1.0)]);
         for division in [Division::Adaptive, Division::Equal] {
-            let together = divide(entrants.iter().copied(), band(1.0), division);
+            let together = divide(device_jobs.iter().copied(), band(1.0), division);
             assert!(lost(&together, 3.9, |_| 1.0).len() == 4, "finishing together, all four are late");
             let deadline = Deadline { secs: 4.0, margin: MARGIN };
-            let after = divide_by(&entrants, band(1.0), division, Some(deadline));
+            let after = divide_by(&device_jobs, band(1.0), division, Some(deadline));
             assert_eq!(lost(&after, 4.0, |_| 1.0), [3], "{division:?} {after:?}");
-            let quick = divide(entrants[..3].iter().copied(), band(1.0), division);
+            let quick = divide(device_jobs[..3].iter().copied(), band(1.0), division);
             assert_eq!(after.shares[..3], quick.shares[..], "as if the slow one were not there");
         }
     }
 
     #[test]
     fn without_a_deadline_that_binds_nothing_changes() {
-        let entrants = cohort(&[(1.0, 5.0), (2.0, 1.0), (0.0, 9.0)]);
-        let together = divide(entrants.iter().copied(), band(3.0), Division::Adaptive);
+        let device_jobs = cohort(&[(1.0, 5.0), (2.0, 1.0), (0.0, 9.0)]);
+        let together = divide(device_jobs.iter().copied(), band(3.0), Division::Adaptive);
         let deadline = |secs: f64| Some(Deadline { secs, margin: 0.0 });
         for deadline in [None, deadline(together.round_secs), deadline(1e6)] {
-            assert_eq!(divide_by(&entrants, band(3.0), Division::Adaptive, deadline), together);
+            assert_eq!(divide_by(&device_jobs, band(3.0), Division::Adaptive, deadline), together);
         }
     }
 
     #[test]
     fn what_is_left_after_the_admitted_goes_to_the_others() {
         // The third one misses D′ = 9 and makes D = 10 with the bandwidth that the others have left.
-        let entrants = cohort(&[(0.0, 4.0), (0.0, 4.0), (9.5, 0.4)]);
+        let device_jobs = cohort(&[(0.0, 4.0), (0.0, 4.0), (9.5, 0.4)]);
         let deadline = Deadline { secs: 10.0, margin: MARGIN };
-        let shares = divide_by(&entrants, band(1.0), Division::Adaptive, Some(deadline)).shares;
+        let shares = divide_by(&device_jobs, band(1.0), Division::Adaptive, Some(deadline)).shares;
         assert_eq!((shares[2].upload_from_secs, shares[2].mbps), (8.0, 1.0));
         assert!((shares[2].finish_secs(9.5) - 9.9).abs() < 1e-12);
         assert_eq!(divide_by(&[], band(1.0), Division::Adaptive, Some(deadline)).round_secs, 0.0);
     }
 
-    fn any_cohort() -> impl Strategy<Value = Vec<Entrant>> {
+    fn any_cohort() -> impl Strategy<Value = Vec<DeviceJob>> {
         let log = |low: f64, high: f64| (low..high).prop_map(f64::exp);
         let compute = prop_oneof![1 => Just(0.0), 6 => log(-3.0, 3.0), 1 => Just(86_400.0)];
         let load = prop_oneof![1 => Just(0.0), 9 => log(-3.0, 3.0)];
@@ -215,21 +221,21 @@ mod tests {
         /// Who is lost does not change when everybody who needs more is left out.
         #[test]
         fn nobody_is_lost_because_of_a_larger_need(
-            entrants in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64,
+            device_jobs in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64,
             margin in prop_oneof![Just(0.0), Just(MARGIN)], division in any_division(),
         ) {
             let deadline = Deadline { secs, margin };
-            let lost_with = |entrants: &[Entrant]| {
-                lost(&divide_by(entrants, band(mbps), division, Some(deadline)), secs, |_| 1.0)
+            let lost_with = |device_jobs: &[DeviceJob]| {
+                lost(&divide_by(device_jobs, band(mbps), division, Some(deadline)), secs, |_| 1.0)
             };
-            let all = lost_with(&entrants);
-            let order = in_order_of_need(&entrants, deadline);
+            let all = lost_with(&device_jobs);
+            let order = in_order_of_need(&device_jobs, deadline);
             for kept in 1..order.len() {
-                let quicker: Vec<Entrant> =
-                    entrants.iter().copied().filter(|entrant| order[..kept].contains(&entrant.device)).collect();
+                let quicker: Vec<DeviceJob> =
+                    device_jobs.iter().copied().filter(|device_job| order[..kept].contains(&device_job.device)).collect();
                 let fewer = lost_with(&quicker);
                 for device in &order[..kept] {
-                    prop_assert!(!all.contains(device) || fewer.contains(device), "{} of {:?}", device, entrants);
+                    prop_assert!(!all.contains(device) || fewer.contains(device), "{} of {:?}", device, device_jobs);
                 }
             }
         }
@@ -238,7 +244,7 @@ mod tests {
         /// it changes nothing for those who can. Their shares are the same without it, so the same are lost.
         #[test]
         fn with_jitter_nobody_is_lost_because_of_a_device_that_cannot_make_it(
-            entrants in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64,
+            device_jobs in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64,
             division in any_division(), seed in any::<u64>(),
         ) {
             let sigma = (1.0 + 0.3_f64.powi(2)).ln().sqrt();
@@ -248,35 +254,35 @@ mod tests {
                 jitter.sample(&mut key.device(device as u64))
             };
             let deadline = Deadline { secs, margin: MARGIN };
-            let divided = |entrants: &[Entrant]| divide_by(entrants, band(mbps), division, Some(deadline));
-            let all = divided(&entrants);
+            let divided = |device_jobs: &[DeviceJob]| divide_by(device_jobs, band(mbps), division, Some(deadline));
+            let all = divided(&device_jobs);
             let can_make_it = |share: &&Share| share.finish_secs(share.compute_secs) <= secs;
             let able: Vec<usize> = all.shares.iter().filter(can_make_it).map(|share| share.device).collect();
-            let without: Vec<Entrant> =
-                entrants.iter().copied().filter(|entrant| able.contains(&entrant.device)).collect();
+            let without: Vec<DeviceJob> =
+                device_jobs.iter().copied().filter(|device_job| able.contains(&device_job.device)).collect();
             let of_able = |lost: Vec<usize>| -> Vec<usize> {
                 lost.into_iter().filter(|device| able.contains(device)).collect()
             };
             prop_assert_eq!(
                 of_able(lost(&all, secs, stretch)),
                 of_able(lost(&divided(&without), secs, stretch)),
-                "{:?}", entrants
+                "{:?}", device_jobs
             );
         }
 
         /// Whoever is admitted first has the whole margin for a delay of its own.
         #[test]
         fn the_admitted_finish_by_the_deadline_less_its_margin(
-            entrants in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64, division in any_division(),
+            device_jobs in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64, division in any_division(),
         ) {
             let deadline = Deadline { secs, margin: MARGIN };
-            let allocation = divide_by(&entrants, band(mbps), division, Some(deadline));
-            let needs = |entrant: &Entrant| need(entrant.job, 0.0, deadline.planned_secs());
-            let least = entrants.iter().map(needs).fold(f64::INFINITY, f64::min);
-            for (share, entrant) in allocation.shares.iter().zip(&entrants) {
-                if share.upload_from_secs <= 0.0 && needs(entrant) <= mbps && least <= mbps {
+            let allocation = divide_by(&device_jobs, band(mbps), division, Some(deadline));
+            let needs = |device_job: &DeviceJob| need(device_job.job, 0.0, deadline.planned_secs());
+            let least = device_jobs.iter().map(needs).fold(f64::INFINITY, f64::min);
+            for (share, device_job) in allocation.shares.iter().zip(&device_jobs) {
+                if share.upload_from_secs <= 0.0 && needs(device_job) <= mbps && least <= mbps {
                     let finish_secs = share.finish_secs(share.compute_secs);
-                    prop_assert!(finish_secs <= deadline.planned_secs() * (1.0 + 1e-9), "{:?}", entrants);
+                    prop_assert!(finish_secs <= deadline.planned_secs() * (1.0 + 1e-9), "{:?}", device_jobs);
                 }
             }
         }
@@ -284,11 +290,11 @@ mod tests {
         /// At no moment is more sent than the bandwidth carries, and everybody has a share.
         #[test]
         fn groups_take_turns_within_the_bandwidth(
-            entrants in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64, division in any_division(),
+            device_jobs in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64, division in any_division(),
         ) {
             let deadline = Deadline { secs, margin: MARGIN };
-            let shares = divide_by(&entrants, band(mbps), division, Some(deadline)).shares;
-            prop_assert_eq!(shares.iter().map(|share| share.device).collect::<Vec<_>>(), (0..entrants.len()).collect::<Vec<_>>());
+            let shares = divide_by(&device_jobs, band(mbps), division, Some(deadline)).shares;
+            prop_assert_eq!(shares.iter().map(|share| share.device).collect::<Vec<_>>(), (0..device_jobs.len()).collect::<Vec<_>>());
             for now in shares.iter().map(Share::upload_begin_secs) {
                 let sends = |share: &&Share| {
                     share.upload_begin_secs() <= now && now < share.finish_secs(share.compute_secs) * (1.0 - 1e-9)

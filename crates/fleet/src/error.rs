@@ -118,6 +118,10 @@ pub enum FleetError {
 }
 
 impl FleetError {
+    pub(crate) fn file(file: &str, line: Option<u64>, problem: impl Into<String>, hint: &str) -> Self {
+        Self::File { file: file.to_owned(), line, problem: problem.into(), hint: hint.to_owned() }
+    }
+
     /// What the caller can change to avoid this error.
     pub fn hint(&self) -> String {
         match self {

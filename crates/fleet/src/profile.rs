@@ -1,7 +1,7 @@
 //! Fleets made from device types.
 //!
-//! The paper names five types, 20 devices each, and prints no times for them. Speeds and link
-//! efficiencies here are estimates derived in the open in `docs/devices.md`.
+//! The paper names five types with 20 devices each, and prints no times for them. The speeds and link
+//! efficiencies here are estimates; `docs/devices.md` derives them.
 
 use rand_distr::{Distribution, Gamma};
 
@@ -10,18 +10,18 @@ use crate::fleet::{DEVICES_MAX, Device, Fleet};
 use crate::stream::{Purpose, StreamKey};
 use crate::units::{Gflop, GflopPerSec, Mbit, OutOfRange, Probability, Samples, Secs, plain};
 
-/// A kind of device: how fast it trains and how much of its share of the band carries payload.
+/// A type of device: its training speed, and the part of its bandwidth that carries payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceType {
-    /// For device names: `xiaomi-12s-07`.
+    /// The beginning of device names, such as `xiaomi-12s` in `xiaomi-12s-07`.
     pub slug: &'static str,
-    /// Sustained training speed.
+    /// The sustained training speed in 10⁹ floating-point operations per second.
     pub sustained_gflops: f64,
-    /// Payload bits per granted bit.
+    /// The payload bits per bit of granted bandwidth.
     pub link_efficiency: f64,
 }
 
-/// The five types of the paper's prototype; `docs/devices.md` says where each figure comes from.
+/// The five types of the paper's prototype. `docs/devices.md` gives the source of each number.
 pub const PAPER: [DeviceType; 5] = [
     DeviceType { slug: "xiaomi-12s", sustained_gflops: 16.4, link_efficiency: 0.88 },
     DeviceType { slug: "honor-play-6t", sustained_gflops: 7.2, link_efficiency: 0.81 },
@@ -41,19 +41,19 @@ impl DeviceType {
     }
 }
 
-/// Device types and what a round asks of each: all of a fleet but its samples.
+/// Device types, and the payload and work of a round: everything about a fleet except its samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hardware<'a> {
-    /// The types, in blocks of equal size (the first ones take the remainder).
+    /// The types. Devices are in blocks by type, all of one size; the first blocks take the remainder.
     pub types: &'a [DeviceType],
-    /// What a device sends in a round.
+    /// The payload that a device uploads in a round.
     pub payload: Mbit,
-    /// What a device computes in a round.
+    /// The work that a device computes in a round.
     pub work: Gflop,
 }
 
 impl Hardware<'_> {
-    /// The fleet whose device n holds `samples[n]`.
+    /// The fleet in which device n holds `samples[n]` samples.
     pub fn fleet(&self, samples: &[u64]) -> Result<Fleet, FleetError> {
         let devices = samples.len();
         if self.types.is_empty() || devices == 0 {
@@ -82,7 +82,7 @@ impl Hardware<'_> {
         builder.build()
     }
 
-    /// Refuses what would take a device longer than a time can be.
+    /// Checks that the times of every type are within range.
     pub fn checked(self) -> Result<Self, FleetError> {
         self.types.iter().try_for_each(|kind| self.times(kind).map(|_| ()))?;
         Ok(self)
@@ -97,29 +97,26 @@ impl Hardware<'_> {
     }
 }
 
-/// What a fleet is made from, with samples that nobody has counted yet.
+/// The settings of a generated fleet whose samples are drawn at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe<'a> {
-    /// The types, in blocks of equal size (the first ones take the remainder).
-    pub types: &'a [DeviceType],
-    /// N.
+    /// The types, and the payload and work of a round.
+    pub hardware: Hardware<'a>,
+    /// N: the number of devices.
     pub devices: usize,
-    /// What a device sends in a round.
-    pub payload: Mbit,
-    /// What a device computes in a round.
-    pub work: Gflop,
-    /// |D|, to be split over the devices; every device gets at least one.
+    /// |D|: the number of samples of all devices together. Every device gets at least one.
     pub samples_total: u64,
-    /// Concentration of the symmetric Dirichlet distribution that splits them: small is skewed.
+    /// The concentration of the symmetric Dirichlet distribution that splits the samples. Small values give skewed
+    /// fleets.
     pub concentration: f64,
-    /// Of the split.
+    /// The seed of the split.
     pub seed: u64,
 }
 
 impl Recipe<'_> {
-    /// Makes the fleet: a function of the recipe alone.
+    /// Generates the fleet. Equal settings give equal fleets.
     pub fn build(&self) -> Result<Fleet, FleetError> {
-        if self.types.is_empty() || self.devices == 0 {
+        if self.devices == 0 {
             return Err(FleetError::NoDevices);
         }
         if self.devices > DEVICES_MAX {
@@ -130,7 +127,7 @@ impl Recipe<'_> {
             });
         }
         let samples = split_samples(self.devices, self.samples_total, self.concentration, self.seed)?;
-        Hardware { types: self.types, payload: self.payload, work: self.work }.fleet(&samples)
+        self.hardware.fleet(&samples)
     }
 }
 
@@ -199,11 +196,10 @@ mod tests {
     use super::*;
 
     fn recipe(devices: usize) -> Recipe<'static> {
+        let (payload, work) = (Mbit::new(0.7).unwrap(), Gflop::new(0.92).unwrap());
         Recipe {
-            types: &PAPER,
+            hardware: Hardware { types: &PAPER, payload, work },
             devices,
-            payload: Mbit::new(0.7).unwrap(),
-            work: Gflop::new(0.92).unwrap(),
             samples_total: 600 * devices as u64,
             concentration: 0.8,
             seed: 7,
@@ -236,7 +232,7 @@ mod tests {
 
     #[test]
     fn given_samples_stay_where_they_are() {
-        let Recipe { types, payload, work, .. } = recipe(7);
+        let Hardware { types, payload, work } = recipe(7).hardware;
         let counts = [5, 1, 900, 33, 4, 2, 8];
         let fleet = Hardware { types, payload, work }.fleet(&counts).unwrap();
         assert_eq!(fleet.samples(), counts.map(|count| count as f64));

@@ -1,39 +1,39 @@
 //! Random streams keyed by (run seed, purpose, round, device).
 //!
-//! A stream depends on its key alone: not on how many numbers others have drawn, nor on threads, nor on
-//! the order of devices. So a resumed run needs no replay, and one device's draw can be looked at alone.
+//! A stream depends on its key alone: not on the numbers that other streams have drawn, nor on threads, nor on the
+//! order of devices. A resumed run therefore replays nothing, and the draw of one device can be repeated alone.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// What a stream is for; two purposes never share numbers. The values are part of the format of a run:
-/// append, never renumber.
+/// The use of a stream. Two purposes never share numbers. The values are part of the format of a run: append new ones,
+/// and never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// The coins of a round.
+    /// The coins of a round, which draw its cohort.
     Cohort = 1,
     /// Monte Carlo estimates of E[T̂]; the "round" is the number of the draw.
     RoundTime = 2,
     /// Common random numbers of the `sampled` scheme; the "round" is the number of the draw.
     CommonNumbers = 3,
-    /// How many samples each device of a made-up fleet holds.
+    /// The number of samples that each device of a generated fleet holds.
     FleetSamples = 4,
-    /// How a model starts.
+    /// The parameters of the first model.
     ModelInit = 5,
-    /// Which samples a device trains on in a round.
+    /// The samples on which a device trains in a round.
     Batches = 6,
-    /// How a data set is split over devices.
+    /// The split of a data set over devices.
     Partition = 7,
-    /// Made-up data.
+    /// Synthetic data.
     SyntheticData = 8,
-    /// How good a device's link is in a round.
+    /// The quality of a device's link in a round.
     Fading = 9,
-    /// How much longer or shorter than usual a device computes in a round.
+    /// The factor by which a device computes longer or shorter than usual in a round.
     ComputeJitter = 10,
-    /// Who vanishes in a round, and when.
+    /// The devices that vanish in a round, and the time at which they do.
     Dropout = 11,
-    /// Which way an update's numbers are rounded on their way to the server.
+    /// The rounding of an update's numbers, up or down, when the update is encoded.
     UpdateRounding = 12,
     /// Numbers for tests.
     Test = 1000,
@@ -44,14 +44,14 @@ pub enum Purpose {
 pub struct StreamKey {
     /// The seed of the whole run.
     pub seed: u64,
-    /// What the numbers are for.
+    /// The use of the numbers.
     pub purpose: Purpose,
-    /// The round (or draw) they belong to.
+    /// The round, or the draw of a Monte Carlo estimate.
     pub round: u64,
 }
 
 impl StreamKey {
-    /// A generator for what belongs to the round as a whole.
+    /// The generator for draws that belong to no single device.
     pub fn shared(self) -> ChaCha8Rng {
         self.device(u64::MAX)
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use fedflip_learn::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use fedflip_learn::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
 use fedflip_learn::models::mobilenet::{Norm, layers};
 use fedflip_learn::network::Network;
 
@@ -44,11 +44,8 @@ impl Layer<f32> for Timed {
     fn params(&self) -> Vec<ParamSpec> {
         self.layer.params()
     }
-    fn input_len(&self) -> usize {
-        self.layer.input_len()
-    }
-    fn output_len(&self) -> usize {
-        self.layer.output_len()
+    fn sizes(&self) -> Sizes {
+        self.layer.sizes()
     }
     fn scratch_len(&self, batch: usize) -> usize {
         self.layer.scratch_len(batch)

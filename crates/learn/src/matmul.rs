@@ -86,6 +86,48 @@ pub fn matmul<T: Real>(into: Into, c: (&mut [T], View), a: (&[T], View), b: (&[T
     }
 }
 
+/// The products of a layer that multiplies rows of numbers by a weight W of shape [outputs, inputs].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowProducts {
+    pub(crate) rows: usize,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+}
+
+impl RowProducts {
+    /// Computes input · Wᵀ.
+    pub(crate) fn output<T: Real>(self, into: Into, weight: &[T], input: &[T], output: &mut [T]) {
+        let weight = (weight, self.weight_view().transposed());
+        matmul(into, (output, self.output_view()), (input, self.input_view()), weight);
+    }
+
+    /// Computes ∂loss/∂W = ∂loss/∂outputᵀ · input.
+    pub(crate) fn weight_grad<T: Real>(self, into: Into, input: &[T], output_grad: &[T], grad: &mut [T]) {
+        let output_grad = (output_grad, self.output_view().transposed());
+        matmul(into, (grad, self.weight_view()), output_grad, (input, self.input_view()));
+    }
+
+    /// Writes ∂loss/∂input = ∂loss/∂output · W, unless nobody asks for it.
+    pub(crate) fn input_grad<T: Real>(self, weight: &[T], output_grad: &[T], grad: &mut [T]) {
+        if !grad.is_empty() {
+            let (output_grad, weight) = ((output_grad, self.output_view()), (weight, self.weight_view()));
+            matmul(Into::Replace, (grad, self.input_view()), output_grad, weight);
+        }
+    }
+
+    fn weight_view(self) -> View {
+        View::row_major(self.outputs, self.inputs)
+    }
+
+    fn input_view(self) -> View {
+        View::row_major(self.rows, self.inputs)
+    }
+
+    fn output_view(self) -> View {
+        View::row_major(self.rows, self.outputs)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

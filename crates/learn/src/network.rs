@@ -72,7 +72,7 @@ impl<T: Real> Network<T> {
     /// Floating-point operations of a training step: forward, and backward to parameters and inputs, of which
     /// the first layer has none to hand on.
     pub fn step_flop(&self, batch: usize) -> f64 {
-        let products = self.layers.iter().map(|layer| layer.multiply_adds() as f64);
+        let products = self.layers.iter().map(|layer| layer.sizes().multiply_adds as f64);
         let passes = std::iter::once(2.0).chain(std::iter::repeat(3.0));
         2.0 * batch as f64 * products.zip(passes).map(|(products, passes)| products * passes).sum::<f64>()
     }
@@ -86,9 +86,14 @@ impl<T: Real> Network<T> {
         self.layers.iter().flat_map(|layer| named(layer.as_ref())).collect()
     }
 
+    /// Numbers per sample in the input of each layer, and in the scores.
+    fn activation_lens(&self) -> impl Iterator<Item = usize> {
+        self.layers.iter().map(|layer| layer.input_len()).chain([self.classes()])
+    }
+
     /// Bytes that [`Network::buffers`] takes.
     pub fn buffer_bytes(&self, batch_max: usize) -> u64 {
-        let lens = || self.layers.iter().map(|layer| layer.input_len() as u64).chain([self.classes() as u64]);
+        let lens = || self.activation_lens().map(|len| len as u64);
         let activations = (lens().sum::<u64>() + 2 * lens().max().unwrap_or(0)) * batch_max as u64;
         let scratch: u64 = self.layers.iter().map(|layer| layer.scratch_len(batch_max) as u64).sum();
         (activations + scratch + self.params_len() as u64) * size_of::<T>() as u64
@@ -96,26 +101,20 @@ impl<T: Real> Network<T> {
 
     /// Buffers for batches of up to `batch_max` samples.
     pub fn buffers(&self, batch_max: usize) -> Buffers<T> {
-        let mut lens: Vec<usize> = self.layers.iter().map(|layer| layer.input_len()).collect();
-        lens.push(self.classes());
-        let widest = lens.iter().copied().max().unwrap_or(0);
+        let widest = self.activation_lens().max().unwrap_or(0);
         let zeros = |len: usize| vec![T::ZERO; len];
         Buffers {
             batch_max,
-            activations: lens.iter().map(|len| zeros(len * batch_max)).collect(),
+            activations: self.activation_lens().map(|len| zeros(len * batch_max)).collect(),
             scratch: self.layers.iter().map(|layer| zeros(layer.scratch_len(batch_max))).collect(),
             grads: [zeros(widest * batch_max), zeros(widest * batch_max)],
             params_grad: zeros(self.params_len()),
         }
     }
 
-    /// Scores `labels.len()` samples, which the caller has put into [`Buffers::input`].
-    pub fn evaluate(&self, params: &[T], buffers: &mut Buffers<T>, labels: &[u8]) -> Score {
-        self.evaluate_each(params, buffers, labels, |_, _| {})
-    }
-
-    /// Scores samples like [`Network::evaluate`], and hands the predicted and the actual class of each sample to `each`.
-    pub fn evaluate_each(
+    /// Scores `labels.len()` samples, which the caller has put into [`Buffers::input`], and hands the predicted and the
+    /// actual class of each sample to `each`.
+    pub fn evaluate(
         &self,
         params: &[T],
         buffers: &mut Buffers<T>,

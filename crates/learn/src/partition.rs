@@ -23,10 +23,12 @@
 //! In the end every device's positions are sorted. What the minimum took is reported: [`Minimum`].
 
 mod draws;
+mod error;
+mod minimum;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::fmt;
+pub use error::PartitionError;
+pub use minimum::Minimum;
+
 use std::ops::Range;
 
 use fedflip_fleet::{Purpose, StreamKey};
@@ -38,97 +40,6 @@ pub struct Partition {
     /// Where each device's positions end.
     ends: Vec<usize>,
     minimum: Minimum,
-}
-
-/// What it took to give every device its minimum of samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Minimum {
-    /// Samples that every device was to have.
-    pub asked: usize,
-    /// Samples of the smallest device in the end.
-    pub smallest: usize,
-    /// Samples of the smallest device as drawn.
-    pub smallest_drawn: usize,
-    /// Devices that had too few as drawn.
-    pub raised: usize,
-    /// Samples that changed hands.
-    pub moved: usize,
-    /// Samples of roles that were left out because they had too few.
-    pub left_out: usize,
-}
-
-impl fmt::Display for Minimum {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { asked, smallest, smallest_drawn, raised, moved, left_out } = self;
-        write!(f, "at least {asked} samples a device: the smallest has {smallest}")?;
-        if *raised > 0 {
-            write!(f, "; {raised} had fewer (down to {smallest_drawn}), so {moved} samples were moved")?;
-        }
-        if *left_out > 0 {
-            write!(f, "; {left_out} samples of smaller roles were left out")?;
-        }
-        Ok(())
-    }
-}
-
-/// Why samples cannot be split as asked.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PartitionError {
-    /// Nobody to give them to.
-    #[error("there are no devices to split the samples over")]
-    NoDevices,
-    /// The minimum cannot be had.
-    #[error("{samples} samples cannot give {devices} devices at least {min} each")]
-    TooFewSamples {
-        /// How many there are.
-        samples: usize,
-        /// Over how many devices.
-        devices: usize,
-        /// The minimum.
-        min: usize,
-    },
-    /// Not every device would get a role.
-    #[error("{roles} roles with at least {min} samples cannot be dealt to {devices} devices")]
-    TooFewRoles {
-        /// How many there are with as many samples.
-        roles: usize,
-        /// Over how many devices.
-        devices: usize,
-        /// The minimum.
-        min: usize,
-    },
-    /// Not a concentration.
-    #[error("the concentration {0} is out of range")]
-    Concentration(f64),
-}
-
-impl PartitionError {
-    /// What to change.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::NoDevices => "name at least one device".to_owned(),
-            Self::TooFewSamples { samples, min, .. } => {
-                format!(
-                    "lower the minimum (data.min_samples), or take at most {} devices",
-                    samples / min.max(&1)
-                )
-            }
-            Self::TooFewRoles { roles, .. } => {
-                format!("take at most {roles} devices, or split by Dirichlet")
-            }
-            Self::Concentration(_) => "it must be a number from 1e-3 to 1e6; small is skewed".to_owned(),
-        }
-    }
-}
-
-impl Minimum {
-    /// As drawn, with nothing done about it.
-    fn drawn(asked: usize, parts: &[Vec<u32>]) -> Self {
-        let smallest = parts.iter().map(Vec::len).min().unwrap_or(0);
-        let raised = parts.iter().filter(|part| part.len() < asked).count();
-        Self { asked, smallest, smallest_drawn: smallest, raised, moved: 0, left_out: 0 }
-    }
 }
 
 impl Partition {
@@ -247,7 +158,7 @@ pub fn dirichlet(
         }
     }
     let drawn = Minimum::drawn(min_samples, &parts);
-    let moved = raise_to_minimum(&mut parts, min_samples, key(seed, labels));
+    let moved = minimum::raise(&mut parts, min_samples, key(seed, labels));
     Ok(Partition::of(parts, Minimum { moved, ..drawn }))
 }
 
@@ -290,26 +201,6 @@ fn enough(samples: usize, devices: usize, min: usize) -> Result<(), PartitionErr
         return Err(PartitionError::TooFewSamples { samples, devices, min });
     }
     Ok(())
-}
-
-fn raise_to_minimum(parts: &mut [Vec<u32>], min: usize, key: StreamKey) -> usize {
-    let mut largest: BinaryHeap<(usize, Reverse<usize>)> =
-        parts.iter().enumerate().map(|(device, part)| (part.len(), Reverse(device))).collect();
-    let mut moved = 0;
-    for needy in 0..parts.len() {
-        let mut stream = key.device(needy as u64);
-        while parts[needy].len() < min {
-            // The needy device's own entry is stale, but with less than the minimum it is never on top:
-            // by the pigeonhole principle somebody has more.
-            let Some((_, Reverse(donor))) = largest.pop() else { return moved };
-            let taken = draws::below(&mut stream, parts[donor].len());
-            let sample = parts[donor].swap_remove(taken);
-            parts[needy].push(sample);
-            largest.push((parts[donor].len(), Reverse(donor)));
-            moved += 1;
-        }
-    }
-    moved
 }
 
 #[cfg(test)]

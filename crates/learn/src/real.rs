@@ -2,7 +2,7 @@
 
 use std::fmt::{Debug, Display};
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// A floating-point number that kernels compute with.
 pub trait Real:
@@ -22,7 +22,6 @@ pub trait Real:
     + AddAssign
     + SubAssign
     + MulAssign
-    + DivAssign
     + 'static
 {
     /// 0.
@@ -40,14 +39,8 @@ pub trait Real:
     fn exp(self) -> Self;
     /// Natural logarithm.
     fn ln(self) -> Self;
-    /// Hyperbolic tangent.
-    fn tanh(self) -> Self;
-    /// Square root.
-    fn sqrt(self) -> Self;
     /// The larger one.
     fn max(self, other: Self) -> Self;
-    /// Neither infinite nor NaN.
-    fn is_finite(self) -> bool;
 }
 
 macro_rules! real {
@@ -78,23 +71,8 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn tanh(self) -> Self {
-                <$type>::tanh(self)
-            }
-
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                <$type>::sqrt(self)
-            }
-
-            #[inline(always)]
             fn max(self, other: Self) -> Self {
                 if other > self { other } else { self }
-            }
-
-            #[inline(always)]
-            fn is_finite(self) -> bool {
-                <$type>::is_finite(self)
             }
         }
     };

@@ -243,7 +243,7 @@ impl Learner for SgdLearner {
             let labels = &mut labels[..batch];
             let features = &mut buffers.input()[..batch * self.network.input_len()];
             self.shards.write_test_batch(first, features, labels);
-            let score = self.network.evaluate_each(model, buffers, labels, |predicted, actual| {
+            let score = self.network.evaluate(model, buffers, labels, |predicted, actual| {
                 let mut count = |class: usize, at: usize| {
                     classes.get_mut(class).into_iter().for_each(|counts| counts[at] += 1);
                 };

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fedflip_datasets::{Dataset, Name, Split, load};
+use fedflip_datasets::catalogue::{MNIST, SHAKESPEARE, SetSpec};
+use fedflip_datasets::{Dataset, Split, load};
 use fedflip_learn::partition::{self, Dirichlet, Partition};
 use serde::Deserialize;
 
@@ -72,18 +73,18 @@ fn the_documentation_written_again_in_python_gives_the_same() {
 }
 
 /// A real data set, where `FEDFLIP_DATA` names a folder that holds it.
-fn real(name: Name) -> Option<Dataset> {
+fn real(set: &SetSpec) -> Option<Dataset> {
     let folder = std::env::var_os("FEDFLIP_DATA").map(std::path::PathBuf::from);
-    let folder = folder.filter(|folder| load::is_present(name.spec(), folder));
+    let folder = folder.filter(|folder| load::is_present(set, folder));
     if folder.is_none() {
-        println!("skipped: {name} is not in FEDFLIP_DATA");
+        println!("skipped: {} is not in FEDFLIP_DATA", set.name);
     }
-    folder.map(|folder| load::load(name, &folder).unwrap())
+    folder.map(|folder| load::load(set, &folder).unwrap())
 }
 
 #[test]
 fn real_digits_reach_every_device() {
-    let Some(set) = real(Name::Mnist) else { return };
+    let Some(set) = real(&MNIST) else { return };
     let samples = set.positions(Split::Train).map(|position| (position, set.label(position)));
     let recipe = Dirichlet { concentration: 0.8, min_samples: 32 };
     let split = partition::dirichlet(samples, 100, recipe, 7).unwrap();
@@ -93,7 +94,7 @@ fn real_digits_reach_every_device() {
 
 #[test]
 fn real_roles_keep_every_sample() {
-    let Some(set) = real(Name::Shakespeare) else { return };
+    let Some(set) = real(&SHAKESPEARE) else { return };
     let split = partition::by_role(set.ranges(Split::Train), 100, 1, 7).unwrap();
     assert_eq!(split.samples(), set.len(Split::Train));
 }

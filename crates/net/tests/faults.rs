@@ -56,8 +56,8 @@ fn run(seed: u64) -> Replayed {
     let adaptive = Adaptive { step: 0.1, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
     // Each scheme with each optimiser, within twelve seeds.
     let optimiser = match seed % 3 {
-        1 => Optimiser { rule: Rule::Momentum { step: 1.0, momentum: 0.5 }, averaging: 0.9 },
-        2 => Optimiser { rule: Rule::Adam(adaptive), averaging: 0.5 },
+        1 => Optimiser { averaging: 0.9, ..Rule::Momentum { step: 1.0, momentum: 0.5 }.into() },
+        2 => Optimiser { averaging: 0.5, ..Rule::Adam(adaptive).into() },
         _ => Optimiser::default(),
     };
     let quiet = (seed.is_multiple_of(2)).then_some(Quiet { variance: 0.4, every: 3 });

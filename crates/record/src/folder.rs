@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use crate::atomic;
 use crate::checkpoint::Checkpoint;
-use crate::error::RecordError;
+use crate::error::{FolderProblem, RecordError};
 use crate::reader;
 use crate::schema::{End, Header, Initial, Line, Round};
 use crate::writer::RecordWriter;
@@ -82,21 +82,21 @@ pub struct RunFolder {
 impl RunFolder {
     /// Opens a folder for a run. With `resume` it may hold a run of the same scenario, which goes on.
     pub fn open(folder: &Path, contents: &Contents, resume: bool) -> Result<(Self, Start), RecordError> {
-        let name = || folder.display().to_string();
+        let refuse = |problem| Err(RecordError::folder(folder, problem));
         fs::create_dir_all(folder).map_err(RecordError::io(folder, "cannot be made"))?;
         let lock = lock(folder)?;
         let run = folder.join(RUN);
         let known = run.try_exists().map_err(RecordError::io(&run, "cannot be read"))?;
         if !known && folder.join(RECORDS).exists() {
-            return Err(RecordError::NotOurs { folder: name() });
+            return refuse(FolderProblem::NotOurs);
         }
         if known && !resume {
-            return Err(RecordError::Occupied { folder: name() });
+            return refuse(FolderProblem::Occupied);
         }
         let (writer, next_slot, start) = if known {
             let before = fs::read_to_string(&run).map_err(RecordError::io(&run, "cannot be read"))?;
             if let Some(difference) = difference(folder, &before, contents)? {
-                return Err(RecordError::OtherScenario { folder: name(), difference });
+                return refuse(FolderProblem::OtherScenario(difference));
             }
             let same_caps = before == contents.run;
             let resumed = resumed(folder, &contents.header, same_caps)?;
@@ -165,7 +165,7 @@ pub fn lock(folder: &Path) -> Result<File, RecordError> {
     let file = file.map_err(RecordError::io(&path, "cannot be written"))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(RecordError::Locked { folder: folder.display().to_string() }),
+        Err(TryLockError::WouldBlock) => Err(RecordError::folder(folder, FolderProblem::Locked)),
         Err(TryLockError::Error(error)) => Err(RecordError::io(&path, "cannot be locked")(error)),
     }
 }
@@ -235,12 +235,11 @@ fn resumed(
         }
     }
     // What is left is not ours to overwrite, but for a run that was killed before its first round.
-    let name = || folder.display().to_string();
     if slots > 0 {
-        return Err(RecordError::Damaged { folder: name() });
+        return Err(RecordError::folder(folder, FolderProblem::Damaged));
     }
     if !reader::is_just_begun(&records)? {
-        return Err(RecordError::NoCheckpoint { folder: name() });
+        return Err(RecordError::folder(folder, FolderProblem::NoCheckpoint));
     }
     Ok((begun(folder, header)?, 0, Start::New))
 }

@@ -27,7 +27,7 @@ mod text;
 pub mod writer;
 
 pub use checkpoint::Checkpoint;
-pub use error::RecordError;
+pub use error::{FolderProblem, RecordError};
 pub use fold::{Curve, Fold, Point};
 pub use folder::{RunFolder, Start};
 pub use schema::{

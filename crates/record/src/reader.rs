@@ -83,8 +83,7 @@ pub(crate) fn is_just_begun(path: &Path) -> Result<bool, RecordError> {
 }
 
 pub(crate) fn no_header(path: &Path) -> RecordError {
-    let problem = "the header is missing".to_owned();
-    RecordError::BadLine { path: path.display().to_string(), line: 1, problem }
+    RecordError::bad_line(path, 1, "the header is missing")
 }
 
 /// Hands over all lines, in an order that makes sense, up to the first one that does not: what was handed over
@@ -92,9 +91,7 @@ pub(crate) fn no_header(path: &Path) -> RecordError {
 pub fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> {
     let (mut rounds, mut ended, mut has_initial) = (0, false, false);
     each_line(path, |number, line| {
-        let refuse = |problem: String| {
-            Err(RecordError::BadLine { path: path.display().to_string(), line: number, problem })
-        };
+        let refuse = |problem: String| Err(RecordError::bad_line(path, number, problem));
         match &line {
             Line::Header(_) if number > 1 => return refuse("a second header".to_owned()),
             Line::Initial(_) | Line::Round(_) | Line::Replan(_) | Line::End(_) if number == 1 => {
@@ -139,8 +136,7 @@ fn each_line(
         bounded.read_until(b'\n', &mut text).map_err(RecordError::io(path, "cannot be read"))?;
         if text.last() != Some(&b'\n') {
             if text.len() as u64 == LINE_BYTES_MAX {
-                let problem = "a line that is too long".to_owned();
-                return Err(RecordError::BadLine { path: path.display().to_string(), line: number, problem });
+                return Err(RecordError::bad_line(path, number, "a line that is too long"));
             }
             break;
         }
@@ -162,10 +158,7 @@ fn parse(path: &Path, number: u64, text: &[u8]) -> Result<Line, RecordError> {
         let path = path.display().to_string();
         return Err(RecordError::Version { path, found: version, known: VERSION });
     }
-    serde_json::from_slice(text).map_err(|error| RecordError::BadLine {
-        path: path.display().to_string(),
-        line: number,
-        // It quotes what it found.
-        problem: format!("not a record: {}", printable(&error.to_string())),
-    })
+    // The message quotes what it found.
+    let problem = |error: serde_json::Error| format!("not a record: {}", printable(&error.to_string()));
+    serde_json::from_slice(text).map_err(|error| RecordError::bad_line(path, number, problem(error)))
 }

@@ -160,7 +160,7 @@ fn records_go_on_to_the_same_bytes() {
             if hopeless {
                 let before = fs::read(&records).ok();
                 let error = open(desk.path(), true).unwrap_err();
-                let said = if slots[0].exists() { "damaged" } else { "no checkpoint to go on from" };
+                let said = if slots[0].exists() { "damaged" } else { "no checkpoint to resume from" };
                 assert!(error.contains(said), "{damage} after {stop}: {error}");
                 assert_eq!(fs::read(&records).ok(), before);
                 continue;

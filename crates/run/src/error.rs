@@ -72,7 +72,7 @@ impl RunError {
             Self::Fleet(error) => error.hint(),
             Self::Plan(error) => error.hint(),
             Self::Learn(error) => error.hint(),
-            Self::Record(error) => error.hint(),
+            Self::Record(error) => error.hint().to_owned(),
             Self::Engine(error) => error.hint(),
             Self::Net(error) => error.hint(),
             Self::Open { .. } => "restore the file, or run again in a new folder".to_owned(),

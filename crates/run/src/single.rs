@@ -7,7 +7,7 @@ use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::{Crew, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS};
-use fedflip_record::{Checkpoint, End, Fold, Header, RecordError, RunFolder, Start, reader};
+use fedflip_record::{Checkpoint, End, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader};
 use fedflip_scenario::{FREE_KEYS, Scenario};
 use fedflip_sim::SimWorld;
 
@@ -207,7 +207,7 @@ impl Single<'_> {
         optimiser: &Optimiser,
     ) -> Result<State, RunError> {
         // A checkpoint of another optimiser in a folder of the same scenario means that somebody changed the folder.
-        let damaged = || RecordError::Damaged { folder: folder.path().display().to_string() };
+        let damaged = || RecordError::folder(folder.path(), FolderProblem::Damaged);
         let mut state = State::resumed(checkpoint, parameters, optimiser).ok_or_else(damaged)?;
         if self.scenario.round.aggregation.remembers_norms() {
             reader::each(&folder.path().join(RECORDS), |line| state.norms.take_line(&line))?;

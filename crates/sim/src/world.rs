@@ -105,9 +105,9 @@ impl World for SimWorld<'_> {
         self.cohort.clear();
         self.cohort.extend(self.draws.iter().map(|draw| draw.device));
         cohort.clear();
-        for (mut entrant, draw) in bandwidth::entrants(self.fleet, &self.cohort).zip(&self.draws) {
-            entrant.job.load_mbit *= self.conditions.fade(self.seed, round, entrant.device);
-            cohort.push(entrant, draw.weight);
+        for (mut device_job, draw) in bandwidth::device_jobs(self.fleet, &self.cohort).zip(&self.draws) {
+            device_job.job.load_mbit *= self.conditions.fade(self.seed, round, device_job.device);
+            cohort.push(device_job, draw.weight);
         }
         Ok(())
     }

@@ -97,7 +97,10 @@ fn optimisers() -> Vec<Optimiser> {
     let adaptive = Adaptive { step: 0.05, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
     let rules =
         [Rule::None, Rule::Momentum { step: 1.0, momentum: 0.5 }, Rule::Adam(adaptive), Rule::Yogi(adaptive)];
-    rules.into_iter().flat_map(|rule| [0.0, 0.8].map(|averaging| Optimiser { rule, averaging })).collect()
+    rules
+        .into_iter()
+        .flat_map(|rule| [0.0, 0.8].map(|averaging| Optimiser { averaging, ..rule.into() }))
+        .collect()
 }
 
 #[test]

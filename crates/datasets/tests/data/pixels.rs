@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use fedflip_datasets::Dataset;
+use fedflip_datasets::catalogue::{CIFAR10, FASHION_MNIST, MNIST};
 use fedflip_datasets::dataset::Images;
 use fedflip_datasets::sums::md5_hex;
-use fedflip_datasets::{Dataset, Name, load};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -17,8 +18,8 @@ struct Golden {
 fn every_byte_is_normalised_as_pytorch_does() {
     let golden: BTreeMap<String, Vec<Golden>> =
         serde_json::from_str(include_str!("../../../learn/tests/golden/normalise.json")).unwrap();
-    for name in [Name::Mnist, Name::FashionMnist, Name::Cifar10] {
-        let channels = load::channels(name);
+    for spec in [&MNIST, &FASHION_MNIST, &CIFAR10] {
+        let (name, channels) = (spec.name, spec.channels);
         // One image for each byte, with that byte in all channels.
         let bytes = (0..=255).flat_map(|byte| vec![byte; channels.len()]).collect();
         let images = Images { bytes, labels: vec![0; 256], train: 256, classes: 1 };
@@ -26,8 +27,8 @@ fn every_byte_is_normalised_as_pytorch_does() {
         let positions: Vec<u32> = (0..256).collect();
         let (mut features, mut labels) = (vec![0.0; 256 * channels.len()], vec![0; 256]);
         set.write_batch(&positions, &mut features, &mut labels);
-        assert_eq!(golden[name.as_str()].len(), channels.len());
-        for (channel, golden) in golden[name.as_str()].iter().enumerate() {
+        assert_eq!(golden[name].len(), channels.len());
+        for (channel, golden) in golden[name].iter().enumerate() {
             let row: Vec<f32> = features.iter().skip(channel).step_by(channels.len()).copied().collect();
             assert_eq!([row[0], row[128], row[255]], golden.some, "{name}");
             let bits: Vec<u8> = row.iter().flat_map(|feature| feature.to_le_bytes()).collect();

@@ -95,7 +95,7 @@ proptest! {
         rounds in prop::collection::vec(prop::option::weighted(0.7, 0.01_f32..3.0), 1..25),
         offset in 0_u32..1000,
     ) {
-        let optimiser = Optimiser { rule, averaging };
+        let optimiser = Optimiser { averaging, ..rule.into() };
         let noise = |round: usize, k: usize| ((offset as usize + round * 37 + k * 101) % 199) as f32 / 99.0 - 1.0;
         let start: Vec<f32> = (0..len).map(|k| noise(0, k)).collect();
         let mut server = Server::new(optimiser, &start);
@@ -126,7 +126,7 @@ proptest! {
 fn momentum_and_adam_are_those_of_pytorch() {
     let steps = [[0.5, -0.25, 0.0], [0.125, 1.0, 0.0], [0.0; 3], [-0.75, 0.0625, 2.0], [0.5, -0.5, -0.125]];
     let run = |rule: Rule| {
-        let mut server = Server::new(Optimiser { rule, averaging: 0.0 }, &[1.0, -2.0, 0.5]);
+        let mut server = Server::new(Optimiser::from(rule), &[1.0, -2.0, 0.5]);
         for step in steps {
             // What nobody reports is a gradient of zero.
             assert!(server.round((step != [0.0; 3]).then_some(&step)));
@@ -145,7 +145,7 @@ fn momentum_and_adam_are_those_of_pytorch() {
 #[test]
 fn nobody_is_a_sum_of_zero() {
     for rule in rules() {
-        let optimiser = Optimiser { rule, averaging: 0.9 };
+        let optimiser = Optimiser { averaging: 0.9, ..rule.into() };
         let start = [0.5, -1.0, 0.0];
         let (mut empty, mut zero) = (Server::new(optimiser, &start), Server::new(optimiser, &start));
         for (round, step) in
@@ -185,7 +185,7 @@ fn averages_stay_beside() {
 #[test]
 fn forgotten_moments_are_zero() {
     for rule in rules() {
-        let mut server = Server::new(Optimiser { rule, averaging: 0.0 }, &[0.0]);
+        let mut server = Server::new(Optimiser::from(rule), &[0.0]);
         server.round(Some(&[1.0]));
         for _ in 0..12_000 {
             server.round(None);
@@ -203,10 +203,10 @@ fn forgotten_moments_are_zero() {
 fn whatever_leaves_the_numbers_shows() {
     for rule in rules() {
         for (step, finite) in [(f32::NAN, false), (f32::INFINITY, false), (1.0, true)] {
-            let mut server = Server::new(Optimiser { rule, averaging: 0.5 }, &[0.0; 3]);
+            let mut server = Server::new(Optimiser { averaging: 0.5, ..rule.into() }, &[0.0; 3]);
             assert_eq!(server.round(Some(&[0.0, step, 0.0])), finite, "{rule:?}: {step}");
         }
-        let mut server = Server::new(Optimiser { rule, averaging: 0.0 }, &[0.0]);
+        let mut server = Server::new(Optimiser::from(rule), &[0.0]);
         let squares = matches!(rule, Rule::Adam(_) | Rule::Yogi(_));
         assert_eq!(server.round(Some(&[1e25])), !squares, "{rule:?}");
     }
@@ -217,7 +217,7 @@ fn memories_of_another_optimiser_are_refused() {
     let model = Arc::new(ModelVector::new(vec![1.0, 2.0]));
     let all: Vec<Optimiser> = rules()
         .into_iter()
-        .flat_map(|rule| [0.0, 0.5].map(|averaging| Optimiser { rule, averaging }))
+        .flat_map(|rule| [0.0, 0.5].map(|averaging| Optimiser { averaging, ..rule.into() }))
         .collect();
     for one in &all {
         let memory = one.memory(&model);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use fedflip_datasets::catalogue::{Name, SetSpec};
+use fedflip_datasets::catalogue::{SETS, SetSpec};
 use fedflip_datasets::fetch::{self, Outcome, Source};
 use fedflip_datasets::programs::Programs;
 use fedflip_datasets::{Progress, load};
@@ -37,16 +37,13 @@ struct ListedSource {
 pub(super) fn list(args: &DataListArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let folder = args.data.folder()?;
     let programs = programs();
-    let listed = Name::ALL.map(|name| {
-        let set = name.spec();
-        Listed {
-            name: set.name,
-            about: set.about,
-            licence: set.licence,
-            bytes: set.bytes(),
-            present: load::is_present(set, &folder),
-            sources: sources(set, &programs),
-        }
+    let listed = SETS.map(|set| Listed {
+        name: set.name,
+        about: set.about,
+        licence: set.licence,
+        bytes: set.bytes(),
+        present: load::is_present(set, &folder),
+        sources: sources(set, &programs),
     });
     if args.json {
         return print_json(output, &listed);
@@ -109,7 +106,7 @@ struct Got {
 }
 
 pub(super) fn get(args: &DataGetArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let set = args.name.parse::<Name>()?.spec();
+    let set = SetSpec::by_name(&args.name)?;
     let data_dir = args.data.folder()?;
     let source = match (&args.from, &args.url) {
         (Some(folder), _) => Source::Folder(folder.clone()),
@@ -142,7 +139,7 @@ struct Checked {
 }
 
 pub(super) fn check(args: &DataCheckArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let set = args.name.parse::<Name>()?.spec();
+    let set = SetSpec::by_name(&args.name)?;
     let data_dir = args.data.folder()?;
     let mut report = Report::new();
     load::check(set, &data_dir, &mut |progress| report.tell(progress))?;

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fedflip_fleet::csv_file;
-use fedflip_record::RecordError;
 use fedflip_record::export::tensorboard::EventWriter;
 use fedflip_record::export::{Table, csv, parquet};
 use fedflip_record::folder::{FLEET, RECORDS};
 use fedflip_record::reader::{self, Records};
+use fedflip_record::{FolderProblem, RecordError};
 
 use crate::args::{ExportArgs, ExportFormat, ExportTable};
 use crate::error::CliError;
@@ -20,7 +20,7 @@ use crate::files;
 pub(super) fn run(args: &ExportArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let path = args.run.join(RECORDS);
     if fs::metadata(&path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
-        return Err(RecordError::NoRun { folder: args.run.display().to_string() }.into());
+        return Err(RecordError::folder(&args.run, FolderProblem::NoRun).into());
     }
     let format = args.format.map_or_else(|| by_name(args.out.as_deref()), Ok)?;
     if format == ExportFormat::Tensorboard && args.table.is_some() {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fedflip_fleet::profile::{PAPER, Recipe};
+use fedflip_fleet::profile::{Hardware, PAPER, Recipe};
 use fedflip_fleet::{Gflop, Mbit, csv_file};
 use fedflip_plan::variance::least_sampling_variance;
 use serde::Serialize;
@@ -18,11 +18,11 @@ pub(super) fn new(args: &FleetNewArgs, output: &mut dyn Write) -> Result<(), Cli
     let types = match args.profile {
         Profile::Paper => &PAPER,
     };
+    let payload = Mbit::new(args.payload_mbit).map_err(CliError::flag("--payload-mbit"))?;
+    let work = Gflop::new(args.compute_gflop).map_err(CliError::flag("--compute-gflop"))?;
     let recipe = Recipe {
-        types,
+        hardware: Hardware { types, payload, work },
         devices: usize::try_from(args.devices).unwrap_or(usize::MAX),
-        payload: Mbit::new(args.payload_mbit).map_err(CliError::flag("--payload-mbit"))?,
-        work: Gflop::new(args.compute_gflop).map_err(CliError::flag("--compute-gflop"))?,
         samples_total: args.samples_total.unwrap_or(args.devices.saturating_mul(600)),
         concentration: args.concentration,
         seed: args.seed,

@@ -431,7 +431,7 @@ fn records_without_a_checkpoint_are_left_as_they_are() {
     fs::remove_file(desk.folder.path().join("r/model.safetensors")).unwrap();
     let before = fs::read(desk.folder.path().join("r/records.jsonl")).unwrap();
     let (code, said) = refusal(&desk.run(&format!("{line} --resume")));
-    assert!(code == Some(2) && said.contains("no checkpoint to go on from"), "{said}");
+    assert!(code == Some(2) && said.contains("no checkpoint to resume from"), "{said}");
     assert_eq!(fs::read(desk.folder.path().join("r/records.jsonl")).unwrap(), before);
 }
 

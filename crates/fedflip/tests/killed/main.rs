@@ -120,12 +120,12 @@ fn optimiser(seed: u64) -> (Optimiser, &'static str) {
         0 => (Optimiser::default(), ""),
         1 => {
             let adam = Adaptive { step: 0.01, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
-            let optimiser = Optimiser { rule: Rule::Adam(adam), averaging: 0.9 };
+            let optimiser = Optimiser { averaging: 0.9, ..Rule::Adam(adam).into() };
             (optimiser, "[server]\noptimiser = \"adam\"\naveraging = 0.9\n")
         }
         _ => {
             let rule = Rule::Momentum { step: 1.0, momentum: 0.5 };
-            (Optimiser { rule, averaging: 0.0 }, "[server]\noptimiser = \"momentum\"\n")
+            (Optimiser::from(rule), "[server]\noptimiser = \"momentum\"\n")
         }
     }
 }

@@ -199,7 +199,7 @@ fn and_with_quiet_rounds() {
 #[test]
 fn and_with_an_optimiser_and_updates_in_fewer_bits() {
     let adam = Adaptive { step: 0.05, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
-    let optimiser = Optimiser { rule: Rule::Adam(adam), averaging: 0.8 };
+    let optimiser = Optimiser { averaging: 0.8, ..Rule::Adam(adam).into() };
     parity(Asked { optimiser, encoding: Encoding::Int8, ..Asked::default() });
 }
 

@@ -160,24 +160,8 @@ impl Encoding {
     #[inline(always)]
     fn decode_block(self, bytes: &[u8], numbers: &mut [f32]) -> bool {
         match self {
-            Self::F32 => {
-                let codes = bytes.as_chunks::<4>().0;
-                let mut are_numbers = true;
-                for (number, &code) in numbers.iter_mut().zip(codes) {
-                    *number = f32::from_le_bytes(code);
-                    are_numbers &= number.is_finite();
-                }
-                are_numbers
-            }
-            Self::F16 => {
-                let codes = bytes.as_chunks::<2>().0;
-                let mut are_numbers = true;
-                for (number, &code) in numbers.iter_mut().zip(codes) {
-                    *number = half::number(u16::from_le_bytes(code));
-                    are_numbers &= number.is_finite();
-                }
-                are_numbers
-            }
+            Self::F32 => decode_each(bytes, numbers, f32::from_le_bytes),
+            Self::F16 => decode_each(bytes, numbers, |code| half::number(u16::from_le_bytes(code))),
             Self::Int8 => bytes.split_first_chunk().is_some_and(|(&scale, codes)| {
                 levels::decode::<EIGHT_BITS>(f32::from_le_bytes(scale), codes, numbers)
             }),
@@ -203,4 +187,15 @@ impl Encoding {
             Self::Int4 => levels::round_trip::<FOUR_BITS>(numbers, chance),
         }
     }
+}
+
+/// Decodes numbers of `N` bytes each; returns whether all of them are finite.
+#[inline(always)]
+fn decode_each<const N: usize>(bytes: &[u8], numbers: &mut [f32], number: impl Fn([u8; N]) -> f32) -> bool {
+    let mut are_numbers = true;
+    for (to, &code) in numbers.iter_mut().zip(bytes.as_chunks::<N>().0) {
+        *to = number(code);
+        are_numbers &= to.is_finite();
+    }
+    are_numbers
 }

@@ -8,9 +8,9 @@
 //! device the variance comes out too small, which is one reason for group normalisation as the default.
 //! PyTorch's counter `num_batches_tracked` is left out; it plays no part with a fixed momentum.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
-use crate::nn::channels::{Affine, add_grad_sums, add_sums, apply, apply_grad};
-use crate::nn::group_norm::{EPSILON, split};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes, cut};
+use crate::nn::channels::{Affine, add_sums};
+use crate::nn::group_norm::EPSILON;
 use crate::real::Real;
 
 /// How far running statistics move towards those of a batch, as in PyTorch.
@@ -48,26 +48,18 @@ impl<T: Real> Layer<T> for BatchNorm {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let param = |name, start, trained| ParamSpec {
-            name,
-            shape: vec![self.channels],
-            init: Init::Constant(start),
-            trained,
-        };
+        let param = |name, start| ParamSpec::trained(name, &[self.channels], Init::Constant(start));
+        let running = |name, start| ParamSpec { trained: false, ..param(name, start) };
         vec![
-            param("weight", 1.0, true),
-            param("bias", 0.0, true),
-            param("running_mean", 0.0, false),
-            param("running_var", 1.0, false),
+            param("weight", 1.0),
+            param("bias", 0.0),
+            running("running_mean", 0.0),
+            running("running_var", 1.0),
         ]
     }
 
-    fn input_len(&self) -> usize {
-        self.pixels * self.channels
-    }
-
-    fn output_len(&self) -> usize {
-        self.pixels * self.channels
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.pixels * self.channels, output: self.pixels * self.channels, multiply_adds: 0 }
     }
 
     fn scratch_len(&self, _batch: usize) -> usize {
@@ -75,8 +67,8 @@ impl<T: Real> Layer<T> for BatchNorm {
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
-        let [sum, squares, own, own_squares, scale, shift, mean, inverse, ..]: [_; ARRAYS] =
-            split(pass.scratch, self.channels);
+        let [sum, squares, own, own_squares, scale, shift, mean, inverse, ..] =
+            cut(pass.scratch, [self.channels; ARRAYS]);
         let [weight, bias, running_mean, running_var] = read(pass.params, self.channels);
         if pass.training {
             sum.fill(T::ZERO);
@@ -105,15 +97,14 @@ impl<T: Real> Layer<T> for BatchNorm {
             // For the backward pass, which moves the running variance: PyTorch takes the unbiased one.
             squares[channel] = T::from_f64(variance * count / (count - 1.0).max(1.0));
         }
-        apply(pass.input, Affine { scale, shift, relu: self.relu }, pass.output);
+        Affine { scale, shift, relu: self.relu }.apply(pass.input, pass.output);
     }
 
     fn backward(&self, pass: Backward<'_, T>) {
-        let [sum, squares, own, own_product, scale, shift, mean, inverse, slope, offset]: [_; ARRAYS] =
-            split(pass.scratch, self.channels);
+        let [sum, squares, own, own_product, scale, shift, mean, inverse, slope, offset] =
+            cut(pass.scratch, [self.channels; ARRAYS]);
         let [weight, _, running_mean, running_var] = read(pass.params, self.channels);
-        let [weight_grad, bias_grad, mean_change, var_change]: [_; 4] =
-            split(pass.params_grad, self.channels);
+        let [weight_grad, bias_grad, mean_change, var_change] = cut(pass.params_grad, [self.channels; 4]);
         let momentum = T::from_f64(MOMENTUM);
         for channel in 0..self.channels {
             mean_change[channel] = momentum * (running_mean[channel] - mean[channel]);
@@ -128,7 +119,7 @@ impl<T: Real> Layer<T> for BatchNorm {
         for (x, grad) in pass.input.chunks_exact(len).zip(pass.output_grad.chunks_exact(len)) {
             own.fill(T::ZERO);
             own_product.fill(T::ZERO);
-            add_grad_sums(x, grad, affine, own, own_product);
+            affine.add_grad_sums(x, grad, own, own_product);
             add_to(sum, own);
             add_to(product, own_product);
         }
@@ -145,7 +136,7 @@ impl<T: Real> Layer<T> for BatchNorm {
             offset[channel] = -(scale * sum[channel]) - mean * slope[channel];
         }
         if !pass.input_grad.is_empty() {
-            apply_grad(pass.input, pass.output_grad, affine, (slope, offset), pass.input_grad);
+            affine.apply_grad(pass.input, pass.output_grad, (slope, offset), pass.input_grad);
         }
     }
 }

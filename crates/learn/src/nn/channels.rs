@@ -1,16 +1,14 @@
 //! Passes over rows of channels, which both normalisations are made of.
 //!
-//! Sums per channel in one pass, an affine map per channel in another; and the same backwards. The
-//! rectified variants do not look at the output of the forward pass: they repeat x·scale + shift, which is
+//! One pass computes sums per channel, another an affine map per channel; two more do the same backwards. The
+//! rectified variants do not read the output of the forward pass. They repeat x·scale + shift, which is
 //! cheaper than reading another array, and the same operations give the same bits.
 
-use pulp::NullaryFnOnce;
-
-use crate::nn::groups::{LANES, add, add_product, each_group, load, run, store};
+use crate::nn::groups::{LANES, add, add_product, each_group, load, run, run_with, store};
 use crate::real::Real;
 
-/// Rows that are summed in registers before the sums go back to memory; few enough that the rows of the
-/// widest layer stay in the first cache while its channels are walked through.
+/// Rows that are summed in registers before the sums go back to memory. They are few enough that the rows of the
+/// widest layer stay in the first cache while the kernel walks through its channels.
 const ROWS: usize = 8;
 
 /// y = x·scale + shift for each channel, and max(0, ·) of it if asked.
@@ -23,46 +21,109 @@ pub(crate) struct Affine<'a, T> {
 
 /// The rows' channel sums of x and of x²: added to `sum` and `squares`.
 pub(crate) fn add_sums<T: Real>(x: &[T], sum: &mut [T], squares: &mut [T]) {
-    run(Sums { x, sum, squares });
+    run(
+        #[inline(always)]
+        move || {
+            for rows in x.chunks(ROWS * sum.len()) {
+                each_group!(sum.len(), |at, N| add_sums_of::<T, N>(rows, at, sum, squares));
+            }
+        },
+    );
 }
 
-/// Writes the affine map of `x` to `y`.
-pub(crate) fn apply<T: Real>(x: &[T], affine: Affine<'_, T>, y: &mut [T]) {
-    if affine.relu {
-        run(Apply::<'_, T, true> { x, affine, y });
-    } else {
-        run(Apply::<'_, T, false> { x, affine, y });
+#[inline(always)]
+fn add_sums_of<T: Real, const N: usize>(rows: &[T], at: usize, sum: &mut [T], squares: &mut [T]) {
+    let (mut own_sum, mut own_squares): ([T; N], [T; N]) = (load(sum, at), load(squares, at));
+    for row in rows.chunks_exact(sum.len()) {
+        let x = load(row, at);
+        add(&mut own_sum, x);
+        add_product(&mut own_squares, x, x);
     }
+    store(sum, at, own_sum);
+    store(squares, at, own_squares);
 }
 
-/// The rows' channel sums of g and of g·x: added to `sum` and `product`. g is ∂loss/∂y where the affine
-/// map's output is not cut off, and 0 elsewhere.
-pub(crate) fn add_grad_sums<T: Real>(
-    x: &[T],
-    grad: &[T],
-    affine: Affine<'_, T>,
-    sum: &mut [T],
-    product: &mut [T],
-) {
-    if affine.relu {
-        run(GradSums::<'_, T, true> { x, grad, affine, sum, product });
-    } else {
-        run(GradSums::<'_, T, false> { x, grad, affine, sum, product });
+impl<T: Real> Affine<'_, T> {
+    /// Writes the affine map of `x` to `y`.
+    pub(crate) fn apply(self, x: &[T], y: &mut [T]) {
+        let channels = self.scale.len();
+        run_with!(self.relu, [false, true], |RELU: bool| {
+            for (x, y) in x.chunks_exact(channels).zip(y.chunks_exact_mut(channels)) {
+                each_group!(channels, |at, N| self.apply_to::<N, RELU>(x, at, y));
+            }
+        });
     }
-}
 
-/// Writes g·scale + x·slope + offset to `x_grad`, with g as in [`add_grad_sums`].
-pub(crate) fn apply_grad<T: Real>(
-    x: &[T],
-    grad: &[T],
-    affine: Affine<'_, T>,
-    (slope, offset): (&[T], &[T]),
-    x_grad: &mut [T],
-) {
-    if affine.relu {
-        run(ApplyGrad::<'_, T, true> { x, grad, affine, slope, offset, x_grad });
-    } else {
-        run(ApplyGrad::<'_, T, false> { x, grad, affine, slope, offset, x_grad });
+    #[inline(always)]
+    fn apply_to<const N: usize, const RELU: bool>(self, x: &[T], at: usize, y: &mut [T]) {
+        let mut out: [T; N] = load(self.shift, at);
+        add_product(&mut out, load(x, at), load(self.scale, at));
+        if RELU {
+            for lane in &mut out {
+                *lane = lane.max(T::ZERO);
+            }
+        }
+        store(y, at, out);
+    }
+
+    /// The rows' channel sums of g and of g·x: added to `sum` and `product`. g is ∂loss/∂y where the affine
+    /// map's output is not cut off, and 0 elsewhere.
+    pub(crate) fn add_grad_sums(self, x: &[T], grad: &[T], sum: &mut [T], product: &mut [T]) {
+        let len = ROWS * sum.len();
+        run_with!(self.relu, [false, true], |RELU: bool| {
+            for (x, grad) in x.chunks(len).zip(grad.chunks(len)) {
+                each_group!(sum.len(), |at, N| self.add_grad_sums_of::<N, RELU>(x, grad, at, sum, product));
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn add_grad_sums_of<const N: usize, const RELU: bool>(
+        self,
+        x: &[T],
+        grad: &[T],
+        at: usize,
+        sum: &mut [T],
+        product: &mut [T],
+    ) {
+        let (scale, shift): ([T; N], [T; N]) = (load(self.scale, at), load(self.shift, at));
+        let (mut own_sum, mut own_product): ([T; N], [T; N]) = (load(sum, at), load(product, at));
+        for (row, grad) in x.chunks_exact(sum.len()).zip(grad.chunks_exact(sum.len())) {
+            let x = load(row, at);
+            let grad = cut::<T, N, RELU>(load(grad, at), x, scale, shift);
+            add(&mut own_sum, grad);
+            add_product(&mut own_product, grad, x);
+        }
+        store(sum, at, own_sum);
+        store(product, at, own_product);
+    }
+
+    /// Writes g·scale + x·slope + offset to `x_grad`, with g as in [`Affine::add_grad_sums`].
+    pub(crate) fn apply_grad(self, x: &[T], grad: &[T], line: (&[T], &[T]), x_grad: &mut [T]) {
+        let channels = self.scale.len();
+        run_with!(self.relu, [false, true], |RELU: bool| {
+            let rows = x.chunks_exact(channels).zip(grad.chunks_exact(channels));
+            for ((x, grad), x_grad) in rows.zip(x_grad.chunks_exact_mut(channels)) {
+                each_group!(channels, |at, N| self.apply_grad_to::<N, RELU>(x, grad, line, at, x_grad));
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn apply_grad_to<const N: usize, const RELU: bool>(
+        self,
+        x: &[T],
+        grad: &[T],
+        (slope, offset): (&[T], &[T]),
+        at: usize,
+        x_grad: &mut [T],
+    ) {
+        let (x, scale): ([T; N], [T; N]) = (load(x, at), load(self.scale, at));
+        let grad = cut::<T, N, RELU>(load(grad, at), x, scale, load(self.shift, at));
+        let mut out = load(offset, at);
+        add_product(&mut out, x, load(slope, at));
+        add_product(&mut out, grad, scale);
+        store(x_grad, at, out);
     }
 }
 
@@ -85,142 +146,4 @@ fn cut<T: Real, const N: usize, const RELU: bool>(
         }
     }
     passed
-}
-
-struct Sums<'a, T> {
-    x: &'a [T],
-    sum: &'a mut [T],
-    squares: &'a mut [T],
-}
-
-impl<T: Real> Sums<'_, T> {
-    #[inline(always)]
-    fn group<const N: usize>(&mut self, rows: &[T], at: usize) {
-        let mut sum: [T; N] = load(self.sum, at);
-        let mut squares: [T; N] = load(self.squares, at);
-        for row in rows.chunks_exact(self.sum.len()) {
-            let x = load(row, at);
-            add(&mut sum, x);
-            add_product(&mut squares, x, x);
-        }
-        store(self.sum, at, sum);
-        store(self.squares, at, squares);
-    }
-}
-
-impl<T: Real> NullaryFnOnce for Sums<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(mut self) {
-        let channels = self.sum.len();
-        for rows in self.x.chunks(ROWS * channels) {
-            each_group!(channels, |at, N| self.group::<N>(rows, at));
-        }
-    }
-}
-
-struct Apply<'a, T, const RELU: bool> {
-    x: &'a [T],
-    affine: Affine<'a, T>,
-    y: &'a mut [T],
-}
-
-impl<T: Real, const RELU: bool> Apply<'_, T, RELU> {
-    #[inline(always)]
-    fn group<const N: usize>(affine: Affine<'_, T>, x: &[T], y: &mut [T], at: usize) {
-        let (x, scale, shift) = (load::<T, N>(x, at), load::<T, N>(affine.scale, at), load(affine.shift, at));
-        let mut out: [T; N] = shift;
-        add_product(&mut out, x, scale);
-        if RELU {
-            for lane in &mut out {
-                *lane = lane.max(T::ZERO);
-            }
-        }
-        store(y, at, out);
-    }
-}
-
-impl<T: Real, const RELU: bool> NullaryFnOnce for Apply<'_, T, RELU> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let channels = self.affine.scale.len();
-        for (x, y) in self.x.chunks_exact(channels).zip(self.y.chunks_exact_mut(channels)) {
-            each_group!(channels, |at, N| Self::group::<N>(self.affine, x, y, at));
-        }
-    }
-}
-
-struct GradSums<'a, T, const RELU: bool> {
-    x: &'a [T],
-    grad: &'a [T],
-    affine: Affine<'a, T>,
-    sum: &'a mut [T],
-    product: &'a mut [T],
-}
-
-impl<T: Real, const RELU: bool> GradSums<'_, T, RELU> {
-    #[inline(always)]
-    fn group<const N: usize>(&mut self, rows: &[T], grads: &[T], at: usize) {
-        let channels = self.sum.len();
-        let (scale, shift) = (load::<T, N>(self.affine.scale, at), load::<T, N>(self.affine.shift, at));
-        let mut sum: [T; N] = load(self.sum, at);
-        let mut product: [T; N] = load(self.product, at);
-        for (row, grad) in rows.chunks_exact(channels).zip(grads.chunks_exact(channels)) {
-            let x = load(row, at);
-            let grad = cut::<T, N, RELU>(load(grad, at), x, scale, shift);
-            add(&mut sum, grad);
-            add_product(&mut product, grad, x);
-        }
-        store(self.sum, at, sum);
-        store(self.product, at, product);
-    }
-}
-
-impl<T: Real, const RELU: bool> NullaryFnOnce for GradSums<'_, T, RELU> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(mut self) {
-        let channels = self.sum.len();
-        for (rows, grads) in self.x.chunks(ROWS * channels).zip(self.grad.chunks(ROWS * channels)) {
-            each_group!(channels, |at, N| self.group::<N>(rows, grads, at));
-        }
-    }
-}
-
-struct ApplyGrad<'a, T, const RELU: bool> {
-    x: &'a [T],
-    grad: &'a [T],
-    affine: Affine<'a, T>,
-    slope: &'a [T],
-    offset: &'a [T],
-    x_grad: &'a mut [T],
-}
-
-impl<T: Real, const RELU: bool> ApplyGrad<'_, T, RELU> {
-    #[inline(always)]
-    fn group<const N: usize>(&mut self, row: usize, at: usize) {
-        let (scale, shift) = (load::<T, N>(self.affine.scale, at), load::<T, N>(self.affine.shift, at));
-        let x = load(self.x, row + at);
-        let grad = cut::<T, N, RELU>(load(self.grad, row + at), x, scale, shift);
-        let mut out: [T; N] = load(self.offset, at);
-        add_product(&mut out, x, load(self.slope, at));
-        add_product(&mut out, grad, scale);
-        store(self.x_grad, row + at, out);
-    }
-}
-
-impl<T: Real, const RELU: bool> NullaryFnOnce for ApplyGrad<'_, T, RELU> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(mut self) {
-        let channels = self.affine.scale.len();
-        for row in (0..self.x.len()).step_by(channels) {
-            each_group!(channels, |at, N| self.group::<N>(row, at));
-        }
-    }
 }

@@ -4,7 +4,7 @@
 //! numbers, and every entry of the kernel reads them at its own offset, so that nothing is laid out anew but the
 //! frame of zeros around padded images. 5·5 kernels over several channels go by Winograd's algorithm.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
 use crate::nn::dot_products::DotProducts;
 use crate::nn::frame::Frame;
 use crate::nn::runs::{Lines, Taps};
@@ -106,15 +106,28 @@ impl Conv {
         by_tap: &mut [T],
     ) {
         let (weight, bias) = params;
-        let (side, out) = (self.frame().framed_side(), self.output_side());
         transpose(weight, self.patch_len(), by_tap);
+        let sides = [self.frame().framed_side(), self.output_side()];
+        self.sums(batch, sides, (input, self.inputs), by_tap, Start::Rows(bias), (output, self.outputs));
+    }
+
+    /// Channels of images with the second side as weighted sums of shifted lines of images with the first side.
+    fn sums<T: Lanes>(
+        &self,
+        batch: usize,
+        [side, out]: [usize; 2],
+        (input, inputs): (&[T], usize),
+        weights: &[T],
+        start: Start<'_, T>,
+        (output, outputs): (&mut [T], usize),
+    ) {
         WeightedSums {
             input,
-            taps: Taps::of_kernel(self.inputs, self.kernel, side, batch),
-            weights: by_tap,
-            start: Start::Rows(bias),
+            taps: Taps::of_kernel(inputs, self.kernel, side, batch),
+            weights,
+            start,
             output,
-            rows: self.outputs,
+            rows: outputs,
             row_stride: out * out * batch,
             run: out * batch,
             lines: Lines { count: out, strides: [side * batch, out * batch, 0] },
@@ -186,19 +199,8 @@ impl Conv {
                 to.zip(kernel.iter().rev()).for_each(|(to, &entry)| *to = entry);
             }
         }
-        let (side, out) = (frame.framed_side(), self.frame().framed_side());
-        WeightedSums {
-            input: framed,
-            taps: Taps::of_kernel(self.outputs, self.kernel, side, batch),
-            weights: flipped,
-            start: Start::Zero,
-            output: input_grad,
-            rows: self.inputs,
-            row_stride: out * out * batch,
-            run: out * batch,
-            lines: Lines { count: out, strides: [side * batch, out * batch, 0] },
-        }
-        .compute();
+        let sides = [frame.framed_side(), self.frame().framed_side()];
+        self.sums(batch, sides, (framed, self.outputs), flipped, Start::Zero, (input_grad, self.inputs));
     }
 }
 
@@ -208,24 +210,17 @@ impl<T: Lanes> Layer<T> for Conv {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let init = Init::Uniform(1.0 / (self.patch_len() as f64).sqrt());
-        let shape = vec![self.outputs, self.inputs, self.kernel, self.kernel];
-        vec![
-            ParamSpec { name: "weight", shape, init, trained: true },
-            ParamSpec { name: "bias", shape: vec![self.outputs], init, trained: true },
-        ]
+        let init = Init::fan_in(self.patch_len());
+        let shape = [self.outputs, self.inputs, self.kernel, self.kernel];
+        vec![ParamSpec::trained("weight", &shape, init), ParamSpec::trained("bias", &[self.outputs], init)]
     }
 
-    fn input_len(&self) -> usize {
-        self.inputs * self.side * self.side
-    }
-
-    fn output_len(&self) -> usize {
-        self.outputs * self.positions()
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.outputs * self.positions() * self.patch_len()) as u64
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.inputs * self.side * self.side,
+            output: self.outputs * self.positions(),
+            multiply_adds: self.outputs * self.positions() * self.patch_len(),
+        }
     }
 
     /// Framed inputs, kept for the backward pass, and their gradient; then what the kernels work in.

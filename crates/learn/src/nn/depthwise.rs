@@ -1,8 +1,8 @@
 //! Depthwise convolution, 3×3: every channel by itself.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
-use crate::nn::depthwise_kernels::{Convolve, Scatter, Shape, TAPS, WeightGrad};
-use crate::nn::groups::run_in_groups;
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
+use crate::nn::depthwise_kernels::{Shape, TAPS, add_input_grad, add_weights_grad, convolve};
+use crate::nn::groups::{LANES, run_with};
 use crate::real::Real;
 
 /// Takes and gives [height, width, channels] per sample; stride 1 or 2, padding 1, no bias. `weight` is
@@ -33,9 +33,19 @@ impl Depthwise {
 
     fn shape(&self) -> Shape {
         let Self { height, width, channels, stride, .. } = *self;
-        let [output_height, output_width] = self.output_sides();
-        Shape { height, width, channels, stride, output_height, output_width }
+        let [_, output_width] = self.output_sides();
+        Shape { height, width, channels, stride, output_width }
     }
+}
+
+/// Runs a kernel with groups that fill a register where the channels allow it, and with single channels otherwise.
+macro_rules! in_groups {
+    ($shape:expr, |$n:ident| $kernel:expr) => {
+        run_with!($shape.channels.is_multiple_of(LANES), [false, true], |WHOLE: bool| {
+            const $n: usize = if WHOLE { LANES } else { 1 };
+            $kernel
+        })
+    };
 }
 
 impl<T: Real> Layer<T> for Depthwise {
@@ -44,22 +54,16 @@ impl<T: Real> Layer<T> for Depthwise {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        // PyTorch's default, ±1/√fan_in, where the fan-in of a channel is its nine weights.
-        let (shape, init) = (vec![self.channels, 1, 3, 3], Init::Uniform(1.0 / 3.0));
-        vec![ParamSpec { name: "weight", shape, init, trained: true }]
+        vec![ParamSpec::trained("weight", &[self.channels, 1, 3, 3], Init::fan_in(TAPS))]
     }
 
-    fn input_len(&self) -> usize {
-        self.height * self.width * self.channels
-    }
-
-    fn output_len(&self) -> usize {
-        self.output_sides().iter().product::<usize>() * self.channels
-    }
-
-    fn multiply_adds(&self) -> u64 {
+    fn sizes(&self) -> Sizes {
         let [height, width] = self.output_sides();
-        (height * width * 9 * self.channels) as u64
+        Sizes {
+            input: self.height * self.width * self.channels,
+            output: self.output_sides().iter().product::<usize>() * self.channels,
+            multiply_adds: height * width * 9 * self.channels,
+        }
     }
 
     /// Weights by tap, a row of zeros, gradients by tap: of a sample and of the batch.
@@ -76,11 +80,11 @@ impl<T: Real> Layer<T> for Depthwise {
                 weights[tap * self.channels + channel] = weight;
             }
         }
-        let (shape, flipped) = (self.shape(), false);
+        let (shape, weights, zeros) = (self.shape(), &*weights, &*zeros);
         let inputs = pass.input.chunks_exact(Layer::<T>::input_len(self));
         let outputs = pass.output.chunks_exact_mut(Layer::<T>::output_len(self));
         for (input, output) in inputs.zip(outputs) {
-            run_in_groups(Convolve { shape, weights, flipped, zeros, input, output });
+            in_groups!(shape, |N| convolve::<T, N>(shape, (weights, false), zeros, input, output));
         }
     }
 
@@ -97,18 +101,24 @@ impl<T: Real> Layer<T> for Depthwise {
             let output_grad = &pass.output_grad[sample * output_len..][..output_len];
             // Sample by sample, because a single sum of tens of thousands of terms would lose digits.
             sample_grad.fill(T::ZERO);
-            run_in_groups(WeightGrad { shape, zeros, input, output_grad, weights_grad: sample_grad });
+            let sums = &mut *sample_grad;
+            in_groups!(shape, |N| add_weights_grad::<T, N>(shape, zeros, input, output_grad, sums));
             weights_grad.iter_mut().zip(&*sample_grad).for_each(|(sum, &grad)| *sum += grad);
             if pass.input_grad.is_empty() {
                 continue;
             }
             let input_grad = &mut pass.input_grad[sample * input_len..][..input_len];
             if self.stride == 1 {
-                let (input, output) = (output_grad, input_grad);
-                run_in_groups(Convolve { shape, weights, flipped: true, zeros, input, output });
+                in_groups!(shape, |N| convolve::<T, N>(
+                    shape,
+                    (weights, true),
+                    zeros,
+                    output_grad,
+                    input_grad
+                ));
             } else {
                 input_grad.fill(T::ZERO);
-                run_in_groups(Scatter { shape, weights, output_grad, input_grad });
+                in_groups!(shape, |N| add_input_grad::<T, N>(shape, weights, output_grad, input_grad));
             }
         }
         for (channel, own) in pass.params_grad.chunks_exact_mut(TAPS).enumerate() {

@@ -3,6 +3,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::nn::groups::constant;
 use crate::nn::runs::{Lines, Taps, parts};
 use crate::nn::vectors::Lanes;
 
@@ -79,20 +80,9 @@ impl<T: Lanes> WithSimd for DotProducts<'_, T> {
         for line in 0..self.lines.count {
             for (i, left) in parts(self.left_count, LEFT_MAX) {
                 for (j, right) in parts(self.right_taps.len(), RIGHT_MAX) {
-                    match (left, right) {
-                        (3, 4) => self.tile::<S, 3, 4>(simd, line, i, j),
-                        (3, 3) => self.tile::<S, 3, 3>(simd, line, i, j),
-                        (3, 2) => self.tile::<S, 3, 2>(simd, line, i, j),
-                        (3, _) => self.tile::<S, 3, 1>(simd, line, i, j),
-                        (2, 4) => self.tile::<S, 2, 4>(simd, line, i, j),
-                        (2, 3) => self.tile::<S, 2, 3>(simd, line, i, j),
-                        (2, 2) => self.tile::<S, 2, 2>(simd, line, i, j),
-                        (2, _) => self.tile::<S, 2, 1>(simd, line, i, j),
-                        (_, 4) => self.tile::<S, 1, 4>(simd, line, i, j),
-                        (_, 3) => self.tile::<S, 1, 3>(simd, line, i, j),
-                        (_, 2) => self.tile::<S, 1, 2>(simd, line, i, j),
-                        (_, _) => self.tile::<S, 1, 1>(simd, line, i, j),
-                    }
+                    constant!(left, [1, 2, 3], |L: usize| constant!(right, [1, 2, 3, 4], |R: usize| {
+                        self.tile::<S, L, R>(simd, line, i, j);
+                    }));
                 }
             }
         }

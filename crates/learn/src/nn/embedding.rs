@@ -1,6 +1,6 @@
 //! A vector for each symbol, learned.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
 use crate::real::Real;
 
 /// Takes `[batch][steps]` codes of symbols, as numbers, one sample after the other; gives
@@ -46,21 +46,12 @@ impl<T: Real> Layer<T> for Embedding {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let shape = vec![self.symbols, self.width];
         // PyTorch's default for embeddings.
-        vec![ParamSpec { name: "weight", shape, init: Init::Normal(1.0), trained: true }]
+        vec![ParamSpec::trained("weight", &[self.symbols, self.width], Init::Normal(1.0))]
     }
 
-    fn input_len(&self) -> usize {
-        self.steps
-    }
-
-    fn output_len(&self) -> usize {
-        self.steps * self.width
-    }
-
-    fn scratch_len(&self, _batch: usize) -> usize {
-        0
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.steps, output: self.steps * self.width, multiply_adds: 0 }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {

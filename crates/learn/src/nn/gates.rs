@@ -1,4 +1,4 @@
-//! The gates of an LSTM, sample by sample: everything between its products.
+//! The gates of an LSTM, sample by sample: everything except its matrix products.
 //!
 //! Several short loops rather than one long one: with more than a few slices in a loop the compiler gives
 //! up proving that they do not overlap, and leaves it scalar. A row of a gate is a kilobyte and stays in
@@ -28,7 +28,7 @@ pub struct StepForward<'a, T> {
 }
 
 impl<T: Lanes> StepForward<'_, T> {
-    /// Computes it, with the widest vectors there are.
+    /// Computes the step with the widest vectors of the processor.
     pub fn run(self) {
         Arch::new().dispatch(
             #[inline(always)]
@@ -91,7 +91,7 @@ pub struct StepBackward<'a, T> {
 }
 
 impl<T: Lanes> StepBackward<'_, T> {
-    /// Computes it, with the widest vectors there are.
+    /// Computes the step with the widest vectors of the processor.
     pub fn run(self) {
         Arch::new().dispatch(
             #[inline(always)]

@@ -1,6 +1,6 @@
 //! Global average pooling: the mean of each channel over all pixels.
 
-use crate::layer::{Backward, Forward, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Layer, Sizes};
 use crate::real::Real;
 
 /// Takes `[pixels, channels]` and gives `[channels]` per sample.
@@ -26,20 +26,8 @@ impl<T: Real> Layer<T> for GlobalPool {
         "global_pool"
     }
 
-    fn params(&self) -> Vec<ParamSpec> {
-        Vec::new()
-    }
-
-    fn input_len(&self) -> usize {
-        self.pixels * self.channels
-    }
-
-    fn output_len(&self) -> usize {
-        self.channels
-    }
-
-    fn scratch_len(&self, _batch: usize) -> usize {
-        0
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.pixels * self.channels, output: self.channels, multiply_adds: 0 }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {

@@ -20,83 +20,79 @@ pub fn assert_gradients(layer: &dyn Layer<f64>, batch: usize, seed: u64) {
 
 /// The same for layers that want particular inputs: `make` turns a random number in ±1 into one.
 pub fn assert_gradients_on(layer: &dyn Layer<f64>, batch: usize, seed: u64, make: impl Fn(f64) -> f64) {
-    let params_len = layer.params().iter().map(ParamSpec::len).sum();
+    let params_len: usize = layer.params().iter().map(ParamSpec::len).sum();
     let mut stream = StreamKey { seed, purpose: Purpose::Test, round: 0 }.shared();
-    let mut uniform = move || 2.0 * stream.random::<f64>() - 1.0;
-    let mut params: Vec<f64> = (0_usize..params_len).map(|_| uniform()).collect();
-    let mut input: Vec<f64> = (0..batch * layer.input_len()).map(|_| make(uniform())).collect();
-    let output_weights: Vec<f64> = (0..batch * layer.output_len()).map(|_| uniform()).collect();
-
-    let mut output = vec![0.0; output_weights.len()];
-    let mut scratch = vec![0.0; layer.scratch_len(batch)];
-    let value = |params: &[f64], input: &[f64]| -> f64 {
-        let mut output = vec![0.0; output_weights.len()];
-        let mut scratch = vec![0.0; layer.scratch_len(batch)];
-        layer.forward(Forward {
-            batch,
-            params,
-            input,
-            output: &mut output,
-            scratch: &mut scratch,
-            training: true,
-        });
+    let mut uniform =
+        |len: usize| -> Vec<f64> { (0..len).map(|_| 2.0 * stream.random::<f64>() - 1.0).collect() };
+    // Parameters and inputs in one row, as their gradients are.
+    let mut numbers = uniform(params_len);
+    numbers.extend(uniform(batch * layer.input_len()).into_iter().map(make));
+    let output_weights = uniform(batch * layer.output_len());
+    let value = |numbers: &[f64]| -> f64 {
+        let (params, input) = numbers.split_at(params_len);
+        let (output, _) = forward(layer, batch, params, input);
         output.iter().zip(&output_weights).map(|(y, w)| y * w).sum()
     };
-    layer.forward(Forward {
-        batch,
-        params: &params,
-        input: &input,
-        output: &mut output,
-        scratch: &mut scratch,
-        training: true,
-    });
-    let mut output_grad = output_weights.clone();
+    let (params, input) = numbers.split_at(params_len);
+    let gradients = pass(layer, batch, params, input, |_| output_weights.clone()).concat();
+
+    let mut check = Check { middle: value(&numbers), kinks: 0, entries: 0 };
+    let params = layer.params().into_iter().map(|spec| (spec.name, spec.len(), spec.trained));
+    let mut at = 0;
+    for (name, len, trained) in params.chain([("input", numbers.len() - params_len, true)]) {
+        for place in (at..at + len).filter(|_| trained) {
+            let own = numbers[place];
+            let [above, below] = [own + STEP, own - STEP].map(|moved| {
+                numbers[place] = moved;
+                value(&numbers)
+            });
+            numbers[place] = own;
+            let what = || format!("{}: ∂/∂{name}[{}]", layer.name(), place - at);
+            check.entry(above, below, gradients[place], what);
+        }
+        at += len;
+    }
+    let Check { kinks, entries, .. } = check;
+    assert!(kinks * 10 <= entries, "{}: {kinks} kinks in {entries} entries", layer.name());
+}
+
+/// The gradients of parameters and inputs; `grad` makes the gradient of the output from the output.
+pub(crate) fn pass(
+    layer: &dyn Layer<f64>,
+    batch: usize,
+    params: &[f64],
+    input: &[f64],
+    grad: impl Fn(&[f64]) -> Vec<f64>,
+) -> [Vec<f64>; 2] {
+    let (output, mut scratch) = forward(layer, batch, params, input);
     let mut input_grad = vec![f64::NAN; input.len()];
     let mut params_grad = vec![f64::NAN; params.len()];
     layer.backward(Backward {
         batch,
-        params: &params,
-        input: &input,
+        params,
+        input,
         output: &output,
-        output_grad: &mut output_grad,
+        output_grad: &mut grad(&output),
         input_grad: &mut input_grad,
         params_grad: &mut params_grad,
         scratch: &mut scratch,
     });
+    [params_grad, input_grad]
+}
 
-    let mut check = Check { middle: value(&params, &input), kinks: 0, entries: 0 };
-    let mut at = 0;
-    for spec in layer.params() {
-        for place in at..at + if spec.trained { spec.len() } else { 0 } {
-            let own = params[place];
-            let mut moved = |to: f64| {
-                params[place] = to;
-                value(&params, &input)
-            };
-            let (above, below) = (moved(own + STEP), moved(own - STEP));
-            params[place] = own;
-            let what = || format!("{}: ∂/∂{}[{}]", layer.name(), spec.name, place - at);
-            check.entry(above, below, params_grad[place], what);
-        }
-        at += spec.len();
-    }
-    for place in 0..input.len() {
-        let own = input[place];
-        let mut moved = |to: f64| {
-            input[place] = to;
-            value(&params, &input)
-        };
-        let (above, below) = (moved(own + STEP), moved(own - STEP));
-        input[place] = own;
-        check.entry(above, below, input_grad[place], || format!("{}: ∂/∂input[{place}]", layer.name()));
-    }
-    assert!(
-        check.kinks * 10 <= check.entries,
-        "{}: {} kinks in {} entries",
-        layer.name(),
-        check.kinks,
-        check.entries
-    );
+/// The output of a layer, and what the forward pass left for the backward pass.
+pub(crate) fn forward(
+    layer: &dyn Layer<f64>,
+    batch: usize,
+    params: &[f64],
+    input: &[f64],
+) -> (Vec<f64>, Vec<f64>) {
+    let mut output = vec![f64::NAN; batch * layer.output_len()];
+    // Nothing in the scratch must matter.
+    let mut scratch = vec![f64::NAN; layer.scratch_len(batch)];
+    let training = true;
+    layer.forward(Forward { batch, params, input, output: &mut output, scratch: &mut scratch, training });
+    (output, scratch)
 }
 
 /// Compares entry by entry, and counts where there is no derivative to compare with.

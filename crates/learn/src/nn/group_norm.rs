@@ -1,7 +1,7 @@
 //! Group normalisation: each sample's channels, a group at a time, to mean 0 and variance 1.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
-use crate::nn::channels::{Affine, add_grad_sums, add_sums, apply, apply_grad};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes, cut};
+use crate::nn::channels::{Affine, add_sums};
 use crate::real::Real;
 
 /// Added to the variance, as in PyTorch.
@@ -79,21 +79,12 @@ impl<T: Real> Layer<T> for GroupNorm {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let param = |name, start| ParamSpec {
-            name,
-            shape: vec![self.channels],
-            init: Init::Constant(start),
-            trained: true,
-        };
+        let param = |name, start| ParamSpec::trained(name, &[self.channels], Init::Constant(start));
         vec![param("weight", 1.0), param("bias", 0.0)]
     }
 
-    fn input_len(&self) -> usize {
-        self.pixels * self.channels
-    }
-
-    fn output_len(&self) -> usize {
-        self.pixels * self.channels
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.pixels * self.channels, output: self.pixels * self.channels, multiply_adds: 0 }
     }
 
     /// Six arrays of channels to work in; mean and 1/√(variance + ε) of every group of every sample.
@@ -103,7 +94,7 @@ impl<T: Real> Layer<T> for GroupNorm {
 
     fn forward(&self, pass: Forward<'_, T>) {
         let (work, statistics) = pass.scratch.split_at_mut(6 * self.channels);
-        let [sum, squares, scale, shift] = split(work, self.channels);
+        let [sum, squares, scale, shift] = cut(work, [self.channels; 4]);
         let len = self.pixels * self.channels;
         let samples = pass.input.chunks_exact(len).zip(pass.output.chunks_exact_mut(len));
         for ((x, y), statistics) in samples.zip(statistics.chunks_exact_mut(2 * self.groups)) {
@@ -111,13 +102,13 @@ impl<T: Real> Layer<T> for GroupNorm {
             squares.fill(T::ZERO);
             add_sums(x, sum, squares);
             self.statistics(sum, squares, statistics);
-            apply(x, self.affine(pass.params, statistics, scale, shift), y);
+            self.affine(pass.params, statistics, scale, shift).apply(x, y);
         }
     }
 
     fn backward(&self, pass: Backward<'_, T>) {
         let (work, statistics) = pass.scratch.split_at_mut(6 * self.channels);
-        let [sum, product, scale, shift, slope, offset] = split(work, self.channels);
+        let [sum, product, scale, shift, slope, offset] = cut(work, [self.channels; 6]);
         let (weight_grad, bias_grad) = pass.params_grad.split_at_mut(self.channels);
         weight_grad.fill(T::ZERO);
         bias_grad.fill(T::ZERO);
@@ -130,7 +121,7 @@ impl<T: Real> Layer<T> for GroupNorm {
             let affine = self.affine(pass.params, statistics, scale, shift);
             sum.fill(T::ZERO);
             product.fill(T::ZERO);
-            add_grad_sums(x, grad, affine, sum, product);
+            affine.add_grad_sums(x, grad, sum, product);
             for (group, statistics) in statistics.chunks_exact(2).enumerate() {
                 let (mean, inverse) = (statistics[0], statistics[1]);
                 // Σ g·weight and Σ g·weight·x̂ over the group, x̂ = (x − mean)·inverse.
@@ -150,20 +141,10 @@ impl<T: Real> Layer<T> for GroupNorm {
             }
             if !pass.input_grad.is_empty() {
                 let x_grad = &mut pass.input_grad[sample * len..][..len];
-                apply_grad(x, grad, affine, (slope, offset), x_grad);
+                affine.apply_grad(x, grad, (slope, offset), x_grad);
             }
         }
     }
-}
-
-/// Cuts `work` into arrays of `len`.
-pub(crate) fn split<T, const N: usize>(work: &mut [T], len: usize) -> [&mut [T]; N] {
-    let mut rest = work;
-    std::array::from_fn(|_| {
-        let (head, tail) = std::mem::take(&mut rest).split_at_mut(len);
-        rest = tail;
-        head
-    })
 }
 
 #[cfg(test)]

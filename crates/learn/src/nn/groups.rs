@@ -1,12 +1,10 @@
-//! Groups of neighbouring numbers that fit vector registers, for kernels that run channels innermost: plain
-//! arrays, which the compiler turns into vectors. Where it matters which instructions there are and how many
-//! registers, [`crate::nn::vectors`] has them by name.
+//! Arrays that the compiler turns into vectors, for kernels over channels that lie next to each other.
 //!
-//! Kernels are structs that implement [`pulp::NullaryFnOnce`] with everything below them
-//! `#[inline(always)]`: [`run`] compiles each of them once per instruction set and picks the best one that
-//! the processor has, whatever the build was made for. Closures would not do: nothing forces the compiler
-//! to inline them, and what is not inlined is compiled for the oldest processor. Products and sums stay
-//! separate operations (a·b + c), because without the instruction a fused one is a slow library call.
+//! A kernel is a function with `#[inline(always)]`, as is everything below it, which a closure with the same attribute
+//! hands to [`run`]. [`run`] compiles the kernel once per instruction set and picks the best version that the processor
+//! has, whatever the build was made for. Code that is not inlined is compiled for the oldest processor. The body of an
+//! inner loop is a function of its own, because the compiler then optimises the loop once more around it. Products and sums stay separate operations (a·b + c), because
+//! without the instruction a fused one is a slow library call.
 
 use pulp::{Arch, NullaryFnOnce};
 
@@ -16,37 +14,51 @@ use crate::real::Real;
 pub(crate) const LANES: usize = 8;
 
 /// Runs a kernel with the best instructions of this processor.
-pub(crate) fn run<K: NullaryFnOnce>(kernel: K) -> K::Output {
-    Arch::new().dispatch(kernel)
+pub(crate) fn run(kernel: impl FnMut()) {
+    Arch::new().dispatch(Kernel(kernel));
 }
 
-/// A kernel over channels that lie next to each other, all in groups of one size.
-pub(crate) trait InGroups: Sized {
-    /// How many channels there are.
-    fn channels(&self) -> usize;
-    /// The kernel with `N` channels in a group, which divides their number. To be inlined, as everything.
-    fn groups_of<const N: usize>(self);
-}
+/// Calls a closure as `FnMut`. As `FnOnce`, the compiler would put a function of its own between, which it does not
+/// inline.
+struct Kernel<F>(F);
 
-/// Runs such a kernel: groups that fill a register where the channels allow it, single ones otherwise.
-pub(crate) fn run_in_groups<K: InGroups>(kernel: K) {
-    run(Whole(kernel));
-}
-
-struct Whole<K>(K);
-
-impl<K: InGroups> NullaryFnOnce for Whole<K> {
+impl<F: FnMut()> NullaryFnOnce for Kernel<F> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        if self.0.channels().is_multiple_of(LANES) {
-            self.0.groups_of::<LANES>();
-        } else {
-            self.0.groups_of::<1>();
-        }
+    fn call(mut self) {
+        (self.0)();
     }
 }
+
+/// Evaluates `body` with a value as a constant: one version of the code for each of the listed values, of which the
+/// first stands for all others.
+macro_rules! constant {
+    ($value:expr, [$first:tt $(, $other:tt)*], |$name:ident: $type:ty| $body:expr) => {
+        match $value {
+            $($other => {
+                const $name: $type = $other;
+                $body
+            })*
+            _ => {
+                const $name: $type = $first;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use constant;
+
+/// Runs a kernel with a value as a constant: see [`constant`].
+macro_rules! run_with {
+    ($value:expr, $values:tt, |$name:ident: $type:ty| $kernel:expr) => {
+        crate::nn::groups::constant!($value, $values, |$name: $type| crate::nn::groups::run(
+            #[inline(always)]
+            move || $kernel
+        ))
+    };
+}
+pub(crate) use run_with;
 
 /// Calls `group` for places 0 to `count`: `LANES` at a time, and the last ones by themselves.
 macro_rules! each_group {

@@ -1,6 +1,6 @@
 //! The last step of a sequence, for classifying it as a whole.
 
-use crate::layer::{Backward, Forward, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Layer, Sizes};
 use crate::real::Real;
 
 /// Takes `[steps][batch][width]` and gives `[batch][width]`: one sample after the other.
@@ -25,20 +25,8 @@ impl<T: Real> Layer<T> for LastStep {
         "last_step"
     }
 
-    fn params(&self) -> Vec<ParamSpec> {
-        Vec::new()
-    }
-
-    fn input_len(&self) -> usize {
-        self.steps * self.width
-    }
-
-    fn output_len(&self) -> usize {
-        self.width
-    }
-
-    fn scratch_len(&self, _batch: usize) -> usize {
-        0
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.steps * self.width, output: self.width, multiply_adds: 0 }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {

@@ -1,7 +1,7 @@
 //! Fully connected: y = x Wᵀ + b, and max(0, ·) of it if asked.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
-use crate::matmul::{Into, View, matmul};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
+use crate::matmul::{Into, RowProducts};
 use crate::real::Real;
 
 /// Takes and gives one sample after the other. `weight` is [outputs, inputs], as in PyTorch.
@@ -24,8 +24,8 @@ impl Linear {
         Self { relu: true, ..Self::new(name, inputs, outputs) }
     }
 
-    fn weight_view(&self) -> View {
-        View::row_major(self.outputs, self.inputs)
+    fn products(&self, rows: usize) -> RowProducts {
+        RowProducts { rows, inputs: self.inputs, outputs: self.outputs }
     }
 }
 
@@ -35,28 +35,13 @@ impl<T: Real> Layer<T> for Linear {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        // PyTorch's default for linear and convolutional layers alike: ±1/√fan_in.
-        let init = Init::Uniform(1.0 / (self.inputs as f64).sqrt());
-        vec![
-            ParamSpec { name: "weight", shape: vec![self.outputs, self.inputs], init, trained: true },
-            ParamSpec { name: "bias", shape: vec![self.outputs], init, trained: true },
-        ]
+        let init = Init::fan_in(self.inputs);
+        let weight = ParamSpec::trained("weight", &[self.outputs, self.inputs], init);
+        vec![weight, ParamSpec::trained("bias", &[self.outputs], init)]
     }
 
-    fn input_len(&self) -> usize {
-        self.inputs
-    }
-
-    fn output_len(&self) -> usize {
-        self.outputs
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.inputs * self.outputs) as u64
-    }
-
-    fn scratch_len(&self, _batch: usize) -> usize {
-        0
+    fn sizes(&self) -> Sizes {
+        Sizes { input: self.inputs, output: self.outputs, multiply_adds: self.inputs * self.outputs }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
@@ -64,12 +49,7 @@ impl<T: Real> Layer<T> for Linear {
         for row in pass.output.chunks_exact_mut(self.outputs) {
             row.copy_from_slice(bias);
         }
-        matmul(
-            Into::Add,
-            (pass.output, View::row_major(pass.batch, self.outputs)),
-            (pass.input, View::row_major(pass.batch, self.inputs)),
-            (weight, self.weight_view().transposed()),
-        );
+        self.products(pass.batch).output(Into::Add, weight, pass.input, pass.output);
         if self.relu {
             pass.output.iter_mut().for_each(|y| *y = y.max(T::ZERO));
         }
@@ -80,25 +60,13 @@ impl<T: Real> Layer<T> for Linear {
             mask(pass.output_grad, pass.output);
         }
         let (weight_grad, bias_grad) = pass.params_grad.split_at_mut(self.inputs * self.outputs);
-        let grad_view = View::row_major(pass.batch, self.outputs);
-        matmul(
-            Into::Replace,
-            (weight_grad, self.weight_view()),
-            (pass.output_grad, grad_view.transposed()),
-            (pass.input, View::row_major(pass.batch, self.inputs)),
-        );
+        let products = self.products(pass.batch);
+        products.weight_grad(Into::Replace, pass.input, pass.output_grad, weight_grad);
         bias_grad.fill(T::ZERO);
         for row in pass.output_grad.chunks_exact(self.outputs) {
             bias_grad.iter_mut().zip(row).for_each(|(sum, &grad)| *sum += grad);
         }
-        if !pass.input_grad.is_empty() {
-            matmul(
-                Into::Replace,
-                (pass.input_grad, View::row_major(pass.batch, self.inputs)),
-                (pass.output_grad, grad_view),
-                (&pass.params[..self.inputs * self.outputs], self.weight_view()),
-            );
-        }
+        products.input_grad(pass.params, pass.output_grad, pass.input_grad);
     }
 }
 

@@ -4,8 +4,8 @@
 //! packed once ([`crate::nn::packed`]). The input's projection, and backwards the gradients of both
 //! matrices and of the input, are one product each over all steps.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
-use crate::matmul::{Into, View, matmul};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes, cut};
+use crate::matmul::{Into, RowProducts};
 use crate::nn::gates::{StepBackward, StepForward};
 use crate::nn::packed::Shape;
 use crate::nn::vectors::Lanes;
@@ -70,43 +70,43 @@ impl Lstm {
         [gates * self.inputs, gates * self.hidden, gates, gates]
     }
 
-    fn packed_len(&self) -> usize {
-        self.recurrent().packed_len().max(self.recurrent_back().packed_len())
-    }
-
     fn part_lens(&self, batch: usize) -> [usize; 6] {
-        let step = batch * self.hidden;
+        let (step, packed) = (batch * self.hidden, [self.recurrent(), self.recurrent_back()]);
+        let [forward, backward] = packed.map(|shape| shape.packed_len());
         [
             4 * self.steps * step,
             self.steps * step,
             self.steps * step,
             step,
             4 * self.hidden,
-            self.packed_len(),
+            forward.max(backward),
         ]
     }
 
     fn parts<'a, T>(&self, batch: usize, scratch: &'a mut [T]) -> Parts<'a, T> {
-        let [gates, cells, cells_tanh, cells_grad, bias, packed] = self.part_lens(batch);
-        let (gates, rest) = scratch.split_at_mut(gates);
-        let (cells, rest) = rest.split_at_mut(cells);
-        let (cells_tanh, rest) = rest.split_at_mut(cells_tanh);
-        let (cells_grad, rest) = rest.split_at_mut(cells_grad);
-        let (bias, rest) = rest.split_at_mut(bias);
-        let (packed, _) = rest.split_at_mut(packed);
+        let [gates, cells, cells_tanh, cells_grad, bias, packed] = cut(scratch, self.part_lens(batch));
         Parts { gates, cells, cells_tanh, cells_grad, bias, packed }
     }
 
-    fn weights<'a, T>(&self, params: &'a [T]) -> (&'a [T], &'a [T], &'a [T], &'a [T]) {
-        let [input, recurrent, bias, _] = self.lens();
-        let (weight_ih, rest) = params.split_at(input);
-        let (weight_hh, biases) = rest.split_at(recurrent);
-        let (bias_ih, bias_hh) = biases.split_at(bias);
-        (weight_ih, weight_hh, bias_ih, bias_hh)
+    fn weights<'a, T>(&self, params: &'a [T]) -> [&'a [T]; 4] {
+        let mut rest = params;
+        self.lens().map(|len| rest.split_off(..len).unwrap_or_default())
     }
 
-    fn weight_ih_view(&self) -> View {
-        View::row_major(4 * self.hidden, self.inputs)
+    /// The products of the input with W_ih, over all steps.
+    fn input_products(&self, batch: usize) -> RowProducts {
+        RowProducts { rows: self.steps * batch, inputs: self.inputs, outputs: 4 * self.hidden }
+    }
+
+    /// ∂loss/∂W_hh. The gates of each step met the output of the step before; those of the first step met zeros.
+    fn recurrent_grad<T: Lanes>(&self, batch: usize, output: &[T], gates_grad: &[T], grad: &mut [T]) {
+        let rows = (self.steps - 1) * batch;
+        if rows == 0 {
+            grad.fill(T::ZERO);
+        } else {
+            let products = RowProducts { rows, inputs: self.hidden, outputs: 4 * self.hidden };
+            products.weight_grad(Into::Replace, output, &gates_grad[4 * batch * self.hidden..], grad);
+        }
     }
 }
 
@@ -117,22 +117,21 @@ impl<T: Lanes> Layer<T> for Lstm {
 
     fn params(&self) -> Vec<ParamSpec> {
         let gates = 4 * self.hidden;
-        let init = Init::Uniform(1.0 / (self.hidden as f64).sqrt());
-        let shapes = [vec![gates, self.inputs], vec![gates, self.hidden], vec![gates], vec![gates]];
-        let specs = self.names.into_iter().zip(shapes);
-        specs.map(|(name, shape)| ParamSpec { name, shape, init, trained: true }).collect()
+        let init = Init::fan_in(self.hidden);
+        let shapes: [&[usize]; 4] = [&[gates, self.inputs], &[gates, self.hidden], &[gates], &[gates]];
+        self.names
+            .into_iter()
+            .zip(shapes)
+            .map(|(name, shape)| ParamSpec::trained(name, shape, init))
+            .collect()
     }
 
-    fn input_len(&self) -> usize {
-        self.steps * self.inputs
-    }
-
-    fn output_len(&self) -> usize {
-        self.steps * self.hidden
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.steps * 4 * self.hidden * (self.inputs + self.hidden)) as u64
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.steps * self.inputs,
+            output: self.steps * self.hidden,
+            multiply_adds: self.steps * 4 * self.hidden * (self.inputs + self.hidden),
+        }
     }
 
     fn scratch_len(&self, batch: usize) -> usize {
@@ -140,15 +139,9 @@ impl<T: Lanes> Layer<T> for Lstm {
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
-        let (weight_ih, weight_hh, bias_ih, bias_hh) = self.weights(pass.params);
+        let [weight_ih, weight_hh, bias_ih, bias_hh] = self.weights(pass.params);
         let Parts { gates, cells, cells_tanh, bias, packed, .. } = self.parts(pass.batch, pass.scratch);
-        let rows = self.steps * pass.batch;
-        matmul(
-            Into::Replace,
-            (gates, View::row_major(rows, 4 * self.hidden)),
-            (pass.input, View::row_major(rows, self.inputs)),
-            (weight_ih, self.weight_ih_view().transposed()),
-        );
+        self.input_products(pass.batch).output(Into::Replace, weight_ih, pass.input, gates);
         for (sum, (&ih, &hh)) in bias.iter_mut().zip(bias_ih.iter().zip(bias_hh)) {
             *sum = ih + hh;
         }
@@ -177,12 +170,9 @@ impl<T: Lanes> Layer<T> for Lstm {
     }
 
     fn backward(&self, pass: Backward<'_, T>) {
-        let (weight_ih, weight_hh, ..) = self.weights(pass.params);
+        let [weight_ih, weight_hh, ..] = self.weights(pass.params);
         let Parts { gates, cells, cells_tanh, cells_grad, packed, .. } = self.parts(pass.batch, pass.scratch);
-        let [input_len, recurrent_len, bias_len, _] = self.lens();
-        let (weight_ih_grad, rest) = pass.params_grad.split_at_mut(input_len);
-        let (weight_hh_grad, biases_grad) = rest.split_at_mut(recurrent_len);
-        let (bias_ih_grad, bias_hh_grad) = biases_grad.split_at_mut(bias_len);
+        let [weight_ih_grad, weight_hh_grad, bias_ih_grad, bias_hh_grad] = cut(pass.params_grad, self.lens());
         bias_ih_grad.fill(T::ZERO);
         cells_grad.fill(T::ZERO);
         self.recurrent_back().pack(weight_hh, packed);
@@ -208,35 +198,10 @@ impl<T: Lanes> Layer<T> for Lstm {
         }
 
         bias_hh_grad.copy_from_slice(bias_ih_grad);
-        let rows = self.steps * pass.batch;
-        let gates_view = View::row_major(rows, 4 * self.hidden);
-        let gates = &*gates;
-        matmul(
-            Into::Replace,
-            (weight_ih_grad, self.weight_ih_view()),
-            (gates, gates_view.transposed()),
-            (pass.input, View::row_major(rows, self.inputs)),
-        );
-        // Each step's gates met the output of the step before; the first ones met zeros.
-        let later = rows - pass.batch;
-        if later == 0 {
-            weight_hh_grad.fill(T::ZERO);
-        } else {
-            matmul(
-                Into::Replace,
-                (weight_hh_grad, View::row_major(4 * self.hidden, self.hidden)),
-                (&gates[4 * step..], View::row_major(later, 4 * self.hidden).transposed()),
-                (pass.output, View::row_major(later, self.hidden)),
-            );
-        }
-        if !pass.input_grad.is_empty() {
-            matmul(
-                Into::Replace,
-                (pass.input_grad, View::row_major(rows, self.inputs)),
-                (gates, gates_view),
-                (weight_ih, self.weight_ih_view()),
-            );
-        }
+        let products = self.input_products(pass.batch);
+        products.weight_grad(Into::Replace, pass.input, gates, weight_ih_grad);
+        self.recurrent_grad(pass.batch, pass.output, gates, weight_hh_grad);
+        products.input_grad(weight_ih, gates, pass.input_grad);
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! - [`conv`], [`pool`], [`linear`]: what the small convolutional networks are made of.
 //! - `weighted_sums`, `dot_products`: the kernels of [`conv`], over the places that `runs` names; `winograd`,
-//!   `winograd_tiles`: fewer multiplications for 5·5; `frame`: zeros around images; `transpose`.
+//!   `winograd_maps`, `winograd_tiles`, `winograd_weights`: fewer multiplications for 5·5; `frame`: zeros around
+//!   images; `transpose`.
 //! - [`stem`], [`depthwise`], [`pointwise`]: convolutions, channels last; `depthwise_kernels`: its loops.
 //! - [`group_norm`], [`batch_norm`]: normalisations, with ReLU if asked; `channels`: what both are made of.
 //! - [`global_pool`]: the mean over all pixels.
@@ -40,4 +41,6 @@ mod transpose;
 pub mod vectors;
 mod weighted_sums;
 mod winograd;
+mod winograd_maps;
 mod winograd_tiles;
+mod winograd_weights;

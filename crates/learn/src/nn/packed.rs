@@ -6,6 +6,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::nn::groups::constant;
 use crate::nn::vectors::{LANES_MAX, Lanes};
 
 /// Vectors side by side in a panel.
@@ -133,14 +134,9 @@ impl<T: Lanes> WithSimd for Product<'_, T> {
                     let (x_here, x_rest) = x.split_at(rows * shape.depth);
                     let (y_here, y_rest) = y.split_at_mut(rows * shape.columns);
                     let tile = Tile { shape, from, left, columns };
-                    match rows {
-                        6 => tile.add::<T, S, 6>(simd, panel, x_here, y_here),
-                        5 => tile.add::<T, S, 5>(simd, panel, x_here, y_here),
-                        4 => tile.add::<T, S, 4>(simd, panel, x_here, y_here),
-                        3 => tile.add::<T, S, 3>(simd, panel, x_here, y_here),
-                        2 => tile.add::<T, S, 2>(simd, panel, x_here, y_here),
-                        _ => tile.add::<T, S, 1>(simd, panel, x_here, y_here),
-                    }
+                    constant!(rows, [1, 2, 3, 4, 5, 6], |R: usize| {
+                        tile.add::<T, S, R>(simd, panel, x_here, y_here);
+                    });
                     (x, y) = (x_rest, y_rest);
                 }
             }

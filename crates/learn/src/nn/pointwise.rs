@@ -1,7 +1,7 @@
 //! Pointwise convolution, 1×1: the same linear map at every pixel, which is one matrix product.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
-use crate::matmul::{Into, View, matmul};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
+use crate::matmul::{Into, RowProducts};
 use crate::real::Real;
 
 /// Takes [pixels, inputs] and gives [pixels, outputs] per sample; no bias. `weight` is
@@ -20,8 +20,8 @@ impl Pointwise {
         Self { name: name.to_owned(), pixels, inputs, outputs }
     }
 
-    fn weight_view(&self) -> View {
-        View::row_major(self.outputs, self.inputs)
+    fn products(&self, batch: usize) -> RowProducts {
+        RowProducts { rows: batch * self.pixels, inputs: self.inputs, outputs: self.outputs }
     }
 }
 
@@ -31,53 +31,26 @@ impl<T: Real> Layer<T> for Pointwise {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let init = Init::Uniform(1.0 / (self.inputs as f64).sqrt());
-        vec![ParamSpec { name: "weight", shape: vec![self.outputs, self.inputs, 1, 1], init, trained: true }]
+        let shape = [self.outputs, self.inputs, 1, 1];
+        vec![ParamSpec::trained("weight", &shape, Init::fan_in(self.inputs))]
     }
 
-    fn input_len(&self) -> usize {
-        self.pixels * self.inputs
-    }
-
-    fn output_len(&self) -> usize {
-        self.pixels * self.outputs
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.pixels * self.inputs * self.outputs) as u64
-    }
-
-    fn scratch_len(&self, _batch: usize) -> usize {
-        0
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.pixels * self.inputs,
+            output: self.pixels * self.outputs,
+            multiply_adds: self.pixels * self.inputs * self.outputs,
+        }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
-        let rows = pass.batch * self.pixels;
-        matmul(
-            Into::Replace,
-            (pass.output, View::row_major(rows, self.outputs)),
-            (pass.input, View::row_major(rows, self.inputs)),
-            (pass.params, self.weight_view().transposed()),
-        );
+        self.products(pass.batch).output(Into::Replace, pass.params, pass.input, pass.output);
     }
 
     fn backward(&self, pass: Backward<'_, T>) {
-        let rows = pass.batch * self.pixels;
-        let grad_view = View::row_major(rows, self.outputs);
-        matmul(
-            Into::Replace,
-            (pass.params_grad, self.weight_view()),
-            (pass.output_grad, grad_view.transposed()),
-            (pass.input, View::row_major(rows, self.inputs)),
-        );
-        if !pass.input_grad.is_empty() {
-            matmul(
-                Into::Replace,
-                (pass.input_grad, View::row_major(rows, self.inputs)),
-                (pass.output_grad, grad_view),
-                (pass.params, self.weight_view()),
-            );
-        }
+        let products = self.products(pass.batch);
+        products.weight_grad(Into::Replace, pass.input, pass.output_grad, pass.params_grad);
+        products.input_grad(pass.params, pass.output_grad, pass.input_grad);
     }
 }
 

@@ -1,8 +1,6 @@
 //! The largest of each 2·2 block, rectified; and from channels to samples.
 
-use pulp::NullaryFnOnce;
-
-use crate::layer::{Backward, Forward, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Layer, Sizes};
 use crate::nn::groups::run;
 use crate::nn::transpose::transpose;
 use crate::real::Real;
@@ -45,105 +43,66 @@ impl<T: Real> Layer<T> for MaxPoolRelu {
         "pool"
     }
 
-    fn params(&self) -> Vec<ParamSpec> {
-        Vec::new()
-    }
-
-    fn input_len(&self) -> usize {
-        self.channels * self.side * self.side
-    }
-
-    fn output_len(&self) -> usize {
-        self.channels * self.output_side() * self.output_side()
-    }
-
-    fn scratch_len(&self, _batch: usize) -> usize {
-        0
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.channels * self.side * self.side,
+            output: self.channels * self.output_side() * self.output_side(),
+            multiply_adds: 0,
+        }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {
-        run(Pool { pool: self, batch: pass.batch, input: pass.input, output: pass.output });
+        let Forward { batch, input, output, .. } = pass;
+        run(
+            #[inline(always)]
+            move || {
+                for ([upper, lower], block) in self.blocks(batch).zip(output.chunks_exact_mut(batch)) {
+                    let (u0, u1) = input[upper..][..2 * batch].split_at(batch);
+                    let (l0, l1) = input[lower..][..2 * batch].split_at(batch);
+                    let (upper, lower) = (u0.iter().zip(u1), l0.iter().zip(l1));
+                    for (y, ((u0, &u1), (&l0, &l1))) in block.iter_mut().zip(upper.zip(lower)) {
+                        *y = u0.max(u1).max(l0.max(l1)).max(T::ZERO);
+                    }
+                }
+            },
+        );
     }
 
     /// The gradient goes to the first of the largest, in reading order.
     fn backward(&self, pass: Backward<'_, T>) {
-        if pass.input_grad.is_empty() {
+        let Backward { batch, input, output, output_grad, input_grad, .. } = pass;
+        if input_grad.is_empty() {
             return;
         }
         if self.side % 2 == 1 {
-            pass.input_grad.fill(T::ZERO);
+            input_grad.fill(T::ZERO);
         }
-        run(PoolBackward {
-            pool: self,
-            batch: pass.batch,
-            input: pass.input,
-            output: pass.output,
-            output_grad: pass.output_grad,
-            input_grad: pass.input_grad,
-        });
-    }
-}
-
-struct Pool<'a, T> {
-    pool: &'a MaxPoolRelu,
-    batch: usize,
-    input: &'a [T],
-    output: &'a mut [T],
-}
-
-impl<T: Real> NullaryFnOnce for Pool<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { pool, batch, input, output } = self;
-        for ([upper, lower], block) in pool.blocks(batch).zip(output.chunks_exact_mut(batch)) {
-            let (u0, u1) = input[upper..][..2 * batch].split_at(batch);
-            let (l0, l1) = input[lower..][..2 * batch].split_at(batch);
-            let (upper, lower) = (u0.iter().zip(u1), l0.iter().zip(l1));
-            for (y, ((u0, &u1), (&l0, &l1))) in block.iter_mut().zip(upper.zip(lower)) {
-                *y = u0.max(u1).max(l0.max(l1)).max(T::ZERO);
-            }
-        }
-    }
-}
-
-struct PoolBackward<'a, T> {
-    pool: &'a MaxPoolRelu,
-    batch: usize,
-    input: &'a [T],
-    output: &'a [T],
-    output_grad: &'a [T],
-    input_grad: &'a mut [T],
-}
-
-impl<T: Real> NullaryFnOnce for PoolBackward<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { pool, batch, input, output, output_grad, input_grad } = self;
-        let blocks = output.chunks_exact(batch).zip(output_grad.chunks_exact(batch));
-        for ([upper, lower], (max, grad)) in pool.blocks(batch).zip(blocks) {
-            let (u0, u1) = input[upper..][..2 * batch].split_at(batch);
-            let (l0, l1) = input[lower..][..2 * batch].split_at(batch);
-            let (to_upper, to_lower) = input_grad[upper..].split_at_mut(lower - upper);
-            let (u0_grad, u1_grad) = to_upper[..2 * batch].split_at_mut(batch);
-            let (l0_grad, l1_grad) = to_lower[..2 * batch].split_at_mut(batch);
-            for n in 0..batch {
-                // No branches: selections vectorise, and a random maximum cannot be predicted.
-                let mut left = if max[n] > T::ZERO { grad[n] } else { T::ZERO };
-                let mut take = |value: T| {
-                    let here = if value == max[n] { left } else { T::ZERO };
-                    left = if value == max[n] { T::ZERO } else { left };
-                    here
-                };
-                u0_grad[n] = take(u0[n]);
-                u1_grad[n] = take(u1[n]);
-                l0_grad[n] = take(l0[n]);
-                l1_grad[n] = take(l1[n]);
-            }
-        }
+        run(
+            #[inline(always)]
+            move || {
+                let blocks = output.chunks_exact(batch).zip(output_grad.chunks_exact(batch));
+                for ([upper, lower], (max, grad)) in self.blocks(batch).zip(blocks) {
+                    let (u0, u1) = input[upper..][..2 * batch].split_at(batch);
+                    let (l0, l1) = input[lower..][..2 * batch].split_at(batch);
+                    let (to_upper, to_lower) = input_grad[upper..].split_at_mut(lower - upper);
+                    let (u0_grad, u1_grad) = to_upper[..2 * batch].split_at_mut(batch);
+                    let (l0_grad, l1_grad) = to_lower[..2 * batch].split_at_mut(batch);
+                    for n in 0..batch {
+                        // No branches: selections vectorise, and a random maximum cannot be predicted.
+                        let mut left = if max[n] > T::ZERO { grad[n] } else { T::ZERO };
+                        let mut take = |value: T| {
+                            let here = if value == max[n] { left } else { T::ZERO };
+                            left = if value == max[n] { T::ZERO } else { left };
+                            here
+                        };
+                        u0_grad[n] = take(u0[n]);
+                        u1_grad[n] = take(u1[n]);
+                        l0_grad[n] = take(l0[n]);
+                        l1_grad[n] = take(l1[n]);
+                    }
+                }
+            },
+        );
     }
 }
 
@@ -166,20 +125,12 @@ impl<T: Real> Layer<T> for Flatten {
         "flatten"
     }
 
-    fn params(&self) -> Vec<ParamSpec> {
-        Vec::new()
-    }
-
-    fn input_len(&self) -> usize {
-        self.channels * self.positions
-    }
-
-    fn output_len(&self) -> usize {
-        self.channels * self.positions
-    }
-
-    fn scratch_len(&self, _batch: usize) -> usize {
-        0
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.channels * self.positions,
+            output: self.channels * self.positions,
+            multiply_adds: 0,
+        }
     }
 
     fn forward(&self, pass: Forward<'_, T>) {

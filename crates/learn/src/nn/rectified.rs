@@ -5,42 +5,9 @@
 
 use rand::RngExt;
 
-use crate::layer::{Backward, Forward, Layer, ParamSpec};
+use crate::layer::{Layer, ParamSpec};
+use crate::nn::gradient_check::{forward, pass};
 use fedflip_fleet::{Purpose, StreamKey};
-
-/// Output and gradients of one pass.
-struct Passed {
-    output: Vec<f64>,
-    input_grad: Vec<f64>,
-    params_grad: Vec<f64>,
-}
-
-fn pass(
-    layer: &dyn Layer<f64>,
-    batch: usize,
-    params: &[f64],
-    input: &[f64],
-    grad: impl Fn(&[f64]) -> Vec<f64>,
-) -> Passed {
-    let mut output = vec![f64::NAN; batch * layer.output_len()];
-    let mut scratch = vec![f64::NAN; layer.scratch_len(batch)];
-    let training = true;
-    layer.forward(Forward { batch, params, input, output: &mut output, scratch: &mut scratch, training });
-    let mut output_grad = grad(&output);
-    let mut input_grad = vec![f64::NAN; input.len()];
-    let mut params_grad = vec![f64::NAN; params.len()];
-    layer.backward(Backward {
-        batch,
-        params,
-        input,
-        output: &output,
-        output_grad: &mut output_grad,
-        input_grad: &mut input_grad,
-        params_grad: &mut params_grad,
-        scratch: &mut scratch,
-    });
-    Passed { output, input_grad, params_grad }
-}
 
 /// The rectified layer gives the plain one's output cut off at 0, and its gradients are those of the plain
 /// one for an output gradient that is 0 where the output was cut off.
@@ -60,8 +27,8 @@ pub(crate) fn assert_rectified(rectified: &dyn Layer<f64>, plain: &dyn Layer<f64
         pairs.map(|(&y, &weight)| if y > 0.0 { weight } else { 0.0 }).collect()
     };
     let theirs = pass(plain, batch, &params, &input, cut_off);
-    let expected: Vec<f64> = theirs.output.iter().map(|y| y.max(0.0)).collect();
-    assert_eq!(ours.output, expected);
-    assert_eq!(ours.input_grad, theirs.input_grad);
-    assert_eq!(ours.params_grad, theirs.params_grad);
+    assert_eq!(ours, theirs);
+    let output = |layer| forward(layer, batch, &params, &input).0;
+    let expected: Vec<f64> = output(plain).iter().map(|y| y.max(0.0)).collect();
+    assert_eq!(output(rectified), expected);
 }

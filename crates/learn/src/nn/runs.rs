@@ -1,4 +1,4 @@
-//! Where kernels find the runs of numbers that they work on.
+//! The places of the runs of numbers that kernels work on.
 //!
 //! With samples innermost, a line of an image is one run of consecutive numbers, and each entry of a kernel reads
 //! a run of the same length at its own offset: nothing has to be laid out anew.
@@ -22,7 +22,7 @@ impl Taps {
         Self { counts: [channels, kernel, kernel], strides: [side * side * batch, side * batch, batch] }
     }
 
-    /// How many.
+    /// The number of runs.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.counts.iter().product()

@@ -3,8 +3,8 @@
 //! The patches of a few samples at a time, so that the product has rows enough to be fast and its input
 //! is still in the cache.
 
-use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
-use crate::matmul::{Into, View, matmul};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
+use crate::matmul::{Into, RowProducts};
 use crate::real::Real;
 
 /// Rows of patches that go into one product: 27 numbers each for a colour image, 220 kB in f32, which the
@@ -40,6 +40,11 @@ impl Stem {
     /// Samples per product.
     fn together(&self) -> usize {
         (ROWS / self.pixels().max(1)).max(1)
+    }
+
+    /// Of the patches of `numbers` inputs.
+    fn products(&self, numbers: usize) -> RowProducts {
+        RowProducts { rows: numbers / self.inputs, inputs: self.patch(), outputs: self.outputs }
     }
 
     fn weights_len(&self) -> usize {
@@ -95,20 +100,16 @@ impl<T: Real> Layer<T> for Stem {
     }
 
     fn params(&self) -> Vec<ParamSpec> {
-        let init = Init::Uniform(1.0 / (self.patch() as f64).sqrt());
-        vec![ParamSpec { name: "weight", shape: vec![self.outputs, self.inputs, 3, 3], init, trained: true }]
+        let shape = [self.outputs, self.inputs, 3, 3];
+        vec![ParamSpec::trained("weight", &shape, Init::fan_in(self.patch()))]
     }
 
-    fn input_len(&self) -> usize {
-        self.pixels() * self.inputs
-    }
-
-    fn output_len(&self) -> usize {
-        self.pixels() * self.outputs
-    }
-
-    fn multiply_adds(&self) -> u64 {
-        (self.height * self.width * 9 * self.inputs * self.outputs) as u64
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            input: self.pixels() * self.inputs,
+            output: self.pixels() * self.outputs,
+            multiply_adds: self.height * self.width * 9 * self.inputs * self.outputs,
+        }
     }
 
     /// Weights and their gradients in the order of a patch, then patches.
@@ -125,14 +126,8 @@ impl<T: Real> Layer<T> for Stem {
         let inputs = pass.input.chunks(together * Layer::<T>::input_len(self));
         let outputs = pass.output.chunks_mut(together * Layer::<T>::output_len(self));
         for (input, output) in inputs.zip(outputs) {
-            let rows = input.len() / self.inputs;
             self.copy_patches(input, patches);
-            matmul(
-                Into::Replace,
-                (output, View::row_major(rows, self.outputs)),
-                (patches, View::row_major(rows, self.patch())),
-                (weights, View::row_major(self.outputs, self.patch()).transposed()),
-            );
+            self.products(input.len()).output(Into::Replace, weights, patches, output);
         }
     }
 
@@ -140,20 +135,13 @@ impl<T: Real> Layer<T> for Stem {
         let (weights, rest) = pass.scratch.split_at_mut(self.weights_len());
         let (weights_grad, patches) = rest.split_at_mut(self.weights_len());
         weights_grad.fill(T::ZERO);
-        let weight_view = View::row_major(self.outputs, self.patch());
         let together = self.together();
         let input_len = Layer::<T>::input_len(self);
         let output_len = Layer::<T>::output_len(self);
         let inputs = pass.input.chunks(together * input_len);
         for (input, grad) in inputs.zip(pass.output_grad.chunks(together * output_len)) {
-            let rows = input.len() / self.inputs;
             self.copy_patches(input, patches);
-            matmul(
-                Into::Add,
-                (weights_grad, weight_view),
-                (grad, View::row_major(rows, self.outputs).transposed()),
-                (patches, View::row_major(rows, self.patch())),
-            );
+            self.products(input.len()).weight_grad(Into::Add, patches, grad, weights_grad);
         }
         // Up to here, what the forward pass left beyond the edges was still 0.
         self.each_weight(|torch, own| pass.params_grad[torch] = weights_grad[own]);
@@ -164,12 +152,7 @@ impl<T: Real> Layer<T> for Stem {
         let grads = pass.output_grad.chunks(output_len);
         for (grad, input_grad) in grads.zip(pass.input_grad.chunks_mut(input_len)) {
             let patches = &mut patches[..self.pixels() * self.patch()];
-            matmul(
-                Into::Replace,
-                (patches, View::row_major(self.pixels(), self.patch())),
-                (grad, View::row_major(self.pixels(), self.outputs)),
-                (weights, weight_view),
-            );
+            self.products(input_len).input_grad(weights, grad, patches);
             self.each_run(|to, from, len| {
                 let sums = input_grad[to..to + len].iter_mut();
                 sums.zip(&patches[from..from + len]).for_each(|(sum, &grad)| *sum += grad);

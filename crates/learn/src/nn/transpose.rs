@@ -1,7 +1,5 @@
 //! Columns to rows.
 
-use pulp::NullaryFnOnce;
-
 use crate::nn::groups::run;
 use crate::real::Real;
 
@@ -10,35 +8,23 @@ const BLOCK: usize = 16;
 
 /// Columns become rows: `from` has rows of `columns` numbers.
 pub(crate) fn transpose<T: Real>(from: &[T], columns: usize, to: &mut [T]) {
-    run(Transpose { from, columns, to });
-}
-
-struct Transpose<'a, T> {
-    from: &'a [T],
-    columns: usize,
-    to: &'a mut [T],
-}
-
-impl<T: Real> NullaryFnOnce for Transpose<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { from, columns, to } = self;
-        let rows = from.len() / columns;
-        for top in (0..rows).step_by(BLOCK) {
-            let height = BLOCK.min(rows - top);
-            for left in (0..columns).step_by(BLOCK) {
-                let width = BLOCK.min(columns - left);
-                for column in left..left + width {
-                    let to = &mut to[column * rows + top..][..height];
-                    for (row, to) in to.iter_mut().enumerate() {
-                        *to = from[(top + row) * columns + column];
+    let rows = from.len() / columns;
+    run(
+        #[inline(always)]
+        move || {
+            for top in (0..rows).step_by(BLOCK) {
+                let height = BLOCK.min(rows - top);
+                for left in (0..columns).step_by(BLOCK) {
+                    for column in left..columns.min(left + BLOCK) {
+                        let to = &mut to[column * rows + top..][..height];
+                        for (row, to) in to.iter_mut().enumerate() {
+                            *to = from[(top + row) * columns + column];
+                        }
                     }
                 }
             }
-        }
-    }
+        },
+    );
 }
 
 #[cfg(test)]

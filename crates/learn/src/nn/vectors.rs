@@ -1,5 +1,4 @@
-//! What kernels of our own need of f32 and f64 beyond arithmetic: vectors of whatever width the processor
-//! has, and the two activations of a gate.
+//! Vectors of f32 and f64 with the width that the processor has, and the two activations of an LSTM gate.
 
 use pulp::Simd;
 
@@ -51,11 +50,49 @@ pub trait Lanes: Real {
     }
 }
 
+/// `V` vectors at `at`, or one of which only `short` numbers are there.
+#[inline(always)]
+pub(crate) fn load<T: Lanes, S: Simd, const V: usize, const SHORT: bool>(
+    simd: S,
+    from: &[T],
+    at: usize,
+    short: usize,
+) -> [T::Vector<S>; V] {
+    let mut vectors = [T::ZERO.splat(simd); V];
+    if SHORT {
+        vectors[0] = T::load_short(simd, &from[at..at + short]);
+    } else {
+        vectors.copy_from_slice(&T::vectors::<S>(&from[at..at + V * T::lanes::<S>()]).0[..V]);
+    }
+    vectors
+}
+
+/// Writes what [`load`] reads.
+#[inline(always)]
+pub(crate) fn store<T: Lanes, S: Simd, const V: usize, const SHORT: bool>(
+    simd: S,
+    to: &mut [T],
+    at: usize,
+    short: usize,
+    vectors: &[T::Vector<S>; V],
+) {
+    if SHORT {
+        T::store_short(simd, &mut to[at..at + short], vectors[0]);
+    } else {
+        T::vectors_mut::<S>(&mut to[at..at + V * T::lanes::<S>()]).0[..V].copy_from_slice(vectors);
+    }
+}
+
 macro_rules! lanes {
-    ($type:ty, $vector:ident, $as_simd:ident, $as_mut_simd:ident, $splat:ident, $add:ident, $mul_add:ident,
-     $sub:ident, $mul:ident, $load:ident, $store:ident, $sum:ident, $sigmoid:expr, $tanh:expr) => {
+    ($type:ty, $vector:ident, [$($name:ident($($arg:ident),+) = $operation:ident),+], [$as_simd:ident, $as_mut_simd:ident],
+     [$splat:ident, $load:ident, $store:ident, $sum:ident], [$sigmoid:expr, $tanh:expr]) => {
         impl Lanes for $type {
             type Vector<S: Simd> = S::$vector;
+
+            $(#[inline(always)]
+            fn $name<S: Simd>(simd: S, $($arg: S::$vector),+) -> S::$vector {
+                simd.$operation($($arg),+)
+            })+
 
             #[inline(always)]
             fn vectors<S: Simd>(slice: &[Self]) -> (&[S::$vector], &[Self]) {
@@ -70,26 +107,6 @@ macro_rules! lanes {
             #[inline(always)]
             fn splat<S: Simd>(self, simd: S) -> S::$vector {
                 simd.$splat(self)
-            }
-
-            #[inline(always)]
-            fn add_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
-                simd.$add(a, b)
-            }
-
-            #[inline(always)]
-            fn mul_add_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector, c: S::$vector) -> S::$vector {
-                simd.$mul_add(a, b, c)
-            }
-
-            #[inline(always)]
-            fn sub_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
-                simd.$sub(a, b)
-            }
-
-            #[inline(always)]
-            fn mul_vectors<S: Simd>(simd: S, a: S::$vector, b: S::$vector) -> S::$vector {
-                simd.$mul(a, b)
             }
 
             #[inline(always)]
@@ -123,33 +140,27 @@ macro_rules! lanes {
 lanes!(
     f32,
     f32s,
-    as_simd_f32s,
-    as_mut_simd_f32s,
-    splat_f32s,
-    add_f32s,
-    mul_add_e_f32s,
-    sub_f32s,
-    mul_f32s,
-    partial_load_f32s,
-    partial_store_f32s,
-    reduce_sum_f32s,
-    activation::sigmoid,
-    activation::tanh
+    [
+        add_vectors(a, b) = add_f32s,
+        sub_vectors(a, b) = sub_f32s,
+        mul_vectors(a, b) = mul_f32s,
+        mul_add_vectors(a, b, c) = mul_add_e_f32s
+    ],
+    [as_simd_f32s, as_mut_simd_f32s],
+    [splat_f32s, partial_load_f32s, partial_store_f32s, reduce_sum_f32s],
+    [activation::sigmoid, activation::tanh]
 );
 // f64 is there to check gradients: exactness matters, speed does not.
 lanes!(
     f64,
     f64s,
-    as_simd_f64s,
-    as_mut_simd_f64s,
-    splat_f64s,
-    add_f64s,
-    mul_add_e_f64s,
-    sub_f64s,
-    mul_f64s,
-    partial_load_f64s,
-    partial_store_f64s,
-    reduce_sum_f64s,
-    |x: f64| 1.0 / (1.0 + (-x).exp()),
-    f64::tanh
+    [
+        add_vectors(a, b) = add_f64s,
+        sub_vectors(a, b) = sub_f64s,
+        mul_vectors(a, b) = mul_f64s,
+        mul_add_vectors(a, b, c) = mul_add_e_f64s
+    ],
+    [as_simd_f64s, as_mut_simd_f64s],
+    [splat_f64s, partial_load_f64s, partial_store_f64s, reduce_sum_f64s],
+    [|x: f64| 1.0 / (1.0 + (-x).exp()), f64::tanh]
 );

@@ -2,8 +2,9 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::nn::groups::constant;
 use crate::nn::runs::{Lines, Taps, parts};
-use crate::nn::vectors::Lanes;
+use crate::nn::vectors::{Lanes, load, store};
 
 /// Vectors of a run that are computed together.
 const VECTORS: usize = 2;
@@ -63,14 +64,7 @@ impl<T: Lanes> WeightedSums<'_, T> {
     #[inline(always)]
     fn column<S: Simd, const V: usize, const SHORT: bool>(&mut self, simd: S, place: Place) {
         for (first, count) in parts(self.rows, ROWS_MAX) {
-            match count {
-                6 => self.tile::<S, 6, V, SHORT>(simd, place, first),
-                5 => self.tile::<S, 5, V, SHORT>(simd, place, first),
-                4 => self.tile::<S, 4, V, SHORT>(simd, place, first),
-                3 => self.tile::<S, 3, V, SHORT>(simd, place, first),
-                2 => self.tile::<S, 2, V, SHORT>(simd, place, first),
-                _ => self.tile::<S, 1, V, SHORT>(simd, place, first),
-            }
+            constant!(count, [1, 2, 3, 4, 5, 6], |R: usize| self.tile::<S, R, V, SHORT>(simd, place, first));
         }
     }
 
@@ -121,31 +115,9 @@ impl<T: Lanes> WeightedSums<'_, T> {
         }
         for (row, sums) in sums.iter().enumerate() {
             let at = output_at + row * self.row_stride;
-            if SHORT {
-                T::store_short(simd, &mut self.output[at..at + short], sums[0]);
-            } else {
-                let to = &mut self.output[at..at + V * T::lanes::<S>()];
-                T::vectors_mut::<S>(to).0[..V].copy_from_slice(sums);
-            }
+            store::<T, S, V, SHORT>(simd, self.output, at, short, sums);
         }
     }
-}
-
-/// `V` vectors at `at`, or one of which only `short` numbers are there.
-#[inline(always)]
-fn load<T: Lanes, S: Simd, const V: usize, const SHORT: bool>(
-    simd: S,
-    from: &[T],
-    at: usize,
-    short: usize,
-) -> [T::Vector<S>; V] {
-    let mut vectors = [T::ZERO.splat(simd); V];
-    if SHORT {
-        vectors[0] = T::load_short(simd, &from[at..at + short]);
-    } else {
-        vectors.copy_from_slice(&T::vectors::<S>(&from[at..at + V * T::lanes::<S>()]).0[..V]);
-    }
-    vectors
 }
 
 impl<T: Lanes> WithSimd for WeightedSums<'_, T> {

@@ -6,18 +6,16 @@
 //! dV = Uᵀ·dM and dU = dM·Vᵀ. For dU, vectors run along channels instead of samples, so that sums over samples
 //! stay in registers; inputs and gradients of outputs are transposed for that.
 
-use pulp::NullaryFnOnce;
-
-use crate::nn::groups::{LANES, add_product, each_group, load, run, store};
+use crate::layer::cut;
 use crate::nn::runs::{Lines, Taps};
 use crate::nn::transpose::transpose;
 use crate::nn::vectors::Lanes;
 use crate::nn::weighted_sums::{Start, WeightedSums};
-use crate::nn::winograd_tiles::{
-    FREQUENCIES, Inputs, InputsTransposed, KERNEL, OUTPUTS, Outputs, OutputsTransposed, POINTS, Tile,
-    weight_factors,
+use crate::nn::winograd_maps::{
+    FREQUENCIES, Inputs, InputsTransposed, KERNEL, OUTPUTS, Outputs, OutputsTransposed,
 };
-use crate::real::Real;
+use crate::nn::winograd_tiles::Tile;
+use crate::nn::winograd_weights::{weight_from_frequencies, weight_to_frequencies};
 
 /// The most samples of a tile that are in frequencies at a time: what they take should fit into the second-level
 /// cache.
@@ -57,24 +55,19 @@ struct Place {
 }
 
 impl Place {
+    /// With channels outside, numbers of one channel are 1 apart from sample to sample; with channels inside, `channels`.
+    fn squares(self, [outer, inner]: [usize; 2], side: usize, [next, sample]: [usize; 2]) -> Tile {
+        let pixel = self.batch * sample;
+        let corner = (self.row * side + self.column) * OUTPUTS * pixel + self.samples[0] * sample;
+        Tile { outer, inner, corner, strides: [side * pixel, pixel, next] }
+    }
+
     fn tile(self, channels: usize, side: usize) -> Tile {
-        let [first, count] = self.samples;
-        Tile {
-            outer: channels,
-            inner: count,
-            corner: (self.row * side + self.column) * OUTPUTS * self.batch + first,
-            strides: [side * self.batch, self.batch, side * side * self.batch],
-        }
+        self.squares([channels, self.samples[1]], side, [side * side * self.batch, 1])
     }
 
     fn tile_transposed(self, channels: usize, side: usize) -> Tile {
-        let [first, count] = self.samples;
-        Tile {
-            outer: count,
-            inner: channels,
-            corner: ((self.row * side + self.column) * OUTPUTS * self.batch + first) * channels,
-            strides: [side * self.batch * channels, self.batch * channels, channels],
-        }
+        self.squares([self.samples[1], channels], side, [channels; 2])
     }
 }
 
@@ -109,9 +102,8 @@ impl Winograd {
     }
 
     fn work<'a, T>(&self, batch: usize, scratch: &'a mut [T]) -> Work<'a, T> {
-        let mut rest = scratch;
         let [weight, weight_grad, input, output, inputs_transposed, outputs_transposed] =
-            self.lens(batch).map(|len| rest.split_off_mut(..len).unwrap_or_default());
+            cut(scratch, self.lens(batch));
         Work { weight, weight_grad, input, output, inputs_transposed, outputs_transposed }
     }
 
@@ -139,7 +131,7 @@ impl Winograd {
     ) {
         let work = self.work(batch, scratch);
         let pairs = self.inputs * self.outputs;
-        self.weight_to_frequencies(weight, work.weight);
+        weight_to_frequencies(weight, work.weight);
         let by_input = work.weight_grad;
         for (weight, by_input) in work.weight.chunks_exact(pairs).zip(by_input.chunks_exact_mut(pairs)) {
             transpose(weight, self.inputs, by_input);
@@ -195,17 +187,7 @@ impl Winograd {
                 inputs.to_pixels::<T, InputsTransposed, _>(work.input, None, input_grad);
             }
         }
-        self.weight_from_frequencies(work.weight_grad, weight_grad);
-    }
-
-    /// From [outputs, inputs, 5, 5] to `[frequency][output][input]`.
-    fn weight_to_frequencies<T: Real>(&self, weight: &[T], frequencies: &mut [T]) {
-        run(WeightToFrequencies { weight, frequencies, pairs: self.inputs * self.outputs });
-    }
-
-    /// Its transpose: the gradient of the weight.
-    fn weight_from_frequencies<T: Real>(&self, frequencies: &[T], weight: &mut [T]) {
-        run(WeightFromFrequencies { weight, frequencies, pairs: self.inputs * self.outputs });
+        weight_from_frequencies(work.weight_grad, weight_grad);
     }
 }
 
@@ -230,93 +212,4 @@ fn products<T: Lanes>(
         },
     }
     .compute();
-}
-
-/// `N` neighbouring pairs of channels at a time.
-struct WeightToFrequencies<'a, T> {
-    weight: &'a [T],
-    frequencies: &'a mut [T],
-    pairs: usize,
-}
-
-impl<T: Real> NullaryFnOnce for WeightToFrequencies<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(mut self) {
-        each_group!(self.pairs, |pair, N| self.pairs_from::<N>(pair));
-    }
-}
-
-impl<T: Real> WeightToFrequencies<'_, T> {
-    #[inline(always)]
-    fn pairs_from<const N: usize>(&mut self, pair: usize) {
-        let factors = weight_factors::<T>();
-        let weight =
-            self.weight[pair * KERNEL * KERNEL..][..N * KERNEL * KERNEL].as_chunks::<{ KERNEL * KERNEL }>().0;
-        let mut half = [[[T::ZERO; N]; KERNEL]; POINTS];
-        for (point, half) in half.iter_mut().enumerate() {
-            for (x, half) in half.iter_mut().enumerate() {
-                for y in 0..KERNEL {
-                    let mut entries = [T::ZERO; N];
-                    for n in 0..N {
-                        entries[n] = weight[n][y * KERNEL + x];
-                    }
-                    add_product(half, entries, [factors[point][y]; N]);
-                }
-            }
-        }
-        for (i, half) in half.iter().enumerate() {
-            for (j, factors) in factors.iter().enumerate() {
-                let mut sum = [T::ZERO; N];
-                for (&entries, &factor) in half.iter().zip(factors) {
-                    add_product(&mut sum, entries, [factor; N]);
-                }
-                store(self.frequencies, (i * POINTS + j) * self.pairs + pair, sum);
-            }
-        }
-    }
-}
-
-struct WeightFromFrequencies<'a, T> {
-    weight: &'a mut [T],
-    frequencies: &'a [T],
-    pairs: usize,
-}
-
-impl<T: Real> NullaryFnOnce for WeightFromFrequencies<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(mut self) {
-        each_group!(self.pairs, |pair, N| self.pairs_from::<N>(pair));
-    }
-}
-
-impl<T: Real> WeightFromFrequencies<'_, T> {
-    #[inline(always)]
-    fn pairs_from<const N: usize>(&mut self, pair: usize) {
-        let factors = weight_factors::<T>();
-        let mut half = [[[T::ZERO; N]; KERNEL]; POINTS];
-        for (i, half) in half.iter_mut().enumerate() {
-            for (j, factors) in factors.iter().enumerate() {
-                let entries = load(self.frequencies, (i * POINTS + j) * self.pairs + pair);
-                for (half, &factor) in half.iter_mut().zip(factors) {
-                    add_product(half, entries, [factor; N]);
-                }
-            }
-        }
-        let weight = &mut self.weight[pair * KERNEL * KERNEL..][..N * KERNEL * KERNEL];
-        for y in 0..KERNEL {
-            for x in 0..KERNEL {
-                let mut sum = [T::ZERO; N];
-                for (half, factors) in half.iter().zip(&factors) {
-                    add_product(&mut sum, half[x], [factors[y]; N]);
-                }
-                for (n, &sum) in sum.iter().enumerate() {
-                    weight[n * KERNEL * KERNEL + y * KERNEL + x] = sum;
-                }
-            }
-        }
-    }
 }

@@ -5,7 +5,7 @@ use crate::models::mobilenet::{Norm, mobilenet};
 use crate::models::{cnn, lstm, mlp};
 use crate::network::Network;
 use crate::synthetic::{self, Spread};
-use fedflip_datasets::Name;
+use fedflip_datasets::catalogue::{CIFAR10, FASHION_MNIST, MNIST, SHAKESPEARE};
 
 use super::params::{Param, ParamKind, ParamValue, Params};
 use super::row::{Setting, Source, TaskRow};
@@ -60,7 +60,7 @@ pub(super) static ROWS: [TaskRow; 5] = [
         name: "mnist-cnn",
         about: "handwritten digits of MNIST: a small convolutional network",
         params: &[WIDE],
-        source: |_| Source::DataSet(Name::Mnist),
+        source: |_| Source::DataSet(&MNIST),
         sharings: LABELLED,
         network: either_cnn,
         costed_as: None,
@@ -80,7 +80,7 @@ pub(super) static ROWS: [TaskRow; 5] = [
         name: "fashion-cnn",
         about: "pieces of clothing of Fashion-MNIST: the same network as mnist-cnn",
         params: &[WIDE],
-        source: |_| Source::DataSet(Name::FashionMnist),
+        source: |_| Source::DataSet(&FASHION_MNIST),
         sharings: LABELLED,
         network: either_cnn,
         costed_as: None,
@@ -114,7 +114,7 @@ pub(super) static ROWS: [TaskRow; 5] = [
                 default: ParamValue::Choice(GROUP),
             },
         ],
-        source: |_| Source::DataSet(Name::Cifar10),
+        source: |_| Source::DataSet(&CIFAR10),
         sharings: LABELLED,
         network: |params| Ok(mobilenet(params.number("width"), norm(params), 10)),
         costed_as: None,
@@ -148,7 +148,7 @@ pub(super) static ROWS: [TaskRow; 5] = [
         name: "shakespeare-lstm",
         about: "the next character of Shakespeare's plays: two LSTM layers of 256",
         params: &[],
-        source: |_| Source::DataSet(Name::Shakespeare),
+        source: |_| Source::DataSet(&SHAKESPEARE),
         sharings: &["dirichlet", "iid", "by-role"],
         network: |_| Ok(lstm::shakespeare_lstm()),
         costed_as: None,

@@ -3,7 +3,7 @@
 use crate::error::LearnError;
 use crate::network::Network;
 use crate::synthetic::Spread;
-use fedflip_datasets::Name;
+use fedflip_datasets::SetSpec;
 
 use super::params::{Param, Params};
 
@@ -42,13 +42,13 @@ pub struct TaskRow {
 }
 
 /// Where a task's samples come from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Source {
     /// Every device generates its own samples.
     Synthetic(Spread),
     /// The files of a known data set.
-    DataSet(Name),
+    DataSet(&'static SetSpec),
 }
 
 impl TaskRow {

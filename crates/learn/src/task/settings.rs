@@ -112,9 +112,9 @@ impl TaskSettings {
                 let data = Synthetic::new(spread, self.devices, self.test_samples_max, self.data_seed)?;
                 (Box::new(data), None)
             }
-            Source::DataSet(name) => {
+            Source::DataSet(set) => {
                 self.check_sharing()?;
-                let dataset = Arc::new(load::load(name, data_dir)?);
+                let dataset = Arc::new(load::load(set, data_dir)?);
                 let partition = self.partition(&dataset)?;
                 let minimum = partition.minimum();
                 (Box::new(Partitioned::new(dataset, partition, self.test_samples_max)), Some(minimum))
@@ -194,7 +194,7 @@ mod tests {
         };
         assert!(refused(synthetic(0)).contains("no devices"));
         let mut settings = TaskSettings::paper("mnist-cnn".parse().unwrap(), 10);
-        assert!(refused(settings).contains("fedflip data get mnist"));
+        assert!(refused(settings).contains("get the data set mnist first"));
         settings.sharing = Sharing::ByRole;
         assert!(refused(settings).contains("mnist-cnn cannot be shared by-role: share by dirichlet or iid"));
         settings.sgd.batch = 0;

@@ -13,7 +13,7 @@ impl NetError {
             Self::StatusPublic { address } => {
                 format!("serve it at 127.0.0.1:{}, or say that everybody may read it", address.port())
             }
-            Self::Record(error) => error.hint(),
+            Self::Record(error) => error.hint().to_owned(),
             Self::Learn(error) => error.hint(),
             Self::Engine(error) => error.hint(),
             Self::Task(error) => error.hint(),

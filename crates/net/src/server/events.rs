@@ -1,7 +1,7 @@
 //! The events of a round that the engine waits for: updates, refusals, devices that leave, the deadline.
 
 use fedflip_engine::{Event, Update as EngineUpdate};
-use fedflip_fleet::bandwidth::{self, Entrant};
+use fedflip_fleet::bandwidth::{self, DeviceJob};
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -98,15 +98,15 @@ impl NetWorld<'_> {
 
     /// An upload that was slow counts as a larger one, so that all finish together. Where the deadline does not leave time
     /// for that, everybody's upload counts as its payload: nobody gets bandwidth that another device needs by being slow.
-    pub(super) fn count_payloads_under_pressure(&self, entrants: &mut [Entrant]) {
+    pub(super) fn count_payloads_under_pressure(&self, device_jobs: &mut [DeviceJob]) {
         let Some(deadline_secs) = self.deployment.deadline_secs else { return };
-        let jobs = entrants.iter().map(|entrant| entrant.job);
+        let jobs = device_jobs.iter().map(|device_job| device_job.job);
         if bandwidth::finish_together(jobs, self.deployment.bandwidth).round_secs()
             <= deadline_secs * (1.0 - self.deployment.deadline_margin)
         {
             return;
         }
-        for Entrant { job, .. } in entrants {
+        for DeviceJob { job, .. } in device_jobs {
             job.load_mbit = job.load_mbit.min(FRAMED * self.server.update_mbit());
         }
     }

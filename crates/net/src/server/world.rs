@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, World};
-use fedflip_fleet::bandwidth::{self, Entrant};
+use fedflip_fleet::bandwidth::{self, DeviceJob};
 use fedflip_fleet::{Metrics as Scores, ModelVector};
 use fedflip_learn::{LearnError, Metric};
 use tokio::time::Instant;
@@ -127,17 +127,18 @@ impl World for NetWorld<'_> {
         for (&device, joined) in current.joined() {
             self.server.hub.metrics.joins.add(1);
             self.server.hub.metrics.join_secs.observe(joined.answer_secs);
-            cohort.push(Entrant { device, job: self.measures.job(device, believed) }, weights[device]);
+            cohort.push(DeviceJob { device, job: self.measures.job(device, believed) }, weights[device]);
         }
         drop(state);
-        self.count_payloads_under_pressure(cohort.entrants_mut());
+        self.count_payloads_under_pressure(cohort.device_jobs_mut());
         Ok(())
     }
 
     /// Follows from measured times: the claim or the delay of one device does not make all others wait.
-    fn deadline_secs(&self, entrants: &[Entrant]) -> Option<f64> {
+    fn deadline_secs(&self, device_jobs: &[DeviceJob]) -> Option<f64> {
         let believed = self.measures.believed();
-        let jobs = entrants.iter().map(|entrant| self.measures.deadline_job(entrant.device, believed));
+        let jobs =
+            device_jobs.iter().map(|device_job| self.measures.deadline_job(device_job.device, believed));
         let expected_secs = bandwidth::finish_together(jobs, self.deployment.bandwidth).round_secs();
         Some(self.deployment.timeouts.deadline_secs(expected_secs))
     }

@@ -45,7 +45,7 @@ fn deployed_runs_are_what_they_were() {
     let plain = deployment(1);
     let mut momentum = deployment(2);
     momentum.wanted.optimiser =
-        Optimiser { rule: Rule::Momentum { step: 0.5, momentum: 0.5 }, averaging: 0.5 };
+        Optimiser { averaging: 0.5, ..Rule::Momentum { step: 0.5, momentum: 0.5 }.into() };
     let mut int8 = deployment(3);
     int8.wanted.encoding = Encoding::Int8;
     let killed = SimRun { kill_at_secs: vec![6.3, 9.0], ..deployment(4) };

@@ -62,7 +62,7 @@ pub fn round_secs(fleet: &Fleet, q: &[f64], bandwidth: Mbps, seed: u64, draws: u
         let key = StreamKey { seed, purpose: Purpose::RoundTime, round: draw };
         cohorts.draw(&mut key.shared(), &mut cohort);
         jobs.clear();
-        jobs.extend(bandwidth::entrants(fleet, &cohort).map(|entrant| entrant.job));
+        jobs.extend(bandwidth::device_jobs(fleet, &cohort).map(|device_job| device_job.job));
         let gap_secs = gap_secs(jobs.iter().copied(), bandwidth);
         let deviation = gap_secs - mean;
         mean += deviation / (draw + 1) as f64;

@@ -8,7 +8,9 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::tfrecord::push_frame;
+use prost::Message;
+
+use super::tfrecord::framed;
 use crate::atomic;
 use crate::error::RecordError;
 use crate::schema::{End, Initial, Round};
@@ -27,9 +29,6 @@ pub struct EventWriter {
     /// Where it is until it is published.
     beside: Option<PathBuf>,
     file: BufWriter<File>,
-    /// The event in the making, and its frame.
-    event: Vec<u8>,
-    frame: Vec<u8>,
 }
 
 impl EventWriter {
@@ -39,16 +38,9 @@ impl EventWriter {
         // Not by a name that TensorBoard would take for one more.
         let beside = folder.join("events.new");
         let file = File::create(&beside).map_err(RecordError::io(&path, "cannot be written"))?;
-        let mut writer = Self {
-            path,
-            beside: Some(beside),
-            file: BufWriter::with_capacity(1 << 16, file),
-            event: Vec::new(),
-            frame: Vec::new(),
-        };
-        push_double(&mut writer.event, EVENT_WALL_TIME, 0.0);
-        push_bytes(&mut writer.event, EVENT_FILE_VERSION, FILE_VERSION.as_bytes());
-        writer.append()?;
+        let mut writer = Self { path, beside: Some(beside), file: BufWriter::with_capacity(1 << 16, file) };
+        let file_version = Some(FILE_VERSION.to_owned());
+        writer.append(&Event { wall_time: Some(0.0), file_version, ..Event::default() })?;
         Ok(writer)
     }
 
@@ -105,26 +97,23 @@ impl EventWriter {
         secs: f64,
         values: impl Iterator<Item = (&'v str, f64)>,
     ) -> Result<(), RecordError> {
-        let mut summary = Vec::with_capacity(256);
-        for (tag, value) in values {
-            let mut scalar = Vec::with_capacity(32);
-            push_bytes(&mut scalar, VALUE_TAG, tag.as_bytes());
-            push_float(&mut scalar, VALUE_SIMPLE, value as f32);
-            push_bytes(&mut summary, SUMMARY_VALUE, &scalar);
-        }
-        self.event.clear();
-        push_double(&mut self.event, EVENT_WALL_TIME, secs);
-        push_varint(&mut self.event, key(EVENT_STEP, VARINT));
-        push_varint(&mut self.event, step);
-        push_bytes(&mut self.event, EVENT_SUMMARY, &summary);
-        self.append()
+        let scalar = |(tag, value): (&str, f64)| Scalar {
+            tag: Some(tag.to_owned()),
+            simple_value: Some(value as f32),
+        };
+        let summary = Summary { value: values.map(scalar).collect() };
+        self.append(&Event {
+            wall_time: Some(secs),
+            step: Some(step as i64),
+            summary: Some(summary),
+            ..Event::default()
+        })
     }
 
-    fn append(&mut self) -> Result<(), RecordError> {
-        self.frame.clear();
-        push_frame(&mut self.frame, &self.event);
+    fn append(&mut self, event: &Event) -> Result<(), RecordError> {
         // Far shorter than the buffer, which therefore hands on whole frames only.
-        self.file.write_all(&self.frame).map_err(RecordError::io(&self.path, "cannot be written"))
+        let frame = framed(&event.encode_to_vec());
+        self.file.write_all(&frame).map_err(RecordError::io(&self.path, "cannot be written"))
     }
 }
 
@@ -137,48 +126,31 @@ impl Drop for EventWriter {
     }
 }
 
-// The fields of TensorBoard's messages Event, Summary and Summary.Value that are used here.
-const EVENT_WALL_TIME: u64 = 1;
-const EVENT_STEP: u64 = 2;
-const EVENT_FILE_VERSION: u64 = 3;
-const EVENT_SUMMARY: u64 = 5;
-const SUMMARY_VALUE: u64 = 1;
-const VALUE_TAG: u64 = 1;
-const VALUE_SIMPLE: u64 = 2;
-
-// How protocol buffers store a field.
-const VARINT: u64 = 0;
-const EIGHT_BYTES: u64 = 1;
-const LENGTH_AND_BYTES: u64 = 2;
-const FOUR_BYTES: u64 = 5;
-
-const fn key(field: u64, kind: u64) -> u64 {
-    field << 3 | kind
+/// TensorBoard's messages, with the fields that are used here. Fields are optional so that zeros are written, too.
+#[derive(prost::Message)]
+struct Event {
+    #[prost(double, optional, tag = 1)]
+    wall_time: Option<f64>,
+    #[prost(int64, optional, tag = 2)]
+    step: Option<i64>,
+    #[prost(string, optional, tag = 3)]
+    file_version: Option<String>,
+    #[prost(message, optional, tag = 5)]
+    summary: Option<Summary>,
 }
 
-/// Seven bits a byte, the lowest first; all bytes but the last have the eighth bit set.
-fn push_varint(output: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        output.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    output.push(value as u8);
+#[derive(prost::Message)]
+struct Summary {
+    #[prost(message, repeated, tag = 1)]
+    value: Vec<Scalar>,
 }
 
-fn push_double(output: &mut Vec<u8>, field: u64, value: f64) {
-    push_varint(output, key(field, EIGHT_BYTES));
-    output.extend(value.to_le_bytes());
-}
-
-fn push_float(output: &mut Vec<u8>, field: u64, value: f32) {
-    push_varint(output, key(field, FOUR_BYTES));
-    output.extend(value.to_le_bytes());
-}
-
-fn push_bytes(output: &mut Vec<u8>, field: u64, bytes: &[u8]) {
-    push_varint(output, key(field, LENGTH_AND_BYTES));
-    push_varint(output, bytes.len() as u64);
-    output.extend_from_slice(bytes);
+#[derive(prost::Message)]
+struct Scalar {
+    #[prost(string, optional, tag = 1)]
+    tag: Option<String>,
+    #[prost(float, optional, tag = 2)]
+    simple_value: Option<f32>,
 }
 
 #[cfg(test)]

@@ -4,13 +4,11 @@
 //! and shifted so that data which hold checksums themselves do not confuse it. It is computed here: forty
 //! lines, and events are too short for a processor's instruction to matter.
 
-/// Appends `bytes` as a frame.
-pub(super) fn push_frame(output: &mut Vec<u8>, bytes: &[u8]) {
+/// The frame of some bytes.
+pub(super) fn framed(bytes: &[u8]) -> Vec<u8> {
     let length = (bytes.len() as u64).to_le_bytes();
-    output.extend(length);
-    output.extend(masked(crc32c(&length)).to_le_bytes());
-    output.extend_from_slice(bytes);
-    output.extend(masked(crc32c(bytes)).to_le_bytes());
+    let [of_length, of_bytes] = [&length, bytes].map(|sum| masked(crc32c(sum)).to_le_bytes());
+    [&length, &of_length[..], bytes, &of_bytes].concat()
 }
 
 /// As TFRecord stores a checksum.
@@ -63,11 +61,10 @@ mod tests {
 
     #[test]
     fn a_frame_is_its_bytes_and_sixteen_more() {
-        let mut frames = b"before".to_vec();
-        push_frame(&mut frames, b"event");
-        assert_eq!(frames.len(), 6 + 16 + 5);
-        assert_eq!(&frames[6..14], 5_u64.to_le_bytes());
-        assert_eq!(&frames[18..23], b"event");
-        assert_eq!(&frames[23..], masked(crc32c(b"event")).to_le_bytes());
+        let frame = framed(b"event");
+        assert_eq!(frame.len(), 16 + 5);
+        assert_eq!(&frame[..8], 5_u64.to_le_bytes());
+        assert_eq!(&frame[12..17], b"event");
+        assert_eq!(&frame[17..], masked(crc32c(b"event")).to_le_bytes());
     }
 }
