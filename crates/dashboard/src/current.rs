@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fedflip_fleet::units::plain;
 use fedflip_fleet::{Direction, Display, MetricInfo, Metrics};
-use fedflip_record::{End, Fold, Header, Initial, Round};
-use serde::{Serialize, Serializer};
+use fedflip_record::{End, Fold, Header, Initial, Round, Summary};
+use serde::Serialize;
 
 use crate::live::{Roster, Run};
 use crate::log::Log;
@@ -24,8 +24,7 @@ pub(crate) struct RunStatus {
     pub(crate) header: Header,
     /// The header's, as text: a browser's numbers have 53 bits.
     seed: String,
-    #[serde(rename = "summary", serialize_with = "summary_of")]
-    pub(crate) fold: Fold,
+    pub(crate) summary: Summary,
     /// Devices that took part and did not report.
     lost: u64,
     real_secs: f64,
@@ -35,16 +34,13 @@ pub(crate) struct RunStatus {
     detail: Option<String>,
 }
 
-/// The points of curves have a way of their own to the page.
-fn summary_of<S: Serializer>(fold: &Fold, serializer: S) -> Result<S::Ok, S::Error> {
-    fold.summary.serialize(serializer)
-}
-
 /// The run that goes on, or the last one.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) roster: Arc<Roster>,
     pub(crate) status: RunStatus,
+    /// Its summary is copied to the status, which every reader gets.
+    fold: Fold,
     /// By metric, in the header's order.
     pub(crate) metrics: Vec<(MetricInfo, Series)>,
     pub(crate) round_secs: Series,
@@ -58,11 +54,11 @@ pub(crate) struct Current {
 
 impl RunStatus {
     pub(crate) fn secs(&self) -> f64 {
-        3600.0 * self.fold.summary.hours
+        3600.0 * self.summary.hours
     }
 
     pub(crate) fn state(&self) -> &'static str {
-        match self.fold.summary.end {
+        match self.summary.end {
             Some(_) => "ended",
             None if self.is_stopped => "stopped",
             None => "running",
@@ -71,7 +67,7 @@ impl RunStatus {
 
     /// How the run ended, for people; none while it goes on.
     pub(crate) fn ended(&self) -> Option<String> {
-        let how = match self.fold.summary.end {
+        let how = match self.summary.end {
             Some(reason) => reason.in_words(self.header.deployed.is_some()),
             None if self.is_stopped => "stopped before its end",
             None => return None,
@@ -83,6 +79,7 @@ impl RunStatus {
 impl Current {
     pub(crate) fn new(number: u64, run: &Run<'_>) -> Self {
         let header = run.header.clone();
+        let fold = Fold::new(&header);
         Self {
             tallies: vec![Tally::default(); run.fleet.len()],
             roster: Arc::new(Roster::of(number, run)),
@@ -97,25 +94,28 @@ impl Current {
                 label: run.label.to_owned(),
                 folder: run.folder.map(|folder| folder.display().to_string()),
                 seed: header.seed.to_string(),
-                fold: Fold::new(&header),
+                summary: fold.summary.clone(),
                 header,
                 lost: 0,
                 real_secs: 0.0,
                 is_stopped: false,
                 detail: None,
             },
+            fold,
         }
     }
 
     pub(crate) fn initial(&mut self, initial: &Initial) {
-        self.status.fold.initial(initial);
+        self.fold.initial(initial);
+        self.status.summary.clone_from(&self.fold.summary);
         self.evaluated(&initial.metrics);
         self.logged = self.headline(&initial.metrics).map(|(_, value)| value);
     }
 
     pub(crate) fn add(&mut self, round: &Round, real_secs: f64, log: &mut Log) {
         self.status.real_secs = real_secs;
-        self.status.fold.round(round);
+        self.fold.round(round);
+        self.status.summary.clone_from(&self.fold.summary);
         self.status.lost += round.lost.len() as u64;
         let secs = self.status.secs();
         self.round_secs.push(secs, round.round_secs);
@@ -132,13 +132,14 @@ impl Current {
         self.status.real_secs = real_secs;
         self.status.is_stopped = end.is_none();
         if let Some(end) = end {
-            self.status.fold.end(end);
+            self.fold.end(end);
+            self.status.summary.clone_from(&self.fold.summary);
             self.status.detail.clone_from(&end.detail);
             self.evaluated(&end.metrics);
         }
-        let RunStatus { title, fold, .. } = &self.status;
+        let RunStatus { title, summary, .. } = &self.status;
         let how = self.status.ended().unwrap_or_default();
-        log.write(self.status.secs(), format!("after round {}, {title} {how}", fold.summary.rounds));
+        log.write(self.status.secs(), format!("after round {}, {title} {how}", summary.rounds));
     }
 
     fn evaluated(&mut self, metrics: &Metrics) {

@@ -103,7 +103,7 @@ impl Live {
         current.status.header = run.header.clone();
         // Devices may come, and none go.
         current.tallies.resize(run.fleet.len().max(current.tallies.len()), Tally::default());
-        let round = current.status.fold.summary.rounds;
+        let round = current.status.summary.rounds;
         self.log.write(current.status.secs(), format!("a new plan after round {round}: {reason}"));
     }
 
@@ -152,7 +152,7 @@ impl Live {
     pub fn elapsed(&self) -> (u64, f64) {
         self.current
             .as_ref()
-            .map_or((0, 0.0), |current| (current.status.fold.summary.rounds, current.status.secs()))
+            .map_or((0, 0.0), |current| (current.status.summary.rounds, current.status.secs()))
     }
 
     /// What some devices of a run did so far; none if another run has begun since.

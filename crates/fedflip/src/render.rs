@@ -5,7 +5,7 @@ use fedflip_fleet::printable::is_unprintable;
 use fedflip_learn::metrics;
 
 use crate::sparkline::BARS;
-pub(crate) use fedflip_report::numbers::{count, devices, duration, percent, significant};
+pub(crate) use fedflip_report::numbers::{count, devices, duration, metric_value, percent, significant};
 pub(crate) use fedflip_report::table::{Cell, Table};
 
 /// A name from a file, safe for a terminal and short enough for a table.
@@ -17,14 +17,6 @@ pub(crate) fn name(name: &str) -> String {
         .flat_map(|c| if is_unprintable(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
         .collect();
     if name.chars().nth(SHOWN_CHARS).is_some() { shown + "…" } else { shown }
-}
-
-/// A value of a metric: a share in percent, or a number.
-pub(crate) fn metric_value(display: Display, value: f64) -> String {
-    match display {
-        Display::Share => percent(value),
-        Display::Number => significant(value, 3),
-    }
 }
 
 /// How values of a metric are shown, where only its name is known.

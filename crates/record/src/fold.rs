@@ -97,7 +97,7 @@ pub struct Point {
 
 /// The declared metrics over time, thinned so that memory stays bounded: the first evaluation, the last, and some hundred
 /// between them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     names: Vec<Cow<'static, str>>,
     kept: Vec<Evaluation>,

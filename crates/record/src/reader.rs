@@ -160,5 +160,13 @@ fn parse(path: &Path, number: u64, text: &[u8]) -> Result<Line, RecordError> {
     }
     // The message quotes what it found.
     let problem = |error: serde_json::Error| format!("not a record: {}", printable(&error.to_string()));
-    serde_json::from_slice(text).map_err(|error| RecordError::bad_line(path, number, problem(error)))
+    let line =
+        serde_json::from_slice(text).map_err(|error| RecordError::bad_line(path, number, problem(error)))?;
+    match &line {
+        Line::Header(header) => match header.problem() {
+            None => Ok(line),
+            Some(problem) => Err(RecordError::bad_line(path, number, problem)),
+        },
+        _ => Ok(line),
+    }
 }

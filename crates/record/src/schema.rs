@@ -66,10 +66,20 @@ pub struct Header {
     pub deployed: Option<Deployed>,
 }
 
+/// The most metrics of a header. Readers hold a number for each of them and each evaluation.
+pub const METRICS_MAX: usize = 64;
+
 impl Header {
-    /// The target value of a metric, if the run ends at one.
-    pub fn target_of(&self, metric: &str) -> Option<f64> {
-        self.stop.as_ref().and_then(|target| target.of(metric))
+    /// What is wrong with the header's metrics, if anything is.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let metrics = &self.metrics;
+        let is_repeated =
+            |place: &usize| metrics[..*place].iter().any(|other| other.name == metrics[*place].name);
+        if metrics.len() > METRICS_MAX {
+            return Some(format!("{} metrics are declared; there may be {METRICS_MAX}", metrics.len()));
+        }
+        let place = (0..metrics.len()).find(is_repeated)?;
+        Some(format!("the metric {} is declared twice", metrics[place].name))
     }
 }
 

@@ -232,6 +232,15 @@ fn bad_records_are_said_to_be_so() {
         reader::read(&path).unwrap_err().to_string()
     };
     assert!(refused("").contains("header is missing"));
+    let metric = |name: &str| format!(r#"{{"name":"{name}","better":"larger","display":"share"}}"#);
+    let declaring = |names: &[String]| {
+        let metrics: Vec<String> = names.iter().map(|name| metric(name)).collect();
+        good.replacen(&metric("accuracy"), &metrics.join(","), 1)
+    };
+    let many: Vec<String> = (0..65).map(|number| format!("m{number}")).collect();
+    assert!(refused(&declaring(&many)).contains("line 1: 65 metrics are declared; there may be 64"));
+    let twice = ["rmse", "rmse"].map(String::from);
+    assert!(refused(&declaring(&twice)).contains("line 1: the metric rmse is declared twice"));
     assert!(refused(&good.replacen(VERSION_FIELD, "\"version\":7", 1)).contains("version 7"));
     assert!(
         refused(&good.replacen("\"round\":2", "\"round\":4", 1)).contains("line 4: round 4 after round 1")

@@ -1,6 +1,7 @@
 //! All runs of a report: those that can be compared in one group, each scheme with its seeds.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fedflip_fleet::{Display, MetricInfo};
 use fedflip_record::Target;
@@ -10,7 +11,7 @@ use crate::devices::Devices;
 use crate::error::ReportError;
 use crate::find_runs::run_folders;
 use crate::grouping::group;
-use crate::numbers::in_words;
+use crate::numbers::metric_value;
 use crate::problem;
 use crate::run_view::RunView;
 use crate::standing::Standing;
@@ -51,7 +52,7 @@ impl SchemeRuns {
 
     /// How often a device took part in these.
     pub fn participations_of_plan(&self, device: usize) -> u64 {
-        self.sum(|run| run.plans.last().map_or(0, |plan| plan.participations(device)))
+        self.sum(|run| run.participations_of_plan(device))
     }
 
     /// How often a device took part and did not report, over all seeds.
@@ -98,11 +99,11 @@ impl Group {
     /// Where runs were to go, in words. A share alone says enough, as long as it is one of the headline.
     pub fn target_words(&self) -> String {
         let Some(Target { metric, at, .. }) = self.target() else { return "the target".to_owned() };
-        let value = in_words(self.display_of(metric), *at);
+        let value = metric_value(self.display_of(metric), *at);
         let headline = self.metrics().first().filter(|info| info.display == Display::Share);
         match headline.is_some_and(|info| info.name == *metric) {
             true => value,
-            false => format!("a {metric} of {value}"),
+            false => format!("{metric} {value}"),
         }
     }
 
@@ -188,12 +189,22 @@ fn read_all(folders: &[PathBuf], chosen: Option<u64>) -> Vec<(Option<RunView>, V
         let run = RunView::read(folder, chosen, &mut problems);
         (run, problems)
     };
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let share = folders.len().div_ceil(workers).max(1);
-    std::thread::scope(|scope| {
-        let parts = folders.chunks(share);
-        let parts: Vec<_> =
-            parts.map(|part| scope.spawn(move || part.iter().map(read).collect::<Vec<_>>())).collect();
-        parts.into_iter().filter_map(|part| part.join().ok()).flatten().collect()
-    })
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(folders.len());
+    // Runs differ in length, so every worker takes the next folder when it is done with one.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let places = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let places = places.take_while(|place| *place < folders.len());
+        places.map(|place| (place, read(&folders[place]))).collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        for other in others {
+            all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, run)| run).collect()
 }

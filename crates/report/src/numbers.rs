@@ -40,8 +40,8 @@ pub fn percent(share: f64) -> String {
     format!("{} %", significant(100.0 * share, 3))
 }
 
-/// A value of a metric.
-pub fn in_words(display: Display, value: f64) -> String {
+/// A value of a metric: a share in percent, or a number.
+pub fn metric_value(display: Display, value: f64) -> String {
     match display {
         Display::Share => percent(value),
         Display::Number => significant(value, 3),

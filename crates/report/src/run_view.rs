@@ -1,5 +1,6 @@
 //! One run, folded into what a report shows of it: of a round only its length stays, and its evaluation.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use fedflip_fleet::DEVICES_MAX;
@@ -22,8 +23,6 @@ pub struct HeldPlan {
     pub biased_rounds: u64,
     /// How long its rounds took.
     pub secs: f64,
-    /// How often each device took part.
-    participations: Vec<u64>,
 }
 
 impl HeldPlan {
@@ -42,11 +41,6 @@ impl HeldPlan {
             ..Replan::default()
         })
     }
-
-    /// How often a device took part.
-    pub fn participations(&self, device: usize) -> u64 {
-        self.participations.get(device).copied().unwrap_or(0)
-    }
 }
 
 /// A run.
@@ -64,6 +58,10 @@ pub struct RunView {
     pub round_secs: Vec<f32>,
     /// Rounds worth looking at.
     pub kept: KeptRounds,
+    /// How often each device took part.
+    participations: Vec<u64>,
+    /// The same under the last plan, of those who did: records may have any number of devices and of plans.
+    participations_of_plan: HashMap<usize, u64>,
     /// How often each device took part and did not report.
     pub lost: Vec<u64>,
     /// Its scenario; empty if that is missing.
@@ -119,6 +117,8 @@ impl RunView {
             detail: None,
             round_secs: Vec::new(),
             kept: KeptRounds::new(chosen),
+            participations: Vec::new(),
+            participations_of_plan: HashMap::new(),
             lost: Vec::new(),
             config: Config::default(),
             strangers: false,
@@ -134,6 +134,7 @@ impl RunView {
                 // Devices may come while a run goes on.
                 self.header.devices = self.header.devices.max(replan.devices);
                 self.plans.push(HeldPlan::new(replan));
+                self.participations_of_plan.clear();
             }
             Line::End(end) => self.detail = end.detail,
         }
@@ -148,9 +149,10 @@ impl RunView {
             plan.rounds += 1;
             plan.biased_rounds += u64::from(!round.lost.is_empty());
             plan.secs += round.round_secs;
-            for &device in &round.cohort {
-                self.strangers |= !count(&mut plan.participations, device, devices);
-            }
+        }
+        for &device in &round.cohort {
+            self.strangers |= !count(&mut self.participations, device, devices);
+            *self.participations_of_plan.entry(device).or_default() += 1;
         }
         for lost in &round.lost {
             self.strangers |= !count(&mut self.lost, lost.device, devices);
@@ -165,7 +167,12 @@ impl RunView {
 
     /// How often a device took part.
     pub fn participations(&self, device: usize) -> u64 {
-        self.plans.iter().map(|plan| plan.participations(device)).sum()
+        self.participations.get(device).copied().unwrap_or(0)
+    }
+
+    /// How often a device took part under the last plan.
+    pub fn participations_of_plan(&self, device: usize) -> u64 {
+        self.participations_of_plan.get(&device).copied().unwrap_or(0)
     }
 
     /// How long all rounds took.

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use fedflip_fleet::printable;
+use fedflip_fleet::{MetricInfo, printable};
 use serde_json::Number;
 
-use crate::numbers::{duration, significant, times};
+use crate::numbers::{duration, metric_value, significant, times};
 use crate::render::text;
 use crate::standing::Bound;
 
@@ -96,6 +96,8 @@ pub struct Column {
     pub numeric: bool,
     /// Whether values may be bounds: formats for programs then have a column `…_bound` beside the values.
     pub bounded: bool,
+    /// Whether the key is the name of a metric, which may be that of another column.
+    pub(crate) is_metric: bool,
 }
 
 impl Column {
@@ -113,7 +115,8 @@ pub(crate) struct Field {
 
 /// A field in a column of words: its title, its key for programs, and its text.
 pub(crate) fn words(title: impl Into<Head>, key: impl Into<Head>, text: impl AsRef<str>) -> Field {
-    let column = Column { title: title.into(), key: key.into(), numeric: false, bounded: false };
+    let column =
+        Column { title: title.into(), key: key.into(), numeric: false, bounded: false, is_metric: false };
     Field { column, cell: Cell::text(text) }
 }
 
@@ -122,6 +125,14 @@ pub(crate) fn number(title: impl Into<Head>, key: impl Into<Head>, cell: Cell) -
     let mut field = words(title, key, "");
     field.column.numeric = true;
     Field { cell, ..field }
+}
+
+/// A field in a column of a metric's values.
+pub(crate) fn metric(title: impl Into<Head>, info: &MetricInfo, value: Option<f64>) -> Field {
+    let cell = Cell::number(value, |value| metric_value(info.display, value));
+    let mut field = number(title, info.name.clone(), cell);
+    field.column.is_metric = true;
+    field
 }
 
 impl Field {
@@ -163,7 +174,20 @@ impl Table {
             table.columns = columns;
             table.rows.push(cells);
         }
+        table.rename_metrics();
         (!table.rows.is_empty()).then_some(table)
+    }
+
+    /// A metric whose name another column has gets a key of its own.
+    fn rename_metrics(&mut self) {
+        let others = self.columns.iter().filter(|column| !column.is_metric);
+        let taken: Vec<String> =
+            others.flat_map(|column| [Some(column.key.to_string()), column.bound_key()]).flatten().collect();
+        for column in self.columns.iter_mut().filter(|column| column.is_metric) {
+            if taken.iter().any(|key| *key == column.key) {
+                column.key = format!("metric_{}", column.key).into();
+            }
+        }
     }
 
     /// The same with its name, its title and how to read it.

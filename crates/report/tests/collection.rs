@@ -226,6 +226,24 @@ fn a_record_cannot_ask_for_all_memory() {
     assert!(problems(&collection)[0].contains("names devices that its header does not have"));
     let run = &collection.groups[0].schemes[0].runs[0];
     assert_eq!([0, 1, 2, 3].map(|device| run.participations(device)), [6, 6, 7, 0]);
+    // A thousand plans of twenty million devices each would take 160 GB if each had counts of its own.
+    let folder = runs.add("plans", &Run { seed: 2, ..Run::default() });
+    let text = fs::read_to_string(folder.join("records.jsonl")).unwrap();
+    let text = text.replace("\"devices\":3", "\"devices\":20000000");
+    let mut lines: Vec<String> = text.lines().take(1).map(ToOwned::to_owned).collect();
+    for round in 1..=1000 {
+        lines.push(format!(
+            r#"{{"type":"round","round":{round},"start_secs":0.0,"round_secs":1.0,"cohort":[19999999],"mbps":[1.0],"train_loss":null}}"#
+        ));
+        lines.push(format!(
+            r#"{{"type":"replan","after_round":{round},"secs":1.0,"changed":1,"reason":"","devices":20000000,"expected_participants":1.0,"expected_rounds":null,"expected_round_secs":null}}"#
+        ));
+    }
+    fs::write(folder.join("records.jsonl"), lines.join("\n") + "\n").unwrap();
+    let read = runs.read();
+    let planned = read.all_runs().find(|run| run.plans.len() > 1).unwrap();
+    assert_eq!((planned.plans.len(), planned.participations(19_999_999)), (1001, 1000));
+    assert_eq!(planned.participations_of_plan(19_999_999), 0);
     assert!(!files(&collection, "svg").is_empty());
 }
 

@@ -151,7 +151,7 @@ fn a_run_to_a_loss_is_no_pilot_unless_its_header_says_so() {
     alter(&folder, "records.jsonl", "\"pilot\":true,", "");
     let collection = runs.read();
     assert_eq!(collection.groups[0].pilots.len(), 0);
-    assert_eq!(collection.groups[0].target_words(), "a loss of 0.500");
+    assert_eq!(collection.groups[0].target_words(), "loss 0.500");
 }
 
 #[test]

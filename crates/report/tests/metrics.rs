@@ -61,12 +61,12 @@ fn a_task_without_accuracy_has_a_whole_report_in_every_format() {
     }
     for format in ["html", "md", "text"] {
         let text = file(&collection, format, "");
-        for said in ["synthetic to a rmse of 0.5", "Time to a rmse of 0.5", "rmse at the end", "On the way"] {
+        for said in ["synthetic to rmse 0.5", "Time to rmse 0.5", "rmse at the end", "On the way"] {
             assert!(text.contains(said), "{format}: {said}");
         }
     }
     assert!(html(&collection, None).contains("<h2>Rmse and loss</h2>"));
-    assert!(file(&collection, "latex", "table1.tex").contains("\\caption{Time to a rmse of 0.500}"));
+    assert!(file(&collection, "latex", "table1.tex").contains("\\caption{Time to rmse 0.500}"));
 }
 
 #[test]
@@ -84,6 +84,21 @@ fn tables_for_programs_name_the_metrics() {
     let json: Value = serde_json::from_str(&file(&collection, "json", "")).unwrap();
     assert_eq!(json["groups"][0]["target"], json!({ "metric": "rmse", "at": 0.5, "mode": "min" }));
     assert_eq!(json["groups"][0]["metrics"][0]["better"], "smaller");
+}
+
+/// A metric may have the name of a column: each keeps its own values.
+#[test]
+fn a_metric_that_is_called_like_a_column_has_a_key_of_its_own() {
+    for name in ["rounds", "hours_bound", "scheme"] {
+        let collection = regression(name);
+        let json: Value = serde_json::from_str(&file(&collection, "json", "")).unwrap();
+        let row = &json["groups"][0]["table1"][0];
+        assert_eq!((&row["scheme"], &row["rounds"]), (&json!("exact"), &json!(20.0)), "{row}");
+        assert_eq!(row[format!("metric_{name}")], json!(0.48000000000000004), "{row}");
+        let runs = file(&collection, "csv", "runs.csv");
+        let heads: Vec<&str> = runs.lines().next().unwrap().split(',').collect();
+        assert_eq!(heads.iter().filter(|head| **head == name).count(), 1, "{runs}");
+    }
 }
 
 /// 0.4 + 1.6/round falls to 1.4 after 2 rounds of 2 s, and to 0.6 after 8.

@@ -40,8 +40,8 @@ pub struct Entry {
     pub scheme: Scheme,
     /// One run per seed, or why there is no plan.
     pub runs: Result<Vec<Summary>, PlanError>,
-    /// The curve of the first seed.
-    pub curve: Curve,
+    /// The curve of the first seed; none without a plan.
+    pub curve: Option<Curve>,
 }
 
 impl Entry {
@@ -85,9 +85,7 @@ impl Comparison<'_> {
                     let first = number as u64 * self.seeds;
                     self.seeds((&scenario, &planned), (first, limit_hours), crew, session)?
                 }
-                Err(RunError::Plan(error)) => {
-                    Some(Entry { scheme, runs: Err(error), curve: Curve::default() })
-                }
+                Err(RunError::Plan(error)) => Some(Entry { scheme, runs: Err(error), curve: None }),
                 Err(error) => return Err(error),
             };
             let Some(entry) = runs else { return Ok(None) };
@@ -156,6 +154,6 @@ impl Comparison<'_> {
             runs.push(fold.summary);
             curve.get_or_insert(fold.curve);
         }
-        Ok(Some(Entry { scheme, runs: Ok(runs), curve: curve.unwrap_or_default() }))
+        Ok(Some(Entry { scheme, runs: Ok(runs), curve }))
     }
 }

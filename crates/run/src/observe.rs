@@ -19,8 +19,6 @@ pub struct RunInfo<'a> {
     pub q: &'a [f64],
     /// The run's folder, if it is kept.
     pub folder: Option<&'a Path>,
-    /// Rounds that earlier sessions recorded.
-    pub rounds_before: u64,
 }
 
 /// Watches one run after another. A closure that takes a round is an observer, too.

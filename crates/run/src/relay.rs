@@ -41,7 +41,6 @@ impl Observer for Relay<'_, '_> {
             fleet: &planned.fleet,
             q: &q,
             folder: Some(start.folder),
-            rounds_before: start.after_round,
         };
         let plan = (q.clone(), planned.reason.clone());
         // Also a plan that was looked at and stays begins again.

@@ -110,7 +110,7 @@ impl Single<'_> {
             Keep::Folder(folder) => Some(host::Sitting::begin(folder.path(), session.threads, state.round)?),
             Keep::Memory(_) => None,
         };
-        session.observers.begin(&self.info(&header, &planned.schedule.mean_q(), state.round))?;
+        session.observers.begin(&self.info(&header, &planned.schedule.mean_q()))?;
         let mut world = self.world(crew, state.secs);
         let mut keeper = Keeper::new(keep, session, scenario);
         let outcome = self.engine(optimiser).run(&mut world, &mut state, &mut keeper)?;
@@ -139,7 +139,7 @@ impl Single<'_> {
     ) -> Result<Finished, RunError> {
         let fold = Fold::read(records)?;
         let q = self.planned.schedule.mean_q();
-        session.observers.begin(&self.info(header, &q, end.rounds))?;
+        session.observers.begin(&self.info(header, &q))?;
         session.observers.end(Some(&end))?;
         Ok(Finished { fold, model: None, detail: end.detail, had_ended: true })
     }
@@ -215,9 +215,9 @@ impl Single<'_> {
         Ok(state)
     }
 
-    fn info<'r>(&'r self, header: &'r Header, q: &'r [f64], rounds_before: u64) -> RunInfo<'r> {
+    fn info<'r>(&'r self, header: &'r Header, q: &'r [f64]) -> RunInfo<'r> {
         let (title, folder) = (self.title, self.out);
-        RunInfo { title, header, fleet: &self.setup.fleet, q, folder, rounds_before }
+        RunInfo { title, header, fleet: &self.setup.fleet, q, folder }
     }
 
     /// What the run's folder starts with.

@@ -45,6 +45,10 @@ pub(super) fn reached(scheme: &SchemeJson) -> Cell {
     Cell::text(format!("{} of {}", scheme.reached, scheme.seeds))
 }
 
+fn curve_of(entry: &Entry, metric: &str) -> Vec<(f64, f64)> {
+    entry.curve.as_ref().map_or(Vec::new(), |curve| curve.of(metric))
+}
+
 /// Draws a metric of each scheme from the first evaluation to its last, all on one scale.
 pub(super) struct Curves<'m> {
     metric: &'m str,
@@ -53,12 +57,12 @@ pub(super) struct Curves<'m> {
 
 impl<'m> Curves<'m> {
     pub(super) fn of<'e>(metric: &'m str, entries: impl Iterator<Item = &'e Entry>) -> Self {
-        let range = range_of(entries.flat_map(|entry| entry.curve.of(metric)).map(|(_, value)| value));
+        let range = range_of(entries.flat_map(|entry| curve_of(entry, metric)).map(|(_, value)| value));
         Self { metric, range }
     }
 
     pub(super) fn cell(&self, entry: &Entry) -> Cell {
-        let curve = sparkline(&entry.curve.of(self.metric), CURVE_CHARS, self.range);
+        let curve = sparkline(&curve_of(entry, self.metric), CURVE_CHARS, self.range);
         Cell::text(if curve.is_empty() { "–" } else { &curve })
     }
 }

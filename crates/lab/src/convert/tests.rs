@@ -74,7 +74,7 @@ fn the_program_reads_targets_metrics_and_settings_under_their_new_names() {
 
     let (scenario, paper) = read("runs/paper-seed1");
     assert!(!paper.header.pilot);
-    assert_eq!((paper.header.target_of("accuracy"), scenario.server.averaging), (Some(0.7), 0.0));
+    assert_eq!((paper.header.stop.map(|target| target.at), scenario.server.averaging), (Some(0.7), 0.0));
     assert_eq!(paper.rounds[0].metrics.get("accuracy"), Some(0.63));
     let named: Vec<&str> = paper.header.metrics.iter().map(|metric| &*metric.name).collect();
     assert_eq!(named, ["accuracy", "loss"]);

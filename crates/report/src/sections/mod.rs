@@ -128,7 +128,12 @@ fn facts(Material { group, reference, measured, .. }: &Material<'_>) -> Map<Stri
         "reference": reference.map(|scheme| &scheme.scheme),
         "constants": constants,
     });
-    facts.as_object().cloned().unwrap_or_default()
+    let mut facts = facts.as_object().cloned().unwrap_or_default();
+    // As in compare.json, the target has a short form where it is an accuracy.
+    if let Some(accuracy) = group.target().and_then(|target| target.of("accuracy")) {
+        facts.insert("target_accuracy".to_owned(), accuracy.into());
+    }
+    facts
 }
 
 /// Such as `Accuracy and loss`.

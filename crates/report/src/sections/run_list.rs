@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::collection::{Collection, Group};
 use crate::model::{Block, Layout};
-use crate::numbers::{counted, in_words};
+use crate::numbers::counted;
 use crate::run_view::RunView;
-use crate::table::{Cell, Field, Table, number, words};
+use crate::table::{Cell, Field, Table, metric, number, words};
 
 pub(super) fn block(collection: &Collection) -> Option<Block> {
     let table = table(collection)?;
@@ -35,10 +35,7 @@ fn metrics(collection: &Collection) -> Vec<&MetricInfo> {
 
 fn row(run: &RunView, metrics: &[&MetricInfo]) -> Vec<Field> {
     let summary = run.summary();
-    let metric = |metric: &&MetricInfo| {
-        let cell = Cell::number(summary.metrics.get(&metric.name), |value| in_words(metric.display, value));
-        number(metric.name.clone(), metric.name.clone(), cell)
-    };
+    let field = |info: &&MetricInfo| metric(info.name.clone(), info, summary.metrics.get(&info.name));
     let mut fields = vec![
         words("folder", "folder", run.folder.display().to_string()),
         words("scheme", "scheme", &run.header.scheme),
@@ -46,7 +43,7 @@ fn row(run: &RunView, metrics: &[&MetricInfo]) -> Vec<Field> {
         number("rounds", "rounds", Cell::count(summary.rounds)),
         number("time", "hours", Cell::hours(Some(summary.hours))),
     ];
-    fields.extend(metrics.iter().map(metric));
+    fields.extend(metrics.iter().map(field));
     fields.extend([
         number("empty", "empty_rounds", Cell::count(summary.empty_rounds)),
         number("biased", "biased_rounds", Cell::count(summary.biased_rounds)),

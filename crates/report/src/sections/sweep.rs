@@ -42,7 +42,8 @@ pub struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// None unless there are two groups to compare. The reference is the one that is given, if it was run everywhere.
+    /// None unless there are two groups to compare. Without a given reference it is the first of a
+    /// list that was run everywhere. Groups in which a given one was not run have no speed-up.
     pub fn of(collection: &'a Collection, given: Option<&'a str>) -> Option<Self> {
         // Whatever has no scenario cannot say where it belongs.
         let groups =
@@ -52,7 +53,7 @@ impl<'a> Sweep<'a> {
             return None;
         }
         let everywhere = |scheme: &&str| groups.iter().all(|group| group.scheme(scheme).is_some());
-        let reference = given.into_iter().chain(REFERENCES).find(everywhere);
+        let reference = given.or_else(|| REFERENCES.into_iter().find(everywhere));
         let mut points = Vec::new();
         for group in &groups {
             let slow = reference.and_then(|name| group.scheme(name));

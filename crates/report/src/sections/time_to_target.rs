@@ -3,10 +3,10 @@
 use super::Material;
 use crate::collection::{Group, SchemeRuns};
 use crate::model::Block;
-use crate::numbers::{duration, in_words};
+use crate::numbers::duration;
 use crate::pilots::{hours_before, pilot_hours};
 use crate::standing::{Bound, Spread, best_hours, mean};
-use crate::table::{Cell, Field, Table, number, words};
+use crate::table::{Cell, Field, Table, metric, number, words};
 
 pub(super) fn block(Material { group, reference, .. }: &Material<'_>) -> Option<Block> {
     table(group, *reference).map(Block::Table)
@@ -55,10 +55,9 @@ fn row(group: &Group, scheme: &SchemeRuns, best: Option<f64>, reference: Option<
         number(format!("ratio to {}", reference.scheme), "ratio_to_reference", cell)
             .bounded(ratio.map_or(Bound::Exact, |ratio| ratio.bound))
     });
-    let headline = group.metrics().first().map(|metric| {
-        let values = scheme.runs.iter().filter_map(|run| run.summary().metrics.get(&metric.name));
-        let cell = Cell::number(mean(Spread::of(values)), |value| in_words(metric.display, value));
-        number(format!("{} at the end", metric.name), metric.name.clone(), cell)
+    let headline = group.metrics().first().map(|info| {
+        let values = scheme.runs.iter().filter_map(|run| run.summary().metrics.get(&info.name));
+        metric(format!("{} at the end", info.name), info, mean(Spread::of(values)))
     });
     let ratio = Cell::ratio(hours.zip(best).map(|(hours, best)| hours / best));
     let mut fields = vec![
