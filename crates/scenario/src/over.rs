@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(names[1], "fleet.bandwidth_mbps=100,seed=2");
         assert_eq!(names[3], "fleet.bandwidth_mbps=2e2,seed=1");
         let scenario = Source::embedded().at(&["seed=9".to_owned()], &points[5]).unwrap();
-        assert_eq!((scenario.band.get(), scenario.seed), (200.0, 3));
+        assert_eq!((scenario.bandwidth.get(), scenario.seed), (200.0, 3));
     }
 
     #[test]

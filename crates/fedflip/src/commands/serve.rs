@@ -147,7 +147,7 @@ fn session(args: &ServeArgs, for_programs: bool) -> Result<Session<'static>, Cli
 
 /// What devices are told; no update is small enough yet.
 fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Offer {
-    let (task, seed, bandwidth_mbps) = (scenario.task_settings(), scenario.seed, scenario.band.get());
+    let (task, seed, bandwidth_mbps) = (scenario.task_settings(), scenario.seed, scenario.bandwidth.get());
     let encoding = scenario.update.encoding;
     let update_norm = NormBound::Configured(0.0);
     Offer { task, seed, parameters, samples, bandwidth_mbps, encoding, update_norm }
