@@ -5,6 +5,7 @@
 
 mod docs;
 mod edges;
+mod flags;
 mod functions;
 mod manifest;
 mod names;
@@ -55,6 +56,7 @@ impl fmt::Display for Problem {
 
 const RULES: &[fn(&Tree) -> Vec<Problem>] = &[
     edges::check,
+    flags::check,
     reach::check,
     size::check,
     words::check,

@@ -29,19 +29,46 @@ pub fn join_hint(error: &JoinError) -> String {
     }
 }
 
-/// The library's hint on an error of the network, with the flag or command that follows it.
+/// What a person at the device, or at the server, types to mend an error of the network.
 pub fn net_hint(error: &NetError) -> String {
-    let command = match error {
-        NetError::NotAdmitted { .. } | NetError::NotLoopback { .. } | NetError::Superseded => {
-            "fedflip certs device NAME"
+    let hint = match error {
+        NetError::Unreachable { .. } | NetError::Hung => {
+            "see that `fedflip serve` runs there, and that the port is open"
         }
-        NetError::Call { reason: Some(Reason::OtherData), .. } => "fedflip data get",
-        NetError::NoPlainAnswer { .. } => "--identity instead of --insecure",
-        NetError::NoTlsAnswer { .. } => "--insecure for both",
-        NetError::Unfit { .. } => "fedflip certs",
-        NetError::ServerNotTrusted { doubt: Doubt::Expired | Doubt::Unfit } => "fedflip certs server",
-        NetError::ServerNotTrusted { doubt: Doubt::OtherName } => "fedflip certs server --host NAME",
+        NetError::NotAdmitted { .. } => {
+            "ask whoever runs the server for a new identity, which `fedflip certs device NAME` makes"
+        }
+        NetError::NotLoopback { .. } => {
+            "call the server 127.0.0.1, or use an identity, which `fedflip certs device NAME` makes"
+        }
+        NetError::Superseded => {
+            "stop one of the two, or give each an identity of its own with `fedflip certs device NAME`"
+        }
+        NetError::Call { reason: Some(Reason::OtherData), .. } => {
+            "fetch the data set again with `fedflip data get`, so that it is the server's"
+        }
+        NetError::NoPlainAnswer { .. } => {
+            "this server may want certificates: join with --identity instead of --insecure"
+        }
+        NetError::NoTlsAnswer { .. } => {
+            "see that the port is that of a `fedflip serve` with --certs; a server that was started with \
+             --insecure is joined with --insecure, on its own machine"
+        }
+        NetError::Unfit { .. } => {
+            "see that the clock is right and that ca.pem is of the same authority; otherwise issue a new \
+             certificate with `fedflip certs`"
+        }
+        NetError::ServerNotTrusted { doubt: Doubt::Expired } => {
+            "whoever runs the server renews it with `fedflip certs server`; see also that the clock is right"
+        }
+        NetError::ServerNotTrusted { doubt: Doubt::Unfit } => {
+            "whoever runs the server makes a new one with `fedflip certs server`"
+        }
+        NetError::ServerNotTrusted { doubt: Doubt::OtherName } => {
+            "call the server by a name that its certificate has, or add this name to it with \
+             `fedflip certs server --host NAME`"
+        }
         error => return error.hint(),
     };
-    format!("{} ({command})", error.hint())
+    hint.to_owned()
 }

@@ -11,7 +11,7 @@ pub enum DashboardError {
     #[error("{address} can be reached from other machines")]
     Public { address: SocketAddr },
     /// The system does not let us listen there.
-    #[error("{address} cannot be listened on: {source}")]
+    #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
     /// The system gives us no thread or no way to wait for connections.
     #[error("the server does not start: {0}")]
@@ -27,8 +27,7 @@ impl DashboardError {
                     .to_owned()
             }
             Self::Public { address } => format!(
-                "serve it at 127.0.0.1:{}, or say --dashboard-public if everybody who can reach this machine \
-                 may watch",
+                "serve it at 127.0.0.1:{}, or allow everybody who can reach this machine to watch",
                 address.port()
             ),
             Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {

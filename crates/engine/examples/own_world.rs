@@ -83,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let engine = Engine {
         fleet: &fleet,
         schedule: &Schedule::new(Plan::baseline(&fleet, Scheme::Full)?, 1),
-        band: Mbps::new(10.0)?,
+        bandwidth: Mbps::new(10.0)?,
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,

@@ -94,7 +94,7 @@ impl Engine<'_> {
         let device_jobs = buffers.cohort.device_jobs();
         let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(device_jobs));
         let deadline = deadline_secs.map(|secs| Deadline { secs, margin: self.deadline_margin });
-        let mut allocation = deadline::divide_by(device_jobs, self.band, self.division, deadline);
+        let mut allocation = deadline::divide_by(device_jobs, self.bandwidth, self.division, deadline);
 
         // Line 4, computation, and line 5, communication: all at once, each with its share of the bandwidth.
         world.dispatch(Order { round, model: &state.model, allocation: &allocation, deadline_secs })?;

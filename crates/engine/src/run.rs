@@ -25,7 +25,7 @@ pub struct Engine<'a> {
     /// q and a/q of every round, and the rounds that are evaluated.
     pub schedule: &'a Schedule,
     /// The bandwidth that the devices share.
-    pub band: Mbps,
+    pub bandwidth: Mbps,
     /// How the devices share the bandwidth.
     pub division: Division,
     /// After this time a round is over for devices that have not reported; without one, the world's own deadline

@@ -1,5 +1,6 @@
 //! Errors of libraries in the words of the command line: which flag is wrong, and which flag helps.
 
+use fedflip_dashboard::DashboardError;
 use fedflip_datasets::DataError;
 use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
@@ -10,6 +11,7 @@ use fedflip_plan::{PilotError, PlanError};
 use fedflip_record::{FolderProblem, RecordError};
 use fedflip_report::ReportError;
 use fedflip_run::RunError;
+use fedflip_scenario::{KeyError, Place, ScenarioError};
 
 /// What to leave out or to type instead.
 pub(crate) fn run_hint(error: &RunError) -> String {
@@ -23,11 +25,11 @@ pub(crate) fn run_hint(error: &RunError) -> String {
 pub(crate) fn report_hint(error: &ReportError) -> String {
     match error {
         ReportError::NoRuns { problems, .. } if !problems.is_empty() => {
-            let last = "name what --out was in run, compare or sweep, or a folder above";
+            let last = "name the folder that was the --out of run, compare or sweep, or a folder above it";
             format!("{}\n        {last}", problems.join("\n        "))
         }
         ReportError::NoRuns { .. } => {
-            "name what --out was in run, compare or sweep: a folder with records.jsonl in it or below"
+            "name the folder that was the --out of run, compare or sweep: records.jsonl is in it or below"
                 .to_owned()
         }
         ReportError::NoSuchScheme { nearest: Some(name), .. } => format!("did you mean --reference {name}?"),
@@ -153,6 +155,26 @@ pub(crate) fn net_hint(error: &NetError) -> String {
         error => return fedflip_agent::advice::net_hint(error),
     };
     hint.to_owned()
+}
+
+/// Where else to serve a dashboard, or how to let everybody watch.
+pub(crate) fn dashboard_hint(error: &DashboardError) -> String {
+    match error {
+        DashboardError::Public { address } => format!(
+            "serve it at 127.0.0.1:{}, or say --dashboard-public if everybody who can reach this machine may watch",
+            address.port()
+        ),
+        error => error.hint(),
+    }
+}
+
+/// A scenario error with the name of the flag that it is about.
+pub(crate) fn scenario_text(error: &ScenarioError) -> String {
+    match error {
+        ScenarioError::Key(KeyError { place: Place::Override, problem, .. }) => format!("--set: {problem}"),
+        ScenarioError::Key(KeyError { place: Place::Axis, problem, .. }) => format!("--over: {problem}"),
+        error => error.to_string(),
+    }
 }
 
 /// A fleet error with the name of its flag.

@@ -33,7 +33,7 @@ pub(crate) enum ExitStatus {
     BadInput = 2,
     /// The model diverged; the last good one is kept.
     Diverged = 3,
-    /// Stopped before its end; it can go on.
+    /// Stopped before its end; it can be resumed.
     Stopped = 4,
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum CliError {
     Task(#[from] TaskError),
     #[error("--dashboard: {0}")]
     Dashboard(#[from] DashboardError),
-    #[error(transparent)]
+    #[error("{}", advice::scenario_text(.0))]
     Scenario(ScenarioError),
     #[error(transparent)]
     Run(RunError),
@@ -156,7 +156,7 @@ impl CliError {
             Self::Report(error) => Some(advice::report_hint(error)),
             Self::Engine(error) => Some(error.hint()),
             Self::Task(error) => Some(error.hint()),
-            Self::Dashboard(error) => Some(error.hint()),
+            Self::Dashboard(error) => Some(advice::dashboard_hint(error)),
             Self::Scenario(error) => Some(error.hint()),
             Self::Run(error) => Some(advice::run_hint(error)),
             Self::Make { .. } => Some("name a new folder in one that can be written".to_owned()),

@@ -45,7 +45,7 @@ pub struct Header {
     pub devices: usize,
     /// Of the model.
     pub parameters: usize,
-    /// Of the band, in Mbit/s.
+    /// The bandwidth that the devices share, in Mbit/s.
     pub bandwidth_mbps: f64,
     /// The metrics of an evaluation; the first one is the headline.
     pub metrics: Vec<MetricInfo>,
@@ -174,7 +174,7 @@ pub struct Round {
     pub round_secs: f64,
     /// Positions of those who took part, ascending; nobody in an empty round.
     pub cohort: Vec<usize>,
-    /// Their shares of the band, in Mbit/s.
+    /// Their shares of the bandwidth, in Mbit/s.
     pub mbps: Vec<f32>,
     /// How long they computed and sent, where that is not what the fleet says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -194,7 +194,7 @@ impl Deployed<'_> {
             constants,
             variance: scenario.plan.variance,
             quiet: scenario.plan.quiet(),
-            bandwidth: scenario.band,
+            bandwidth: scenario.bandwidth,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
             deadline_margin: scenario.round.deadline_margin,

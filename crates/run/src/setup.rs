@@ -47,7 +47,7 @@ impl Setup {
             evaluate_every: scenario.record.evaluate_every,
             ..Planning::new(scenario.plan.scheme)
         };
-        Ok(schedule(&Problem::new(&self.fleet, scenario.band), &planning)?)
+        Ok(schedule(&Problem::new(&self.fleet, scenario.bandwidth), &planning)?)
     }
 
     /// The first line of a run's records.
@@ -77,7 +77,7 @@ pub(crate) fn header(
         seed: scenario.seed,
         devices: plan.q().len(),
         parameters: learner.params_len(),
-        bandwidth_mbps: scenario.band.get(),
+        bandwidth_mbps: scenario.bandwidth.get(),
         metrics: learner.metrics().iter().map(|metric| metric.info.clone()).collect(),
         stop: Some(scenario.stop.target.clone()),
         pilot,

@@ -170,7 +170,7 @@ impl Single<'_> {
         Engine {
             fleet: &setup.fleet,
             schedule: &planned.schedule,
-            band: scenario.band,
+            bandwidth: scenario.bandwidth,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
             deadline_margin: if varies { scenario.round.deadline_margin } else { 0.0 },

@@ -34,7 +34,7 @@ pub fn of_plan(planned: &Planned, scenario: &Scenario, fleet: &Fleet) -> Vec<Str
 /// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.
 fn never_in_time(scenario: &Scenario, fleet: &Fleet) -> Option<String> {
     let deadline_secs = scenario.round.deadline?.get();
-    let needs_secs = |n: usize| fleet.compute_secs()[n] + fleet.comm_secs()[n] / scenario.band.get();
+    let needs_secs = |n: usize| fleet.compute_secs()[n] + fleet.comm_secs()[n] / scenario.bandwidth.get();
     let late: Vec<usize> = (0..fleet.len()).filter(|&n| needs_secs(n) > deadline_secs).collect();
     let first = *late.first()?;
     let share: f64 = late.iter().map(|&n| fleet.weights()[n]).sum();

@@ -11,7 +11,7 @@ use super::{
 use crate::error::ScenarioError;
 
 const DEVICES: usize = 100;
-const BAND_MBPS: f64 = 100.0;
+const BANDWIDTH_MBPS: f64 = 100.0;
 
 impl Scenario {
     /// The paper's scenario of a task, before a preset.
@@ -31,7 +31,8 @@ impl Scenario {
                 payload: payload(task, update)?,
                 work: work(task, train)?,
             }),
-            band: Mbps::new(BAND_MBPS).map_err(ScenarioError::out_of_range("fleet.bandwidth_mbps"))?,
+            bandwidth: Mbps::new(BANDWIDTH_MBPS)
+                .map_err(ScenarioError::out_of_range("fleet.bandwidth_mbps"))?,
             train,
             server: Server::paper(),
             update,

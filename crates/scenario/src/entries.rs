@@ -1,4 +1,4 @@
-//! A file and the overrides of `--set` as a list of keys, values and places. Other modules check them.
+//! A file and its overrides as a list of keys, values and places. Other modules check them.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,9 +12,6 @@ use super::value::Value;
 
 /// The longest file: many times what a scenario can need.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-
-/// The name of overrides as a place.
-const SET: Place = Place::Flag("--set");
 
 /// Stands for a section that is named and has no keys.
 pub(super) const HEADING: Value = Value::Foreign("a heading");
@@ -127,14 +124,14 @@ fn not_toml(text: &str, span: Range<usize>, message: &str) -> (String, String) {
 pub(super) fn from_override(text: &str) -> Result<Entry, KeyError> {
     let Some((path, value)) = text.split_once('=') else {
         return Err(KeyError {
-            place: SET,
+            place: Place::Override,
             problem: format!("{} has no equals sign", short(text)),
-            hint: "write SECTION.KEY=VALUE, such as --set train.learning_rate=0.05".to_owned(),
+            hint: "write SECTION.KEY=VALUE, such as train.learning_rate=0.05".to_owned(),
         });
     };
     let (section, key) = path.trim().split_once('.').unwrap_or(("", path.trim()));
     let value = of_text(value.trim());
-    Ok(Entry { place: SET, section: section.to_owned(), key: key.to_owned(), value })
+    Ok(Entry { place: Place::Override, section: section.to_owned(), key: key.to_owned(), value })
 }
 
 /// What is not a TOML value is text.

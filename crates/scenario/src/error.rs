@@ -12,8 +12,17 @@ use fedflip_plan::PlanError;
 pub enum Place {
     /// In a file; without a line if it is the file as a whole.
     File { file: String, line: Option<usize> },
-    /// On the command line, after this flag.
-    Flag(&'static str),
+    /// Among the overrides of the file.
+    Override,
+    /// On an axis of a sweep.
+    Axis,
+}
+
+impl Place {
+    /// Whether a value there takes precedence over the file's.
+    pub(crate) fn is_over_file(&self) -> bool {
+        matches!(self, Self::Override | Self::Axis)
+    }
 }
 
 impl fmt::Display for Place {
@@ -21,7 +30,8 @@ impl fmt::Display for Place {
         match self {
             Self::File { file, line: Some(line) } => write!(f, "{file}, line {line}"),
             Self::File { file, line: None } => f.write_str(file),
-            Self::Flag(flag) => f.write_str(flag),
+            Self::Override => f.write_str("an override"),
+            Self::Axis => f.write_str("an axis of the sweep"),
         }
     }
 }

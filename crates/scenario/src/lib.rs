@@ -62,7 +62,7 @@ pub struct Scenario {
     pub data: Data,
     pub fleet: FleetSource,
     /// The bandwidth f_tot that the cohort shares.
-    pub band: Mbps,
+    pub bandwidth: Mbps,
     pub train: Train,
     pub server: Server,
     pub update: Update,

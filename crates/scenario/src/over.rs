@@ -1,4 +1,4 @@
-//! The keys and values of a sweep (`--over`), and the points that they make.
+//! The keys and values of a sweep, and the points that they make.
 
 use super::Scenario;
 use super::entries::{Entry, of_text};
@@ -9,9 +9,7 @@ use super::value::Value;
 /// The most points of a sweep: each is a whole comparison.
 const POINTS_MAX: usize = 1_000;
 
-const OVER: Place = Place::Flag("--over");
-
-const EXAMPLE: &str = "write SECTION.KEY=VALUE,VALUE,…, such as --over fleet.bandwidth_mbps=100,200,400";
+const EXAMPLE: &str = "write SECTION.KEY=VALUE,VALUE,…, such as fleet.bandwidth_mbps=100,200,400";
 
 /// One key and the values that it takes in turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,12 +36,12 @@ impl Axis {
         }
         let known = keys::all().find(|key| key.is(&axis.section, &axis.key));
         if known.is_some_and(|key| matches!(key.get(base), Some(Value::List(_)))) {
-            let hint = "sweep over a key with one value; of lists, compare one after the other with --set";
+            let hint = "sweep over a key with one value; for lists, run one comparison each";
             return Err(refuse(format!("{path} takes a list"), hint));
         }
         if values.starts_with('[') {
             let inside = values.trim_start_matches('[').trim_end_matches(']');
-            let hint = format!("write the values without brackets: --over {path}={inside}");
+            let hint = format!("write the values without brackets: {path}={inside}");
             return Err(refuse(format!("{path}: {} is a list", short(values)), &hint));
         }
         let mut given: Vec<(String, Value)> = Vec::new();
@@ -85,7 +83,7 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 fn refuse(problem: String, hint: &str) -> KeyError {
-    KeyError { place: OVER, problem, hint: hint.to_owned() }
+    KeyError { place: Place::Axis, problem, hint: hint.to_owned() }
 }
 
 /// One value of every axis.
@@ -104,7 +102,7 @@ struct Setting {
 impl Point {
     pub(super) fn entries(&self) -> Vec<Entry> {
         let entry = |setting: &Setting| Entry {
-            place: OVER,
+            place: Place::Axis,
             section: setting.section.clone(),
             key: setting.key.clone(),
             value: setting.value.clone(),
@@ -135,7 +133,7 @@ impl Point {
 pub fn points(axes: &[Axis]) -> Result<Vec<Point>, KeyError> {
     for (place, axis) in axes.iter().enumerate() {
         if axes[..place].iter().any(|other| other.path() == axis.path()) {
-            let hint = "name all of its values in one --over";
+            let hint = "name all of its values on one axis";
             return Err(refuse(format!("{} is given twice", axis.path()), hint));
         }
     }
@@ -189,7 +187,7 @@ mod tests {
         assert_eq!(names[1], "fleet.bandwidth_mbps=100,seed=2");
         assert_eq!(names[3], "fleet.bandwidth_mbps=2e2,seed=1");
         let scenario = Source::embedded().at(&["seed=9".to_owned()], &points[5]).unwrap();
-        assert_eq!((scenario.band.get(), scenario.seed), (200.0, 3));
+        assert_eq!((scenario.bandwidth.get(), scenario.seed), (200.0, 3));
     }
 
     #[test]
@@ -204,7 +202,10 @@ mod tests {
             ("fleet.types=honor-70", "takes a list"),
         ] {
             let error = axis(text).unwrap_err();
-            assert!(error.to_string().starts_with("--over: ") && error.problem.contains(words), "{error}");
+            assert!(
+                error.to_string().starts_with("an axis of the sweep: ") && error.problem.contains(words),
+                "{error}"
+            );
         }
         let twice = [axis("seed=1,2").unwrap(), axis("seed=3").unwrap()];
         assert!(points(&twice).unwrap_err().problem.contains("twice"));

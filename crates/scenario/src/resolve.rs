@@ -109,10 +109,10 @@ fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: &Place) -> Resu
     Ok(())
 }
 
-/// A preset on the command line takes back what the file says of the keys that presets set: `fedflip scenario new`
+/// A preset among the overrides takes back what the file says of the keys that presets set: `fedflip scenario new`
 /// prints them all.
 fn last_preset(mut given: Vec<Entry>) -> Vec<Entry> {
-    let is_set = |entry: &Entry| matches!(entry.place, Place::Flag(_));
+    let is_set = |entry: &Entry| entry.place.is_over_file();
     if given.iter().any(|entry| is_set(entry) && entry.section.is_empty() && entry.key == "preset") {
         given.retain(|entry| is_set(entry) || !Preset::sets(&entry.section, &entry.key));
     }
@@ -183,12 +183,12 @@ fn task(given: &[Entry], whole_file: &Place) -> Result<Task, KeyError> {
 /// The keys that a fleet file replaces.
 const GENERATED: [&str; 4] = ["devices", "types", "payload_mbit", "work_gflop"];
 
-/// A fleet is read or generated. `--set` of the one takes back what the file says of the other, and a file takes the
+/// A fleet is read or generated. An override of the one takes back what the file says of the other, and a file takes the
 /// place of keys with their default values, as `fedflip scenario new` prints them.
 fn one_fleet(mut given: Vec<Entry>, defaults: &Scenario) -> Result<Vec<Entry>, KeyError> {
     let is_file = |entry: &Entry| entry.section == "fleet" && entry.key == "file";
     let is_generated = |entry: &Entry| entry.section == "fleet" && GENERATED.contains(&entry.key.as_str());
-    let is_set = |entry: &Entry| matches!(entry.place, Place::Flag(_));
+    let is_set = |entry: &Entry| entry.place.is_over_file();
     let file_set = given.iter().any(|entry| is_set(entry) && is_file(entry));
     let generated_set = given.iter().any(|entry| is_set(entry) && is_generated(entry));
     given.retain(|entry| {

@@ -398,7 +398,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 task,
                 data: Data { seed: data_seed, sharing, test_samples_max },
                 fleet: FleetSource::Generated(made_up),
-                band: Mbps::new(band).unwrap(),
+                bandwidth: Mbps::new(band).unwrap(),
                 train: Train { learning_rate, batch, iterations },
                 server,
                 update: Update { encoding },

@@ -43,7 +43,7 @@ fn run(compute_secs: &[f64], division: Division, compute_jitter: f64) -> (Vec<Ro
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
-        band: Mbps::new(10.0).unwrap(),
+        bandwidth: Mbps::new(10.0).unwrap(),
         division,
         deadline_secs: Some(DEADLINE_SECS),
         deadline_margin: if compute_jitter > 0.0 { 0.1 } else { 0.0 },

@@ -75,7 +75,7 @@ impl Bench {
         let engine = Engine {
             fleet: &self.fleet,
             schedule: &self.schedule,
-            band: Mbps::new(20.0).unwrap(),
+            bandwidth: Mbps::new(20.0).unwrap(),
             division: Division::Adaptive,
             deadline_secs: None,
             deadline_margin: 0.0,

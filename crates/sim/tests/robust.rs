@@ -125,7 +125,7 @@ fn run<L: Learner>(
     let engine = Engine {
         fleet,
         schedule: &schedule,
-        band: Mbps::new(20.0).unwrap(),
+        bandwidth: Mbps::new(20.0).unwrap(),
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,

@@ -90,7 +90,7 @@ impl<'a> Case<'a> {
         let engine = Engine {
             fleet: self.fleet,
             schedule: &schedule,
-            band: band(),
+            bandwidth: band(),
             division: Division::Adaptive,
             deadline_secs: self.deadline_secs,
             deadline_margin: 0.0,
@@ -390,7 +390,7 @@ fn a_worker_that_dies_is_an_error_and_no_hang() {
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
-        band: band(),
+        bandwidth: band(),
         division: Division::Equal,
         deadline_secs: None,
         deadline_margin: 0.0,
@@ -436,7 +436,7 @@ fn the_first_model_is_evaluated_and_may_already_meet_the_target() {
         let engine = Engine {
             fleet: &fleet,
             schedule: &schedule,
-            band: band(),
+            bandwidth: band(),
             division: Division::Equal,
             deadline_secs: None,
             deadline_margin: 0.0,

@@ -9,7 +9,7 @@ use super::{DashboardArgs, DataDirArgs};
 /// Train on real devices: wait for them, plan, and run rounds until the target.
 ///
 /// The scenario says what is learnt and by how many devices; their times are measured, not taken from it. All
-/// that was committed is in --out: a server that was stopped or killed goes on when it is started again with the
+/// that was committed is in --out: a server that was stopped or killed resumes when it is started again with the
 /// same command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -24,7 +24,7 @@ Exit codes: 0 ended, or stopped by Ctrl-C or SIGTERM; 1 the system failed it; 2 
 pub(crate) struct ServeArgs {
     /// Scenario file (TOML), or - for standard input
     pub scenario: PathBuf,
-    /// Folder for state, records and models; what is in it goes on
+    /// Folder for state, records and models; a run in it is resumed
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
     /// Where devices call, as ADDRESS:PORT (by default port 7700, of this machine alone with --insecure)

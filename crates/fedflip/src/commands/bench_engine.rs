@@ -103,7 +103,7 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
-        band: Mbps::new(100.0).map_err(CliError::flag("band"))?,
+        bandwidth: Mbps::new(100.0).map_err(CliError::flag("bandwidth"))?,
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,

@@ -26,7 +26,7 @@ use crate::interrupt;
 /// Of the first device's training; each one after it takes as much longer.
 const COMPUTE_SECS: f64 = 0.1;
 
-/// What is learnt: the embedded task, slowly enough to watch, over a band that is worth sharing.
+/// What is learnt: the embedded task, slowly enough to watch, over a bandwidth that is worth sharing.
 const SCENARIO: &str = "\
 [task]
 name = \"synthetic\"

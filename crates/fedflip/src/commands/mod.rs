@@ -74,10 +74,13 @@ fn print_json(output: &mut dyn Write, value: &impl Serialize) -> Result<(), CliE
 }
 
 /// Why there is no result.
-fn stopped(kept: bool) {
-    let hint = if kept { "go on with --resume" } else { "nothing of it is kept: there was no --out" };
+fn stopped(saved: bool) {
     // If nobody listens, the exit code says it.
-    let _ = writeln!(std::io::stderr(), "stopped; {hint}");
+    let _ = writeln!(std::io::stderr(), "{}", stopped_text(saved));
+}
+
+fn stopped_text(saved: bool) -> &'static str {
+    if saved { "stopped; --resume continues" } else { "stopped; nothing was saved (no --out)" }
 }
 
 /// A baseline that asks for more than some devices can give.

@@ -25,7 +25,7 @@ use fedflip_scenario::Scenario;
 struct RunJson<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
-    /// `stopped` if it can go on.
+    /// `stopped` if it can be resumed.
     status: &'static str,
     detail: Option<&'a str>,
     /// Rounds from one quiet round to the next, if any round is quiet.
@@ -153,7 +153,6 @@ fn how(done: &Finished, scenario: &Scenario, out: Option<&Path>) -> String {
         Some(EndReason::Target) => format!("{over}reached {target}"),
         Some(reason) if reason.is_cap() => format!("{over}{}, short of {target}", reason.in_words(false)),
         Some(reason) => format!("{over}{}", reason.in_words(false)),
-        None if out.is_none() => "stopped, and nothing of it is kept: there was no --out".to_owned(),
-        None => "stopped; it can go on with --resume".to_owned(),
+        None => super::stopped_text(out.is_some()).to_owned(),
     }
 }

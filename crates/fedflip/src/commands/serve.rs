@@ -33,12 +33,14 @@ use fedflip_scenario::Scenario;
 
 const PORT: u16 = 7700;
 
+const RESUMES: &str = "the same command resumes the run";
+
 #[derive(Serialize)]
 struct ServeJson<'a> {
     /// None before the first plan.
     #[serde(flatten)]
     summary: Option<&'a Summary>,
-    /// `stopped` if it goes on when it is started again.
+    /// `stopped` if it resumes when it is started again.
     status: &'static str,
     out: String,
 }
@@ -90,7 +92,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     } else if let Some(summary) = &summary {
         write_text(output, &scenario, summary, args)?;
     } else {
-        writeln!(output, "{} stopped before its first plan; the same command goes on", scenario.task.name())?;
+        writeln!(output, "{} stopped before its first plan; {RESUMES}", scenario.task.name())?;
     }
     session.observers.all_done();
     dashboard::linger(&args.dashboard, output, || match for_programs {
@@ -147,7 +149,7 @@ fn session(args: &ServeArgs, for_programs: bool) -> Result<Session<'static>, Cli
 
 /// What devices are told; no update is small enough yet.
 fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Offer {
-    let (task, seed, bandwidth_mbps) = (scenario.task_settings(), scenario.seed, scenario.band.get());
+    let (task, seed, bandwidth_mbps) = (scenario.task_settings(), scenario.seed, scenario.bandwidth.get());
     let encoding = scenario.update.encoding;
     let update_norm = NormBound::Configured(0.0);
     Offer { task, seed, parameters, samples, bandwidth_mbps, encoding, update_norm }
@@ -177,8 +179,8 @@ fn refuse_another_folder(out: &Path) -> Result<(), CliError> {
     });
     match strange {
         Some(name) => Err(CliError::usage(
-            format!("--out: {} is no run: it holds {:?}", out.display(), name.to_string_lossy()),
-            "name a new folder, or that of a run to go on with",
+            format!("--out: {} is not a run folder (found {:?})", out.display(), name.to_string_lossy()),
+            "name a new folder, or the folder of a run to resume",
         )),
         None => Ok(()),
     }
@@ -237,7 +239,7 @@ fn write_text(
 ) -> Result<(), CliError> {
     let how = match summary.end {
         Some(reason) => reason.in_words(true),
-        None => "stopped; the same command goes on",
+        None => &format!("stopped; {RESUMES}"),
     };
     writeln!(output, "{} under {} {how}", scenario.task.name(), summary.scheme)?;
     outcome::write(output, "time", summary, None)?;

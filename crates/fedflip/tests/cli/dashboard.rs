@@ -57,11 +57,11 @@ fn addresses_are_refused_with_what_would_be_right() {
             &["--dashboard: 0.0.0.0:8080", "other machines", "127.0.0.1:8080", "--dashboard-public"],
         ),
         ("[::]:80", &["[::]:80", "other machines"]),
-        ("192.0.2.1:8080 --dashboard-public", &["192.0.2.1:8080 cannot be listened on", "hint:"]),
+        ("192.0.2.1:8080 --dashboard-public", &["cannot listen on 192.0.2.1:8080", "hint:"]),
         ("example.org:80", &["\"example.org:80\" is no address", "HOST:PORT"]),
         ("99999", &["\"99999\" is no address"]),
         ("-1", &["\"-1\" is no address"]),
-        (&taken, &["cannot be listened on", "another program"]),
+        (&taken, &["cannot listen on", "another program"]),
     ];
     for (address, wanted) in cases {
         for command in ["run", "compare", "pilot"] {

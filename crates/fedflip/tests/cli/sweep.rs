@@ -88,7 +88,7 @@ fn what_makes_no_sweep_is_refused_before_anything_runs() {
     for (over, words) in [
         ("fleet.bandwith_mbps=1,2", &["--over", "bandwith_mbps", "did you mean bandwidth_mbps"][..]),
         ("bandwidth_mbps=1", &["--over", "it belongs in [fleet]"]),
-        ("fleet.bandwidth_mbps=[1,2]", &["is a list", "--over fleet.bandwidth_mbps=1,2"]),
+        ("fleet.bandwidth_mbps=[1,2]", &["is a list", "without brackets: fleet.bandwidth_mbps=1,2"]),
         ("fleet.types=honor-70", &["fleet.types takes a list"]),
         ("fleet.bandwidth_mbps=", &["no values", "100,200,400"]),
         ("fleet.bandwidth_mbps=1,2,1.0", &["1 and 1.0 are the same"]),

@@ -233,7 +233,7 @@ fn parity(asked: Asked) {
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
-        band: band(),
+        bandwidth: band(),
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,

@@ -302,7 +302,10 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     let output = serve(&certs).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("certs is no run: it holds") && said.contains("name a new folder"), "{said}");
+    assert!(
+        said.contains("certs is not a run folder (found") && said.contains("name a new folder"),
+        "{said}"
+    );
     assert_eq!(listing(), before);
     // What a server that was killed at its very start, or a new disk, has in it is no obstacle.
     let fresh = desk.path().join("fresh");

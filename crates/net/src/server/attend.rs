@@ -8,7 +8,7 @@ use tonic::Streaming;
 use tracing::{debug, warn};
 
 use super::hub::{Hub, Notice};
-use super::journal::LeftOut;
+use super::journal::Permit;
 use super::round::check_coin;
 use crate::coin::Toss;
 use crate::reason::Reason;
@@ -52,7 +52,7 @@ impl Attendance {
             // A late answer is nobody's fault.
             Err(Reason::StaleRound) => debug!(slot = self.slot, round = answer.round, "a late answer"),
             Err(reason) => {
-                if let Some(left_out) = self.log_permit("coin") {
+                if let Some(Permit { left_out }) = self.log_permit("coin") {
                     let (slot, round) = (self.slot, answer.round);
                     warn!(slot, round, reason = reason.name(), left_out, "a coin is refused");
                 }
@@ -105,14 +105,14 @@ impl Attendance {
             }
             state.give_up_on(self.slot, toss, Reason::Failed);
         }
-        if let Some(left_out) = self.log_permit("failure") {
+        if let Some(Permit { left_out }) = self.log_permit("failure") {
             warn!(slot = self.slot, round, left_out, "a device cannot train");
         }
         self.hub.metrics.refused.add(Reason::Failed);
         self.hub.ring();
     }
 
-    fn log_permit(&self, subject: &'static str) -> Option<LeftOut> {
+    fn log_permit(&self, subject: &'static str) -> Option<Permit> {
         let name = self.hub.state().members[self.slot].device.name.clone();
         self.hub.journal.permit(&name, subject)
     }

@@ -155,7 +155,7 @@ impl<'a> DeployedRun<'a> {
         let engine = Engine {
             fleet: &planned.fleet,
             schedule: &planned.schedule,
-            band: deployment.bandwidth,
+            bandwidth: deployment.bandwidth,
             division: deployment.division,
             deadline_secs: deployment.deadline_secs,
             deadline_margin: deployment.deadline_margin,

@@ -23,17 +23,22 @@ struct LastLine {
     left_out: u64,
 }
 
-/// The number of similar lines that were left out since the last one; none if there were none.
-pub(crate) type LeftOut = Option<u64>;
+/// Leave to write a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Permit {
+    /// The number of similar lines that were not written since the last one; None, and so no field of the line, if
+    /// none was left out.
+    pub left_out: Option<u64>,
+}
 
 impl Journal {
-    /// Whether a line about this device and subject may be written now.
-    pub(crate) fn permit(&self, device: &str, subject: &'static str) -> Option<LeftOut> {
+    /// A permit if a line about this device and subject may be written now.
+    pub(crate) fn permit(&self, device: &str, subject: &'static str) -> Option<Permit> {
         self.permit_at(device, subject, Instant::now())
     }
 
     /// A line that may not be written is counted for the next one.
-    fn permit_at(&self, device: &str, subject: &'static str, now: Instant) -> Option<LeftOut> {
+    fn permit_at(&self, device: &str, subject: &'static str, now: Instant) -> Option<Permit> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let is_old = |line: &LastLine| now.saturating_duration_since(line.written) >= LINE_EVERY;
         let key = (device.to_owned(), subject);
@@ -44,7 +49,7 @@ impl Journal {
             }
             let left_out = std::mem::take(&mut line.left_out);
             line.written = now;
-            return Some((left_out > 0).then_some(left_out));
+            return Some(Permit { left_out: (left_out > 0).then_some(left_out) });
         }
         if lines.len() >= LINES_MAX {
             // Only the metrics count the lines that these left out.
@@ -54,7 +59,7 @@ impl Journal {
             return None;
         }
         lines.insert(key, LastLine { written: now, left_out: 0 });
-        Some(None)
+        Some(Permit { left_out: None })
     }
 }
 
@@ -66,14 +71,15 @@ mod tests {
     fn a_line_stands_for_those_that_follow() {
         let (journal, start) = (Journal::default(), Instant::now());
         let at = |secs| start + Duration::from_secs(secs);
-        assert_eq!(journal.permit_at("a", "hello", at(0)), Some(None));
+        let permit = |left_out| Some(Permit { left_out });
+        assert_eq!(journal.permit_at("a", "hello", at(0)), permit(None));
         for _ in 0..1000 {
             assert_eq!(journal.permit_at("a", "hello", at(9)), None);
         }
-        assert_eq!(journal.permit_at("a", "full", at(9)), Some(None), "another subject");
-        assert_eq!(journal.permit_at("b", "hello", at(9)), Some(None), "another device");
-        assert_eq!(journal.permit_at("a", "hello", at(10)), Some(Some(1000)));
-        assert_eq!(journal.permit_at("a", "hello", at(20)), Some(None));
+        assert_eq!(journal.permit_at("a", "full", at(9)), permit(None), "another subject");
+        assert_eq!(journal.permit_at("b", "hello", at(9)), permit(None), "another device");
+        assert_eq!(journal.permit_at("a", "hello", at(10)), permit(Some(1000)));
+        assert_eq!(journal.permit_at("a", "hello", at(20)), permit(None));
     }
 
     #[test]

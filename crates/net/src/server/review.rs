@@ -2,6 +2,7 @@
 
 use tracing::warn;
 
+use super::journal::Permit;
 use super::world::NetWorld;
 use crate::measure::BenchChange;
 use crate::reason::Reason;
@@ -20,7 +21,7 @@ impl NetWorld<'_> {
         }
         drop(state);
         if !spared.is_empty()
-            && let Some(left_out) = self.server.hub.journal.permit("fleet", "spared")
+            && let Some(Permit { left_out }) = self.server.hub.journal.permit("fleet", "spared")
         {
             warn!(
                 devices = spared.len(),

@@ -16,6 +16,7 @@ use super::Offer;
 use super::attend::Attendance;
 use super::download::download;
 use super::hub::Hub;
+use super::journal::Permit;
 use super::norms::NormGuard;
 use super::probe;
 use super::probe_queue::ProbeQueue;
@@ -82,7 +83,7 @@ impl Service {
 
     fn refused(&self, device: &str, reason: Reason) -> Status {
         self.hub.metrics.refused.add(reason);
-        if let Some(left_out) = self.hub.journal.permit(device, reason.name()) {
+        if let Some(Permit { left_out }) = self.hub.journal.permit(device, reason.name()) {
             info!(device, reason = reason.name(), left_out, "a call is refused");
         }
         reason.into()
@@ -107,7 +108,7 @@ impl Federation for Service {
             state.hello(&caller, Instant::now())
         };
         let (slot, enrolled) = self.checked(name, greeted)?;
-        if let Some(left_out) = self.hub.journal.permit(name.as_str(), "hello") {
+        if let Some(Permit { left_out }) = self.hub.journal.permit(name.as_str(), "hello") {
             info!(device = %name, slot, enrolled, left_out, "a device says hello");
         }
         Ok(Response::new(v1::HelloReply {
@@ -164,7 +165,7 @@ impl Federation for Service {
         // Aggregation weights follow from these numbers: where the server knows them, devices are not believed.
         let samples_at = |slot: usize| self.offer.samples.get(slot).copied();
         if samples_at(slot as usize).is_some_and(|known| known != samples) {
-            if let Some(left_out) = self.hub.journal.permit(name.as_str(), "data") {
+            if let Some(Permit { left_out }) = self.hub.journal.permit(name.as_str(), "data") {
                 warn!(device = %name, slot, samples, left_out, "a device's data are not those of the scenario");
             }
             return Err(self.refused(name.as_str(), Reason::OtherData));
@@ -198,7 +199,7 @@ impl Federation for Service {
     ) -> Result<Response<Self::AttendStream>, Status> {
         let (name, slot) = self.slot(&request)?;
         let (attendance, notices) = Attendance::begin(&self.hub, slot);
-        if let Some(left_out) = self.hub.journal.permit(name.as_str(), "attends") {
+        if let Some(Permit { left_out }) = self.hub.journal.permit(name.as_str(), "attends") {
             info!(device = %name, slot, left_out, "a device attends");
         }
         tokio::spawn(attendance.listen(request.into_inner()));
@@ -216,7 +217,7 @@ impl Federation for Service {
         let wanted = move || hub.state().offered(&digest).is_some();
         let hub = Arc::clone(&self.hub);
         let parts = download(bytes, SILENCE_MAX, wanted, move |reason| {
-            if let Some(left_out) = hub.journal.permit(name.as_str(), "download") {
+            if let Some(Permit { left_out }) = hub.journal.permit(name.as_str(), "download") {
                 info!(device = %name, slot, reason = reason.name(), left_out, "a download is given up");
             }
             hub.metrics.refused.add(reason);
@@ -233,7 +234,7 @@ impl Federation for Service {
             Ok(repeated) => Ok(Response::new(v1::UploadReply { repeated })),
             Err((toss, reason)) => {
                 let round = toss.map(|toss| toss.round);
-                if let Some(left_out) = self.hub.journal.permit(name.as_str(), "update") {
+                if let Some(Permit { left_out }) = self.hub.journal.permit(name.as_str(), "update") {
                     warn!(device = %name, slot, round, reason = reason.name(), left_out, "an update is refused");
                 }
                 self.hub.state().give_up_on(slot, toss, reason);

@@ -46,7 +46,7 @@ pub struct Collector {
     encoding: Encoding,
     wanted: usize,
     numbers: Vec<f32>,
-    /// Bytes that are not decoded yet: of an f32 at most three; codes of other encodings need their whole block.
+    /// Bytes that are not decoded yet: of f32s those of the one that a chunk cut; codes of other encodings need their whole block.
     pending: Vec<u8>,
     hash: Sha256,
 }
@@ -60,13 +60,14 @@ impl Collector {
     /// For an update of `wanted` parameters. Memory is allocated at once, so that it can be counted before.
     pub fn encoded(encoding: Encoding, wanted: usize) -> Self {
         let (numbers, pending) = match encoding {
-            Encoding::F32 => (Vec::with_capacity(wanted), Vec::new()),
+            Encoding::F32 => (Vec::with_capacity(wanted), Vec::with_capacity(4)),
             encoding => (Vec::new(), Vec::with_capacity(encoding.bytes(wanted))),
         };
         Self { encoding, wanted, numbers, pending, hash: Sha256::new() }
     }
 
-    /// The memory of a collector at most: the numbers, and the bytes that they are decoded from.
+    /// The memory of a collector at most, apart from some bytes of its own: the numbers, and the codes that they are
+    /// decoded from. An f32 is decoded from its chunk.
     pub fn memory_bytes(encoding: Encoding, wanted: usize) -> usize {
         let numbers = Encoding::F32.bytes(wanted);
         if encoding == Encoding::F32 { numbers } else { numbers + encoding.bytes(wanted) }
@@ -82,13 +83,25 @@ impl Collector {
             return Err(WrongBytes::TooMany);
         }
         self.hash.update(bytes);
-        self.pending.extend_from_slice(bytes);
-        if self.encoding == Encoding::F32 {
-            let (whole, rest) = self.pending.as_chunks::<4>();
-            self.numbers.extend(whole.iter().map(|&bytes| f32::from_le_bytes(bytes)));
-            self.pending = rest.to_vec();
+        match self.encoding {
+            Encoding::F32 => self.decode_f32(bytes),
+            _ => self.pending.extend_from_slice(bytes),
         }
         Ok(())
+    }
+
+    /// Completes the number that the last chunk cut, and decodes the others where they are.
+    fn decode_f32(&mut self, bytes: &[u8]) {
+        let missing = self.pending.len().next_multiple_of(4) - self.pending.len();
+        let (head, bytes) = bytes.split_at(missing.min(bytes.len()));
+        self.pending.extend_from_slice(head);
+        if let Ok(whole) = self.pending.as_slice().try_into() {
+            self.numbers.push(f32::from_le_bytes(whole));
+            self.pending.clear();
+        }
+        let (whole, rest) = bytes.as_chunks::<4>();
+        self.numbers.extend(whole.iter().map(|&number| f32::from_le_bytes(number)));
+        self.pending.extend_from_slice(rest);
     }
 
     /// The vector, if it is complete and the one that was announced. An f32 may be infinite or NaN.
@@ -197,5 +210,12 @@ mod tests {
     fn memory_is_what_is_taken() {
         assert_eq!(Collector::memory_bytes(Encoding::F32, 1000), 4000);
         assert_eq!(Collector::memory_bytes(Encoding::Int8, 1000), 4000 + 1016);
+        for (_, encoding) in Encoding::ALL {
+            let mut collector = Collector::encoded(encoding, 1000);
+            let bytes = vec![0; encoding.bytes(1000)];
+            bytes.chunks(301).try_for_each(|chunk| collector.push(chunk)).unwrap();
+            let taken = 4 * collector.numbers.capacity() + collector.pending.capacity();
+            assert!(taken <= Collector::memory_bytes(encoding, 1000) + 4, "{encoding:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The keys of `[fleet]`: a file, or what a fleet is made from; and the band.
+//! The keys of `[fleet]`: a file, or what a fleet is made from; and the bandwidth.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -65,8 +65,8 @@ pub(super) static KEYS: &[Key] = &[
         "fleet",
         "bandwidth_mbps",
         "f_tot: the bandwidth that a cohort shares, in Mbit/s",
-        |s| Some(Value::Number(s.band.get())),
-        |s, v| v.quantity(Mbps::new, Mbps::WANTED).map(|band| s.band = band),
+        |s| Some(Value::Number(s.bandwidth.get())),
+        |s, v| v.quantity(Mbps::new, Mbps::WANTED).map(|bandwidth| s.bandwidth = bandwidth),
     ),
 ];
 
