@@ -59,13 +59,22 @@ pub(crate) fn end(path: &Path) -> Option<End> {
 
 /// The first line.
 pub fn header(path: &Path) -> Result<Header, RecordError> {
-    let file = File::open(path).map_err(RecordError::io(path, "cannot be opened"))?;
     let mut text = Vec::new();
-    let mut first = std::io::Read::take(BufReader::new(file), LINE_BYTES_MAX);
+    let mut first = std::io::Read::take(BufReader::new(open(path)?), LINE_BYTES_MAX);
     first.read_until(b'\n', &mut text).map_err(RecordError::io(path, "cannot be read"))?;
     match parse(path, 1, &text)? {
         Line::Header(header) => Ok(header),
         _ => Err(no_header(path)),
+    }
+}
+
+/// Opens a file, and nothing that might have no end, such as a pipe.
+fn open(path: &Path) -> Result<File, RecordError> {
+    let refuse = |error| RecordError::io(path, "cannot be opened")(error);
+    if path.metadata().map_err(refuse)?.is_file() {
+        File::open(path).map_err(refuse)
+    } else {
+        Err(refuse(std::io::Error::new(std::io::ErrorKind::InvalidInput, "this is not a file")))
     }
 }
 
@@ -127,8 +136,7 @@ fn each_line(
     path: &Path,
     mut take: impl FnMut(u64, Line) -> Result<(), RecordError>,
 ) -> Result<(), RecordError> {
-    let file = File::open(path).map_err(RecordError::io(path, "cannot be opened"))?;
-    let mut reader = BufReader::with_capacity(1 << 16, file);
+    let mut reader = BufReader::with_capacity(1 << 16, open(path)?);
     let mut text = Vec::new();
     for number in 1.. {
         text.clear();

@@ -9,11 +9,21 @@ use serde::{Deserialize, Deserializer};
 /// A word without what a terminal would obey.
 pub(crate) fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    Ok(printable(&text).into_owned())
+    Ok(shown(&text))
+}
+
+/// The most characters of a word: nobody reads a longer one, and whoever shows it would have to hold it many times.
+const CHARS_MAX: usize = 2000;
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(CHARS_MAX) {
+        None => printable(text).into_owned(),
+        Some((end, _)) => format!("{}…", printable(&text[..end])),
+    }
 }
 
 /// The same of a word that may be missing.
 pub(crate) fn optional_word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
-    Ok(text.map(|text| printable(&text).into_owned()))
+    Ok(text.map(|text| shown(&text)))
 }

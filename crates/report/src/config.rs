@@ -1,12 +1,16 @@
 //! A run's scenario as a list of keys and values, and which of them make two runs comparable.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::Path;
 
 use fedflip_fleet::printable;
 use fedflip_record::UsedConstants;
 
 use crate::problem;
+
+/// The most bytes of a scenario that are read: many times what one can need.
+const SCENARIO_BYTES_MAX: u64 = 1 << 20;
 
 /// Keys by section, such as `fleet.devices`, with their values as TOML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,8 +39,10 @@ const COMPUTED: &[(&str, &[&str])] = &[
 
 impl Config {
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| problem::about(path, &format!("the scenario cannot be read: {error}")))?;
+        let mut text = String::new();
+        let read = std::fs::File::open(path)
+            .and_then(|file| file.take(SCENARIO_BYTES_MAX).read_to_string(&mut text));
+        read.map_err(|error| problem::about(path, &format!("the scenario cannot be read: {error}")))?;
         Self::parse(&text).map_err(|error| problem::about(path, &format!("is not a scenario: {error}")))
     }
 

@@ -79,6 +79,7 @@ impl Comparison<'_> {
             let scheme = self.schemes[place];
             let mut scenario = self.scenario.clone();
             scenario.plan.scheme = scheme;
+            scenario.plan.constants = self.constants;
             let runs = match self.setup.plan(&scenario, Some(self.constants)) {
                 Ok(planned) => {
                     self.warn(&planned, &scenario, &mut warned, session);
@@ -127,7 +128,6 @@ impl Comparison<'_> {
         for number in 0..self.seeds {
             let mut scenario = scenario.clone();
             scenario.seed = seed_after(scenario.seed, number);
-            scenario.plan.constants = self.constants;
             let warm_start =
                 self.warm_starts.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
             // The time of pilots is on the clock before the first round: it is no reason to give up.

@@ -84,7 +84,10 @@ impl ComparisonJson {
         let mean = |spread: Option<Spread>| spread.map(|spread| spread.mean);
         let schemes = entries.iter().map(|entry| {
             let standing = entry.standing();
-            let hours = standing.hours;
+            let lower_bound = standing.is_lower_bound();
+            // The spread of runs that were cut off says nothing.
+            let whole = |hours: Spread| if lower_bound { Spread { std: None, ..hours } } else { hours };
+            let hours = standing.hours.map(whole);
             // Runs that continued from their pilots have that time on their clocks.
             let apart = entry.scheme.needs_constants() && !scenario.pilot.keep;
             let pilots = pilot.hours.filter(|_| apart).unwrap_or(0.0);
@@ -99,7 +102,7 @@ impl ComparisonJson {
                 ratio_to_reference: ratio_to(reference_hours),
                 reached: standing.reached,
                 seeds: study.seeds,
-                lower_bound: standing.is_lower_bound(),
+                lower_bound,
                 diverged: standing.diverged,
                 error: entry.runs.as_ref().err().map(ToString::to_string),
             }
@@ -139,7 +142,11 @@ pub fn gains(first: &[Entry], last: &[Entry], study: &Study) -> Vec<GainJson> {
         let [paper, tuned] = [first, last].map(Entry::standing);
         GainJson {
             scheme: first.scheme.to_string(),
-            sampling: paper.speed_up_over(&reference),
+            // Over itself it is 1, whatever the seeds.
+            sampling: paper.speed_up_over(&reference).map(|up| match first.scheme == study.reference {
+                true => SpeedUp { std: None, ..up },
+                false => up,
+            }),
             rest: tuned.speed_up_over(&paper),
             total: tuned.speed_up_over(&reference),
         }

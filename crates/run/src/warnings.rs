@@ -1,6 +1,7 @@
 //! What a person should know about a scenario before it runs.
 
 use fedflip_fleet::Fleet;
+use fedflip_learn::Encoding;
 use fedflip_plan::{Plan, sampling_variance};
 use fedflip_report::numbers::significant;
 use fedflip_scenario::{FleetSource, Preset, Scenario};
@@ -14,7 +15,10 @@ pub fn of_plan(planned: &Planned, scenario: &Scenario, fleet: &Fleet) -> Vec<Str
     let scheme = scenario.plan.scheme;
     let usual = variance_of(planned.schedule.usual());
     let mut warnings: Vec<String> =
-        [never_in_time(scenario, fleet), borrowed_constants(scenario)].into_iter().flatten().collect();
+        [never_in_time(scenario, fleet), borrowed_constants(scenario), rounded_for_nothing(scenario)]
+            .into_iter()
+            .flatten()
+            .collect();
     if scheme.needs_variance() {
         warnings.extend(variance_above("plan.variance", usual, scenario.plan.variance));
     }
@@ -55,7 +59,7 @@ fn never_in_time(scenario: &Scenario, fleet: &Fleet) -> Option<String> {
     ))
 }
 
-/// α and β that nobody measured for this fleet: the task's defaults beside another fleet or another partition.
+/// α and β that nobody measured for these settings: the task's defaults beside another fleet, partition or training.
 fn borrowed_constants(scenario: &Scenario) -> Option<String> {
     let default = Scenario::new(scenario.task, Preset::Paper).ok()?;
     let same_devices = match (&scenario.fleet, &default.fleet) {
@@ -64,14 +68,37 @@ fn borrowed_constants(scenario: &Scenario) -> Option<String> {
         }
         _ => false,
     };
-    let borrowed = scenario.plan.scheme.needs_constants()
-        && scenario.plan.constants == default.plan.constants
-        && !(same_devices && scenario.data.sharing == default.data.sharing);
-    borrowed.then(|| {
+    let (stop, usual) = (&scenario.stop.target, &default.stop.target);
+    let other: Vec<&str> = [
+        ("devices", !same_devices),
+        ("partition of the data", scenario.data.sharing != default.data.sharing),
+        ("model or data", scenario.task != default.task || scenario.data.seed != default.data.seed),
+        ("local training", scenario.train != default.train),
+        ("target", stop != usual),
+    ]
+    .into_iter()
+    .filter_map(|(what, differs)| differs.then_some(what))
+    .collect();
+    let uses_defaults =
+        scenario.plan.scheme.needs_constants() && scenario.plan.constants == default.plan.constants;
+    (uses_defaults && !other.is_empty()).then(|| {
         format!(
-            "plan.alpha and plan.beta are the defaults of {}, which were measured for the paper's fleet of 100 devices \
-             and not for this one: measure them with pilots, or use the scheme auto, which needs neither",
-            scenario.task.name()
+            "plan.alpha and plan.beta are the defaults of {}, which were measured with another {}: measure them with \
+             pilots, or use the scheme auto, which needs neither",
+            scenario.task.name(),
+            other.join(" and another ")
+        )
+    })
+}
+
+/// An encoding that rounds updates although the times of uploads are given and do not get shorter.
+fn rounded_for_nothing(scenario: &Scenario) -> Option<String> {
+    let FleetSource::File { name, .. } = &scenario.fleet else { return None };
+
+    (scenario.update.encoding != Encoding::F32).then(|| {
+        format!(
+            "update.encoding rounds updates, but the upload times of {name} do not get shorter: \
+             use \"f32\" unless the file was made for this encoding"
         )
     })
 }

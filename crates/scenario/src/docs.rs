@@ -17,10 +17,12 @@ fn tasks_of(key: &'static Key) -> impl Iterator<Item = Task> {
 
 /// What it takes: what it says to a value that no key takes.
 fn wanted(key: &'static Key) -> String {
-    let mut scenario = Scenario::new(tasks_of(key).last().unwrap(), Preset::Tuned).unwrap();
-    let given = Given { value: &Value::Foreign("a table"), folder: Path::new("") };
-    let refusal = key.set(&mut scenario, &given).unwrap_err();
-    refusal.hint.strip_prefix("it must be ").unwrap().to_owned()
+    by_task(key, |task| {
+        let mut scenario = Scenario::new(task, Preset::Tuned).unwrap();
+        let given = Given { value: &Value::Foreign("a table"), folder: Path::new("") };
+        let refusal = key.set(&mut scenario, &given).unwrap_err();
+        refusal.hint.strip_prefix("it must be ").unwrap().to_owned()
+    })
 }
 
 /// `0.01`, or where tasks differ `0.01; 0.8 (shakespeare-lstm)`.
@@ -31,10 +33,19 @@ fn default(key: &'static Key) -> String {
     if matches!(key.shown, Shown::Example(_) | Shown::Shorthand) {
         return "not set".to_owned();
     }
+    let values = by_task(key, |task| {
+        let value = key.get(&Scenario::new(task, Preset::Tuned).unwrap());
+        value.map_or_else(|| "not set".to_owned(), |value| format!("`{value}`"))
+    });
+    let follows = if matches!(key.shown, Shown::Follows | Shown::FollowsOr(_)) { "follows: " } else { "" };
+    format!("{follows}{values}")
+}
+
+/// What most tasks have first; where tasks differ, the others with their names.
+fn by_task(key: &'static Key, text: impl Fn(Task) -> String) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for task in tasks_of(key) {
-        let value = key.get(&Scenario::new(task, Preset::Tuned).unwrap());
-        let value = value.map_or_else(|| "not set".to_owned(), |value| format!("`{value}`"));
+        let value = text(task);
         match groups.iter_mut().find(|(known, _)| *known == value) {
             Some((_, tasks)) => tasks.push(task.name()),
             None => groups.push((value, vec![task.name()])),
@@ -50,8 +61,7 @@ fn default(key: &'static Key) -> String {
             format!("{value} ({})", tasks.join(", "))
         }
     });
-    let follows = if matches!(key.shown, Shown::Follows | Shown::FollowsOr(_)) { "follows: " } else { "" };
-    format!("{follows}{}", texts.collect::<Vec<_>>().join("; "))
+    texts.collect::<Vec<_>>().join("; ")
 }
 
 /// Which tasks have it, unless all do.

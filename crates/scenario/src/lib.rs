@@ -12,6 +12,7 @@
 //! - `value`: values, their types and ranges.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
+//! - `target`: the target of a run, which several keys name.
 //! - `check`: whether sections and keys exist; `resolve`: from the list to a scenario, or to a refusal.
 //! - `print`: as TOML, with or without comments, and as JSON.
 //! - `error`: refusals with their place.
@@ -30,6 +31,7 @@ mod print;
 mod resolve;
 mod sections;
 mod server;
+mod target;
 #[cfg(test)]
 mod tests;
 mod value;

@@ -12,6 +12,7 @@ use super::entries::Entry;
 use super::error::{KeyError, Place, Refusal};
 use super::keys::{self, Key};
 use super::server::Kind;
+use super::target;
 use super::value::Given;
 use super::{FleetSource, Preset, Scenario, Update};
 use crate::error::ScenarioError;
@@ -30,7 +31,7 @@ pub(super) fn resolve(
         check::key(entry, task)?;
     }
     let mut scenario = Scenario::paper(task)?;
-    let given = Keys { given: one_fleet(last_target(last_preset(given)), &scenario)?, folder };
+    let given = Keys { given: one_fleet(target::last(last_preset(given))?, &scenario)?, folder };
     given.set(&mut scenario, |key| key.section == "task")?;
     let preset = match given.entry("", "preset") {
         Some(entry) => {
@@ -48,24 +49,24 @@ pub(super) fn resolve(
         scenario.update = Update::default();
     }
     check_server(&scenario, &given, &whole_file)?;
-    check_target(&scenario, &given)?;
+    target::check(&scenario, &given)?;
     follow(&mut scenario, &given, &whole_file)?;
     Ok(scenario)
 }
 
 /// The entries of a file and of the overrides.
-struct Keys<'a> {
+pub(super) struct Keys<'a> {
     given: Vec<Entry>,
     folder: &'a Path,
 }
 
 impl Keys<'_> {
     /// The entry that counts for a key.
-    fn entry(&self, section: &str, name: &str) -> Option<&Entry> {
+    pub(super) fn entry(&self, section: &str, name: &str) -> Option<&Entry> {
         self.given.iter().rev().find(|entry| entry.section == section && entry.key == name)
     }
 
-    fn has(&self, section: &str, name: &str) -> bool {
+    pub(super) fn has(&self, section: &str, name: &str) -> bool {
         self.entry(section, name).is_some()
     }
 
@@ -117,36 +118,6 @@ fn last_preset(mut given: Vec<Entry>) -> Vec<Entry> {
         given.retain(|entry| is_set(entry) || !Preset::sets(&entry.section, &entry.key));
     }
     given
-}
-
-/// A target is one value: the last of its keys to be written decides whether the shorthands count.
-fn last_target(mut given: Vec<Entry>) -> Vec<Entry> {
-    let is_short = |entry: &Entry| {
-        entry.section == "stop" && ["target_accuracy", "target_loss"].contains(&entry.key.as_str())
-    };
-    let is_long =
-        |entry: &Entry| entry.section == "stop" && ["metric", "at", "mode"].contains(&entry.key.as_str());
-    let last = given.iter().rposition(|entry| is_short(entry) || is_long(entry));
-    let Some(last) = last else { return given };
-    if is_short(&given[last]) {
-        let kept = given[last].key.clone();
-        given.retain(|entry| !is_long(entry) && (!is_short(entry) || entry.key == kept));
-    } else {
-        given.retain(|entry| !is_short(entry));
-    }
-    given
-}
-
-/// A value that suits one metric says nothing about another.
-fn check_target(scenario: &Scenario, given: &Keys<'_>) -> Result<(), KeyError> {
-    let usual = Scenario::paper(scenario.task).map(|usual| usual.stop.target.metric);
-    let Some(entry) = given.entry("stop", "metric") else { return Ok(()) };
-    let metric = &scenario.stop.target.metric;
-    if given.has("stop", "at") || usual.is_ok_and(|usual| usual == *metric) {
-        return Ok(());
-    }
-    let hint = format!("write below it at = VALUE, the {metric} at which the run ends");
-    Err(refuse(entry, format!("stop.metric is {metric:?}, and stop.at is missing"), hint))
 }
 
 /// The running means and variances of batch norm are not learnt by gradients. Only a plain sum of their changes gives means

@@ -212,9 +212,25 @@ fn the_last_word_on_the_target_counts() {
     assert_eq!(target("target_loss = 0.5", &[]), Ok(loss(0.5)));
     assert_eq!(target("metric = 'loss'\nat = 0.25", &[]), Ok(loss(0.25)), "losses fall");
     assert_eq!(target("metric = 'loss'\nat = 0.25", &["stop.target_accuracy=0.7"]), Ok(accuracy(0.7)));
-    assert_eq!(target("target_accuracy = 0.7\ntarget_loss = 0.3", &[]), Ok(loss(0.3)));
+    assert_eq!(target("target_accuracy = 0.7", &["stop.target_loss=0.3"]), Ok(loss(0.3)));
+    for two in
+        ["target_accuracy = 0.7\ntarget_loss = 0.3", "metric = 'loss'\nat = 1.0\ntarget_accuracy = 0.5"]
+    {
+        let error = target(two, &[]).unwrap_err().to_string();
+        assert!(error.contains("is a second target beside stop.target_accuracy"), "{error}");
+    }
+    assert_eq!(target("target_loss = 0.5", &["stop.at=0.3"]), Ok(loss(0.3)));
+    let whole = "metric = 'accuracy'\nat = 0.7\nmode = 'max'";
+    assert_eq!(
+        target(whole, &["stop.metric=loss", "stop.at=0.5"]),
+        Ok(loss(0.5)),
+        "the file's mode is of its metric"
+    );
+    assert!(target(whole, &["stop.metric=loss"]).unwrap_err().to_string().contains("stop.at is missing"));
+    assert!(target(whole, &["stop.at=70"]).unwrap_err().to_string().contains("70 % accuracy is 0.7"));
+    assert!(target(whole, &["stop.mode=min"]).unwrap_err().to_string().contains("larger values are better"));
     assert_eq!(target("target_loss = 0.3", &["stop.metric=accuracy", "stop.at=0.6"]), Ok(accuracy(0.6)));
-    assert_eq!(target("metric = 'loss'\nat = 0.25\nmode = 'max'", &[]).unwrap().2, TargetMode::Max);
+    assert!(target("metric = 'loss'\nat = 0.25\nmode = 'max'", &[]).is_err());
     let error = target("metric = 'loss'", &[]).unwrap_err();
     assert!(error.contains("line 3") && error.contains("stop.at is missing"), "{error}");
     let error = target("metric = 'acuracy'", &[]).unwrap_err();

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use fedflip_fleet::Display;
+use fedflip_learn::task::Task;
 use fedflip_record::Target;
 use fedflip_run::study::{Studied, Study, write_json};
 use fedflip_run::verdict::{ComparisonJson, GainJson, PilotJson, gains};
@@ -45,6 +46,12 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     };
     // All of them before anything runs: a mistake in the last must not cost the hours of the others.
     let presets = &args.presets;
+    if presets.len() == 1 || presets.first().is_some_and(|first| presets[1..].contains(first)) {
+        return Err(CliError::usage(
+            "--presets takes two different presets to split the gain between",
+            "write --presets paper,tuned, or --preset for one",
+        ));
+    }
     let scenarios = match presets.is_empty() {
         true => vec![scenario(args.preset)?],
         false => presets.iter().map(|&preset| scenario(Some(preset))).collect::<Result<Vec<_>, _>>()?,
@@ -128,18 +135,20 @@ fn write_gains(
     Ok(())
 }
 
-/// `95 %` for a share, `loss 0.5` for another metric.
-pub(super) fn target(target: &Target) -> String {
+/// `95 %` for the task's first metric if that is a share, `60 % f1` for another share, `loss 0.5` for a number.
+pub(super) fn target(task: &str, target: &Target) -> String {
+    let first = Task::by_name(task).ok().and_then(|task| task.row().metrics.first());
     match display_of(&target.metric) {
-        Display::Share => percent(target.at),
+        Display::Share if first.is_some_and(|first| *first == target.metric) => percent(target.at),
+        Display::Share => format!("{} {}", percent(target.at), target.metric),
         Display::Number => format!("{} {}", target.metric, significant(target.at, 4)),
     }
 }
 
 fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied) -> Result<(), CliError> {
     let PilotJson { alpha, beta, hours, kept } = json.pilot;
-    writeln!(output, "{} to {}", json.task, target(&json.target))?;
-    let cost = hours.map_or("given".to_owned(), |hours| {
+    writeln!(output, "{} to {}", json.task, target(&json.task, &json.target))?;
+    let cost = hours.map_or("from the scenario".to_owned(), |hours| {
         format!("from pilots, a pair of which takes {} of virtual time", duration(3600.0 * hours))
     });
     writeln!(output, "alpha {}, beta {}, {cost}\n", significant(alpha, 4), significant(beta, 4))?;

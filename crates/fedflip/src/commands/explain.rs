@@ -38,7 +38,7 @@ pub(super) fn write(
     writeln!(output)?;
     participation(output, problem, solved, settings.args.devices)?;
     writeln!(output)?;
-    paragraph(output, "a round", &round(solved))?;
+    paragraph(output, "a round", &round(settings, solved))?;
     paragraph(output, "to target", &[to_target(settings, solved)])?;
     writeln!(output)?;
     paragraph(output, "why", &reasons(settings, problem, solved)?)
@@ -125,7 +125,7 @@ fn participation(
 }
 
 /// The size and the length of a round.
-fn round(solved: &SolvedPlan) -> Vec<String> {
+fn round(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> Vec<String> {
     let evaluation = &solved.evaluation;
     let round = evaluation.round_secs;
     let participants = significant(evaluation.expected_participants, 3);
@@ -144,7 +144,10 @@ fn round(solved: &SolvedPlan) -> Vec<String> {
             "{mean} ± {error} (one standard error; bounds: Theorem 2 {theorem}, Σ q c {linear}; paper's T(q): {printed})"
         ),
     ];
-    if evaluation.expected_participants < ABOUT_ONE && !solved.scheme.is_baseline() {
+    // A plan that never reaches its target is not sensible.
+    let is_reachable =
+        settings.planning.constants.is_none_or(|constants| evaluation.sampling_variance < constants.beta());
+    if evaluation.expected_participants < ABOUT_ONE && !solved.scheme.is_baseline() && is_reachable {
         lines.push(
             "Fewer than one device per round is sensible here: an empty round takes no time, and the total time counts, \
              not the number of rounds."

@@ -47,7 +47,10 @@ pub(super) fn run(args: &ExportArgs, output: &mut dyn Write) -> Result<(), CliEr
         }
     }
     match &args.out {
-        Some(out) => Ok(files::write(out, &bytes)?),
+        Some(out) => {
+            files::check_no_run(out)?;
+            Ok(files::write(out, &bytes)?)
+        }
         None => Ok(output.write_all(&bytes)?),
     }
 }

@@ -84,6 +84,7 @@ fn within(folder: &Path, path: &str) -> PathBuf {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    files::check_no_run(path)?;
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(RecordError::io(folder, "cannot be made"))?;
     }

@@ -163,7 +163,12 @@ impl Sweep {
 
     fn write_table(&self, output: &mut dyn Write, found: &[Found<'_>]) -> Result<(), CliError> {
         let target = &self.base.stop.target;
-        writeln!(output, "{} to {}\n", self.base.task.name(), super::compare::target(target))?;
+        writeln!(
+            output,
+            "{} to {}\n",
+            self.base.task.name(),
+            super::compare::target(self.base.task.name(), target)
+        )?;
         let has_yardstick = found.iter().any(|found| !found.json.speedups_over_full.is_empty());
         let (versus, of) = match has_yardstick {
             true => ("speed-up", format!("speed-up is over {YARDSTICK}")),

@@ -16,6 +16,41 @@ fn compared() -> (Desk, Value) {
     (desk, json)
 }
 
+/// A report or an export never replaces what a run needs to go on.
+#[test]
+fn the_files_of_a_run_are_not_written_over() {
+    let (desk, _) = compared();
+    let run = desk.folder.path().join("c/runs/exact-seed1");
+    let files = || ["run.toml", "plan.csv", "records.jsonl"].map(|name| fs::read(run.join(name)).unwrap());
+    let before = files();
+    for line in [
+        "report c --format csv --out c/runs/exact-seed1",
+        "report c --out c/runs/exact-seed1/records.jsonl",
+        "export c/runs/exact-seed1 --format parquet --out c/runs/exact-seed1/plan.csv",
+    ] {
+        let output = desk.run(line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        let refused = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(refused.contains("would replace a file of a run folder"), "{line}: {refused}");
+    }
+    assert_eq!(before, files());
+    desk.stdout("report c --out c/runs/exact-seed1/report.html");
+}
+
+/// Words of 70,000 characters are cut, whatever the format.
+#[test]
+fn a_word_without_end_in_records_is_cut() {
+    let (desk, _) = compared();
+    let path = desk.folder.path().join("c/runs/exact-seed1/records.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let long = format!("\"scheme\":\"{}\"", "x".repeat(70_000));
+    fs::write(&path, text.replacen("\"scheme\":\"exact\"", &long, 1)).unwrap();
+    for format in ["text", "md", "csv --out words"] {
+        desk.stdout(&format!("report c --format {format}"));
+    }
+    assert!(desk.stdout("report c --format text").contains("xxx…"));
+}
+
 #[test]
 fn a_comparison_becomes_a_page_figures_and_tables() {
     let (desk, compared) = compared();

@@ -45,14 +45,19 @@ impl Column {
 }
 
 impl Table {
-    /// One row for each round, with a column for each metric.
+    /// One row for each round, with a column for each metric. The first model is round 0.
     pub fn rounds(records: &Records) -> Self {
-        let whole = |of: &dyn Fn(&Round) -> u64| {
-            Column::Whole(records.rounds.iter().map(|round| of(round) as i64).collect())
-        };
-        let number = |of: fn(&Round) -> f64| Column::Number(records.rounds.iter().map(of).collect());
-        let optional =
-            |of: &dyn Fn(&Round) -> Option<f64>| Column::Optional(records.rounds.iter().map(of).collect());
+        let first = records.initial.iter().map(|initial| Round {
+            start_secs: initial.secs,
+            metrics: initial.metrics.clone(),
+            ..Round::default()
+        });
+        let first: Vec<Round> = first.collect();
+        let rounds = || first.iter().chain(&records.rounds);
+        let whole =
+            |of: &dyn Fn(&Round) -> u64| Column::Whole(rounds().map(|round| of(round) as i64).collect());
+        let number = |of: fn(&Round) -> f64| Column::Number(rounds().map(of).collect());
+        let optional = |of: &dyn Fn(&Round) -> Option<f64>| Column::Optional(rounds().map(of).collect());
         let fixed = [
             ("round", whole(&|round| round.round)),
             ("start_secs", number(|round| round.start_secs)),

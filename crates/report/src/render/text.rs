@@ -63,7 +63,9 @@ fn aligned(table: &Table, cells: &[String], widths: &[usize]) -> String {
     let mut line = String::from(" ");
     for (place, ((cell, &width), column)) in cells.iter().zip(widths).zip(&table.columns).enumerate() {
         line += if place == 0 { " " } else { "  " };
-        line += &if column.numeric { format!("{cell:>width$}") } else { format!("{cell:<width$}") };
+        // By hand: `format!` panics at a width of 65,536, and cells may come from the records of others.
+        let space = " ".repeat(width.saturating_sub(self::width(cell)));
+        line += &if column.numeric { space + cell } else { cell.clone() + &space };
     }
     line.trim_end().to_owned()
 }

@@ -31,7 +31,7 @@ pub fn table(group: &Group) -> Option<Table> {
         vec![
             words("key", "key", key),
             words("value", "value", values.join(" | ")),
-            words("in all runs", "shared", shared),
+            words("in all runs of the group", "shared", shared),
         ]
     };
     let caps = match group.setting.on_devices() {

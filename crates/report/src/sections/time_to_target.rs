@@ -1,5 +1,7 @@
 //! The paper's Table I: how long each scheme takes to the target.
 
+use fedflip_fleet::MetricInfo;
+
 use super::Material;
 use crate::collection::{Group, SchemeRuns};
 use crate::model::Block;
@@ -55,7 +57,9 @@ fn row(group: &Group, scheme: &SchemeRuns, best: Option<f64>, reference: Option<
         number(format!("ratio to {}", reference.scheme), "ratio_to_reference", cell)
             .bounded(ratio.map_or(Bound::Exact, |ratio| ratio.bound))
     });
-    let headline = group.metrics().first().map(|info| {
+    let of_target = |info: &&MetricInfo| group.target().is_some_and(|target| target.metric == info.name);
+    let shown = group.metrics().iter().find(of_target).or(group.metrics().first());
+    let headline = shown.map(|info| {
         let values = scheme.runs.iter().filter_map(|run| run.summary().metrics.get(&info.name));
         metric(format!("{} at the end", info.name), info, mean(Spread::of(values)))
     });
