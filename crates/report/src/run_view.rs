@@ -1,6 +1,6 @@
 //! One run, folded into what a report shows of it: of a round only its length stays, and its evaluation.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fedflip_fleet::DEVICES_MAX;
@@ -61,7 +61,7 @@ pub struct RunView {
     /// How often each device took part.
     participations: Vec<u64>,
     /// The same under the last plan, of those who did: records may have any number of devices and of plans.
-    participations_of_plan: HashMap<usize, u64>,
+    participations_of_plan: BTreeMap<usize, u64>,
     /// How often each device took part and did not report.
     pub lost: Vec<u64>,
     /// Its scenario; empty if that is missing.
@@ -118,7 +118,7 @@ impl RunView {
             round_secs: Vec::new(),
             kept: KeptRounds::new(chosen),
             participations: Vec::new(),
-            participations_of_plan: HashMap::new(),
+            participations_of_plan: BTreeMap::new(),
             lost: Vec::new(),
             config: Config::default(),
             strangers: false,

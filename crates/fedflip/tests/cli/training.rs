@@ -478,9 +478,9 @@ fn a_comparison_has_its_keys_and_goes_on() {
     assert!(own["beta_least"].as_f64().unwrap() <= own["beta_most"].as_f64().unwrap());
     // Every run can be looked at, and run again, by itself.
     let table = desk.stdout("export c/runs/exact-seed1");
-    assert!(
-        table.starts_with("round,start_secs,round_secs,participants,lost,train_loss,accuracy,loss,f1\n0,0,0,0,0,,")
-    );
+    assert!(table.starts_with(
+        "round,start_secs,round_secs,participants,lost,train_loss,accuracy,loss,f1\n0,0,0,0,0,,"
+    ));
     desk.stdout("run c/runs/exact-seed1/run.toml --quiet --out again");
     assert_eq!(results(&desk, "again"), results(&desk, "c/runs/exact-seed1"));
     assert!(
