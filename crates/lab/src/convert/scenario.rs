@@ -17,17 +17,20 @@ const LEFT_OUT: Preset = Preset::Paper;
 /// The text of version 3. The fleet's file is the one beside `path`.
 pub(super) fn converted(text: &str, path: &Path) -> Result<String, LabError> {
     let mut section = "";
+    // A pilot ended at its loss, whatever the target of the run that it was for.
+    let is_pilot = text.lines().any(|line| line.starts_with("target_loss = "));
     let mut renamed = String::with_capacity(text.len());
     for line in text.lines() {
         if let Some(name) = line.strip_prefix('[') {
             section = name.trim_end_matches(']');
         }
-        // The programs wrote one key in a line, so that lines keep their numbers for refusals.
+        // The programs wrote one key in a line; lines keep their numbers for refusals.
         let line = match line.split_once(" = ") {
             Some(("file", _)) if section == "fleet" => {
                 let fleet = path.with_file_name(FLEET).display().to_string();
                 format!("file = {}", Value::text(fleet))
             }
+            Some(("target_accuracy", _)) if section == "stop" && is_pilot => format!("# {line}"),
             Some((key, value)) => format!("{} = {value}", new_name(section, key)),
             None => line.to_owned(),
         };
