@@ -34,6 +34,7 @@ fn written_and_read(records: &Records) -> Records {
     let path = scratch::folder().join("again.jsonl");
     let mut writer = RecordWriter::create(&path).expect("a file can be made");
     let lines = std::iter::once(Line::Header(records.header.clone()))
+        .chain(records.initial.clone().map(Line::Initial))
         .chain(records.rounds.iter().cloned().map(Line::Round))
         .chain(records.end.clone().map(Line::End));
     for line in lines {
