@@ -28,7 +28,7 @@ function open(name, body, options) {
   test(name, async () => {
     const { page, problems, close } = await watchedPage(browser, long.url, options);
     await until(page, () => document.querySelectorAll("#devices tbody tr").length > 0);
-    await until(page, () => Number(document.querySelector("[data-metric=accuracy]").dataset.points) > 3);
+    await until(page, () => Number(document.querySelector("[data-metric=accuracy]")?.dataset.points) > 3);
     await body(page);
     assert.deepEqual(problems, []);
     await close();
@@ -73,7 +73,7 @@ describe("a run that goes on", () => {
     const shown = () =>
       [document.querySelector("[data-metric=accuracy]").dataset.points, document.querySelectorAll("#figures dd")[4].textContent];
     const [before, round] = await page.evaluate(shown);
-    await until(page, (before) => document.querySelector("[data-metric=accuracy]").dataset.points !== before, before);
+    await until(page, (before) => document.querySelector("[data-metric=accuracy]")?.dataset.points !== before, before);
     await until(page, (round) => document.querySelectorAll("#figures dd")[4].textContent !== round, round);
     assert.equal(await page.evaluate(() => performance.getEntriesByType("navigation").length), 1);
   });
@@ -167,7 +167,7 @@ describe("a run that goes on", () => {
 test("a lost connection is said and comes back by itself", async () => {
   const first = await startDashboard(LONG, cwd);
   const { page, close } = await watchedPage(browser, first.url);
-  await until(page, () => Number(document.querySelector("[data-metric=accuracy]").dataset.points) > 3);
+  await until(page, () => Number(document.querySelector("[data-metric=accuracy]")?.dataset.points) > 3);
   await first.stop("SIGKILL");
   await page.getByText("Connection lost, trying again").waitFor();
   assert.equal(await page.locator("#state").textContent(), "connection lost");
@@ -200,7 +200,7 @@ test("a comparison leaves a curve for every run, and each scheme can be hidden",
     cwd,
   );
   const { page, problems, close } = await watchedPage(browser, run.url);
-  await until(page, () => document.querySelector("[data-metric=accuracy]").dataset.runs === "4");
+  await until(page, () => document.querySelector("[data-metric=accuracy]")?.dataset.runs === "4");
   await page.getByText("all 4 runs are over").waitFor();
   const rows = await page.locator("#schemes tbody tr").allTextContents();
   assert.equal(rows.length, 2);

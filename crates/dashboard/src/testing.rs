@@ -4,7 +4,7 @@ use fedflip_fleet::{Device, Fleet, Probability, Samples, Secs};
 use fedflip_fleet::{Direction, Display, MetricInfo};
 use fedflip_record::{Header, Round, Target, TargetMode};
 
-/// A fleet of so many devices, of two types in turn.
+/// A fleet of this number of devices, of two types in turn.
 pub(crate) fn fleet(devices: usize) -> Fleet {
     let mut fleet = Fleet::builder();
     for n in 0..devices {

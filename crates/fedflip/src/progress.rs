@@ -62,7 +62,7 @@ impl Line {
         Self(bar)
     }
 
-    /// With a bar of so many steps in front, where there is room for both.
+    /// The same line behind a bar with this number of steps, where there is room for both.
     pub(crate) fn with_bar(steps: u64) -> Self {
         let columns = console::Term::stderr().size_checked().map_or(0, |(_, columns)| columns);
         let line = Self::new(if columns >= BAR_COLUMNS {

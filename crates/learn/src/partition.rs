@@ -88,7 +88,7 @@ impl Partition {
 pub struct Dirichlet {
     /// Small is skewed; the paper has 0.8.
     pub concentration: f64,
-    /// Every device gets at least so many samples; with 0, some may get none.
+    /// The fewest samples of a device; with 0, some devices may get none.
     pub min_samples: usize,
 }
 

@@ -59,7 +59,7 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Data for so many devices, and test samples drawn from them.
+    /// Data for this number of devices, and test samples drawn from them.
     pub fn new(spread: Spread, devices: usize, test_samples: usize, seed: u64) -> Result<Self, LearnError> {
         for (name, value) in [("model_spread", spread.model), ("data_spread", spread.data)] {
             if !(0.0..=1e6).contains(&value) {

@@ -22,7 +22,7 @@ pub use self::bench::BenchChange;
 pub const AVAILABILITY_MIN: f64 = 0.05;
 /// A device's coin makes up for failures to deliver down to this share; a device that delivers less is benched instead.
 const DELIVERED_MIN: f64 = 0.5;
-/// After this many misses in a row a device counts as slower than its deadlines.
+/// The number of consecutive missed deadlines after which a device counts as too slow.
 const MISSES_TO_BELIEVE: u32 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

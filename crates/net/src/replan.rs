@@ -16,7 +16,7 @@ pub const DRIFT_MAX: f64 = 0.2;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'a> {
-    /// By slot.
+    /// The participation probabilities of the plan, by slot.
     pub q: &'a [f64],
     /// q of quiet rounds, if there are any; by slot.
     pub quiet_q: Option<&'a [f64]>,

@@ -66,7 +66,7 @@ impl Checkpoint {
         bytes
     }
 
-    /// Whether all it holds are vectors of a model of so many parameters.
+    /// Whether all vectors belong to a model with this number of parameters.
     pub fn fits(&self, parameters: usize) -> bool {
         !self.vectors.is_empty() && self.vectors.iter().all(|vector| vector.len() == parameters)
     }

@@ -62,7 +62,7 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>) -> Result<(), KeyErro
         && !given.has("stop", "at")
         && usual.is_ok_and(|usual| usual != *metric)
     {
-        let hint = format!("write below it at = VALUE, the {metric} at which the run ends");
+        let hint = format!("give stop.at as well: the {metric} at which the run ends");
         return Err(refuse(entry, format!("stop.metric is {metric:?}, and stop.at is missing"), hint));
     }
     let Some(MetricInfo { better, display, .. }) = metrics::metric(metric).map(|metric| &metric.info) else {

@@ -25,6 +25,7 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
     match destination(args, format) {
         None => files.iter().try_for_each(|file| output.write_all(&file.bytes))?,
         Some(path) if format.is_one_file() => {
+            files::check_no_run(&path)?;
             for OutputFile { bytes, .. } in &files {
                 write(&path, bytes)?;
             }
@@ -33,6 +34,8 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
             }
         }
         Some(folder) => {
+            // All or nothing: a refusal leaves no half of a report behind.
+            files.iter().try_for_each(|file| files::check_no_run(&within(&folder, &file.path)))?;
             for OutputFile { path, bytes } in &files {
                 let path = within(&folder, path);
                 write(&path, bytes)?;
@@ -84,7 +87,6 @@ fn within(folder: &Path, path: &str) -> PathBuf {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    files::check_no_run(path)?;
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(RecordError::io(folder, "cannot be made"))?;
     }

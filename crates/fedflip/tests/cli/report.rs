@@ -34,6 +34,7 @@ fn the_files_of_a_run_are_not_written_over() {
         assert!(refused.contains("would replace a file of a run folder"), "{line}: {refused}");
     }
     assert_eq!(before, files());
+    assert!(!run.join("table1.csv").exists(), "a refusal leaves no half of a report behind");
     desk.stdout("report c --out c/runs/exact-seed1/report.html");
 }
 

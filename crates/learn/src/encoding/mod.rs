@@ -48,7 +48,7 @@ pub enum Undecodable {
     WrongLength {
         /// As given.
         have: usize,
-        /// What the encoding takes for so many numbers.
+        /// The length of this number of encoded numbers.
         want: usize,
     },
     /// Not a number, infinite, or a code that stands for none.
@@ -61,7 +61,7 @@ impl Encoding {
     pub const ALL: [(&'static str, Self); 4] =
         [("f32", Self::F32), ("f16", Self::F16), ("int8", Self::Int8), ("int4", Self::Int4)];
 
-    /// The bytes of so many numbers, exactly.
+    /// The exact number of bytes that this number of parameters takes.
     pub fn bytes(self, numbers: usize) -> usize {
         let scales = SCALE_BYTES * numbers.div_ceil(BLOCK);
         match self {

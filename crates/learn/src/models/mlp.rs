@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::nn::linear::Linear;
 use crate::real::Real;
 
-/// Softmax regression if `hidden` is 0, otherwise so many rectified units between.
+/// Softmax regression if `hidden` is 0, otherwise one hidden layer with this number of rectified units.
 pub fn mlp<T: Real>(features: usize, hidden: usize, classes: usize) -> Network<T> {
     let layers: Vec<Box<dyn Layer<T>>> = if hidden == 0 {
         vec![Box::new(Linear::new("fc", features, classes))]

@@ -77,7 +77,7 @@ impl Conv {
         self.padding > 0 || self.samples_first
     }
 
-    /// Zeros around gradients of outputs, so many that the flipped kernel gives gradients of framed inputs.
+    /// The zeros around gradients of outputs that the flipped kernel needs to give the gradients of framed inputs.
     fn output_frame(&self) -> Frame {
         let margin = self.kernel - 1;
         Frame { channels: self.outputs, side: self.output_side(), margin, samples_first: false }

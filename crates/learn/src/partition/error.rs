@@ -10,21 +10,21 @@ pub enum PartitionError {
     /// The minimum cannot be had.
     #[error("{samples} samples cannot give {devices} devices at least {min} each")]
     TooFewSamples {
-        /// How many there are.
+        /// The number of training samples.
         samples: usize,
-        /// Over how many devices.
+        /// The number of devices.
         devices: usize,
-        /// The minimum.
+        /// The fewest samples that a device should get.
         min: usize,
     },
     /// Not every device would get a role.
     #[error("{roles} roles with at least {min} samples cannot be dealt to {devices} devices")]
     TooFewRoles {
-        /// How many there are with as many samples.
+        /// The number of roles with enough samples.
         roles: usize,
-        /// Over how many devices.
+        /// The number of devices.
         devices: usize,
-        /// The minimum.
+        /// The fewest samples of a role that is dealt out.
         min: usize,
     },
     /// Not a concentration.

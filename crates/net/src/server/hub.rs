@@ -67,7 +67,7 @@ pub(crate) struct ServerState {
     pub newcomers: Newcomers,
     /// Limits the calls of devices that have no slot.
     strangers: Strangers,
-    /// By slot.
+    /// The enrolled devices, by slot.
     pub members: Vec<Member>,
     slots: BTreeMap<DeviceName, usize>,
     pub capacity: usize,

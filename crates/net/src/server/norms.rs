@@ -78,7 +78,7 @@ impl NormGuard {
         Self { bound, norms: Mutex::default() }
     }
 
-    /// Whether an update of this norm is sensible in a fleet of so many `devices`.
+    /// Whether an update of this norm is plausible in a fleet of this number of `devices`.
     pub(super) fn allows(&self, slot: usize, norm: f64, devices: usize) -> bool {
         match self.bound {
             NormBound::Configured(most) => norm <= most,

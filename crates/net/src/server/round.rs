@@ -18,7 +18,7 @@ pub(crate) struct Current {
     pub toss: Toss,
     pub digest: VectorDigest,
     pub seed: u64,
-    /// By slot.
+    /// The state of each device in this round, by slot.
     seats: Vec<Seat>,
     opened: Instant,
     /// Whether answers are still accepted.

@@ -45,7 +45,7 @@ pub struct StoredPlan {
     pub scheme: String,
     /// α and β, where there are any.
     pub constants: Option<[f64; 2]>,
-    /// By slot.
+    /// What the plan says of each device, by slot.
     pub devices: Vec<PlannedDevice>,
     /// The fleet of the plan.
     pub fleet_csv: Vec<u8>,

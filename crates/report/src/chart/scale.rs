@@ -22,7 +22,7 @@ impl Scale {
         self.low_px + (value - self.low) / (self.high - self.low) * (self.high_px - self.low_px)
     }
 
-    /// Multiples of 1, 2 or 5 times a power of ten, about so many.
+    /// About the given number of ticks, at multiples of 1, 2 or 5 times a power of ten.
     pub(crate) fn ticks(self, about: usize) -> Vec<f64> {
         let step = nice_step((self.high - self.low) / about.max(1) as f64);
         let first = (self.low / step).ceil() as i64;

@@ -18,11 +18,11 @@ use crate::table::{Cell, Field, Table, number, words};
 
 const SIZE: (f64, f64) = (440.0, 340.0);
 
-/// A curve ends inside if it is at most so many times as long as half of the curves are.
+/// The figure is as long as this multiple of the median curve, so that one slow scheme does not squeeze the others.
 const REACH: f64 = 3.0;
 
-/// One that reached the target, if it took at most so many times as long as the fastest: where it arrives is what the
-/// figure is for.
+/// A curve that reached the target within this multiple of the fastest time is shown to its end, because its arrival is what
+/// the figure is for.
 const REACH_OF_ARRIVALS: f64 = 6.0;
 
 pub(super) fn figures(Material { group, .. }: &Material<'_>) -> Option<Block> {

@@ -15,7 +15,7 @@ const SIZE: (f64, f64) = (420.0, 300.0);
 const BINS: usize = 32;
 /// Rounds longer than those of this share are counted in the last bar.
 const SHOWN: f64 = 0.99;
-/// A rule so many times beyond the bars is left to the legend.
+/// A line that lies beyond this multiple of the longest bar is shown in the legend only.
 const REACH: f64 = 1.6;
 
 pub(super) fn figures(Material { explained, .. }: &Material<'_>) -> Option<Block> {
