@@ -8,7 +8,7 @@
 //!
 //! - [`fleet_csv`], [`scenario_file`]: what people write: fleets, scenarios.
 //! - [`records`], [`checkpoint`], [`model_file`]: what a run leaves behind.
-//! - [`images`], [`plays`], [`archives`]: data sets, and what they come in.
+//! - [`images`], [`plays`], [`archives`]: data sets, and what they come in; [`samples`]: a user's own.
 //! - [`coin`], [`protocol`], [`encoding`]: what comes from a device; [`names`], [`identity`], [`pass`]: who it is.
 //! - [`memory`]: how much a decoder takes; [`scratch`]: files for decoders that open their own.
 
@@ -26,5 +26,6 @@ pub mod pass;
 pub mod plays;
 pub mod protocol;
 pub mod records;
+pub mod samples;
 pub mod scenario_file;
 pub mod scratch;

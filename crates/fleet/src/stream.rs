@@ -35,6 +35,8 @@ pub enum Purpose {
     Dropout = 11,
     /// The rounding of an update's numbers, up or down, when the update is encoded.
     UpdateRounding = 12,
+    /// The training samples that are held out for validation.
+    Validation = 13,
     /// Numbers for tests.
     Test = 1000,
 }

@@ -19,14 +19,19 @@
 //! - [`by_role`]: roles with fewer samples than the minimum are left out, as LEAF does; the others, shuffled
 //!   by (0), are dealt in turn: the r-th goes to device r mod N, whole. With as many devices as roles, every
 //!   role is a device.
+//! - [`by_device`] and [`by_counts`]: the data say whose sample it is, or the fleet says how many a device holds.
+//! - [`Partition::hold_out`]: takes a share of every device's samples out, for validation.
 //!
 //! In the end every device's positions are sorted. What the minimum took is reported: [`Minimum`].
 
 mod draws;
 mod error;
+mod given;
+mod holdout;
 mod minimum;
 
 pub use error::PartitionError;
+pub use given::{by_counts, by_device};
 pub use minimum::Minimum;
 
 use std::ops::Range;
@@ -115,7 +120,7 @@ pub fn iid(
 
 /// Every class is split by shares of its own. Samples are pairs of position and label.
 pub fn dirichlet(
-    samples: impl IntoIterator<Item = (u32, u8)>,
+    samples: impl IntoIterator<Item = (u32, u32)>,
     devices: usize,
     recipe: Dirichlet,
     seed: u64,
@@ -126,7 +131,7 @@ pub fn dirichlet(
     }
     let mut classes: Vec<Vec<u32>> = Vec::new();
     for (position, label) in samples {
-        let label = usize::from(label);
+        let label = label as usize;
         if label >= classes.len() {
             classes.resize(label + 1, Vec::new());
         }
@@ -215,8 +220,8 @@ mod tests {
         all
     }
 
-    fn samples(count: u32) -> Vec<(u32, u8)> {
-        (0..count).map(|n| (n * 3, (n * n % 7) as u8)).collect()
+    fn samples(count: u32) -> Vec<(u32, u32)> {
+        (0..count).map(|n| (n * 3, n * n % 7)).collect()
     }
 
     proptest! {

@@ -1,32 +1,48 @@
-//! A data set that is split over devices.
+//! Samples in memory that are split over devices.
 
 use std::sync::Arc;
 
 use crate::partition::Partition;
 use crate::shards::{SampleBuffer, Shards};
-use fedflip_datasets::{Dataset, Split};
+use fedflip_datasets::Dataset;
 
-/// The training samples of a data set by device, and its test samples for everybody.
-#[derive(Clone, Debug)]
+/// Samples in memory by position.
+pub trait SampleStore: Send + Sync {
+    /// How many numbers a sample has.
+    fn sample_len(&self) -> usize;
+    /// Writes the samples at these positions one after the other, and their labels.
+    fn write(&self, positions: &[u32], features: &mut [f32], labels: &mut [f32]);
+}
+
+impl SampleStore for Dataset {
+    fn sample_len(&self) -> usize {
+        self.sample_len()
+    }
+
+    fn write(&self, positions: &[u32], features: &mut [f32], labels: &mut [f32]) {
+        self.write_batch(positions, features, labels);
+    }
+}
+
+/// The training samples by device, and the samples on which models are evaluated.
 pub struct Partitioned {
-    dataset: Arc<Dataset>,
-    partition: Partition,
-    /// Positions of the test samples in the data set.
-    test: Vec<u32>,
+    store: Arc<dyn SampleStore>,
+    partition: Arc<Partition>,
+    /// Positions of the samples for evaluation.
+    evaluated: Vec<u32>,
 }
 
 impl Partitioned {
-    /// Tests on as many of the test samples as `test_samples_max` allows, evenly spaced: each stands for as
-    /// many others.
-    pub fn new(dataset: Arc<Dataset>, partition: Partition, test_samples_max: usize) -> Self {
-        let step = dataset.len(Split::Test).div_ceil(test_samples_max.max(1)).max(1);
-        let test = dataset.positions(Split::Test).step_by(step).collect();
-        Self { dataset, partition, test }
-    }
-
-    /// Which samples lie where.
-    pub fn partition(&self) -> &Partition {
-        &self.partition
+    /// Evaluates on as many of the given samples as `most` allows, evenly spaced: each stands for as many others.
+    pub fn new(
+        store: Arc<dyn SampleStore>,
+        partition: Arc<Partition>,
+        evaluated: &[u32],
+        most: usize,
+    ) -> Self {
+        let step = evaluated.len().div_ceil(most.max(1)).max(1);
+        let evaluated = evaluated.iter().copied().step_by(step).collect();
+        Self { store, partition, evaluated }
     }
 }
 
@@ -45,22 +61,22 @@ impl Shards for Partitioned {
         _made: &SampleBuffer,
         picks: &[u32],
         features: &mut [f32],
-        labels: &mut [u8],
+        labels: &mut [f32],
     ) {
         let own = self.partition.device(device);
-        let rows = features.chunks_exact_mut(self.dataset.sample_len()).zip(labels.chunks_exact_mut(1));
+        let rows = features.chunks_exact_mut(self.store.sample_len()).zip(labels.chunks_exact_mut(1));
         // One at a time: the positions need no buffer.
         for (&pick, (row, label)) in picks.iter().zip(rows) {
-            self.dataset.write_batch(&[own[pick as usize]], row, label);
+            self.store.write(&[own[pick as usize]], row, label);
         }
     }
 
     fn test_samples(&self) -> usize {
-        self.test.len()
+        self.evaluated.len()
     }
 
-    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [u8]) {
-        let positions = &self.test[first..][..labels.len()];
-        self.dataset.write_batch(positions, features, labels);
+    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [f32]) {
+        let positions = &self.evaluated[first..][..labels.len()];
+        self.store.write(positions, features, labels);
     }
 }

@@ -15,6 +15,7 @@ const HEIGHTS: &[(&str, u32)] = &[
     ("fedflip-datasets", 1),
     ("fedflip-plan", 1),
     ("fedflip-record", 1),
+    ("fedflip-samples", 1),
     ("fedflip-learn", 2),
     ("fedflip-engine", 3),
     ("fedflip-scenario", 4),

@@ -27,6 +27,34 @@ pub enum PartitionError {
         /// The fewest samples of a role that is dealt out.
         min: usize,
     },
+    /// Fewer names of devices in the data than devices in the fleet.
+    #[error("the samples name {holders} devices, and the fleet has {devices}")]
+    TooFewHolders {
+        /// The number of names in the data.
+        holders: usize,
+        /// The number of devices.
+        devices: usize,
+    },
+    /// The samples do not say whose they are.
+    #[error("the samples do not say which device holds them")]
+    NoHolders,
+    /// The samples have no classes, by which they could be shared.
+    #[error("the samples have numbers for labels, and dirichlet shares them by class")]
+    NoClasses,
+    /// A device that would have no samples.
+    #[error("device {device} would have no samples")]
+    EmptyDevice {
+        /// Position in the fleet.
+        device: usize,
+    },
+    /// The fleet asks for more samples than there are.
+    #[error("the devices of the fleet hold {wanted} samples, and there are {samples}")]
+    CountsTooLarge {
+        /// The number of training samples.
+        samples: usize,
+        /// The sum of the fleet's counts.
+        wanted: u64,
+    },
     /// Not a concentration.
     #[error("the concentration {0} is out of range")]
     Concentration(f64),
@@ -45,6 +73,17 @@ impl PartitionError {
             }
             Self::TooFewRoles { roles, .. } => {
                 format!("take at most {roles} devices, or split by Dirichlet")
+            }
+            Self::TooFewHolders { holders, .. } => {
+                format!("take at most {holders} devices (fleet.devices)")
+            }
+            Self::NoHolders => {
+                "add an array or a column device, or share by dirichlet or iid (data.sharing)".to_owned()
+            }
+            Self::NoClasses => "share by iid, by-device or fleet (data.sharing)".to_owned(),
+            Self::EmptyDevice { .. } => "give every device at least one sample".to_owned(),
+            Self::CountsTooLarge { samples, .. } => {
+                format!("lower the counts in the fleet file to at most {samples} in all, or share by iid")
             }
             Self::Concentration(_) => "it must be a number from 1e-3 to 1e6; small is skewed".to_owned(),
         }

@@ -33,7 +33,7 @@ pub mod row;
 pub mod settings;
 
 pub use error::TaskError;
-pub use params::{PARAMS_MAX, Param, ParamKind, ParamValue, Params};
+pub use params::{DIMENSIONS_MAX, PARAMS_MAX, Param, ParamKind, ParamValue, Params, Sizes};
 pub use row::{BuildNetwork, Setting, Source, TaskRow};
 pub use settings::{Sharing, SharingReport, TaskSettings};
 

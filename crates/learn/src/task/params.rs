@@ -8,7 +8,10 @@ use fedflip_fleet::units::plain;
 use super::error::TaskError;
 
 /// How many parameters a row may declare: values are stored inline, so that a task is copied like a number.
-pub const PARAMS_MAX: usize = 8;
+pub const PARAMS_MAX: usize = 12;
+
+/// How many dimensions a list of sizes may have.
+pub const DIMENSIONS_MAX: usize = 4;
 
 /// One parameter that a row declares.
 #[derive(Debug, PartialEq)]
@@ -34,6 +37,49 @@ pub enum ParamKind {
     Number(RangeInclusive<f64>),
     /// One of these names.
     Choice(&'static [&'static str]),
+    /// One to [`DIMENSIONS_MAX`] whole numbers, each within a range.
+    Sizes(RangeInclusive<usize>),
+}
+
+/// A list of sizes, such as the dimensions of a sample; stored inline like every value.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Sizes {
+    len: usize,
+    /// The rest is 0.
+    sizes: [usize; DIMENSIONS_MAX],
+}
+
+impl Sizes {
+    /// The sizes of a list; none if the list is empty or too long.
+    pub const fn new(list: &[usize]) -> Option<Self> {
+        let len = list.len();
+        if len == 0 || len > DIMENSIONS_MAX {
+            return None;
+        }
+        let mut sizes = [0; DIMENSIONS_MAX];
+        let mut at = 0;
+        while at < len {
+            sizes[at] = list[at];
+            at += 1;
+        }
+        Some(Self { len, sizes })
+    }
+
+    /// A list of one size.
+    pub const fn one(size: usize) -> Self {
+        Self { len: 1, sizes: [size, 0, 0, 0] }
+    }
+
+    /// The sizes in order.
+    pub fn as_slice(&self) -> &[usize] {
+        &self.sizes[..self.len]
+    }
+}
+
+impl fmt::Debug for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
+    }
 }
 
 /// A value that is given to a parameter, or that a task has.
@@ -47,6 +93,8 @@ pub enum ParamValue<'a> {
     Number(f64),
     /// A name.
     Choice(&'a str),
+    /// A list of sizes.
+    Sizes(Sizes),
 }
 
 impl fmt::Display for ParamValue<'_> {
@@ -56,6 +104,7 @@ impl fmt::Display for ParamValue<'_> {
             Self::Count(count) => write!(f, "{count}"),
             Self::Number(number) => f.write_str(&plain(*number)),
             Self::Choice(name) => write!(f, "{name:?}"),
+            Self::Sizes(sizes) => write!(f, "{sizes:?}"),
         }
     }
 }
@@ -71,6 +120,10 @@ impl Param {
             }
             ParamKind::Choice(names) => {
                 names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" or ")
+            }
+            ParamKind::Sizes(range) => {
+                let (least, most) = (range.start(), range.end());
+                format!("a list of 1 to {DIMENSIONS_MAX} whole numbers from {least} to {most}")
             }
         }
     }
@@ -88,6 +141,10 @@ impl Param {
             }
             (ParamKind::Choice(names), ParamValue::Choice(name)) => {
                 names.iter().find(|known| **known == name).map(|name| ParamValue::Choice(name))
+            }
+            (ParamKind::Sizes(range), ParamValue::Sizes(sizes)) => {
+                let all_fit = sizes.as_slice().iter().all(|size| range.contains(size));
+                all_fit.then_some(ParamValue::Sizes(sizes))
             }
             _ => None,
         }
@@ -149,6 +206,11 @@ impl Params {
     /// The value of a number; 0 if the row declares no such number.
     pub fn number(&self, name: &str) -> f64 {
         if let Some(ParamValue::Number(number)) = self.get(name) { number } else { 0.0 }
+    }
+
+    /// The value of a list of sizes; 1 if the row declares no such list.
+    pub fn sizes(&self, name: &str) -> Sizes {
+        if let Some(ParamValue::Sizes(sizes)) = self.get(name) { sizes } else { Sizes::one(1) }
     }
 
     /// The value of a choice; empty if the row declares no such choice.

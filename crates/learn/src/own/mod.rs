@@ -1,0 +1,29 @@
+//! A task on samples of the user's own: which files, which numbers, which network.
+//!
+//! - here: the files and the numbers that normalise their values.
+//! - [`row`]: the row `own` of the table of tasks, whose parameters declare what the samples look like.
+//! - [`samples`]: the samples in memory, checked against the declaration; [`normalise`]: their values as the network
+//!   sees them; [`text`]: windows of a text.
+
+mod normalise;
+pub(crate) mod row;
+mod samples;
+mod text;
+
+use std::path::PathBuf;
+
+pub use samples::OwnSamples;
+
+/// Files of samples on this machine, and the numbers that normalise them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnData {
+    /// Files of training samples.
+    pub train: Vec<PathBuf>,
+    /// Files of test samples; a device that only trains has none.
+    pub test: Vec<PathBuf>,
+    /// Is subtracted from each value: nothing, one number for all, one per channel, or one per feature. Bytes are
+    /// divided by 255 before.
+    pub mean: Vec<f32>,
+    /// Divides each value afterwards, in the same way.
+    pub std: Vec<f32>,
+}

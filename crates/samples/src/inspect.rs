@@ -1,0 +1,202 @@
+//! What is in a table: shape, range, classes, devices, and the numbers that normalise it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::table::{Features, Labels, Table};
+
+/// The most features whose mean and deviation are told one by one.
+pub const FEATURES_MAX: usize = 4096;
+
+/// A table in a few numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Inspection {
+    /// The number of samples.
+    pub samples: usize,
+    /// The dimensions of one sample.
+    pub shape: Vec<usize>,
+    /// `uint8` or `float32`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The memory that the samples take.
+    pub bytes: u64,
+    /// The smallest and the largest feature.
+    pub range: [f64; 2],
+    /// The mean of each channel, of each feature of a table, or of everything; bytes count as shares of 255.
+    pub mean: Vec<f64>,
+    /// The standard deviations beside the means. A constant feature has 1, so that dividing by it changes nothing.
+    pub std: Vec<f64>,
+    /// What the labels are.
+    pub labels: LabelSummary,
+    /// The samples of each device, if the files name devices.
+    pub devices: Option<Vec<DeviceSummary>>,
+}
+
+/// What the labels of a table are.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelSummary {
+    /// The number of samples of each class that occurs.
+    Classes(BTreeMap<u32, usize>),
+    /// The smallest and the largest number.
+    Range([f64; 2]),
+}
+
+/// The samples of a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DeviceSummary {
+    /// The device's name.
+    pub name: String,
+    /// The number of its samples.
+    pub samples: usize,
+}
+
+impl Table {
+    /// The table in a few numbers.
+    pub fn inspect(&self) -> Inspection {
+        let moments = Moments::of(self);
+        let labels = match &self.labels {
+            Labels::Classes(classes) => {
+                let mut counts = BTreeMap::new();
+                classes.iter().for_each(|class| *counts.entry(*class).or_default() += 1);
+                LabelSummary::Classes(counts)
+            }
+            Labels::Numbers(numbers) => {
+                LabelSummary::Range(range(numbers.iter().map(|number| f64::from(*number))))
+            }
+        };
+        let devices = self.devices.as_ref().map(|devices| {
+            let mut counts = vec![0; devices.names.len()];
+            devices.of_samples.iter().for_each(|at| counts[*at as usize] += 1);
+            let summary = |(name, samples): (&String, usize)| DeviceSummary { name: name.clone(), samples };
+            devices.names.iter().zip(counts).map(summary).collect()
+        });
+        Inspection {
+            samples: self.len(),
+            shape: self.shape.clone(),
+            kind: match self.features {
+                Features::Bytes(_) => "uint8",
+                Features::Floats(_) => "float32",
+            },
+            bytes: self.bytes(),
+            range: match &self.features {
+                Features::Bytes(values) => range(values.iter().map(|value| f64::from(*value))),
+                Features::Floats(values) => range(values.iter().map(|value| f64::from(*value))),
+            },
+            mean: moments.means(),
+            std: moments.deviations(),
+            labels,
+            devices,
+        }
+    }
+}
+
+fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
+}
+
+/// Sums of values and of their squares, around a first value so that large numbers do not cancel.
+struct Moments {
+    count: f64,
+    first: Vec<f64>,
+    sums: Vec<[f64; 2]>,
+}
+
+impl Moments {
+    fn of(table: &Table) -> Self {
+        let size: usize = table.shape.iter().product();
+        // Consecutive values that share a mean, and the number of means.
+        let (run, groups) = match table.shape[..] {
+            [features] if features <= FEATURES_MAX => (1, features),
+            [channels, height, width] if channels <= 4 => (height * width, channels),
+            [_, _, channels] if channels <= 4 => (1, channels),
+            _ => (size, 1),
+        };
+        let mut moments = Self { count: 0.0, first: vec![0.0; groups], sums: vec![[0.0; 2]; groups] };
+        match &table.features {
+            Features::Bytes(values) => {
+                moments.add(values.iter().map(|value| f64::from(*value) / 255.0), run, groups);
+            }
+            Features::Floats(values) => {
+                moments.add(values.iter().map(|value| f64::from(*value)), run, groups)
+            }
+        }
+        moments.count = (table.len() * size / groups) as f64;
+        moments
+    }
+
+    fn add(&mut self, values: impl Iterator<Item = f64>, run: usize, groups: usize) {
+        for (at, value) in values.enumerate() {
+            let group = at / run % groups;
+            if at < run * groups && at % run == 0 {
+                self.first[group] = value;
+            }
+            let value = value - self.first[group];
+            self.sums[group][0] += value;
+            self.sums[group][1] += value * value;
+        }
+    }
+
+    fn means(&self) -> Vec<f64> {
+        self.sums.iter().zip(&self.first).map(|([sum, _], first)| first + sum / self.count).collect()
+    }
+
+    fn deviations(&self) -> Vec<f64> {
+        let deviation = |[sum, squares]: &[f64; 2]| {
+            let mean = sum / self.count;
+            let variance = squares / self.count - mean * mean;
+            if variance > 1e-20 { variance.sqrt() } else { 1.0 }
+        };
+        self.sums.iter().map(deviation).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Devices;
+
+    fn table(shape: &[usize], values: &[f32]) -> Table {
+        let samples = values.len() / shape.iter().product::<usize>();
+        Table {
+            shape: shape.to_vec(),
+            features: Features::Floats(values.to_vec()),
+            labels: Labels::Classes(vec![3; samples]),
+            devices: None,
+        }
+    }
+
+    #[test]
+    fn features_of_a_table_have_moments_of_their_own() {
+        let found = table(&[2], &[1.0, 100.0, 3.0, 100.0]).inspect();
+        assert_eq!((found.mean, found.std, found.range), (vec![2.0, 100.0], vec![1.0, 1.0], [1.0, 100.0]));
+    }
+
+    #[test]
+    fn channels_may_come_first_or_last() {
+        let first = table(&[2, 1, 2], &[1.0, 3.0, 10.0, 10.0, 1.0, 3.0, 30.0, 30.0]).inspect();
+        let last = table(&[1, 2, 2], &[1.0, 10.0, 3.0, 10.0, 1.0, 30.0, 3.0, 30.0]).inspect();
+        assert_eq!((&first.mean, &first.std), (&vec![2.0, 20.0], &vec![1.0, 10.0]));
+        // With three dimensions of at most four, the first one is the channels.
+        assert_eq!(last.mean.len(), 1);
+        let images = table(&[5, 6, 1], &[2.0; 30]).inspect();
+        assert_eq!((images.mean, images.std), (vec![2.0], vec![1.0]));
+    }
+
+    #[test]
+    fn classes_and_devices_are_counted() {
+        let devices = Devices { names: vec!["a".into(), "b".into()], of_samples: vec![1, 0, 1] };
+        let labels = Labels::Classes(vec![0, 7, 7]);
+        let table = Table { labels, devices: Some(devices), ..table(&[1], &[0.0, 0.5, 1.0]) };
+        let found = table.inspect();
+        assert_eq!(found.labels, LabelSummary::Classes([(0, 1), (7, 2)].into()));
+        let counts: Vec<(String, usize)> = found
+            .devices
+            .unwrap_or_default()
+            .into_iter()
+            .map(|device| (device.name, device.samples))
+            .collect();
+        assert_eq!(counts, [("a".to_owned(), 1), ("b".to_owned(), 2)]);
+    }
+}

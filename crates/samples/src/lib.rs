@@ -1,0 +1,42 @@
+//! Samples of a user's own, read from the files that people have: npz, safetensors, Parquet, CSV and text.
+//!
+//! A file is never trusted: sizes are checked against its length before memory is taken, NaN and infinite values are
+//! refused with their place, and arrays of Python objects are not read at all.
+//!
+//! ```
+//! use fedflip_samples::{Labels, files};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # std::fs::write(folder.path().join("mine.csv"), "height,weight,label\n1.8,80,0\n1.6,55,1\n")?;
+//! let found = files::found(folder.path(), &["*.csv".to_owned()])?;
+//! let table = files::read(&found)?;
+//! assert_eq!((table.len(), &table.shape[..]), (2, &[2][..]));
+//! assert_eq!(table.labels, Labels::Classes(vec![0, 1]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Layout
+//!
+//! - [`files`]: which files are meant, and the table of formats.
+//! - [`table`]: samples in memory; [`inspect`]: what is in them.
+//! - `npz`, `npy`, `safetensors_file`: arrays; `array`: an array before it is known what it is for.
+//! - `csv_file`, `parquet_file`: tables; `columns`: what a column is for.
+//! - `text_file`: plain text.
+//! - [`error`]: everything that can be wrong with a file.
+
+mod array;
+mod columns;
+mod csv_file;
+pub mod error;
+pub mod files;
+pub mod inspect;
+mod npy;
+mod npz;
+mod parquet_file;
+mod safetensors_file;
+pub mod table;
+mod text_file;
+
+pub use error::{Problem, SamplesError};
+pub use inspect::Inspection;
+pub use table::{Devices, Features, Labels, Table};
