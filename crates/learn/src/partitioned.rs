@@ -45,7 +45,7 @@ impl Shards for Partitioned {
         _made: &SampleBuffer,
         picks: &[u32],
         features: &mut [f32],
-        labels: &mut [u8],
+        labels: &mut [f32],
     ) {
         let own = self.partition.device(device);
         let rows = features.chunks_exact_mut(self.dataset.sample_len()).zip(labels.chunks_exact_mut(1));
@@ -59,7 +59,7 @@ impl Shards for Partitioned {
         self.test.len()
     }
 
-    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [u8]) {
+    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [f32]) {
         let positions = &self.test[first..][..labels.len()];
         self.dataset.write_batch(positions, features, labels);
     }
