@@ -18,9 +18,9 @@ pub fn check(bytes: &[u8]) {
     let set = Dataset::text(spoken, "fuzz").expect("a short text can be numbered");
     for split in [Split::Train, Split::Test] {
         for position in set.positions(split) {
-            let (mut features, mut label) = ([0.0; WINDOW], [0]);
+            let (mut features, mut label) = ([0.0; WINDOW], [0.0]);
             set.write_batch(&[position], &mut features, &mut label);
-            assert!(usize::from(label[0]) < alphabet::SYMBOLS);
+            assert!(label[0] < alphabet::SYMBOLS as f32);
             assert!(features.iter().all(|&symbol| symbol < alphabet::SYMBOLS as f32));
         }
     }

@@ -202,13 +202,13 @@ impl Dataset {
 
     /// Writes the samples at `positions` one after another: features normalised (symbols of a text: their
     /// codes), and labels. The slices must have room for exactly that, and the samples must exist.
-    pub fn write_batch(&self, positions: &[u32], features: &mut [f32], labels: &mut [u8]) {
+    pub fn write_batch(&self, positions: &[u32], features: &mut [f32], labels: &mut [f32]) {
         let sample_len = self.sample_len();
         assert_eq!((features.len(), labels.len()), (positions.len() * sample_len, positions.len()));
         for ((&position, row), label) in
             positions.iter().zip(features.chunks_exact_mut(sample_len)).zip(labels)
         {
-            *label = self.label(position);
+            *label = f32::from(self.label(position));
             let start = position as usize;
             match &self.content {
                 Content::Images { bytes, means, stds, .. } => {
@@ -242,9 +242,9 @@ mod tests {
         let channels = [Channel { mean: 0.5, std: 0.5 }, Channel { mean: 0.0, std: 2.0 }];
         let set = Dataset::images(images, &channels, "x").unwrap();
         assert_eq!((set.sample_len(), set.len(Split::Train), set.len(Split::Test)), (4, 1, 1));
-        let (mut features, mut labels) = (vec![0.0; 8], vec![0; 2]);
+        let (mut features, mut labels) = (vec![0.0; 8], vec![0.0; 2]);
         set.write_batch(&[1, 0], &mut features, &mut labels);
-        assert_eq!(labels, [0, 1]);
+        assert_eq!(labels, [0.0, 1.0]);
         let wanted = [-1.0, 0.5, -0.2, 0.1, -1.0, 0.5, -0.6, 0.0];
         assert!(features.iter().zip(wanted).all(|(a, b): (&f32, f32)| (a - b).abs() < 1e-6), "{features:?}");
     }
@@ -270,9 +270,9 @@ mod tests {
         assert_eq!(set.ranges(Split::Train), [0..18, 100..118]);
         assert_eq!(set.ranges(Split::Test), [18..20, 118..120]);
         assert_eq!((set.roles().len(), set.roles().get(1), set.len(Split::Train)), (2, "B", 36));
-        let (mut features, mut labels) = (vec![0.0; WINDOW], vec![0]);
+        let (mut features, mut labels) = (vec![0.0; WINDOW], vec![0.0]);
         set.write_batch(&[119], &mut features, &mut labels);
         assert_eq!(features[0], f32::from(alphabet::encode('t')));
-        assert_eq!(labels[0], alphabet::encode(long.chars().last().unwrap()));
+        assert_eq!(labels[0], f32::from(alphabet::encode(long.chars().last().unwrap())));
     }
 }

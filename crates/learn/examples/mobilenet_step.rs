@@ -95,7 +95,7 @@ fn main() {
     }
     let mut buffers = network.buffers(BATCH);
     buffers.input().iter_mut().for_each(|x| *x = uniform());
-    let labels: Vec<u8> = (0..BATCH).map(|i| (i % 10) as u8).collect();
+    let labels: Vec<f32> = (0..BATCH).map(|i| (i % 10) as f32).collect();
 
     let mut best = Duration::MAX;
     let mut total = Duration::ZERO;

@@ -16,7 +16,7 @@ fn time(name: &str, network: &Network<f32>, steps: u32) {
     let params: Vec<f32> = (0..network.params_len()).map(|n| ((n * 37 % 101) as f32 - 50.0) * 1e-3).collect();
     let mut buffers = network.buffers(batch);
     buffers.input().iter_mut().enumerate().for_each(|(n, x)| *x = (n * 31 % 97) as f32 * 0.01);
-    let labels: Vec<u8> = (0..batch).map(|n| (n % 10) as u8).collect();
+    let labels: Vec<f32> = (0..batch).map(|n| (n % 10) as f32).collect();
     let mut best = f64::INFINITY;
     for _ in 0..steps {
         let start = Instant::now();

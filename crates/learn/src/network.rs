@@ -118,7 +118,7 @@ impl<T: Real> Network<T> {
         &self,
         params: &[T],
         buffers: &mut Buffers<T>,
-        labels: &[u8],
+        labels: &[f32],
         each: impl FnMut(usize, usize),
     ) -> Score {
         self.forward(params, buffers, labels.len(), false);
@@ -126,7 +126,7 @@ impl<T: Real> Network<T> {
     }
 
     /// The same, and the gradient of the mean loss in `buffers.params_grad`.
-    pub fn gradient(&self, params: &[T], buffers: &mut Buffers<T>, labels: &[u8]) -> Score {
+    pub fn gradient(&self, params: &[T], buffers: &mut Buffers<T>, labels: &[f32]) -> Score {
         let batch = labels.len();
         self.forward(params, buffers, batch, true);
         let Buffers { activations, scratch, grads, params_grad, .. } = buffers;
@@ -187,7 +187,7 @@ impl<T: Real> Buffers<T> {
 /// A label outside the classes counts as an infinite loss: it is noticed where losses are checked.
 fn cross_entropy<T: Real>(
     scores: &mut [T],
-    labels: &[u8],
+    labels: &[f32],
     classes: usize,
     mut grad: Option<&mut [T]>,
     mut each: impl FnMut(usize, usize),
@@ -195,7 +195,7 @@ fn cross_entropy<T: Real>(
     let mut score = Score::default();
     let scale = T::from_f64(1.0 / labels.len() as f64);
     for (n, (row, &label)) in scores.chunks_exact(classes).zip(labels).enumerate() {
-        let label = usize::from(label);
+        let label = class_of(label);
         let (best, max) = row.iter().enumerate().fold((0, T::LOWEST), |(best, max), (class, &score)| {
             if score > max { (class, score) } else { (best, max) }
         });
@@ -213,4 +213,9 @@ fn cross_entropy<T: Real>(
         }
     }
     score
+}
+
+/// The class that a label names; the largest number, which no class has, if it names none.
+fn class_of(label: f32) -> usize {
+    if label >= 0.0 && label.fract() == 0.0 { label as usize } else { usize::MAX }
 }

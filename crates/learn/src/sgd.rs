@@ -57,7 +57,7 @@ pub struct SgdLearner {
 pub struct SgdWorker {
     buffers: Buffers<f32>,
     params: Vec<f32>,
-    labels: Vec<u8>,
+    labels: Vec<f32>,
     /// The device's samples, where they are made and not just looked up.
     made: SampleBuffer,
     /// Which of the device's samples are in the batch.
@@ -156,7 +156,7 @@ impl Learner for SgdLearner {
         SgdWorker {
             buffers: self.network.buffers(batch),
             params: vec![0.0; self.params_len()],
-            labels: vec![0; batch],
+            labels: vec![0.0; batch],
             made: SampleBuffer::default(),
             picks: vec![0; batch],
             order: Vec::with_capacity(self.shards.samples_max()),

@@ -19,20 +19,20 @@ pub trait Shards: Send + Sync {
     fn cost_of_opening(&self, _device: usize) -> u64 {
         1
     }
-    /// Writes some of a device's samples one after the other, and their labels. `made` is as [`Shards::open`]
-    /// left it for this device.
+    /// Writes some of a device's samples one after the other, and their labels: a class as a whole number, or the
+    /// value of a regression. `made` is as [`Shards::open`] left it for this device.
     fn write_batch(
         &self,
         device: usize,
         made: &SampleBuffer,
         picks: &[u32],
         features: &mut [f32],
-        labels: &mut [u8],
+        labels: &mut [f32],
     );
     /// How many test samples there are.
     fn test_samples(&self) -> usize;
     /// Writes `labels.len()` test samples, from number `first` on.
-    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [u8]);
+    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [f32]);
 }
 
 /// Samples in memory, one after the other.
@@ -40,8 +40,8 @@ pub trait Shards: Send + Sync {
 pub struct SampleBuffer {
     /// The numbers of all samples.
     pub features: Vec<f32>,
-    /// A class per sample.
-    pub labels: Vec<u8>,
+    /// A label per sample: a class as a whole number, or the value of a regression.
+    pub labels: Vec<f32>,
 }
 
 impl SampleBuffer {
@@ -52,7 +52,7 @@ impl SampleBuffer {
     }
 
     /// Copies the samples at `picks`, of `features.len() / picks.len()` numbers each.
-    pub fn write(&self, picks: impl IntoIterator<Item = usize>, features: &mut [f32], labels: &mut [u8]) {
+    pub fn write(&self, picks: impl IntoIterator<Item = usize>, features: &mut [f32], labels: &mut [f32]) {
         let sample_len = features.len() / labels.len().max(1);
         let places = features.chunks_exact_mut(sample_len.max(1)).zip(labels);
         for (pick, (row, label)) in picks.into_iter().zip(places) {

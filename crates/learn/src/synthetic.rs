@@ -139,7 +139,7 @@ impl Synthetic {
             };
             let scores: [f64; CLASSES] = std::array::from_fn(score);
             let label = (0..CLASSES).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0);
-            to.labels.push(label as u8);
+            to.labels.push(label as f32);
         }
     }
 }
@@ -170,7 +170,7 @@ impl Shards for Synthetic {
         made: &SampleBuffer,
         picks: &[u32],
         features: &mut [f32],
-        labels: &mut [u8],
+        labels: &mut [f32],
     ) {
         let (samples, first) = match &self.held {
             Some((held, starts)) => (held, starts[device]),
@@ -183,7 +183,7 @@ impl Shards for Synthetic {
         self.test.labels.len()
     }
 
-    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [u8]) {
+    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [f32]) {
         self.test.write(first..first + labels.len(), features, labels);
     }
 }
@@ -217,7 +217,7 @@ mod tests {
         // Held or made when its turn comes, and whatever a worker made before: the same batch.
         let unheld = Synthetic { held: None, ..synthetic.clone() };
         let batch = |data: &Synthetic, device, mut made| {
-            let (mut features, mut labels) = (vec![0.0; 4 * FEATURES], vec![0; 4]);
+            let (mut features, mut labels) = (vec![0.0; 4 * FEATURES], vec![0.0; 4]);
             data.open(device, &mut made);
             data.write_batch(device, &made, &[7, 0, 19, 7], &mut features, &mut labels);
             (features, labels)

@@ -60,11 +60,11 @@ fn allocations(work: impl FnOnce()) -> Vec<String> {
 struct Numbers;
 
 impl Numbers {
-    fn write(positions: impl Iterator<Item = u16>, features: &mut [f32], labels: &mut [u8]) {
+    fn write(positions: impl Iterator<Item = u16>, features: &mut [f32], labels: &mut [f32]) {
         let each = features.len() / labels.len();
         for ((sample, label), position) in features.chunks_exact_mut(each).zip(labels).zip(positions) {
             sample.iter_mut().zip(0_u16..).for_each(|(x, j)| *x = f32::from((j + position) % 7));
-            *label = (position % 10) as u8;
+            *label = f32::from(position % 10);
         }
     }
 }
@@ -84,7 +84,7 @@ impl Shards for Numbers {
         _made: &SampleBuffer,
         picks: &[u32],
         features: &mut [f32],
-        labels: &mut [u8],
+        labels: &mut [f32],
     ) {
         Self::write(picks.iter().map(|&pick| (17 * device) as u16 + pick as u16), features, labels);
     }
@@ -93,7 +93,7 @@ impl Shards for Numbers {
         20
     }
 
-    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [u8]) {
+    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [f32]) {
         Self::write(first as u16.., features, labels);
     }
 }

@@ -84,12 +84,7 @@ fn read_one(file: &Path) -> Result<Table, Problem> {
     }
 }
 
-/// Reads text files as one text.
-pub fn read_text(files: &[PathBuf]) -> Result<String, SamplesError> {
-    let mut all = String::new();
-    for file in files {
-        all += &text_file::read(file).map_err(|problem| problem.in_file(file))?;
-        all.push('\n');
-    }
-    Ok(all)
+/// Reads text files, one text each.
+pub fn read_texts(files: &[PathBuf]) -> Result<Vec<String>, SamplesError> {
+    files.iter().map(|file| text_file::read(file).map_err(|problem| problem.in_file(file))).collect()
 }

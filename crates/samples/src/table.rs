@@ -67,6 +67,11 @@ impl Table {
         self.len() == 0
     }
 
+    /// The dimensions of one sample, where a single number has one dimension, too.
+    pub fn sample_shape(&self) -> Vec<usize> {
+        if self.shape.is_empty() { vec![1] } else { self.shape.clone() }
+    }
+
     /// The bytes of memory that features and labels take.
     pub fn bytes(&self) -> u64 {
         let features = match &self.features {

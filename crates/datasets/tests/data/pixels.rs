@@ -25,7 +25,7 @@ fn every_byte_is_normalised_as_pytorch_does() {
         let images = Images { bytes, labels: vec![0; 256], train: 256, classes: 1 };
         let set = Dataset::images(images, channels, "x").unwrap();
         let positions: Vec<u32> = (0..256).collect();
-        let (mut features, mut labels) = (vec![0.0; 256 * channels.len()], vec![0; 256]);
+        let (mut features, mut labels) = (vec![0.0; 256 * channels.len()], vec![0.0; 256]);
         set.write_batch(&positions, &mut features, &mut labels);
         assert_eq!(golden[name].len(), channels.len());
         for (channel, golden) in golden[name].iter().enumerate() {

@@ -27,7 +27,7 @@ fn counts(set: &Dataset, split: Split) -> Vec<usize> {
 /// Every channel of the training part has mean 0 and standard deviation 1, but for the digits printed.
 fn assert_normalised(set: &Dataset, channels: usize, std_tolerance: f64) {
     let mut sums = vec![(0.0, 0.0); channels];
-    let (mut features, mut label) = (vec![0.0; set.sample_len()], [0]);
+    let (mut features, mut label) = (vec![0.0; set.sample_len()], [0.0]);
     for position in set.positions(Split::Train) {
         set.write_batch(&[position], &mut features, &mut label);
         for pixel in features.chunks_exact(channels) {

@@ -145,7 +145,7 @@ struct Client<'a> {
     network: &'a Network<f32>,
     params: Vec<f32>,
     buffers: fedflip_learn::network::Buffers<f32>,
-    labels: Vec<u8>,
+    labels: Vec<f32>,
 }
 
 impl<'a> Client<'a> {
@@ -154,7 +154,7 @@ impl<'a> Client<'a> {
         // Whole numbers below the number of symbols are a text, and an image as good as any.
         buffers.input().iter_mut().zip(0_u16..).for_each(|(x, n)| *x = f32::from(n % 7));
         let params = (0..network.params_len()).map(|n| ((n * 37 % 101) as f32 - 50.0) * 1e-3).collect();
-        Self { network, params, buffers, labels: (0..BATCH as u8).map(|n| n % 10).collect() }
+        Self { network, params, buffers, labels: (0..BATCH).map(|n| (n % 10) as f32).collect() }
     }
 
     fn update(&mut self) {

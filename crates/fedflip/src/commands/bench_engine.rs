@@ -66,13 +66,13 @@ impl Shards for Blank {
         1
     }
 
-    fn write_batch(&self, _: usize, _: &SampleBuffer, _: &[u32], _: &mut [f32], _: &mut [u8]) {}
+    fn write_batch(&self, _: usize, _: &SampleBuffer, _: &[u32], _: &mut [f32], _: &mut [f32]) {}
 
     fn test_samples(&self) -> usize {
         0
     }
 
-    fn write_test_batch(&self, _first: usize, _features: &mut [f32], _labels: &mut [u8]) {}
+    fn write_test_batch(&self, _first: usize, _features: &mut [f32], _labels: &mut [f32]) {}
 }
 
 /// Keeps records, if there is a folder, until the time is up.

@@ -75,7 +75,7 @@ pub(crate) struct Scores {
     network: Network<f32>,
     params: Vec<f32>,
     buffers: Buffers<f32>,
-    labels: Vec<u8>,
+    labels: Vec<f32>,
 }
 
 impl Scores {
@@ -83,7 +83,7 @@ impl Scores {
         let network = Network::new(vec![Box::new(Linear::new("linear", 1, classes))]);
         let mut buffers = network.buffers(batch);
         buffers.input().copy_from_slice(&numbers(batch));
-        let labels = (0..batch).map(|n| (n % classes) as u8).collect();
+        let labels = (0..batch).map(|n| (n % classes) as f32).collect();
         let mut scores = Self { params: numbers(network.params_len()), network, buffers, labels };
         scores.gradient();
         scores
@@ -120,17 +120,17 @@ impl Shards for Grey {
         _made: &SampleBuffer,
         _picks: &[u32],
         features: &mut [f32],
-        labels: &mut [u8],
+        labels: &mut [f32],
     ) {
         features.fill(0.5);
-        labels.fill(3);
+        labels.fill(3.0);
     }
 
     fn test_samples(&self) -> usize {
         0
     }
 
-    fn write_test_batch(&self, _first: usize, _features: &mut [f32], _labels: &mut [u8]) {}
+    fn write_test_batch(&self, _first: usize, _features: &mut [f32], _labels: &mut [f32]) {}
 }
 
 impl LocalUpdate {

@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn single_precision_close_to_double() {
         let batch = 3;
-        let labels = [5, 79, 0];
+        let labels = [5.0, 79.0, 0.0];
         let number = |n: usize, by: usize| ((n * by) % 1009) as f64 / 1009.0 - 0.5;
         let gradient = |params: &[f64]| -> (f64, Vec<f64>, Vec<f64>) {
             let (single, double) = (shakespeare_lstm::<f32>(), shakespeare_lstm::<f64>());

@@ -1,11 +1,14 @@
 //! Why a task cannot be built.
 
+use std::path::PathBuf;
+
 use fedflip_fleet::nearest;
 
 use crate::error::LearnError;
 use crate::partition::PartitionError;
 use crate::task::Task;
 use fedflip_datasets::DataError;
+use fedflip_samples::SamplesError;
 
 /// Why a task cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +48,30 @@ pub enum TaskError {
         /// The ways that the row declares.
         known: &'static [&'static str],
     },
+    /// The task trains on files of the user's own, and none are named.
+    #[error("no files of training samples are named")]
+    NoFiles,
+    /// Samples of the user's own differ from what the task declares.
+    #[error("{}: {what} is {found}; the task declares {declared}", .file.display())]
+    NotAsDeclared {
+        /// The first of the files.
+        file: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// As in the file.
+        found: String,
+        /// As the task's parameters say.
+        declared: String,
+    },
+    /// More samples than positions.
+    #[error("{samples} samples are more than can be numbered")]
+    TooManySamples {
+        /// The number of samples.
+        samples: usize,
+    },
+    /// A file of samples cannot be read.
+    #[error(transparent)]
+    Samples(#[from] SamplesError),
     /// The data set is missing or damaged.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -69,6 +96,12 @@ impl TaskError {
             Self::UnknownParam { known, .. } => format!("the parameters are {}", known.join(", ")),
             Self::BadParam { wanted, .. } => format!("it must be {wanted}"),
             Self::NoSuchSharing { known, .. } => format!("share by {}", known.join(" or ")),
+            Self::NoFiles => "name them in the scenario: data.train and data.test".to_owned(),
+            Self::NotAsDeclared { .. } => {
+                "correct the keys of [task] in the scenario, or take samples that fit".to_owned()
+            }
+            Self::TooManySamples { .. } => "take at most two thousand million samples".to_owned(),
+            Self::Samples(error) => error.hint(),
             Self::Data(error) => error.hint(),
             Self::Partition(error) => error.hint(),
             Self::Learn(error) => error.hint(),
