@@ -209,6 +209,7 @@ mod tests {
             rounds: 1000,
             secs: 100.0,
             metrics: [("accuracy", 0.75), ("loss", 0.25)].into(),
+            test: Default::default(),
             detail: None,
         };
         live.end(Some(&end), 9.0);

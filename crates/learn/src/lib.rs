@@ -66,6 +66,7 @@ pub mod model_file;
 pub mod models;
 pub mod network;
 pub mod nn;
+pub mod own;
 pub mod partition;
 pub mod partitioned;
 pub mod real;

@@ -70,6 +70,7 @@ impl Fold {
     /// Adds the end.
     pub fn end(&mut self, end: &End) {
         self.summary.end = Some(end.reason);
+        self.summary.test.clone_from(&end.test);
         self.at(end.rounds, end.secs, &end.metrics);
     }
 

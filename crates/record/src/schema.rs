@@ -250,6 +250,9 @@ pub struct End {
     /// The metrics of the last model; empty if its round was evaluated.
     #[serde(default, skip_serializing_if = "Metrics::is_empty")]
     pub metrics: Metrics,
+    /// The metrics of the last model on the test samples, where the run looked at validation samples until its end.
+    #[serde(default, skip_serializing_if = "Metrics::is_empty")]
+    pub test: Metrics,
     /// More about it, where there is more to say.
     #[serde(default, deserialize_with = "optional_word", skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,

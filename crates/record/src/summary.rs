@@ -26,6 +26,9 @@ pub struct Summary {
     pub mean_participants: f64,
     /// The metrics of the last evaluation; empty before the first one.
     pub metrics: Metrics,
+    /// The metrics of the last model on the test samples, where `metrics` are those on validation samples.
+    #[serde(default, skip_serializing_if = "Metrics::is_empty")]
+    pub test: Metrics,
     /// The round after which the model was evaluated last; 0 for the first model.
     pub evaluated_round: Option<u64>,
 }
@@ -43,6 +46,7 @@ impl Summary {
             hours: 0.0,
             mean_participants: 0.0,
             metrics: Metrics::default(),
+            test: Metrics::default(),
             evaluated_round: None,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fedflip_fleet::Fleet;
 use fedflip_learn::Learner;
 use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::task::SharingReport;
+use fedflip_learn::task::{Learners, SharingReport};
 pub use fedflip_plan::Planned;
 use fedflip_plan::{Constants, Expected, Planning, Problem, Schedule, schedule};
 use fedflip_record::Header;
@@ -20,6 +20,8 @@ use crate::warnings;
 pub struct Setup {
     /// Trains on the data of every device.
     pub learner: Arc<SgdLearner>,
+    /// Evaluates on the test samples at the end of a run, if the other one looks at validation samples.
+    pub test: Option<SgdLearner>,
     /// The number of samples that devices hold.
     pub sharing: SharingReport,
     /// With the sample counts of the data, and the times of what the scenario computes and sends.
@@ -31,11 +33,11 @@ impl Setup {
     pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
         let what = format!("reading the data of {}", scenario.task.name());
         let Session { observers, data_dir, .. } = session;
-        let (learner, sharing) =
-            observers.while_working(&what, || scenario.task_settings().learner(data_dir))?;
+        let Learners { learner, test, sharing } =
+            observers.while_working(&what, || scenario.task_settings().learners(data_dir))?;
         let fleet = fleet(scenario, &learner)?;
         warnings::counts_replaced(scenario, &fleet).iter().for_each(|text| observers.warn(text));
-        Ok(Self { learner: Arc::new(learner), sharing, fleet })
+        Ok(Self { learner: Arc::new(learner), test, sharing, fleet })
     }
 
     /// The schedule under the scenario's scheme, and what is expected of it. Without constants it predicts no rounds.

@@ -7,7 +7,7 @@ use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::{Crew, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS};
-use fedflip_record::{Checkpoint, End, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader};
+use fedflip_record::{Checkpoint, End, EndReason, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader};
 use fedflip_scenario::{FREE_KEYS, Scenario};
 use fedflip_sim::SimWorld;
 
@@ -116,7 +116,7 @@ impl Single<'_> {
         let outcome = self.engine(optimiser).run(&mut world, &mut state, &mut keeper)?;
         let (keep, real) = keeper.finish();
         let end = match outcome {
-            Outcome::Ended(end) => Some(end),
+            Outcome::Ended(end) => Some(self.tested(end, &state, session.threads)?),
             Outcome::Stopped => None,
         };
         session.observers.end(end.as_ref())?;
@@ -127,6 +127,17 @@ impl Single<'_> {
         let fold = self.finish(keep, &state, end)?;
         let model = Some(Arc::clone(state.result()));
         Ok(Finished { fold, model, detail, had_ended: false })
+    }
+
+    /// Adds the metrics of the test samples, which nobody has looked at before. A pilot is no result.
+    fn tested(&self, end: End, state: &State, threads: usize) -> Result<End, RunError> {
+        match &self.setup.test {
+            Some(learner) if !self.pilot && end.reason != EndReason::Diverged => {
+                let test = with_crew(learner, threads, |crew| crew.evaluate(state.result()))?;
+                Ok(End { test, ..end })
+            }
+            _ => Ok(end),
+        }
     }
 
     /// A run that ended in an earlier session: observers of this one may not have seen it.

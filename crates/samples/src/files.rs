@@ -70,7 +70,7 @@ pub fn read(files: &[PathBuf]) -> Result<Table, SamplesError> {
 }
 
 fn read_one(file: &Path) -> Result<Table, Problem> {
-    let ending = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let ending = ending(file);
     let format = FORMATS.iter().find(|format| format.ending == ending);
     let format = format.ok_or(Problem::UnknownFormat { ending })?;
     let table = (format.read)(file)?;
@@ -87,4 +87,13 @@ fn read_one(file: &Path) -> Result<Table, Problem> {
 /// Reads text files, one text each.
 pub fn read_texts(files: &[PathBuf]) -> Result<Vec<String>, SamplesError> {
     files.iter().map(|file| text_file::read(file).map_err(|problem| problem.in_file(file))).collect()
+}
+
+/// Whether all files are texts, which have no columns.
+pub fn are_texts(files: &[PathBuf]) -> bool {
+    files.iter().all(|file| ending(file) == TEXT)
+}
+
+fn ending(file: &Path) -> String {
+    file.extension().unwrap_or_default().to_string_lossy().to_lowercase()
 }

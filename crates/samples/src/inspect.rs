@@ -39,8 +39,15 @@ pub struct Inspection {
 pub enum LabelSummary {
     /// The number of samples of each class that occurs.
     Classes(BTreeMap<u32, usize>),
-    /// The smallest and the largest number.
-    Range([f64; 2]),
+    /// Numbers, for a regression.
+    Numbers {
+        /// The smallest and the largest number.
+        range: [f64; 2],
+        /// Their mean.
+        mean: f64,
+        /// Their standard deviation.
+        std: f64,
+    },
 }
 
 /// The samples of a device.
@@ -63,7 +70,10 @@ impl Table {
                 LabelSummary::Classes(counts)
             }
             Labels::Numbers(numbers) => {
-                LabelSummary::Range(range(numbers.iter().map(|number| f64::from(*number))))
+                let all = || numbers.iter().map(|number| f64::from(*number));
+                let mean = all().sum::<f64>() / numbers.len() as f64;
+                let variance = all().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len() as f64;
+                LabelSummary::Numbers { range: range(all()), mean, std: variance.sqrt() }
             }
         };
         let devices = self.devices.as_ref().map(|devices| {

@@ -6,7 +6,7 @@ use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
 
 use super::{
-    Data, FleetSource, GeneratedFleet, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train, Update,
+    Data, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train, Update,
 };
 use crate::error::ScenarioError;
 
@@ -16,7 +16,7 @@ const BANDWIDTH_MBPS: f64 = 100.0;
 impl Scenario {
     /// The paper's scenario of a task, before a preset.
     pub(super) fn paper(task: Task) -> Result<Self, ScenarioError> {
-        let TaskSettings { sharing, test_samples_max, data_seed, sgd, .. } =
+        let TaskSettings { sharing, validation, test_samples_max, data_seed, sgd, .. } =
             TaskSettings::paper(task, DEVICES);
         let SgdSettings { learning_rate, batch, iterations } = sgd;
         let train = Train { learning_rate: as_written(learning_rate), batch, iterations };
@@ -24,7 +24,13 @@ impl Scenario {
         Ok(Self {
             seed: 1,
             task,
-            data: Data { seed: data_seed, sharing, test_samples_max },
+            data: Data {
+                seed: data_seed,
+                sharing,
+                validation,
+                test_samples_max,
+                own: OwnFiles::default(),
+            },
             fleet: FleetSource::Generated(GeneratedFleet {
                 devices: DEVICES,
                 types: PAPER.to_vec(),

@@ -23,7 +23,9 @@ impl Scenario {
         TaskSettings {
             task: self.task,
             devices: self.devices(),
-            sharing: self.data.sharing,
+            sharing: self.sharing(),
+            validation: self.data.validation,
+            own: self.own_data(),
             test_samples_max: self.data.test_samples_max,
             data_seed: self.data.seed,
             sgd: SgdSettings {

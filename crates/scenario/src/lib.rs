@@ -10,6 +10,7 @@
 //! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
 //! - `sections`: the sections of a scenario; `server`: what the server does with the sum of the updates.
 //! - `value`: values, their types and ranges.
+//! - `own`: what follows from files of the user's own; `suggest`: a scenario for such files.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
 //! - `target`: the target of a run, which several keys name.
@@ -26,11 +27,13 @@ mod error;
 mod for_run;
 mod keys;
 mod over;
+mod own;
 mod preset;
 mod print;
 mod resolve;
 mod sections;
 mod server;
+mod suggest;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -46,9 +49,10 @@ pub use self::over::{Axis, Point, points};
 pub use self::preset::Preset;
 pub use self::sections::QUIET_EVERY;
 pub use self::sections::{
-    Data, FleetSource, GeneratedFleet, Pilots, Planning, Record, Round, Stop, Train, Update,
+    Data, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Stop, Train, Update, Where,
 };
 pub use self::server::{Kind, Server};
+pub use self::suggest::{Request, SuggestError};
 pub use self::value::Value;
 
 /// Keys that may change when a run resumes: they decide when to stop and how often to save, not what rounds compute.
@@ -79,8 +83,7 @@ pub struct Scenario {
 impl Scenario {
     /// The scenario of a task with a preset; all other keys have their defaults.
     pub fn new(task: Task, preset: Preset) -> Result<Self, ScenarioError> {
-        let text = format!("preset = \"{}\"\n[task]\nname = \"{}\"\n", preset.name(), task.name());
-        Source::of_text(&text, "the scenario").scenario(&[])
+        Source::of_task(task, preset).scenario(&[])
     }
 
     /// The scenario in a TOML text; relative paths start in the working directory.
@@ -122,6 +125,12 @@ impl Source {
     /// The scenario that `compare` takes without a file: synthetic data and the paper's fleet.
     pub fn embedded() -> Self {
         Self::of_text("[task]\nname = \"synthetic\"\n", "the embedded scenario")
+    }
+
+    /// The task and the preset, and nothing else.
+    fn of_task(task: Task, preset: Preset) -> Self {
+        let text = format!("preset = \"{}\"\n[task]\nname = \"{}\"\n", preset.name(), task.name());
+        Self::of_text(&text, "the scenario")
     }
 
     /// The same text, with another preset if it names none.

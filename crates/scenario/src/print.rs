@@ -1,11 +1,13 @@
 //! A scenario as text: canonical TOML, the commented file to start from, JSON.
 
+use std::path::Path;
+
 use fedflip_learn::task::Task;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::keys::{self, Key, SECTIONS, Shown};
-use super::{Preset, Scenario};
+use super::{Preset, Scenario, Source};
 use crate::error::ScenarioError;
 
 /// Where comments start, unless a line reaches further.
@@ -33,7 +35,22 @@ impl Scenario {
 
     /// The scenario of a task with every default visible and every key explained.
     pub fn template(task: Task, preset: Preset) -> Result<String, ScenarioError> {
-        let scenario = Self::new(task, preset)?;
+        Self::template_with(task, preset, &[], Path::new(""))
+    }
+
+    /// The same with other values for some keys, which are not commented out; relative names start in `folder`.
+    pub(super) fn template_with(
+        task: Task,
+        preset: Preset,
+        overrides: &[String],
+        folder: &Path,
+    ) -> Result<String, ScenarioError> {
+        let source = Source { folder: folder.to_owned(), ..Source::of_task(task, preset) };
+        let scenario = source.scenario(overrides)?;
+        let is_given = |key: &Key| {
+            let path = key.path();
+            overrides.iter().any(|text| text.split_once('=').is_some_and(|(given, _)| given == path))
+        };
         let mut text = format!(
             "# A scenario of fedflip: defaults for {}, preset \"{}\". Every line but the task's name may be\n\
              # left out. A commented line shows a value that follows from others, or an example of a\n\
@@ -46,7 +63,7 @@ impl Scenario {
                 text += &format!("\n# {about}.\n[{section}]\n");
             }
             for key in keys::of(section, task) {
-                text += &line(key, &scenario);
+                text += &line(key, &scenario, is_given(key));
             }
         }
         Ok(text)
@@ -54,14 +71,16 @@ impl Scenario {
 }
 
 /// A key, its value and its comment: beside it, or above where the value is long.
-fn line(key: &Key, scenario: &Scenario) -> String {
+fn line(key: &Key, scenario: &Scenario, is_given: bool) -> String {
     let value = key.get(scenario).map(|value| value.to_string());
     let setting = match key.shown {
+        Shown::Shorthand => return String::new(),
+        Shown::Set if value.is_none() => return String::new(),
+        _ if is_given => format!("{} = {}", key.name, value.unwrap_or_default()),
         Shown::Set => format!("{} = {}", key.name, value.unwrap_or_default()),
         Shown::Follows => format!("# {} = {}", key.name, value.unwrap_or_default()),
         Shown::FollowsOr(example) => format!("# {} = {}", key.name, value.as_deref().unwrap_or(example)),
         Shown::Example(example) => format!("# {} = {example}", key.name),
-        Shown::Shorthand => return String::new(),
     };
     if setting.len() < COMMENT_COLUMN {
         format!("{setting:COMMENT_COLUMN$}# {}\n", key.about)

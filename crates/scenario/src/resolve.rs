@@ -12,9 +12,9 @@ use super::entries::Entry;
 use super::error::{KeyError, Place, Refusal};
 use super::keys::{self, Key};
 use super::server::Kind;
-use super::target;
+use super::{own, target};
 use super::value::Given;
-use super::{FleetSource, Preset, Scenario, Update};
+use super::{FleetSource, Preset, Scenario, Stop, Update};
 use crate::error::ScenarioError;
 
 /// Of several values for one key the last counts: `--set` comes after the file.
@@ -33,6 +33,9 @@ pub(super) fn resolve(
     let mut scenario = Scenario::paper(task)?;
     let given = Keys { given: one_fleet(target::last(last_preset(given))?, &scenario)?, folder };
     given.set(&mut scenario, |key| key.section == "task")?;
+    given.set(&mut scenario, |key| key.section == "data")?;
+    own::declare(&mut scenario, &given)?;
+    scenario.stop = Stop::of(scenario.task);
     let preset = match given.entry("", "preset") {
         Some(entry) => {
             let value = Given { value: &entry.value, folder };
@@ -41,7 +44,8 @@ pub(super) fn resolve(
         None => default_preset,
     };
     expand(preset, &mut scenario, &whole_file)?;
-    given.set(&mut scenario, |key| key.section != "task")?;
+    given.set(&mut scenario, |key| !["task", "data"].contains(&key.section))?;
+    own::check_sharing(&scenario, &given, &whole_file)?;
     let times_are_given =
         matches!(scenario.fleet, FleetSource::File { .. }) || given.has("fleet", "payload_mbit");
     if times_are_given && !given.has("update", "encoding") {
@@ -49,7 +53,7 @@ pub(super) fn resolve(
         scenario.update = Update::default();
     }
     check_server(&scenario, &given, &whole_file)?;
-    target::check(&scenario, &given)?;
+    target::check(&scenario, &given, &whole_file)?;
     follow(&mut scenario, &given, &whole_file)?;
     Ok(scenario)
 }
@@ -71,7 +75,7 @@ impl Keys<'_> {
     }
 
     /// Where a key stands; the whole file if it does not.
-    fn place(&self, section: &str, name: &str, whole_file: &Place) -> Place {
+    pub(super) fn place(&self, section: &str, name: &str, whole_file: &Place) -> Place {
         self.entry(section, name).map_or(whole_file, |entry| &entry.place).clone()
     }
 

@@ -1,11 +1,13 @@
 //! The sections of a scenario, with the defaults that no task changes.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::{DeviceType, Hardware};
 use fedflip_fleet::{Fleet, Gflop, Mbit, Secs};
+use fedflip_learn::metrics::{self, Direction};
 use fedflip_learn::Encoding;
 use fedflip_learn::task::{Sharing, Task};
 use fedflip_plan::{Constants, DEFAULT_VARIANCE, Quiet, Scheme};
@@ -22,12 +24,38 @@ fn number(task: Task, key: &str) -> f64 {
 }
 
 /// What devices learn from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Data {
     pub seed: u64,
     /// The partition of the data. Synthetic data are not divided and have the default.
     pub sharing: Sharing,
+    /// The share of the training samples that is held out to evaluate on during the run.
+    pub validation: f64,
     pub test_samples_max: usize,
+    pub own: OwnFiles,
+}
+
+/// Files of the user's own, and the numbers that normalise their values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnFiles {
+    /// Names and patterns, as they are written.
+    pub train: Vec<String>,
+    pub test: Vec<String>,
+    /// The folder from which relative names start.
+    pub folder: PathBuf,
+    pub place: Where,
+    pub mean: Vec<f64>,
+    pub std: Vec<f64>,
+}
+
+/// Where training samples are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Where {
+    /// On this machine.
+    #[default]
+    Here,
+    /// On the devices, which do not show them to anybody.
+    Devices,
 }
 
 /// Where the devices and their times come from.
@@ -136,8 +164,12 @@ pub struct Stop {
 
 impl Stop {
     pub(crate) fn of(task: Task) -> Self {
-        let at = number(task, "stop.target_accuracy");
-        let target = Target { metric: "accuracy".to_owned(), at, mode: TargetMode::Max };
+        let metric = task.metrics().first().copied().unwrap_or(metrics::LOSS);
+        let falls = metrics::metric(metric).is_some_and(|metric| metric.info.better == Direction::Smaller);
+        let mode = if falls { TargetMode::Min } else { TargetMode::Max };
+        // Of other metrics nobody knows which value is good; it has to be given.
+        let at = if metric == "accuracy" { number(task, "stop.target_accuracy") } else { f64::NAN };
+        let target = Target { metric: metric.to_owned(), at, mode };
         Self { target, rounds_max: 20_000, virtual_hours_max: None, real_hours_max: None }
     }
 }

@@ -7,7 +7,7 @@ use fedflip_record::{Target, TargetMode};
 use super::Scenario;
 use super::check::refuse;
 use super::entries::Entry;
-use super::error::KeyError;
+use super::error::{KeyError, Place};
 use super::resolve::Keys;
 use super::value::Value;
 
@@ -55,9 +55,14 @@ pub(super) fn last(mut given: Vec<Entry>) -> Result<Vec<Entry>, KeyError> {
 }
 
 /// Refuses a value or a mode that the metric cannot have.
-pub(super) fn check(scenario: &Scenario, given: &Keys<'_>) -> Result<(), KeyError> {
+pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), KeyError> {
     let Target { metric, at, mode } = &scenario.stop.target;
     let usual = Scenario::paper(scenario.task).map(|usual| usual.stop.target.metric);
+    if at.is_nan() {
+        let problem = format!("stop.at is missing: nobody knows which {metric} is good for these data");
+        let hint = format!("write a heading [stop] and below it at = NUMBER, the {metric} at which the run ends");
+        return Err(KeyError { place: whole_file.clone(), problem, hint });
+    }
     if let Some(entry) = given.entry("stop", "metric")
         && !given.has("stop", "at")
         && usual.is_ok_and(|usual| usual != *metric)

@@ -412,7 +412,13 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             Scenario {
                 seed,
                 task,
-                data: Data { seed: data_seed, sharing, test_samples_max },
+                data: Data {
+                    seed: data_seed,
+                    sharing,
+                    validation: 0.0,
+                    test_samples_max,
+                    own: OwnFiles::default(),
+                },
                 fleet: FleetSource::Generated(made_up),
                 bandwidth: Mbps::new(band).unwrap(),
                 train: Train { learning_rate, batch, iterations },

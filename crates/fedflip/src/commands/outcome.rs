@@ -40,6 +40,10 @@ pub(super) fn write(
         let way = rise(&points, last, |value| metric_value(display_of(name), value));
         line(output, name, &(way + &std::mem::take(&mut when)))?;
     }
+    // The others were looked at all the time; these only now.
+    for (name, value) in summary.test.iter() {
+        line(output, &format!("test {name}"), &metric_value(display_of(name), value))?;
+    }
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::partition::{self, Partition, PartitionError};
 use crate::partitioned::SampleStore;
 use crate::task::{Params, Sharing, TaskError};
-use fedflip_samples::files::{self, TEXT};
+use fedflip_samples::files;
 use fedflip_samples::{Features, Labels, Table};
 
 use super::OwnData;
@@ -100,8 +100,7 @@ impl SampleStore for OwnSamples {
 
 impl Part {
     fn read(paths: &[PathBuf], params: &Params) -> Result<Self, TaskError> {
-        let is_text = |path: &PathBuf| path.extension().is_some_and(|ending| ending == TEXT);
-        if paths.iter().all(is_text) {
+        if files::are_texts(paths) {
             let texts = files::read_texts(paths)?;
             let window: usize = params.sizes("shape").as_slice().iter().product();
             check(&paths[0], "the number of classes", fedflip_datasets::alphabet::SYMBOLS, declared(params))?;

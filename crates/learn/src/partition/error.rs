@@ -55,6 +55,12 @@ pub enum PartitionError {
         /// The sum of the fleet's counts.
         wanted: u64,
     },
+    /// A share of every device's samples, rounded down, is no sample at all.
+    #[error("the share {share} of every device's samples is less than one sample")]
+    NothingHeldOut {
+        /// The share for validation.
+        share: f64,
+    },
     /// Not a concentration.
     #[error("the concentration {0} is out of range")]
     Concentration(f64),
@@ -85,6 +91,7 @@ impl PartitionError {
             Self::CountsTooLarge { samples, .. } => {
                 format!("lower the counts in the fleet file to at most {samples} in all, or share by iid")
             }
+            Self::NothingHeldOut { .. } => "raise data.validation, or take fewer devices".to_owned(),
             Self::Concentration(_) => "it must be a number from 1e-3 to 1e6; small is skewed".to_owned(),
         }
     }

@@ -11,8 +11,8 @@ use super::params::{Param, ParamKind, ParamValue, Params};
 use super::row::{Setting, Source, TaskRow};
 
 /// All built-in tasks, in the order in which lists show them.
-pub(super) static ROWS: [TaskRow; 5] = [
-    TaskRow {
+pub(super) static ROWS: [&TaskRow; 6] = [
+    &TaskRow {
         name: "synthetic",
         about: "Synthetic(α, β) without a download: softmax regression, or one hidden layer",
         params: &[
@@ -43,7 +43,7 @@ pub(super) static ROWS: [TaskRow; 5] = [
         network: |params| Ok(mlp::mlp(synthetic::FEATURES, params.count("hidden"), synthetic::CLASSES)),
         // A softmax regression computes and sends next to nothing, so that there would be nothing to plan.
         costed_as: Some(|_| Ok(cnn::cnn(10))),
-        metrics: CLASSIFICATION,
+        metrics: |_| CLASSIFICATION,
         defaults: &[
             ("train.learning_rate", "0.01"),
             ("stop.target_accuracy", "0.7"),
@@ -56,7 +56,7 @@ pub(super) static ROWS: [TaskRow; 5] = [
         // Adam loses on the convex task.
         tuned: |_| &[("server.averaging", "0.9"), ("update.encoding", "\"int8\""), ("plan.variance", "1.4")],
     },
-    TaskRow {
+    &TaskRow {
         name: "mnist-cnn",
         about: "handwritten digits of MNIST: a small convolutional network",
         params: &[WIDE],
@@ -64,7 +64,7 @@ pub(super) static ROWS: [TaskRow; 5] = [
         sharings: LABELLED,
         network: either_cnn,
         costed_as: None,
-        metrics: CLASSIFICATION,
+        metrics: |_| CLASSIFICATION,
         defaults: &[
             ("train.learning_rate", "0.01"),
             ("stop.target_accuracy", "0.95"),
@@ -76,7 +76,7 @@ pub(super) static ROWS: [TaskRow; 5] = [
         ],
         tuned: |_| TUNED_CNN,
     },
-    TaskRow {
+    &TaskRow {
         name: "fashion-cnn",
         about: "pieces of clothing of Fashion-MNIST: the same network as mnist-cnn",
         params: &[WIDE],
@@ -84,7 +84,7 @@ pub(super) static ROWS: [TaskRow; 5] = [
         sharings: LABELLED,
         network: either_cnn,
         costed_as: None,
-        metrics: CLASSIFICATION,
+        metrics: |_| CLASSIFICATION,
         // α and β are those of the same network on MNIST.
         defaults: &[
             ("train.learning_rate", "0.01"),
@@ -97,28 +97,15 @@ pub(super) static ROWS: [TaskRow; 5] = [
         ],
         tuned: |_| TUNED_CNN,
     },
-    TaskRow {
+    &TaskRow {
         name: "cifar10-mobilenet",
         about: "small colour pictures of CIFAR-10: MobileNet v1",
-        params: &[
-            Param {
-                name: "width",
-                about: "width of all layers; 1 is MobileNet's own",
-                kind: ParamKind::Number(0.25..=1.0),
-                default: ParamValue::Number(1.0),
-            },
-            Param {
-                name: "norm",
-                about: "the normalisation that follows each convolution: group or batch",
-                kind: ParamKind::Choice(&[GROUP, BATCH]),
-                default: ParamValue::Choice(GROUP),
-            },
-        ],
+        params: &[WIDTH, NORM],
         source: |_| Source::DataSet(&CIFAR10),
         sharings: LABELLED,
         network: |params| Ok(mobilenet(params.number("width"), norm(params), 10)),
         costed_as: None,
-        metrics: CLASSIFICATION,
+        metrics: |_| CLASSIFICATION,
         defaults: &[
             ("train.learning_rate", "0.01"),
             ("stop.target_accuracy", "0.6"),
@@ -144,15 +131,15 @@ pub(super) static ROWS: [TaskRow; 5] = [
             }
         },
     },
-    TaskRow {
+    &TaskRow {
         name: "shakespeare-lstm",
         about: "the next character of Shakespeare's plays: two LSTM layers of 256",
         params: &[],
         source: |_| Source::DataSet(&SHAKESPEARE),
-        sharings: &["dirichlet", "iid", "by-role"],
+        sharings: &["dirichlet", "iid", "by-role", "fleet"],
         network: |_| Ok(lstm::shakespeare_lstm()),
         costed_as: None,
-        metrics: &["accuracy", "loss", "perplexity"],
+        metrics: |_| &["accuracy", "loss", "perplexity"],
         defaults: &[
             ("train.learning_rate", "0.8"),
             ("stop.target_accuracy", "0.48"),
@@ -173,13 +160,14 @@ pub(super) static ROWS: [TaskRow; 5] = [
             ]
         },
     },
+    &crate::own::row::ROW,
 ];
 
 /// The metrics of every task that sorts pictures or points into classes.
 const CLASSIFICATION: &[&str] = &["accuracy", "loss", "f1"];
 
 /// The ways to share samples that have nothing but a label.
-const LABELLED: &[&str] = &["dirichlet", "iid"];
+const LABELLED: &[&str] = &["dirichlet", "iid", "fleet"];
 
 const GROUP: &str = "group";
 const BATCH: &str = "batch";
@@ -189,6 +177,22 @@ const WIDE: Param = Param {
     about: "the network of 1.66 million parameters instead of 21,840",
     kind: ParamKind::Flag,
     default: ParamValue::Flag(false),
+};
+
+/// The width of MobileNet.
+pub(crate) const WIDTH: Param = Param {
+    name: "width",
+    about: "width of all layers of MobileNet; 1 is MobileNet's own",
+    kind: ParamKind::Number(0.25..=1.0),
+    default: ParamValue::Number(1.0),
+};
+
+/// The normalisation of MobileNet.
+pub(crate) const NORM: Param = Param {
+    name: "norm",
+    about: "the normalisation that follows each convolution of MobileNet: group or batch",
+    kind: ParamKind::Choice(&[GROUP, BATCH]),
+    default: ParamValue::Choice(GROUP),
 };
 
 const TUNED_CNN: &[Setting] = &[
@@ -204,7 +208,8 @@ fn either_cnn(params: &Params) -> Result<Network<f32>, LearnError> {
     Ok(if params.flag("wide") { cnn::wide_cnn(10) } else { cnn::cnn(10) })
 }
 
-fn norm(params: &Params) -> Norm {
+/// The normalisation that the parameters choose.
+pub(crate) fn norm(params: &Params) -> Norm {
     if params.choice("norm") == BATCH { Norm::Batch } else { Norm::Group }
 }
 

@@ -25,10 +25,23 @@ impl TaskSettings {
             let _ = writeln!(text, "network {name} {:?} {how}", spec.shape);
         }
         let _ = write!(text, "sharing {}", self.sharing.name());
-        if let Sharing::Dirichlet(Dirichlet { concentration, min_samples }) = self.sharing {
-            let _ = write!(text, " {concentration:?} {min_samples}");
+        match &self.sharing {
+            Sharing::Dirichlet(Dirichlet { concentration, min_samples }) => {
+                let _ = write!(text, " {concentration:?} {min_samples}");
+            }
+            Sharing::Fleet(counts) => {
+                let _ = write!(text, " {counts:?}");
+            }
+            Sharing::Iid | Sharing::ByRole | Sharing::ByDevice => {}
         }
         let _ = writeln!(text, "\ndevices {}\ndata_seed {}", self.devices, self.data_seed);
+        // Texts of settings without these are as they were before there were any.
+        if self.validation > 0.0 {
+            let _ = writeln!(text, "validation {:?}", self.validation);
+        }
+        if !(self.own.mean.is_empty() && self.own.std.is_empty()) {
+            let _ = writeln!(text, "normalise {:?} {:?}", self.own.mean, self.own.std);
+        }
         let sgd = self.sgd;
         let _ = writeln!(text, "sgd {:?} {} {}", sgd.learning_rate, sgd.batch, sgd.iterations);
         Ok(text)

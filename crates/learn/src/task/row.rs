@@ -33,7 +33,7 @@ pub struct TaskRow {
     /// own network does.
     pub costed_as: Option<BuildNetwork>,
     /// The metrics of an evaluation, the most important one first.
-    pub metrics: &'static [&'static str],
+    pub metrics: fn(&Params) -> &'static [&'static str],
     /// The scenario's defaults that differ between tasks: the paper's values, or measured ones where the paper
     /// has none.
     pub defaults: &'static [Setting],
@@ -49,6 +49,8 @@ pub enum Source {
     Synthetic(Spread),
     /// The files of a known data set.
     DataSet(&'static SetSpec),
+    /// Files of the user's own.
+    Own,
 }
 
 impl TaskRow {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::error::LearnError;
 use crate::metrics;
+use crate::own::{OwnData, OwnSamples};
 use crate::partition::{self, Dirichlet, Minimum, Partition, PartitionError};
-use crate::partitioned::Partitioned;
+use crate::partitioned::{Partitioned, SampleStore};
 use crate::sgd::{SgdLearner, SgdSettings};
 use crate::shards::Shards;
 use crate::synthetic::Synthetic;
@@ -21,7 +22,7 @@ const LEARNING_RATE: f64 = 0.01;
 const TEST_SAMPLES_MAX: f64 = 2_000.0;
 
 /// How the samples of a data set are shared among devices.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Sharing {
     /// Every device has the same number of samples, drawn at random.
     Iid,
@@ -29,18 +30,24 @@ pub enum Sharing {
     Dirichlet(Dirichlet),
     /// Every device has whole roles of the plays.
     ByRole,
+    /// Every device has the samples that carry its name.
+    ByDevice,
+    /// Device n has this number of samples, drawn at random.
+    Fleet(Arc<[u64]>),
 }
 
 impl Sharing {
     /// The names of all ways.
-    pub const NAMES: [&str; 3] = ["dirichlet", "iid", "by-role"];
+    pub const NAMES: [&str; 5] = ["dirichlet", "iid", "by-role", "by-device", "fleet"];
 
     /// The name in scenarios and in the rows of tasks.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Dirichlet(_) => "dirichlet",
             Self::Iid => "iid",
             Self::ByRole => "by-role",
+            Self::ByDevice => "by-device",
+            Self::Fleet(_) => "fleet",
         }
     }
 
@@ -51,7 +58,7 @@ impl Sharing {
 }
 
 /// All that decides what devices learn from: equal settings and equal files give equal batches.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TaskSettings {
     /// What is learnt, and by which network.
     pub task: Task,
@@ -63,8 +70,23 @@ pub struct TaskSettings {
     pub test_samples_max: usize,
     /// The seed of synthetic data, and of how samples are shared.
     pub data_seed: u64,
+    /// The share of every device's training samples that is held out: models are evaluated on these samples while a run
+    /// goes on, and on the test samples once at its end.
+    pub validation: f64,
     /// How devices train.
     pub sgd: SgdSettings,
+    /// The files of a task that trains on the user's own.
+    pub own: OwnData,
+}
+
+/// A task that is ready to train.
+pub struct Learners {
+    /// Trains, and evaluates on the validation samples, or on the test samples if none are held out.
+    pub learner: SgdLearner,
+    /// Evaluates on the test samples, if the other one does not.
+    pub test: Option<SgdLearner>,
+    /// How many samples devices ended up with.
+    pub sharing: SharingReport,
 }
 
 /// How many samples devices ended up with.
@@ -91,6 +113,8 @@ impl TaskSettings {
             sharing: Sharing::paper(),
             test_samples_max: default("data.test_samples_max", TEST_SAMPLES_MAX) as usize,
             data_seed: 1,
+            validation: 0.0,
+            own: OwnData::default(),
             sgd: SgdSettings { learning_rate, batch: 32, iterations: 10 },
         }
     }
@@ -98,38 +122,81 @@ impl TaskSettings {
     /// Reads the data, shares them among the devices, and prepares to train. `data_dir` is where `fedflip data get` puts
     /// data sets.
     pub fn learner(&self, data_dir: &Path) -> Result<(SgdLearner, SharingReport), TaskError> {
+        self.learners(data_dir).map(|Learners { learner, sharing, .. }| (learner, sharing))
+    }
+
+    /// The same, and what evaluates on the test samples where validation samples are held out.
+    pub fn learners(&self, data_dir: &Path) -> Result<Learners, TaskError> {
         // What costs nothing to refuse is refused before files are read.
         let (network, sgd) = (self.task.network()?, self.sgd.checked()?);
         if network.buffer_bytes(sgd.batch) > BUFFER_BYTES_MAX {
             let wanted = "small enough for a worker's buffers to take at most 16 GB";
             return Err(LearnError::BadSetting { name: "batch", value: sgd.batch as f64, wanted }.into());
         }
-        let (shards, minimum): (Box<dyn Shards>, Option<Minimum>) = match self.task.source() {
-            Source::Synthetic(spread) => {
-                if self.devices == 0 {
-                    return Err(PartitionError::NoDevices.into());
-                }
-                let data = Synthetic::new(spread, self.devices, self.test_samples_max, self.data_seed)?;
-                (Box::new(data), None)
-            }
-            Source::DataSet(set) => {
-                self.check_sharing()?;
-                let dataset = Arc::new(load::load(set, data_dir)?);
-                let partition = self.partition(&dataset)?;
-                let minimum = partition.minimum();
-                (Box::new(Partitioned::new(dataset, partition, self.test_samples_max)), Some(minimum))
-            }
-        };
+        let Data { shards, test, minimum } = self.data(data_dir)?;
         let counts = || (0..shards.devices()).map(|device| shards.samples(device));
-        let report = SharingReport {
+        let sharing = SharingReport {
             samples: counts().sum(),
             fewest: counts().min().unwrap_or(0),
             most: counts().max().unwrap_or(0),
             minimum,
         };
-        let metrics = self.task.row().metrics.iter().filter_map(|name| metrics::metric(name).cloned());
-        let learner = SgdLearner::new(network, shards, sgd)?.with_metrics(metrics.collect());
-        Ok((learner, report))
+        let metrics = || self.task.metrics().iter().filter_map(|name| metrics::metric(name).cloned()).collect();
+        let learner = |network, shards| -> Result<SgdLearner, LearnError> { Ok(SgdLearner::new(network, shards, sgd)?.with_metrics(metrics())) };
+        let test = test.map(|shards| learner(self.task.network()?, shards)).transpose()?;
+        Ok(Learners { learner: learner(network, shards)?, test, sharing })
+    }
+
+    fn data(&self, data_dir: &Path) -> Result<Data, TaskError> {
+        if self.devices == 0 {
+            return Err(PartitionError::NoDevices.into());
+        }
+        match self.task.source() {
+            Source::Synthetic(spread) => {
+                let data = Synthetic::new(spread, self.devices, self.test_samples_max, self.data_seed)?;
+                Ok(Data { shards: Box::new(data), test: None, minimum: None })
+            }
+            Source::DataSet(set) => {
+                self.check_sharing()?;
+                let dataset = load::load(set, data_dir)?;
+                let partition = self.partition(&dataset)?;
+                let test: Vec<u32> = dataset.positions(Split::Test).collect();
+                self.held_out(Arc::new(dataset), partition, &test)
+            }
+            Source::Own => {
+                self.check_sharing()?;
+                let samples = OwnSamples::read(&self.own, self.task.params())?;
+                let partition = samples.partition(&self.sharing, self.devices, self.data_seed)?;
+                let test = samples.test_positions();
+                self.held_out(Arc::new(samples), partition, &test)
+            }
+        }
+    }
+
+    /// The samples of all devices, after the validation samples are taken out.
+    fn held_out(
+        &self,
+        store: Arc<dyn SampleStore>,
+        partition: Partition,
+        test: &[u32],
+    ) -> Result<Data, TaskError> {
+        let minimum = Some(partition.minimum());
+        let (partition, validation) = match self.validation > 0.0 {
+            true => partition.hold_out(self.validation, self.data_seed),
+            false => (partition, Vec::new()),
+        };
+        if self.validation > 0.0 && validation.is_empty() {
+            return Err(PartitionError::NothingHeldOut { share: self.validation }.into());
+        }
+        let partition = Arc::new(partition);
+        let on = |evaluated: &[u32]| -> Box<dyn Shards> {
+            let (store, partition) = (Arc::clone(&store), Arc::clone(&partition));
+            Box::new(Partitioned::new(store, partition, evaluated, self.test_samples_max))
+        };
+        Ok(match validation.is_empty() {
+            true => Data { shards: on(test), test: None, minimum },
+            false => Data { shards: on(&validation), test: Some(on(test)), minimum },
+        })
     }
 
     fn check_sharing(&self) -> Result<(), TaskError> {
@@ -139,15 +206,26 @@ impl TaskSettings {
 
     fn partition(&self, dataset: &Dataset) -> Result<Partition, PartitionError> {
         let (devices, seed) = (self.devices, self.data_seed);
-        match self.sharing {
-            Sharing::Iid => partition::iid(dataset.positions(Split::Train), devices, seed),
+        let positions = || dataset.positions(Split::Train);
+        match &self.sharing {
+            Sharing::Iid => partition::iid(positions(), devices, seed),
             Sharing::Dirichlet(recipe) => {
-                let labelled = dataset.positions(Split::Train).map(|at| (at, dataset.label(at)));
-                partition::dirichlet(labelled, devices, recipe, seed)
+                let labelled = positions().map(|at| (at, dataset.label(at).into()));
+                partition::dirichlet(labelled, devices, *recipe, seed)
             }
             Sharing::ByRole => partition::by_role(dataset.ranges(Split::Train), devices, 1, seed),
+            Sharing::Fleet(counts) => partition::by_counts(positions(), counts, seed),
+            Sharing::ByDevice => Err(PartitionError::NoHolders),
         }
     }
+}
+
+/// The samples of a task.
+struct Data {
+    shards: Box<dyn Shards>,
+    /// With the test samples, if the others have validation samples.
+    test: Option<Box<dyn Shards>>,
+    minimum: Option<Minimum>,
 }
 
 #[cfg(test)]

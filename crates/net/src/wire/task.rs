@@ -5,9 +5,10 @@
 //! instead of training something else.
 
 use fedflip_fleet::DEVICES_MAX;
+use fedflip_learn::own::OwnData;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::sgd::SgdSettings;
-use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
+use fedflip_learn::task::{DIMENSIONS_MAX, ParamValue, Sharing, Sizes, Task, TaskSettings};
 
 use super::limits::TASK_NAME_BYTES_MAX;
 use super::numbers::{VectorDigest, digest_of_bytes};
@@ -41,13 +42,16 @@ fn digest(settings: &TaskSettings) -> Option<VectorDigest> {
 
 /// The message of a task; none if a number does not fit.
 pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
-    let sharing = match settings.sharing {
-        Sharing::Dirichlet(Dirichlet { concentration, min_samples }) => {
+    let sharing = match &settings.sharing {
+        &Sharing::Dirichlet(Dirichlet { concentration, min_samples }) => {
             let min_samples = min_samples as u64;
             SharingMessage::Dirichlet(v1::task::Dirichlet { concentration, min_samples })
         }
         Sharing::Iid => SharingMessage::Iid(v1::task::Iid {}),
         Sharing::ByRole => SharingMessage::ByRole(v1::task::ByRole {}),
+        Sharing::ByDevice => SharingMessage::ByDevice(v1::task::ByDevice {}),
+        // A count per device of the fleet is no message for a device.
+        Sharing::Fleet(_) => return None,
     };
     let params = settings.task.params().iter().map(|(param, value)| {
         let value = match value {
@@ -55,6 +59,10 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
             ParamValue::Count(count) => Value::Count(count as u64),
             ParamValue::Number(number) => Value::Number(number),
             ParamValue::Choice(name) => Value::Choice(name.to_owned()),
+            ParamValue::Sizes(sizes) => {
+                let sizes = sizes.as_slice().iter().map(|size| *size as u64).collect();
+                Value::Sizes(v1::task_param::Sizes { sizes })
+            }
         };
         v1::TaskParam { name: param.name.to_owned(), value: Some(value) }
     });
@@ -68,6 +76,9 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
         learning_rate: settings.sgd.learning_rate,
         batch: settings.sgd.batch.try_into().ok()?,
         iterations: settings.sgd.iterations.try_into().ok()?,
+        validation: settings.validation,
+        mean: settings.own.mean.clone(),
+        std: settings.own.std.clone(),
     })
 }
 
@@ -91,6 +102,7 @@ pub fn stated(message: &v1::Task) -> Result<TaskSettings, TaskMismatch> {
         }),
         SharingMessage::Iid(_) => Sharing::Iid,
         SharingMessage::ByRole(_) => Sharing::ByRole,
+        SharingMessage::ByDevice(_) => Sharing::ByDevice,
     };
     let devices = usize::try_from(message.devices).ok().filter(|devices| *devices <= DEVICES_MAX);
     Ok(TaskSettings {
@@ -99,6 +111,8 @@ pub fn stated(message: &v1::Task) -> Result<TaskSettings, TaskMismatch> {
         sharing,
         test_samples_max: TEST_SAMPLES_MAX,
         data_seed: message.data_seed,
+        validation: message.validation,
+        own: OwnData { mean: message.mean.clone(), std: message.std.clone(), ..OwnData::default() },
         sgd: SgdSettings {
             learning_rate: message.learning_rate,
             batch: message.batch as usize,
@@ -128,6 +142,12 @@ fn task(message: &v1::Task) -> Result<Task, TaskMismatch> {
             }
             Value::Number(number) => ParamValue::Number(*number),
             Value::Choice(name) => ParamValue::Choice(name),
+            Value::Sizes(list) => {
+                let sizes = list.sizes.iter().map(|size| usize::try_from(*size));
+                let sizes = sizes.take(DIMENSIONS_MAX + 1).collect::<Result<Vec<usize>, _>>();
+                let sizes = sizes.ok().and_then(|sizes| Sizes::new(&sizes));
+                ParamValue::Sizes(sizes.ok_or(TaskMismatch::OtherParams)?)
+            }
         };
         if param.name != declared.name || task.set(declared.name, value).is_err() {
             return Err(TaskMismatch::OtherParams);
@@ -148,7 +168,7 @@ mod tests {
         for task in Task::all().chain([wide, batch]) {
             let there = TaskSettings::paper(task, 7);
             let back = settings(&message(&there).unwrap()).unwrap();
-            assert_eq!(back, TaskSettings { test_samples_max: TEST_SAMPLES_MAX, ..there });
+            assert_eq!(back, TaskSettings { test_samples_max: TEST_SAMPLES_MAX, ..there.clone() });
         }
         let fleet = |devices| message(&TaskSettings::paper(Task::by_name("synthetic").unwrap(), devices));
         assert!(settings(&fleet(20_000_000).unwrap()).is_ok());

@@ -1,5 +1,7 @@
 //! The keys of `[data]`.
 
+use std::sync::Arc;
+
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::task::{Sharing, Task, TaskRow};
 
@@ -24,7 +26,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "sharing",
-        "how devices share samples: \"dirichlet\", \"iid\" or, of plays, \"by-role\"",
+        "how devices share samples: \"dirichlet\", \"iid\", \"by-role\" (plays), \"by-device\" (own files), \"fleet\"",
         |s| Some(Value::text(s.data.sharing.name())),
         set_sharing,
     )
@@ -59,6 +61,14 @@ pub(super) static KEYS: &[Key] = &[
     .only(is_shared),
     key(
         "data",
+        "validation",
+        "share of the training samples to evaluate on during the run; the test samples are then for its end",
+        |s| Some(Value::Number(s.data.validation)),
+        |s, v| v.number(0.0..=0.9, "a share from 0 to 0.9").map(|share| s.data.validation = share),
+    )
+    .only(is_shared),
+    key(
+        "data",
         "test_samples_max",
         "the most test samples per evaluation",
         |s| Some(Value::count(s.data.test_samples_max)),
@@ -72,7 +82,15 @@ fn dirichlet(scenario: &Scenario) -> Option<Dirichlet> {
 
 /// Keeps the defaults of `dirichlet` for the keys that follow.
 fn set_sharing(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
-    let all = [Sharing::paper(), Sharing::Iid, Sharing::ByRole].map(|sharing| (sharing.name(), sharing));
+    // The counts of "fleet" are those of the fleet file, which comes later.
+    let all = [
+        Sharing::paper(),
+        Sharing::Iid,
+        Sharing::ByRole,
+        Sharing::ByDevice,
+        Sharing::Fleet(Arc::default()),
+    ]
+    .map(|sharing| (sharing.name(), sharing));
     let known = s.task.row().sharings;
     let asked = all.iter().find(|(name, _)| *v.value == Value::text(*name));
     if let Some((asked, _)) = asked
@@ -83,7 +101,8 @@ fn set_sharing(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
         let problem = format!("is for {}, and the task is {}", others.join(" and "), s.task.name());
         return Err(v.refuse(&problem, &either(known.iter().copied())));
     }
-    let choices: Vec<(&str, Sharing)> = all.into_iter().filter(|(name, _)| known.contains(name)).collect();
-    s.data.sharing = v.choice(&choices)?;
+    let choices: Vec<(&str, &Sharing)> =
+        all.iter().filter(|(name, _)| known.contains(name)).map(|(name, sharing)| (*name, sharing)).collect();
+    s.data.sharing = v.choice(&choices)?.clone();
     Ok(())
 }

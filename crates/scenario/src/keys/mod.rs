@@ -7,11 +7,12 @@
 //! # Layout
 //!
 //! - here: sections, what a key is, and all of them in a row.
-//! - one file for the keys of a section, or of two: `top`, `task`, `data`, `fleet`, `train`, `update`, `server`, `plan`,
+//! - one file for the keys of a section, or of two: `top`, `task`, `data`, `own` (files in `[data]`), `fleet`, `train`, `update`, `server`, `plan`,
 //!   `round`, `stop`.
 
 mod data;
 mod fleet;
+mod own;
 mod plan;
 mod round;
 mod server;
@@ -155,6 +156,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
         top::KEYS,
         task::KEYS.as_slice(),
         data::KEYS,
+        own::KEYS,
         fleet::KEYS,
         train::KEYS,
         update::KEYS,

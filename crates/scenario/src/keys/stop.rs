@@ -99,7 +99,7 @@ pub(super) static KEYS: &[Key] = &[
 
 /// The mode follows from the metric unless it is set after it.
 fn set_metric(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
-    let names: Vec<(&str, &str)> = s.task.row().metrics.iter().map(|&name| (name, name)).collect();
+    let names: Vec<(&str, &str)> = s.task.metrics().iter().map(|&name| (name, name)).collect();
     let name = v.choice(&names)?;
     let falls = metrics::metric(name).is_some_and(|metric| metric.info.better == Direction::Smaller);
     name.clone_into(&mut s.stop.target.metric);

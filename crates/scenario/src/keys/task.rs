@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use fedflip_learn::task::{Param, ParamKind, ParamValue, Task, TaskRow};
+use fedflip_learn::task::{Param, ParamKind, ParamValue, Sizes, Task, TaskRow};
 
 use super::{Access, Key, key};
 use crate::Scenario;
@@ -44,6 +44,9 @@ pub(super) fn get(param: &Param, scenario: &Scenario) -> Option<Value> {
         ParamValue::Count(count) => Value::count(count),
         ParamValue::Number(number) => Value::Number(number),
         ParamValue::Choice(name) => Value::text(name),
+        ParamValue::Sizes(sizes) => {
+            Value::List(sizes.as_slice().iter().copied().map(Value::count).collect())
+        }
     })
 }
 
@@ -56,6 +59,11 @@ pub(super) fn set(param: &Param, scenario: &mut Scenario, v: &Given<'_>) -> Resu
         ParamKind::Choice(names) => {
             let names: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
             ParamValue::Choice(v.choice(&names)?)
+        }
+        ParamKind::Sizes(range) => {
+            let counts = v.counts(range, &param.wanted())?;
+            let wrong = || v.refuse(&format!("has {} numbers", counts.len()), &param.wanted());
+            ParamValue::Sizes(Sizes::new(&counts).ok_or_else(wrong)?)
         }
     };
     if !scenario.task.row().has_param(param.name) {
