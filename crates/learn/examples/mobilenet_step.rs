@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fedflip_learn::layer::{Backward, Forward, Init, Layer, ParamSpec, Sizes};
-use fedflip_learn::models::mobilenet::{Norm, layers};
+use fedflip_learn::models::mobilenet::{MobileNetSizes, Norm, layers};
 use fedflip_learn::network::Network;
 
 const BATCH: usize = 32;
@@ -70,7 +70,7 @@ fn main() {
     let clock = Clock::default();
     // Multiplications of the matrix products per sample, once forward and twice back.
     let mut products = 0;
-    let timed = layers::<f32>(width, norm, 10).into_iter().map(|layer| {
+    let timed = layers::<f32>(MobileNetSizes::cifar(width, norm, 10)).into_iter().map(|layer| {
         let kind = layer.name().rsplit('.').next().unwrap_or_default().replace("stem_", "");
         if kind == "pointwise" || kind == "stem" {
             let shape = &layer.params()[0].shape;

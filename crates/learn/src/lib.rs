@@ -50,7 +50,7 @@
 //! - [`real`]: f32 and f64 behind one trait; [`matmul`]: matrix products with strides.
 //! - [`layer`]: what a layer is; [`nn`]: the layers, one file each.
 //! - [`partition`]: the samples of a data set over devices.
-//! - [`network`]: layers in a row, their buffers, loss and gradients; [`models`]: the paper's networks.
+//! - [`network`]: layers in a row, their buffers and gradients; [`loss`]: the table of losses; [`models`]: the networks.
 //! - [`error`]: one enum for all that can go wrong, each with a hint.
 
 #![warn(missing_docs)]
@@ -60,6 +60,7 @@ pub mod encoding;
 pub mod error;
 pub mod layer;
 pub mod learner;
+pub mod loss;
 pub mod matmul;
 pub mod metrics;
 pub mod model_file;

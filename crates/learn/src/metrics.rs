@@ -5,6 +5,7 @@
 //! metrics of its own beside them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 pub use fedflip_fleet::{Direction, Display};
 use fedflip_fleet::{MetricInfo, Metrics};
@@ -17,6 +18,10 @@ pub const COUNT: &str = "count";
 pub const LOSS: &str = "loss";
 /// The sum that counts correctly classified samples.
 pub const CORRECT: &str = "correct";
+/// The sum that counts samples whose class is among the [`BEST`] largest scores. It is added up where a metric is its mean.
+pub const CORRECT_AMONG_BEST: &str = "correct-5";
+/// How many classes count as the best.
+pub const BEST: usize = 5;
 /// The prefix of sums that count the samples of a class which are classified correctly: `true-positive/3`.
 pub const TRUE_POSITIVE: &str = "true-positive/";
 /// The prefix of sums that count the samples which are classified as a class.
@@ -108,10 +113,15 @@ impl Metric {
             Formula::Of(function) => function(sums),
         }
     }
+
+    /// Whether the metric is the mean of this sum.
+    pub fn is_mean_of(&self, sum: &str) -> bool {
+        matches!(&self.formula, Formula::Mean(of) if of == sum)
+    }
 }
 
 /// All built-in metrics.
-pub static METRICS: [Metric; 5] = [
+pub static METRICS: [Metric; 6] = [
     Metric {
         info: MetricInfo::new("accuracy", Direction::Larger, Display::Share),
         doc: Cow::Borrowed("The share of test samples that the model classifies correctly."),
@@ -119,13 +129,20 @@ pub static METRICS: [Metric; 5] = [
     },
     Metric {
         info: MetricInfo::new("loss", Direction::Smaller, Display::Number),
-        doc: Cow::Borrowed("The mean loss over the test samples; for classifiers, the cross-entropy."),
+        doc: Cow::Borrowed(
+            "The mean loss over the test samples: the cross-entropy of a classifier, the squared error of a regression.",
+        ),
         formula: Formula::Mean(Cow::Borrowed(LOSS)),
     },
     Metric {
         info: MetricInfo::new("f1", Direction::Larger, Display::Share),
         doc: Cow::Borrowed("The macro F1 score: the mean over classes of 2·TP / (predicted + actual)."),
         formula: Formula::Of(macro_f1),
+    },
+    Metric {
+        info: MetricInfo::new("top-5", Direction::Larger, Display::Share),
+        doc: Cow::Borrowed("The share of test samples whose class is among the five largest scores."),
+        formula: Formula::Mean(Cow::Borrowed(CORRECT_AMONG_BEST)),
     },
     Metric {
         info: MetricInfo::new("rmse", Direction::Smaller, Display::Number),
@@ -142,6 +159,11 @@ pub static METRICS: [Metric; 5] = [
 /// The metrics of a classifier whose task declares no others: accuracy, loss and macro F1.
 pub fn of_classifier() -> Vec<Metric> {
     METRICS[..3].to_vec()
+}
+
+/// The metrics of a regression whose task declares no others: root mean squared error and loss.
+pub fn of_regression() -> Vec<Metric> {
+    ["rmse", "loss"].into_iter().filter_map(metric).cloned().collect()
 }
 
 /// The built-in metric of this name.
@@ -161,16 +183,18 @@ pub fn evaluated(metrics: &[Metric], sums: &Sums) -> Result<Metrics, LearnError>
 
 /// Classes that neither occur nor are predicted do not count.
 fn macro_f1(sums: &Sums) -> f64 {
-    let of_class = |prefix: &str, class: &str| {
-        let found = sums.iter().find(|(name, _)| name.strip_prefix(prefix) == Some(class));
-        found.map_or(0.0, |(_, sum)| sum)
+    // Sums may be of thousands of classes: they are not searched class by class.
+    let of_classes = |prefix: &str| -> BTreeMap<&str, f64> {
+        sums.iter().filter_map(|(name, sum)| Some((name.strip_prefix(prefix)?, sum))).collect()
     };
+    let (true_positive, predicted) = (of_classes(TRUE_POSITIVE), of_classes(PREDICTED));
+    let of_class = |sums: &BTreeMap<&str, f64>, class: &str| sums.get(class).copied().unwrap_or(0.0);
     let (mut total, mut classes) = (0.0, 0.0);
     for (name, actual) in sums.iter() {
         let Some(class) = name.strip_prefix(ACTUAL) else { continue };
-        let occurs = of_class(PREDICTED, class) + actual;
+        let occurs = of_class(&predicted, class) + actual;
         if occurs > 0.0 {
-            total += 2.0 * of_class(TRUE_POSITIVE, class) / occurs;
+            total += 2.0 * of_class(&true_positive, class) / occurs;
             classes += 1.0;
         }
     }
@@ -237,11 +261,11 @@ mod tests {
     #[test]
     fn a_learner_may_declare_a_metric_of_its_own() {
         let own = Metric {
-            info: MetricInfo::new("top-5", Direction::Larger, Display::Share),
-            doc: Cow::Borrowed("The share of samples whose class is among the five likeliest."),
-            formula: Formula::Mean(Cow::Borrowed("correct-5")),
+            info: MetricInfo::new("top-3", Direction::Larger, Display::Share),
+            doc: Cow::Borrowed("The share of samples whose class is among the three likeliest."),
+            formula: Formula::Mean(Cow::Borrowed("correct-3")),
         };
-        let found = evaluated(&[own], &sums(&[("count", 8.0), ("correct-5", 6.0)])).unwrap();
-        assert_eq!(found.get("top-5"), Some(0.75));
+        let found = evaluated(&[own], &sums(&[("count", 8.0), ("correct-3", 6.0)])).unwrap();
+        assert_eq!(found.get("top-3"), Some(0.75));
     }
 }

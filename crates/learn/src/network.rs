@@ -1,13 +1,16 @@
 //! Layers in a row, with every buffer planned once.
 
+use crate::error::LearnError;
 use crate::layer::{Backward, Forward, Layer, ParamSpec};
+use crate::loss::{Guess, Loss, Score};
 use crate::real::Real;
 
-/// Layers one after the other; the last one's output is a score per class.
+/// Layers one after the other; the last one's output is a score per class, or the value of a regression.
 pub struct Network<T: Real> {
     layers: Vec<Box<dyn Layer<T>>>,
     /// Where each layer's parameters start, and where the last one's end.
     offsets: Vec<usize>,
+    loss: Loss,
 }
 
 /// What a pass over a batch needs: activations, gradients, scratch. One per worker, made once.
@@ -22,16 +25,9 @@ pub struct Buffers<T> {
     pub params_grad: Vec<T>,
 }
 
-/// The loss and the correct predictions of a batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Score {
-    /// Sum of the cross-entropy losses over the batch.
-    pub loss_sum: f64,
-    /// The number of samples that were classified correctly.
-    pub correct: usize,
-}
-
 impl<T: Real> Network<T> {
+    /// With the cross-entropy as its loss.
+    ///
     /// # Panics
     ///
     /// If neighbours do not fit: a mistake in a model, not in its input.
@@ -51,7 +47,21 @@ impl<T: Real> Network<T> {
             total += layer.params().iter().map(ParamSpec::len).sum::<usize>();
             offsets.push(total);
         }
-        Self { layers, offsets }
+        Self { layers, offsets, loss: Loss::CrossEntropy }
+    }
+
+    /// The same network with another loss. One that does not classify wants one output.
+    pub fn with_loss(self, loss: Loss) -> Result<Self, LearnError> {
+        if !loss.row().classifies && self.classes() != 1 {
+            let wanted = "1 for a regression: the network predicts one value";
+            return Err(LearnError::BadSetting { name: "outputs", value: self.classes() as f64, wanted });
+        }
+        Ok(Self { loss, ..self })
+    }
+
+    /// What training makes small.
+    pub fn loss(&self) -> Loss {
+        self.loss
     }
 
     /// Numbers per sample that go in.
@@ -59,7 +69,7 @@ impl<T: Real> Network<T> {
         self.layers.first().map_or(0, |layer| layer.input_len())
     }
 
-    /// Classes.
+    /// Numbers per sample that come out: a score per class, or the one value of a regression.
     pub fn classes(&self) -> usize {
         self.layers.last().map_or(0, |layer| layer.output_len())
     }
@@ -112,17 +122,17 @@ impl<T: Real> Network<T> {
         }
     }
 
-    /// Scores `labels.len()` samples, which the caller has put into [`Buffers::input`], and hands the predicted and the
-    /// actual class of each sample to `each`.
+    /// Scores `labels.len()` samples, which the caller has put into [`Buffers::input`], and hands what a
+    /// classifier makes of each sample to `each`.
     pub fn evaluate(
         &self,
         params: &[T],
         buffers: &mut Buffers<T>,
         labels: &[f32],
-        each: impl FnMut(usize, usize),
+        each: impl FnMut(Guess<'_, T>),
     ) -> Score {
         self.forward(params, buffers, labels.len(), false);
-        cross_entropy(&mut buffers.activations[self.layers.len()], labels, self.classes(), None, each)
+        self.loss.of_batch((&buffers.activations[self.layers.len()], self.classes()), labels, None, each)
     }
 
     /// The same, and the gradient of the mean loss in `buffers.params_grad`.
@@ -132,13 +142,8 @@ impl<T: Real> Network<T> {
         let Buffers { activations, scratch, grads, params_grad, .. } = buffers;
         let classes = self.classes();
         let [mut output_grad, mut input_grad] = grads.each_mut();
-        let score = cross_entropy(
-            &mut activations[self.layers.len()],
-            labels,
-            classes,
-            Some(&mut output_grad[..batch * classes]),
-            |_, _| {},
-        );
+        let outputs = (&*activations[self.layers.len()], classes);
+        let score = self.loss.of_batch(outputs, labels, Some(&mut output_grad[..batch * classes]), |_| {});
         for (i, layer) in self.layers.iter().enumerate().rev() {
             let params_range = self.offsets[i]..self.offsets[i + 1];
             // Nobody asks for the gradient of the data.
@@ -179,43 +184,4 @@ impl<T: Real> Buffers<T> {
     pub fn input(&mut self) -> &mut [T] {
         &mut self.activations[0]
     }
-}
-
-/// Softmax and cross-entropy over rows of scores; with `grad`, the gradient of the mean loss. The predicted and the actual
-/// class of each row go to `each`.
-///
-/// A label outside the classes counts as an infinite loss: it is noticed where losses are checked.
-fn cross_entropy<T: Real>(
-    scores: &mut [T],
-    labels: &[f32],
-    classes: usize,
-    mut grad: Option<&mut [T]>,
-    mut each: impl FnMut(usize, usize),
-) -> Score {
-    let mut score = Score::default();
-    let scale = T::from_f64(1.0 / labels.len() as f64);
-    for (n, (row, &label)) in scores.chunks_exact(classes).zip(labels).enumerate() {
-        let label = class_of(label);
-        let (best, max) = row.iter().enumerate().fold((0, T::LOWEST), |(best, max), (class, &score)| {
-            if score > max { (class, score) } else { (best, max) }
-        });
-        let sum: T = row.iter().map(|&score| (score - max).exp()).sum();
-        let log_sum = max + sum.ln();
-        score.loss_sum += row.get(label).map_or(f64::INFINITY, |&own| (log_sum - own).to_f64());
-        score.correct += usize::from(best == label);
-        each(best, label);
-        if let Some(grad) = grad.as_deref_mut() {
-            let grad = &mut grad[n * classes..(n + 1) * classes];
-            for (class, (grad, &score)) in grad.iter_mut().zip(row).enumerate() {
-                let target = if class == label { T::ONE } else { T::ZERO };
-                *grad = ((score - log_sum).exp() - target) * scale;
-            }
-        }
-    }
-    score
-}
-
-/// The class that a label names; the largest number, which no class has, if it names none.
-fn class_of(label: f32) -> usize {
-    if label >= 0.0 && label.fract() == 0.0 { label as usize } else { usize::MAX }
 }

@@ -86,12 +86,14 @@ impl SgdLearner {
         }
         let prefixes = [metrics::TRUE_POSITIVE, metrics::PREDICTED, metrics::ACTUAL];
         let class_sums = |class| prefixes.map(|prefix| format!("{prefix}{class}"));
-        let class_sums = (0..network.classes()).map(class_sums).collect();
-        let metrics = metrics::of_classifier();
+        let loss = network.loss().row();
+        let classes = if loss.classifies { network.classes() } else { 0 };
+        let class_sums = (0..classes).map(class_sums).collect();
+        let metrics = (loss.metrics)();
         Ok(Self { network, shards, settings: settings.checked()?, ranges, metrics, class_sums })
     }
 
-    /// Evaluates by these metrics instead of accuracy, loss and macro F1.
+    /// Evaluates by these metrics instead of those of the network's loss.
     #[must_use]
     pub fn with_metrics(self, metrics: Vec<Metric>) -> Self {
         Self { metrics, ..self }
@@ -160,7 +162,7 @@ impl Learner for SgdLearner {
             made: SampleBuffer::default(),
             picks: vec![0; batch],
             order: Vec::with_capacity(self.shards.samples_max()),
-            classes: vec![[0; 3]; self.network.classes()],
+            classes: vec![[0; 3]; self.class_sums.len()],
         }
     }
 
@@ -237,32 +239,42 @@ impl Learner for SgdLearner {
         self.check_len(model)?;
         let SgdWorker { buffers, labels, classes, .. } = worker;
         classes.fill([0; 3]);
-        let (mut loss_sum, mut correct) = (0.0, 0);
+        // Ranks take time, and few ask for them.
+        let ranks = self.metrics.iter().any(|metric| metric.is_mean_of(metrics::CORRECT_AMONG_BEST));
+        let (mut loss_sum, mut correct, mut among_best) = (0.0, 0, 0);
         for first in samples.clone().step_by(labels.len()) {
             let batch = labels.len().min(samples.end - first);
             let labels = &mut labels[..batch];
             let features = &mut buffers.input()[..batch * self.network.input_len()];
             self.shards.write_test_batch(first, features, labels);
-            let score = self.network.evaluate(model, buffers, labels, |predicted, actual| {
+            let score = self.network.evaluate(model, buffers, labels, |guess| {
                 let mut count = |class: usize, at: usize| {
                     classes.get_mut(class).into_iter().for_each(|counts| counts[at] += 1);
                 };
-                count(predicted, 1);
-                count(actual, 2);
-                if predicted == actual {
-                    count(actual, 0);
+                count(guess.predicted, 1);
+                count(guess.actual, 2);
+                if guess.predicted == guess.actual {
+                    count(guess.actual, 0);
                 }
+                among_best += usize::from(ranks && guess.is_among_best(metrics::BEST));
             });
             loss_sum += score.loss_sum;
             correct += score.correct;
         }
         sums.add(metrics::COUNT, samples.len() as f64);
         sums.add(metrics::LOSS, loss_sum);
+        if !self.network.loss().row().classifies {
+            sums.add(metrics::SQUARED_ERROR, loss_sum);
+            return Ok(());
+        }
         sums.add(metrics::CORRECT, correct as f64);
         for (names, counts) in self.class_sums.iter().zip(classes) {
             for (name, count) in names.iter().zip(counts) {
                 sums.add(name, f64::from(*count));
             }
+        }
+        if ranks {
+            sums.add(metrics::CORRECT_AMONG_BEST, among_best as f64);
         }
         Ok(())
     }

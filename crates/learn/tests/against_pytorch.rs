@@ -88,7 +88,13 @@ fn start<T: Real>(network: &Network<T>) -> Vec<T> {
 
 /// Writes the samples of a step and returns their labels. A band of the image, or the last symbol of a text,
 /// tells the label.
-fn fill_batch<T: Real>(step: usize, batch: usize, classes: usize, symbols: bool, input: &mut [T]) -> Vec<f32> {
+fn fill_batch<T: Real>(
+    step: usize,
+    batch: usize,
+    classes: usize,
+    symbols: bool,
+    input: &mut [T],
+) -> Vec<f32> {
     let features = input.len() / batch;
     let samples = input.chunks_exact_mut(features).enumerate();
     samples

@@ -1,5 +1,7 @@
 //! The next character of a text: embedding, two LSTM layers, linear on the last step.
 
+use crate::error::LearnError;
+use crate::models::bounds;
 use crate::network::Network;
 use crate::nn::embedding::Embedding;
 use crate::nn::last_step::LastStep;
@@ -7,31 +9,61 @@ use crate::nn::linear::Linear;
 use crate::nn::lstm::Lstm;
 use crate::nn::vectors::Lanes;
 
-/// Characters that the model sees.
+/// Characters that the model of Shakespeare sees.
 pub const STEPS: usize = 80;
 /// Characters that it knows.
 pub const SYMBOLS: usize = 80;
-const EMBEDDED: usize = 8;
-const HIDDEN: usize = 256;
+
+/// The sizes of a network that reads a sequence of symbols: embedding, two LSTM layers, linear on the last step.
+///
+/// Takes the codes of `steps` symbols per sample. The names are those of the `state_dict` of this module, in this order:
+///
+/// ```python
+/// self.embedding = torch.nn.Embedding(symbols, embedded)
+/// self.lstm = torch.nn.LSTM(embedded, hidden, num_layers=2)  # time first
+/// self.linear = torch.nn.Linear(hidden, outputs)             # of the last step
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LstmSizes {
+    /// Symbols per sample.
+    pub steps: usize,
+    /// Different symbols that there may be.
+    pub symbols: usize,
+    /// Numbers of the vector that stands for a symbol.
+    pub embedded: usize,
+    /// Units of each LSTM layer.
+    pub hidden: usize,
+    /// Classes, or 1 for a regression; as many as symbols where the next symbol is predicted.
+    pub outputs: usize,
+}
+
+impl LstmSizes {
+    /// The network, if it can have these sizes.
+    pub fn network<T: Lanes>(self) -> Result<Network<T>, LearnError> {
+        bounds::STEPS.check(self.steps)?;
+        bounds::SYMBOLS.check(self.symbols)?;
+        bounds::EMBEDDED.check(self.embedded)?;
+        bounds::HIDDEN.check(self.hidden)?;
+        bounds::OUTPUTS.check(self.outputs)?;
+        Ok(self.unchecked())
+    }
+
+    fn unchecked<T: Lanes>(self) -> Network<T> {
+        let Self { steps, symbols, embedded, hidden, outputs } = self;
+        Network::new(vec![
+            Box::new(Embedding::new("embedding", steps, symbols, embedded)),
+            Box::new(Lstm::new("lstm", 0, steps, embedded, hidden)),
+            Box::new(Lstm::new("lstm", 1, steps, hidden, hidden)),
+            Box::new(LastStep::new(steps, hidden)),
+            Box::new(Linear::new("linear", hidden, outputs)),
+        ])
+    }
+}
 
 /// `shakespeare-lstm`: 80 codes of characters in, one sample after the other; 80 scores for the next
 /// character out. 819,920 parameters.
-///
-/// The names are those of the `state_dict` of this module, in this order:
-///
-/// ```python
-/// self.embedding = torch.nn.Embedding(80, 8)
-/// self.lstm = torch.nn.LSTM(8, 256, num_layers=2)  # time first
-/// self.linear = torch.nn.Linear(256, 80)           # of the last step
-/// ```
 pub fn shakespeare_lstm<T: Lanes>() -> Network<T> {
-    Network::new(vec![
-        Box::new(Embedding::new("embedding", STEPS, SYMBOLS, EMBEDDED)),
-        Box::new(Lstm::new("lstm", 0, STEPS, EMBEDDED, HIDDEN)),
-        Box::new(Lstm::new("lstm", 1, STEPS, HIDDEN, HIDDEN)),
-        Box::new(LastStep::new(STEPS, HIDDEN)),
-        Box::new(Linear::new("linear", HIDDEN, SYMBOLS)),
-    ])
+    LstmSizes { steps: STEPS, symbols: SYMBOLS, embedded: 8, hidden: 256, outputs: SYMBOLS }.unchecked()
 }
 
 #[cfg(test)]

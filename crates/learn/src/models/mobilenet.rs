@@ -1,12 +1,14 @@
-//! MobileNet v1 for images of 32×32: depthwise and pointwise convolutions in turn.
+//! MobileNet v1 for small images: depthwise and pointwise convolutions in turn.
 //!
 //! As in the paper (Howard et al. 2017), but the first convolution has stride 1, so that small images keep
-//! their pixels. Takes [32, 32, 3], channels last. Every convolution is followed by a normalisation and
+//! their pixels. Takes [height, width, colours], channels last. Every convolution is followed by a normalisation and
 //! ReLU. Parameters are named `stem`, `stem_norm`, `block1.depthwise`, `block1.depthwise_norm`,
 //! `block1.pointwise`, `block1.pointwise_norm`, …, `block13.pointwise_norm`, `classifier`, each with
 //! `.weight` and where it has one `.bias`, in PyTorch's layouts.
 
+use crate::error::LearnError;
 use crate::layer::Layer;
+use crate::models::bounds::{Bound, COLOURS, OUTPUTS};
 use crate::network::Network;
 use crate::nn::batch_norm::BatchNorm;
 use crate::nn::depthwise::Depthwise;
@@ -27,10 +29,24 @@ pub enum Norm {
     Batch,
 }
 
-/// Height and width of an image.
-const SIDE: usize = 32;
-/// Its colours.
-const COLOURS: usize = 3;
+/// The sizes of the network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MobileNetSizes {
+    /// Height and width of the images.
+    pub sides: [usize; 2],
+    /// Numbers per pixel.
+    pub colours: usize,
+    /// What all channels are multiplied by: 0.25 to 1 in the paper.
+    pub width: f64,
+    /// What follows each convolution.
+    pub norm: Norm,
+    /// Classes, or 1 for a regression.
+    pub outputs: usize,
+}
+
+const HEIGHT: Bound =
+    Bound { name: "image height", range: 8..=4096, wanted: "a whole number from 8 to 4096" };
+const WIDTH: Bound = Bound { name: "image width", ..HEIGHT };
 /// Channels after the first convolution, at width 1.
 const STEM: usize = 32;
 /// Channels after each block at width 1, and the stride of its depthwise convolution.
@@ -62,23 +78,43 @@ pub fn groups(channels: usize) -> usize {
     (1..=most).rev().find(|&groups| channels.is_multiple_of(groups)).unwrap_or(1)
 }
 
-/// The network, with all channels multiplied by `width`, 0.25 to 1 in the paper.
+/// The network for CIFAR's images, with all channels multiplied by `width`, 0.25 to 1 in the paper.
 pub fn mobilenet<T: Real>(width: f64, norm: Norm, classes: usize) -> Network<T> {
-    Network::new(layers(width, norm, classes))
+    Network::new(layers(MobileNetSizes::cifar(width, norm, classes)))
+}
+
+impl MobileNetSizes {
+    /// For 32×32 pixels of three colours.
+    pub fn cifar(width: f64, norm: Norm, classes: usize) -> Self {
+        Self { sides: [32, 32], colours: 3, width, norm, outputs: classes }
+    }
+
+    /// The network, if it can have these sizes.
+    pub fn network<T: Real>(self) -> Result<Network<T>, LearnError> {
+        HEIGHT.check(self.sides[0])?;
+        WIDTH.check(self.sides[1])?;
+        COLOURS.check(self.colours)?;
+        OUTPUTS.check(self.outputs)?;
+        if !(self.width > 0.0 && self.width <= 4.0) {
+            let wanted = "a number above 0, at most 4";
+            return Err(LearnError::BadSetting { name: "width", value: self.width, wanted });
+        }
+        Ok(Network::new(layers(self)))
+    }
 }
 
 /// Its layers one by one, for whoever measures or changes them.
-pub fn layers<T: Real>(width: f64, norm: Norm, classes: usize) -> Vec<Box<dyn Layer<T>>> {
+pub fn layers<T: Real>(sizes: MobileNetSizes) -> Vec<Box<dyn Layer<T>>> {
+    let MobileNetSizes { mut sides, colours, width, norm, outputs: classes } = sizes;
     let norm = |name: &str, pixels: usize, channels: usize| -> Box<dyn Layer<T>> {
         match norm {
             Norm::Group => Box::new(GroupNorm::relu(name, pixels, channels, groups(channels))),
             Norm::Batch => Box::new(BatchNorm::relu(name, pixels, channels)),
         }
     };
-    let mut sides = [SIDE, SIDE];
     let mut inputs = channels(STEM, width);
     let mut layers: Vec<Box<dyn Layer<T>>> = vec![
-        Box::new(Stem::new("stem", sides, COLOURS, inputs)),
+        Box::new(Stem::new("stem", sides, colours, inputs)),
         norm("stem_norm", sides.iter().product(), inputs),
     ];
     for (number, (full, stride)) in (1..).zip(BLOCKS) {

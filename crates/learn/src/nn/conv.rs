@@ -41,7 +41,7 @@ impl Conv {
         Self { name: name.to_owned(), inputs, outputs, kernel, padding, side, samples_first: false }
     }
 
-    /// For the first layer: takes `[sample][channel][row][column]`, the order in which samples come.
+    /// For the first layer: takes `[sample][row][column][channel]`, the order in which samples come.
     #[must_use]
     pub fn samples_first(self) -> Self {
         Self { samples_first: true, ..self }
@@ -325,11 +325,10 @@ mod tests {
                 let (c, ky, kx) = (tap / kernel / kernel, tap / kernel % kernel, tap % kernel);
                 let (iy, ix) = ((y + ky).wrapping_sub(padding), (x + kx).wrapping_sub(padding));
                 if iy < side && ix < side {
-                    let pixel = (c * side + iy) * side + ix;
                     let place = if conv.samples_first {
-                        sample * inputs * side * side + pixel
+                        ((sample * side + iy) * side + ix) * inputs + c
                     } else {
-                        pixel * batch + sample
+                        ((c * side + iy) * side + ix) * batch + sample
                     };
                     expected += params[o * conv.patch_len() + tap] * input[place];
                 }

@@ -10,7 +10,7 @@ pub(crate) struct Frame {
     pub(crate) side: usize,
     /// Rows and columns of zeros on each of the four sides.
     pub(crate) margin: usize,
-    /// Whether the images without a frame are `[sample][channel][row][column]`.
+    /// Whether the images without a frame are `[sample][row][column][channel]`.
     pub(crate) samples_first: bool,
 }
 
@@ -34,7 +34,7 @@ impl Frame {
             let framed = &mut framed[place..][..self.side * batch];
             if self.samples_first {
                 for (x, pixels) in framed.chunks_exact_mut(batch).enumerate() {
-                    let samples = images[line * self.side + x..].iter().step_by(self.sample_len());
+                    let samples = images[self.pixel(line, x)..].iter().step_by(self.sample_len());
                     pixels.iter_mut().zip(samples).for_each(|(to, &from)| *to = from);
                 }
             } else {
@@ -49,13 +49,20 @@ impl Frame {
             let framed = &framed[place..][..self.side * batch];
             if self.samples_first {
                 for (x, pixels) in framed.chunks_exact(batch).enumerate() {
-                    let samples = images[line * self.side + x..].iter_mut().step_by(self.sample_len());
+                    let samples = images[self.pixel(line, x)..].iter_mut().step_by(self.sample_len());
                     samples.zip(pixels).for_each(|(to, &from)| *to = from);
                 }
             } else {
                 images[line * self.side * batch..][..self.side * batch].copy_from_slice(framed);
             }
         }
+    }
+
+    /// Where a pixel of a line is in the first sample of images that have their channels last.
+    #[inline(always)]
+    fn pixel(&self, line: usize, x: usize) -> usize {
+        let (channel, y) = (line / self.side, line % self.side);
+        (y * self.side + x) * self.channels + channel
     }
 
     fn sample_len(&self) -> usize {

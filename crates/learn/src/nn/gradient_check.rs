@@ -1,8 +1,9 @@
-//! A layer's backward pass against finite differences of its forward pass, in f64.
+//! A layer's backward pass, and a whole network's, against finite differences of the forward pass, in f64.
 
 use rand::RngExt;
 
-use crate::layer::{Backward, Forward, Layer, ParamSpec};
+use crate::layer::{Backward, Forward, Init, Layer, ParamSpec};
+use crate::network::Network;
 use fedflip_fleet::{Purpose, StreamKey};
 
 /// Half the distance of the two points of a difference: small enough for the curvature of any of our
@@ -54,6 +55,55 @@ pub fn assert_gradients_on(layer: &dyn Layer<f64>, batch: usize, seed: u64, make
     }
     let Check { kinks, entries, .. } = check;
     assert!(kinks * 10 <= entries, "{}: {kinks} kinks in {entries} entries", layer.name());
+}
+
+/// Checks the gradient of a network's mean loss by about `entries` of its trained parameters, evenly spaced: for random
+/// parameters of the size that training starts from, and random samples, each number of which `make` makes from one in ±1.
+///
+/// # Panics
+///
+/// With the first entry that differs.
+pub fn assert_network_gradients(
+    network: &Network<f64>,
+    labels: &[f32],
+    seed: u64,
+    entries: usize,
+    make: impl Fn(f64) -> f64,
+) {
+    let mut stream = StreamKey { seed, purpose: Purpose::Test, round: 0 }.shared();
+    let mut uniform = || 2.0 * stream.random::<f64>() - 1.0;
+    let (mut params, mut places) = (Vec::new(), Vec::new());
+    for (name, spec) in network.params() {
+        let (middle, spread) = match spec.init {
+            Init::Uniform(bound) | Init::Normal(bound) => (0.0, bound),
+            Init::Constant(value) => (value, 0.1),
+        };
+        let own = params.len()..params.len() + spec.len();
+        params.extend(own.clone().map(|_| middle + spread * uniform()));
+        if spec.trained {
+            places.extend(own.clone().map(|place| (place, format!("{name}[{}]", place - own.start))));
+        }
+    }
+    let mut buffers = network.buffers(labels.len());
+    let input: Vec<f64> = (0..labels.len() * network.input_len()).map(|_| make(uniform())).collect();
+    let mut value = |params: &[f64]| {
+        buffers.input().copy_from_slice(&input);
+        let loss_sum = network.gradient(params, &mut buffers, labels).loss_sum;
+        (loss_sum / labels.len() as f64, buffers.params_grad.clone())
+    };
+    let (middle, gradient) = value(&params);
+    let mut check = Check { middle, kinks: 0, entries: 0 };
+    for (place, name) in places.iter().step_by(places.len().div_ceil(entries).max(1)) {
+        let own = params[*place];
+        let [above, below] = [own + STEP, own - STEP].map(|moved| {
+            params[*place] = moved;
+            value(&params).0
+        });
+        params[*place] = own;
+        check.entry(above, below, gradient[*place], || format!("∂/∂{name}"));
+    }
+    let Check { kinks, entries, .. } = check;
+    assert!(kinks * 10 <= entries, "{kinks} kinks in {entries} entries");
 }
 
 /// The gradients of parameters and inputs; `grad` makes the gradient of the output from the output.
