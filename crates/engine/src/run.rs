@@ -154,7 +154,14 @@ impl Engine<'_> {
 }
 
 fn ended(reason: EndReason, state: &State, detail: Option<String>) -> End {
-    End { reason, rounds: state.round, secs: state.secs, metrics: Metrics::default(), test: Metrics::default(), detail }
+    End {
+        reason,
+        rounds: state.round,
+        secs: state.secs,
+        metrics: Metrics::default(),
+        test: Metrics::default(),
+        detail,
+    }
 }
 
 /// A model that diverged ends the run. Any other failure is an error.

@@ -20,7 +20,7 @@ use fedflip_report::ReportError;
 
 use crate::advice;
 use fedflip_run::RunError;
-use fedflip_scenario::{KeyError, ScenarioError};
+use fedflip_scenario::{KeyError, ScenarioError, SuggestError};
 
 /// How the process ends. Part of the interface: scripts rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +109,15 @@ impl From<ScenarioError> for CliError {
             ScenarioError::Plan(error) => error.into(),
             ScenarioError::Learn(error) => error.into(),
             error => Self::Scenario(error),
+        }
+    }
+}
+
+impl From<SuggestError> for CliError {
+    fn from(error: SuggestError) -> Self {
+        match error {
+            SuggestError::Samples(error) => Self::Task(error.into()),
+            SuggestError::Scenario(error) => error.into(),
         }
     }
 }

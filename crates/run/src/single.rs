@@ -7,7 +7,9 @@ use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::{Crew, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS};
-use fedflip_record::{Checkpoint, End, EndReason, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader};
+use fedflip_record::{
+    Checkpoint, End, EndReason, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader,
+};
 use fedflip_scenario::{FREE_KEYS, Scenario};
 use fedflip_sim::SimWorld;
 

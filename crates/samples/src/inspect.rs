@@ -72,7 +72,8 @@ impl Table {
             Labels::Numbers(numbers) => {
                 let all = || numbers.iter().map(|number| f64::from(*number));
                 let mean = all().sum::<f64>() / numbers.len() as f64;
-                let variance = all().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len() as f64;
+                let variance =
+                    all().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len() as f64;
                 LabelSummary::Numbers { range: range(all()), mean, std: variance.sqrt() }
             }
         };

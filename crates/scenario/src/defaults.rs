@@ -6,7 +6,8 @@ use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{Task, TaskSettings};
 
 use super::{
-    Data, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario, Server, Stop, Train, Update,
+    Data, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario, Server, Stop,
+    Train, Update,
 };
 use crate::error::ScenarioError;
 
@@ -24,13 +25,7 @@ impl Scenario {
         Ok(Self {
             seed: 1,
             task,
-            data: Data {
-                seed: data_seed,
-                sharing,
-                validation,
-                test_samples_max,
-                own: OwnFiles::default(),
-            },
+            data: Data { seed: data_seed, sharing, validation, test_samples_max, own: OwnFiles::default() },
             fleet: FleetSource::Generated(GeneratedFleet {
                 devices: DEVICES,
                 types: PAPER.to_vec(),

@@ -12,9 +12,9 @@ use super::entries::Entry;
 use super::error::{KeyError, Place, Refusal};
 use super::keys::{self, Key};
 use super::server::Kind;
-use super::{own, target};
 use super::value::Given;
 use super::{FleetSource, Preset, Scenario, Stop, Update};
+use super::{own, target};
 use crate::error::ScenarioError;
 
 /// Of several values for one key the last counts: `--set` comes after the file.

@@ -31,11 +31,7 @@ pub struct Request<'a> {
 
 impl Scenario {
     /// A commented scenario for files of the user's own.
-    pub fn template_own(
-        task: Task,
-        preset: Preset,
-        request: &Request<'_>,
-    ) -> Result<String, SuggestError> {
+    pub fn template_own(task: Task, preset: Preset, request: &Request<'_>) -> Result<String, SuggestError> {
         let mut settings = Vec::new();
         let names = |names: &[String]| Value::List(names.iter().map(Value::text).collect());
         settings.push(("data.train", names(request.train)));
@@ -111,9 +107,7 @@ fn value_of(value: ParamValue<'_>) -> Value {
         ParamValue::Count(count) => Value::count(count),
         ParamValue::Number(number) => Value::Number(number),
         ParamValue::Choice(name) => Value::text(name),
-        ParamValue::Sizes(sizes) => {
-            Value::List(sizes.as_slice().iter().copied().map(Value::count).collect())
-        }
+        ParamValue::Sizes(sizes) => Value::List(sizes.as_slice().iter().copied().map(Value::count).collect()),
     }
 }
 
@@ -129,7 +123,10 @@ fn numbers(found: &Inspection) -> Vec<(&'static str, Value)> {
         }
         LabelSummary::Numbers { std, .. } => {
             settings.push(("stop.metric", Value::text("rmse")));
-            settings.push(("stop.at", Value::Number(rounded(0.5 * std, 2))));
+            // A model that explains half of the variance.
+            settings.push(("stop.at", Value::Number(rounded(0.7 * std, 2))));
+            // Gradients of a squared error grow with the numbers.
+            settings.push(("train.learning_rate", Value::Number(rounded(0.05 / std.max(1.0), 2))));
             settings.push(("pilot.loss", Value::Number(rounded(0.5 * std * std, 2).max(1e-9))));
         }
     }

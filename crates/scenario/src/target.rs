@@ -60,7 +60,8 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
     let usual = Scenario::paper(scenario.task).map(|usual| usual.stop.target.metric);
     if at.is_nan() {
         let problem = format!("stop.at is missing: nobody knows which {metric} is good for these data");
-        let hint = format!("write a heading [stop] and below it at = NUMBER, the {metric} at which the run ends");
+        let hint =
+            format!("write a heading [stop] and below it at = NUMBER, the {metric} at which the run ends");
         return Err(KeyError { place: whole_file.clone(), problem, hint });
     }
     if let Some(entry) = given.entry("stop", "metric")

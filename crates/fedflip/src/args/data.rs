@@ -14,6 +14,8 @@ pub(crate) enum DataCommand {
     Get(DataGetArgs),
     /// Check every byte of a data set that is here
     Check(DataCheckArgs),
+    /// Show what is in files of samples of your own, and what would be refused
+    Inspect(DataInspectArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -61,6 +63,24 @@ pub(crate) struct DataCheckArgs {
     pub name: String,
     #[command(flatten)]
     pub data: DataDirArgs,
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Show what is in files of samples of your own, and what would be refused.
+///
+/// Files end in .npz or .safetensors (arrays x, y and optionally device), .parquet or .csv (a column label, optionally a
+/// column device, and features), or .txt. Several files are read as one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip data inspect train.npz
+  fedflip data inspect 'hospital-*.csv' --json")]
+pub(crate) struct DataInspectArgs {
+    /// Files; * stands for any characters of a name
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
     /// Print one JSON object instead
     #[arg(long)]
     pub json: bool,

@@ -16,7 +16,7 @@ pub(crate) use bench::{BenchArgs, BenchModel};
 pub(crate) use certs::{
     CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs, CertsServerArgs,
 };
-pub(crate) use data::{DataCheckArgs, DataCommand, DataDirArgs, DataGetArgs, DataListArgs};
+pub(crate) use data::{DataCheckArgs, DataCommand, DataDirArgs, DataGetArgs, DataInspectArgs, DataListArgs};
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use fleet::{FleetCommand, FleetNewArgs, FleetShowArgs, Profile};
 pub(crate) use plan::{AllocateArgs, BoundArgs, ConstantsArgs, PlanArgs};

@@ -20,10 +20,20 @@ pub(crate) enum ScenarioCommand {
 #[command(after_help = "\
 Example:
   fedflip scenario new mnist-cnn > scenario.toml
-  fedflip scenario new mnist-cnn --preset paper > paper.toml")]
+  fedflip scenario new mnist-cnn --preset paper > paper.toml
+  fedflip scenario new own --train train.npz --test test.npz --model mlp > own.toml")]
 pub(crate) struct ScenarioNewArgs {
-    /// synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet or shakespeare-lstm
+    /// synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet, shakespeare-lstm, or own for files of your own
     pub task: String,
+    /// Of own: a file of training samples; may be given more than once
+    #[arg(long, value_name = "FILE", requires = "test")]
+    pub train: Vec<String>,
+    /// Of own: a file of test samples; may be given more than once
+    #[arg(long, value_name = "FILE", requires = "train")]
+    pub test: Vec<String>,
+    /// Of own: softmax, mlp, cnn, mobilenet or lstm; by default one that suits the samples
+    #[arg(long, requires = "train")]
+    pub model: Option<String>,
     /// Settings of the server, the encoding and the plan
     #[arg(long, default_value = Preset::default().name(), value_parser = preset_parser())]
     pub preset: Preset,

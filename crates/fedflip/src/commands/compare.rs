@@ -137,7 +137,7 @@ fn write_gains(
 
 /// `95 %` for the task's first metric if that is a share, `60 % f1` for another share, `loss 0.5` for a number.
 pub(super) fn target(task: &str, target: &Target) -> String {
-    let first = Task::by_name(task).ok().and_then(|task| task.row().metrics.first());
+    let first = Task::by_name(task).ok().and_then(|task| task.metrics().first());
     match display_of(&target.metric) {
         Display::Share if first.is_some_and(|first| *first == target.metric) => percent(target.at),
         Display::Share => format!("{} {}", percent(target.at), target.metric),

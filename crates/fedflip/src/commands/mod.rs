@@ -13,6 +13,7 @@ mod explain;
 mod export;
 mod fleet;
 mod groups;
+mod inspect;
 mod outcome;
 mod pilot;
 mod plan;
@@ -56,6 +57,7 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Data(DataCommand::List(args)) => data::list(&args, output),
         Command::Data(DataCommand::Get(args)) => data::get(&args, output),
         Command::Data(DataCommand::Check(args)) => data::check(&args, output),
+        Command::Data(DataCommand::Inspect(args)) => inspect::inspect(&args, output),
         Command::Scenario(ScenarioCommand::New(args)) => scenario::new(&args, output),
         Command::Scenario(ScenarioCommand::Check(args)) => scenario::check(&args, output),
         Command::Report(args) => report::run(&args, output),

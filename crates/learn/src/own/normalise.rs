@@ -1,6 +1,7 @@
 //! Values as the network sees them: normalised, channels last.
 
 use crate::error::LearnError;
+use crate::own::models::model;
 use crate::task::Params;
 use fedflip_samples::Features;
 
@@ -20,8 +21,8 @@ pub(super) struct Normalise {
 impl Normalise {
     pub(super) fn new(params: &Params, mean: &[f32], std: &[f32]) -> Result<Self, LearnError> {
         let shape = params.sizes("shape");
+        let len = shape.elements();
         let (shape, first) = (shape.as_slice(), params.choice("channels") == "first");
-        let len: usize = shape.iter().product();
         let channels = match shape {
             [.., _, _, last] if !first => *last,
             [channels, _, _, ..] => *channels,
@@ -41,7 +42,7 @@ impl Normalise {
                 Err(LearnError::BadSetting { name, value: count as f64, wanted })
             }
         };
-        let codes = params.choice("model") == "lstm";
+        let codes = model(params).reads_codes;
         let (means, stds) = (spread("the number of means", mean)?, spread("the number of deviations", std)?);
         if let Some(&value) = stds.iter().find(|std| !(**std > 0.0 && std.is_finite())) {
             let wanted = "a number above 0";

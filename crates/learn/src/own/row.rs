@@ -1,9 +1,8 @@
 //! The row `own` of the table of tasks: its parameters declare the samples and choose the network.
 
-use crate::error::LearnError;
-use crate::models::mlp;
-use crate::network::Network;
-use crate::task::{Param, ParamKind, ParamValue, Params, Sizes, Source, TaskRow};
+use crate::task::{NORM, Param, ParamKind, ParamValue, Sizes, Source, TaskRow, WIDTH};
+
+use super::models;
 
 /// The most numbers in one dimension of a sample.
 const SIZE_MAX: usize = 65_536;
@@ -15,12 +14,12 @@ pub(crate) static ROW: TaskRow = TaskRow {
         Param {
             name: "model",
             about: "the network: softmax, mlp, cnn, mobilenet or lstm",
-            kind: ParamKind::Choice(&["softmax", "mlp", "cnn", "mobilenet", "lstm"]),
+            kind: ParamKind::Choice(&models::NAMES),
             default: ParamValue::Choice("softmax"),
         },
         Param {
             name: "shape",
-            about: "the dimensions of a sample: [features], [height, width] or [height, width, channels]",
+            about: "a sample: [features], [height, width] or [height, width, channels]",
             kind: ParamKind::Sizes(1..=SIZE_MAX),
             default: ParamValue::Sizes(Sizes::one(1)),
         },
@@ -39,7 +38,7 @@ pub(crate) static ROW: TaskRow = TaskRow {
         Param {
             name: "loss",
             about: "cross-entropy for classes, squared-error for numbers",
-            kind: ParamKind::Choice(&["cross-entropy", "squared-error"]),
+            kind: ParamKind::Choice(&models::LOSS_NAMES),
             default: ParamValue::Choice("cross-entropy"),
         },
         Param {
@@ -66,18 +65,14 @@ pub(crate) static ROW: TaskRow = TaskRow {
             kind: ParamKind::Count(2..=256),
             default: ParamValue::Count(80),
         },
-        crate::task::WIDTH,
-        crate::task::NORM,
+        WIDTH,
+        NORM,
     ],
     source: |_| Source::Own,
     sharings: &["dirichlet", "iid", "by-device", "fleet"],
-    network,
+    network: models::network,
     costed_as: None,
-    metrics: |params| match (params.choice("loss"), params.choice("model")) {
-        ("squared-error", _) => &["rmse", "loss"],
-        (_, "lstm") => &["accuracy", "top-5", "perplexity", "loss"],
-        _ => &["accuracy", "top-5", "f1", "loss"],
-    },
+    metrics: models::metrics,
     // Nobody has measured α and β for these data: pilots do, and the scheme auto does without.
     defaults: &[
         ("train.learning_rate", "0.05"),
@@ -90,10 +85,3 @@ pub(crate) static ROW: TaskRow = TaskRow {
     ],
     tuned: |_| &[],
 };
-
-fn network(params: &Params) -> Result<Network<f32>, LearnError> {
-    let shape = params.sizes("shape");
-    let features: usize = shape.as_slice().iter().product();
-    let outputs = params.count("classes");
-    Ok(mlp::mlp(features, params.count("hidden_units"), outputs))
-}

@@ -29,7 +29,7 @@ impl OwnSamples {
     /// Reads the files and checks that their samples are what the parameters of the task declare.
     pub fn read(data: &OwnData, params: &Params) -> Result<Self, TaskError> {
         let normalise = Normalise::new(params, &data.mean, &data.std)?;
-        let sample_len = params.sizes("shape").as_slice().iter().product();
+        let sample_len = params.sizes("shape").elements();
         if data.train.is_empty() {
             return Err(TaskError::NoFiles);
         }
@@ -102,7 +102,7 @@ impl Part {
     fn read(paths: &[PathBuf], params: &Params) -> Result<Self, TaskError> {
         if files::are_texts(paths) {
             let texts = files::read_texts(paths)?;
-            let window: usize = params.sizes("shape").as_slice().iter().product();
+            let window = params.sizes("shape").elements();
             check(&paths[0], "the number of classes", fedflip_datasets::alphabet::SYMBOLS, declared(params))?;
             let text = Text::new(texts.iter().map(String::as_str), window);
             if text.len() > u32::MAX as usize / 2 {
@@ -160,9 +160,9 @@ impl Part {
                 Some(((0..).zip(devices.of_samples.iter().copied()).collect(), devices.names.len()))
             }
             Self::Text(text) => {
-                let windows = (0..).zip(text.windows()).flat_map(|(holder, range)| {
-                    range.clone().map(move |position| (position, holder))
-                });
+                let windows = (0..)
+                    .zip(text.windows())
+                    .flat_map(|(holder, range)| range.clone().map(move |position| (position, holder)));
                 Some((windows.collect(), text.windows().len()))
             }
         }

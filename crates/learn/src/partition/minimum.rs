@@ -28,12 +28,13 @@ pub struct Minimum {
 impl fmt::Display for Minimum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { asked, smallest, smallest_drawn, raised, moved, left_out } = self;
-        write!(f, "at least {asked} samples a device: the smallest has {smallest}")?;
+        let plural = if *asked == 1 { "" } else { "s" };
+        write!(f, "at least {asked} sample{plural} a device: the smallest has {smallest}")?;
         if *raised > 0 {
             write!(f, "; {raised} had fewer (down to {smallest_drawn}), so {moved} samples were moved")?;
         }
         if *left_out > 0 {
-            write!(f, "; {left_out} samples of smaller roles were left out")?;
+            write!(f, "; {left_out} samples were left out")?;
         }
         Ok(())
     }

@@ -33,8 +33,8 @@ pub mod params;
 pub mod row;
 pub mod settings;
 
-pub use error::TaskError;
 pub(crate) use builtin::{NORM, WIDTH, norm};
+pub use error::TaskError;
 pub use params::{DIMENSIONS_MAX, PARAMS_MAX, Param, ParamKind, ParamValue, Params, Sizes};
 pub use row::{BuildNetwork, Setting, Source, TaskRow};
 pub use settings::{Learners, Sharing, SharingReport, TaskSettings};

@@ -70,6 +70,11 @@ impl Sizes {
         Self { len: 1, sizes: [size, 0, 0, 0] }
     }
 
+    /// The product of all sizes; the largest number there is if the product is larger.
+    pub fn elements(&self) -> usize {
+        self.as_slice().iter().fold(1, |product: usize, size| product.saturating_mul(*size))
+    }
+
     /// The sizes in order.
     pub fn as_slice(&self) -> &[usize] {
         &self.sizes[..self.len]

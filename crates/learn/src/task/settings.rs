@@ -141,8 +141,11 @@ impl TaskSettings {
             most: counts().max().unwrap_or(0),
             minimum,
         };
-        let metrics = || self.task.metrics().iter().filter_map(|name| metrics::metric(name).cloned()).collect();
-        let learner = |network, shards| -> Result<SgdLearner, LearnError> { Ok(SgdLearner::new(network, shards, sgd)?.with_metrics(metrics())) };
+        let metrics =
+            || self.task.metrics().iter().filter_map(|name| metrics::metric(name).cloned()).collect();
+        let learner = |network, shards| -> Result<SgdLearner, LearnError> {
+            Ok(SgdLearner::new(network, shards, sgd)?.with_metrics(metrics()))
+        };
         let test = test.map(|shards| learner(self.task.network()?, shards)).transpose()?;
         Ok(Learners { learner: learner(network, shards)?, test, sharing })
     }
@@ -180,7 +183,6 @@ impl TaskSettings {
         partition: Partition,
         test: &[u32],
     ) -> Result<Data, TaskError> {
-        let minimum = Some(partition.minimum());
         let (partition, validation) = match self.validation > 0.0 {
             true => partition.hold_out(self.validation, self.data_seed),
             false => (partition, Vec::new()),
@@ -188,6 +190,7 @@ impl TaskSettings {
         if self.validation > 0.0 && validation.is_empty() {
             return Err(PartitionError::NothingHeldOut { share: self.validation }.into());
         }
+        let minimum = Some(partition.minimum());
         let partition = Arc::new(partition);
         let on = |evaluated: &[u32]| -> Box<dyn Shards> {
             let (store, partition) = (Arc::clone(&store), Arc::clone(&partition));

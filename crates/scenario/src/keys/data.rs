@@ -26,7 +26,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "sharing",
-        "how devices share samples: \"dirichlet\", \"iid\", \"by-role\" (plays), \"by-device\" (own files), \"fleet\"",
+        "how devices share samples: \"dirichlet\", \"iid\", \"by-role\", \"by-device\" or \"fleet\"",
         |s| Some(Value::text(s.data.sharing.name())),
         set_sharing,
     )
@@ -62,7 +62,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "validation",
-        "share of the training samples to evaluate on during the run; the test samples are then for its end",
+        "share of training samples to evaluate on; the test samples then wait for the end of the run",
         |s| Some(Value::Number(s.data.validation)),
         |s, v| v.number(0.0..=0.9, "a share from 0 to 0.9").map(|share| s.data.validation = share),
     )
@@ -83,14 +83,9 @@ fn dirichlet(scenario: &Scenario) -> Option<Dirichlet> {
 /// Keeps the defaults of `dirichlet` for the keys that follow.
 fn set_sharing(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     // The counts of "fleet" are those of the fleet file, which comes later.
-    let all = [
-        Sharing::paper(),
-        Sharing::Iid,
-        Sharing::ByRole,
-        Sharing::ByDevice,
-        Sharing::Fleet(Arc::default()),
-    ]
-    .map(|sharing| (sharing.name(), sharing));
+    let all =
+        [Sharing::paper(), Sharing::Iid, Sharing::ByRole, Sharing::ByDevice, Sharing::Fleet(Arc::default())]
+            .map(|sharing| (sharing.name(), sharing));
     let known = s.task.row().sharings;
     let asked = all.iter().find(|(name, _)| *v.value == Value::text(*name));
     if let Some((asked, _)) = asked

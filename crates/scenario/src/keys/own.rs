@@ -21,7 +21,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "train",
-        "files of training samples, from the scenario's folder: .npz, .safetensors, .parquet, .csv or .txt",
+        "files of training samples: .npz, .safetensors, .parquet, .csv or .txt",
         |s| files(&s.data.own.train),
         |s, v| names(s, v).map(|names| s.data.own.train = names),
     )
@@ -30,7 +30,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "test",
-        "files of test samples; several files are a list, and * stands for any characters of a name",
+        "files of test samples; a list may name several, and * stands for any characters",
         |s| files(&s.data.own.test),
         |s, v| names(s, v).map(|names| s.data.own.test = names),
     )
@@ -39,7 +39,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "where",
-        "where the training samples are: \"here\", or \"devices\", which keep their own to themselves",
+        "where training samples are: \"here\", or on \"devices\", which show them to nobody",
         |s| super::name_of(&PLACES, &s.data.own.place),
         |s, v| v.choice(&PLACES).map(|place| s.data.own.place = place),
     )
@@ -47,7 +47,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "mean",
-        "is subtracted from values (of bytes: from shares of 255); one, one per channel, or one per feature",
+        "subtracted from values (bytes count as shares of 255): for all, per channel or per feature",
         |s| numbers(&s.data.own.mean),
         |s, v| v.numbers(-1e30..=1e30, NUMBERS_MAX).map(|mean| s.data.own.mean = mean),
     )

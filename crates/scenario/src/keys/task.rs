@@ -44,9 +44,7 @@ pub(super) fn get(param: &Param, scenario: &Scenario) -> Option<Value> {
         ParamValue::Count(count) => Value::count(count),
         ParamValue::Number(number) => Value::Number(number),
         ParamValue::Choice(name) => Value::text(name),
-        ParamValue::Sizes(sizes) => {
-            Value::List(sizes.as_slice().iter().copied().map(Value::count).collect())
-        }
+        ParamValue::Sizes(sizes) => Value::List(sizes.as_slice().iter().copied().map(Value::count).collect()),
     })
 }
 
