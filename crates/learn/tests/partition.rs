@@ -54,7 +54,13 @@ fn the_documentation_written_again_in_python_gives_the_same() {
             Case::Dirichlet { labels, devices, concentration, min_samples, seed, parts, moved } => {
                 let samples = (0..).zip(labels);
                 let recipe = Dirichlet { concentration, min_samples };
-                let split = partition::dirichlet(samples, devices, recipe, seed).unwrap();
+                let split = partition::dirichlet(
+                    samples.map(|(at, label)| (at, u32::from(label))),
+                    devices,
+                    recipe,
+                    seed,
+                )
+                .unwrap();
                 assert_same(&split, &parts);
                 assert_eq!(split.minimum().moved, moved);
             }
@@ -85,7 +91,7 @@ fn real(set: &SetSpec) -> Option<Dataset> {
 #[test]
 fn real_digits_reach_every_device() {
     let Some(set) = real(&MNIST) else { return };
-    let samples = set.positions(Split::Train).map(|position| (position, set.label(position)));
+    let samples = set.positions(Split::Train).map(|position| (position, set.label(position).into()));
     let recipe = Dirichlet { concentration: 0.8, min_samples: 32 };
     let split = partition::dirichlet(samples, 100, recipe, 7).unwrap();
     assert_eq!((split.samples(), split.devices()), (60_000, 100));

@@ -57,7 +57,14 @@ fn checkpoint(round: u64) -> Checkpoint {
 }
 
 fn the_end() -> End {
-    End { reason: EndReason::Target, rounds: 9, secs: 3.0, metrics: Default::default(), detail: None }
+    End {
+        reason: EndReason::Target,
+        rounds: 9,
+        secs: 3.0,
+        metrics: Default::default(),
+        test: Default::default(),
+        detail: None,
+    }
 }
 
 fn initial() -> Initial {

@@ -417,7 +417,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     sharing,
                     validation: 0.0,
                     test_samples_max,
-                    own: OwnFiles::default(),
+                    own: Default::default(),
                 },
                 fleet: FleetSource::Generated(made_up),
                 bandwidth: Mbps::new(band).unwrap(),

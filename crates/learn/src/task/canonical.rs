@@ -64,7 +64,7 @@ mod tests {
              network fc.bias [10] trained\nsharing dirichlet 0.8 32\ndevices 7\ndata_seed 1\n\
              sgd 0.01 32 10\n"
         );
-        let mut others = [settings; 7];
+        let mut others: [TaskSettings; 9] = std::array::from_fn(|_| settings.clone());
         others[0].task.set("model_spread", ParamValue::Number(0.25)).unwrap();
         others[1].task.set("hidden", ParamValue::Count(1)).unwrap();
         others[2].sharing = Sharing::Iid;
@@ -72,10 +72,12 @@ mod tests {
         others[4].data_seed = 2;
         others[5].sgd.learning_rate = 0.02;
         others[6].sgd.iterations = 11;
+        others[7].validation = 0.1;
+        others[8].own.mean = vec![0.5];
         for other in others {
             assert_ne!(other.canonical().unwrap(), text, "{other:?}");
         }
-        let evaluated = TaskSettings { test_samples_max: 1, ..settings };
+        let evaluated = TaskSettings { test_samples_max: 1, ..settings.clone() };
         assert_eq!(evaluated.canonical().unwrap(), text);
     }
 }

@@ -246,7 +246,11 @@ mod tests {
             let task: Task = name.parse().unwrap();
             let TaskSettings { sharing, sgd, .. } = TaskSettings::paper(task, 100);
             let Sharing::Dirichlet(Dirichlet { concentration, .. }) = sharing else { panic!("{sharing:?}") };
-            let rate = if name == "shakespeare-lstm" { 0.8 } else { 0.01 };
+            let rate = match name {
+                "shakespeare-lstm" => 0.8,
+                "own" => 0.05,
+                _ => 0.01,
+            };
             assert_eq!((concentration, sgd.batch, sgd.iterations, sgd.learning_rate), (0.8, 32, 10, rate));
         }
     }
@@ -275,9 +279,9 @@ mod tests {
         };
         assert!(refused(synthetic(0)).contains("no devices"));
         let mut settings = TaskSettings::paper("mnist-cnn".parse().unwrap(), 10);
-        assert!(refused(settings).contains("get the data set mnist first"));
+        assert!(refused(settings.clone()).contains("get the data set mnist first"));
         settings.sharing = Sharing::ByRole;
-        assert!(refused(settings).contains("mnist-cnn cannot be shared by-role: share by dirichlet or iid"));
+        assert!(refused(settings.clone()).contains("cannot be shared by-role: share by dirichlet or iid or fleet"));
         settings.sgd.batch = 0;
         assert!(refused(settings).contains("batch"));
         let mut wide = TaskSettings::paper("cifar10-mobilenet".parse().unwrap(), 10);

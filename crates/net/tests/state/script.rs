@@ -152,7 +152,14 @@ pub(crate) fn initial() -> Initial {
 
 pub(crate) fn end(rounds: u64) -> End {
     let reason = EndReason::Target;
-    End { reason, rounds, secs: 1.5 * rounds as f64, metrics: Metrics::default(), detail: None }
+    End {
+        reason,
+        rounds,
+        secs: 1.5 * rounds as f64,
+        metrics: Metrics::default(),
+        test: Default::default(),
+        detail: None,
+    }
 }
 
 /// A run from its first device to its end.
