@@ -63,7 +63,7 @@ fn each_case(file: &str, scheme: Scheme, at_least: usize, check: impl Fn(&Given<
         let problem = Problem::new(&fleet, mbps(case.bandwidth_mbps));
         let model = RoundModel::reachable(&problem, constants).unwrap();
         let given = Given { problem: &problem, model, constants };
-        check(&given, &given.plan(scheme, Search::default()), &case);
+        check(&given, &given.plan(scheme.clone(), Search::default()), &case);
     }
 }
 

@@ -80,7 +80,7 @@ proptest! {
     ) {
         let fleet = columns.fleet();
         let (problem, constants) = (Problem::new(&fleet, mbps(20.0)), constants(&columns, headroom));
-        let plan = match quick_plan(&problem, constants, Scheme::ALL[pick]) {
+        let plan = match quick_plan(&problem, constants, Scheme::ALL[pick].clone()) {
             Ok(plan) => plan,
             Err(PlanError::SurrogateInfeasible { .. }) => return Ok(()),
             Err(other) => return Err(TestCaseError::fail(other.to_string())),
@@ -106,7 +106,7 @@ proptest! {
         let best = model.objective_p2(exact.q()).unwrap();
         let tight_objective = |q: &[f64]| model.rounds(q).unwrap() * theorem2_bound_secs(&fleet, q, problem.bandwidth());
         for scheme in Scheme::ALL {
-            let plan = match quick_plan(&problem, constants, scheme) {
+            let plan = match quick_plan(&problem, constants, scheme.clone()) {
                 Ok(plan) => plan,
                 Err(PlanError::SurrogateInfeasible { position, floor, cap, .. }) => {
                     prop_assert!(matches!(scheme, Scheme::Paper | Scheme::PaperLinesearch));
@@ -139,7 +139,7 @@ proptest! {
         let other = Constants::new(base.alpha() * 7.0, base.beta()).unwrap();
         let (fleet, slower) = (columns.fleet(), slower.fleet());
         for scheme in [Scheme::Exact, Scheme::Paper] {
-            let of = |fleet, constants| plan(&Problem::new(fleet, mbps(10.0)), constants, scheme);
+            let of = |fleet, constants| plan(&Problem::new(fleet, mbps(10.0)), constants, scheme.clone());
             let (Ok(ours), Ok(theirs)) = (of(&fleet, base), of(&slower, other)) else { continue };
             for (ours, theirs) in ours.q().iter().zip(theirs.q()) {
                 prop_assert!((ours / theirs - 1.0).abs() < 1e-9, "{scheme}: {ours} {theirs}");
@@ -181,7 +181,7 @@ fn a_fleet_that_costs_nothing_takes_part_as_often_as_it_can() {
     let (problem, constants) = (Problem::new(&fleet, mbps(10.0)), Constants::new(30.0, 5.0).unwrap());
     let model = RoundModel::reachable(&problem, constants).unwrap();
     for scheme in [Scheme::Exact, Scheme::Paper, Scheme::PaperLinesearch, Scheme::Tight, Scheme::Sampled] {
-        let plan = plan(&problem, constants, scheme).unwrap();
+        let plan = plan(&problem, constants, scheme.clone()).unwrap();
         assert_eq!(plan.q(), [1.0, 0.5, 1.0], "{scheme}");
         assert_eq!(model.objective_p2(plan.q()), Some(0.0), "{scheme}");
     }
@@ -199,7 +199,7 @@ fn one_device_and_identical_devices() {
         let fleet = columns.fleet();
         let (problem, constants) = (Problem::new(&fleet, mbps(10.0)), constants(&columns, 4.0));
         for scheme in Scheme::ALL {
-            let plan = plan(&problem, constants, scheme).unwrap();
+            let plan = plan(&problem, constants, scheme.clone()).unwrap();
             if scheme != Scheme::Sampled {
                 let first = plan.q()[0];
                 assert!(plan.q().iter().all(|q| (q / first - 1.0).abs() < 1e-6), "{scheme}: {:?}", plan.q());

@@ -146,7 +146,7 @@ impl Pilots<'_> {
         crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<(Finished, Option<PathBuf>)>, RunError> {
-        let scenario = pilot_scenario(self.scenario, scheme, number);
+        let scenario = pilot_scenario(self.scenario, scheme.clone(), number);
         // A pilot is there to find the constants: it expects nothing of them.
         let planned = self.setup.plan(&scenario, None)?;
         let name = format!("{scheme}-seed{}", scenario.seed);

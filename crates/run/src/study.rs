@@ -76,6 +76,10 @@ impl Study {
     ) -> Result<Option<Studied>, RunError> {
         self.check(scenario)?;
         let setup = Setup::new(scenario, session)?;
+        // Before anything runs: a mistake in a file must not cost the hours of the other schemes.
+        for given in self.schemes.iter().filter_map(Scheme::given) {
+            given.for_fleet(&setup.fleet)?;
+        }
         let given = scenario.plan.constants;
         let found = with_crew(&*setup.learner, session.threads, |crew| -> Result<_, RunError> {
             let (mut pilot, mut constants, mut warm_starts) = (PilotJson::given(given), given, Vec::new());
@@ -91,7 +95,7 @@ impl Study {
                 setup: &setup,
                 scenario,
                 schemes: &self.schemes,
-                reference: self.reference,
+                reference: self.reference.clone(),
                 constants,
                 warm_starts,
                 seeds: self.seeds,

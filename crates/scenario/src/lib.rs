@@ -12,6 +12,7 @@
 //! - `value`: values, their types and ranges.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
+//! - `scheme`: the scheme of a name, with the file that it may need.
 //! - `target`: the target of a run, which several keys name.
 //! - `check`: whether sections and keys exist; `resolve`: from the list to a scenario, or to a refusal.
 //! - `print`: as TOML, with or without comments, and as JSON.
@@ -29,6 +30,7 @@ mod over;
 mod preset;
 mod print;
 mod resolve;
+mod scheme;
 mod sections;
 mod server;
 mod target;
@@ -44,6 +46,7 @@ use fedflip_learn::task::Task;
 pub use self::error::{KeyError, Place, ScenarioError};
 pub use self::over::{Axis, Point, points};
 pub use self::preset::Preset;
+pub use self::scheme::read_scheme;
 pub use self::sections::QUIET_EVERY;
 pub use self::sections::{
     Data, FleetSource, GeneratedFleet, Pilots, Planning, Record, Round, Stop, Train, Update,

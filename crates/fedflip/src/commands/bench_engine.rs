@@ -97,7 +97,7 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     let fleet = fleet(devices)?;
     let q = Probability::new(COHORT / devices as f64).map_err(CliError::flag("q"))?;
     let scheme = Scheme::Fixed(q);
-    let plan = Plan::baseline(&fleet, scheme)?;
+    let plan = Plan::baseline(&fleet, &scheme)?;
     // Nobody looks at the model.
     let schedule = Schedule::new(plan, u64::MAX);
     let engine = Engine {

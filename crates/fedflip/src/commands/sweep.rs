@@ -107,7 +107,7 @@ impl Sweep {
     fn read(args: &SweepArgs, study: &Study) -> Result<Self, CliError> {
         let training = &args.comparison.training;
         let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
-        let set = overrides(&training.set, training.seed, None);
+        let set = overrides(&training.set, training.seed);
         let base = source.scenario(&set)?;
         let axes = args.over.iter().map(|text| Axis::parse(text, &base)).collect::<Result<Vec<_>, _>>()?;
         let points = points(&axes)?;
