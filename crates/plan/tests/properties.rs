@@ -8,7 +8,8 @@ use common::{Columns, assert_close, cohorts, mbps};
 use fedflip_fleet::bandwidth::{Division, allocate};
 use fedflip_plan::round_time::theorem2_bound_secs;
 use fedflip_plan::{
-    Constants, Plan, PlanError, PlanStatus, Planning, Problem, RoundModel, Scheme, Search, monte_carlo, solve,
+    Constants, GivenQ, Plan, PlanError, PlanStatus, Planning, Problem, RoundModel, Scheme, Search,
+    monte_carlo, solve,
 };
 use proptest::prelude::*;
 
@@ -49,6 +50,36 @@ fn quick_plan(problem: &Problem<'_>, constants: Constants, scheme: Scheme) -> Re
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Any q in any order: the plan has it by name, capped at the availability, with the weights a/q.
+    #[test]
+    fn a_file_of_probabilities_is_taken_by_name(
+        columns in any_columns(1..=12), q in prop::collection::vec(1e-12..=1.0_f64, 12), by in 0..12_usize,
+    ) {
+        let fleet = columns.fleet();
+        let mut lines: Vec<String> = (0..fleet.len()).map(|n| format!("{},{}\n", fleet.name(n), q[n])).collect();
+        lines.rotate_left(by % fleet.len());
+        let read = |lines: &[String]| GivenQ::read(format!("device,q\n{}", lines.concat()).as_bytes(), "q.csv", "q.csv");
+        let plan = Plan::baseline(&fleet, &Scheme::File(read(&lines).unwrap())).unwrap();
+        for n in 0..fleet.len() {
+            prop_assert_eq!(plan.q()[n], q[n].min(fleet.availability()[n]));
+            prop_assert_eq!(plan.aggregation_weights()[n], fleet.weights()[n] / plan.q()[n]);
+        }
+        if let [_, rest @ ..] = &lines[..] && !rest.is_empty() {
+            let refused = Plan::baseline(&fleet, &Scheme::File(read(rest).unwrap()));
+            prop_assert!(matches!(refused, Err(PlanError::NoQ { .. })), "{:?}", refused);
+        }
+    }
+
+    /// Any bytes at all: an answer, never a panic.
+    #[test]
+    fn no_file_of_probabilities_makes_the_reader_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..200), keep_header in any::<bool>(),
+    ) {
+        let mut text = if keep_header { b"device,q\na,0.5\n".to_vec() } else { Vec::new() };
+        text.extend(bytes);
+        let _ = GivenQ::read(&text[..], "q.csv", "q.csv");
+    }
 
     #[test]
     fn the_mean_round_is_within_both_bounds(

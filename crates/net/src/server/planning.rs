@@ -194,3 +194,36 @@ fn q_of(q: &[f64], slots: &[usize]) -> Vec<f64> {
     let mean = planned.clone().sum::<f64>() / planned.count().max(1) as f64;
     slots.iter().map(|&slot| q.get(slot).copied().filter(|q| *q > 0.0).unwrap_or(mean)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_has_changed_since_the_plan_is_told_from_caps() {
+        let fleet = "device,compute_secs,comm_secs,samples,availability\nphone,1,1,1,1\ntablet,1,1,1,0.5\n";
+        let fleet = csv_file::read(fleet.as_bytes(), "fleet.csv").unwrap();
+        let device = |q: f64, availability: f64| PlannedDevice { q, availability, weight: 1.0, quiet: None };
+        let stored = |[phone, tablet]: [f64; 2]| StoredPlan {
+            after_round: 0,
+            secs: 0.0,
+            reason: String::new(),
+            scheme: "file=q.csv".to_owned(),
+            constants: None,
+            devices: vec![device(phone, 1.0), device(tablet, 0.5)],
+            fleet_csv: Vec::new(),
+            plan_csv: Vec::new(),
+            expected: Expected::default(),
+        };
+        let text = "device,q\nphone,0.4\ntablet,0.8\nlaptop,1\n";
+        let given = GivenQ::read(text.as_bytes(), "q.csv", "q.csv").unwrap();
+        let difference = |q: [f64; 2]| difference(&given, &stored(q), &fleet);
+        // The tablet is capped, was capped a little lower before, or is benched.
+        for same in [[0.4, 0.5], [0.4, 0.45], [0.4, 0.0]] {
+            assert_eq!(difference(same), None, "{same:?}");
+        }
+        let wanted = "q.csv has q = 0.4 for the device \"phone\", and the run 0.3";
+        assert_eq!(difference([0.3, 0.5]).as_deref(), Some(wanted));
+        assert!(difference([0.41, 0.5]).is_some() && difference([0.4, 0.3]).is_some());
+    }
+}
