@@ -22,7 +22,7 @@ pub enum Needs {
 /// What is known about a scheme besides how it computes q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// The name in scenarios, records and on the command line.
+    /// The name in scenarios, records and on the command line; of a scheme with a file, the part before the file's name.
     pub name: &'static str,
     /// One sentence for help texts.
     pub summary: &'static str,
@@ -123,7 +123,7 @@ by rule {
 }
 by file {
     /// q of a file, by the names of the devices.
-    File(GivenQ = "file=q.csv"): Nothing, "file",
+    File(GivenQ = "file=q.csv"): Nothing, "file=",
         "Your own plan: read q from a CSV file with the columns device,q.",
         "q is that of the file, up to the cap.";
 }
@@ -186,7 +186,7 @@ impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fixed(q) => write!(f, "{}={}", self.describe().name, q.get()),
-            Self::File(given) => write!(f, "{FILE_PREFIX}{}", given.name()),
+            Self::File(given) => write!(f, "{}{}", self.describe().name, given.name()),
             _ => f.pad(self.describe().name),
         }
     }
@@ -244,7 +244,7 @@ mod tests {
         let scheme = Scheme::File(given.clone());
         assert_eq!(scheme.to_string(), "file=a/q.csv");
         assert_eq!((scheme.given(), Scheme::Full.given()), (Some(&given), None));
-        assert!(scheme.is_baseline() && scheme.describe().name == "file");
+        assert!(scheme.is_baseline() && scheme.describe().name == FILE_PREFIX);
         let unread = PlanError::FileNotRead { text: "file=a/q.csv".to_owned() };
         assert_eq!("file=a/q.csv".parse::<Scheme>(), Err(unread));
     }
@@ -256,7 +256,7 @@ mod tests {
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
         for (example, Description { name, summary, rule, .. }) in Scheme::table() {
             assert!(summary.ends_with('.') && rule.ends_with('.'), "{example}");
-            assert_eq!(example.split('=').next(), Some(*name));
+            assert!(example.starts_with(name), "{example}");
         }
     }
 

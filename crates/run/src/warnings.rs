@@ -39,10 +39,10 @@ pub fn of_plan(planned: &Planned, scenario: &Scenario, fleet: &Fleet) -> Vec<Str
 
 /// A scheme without optimisation that asks for more than some devices can give.
 pub fn capped(scheme: &Scheme, plan: &Plan, fleet: &Fleet) -> Option<String> {
-    let devices = match plan.capped() {
+    let (devices, their, they_are) = match plan.capped() {
         0 => return None,
-        1 => "1 device".to_owned(),
-        devices => format!("{devices} devices"),
+        1 => ("1 device".to_owned(), "its", "it is"),
+        devices => (format!("{devices} devices"), "their", "they are"),
     };
     let over = |position: usize| {
         let (name, cap) = (fleet.name(position), fleet.availability()[position]);
@@ -50,7 +50,9 @@ pub fn capped(scheme: &Scheme, plan: &Plan, fleet: &Fleet) -> Option<String> {
         Some(format!(" ({name} has q = {q} and availability {cap})"))
     };
     let such_as = (0..fleet.len()).find_map(over).unwrap_or_default();
-    Some(format!("{scheme} asks more of {devices} than their availability{such_as}: they are capped there"))
+    Some(format!(
+        "{scheme} asks more of {devices} than {their} availability{such_as}: {they_are} capped there"
+    ))
 }
 
 /// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.

@@ -82,7 +82,7 @@ impl Scenario {
         if let FleetSource::File { name, .. } = &mut stored.fleet {
             fedflip_record::folder::FLEET.clone_into(name);
         }
-        if let Scheme::File(given) = &stored.plan.scheme {
+        if let Some(given) = stored.plan.scheme.given() {
             stored.plan.scheme = Scheme::File(given.renamed(fedflip_record::folder::PLAN));
         }
         stored.stop.real_hours_max = None;

@@ -15,7 +15,7 @@ pub fn read_scheme(text: &str, folder: &Path) -> Result<Scheme, PlanError> {
         file: file.clone(),
         line: None,
         problem: format!("cannot be opened: {error}"),
-        hint: "name a CSV file with the columns device,q; `fedflip plan --out q.csv` writes one".to_owned(),
+        hint: "name a CSV file with the columns device,q".to_owned(),
     })?;
     Ok(Scheme::File(GivenQ::read(input, name, &file)?))
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::slice::from_ref;
 
 use fedflip_learn::task::SharingReport;
 use fedflip_learn::with_crew;
@@ -38,8 +39,7 @@ struct RunJson<'a> {
 pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let overrides = overrides(&args.training.set, args.training.seed);
     let scenario = read_scenario(&args.scenario, &overrides, args.scheme.as_deref())?;
-    let scheme = std::slice::from_ref(&scenario.plan.scheme);
-    warn_of_idle_keys(&args.training.set, scheme, std::slice::from_ref(&scenario));
+    warn_of_idle_keys(&args.training.set, from_ref(&scenario.plan.scheme), from_ref(&scenario));
     let mut session = training::session(&args.training)?;
     let setup = Setup::new(&scenario, &mut session)?;
     let planned = setup.plan(&scenario, Some(scenario.plan.constants))?;

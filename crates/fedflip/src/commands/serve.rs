@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,8 +49,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     logs::begin(args.logs);
     let overrides = overrides(&args.set, args.seed);
     let scenario = read_scenario(&args.scenario, &overrides, args.scheme.as_deref())?;
-    let scheme = std::slice::from_ref(&scenario.plan.scheme);
-    warn_of_idle_keys(&args.set, scheme, std::slice::from_ref(&scenario));
+    warn_of_idle_keys(&args.set, from_ref(&scenario.plan.scheme), from_ref(&scenario));
     let timeouts = timeouts(args)?;
     let listen = listen(args)?;
     let devices_min = devices_min(args, scenario.devices())?;
