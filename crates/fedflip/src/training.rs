@@ -77,7 +77,7 @@ pub(crate) fn read_scenario(
 /// Warns of keys that are set by hand and that none of the runs uses. In a file, which many schemes share, they are no
 /// mistake.
 pub(crate) fn warn_of_idle_keys(set: &[String], schemes: &[Scheme], runs: &[Scenario]) {
-    if !schemes.iter().any(|scheme| scheme.needs_variance()) {
+    if !schemes.iter().any(Scheme::needs_variance) {
         warn_of_idle_key(set, "plan.variance", "auto alone has it");
     }
     if !runs.iter().any(|run| run.plan.quiet_variance.is_some()) {

@@ -61,8 +61,8 @@ proptest! {
         lines.rotate_left(by % fleet.len());
         let read = |lines: &[String]| GivenQ::read(format!("device,q\n{}", lines.concat()).as_bytes(), "q.csv", "q.csv");
         let plan = Plan::baseline(&fleet, &Scheme::File(read(&lines).unwrap())).unwrap();
-        for n in 0..fleet.len() {
-            prop_assert_eq!(plan.q()[n], q[n].min(fleet.availability()[n]));
+        for (n, q) in q.iter().take(fleet.len()).enumerate() {
+            prop_assert_eq!(plan.q()[n], q.min(fleet.availability()[n]));
             prop_assert_eq!(plan.aggregation_weights()[n], fleet.weights()[n] / plan.q()[n]);
         }
         if let [_, rest @ ..] = &lines[..] && !rest.is_empty() {

@@ -120,7 +120,7 @@ impl Pilots<'_> {
     ) -> Result<Option<Pair>, RunError> {
         let (mut runs, mut better, mut least) = (Vec::new(), None, f64::INFINITY);
         for scheme in SCHEMES {
-            let Some((done, folder)) = self.one(scheme, number, crew, session)? else { return Ok(None) };
+            let Some((done, folder)) = self.one(&scheme, number, crew, session)? else { return Ok(None) };
             let summary = done.fold.summary;
             let loss = summary.metrics.get("loss").unwrap_or(f64::INFINITY);
             if better.is_none() || loss < least {
@@ -141,7 +141,7 @@ impl Pilots<'_> {
     /// A pilot and its folder; none if it was interrupted.
     fn one(
         &self,
-        scheme: Scheme,
+        scheme: &Scheme,
         number: u64,
         crew: &mut dyn Crew,
         session: &mut Session<'_>,

@@ -53,12 +53,12 @@ pub struct Studied {
 impl Study {
     /// Whether α and β are measured: not all schemes need them.
     pub fn has_pilots(&self) -> bool {
-        !self.no_pilot && self.schemes.iter().any(|scheme| scheme.needs_constants())
+        !self.no_pilot && self.schemes.iter().any(Scheme::needs_constants)
     }
 
     /// Refuses a scenario that cannot be compared in this way.
     pub fn check(&self, scenario: &Scenario) -> Result<(), RunError> {
-        let needs_pilots = self.schemes.iter().any(|scheme| scheme.needs_constants());
+        let needs_pilots = self.schemes.iter().any(Scheme::needs_constants);
         if self.no_pilot && scenario.pilot.keep && needs_pilots {
             return Err(RunError::NoPilots);
         }

@@ -239,12 +239,10 @@ fn check_matters(axis: &Axis, study: &Study) -> Result<(), CliError> {
             "--over: plan.alpha and plan.beta make no difference, because pilots measure them",
             "add --no-pilot to plan with the values that are given",
         )),
-        "plan.variance" if !study.schemes.iter().any(|scheme| scheme.needs_variance()) => {
-            Err(CliError::usage(
-                "--over: plan.variance makes no difference, because auto alone has it",
-                "name auto in --schemes",
-            ))
-        }
+        "plan.variance" if !study.schemes.iter().any(Scheme::needs_variance) => Err(CliError::usage(
+            "--over: plan.variance makes no difference, because auto alone has it",
+            "name auto in --schemes",
+        )),
         _ => Ok(()),
     }
 }
