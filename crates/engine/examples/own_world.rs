@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let target = Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max };
     let engine = Engine {
         fleet: &fleet,
-        schedule: &Schedule::new(Plan::baseline(&fleet, Scheme::Full)?, 1),
+        schedule: &Schedule::new(Plan::baseline(&fleet, &Scheme::Full)?, 1),
         bandwidth: Mbps::new(10.0)?,
         division: Division::Adaptive,
         deadline_secs: None,

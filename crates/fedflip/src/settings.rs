@@ -1,12 +1,15 @@
 //! Args turned into checked values: after this, a command has nothing left to refuse about its flags.
 
 use std::fs::File;
+use std::path::Path;
 
 use fedflip_fleet::{Fleet, Mbps, csv_file};
 use fedflip_plan::{
-    Constants, DEFAULT_VARIANCE, Interval, Pilot, PilotFit, Planning, Problem, Scheme, Search,
+    Constants, DEFAULT_VARIANCE, Interval, Pilot, PilotFit, PlanError, Planning, Problem, Scheme, Search,
     VARIANCE_RANGE, VARIANCE_WANTED, constants,
 };
+
+use fedflip_scenario::read_scheme;
 
 use crate::args::{ConstantsArgs, PlanArgs};
 use crate::error::CliError;
@@ -34,8 +37,13 @@ pub(crate) fn positive(flag: &str, value: Option<f64>) -> Result<Option<f64>, Cl
     value.map(in_range).transpose()
 }
 
+/// The scheme of a flag. The file of `file=NAME` starts in the working directory.
+pub(crate) fn scheme(text: &str) -> Result<Scheme, PlanError> {
+    read_scheme(text.trim(), Path::new(""))
+}
+
 /// The sampling variance that `auto` plans for.
-pub(crate) fn variance(given: Option<f64>, scheme: Scheme) -> Result<f64, CliError> {
+pub(crate) fn variance(given: Option<f64>, scheme: &Scheme) -> Result<f64, CliError> {
     let Some(value) = given else { return Ok(DEFAULT_VARIANCE) };
     if !scheme.needs_variance() {
         return Err(CliError::usage(
@@ -59,7 +67,7 @@ pub(crate) struct PlanSettings<'a> {
 impl<'a> PlanSettings<'a> {
     pub(crate) fn resolve(args: &'a PlanArgs) -> Result<Self, CliError> {
         let scheme = match &args.scheme {
-            Some(scheme) => scheme.parse()?,
+            Some(text) => scheme(text)?,
             // Known constants ask for their optimum, unless a variance is given.
             None if args.constants.are_given() && args.variance.is_none() => Scheme::Exact,
             None => Scheme::Auto,
@@ -75,7 +83,7 @@ impl<'a> PlanSettings<'a> {
             None => Search::default(),
         };
         // `auto` is one of the schemes that are compared.
-        let variance = variance(args.variance, if args.compare { Scheme::Auto } else { scheme })?;
+        let variance = variance(args.variance, if args.compare { &Scheme::Auto } else { &scheme })?;
         let bandwidth = bandwidth(args.bandwidth)?;
         let fleet = read_fleet(&args.fleet)?;
         let constants = ConstantsSource::resolve(&args.constants, &fleet)?;
@@ -151,5 +159,5 @@ fn pilot(text: &str) -> Result<Pilot, CliError> {
         None => (rounds, true),
     };
     let rounds = rounds.trim().parse().map_err(|_| refuse("does not begin with a number of rounds"))?;
-    Ok(Pilot { rounds, reached, scheme: scheme.trim().parse::<Scheme>()? })
+    Ok(Pilot { rounds, reached, scheme: self::scheme(scheme)? })
 }

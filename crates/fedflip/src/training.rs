@@ -1,6 +1,7 @@
 //! What the commands that train have in common: flags turned into a session and into keys of the scenario.
 
 use std::io::Write;
+use std::path::Path;
 
 use fedflip_plan::Scheme;
 use fedflip_run::tensorboard::TensorBoard;
@@ -13,6 +14,7 @@ use crate::dashboard::{self, Watched, tell_people};
 use crate::error::CliError;
 use crate::interrupt;
 use crate::progress::warn;
+use crate::settings;
 
 /// A session as the flags describe it; from here on Ctrl-C stops runs after their round.
 pub(crate) fn session(args: &TrainingArgs) -> Result<Session<'static>, CliError> {
@@ -50,17 +52,32 @@ pub(crate) fn finish(
 }
 
 /// Flags in the scenario's own words: they are checked as its values are.
-pub(crate) fn overrides(set: &[String], seed: Option<u64>, scheme: Option<&str>) -> Vec<String> {
+pub(crate) fn overrides(set: &[String], seed: Option<u64>) -> Vec<String> {
     let mut overrides = set.to_vec();
     overrides.extend(seed.map(|seed| format!("seed={seed}")));
-    overrides.extend(scheme.map(|scheme| format!("plan.scheme={scheme:?}")));
     overrides
+}
+
+/// The scenario in a file with `--set`, `--seed` and `--scheme`. The scheme is not an override, because the files of
+/// overrides start in the scenario's folder, and the file of a flag in the working directory.
+pub(crate) fn read_scenario(
+    path: &Path,
+    overrides: &[String],
+    scheme: Option<&str>,
+) -> Result<Scenario, CliError> {
+    // Before the scenario is read, so that the refusal names the flag and not the key.
+    let scheme = scheme.map(settings::scheme).transpose()?;
+    let mut scenario = Scenario::read(path, overrides)?;
+    if let Some(scheme) = scheme {
+        scenario.plan.scheme = scheme;
+    }
+    Ok(scenario)
 }
 
 /// Warns of keys that are set by hand and that none of the runs uses. In a file, which many schemes share, they are no
 /// mistake.
 pub(crate) fn warn_of_idle_keys(set: &[String], schemes: &[Scheme], runs: &[Scenario]) {
-    if !schemes.iter().any(|scheme| scheme.needs_variance()) {
+    if !schemes.iter().any(Scheme::needs_variance) {
         warn_of_idle_key(set, "plan.variance", "auto alone has it");
     }
     if !runs.iter().any(|run| run.plan.quiet_variance.is_some()) {

@@ -27,8 +27,8 @@
 //!
 //! - [`units`]: seconds, Mbit, Mbit/s, GFLOP and probabilities as types that check their range.
 //! - [`mod@fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one; `columns`: a fleet from slices.
-//! - [`csv_file`]: fleets as CSV files, with errors that name file, line, column and value; `csv_lines`: lines of
-//!   fields with their line numbers, in bounded memory.
+//! - [`csv_file`]: fleets as CSV files; [`csv_table`]: any table with a line per device, with errors that name file,
+//!   line, column and value; `csv_lines`: lines of fields with their line numbers, in bounded memory.
 //! - [`profile`]: the paper's five device types, and fleets made from them.
 //! - [`bandwidth`]: T̂(K) and the shares f_n with which a cohort finishes together.
 //! - [`deadline`]: the shares in a round with a deadline.
@@ -50,6 +50,7 @@ mod columns;
 pub mod conditions;
 pub mod csv_file;
 mod csv_lines;
+pub mod csv_table;
 pub mod deadline;
 pub mod error;
 pub mod fleet;

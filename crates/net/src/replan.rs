@@ -67,7 +67,7 @@ pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
         return go_on(standing, terms, reason);
     }
     let drifted = drifted(standing, terms.fleet);
-    let scheme = terms.planning.scheme;
+    let scheme = &terms.planning.scheme;
     if scheme.is_baseline() {
         return match drifted {
             Some(reason) => replace(standing, terms, reason),

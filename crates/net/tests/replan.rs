@@ -117,7 +117,7 @@ fn times_that_moved_are_planned_for_and_times_that_did_not_are_not() {
 #[test]
 fn who_is_away_is_capped_and_named() {
     for scheme in [Scheme::Exact, Scheme::Full] {
-        let (desk, before) = (Desk::new(scheme), fleet(&ROWS));
+        let (desk, before) = (Desk::new(scheme.clone()), fleet(&ROWS));
         let q = [1.0; 4];
         let away = with(3, 3, 0.61);
         let (plan, reason) = taken(desk.decide(&q, &before, &away));
@@ -169,7 +169,7 @@ fn coins_follow_an_availability_that_drifts() {
 #[test]
 fn new_devices_are_planned_for() {
     for scheme in [Scheme::Exact, Scheme::Uniform] {
-        let (desk, before) = (Desk::new(scheme), fleet(&ROWS[..2]));
+        let (desk, before) = (Desk::new(scheme.clone()), fleet(&ROWS[..2]));
         let plan = desk.first(&before);
         let (plan, reason) = taken(desk.decide(plan.q(), &before, &fleet(&ROWS)));
         assert_eq!(reason, "phone-2 (and 1 more) came", "{scheme}");
@@ -241,8 +241,8 @@ proptest! {
         beta in 0.05..5.0_f64,
     ) {
         let (before, now) = (fleet(&before), fleet(&now));
-        let desk = Desk::new(scheme).with(Some(Constants::new(30.0, beta).unwrap()));
-        let q: Vec<f64> = match Plan::baseline(&before, scheme) {
+        let desk = Desk::new(scheme.clone()).with(Some(Constants::new(30.0, beta).unwrap()));
+        let q: Vec<f64> = match Plan::baseline(&before, &scheme) {
             Ok(plan) => plan.q().to_vec(),
             Err(_) => before.availability().iter().map(|cap| 0.7 * cap).collect(),
         };
@@ -271,7 +271,7 @@ proptest! {
         rows in rows(),
         noise in prop::collection::vec(prop::array::uniform4(-0.03..0.03_f64), 12 * 4),
     ) {
-        let (desk, before) = (Desk::new(scheme), fleet(&rows));
+        let (desk, before) = (Desk::new(scheme.clone()), fleet(&rows));
         let beta = desk.planning.constants.unwrap().beta();
         let problem = Problem::new(&before, Desk::band());
         // Few devices with most of the data and little presence have no plan at all, or one that hardly reaches the

@@ -20,7 +20,7 @@ fn growth(c: &mut Criterion) {
         for devices in [100, 1_000, 10_000, 100_000, 1_000_000] {
             let fleet = fleets::fleet(devices);
             let (problem, constants) = fleets::problem(&fleet);
-            let planning = Planning { constants: Some(constants), ..Planning::new(scheme) };
+            let planning = Planning { constants: Some(constants), ..Planning::new(scheme.clone()) };
             group.throughput(Throughput::Elements(devices as u64));
             group.sample_size(if devices > 10_000 { 10 } else { 50 });
             group.bench_function(BenchmarkId::from_parameter(devices), |b| {
@@ -36,7 +36,7 @@ fn hundred_devices(c: &mut Criterion) {
     let mut group = c.benchmark_group("100 devices");
     group.sample_size(10);
     for scheme in [Scheme::Paper, Scheme::PaperLinesearch, Scheme::Exact, Scheme::Tight, Scheme::Sampled] {
-        let planning = Planning { constants: Some(constants), ..Planning::new(scheme) };
+        let planning = Planning { constants: Some(constants), ..Planning::new(scheme.clone()) };
         group.bench_function(scheme.to_string(), |b| {
             b.iter(|| solve(black_box(&problem), &planning).unwrap());
         });

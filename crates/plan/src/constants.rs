@@ -50,7 +50,7 @@ impl Constants {
 }
 
 /// A short training run under a baseline scheme.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pilot {
     /// Rounds to the loss F_s; a fraction is a mean over seeds.
     pub rounds: f64,
@@ -91,10 +91,13 @@ pub fn from_pilots(fleet: &Fleet, pilots: &[Pilot]) -> Result<PilotFit, PlanErro
                 wanted: "a number of rounds from 1 to 1e12",
             });
         }
-        let scheme = pilot.scheme;
-        let plan = baseline::plan(fleet, scheme).ok_or(PilotError::NotABaseline { scheme })?;
+        let scheme = &pilot.scheme;
+        let plan = baseline::plan(fleet, scheme).map_err(|error| match error {
+            PlanError::NotABaseline { scheme } => PilotError::NotABaseline { scheme }.into(),
+            error => error,
+        })?;
         if !pilot.reached {
-            return Err(PilotError::GaveUp { scheme, rounds: pilot.rounds }.into());
+            return Err(PilotError::GaveUp { scheme: scheme.clone(), rounds: pilot.rounds }.into());
         }
         let variance = sampling_variance(fleet.weights(), plan.q());
         points.push(PilotPoint { variance, rounds: pilot.rounds });

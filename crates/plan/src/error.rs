@@ -1,5 +1,6 @@
 //! Why there is no plan.
 
+use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
 
 use crate::scheme::Scheme;
@@ -72,6 +73,27 @@ pub enum PlanError {
         text: String,
         /// The nearest right one, or the list.
         hint: String,
+    },
+    /// A scheme whose file nobody has read.
+    #[error("{text:?} names a file, which has not been read")]
+    FileNotRead {
+        /// The name of the scheme.
+        text: String,
+    },
+    /// A file of probabilities that cannot be used.
+    #[error(transparent)]
+    File(#[from] FleetError),
+    /// Devices of the fleet that a file of probabilities does not name.
+    #[error("{file}: there is no q for {}", listed(.devices, *.more))]
+    NoQ {
+        /// The file.
+        file: String,
+        /// The first of the devices.
+        devices: Vec<String>,
+        /// The number of the others.
+        more: usize,
+        /// A name in the file that may be meant for the first device, and its line.
+        nearest: Option<(String, u64)>,
     },
     /// More devices than a scheme can plan for in reasonable time.
     #[error("{scheme} plans for at most {devices_max} devices, and the fleet has {devices}")]
@@ -204,6 +226,12 @@ impl PlanError {
             Self::NotABaseline { .. } => "use full, uniform, weighted or fixed=Q",
             Self::Pilots(error) => return error.hint().to_owned(),
             Self::UnknownScheme { hint, .. } => hint,
+            Self::FileNotRead { .. } => "read the file into GivenQ first",
+            Self::File(error) => return error.hint(),
+            Self::NoQ { nearest: Some((name, line)), .. } => {
+                return format!("add a line for each device; line {line} has {name:?}");
+            }
+            Self::NoQ { nearest: None, .. } => "add a line for each device",
             Self::FleetTooLarge { scheme: Scheme::PaperLinesearch, .. } => {
                 "use the scheme paper: the same optimum in closed form, for any number of devices"
             }
@@ -242,6 +270,14 @@ impl PilotError {
             }
         }
     }
+}
+
+/// `the devices "a", "b" and 3 more`.
+fn listed(devices: &[String], more: usize) -> String {
+    let plural = if devices.len() + more == 1 { "" } else { "s" };
+    let names = devices.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("the device{plural} {names}{more}")
 }
 
 /// Six significant digits: enough to act on, short enough to read.

@@ -56,7 +56,7 @@
 //!
 //! - [`mod@problem`]: the given quantities (fleet, bandwidth), the goals of a plan, and the objectives of P2 and P3.
 //! - [`mod@planning`]: [`solve()`] plans one round, [`schedule()`] plans a run.
-//! - [`scheme`]: the table of all sampling schemes.
+//! - [`scheme`]: the table of all sampling schemes; [`given`]: q that a person chose, from a file.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
 //! - [`sampler`]: draws cohorts and their aggregation weights at run time.
 //! - [`variance`]: the sampling variance; [`constants`]: α and β, and how pilots yield them.
@@ -75,6 +75,7 @@
 pub mod constants;
 pub mod error;
 pub mod evaluation;
+pub mod given;
 pub mod monte_carlo;
 pub mod plan;
 pub mod planning;
@@ -91,6 +92,7 @@ pub mod variance;
 pub use constants::{Constants, Interval, Pilot, PilotFit};
 pub use error::{PilotError, PlanError};
 pub use evaluation::Evaluation;
+pub use given::GivenQ;
 pub use plan::{Plan, PlanStatus};
 pub use planning::{PLANNING_SEED, Planned, Planning, schedule, schedule_from, solve};
 pub use problem::{Goal, Problem, RoundModel};

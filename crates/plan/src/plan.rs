@@ -72,9 +72,9 @@ impl Plan {
         solve(&Problem::new(fleet, bandwidth), &Planning { variance, ..Planning::new(Scheme::Auto) })
     }
 
-    /// The plan of a scheme that needs only the fleet, such as `uniform`.
-    pub fn baseline(fleet: &Fleet, scheme: Scheme) -> Result<Self, PlanError> {
-        baseline::plan(fleet, scheme).ok_or(PlanError::NotABaseline { scheme })
+    /// The plan of a scheme that needs only the fleet, such as `uniform`, or the plan of a file.
+    pub fn baseline(fleet: &Fleet, scheme: &Scheme) -> Result<Self, PlanError> {
+        baseline::plan(fleet, scheme)
     }
 
     /// The plan with these participation probabilities, one per device, each in [0, availability].
@@ -200,9 +200,9 @@ mod tests {
 
     #[test]
     fn a_baseline_needs_only_the_fleet_and_an_optimised_scheme_more() {
-        let full = Plan::baseline(&fleet(), Scheme::Full).unwrap();
+        let full = Plan::baseline(&fleet(), &Scheme::Full).unwrap();
         assert_eq!((full.q(), full.capped(), full.status()), (&[1.0, 0.5][..], 1, PlanStatus::Given));
-        let refused = Plan::baseline(&fleet(), Scheme::Exact).unwrap_err();
+        let refused = Plan::baseline(&fleet(), &Scheme::Exact).unwrap_err();
         assert_eq!(refused, PlanError::NotABaseline { scheme: Scheme::Exact });
     }
 }

@@ -18,7 +18,7 @@ pub const PLANNING_SEED: u64 = 1;
 const DRAWS: u64 = 2_000;
 
 /// How to plan. [`Planning::new`] has the defaults.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Planning {
     /// How q is chosen.
     pub scheme: Scheme,
@@ -68,7 +68,7 @@ impl Planning {
             (Needs::Nothing, _) => Ok(None),
             (Needs::Variance, _) => Ok(Some(Goal::Variance(self.variance))),
             (Needs::Constants, Some(constants)) => Ok(Some(Goal::Rounds(constants))),
-            (Needs::Constants, None) => Err(PlanError::ConstantsMissing { scheme: self.scheme }),
+            (Needs::Constants, None) => Err(PlanError::ConstantsMissing { scheme: self.scheme.clone() }),
         }
     }
 }
@@ -78,9 +78,10 @@ impl Planning {
 /// A scheme that does not need constants is planned also where the known ones rule it out; its status is then
 /// [`PlanStatus::Unreachable`].
 pub fn solve(problem: &Problem<'_>, planning: &Planning) -> Result<Plan, PlanError> {
-    let scheme = planning.scheme;
+    let scheme = &planning.scheme;
     let model = || {
-        let constants = planning.constants.ok_or(PlanError::ConstantsMissing { scheme })?;
+        let constants =
+            planning.constants.ok_or_else(|| PlanError::ConstantsMissing { scheme: scheme.clone() })?;
         RoundModel::reachable(problem, constants)
     };
     match scheme {
@@ -90,7 +91,7 @@ pub fn solve(problem: &Problem<'_>, planning: &Planning) -> Result<Plan, PlanErr
         Scheme::PaperLinesearch => line_search::plan(&model()?, planning.line_search),
         Scheme::Tight => Ok(tight::plan(&model()?)),
         Scheme::Sampled => sampled::plan(&model()?, planning.seed),
-        Scheme::Full | Scheme::Fixed(_) | Scheme::Uniform | Scheme::Weighted => {
+        Scheme::Full | Scheme::Fixed(_) | Scheme::Uniform | Scheme::Weighted | Scheme::File(_) => {
             Plan::baseline(problem.fleet(), scheme).map(|plan| judged(problem, planning, plan))
         }
     }
@@ -222,9 +223,12 @@ mod tests {
         let problem = Problem::new(&rare, bandwidth());
         for scheme in Scheme::ALL {
             for constants in [None, constants(2.2)] {
-                let planned = schedule(&problem, &Planning { constants, ..Planning::new(scheme) });
+                let planned = schedule(&problem, &Planning { constants, ..Planning::new(scheme.clone()) });
                 match (scheme.needs_constants(), constants) {
-                    (true, None) => assert_eq!(planned, Err(PlanError::ConstantsMissing { scheme })),
+                    (true, None) => {
+                        let scheme = scheme.clone();
+                        assert_eq!(planned, Err(PlanError::ConstantsMissing { scheme }));
+                    }
                     (true, Some(_)) => {
                         assert!(matches!(planned, Err(PlanError::Unreachable { .. })), "{scheme}");
                     }

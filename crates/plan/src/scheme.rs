@@ -6,11 +6,12 @@ use std::str::FromStr;
 use fedflip_fleet::{Probability, nearest};
 
 use crate::error::PlanError;
+use crate::given::GivenQ;
 
 /// What a scheme needs to choose q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing besides the fleet: q follows a fixed rule, as in the paper's baselines.
+    /// Nothing besides the fleet: q follows a fixed rule, as in the paper's baselines, or a file.
     Nothing,
     /// The sampling variance to plan for.
     Variance,
@@ -21,7 +22,7 @@ pub enum Needs {
 /// What is known about a scheme besides how it computes q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// The name in scenarios, records and on the command line.
+    /// The name in scenarios, records and on the command line; of a scheme with a file, the part before the file's name.
     pub name: &'static str,
     /// One sentence for help texts.
     pub summary: &'static str,
@@ -33,26 +34,43 @@ pub struct Description {
 
 /// Declares [`Scheme`], [`Scheme::ALL`] and [`Scheme::describe`] from one row per scheme.
 macro_rules! schemes {
-    ($($(#[doc = $doc:literal])* $variant:ident $(($parameter:ty = $example:expr))?: $needs:ident, $name:literal,
-        $summary:literal, $rule:literal;)*) => {
+    (by rule { $($(#[doc = $doc:literal])* $variant:ident $(($parameter:ty = $example:expr))?: $needs:ident,
+        $name:literal, $summary:literal, $rule:literal;)* }
+    by file { $($(#[doc = $file_doc:literal])* $file:ident($rows:ty = $file_example:literal): $file_needs:ident,
+        $file_name:literal, $file_summary:literal, $file_rule:literal;)* }) => {
         /// How the participation probabilities q are chosen.
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Clone, Debug, PartialEq)]
         pub enum Scheme {
             $($(#[doc = $doc])* $variant $(($parameter))?,)*
+            $($(#[doc = $file_doc])* $file($rows),)*
         }
 
         impl Scheme {
-            /// Every scheme, those with a parameter with the paper's value for it.
+            /// Every scheme that needs no file, those with a parameter with the paper's value for it.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant $(($example))?),*];
 
+            /// The rows of the schemes that need a file, each with an example.
+            const BY_FILE: [(&str, &Description); [$($file_name),*].len()] = [$(($file_example, &Description {
+                name: $file_name,
+                summary: $file_summary,
+                rule: $file_rule,
+                needs: Needs::$file_needs,
+            })),*];
+
             /// The scheme's row of the table.
-            pub const fn describe(self) -> &'static Description {
+            pub const fn describe(&self) -> &'static Description {
                 match self {
                     $(Self::$variant { .. } => &Description {
                         name: $name,
                         summary: $summary,
                         rule: $rule,
                         needs: Needs::$needs,
+                    },)*
+                    $(Self::$file(_) => &Description {
+                        name: $file_name,
+                        summary: $file_summary,
+                        rule: $file_rule,
+                        needs: Needs::$file_needs,
                     },)*
                 }
             }
@@ -61,6 +79,7 @@ macro_rules! schemes {
 }
 
 schemes! {
+by rule {
     /// P2's optimum for a given sampling variance.
     Auto: Variance, "auto",
         "Spend the fewest device seconds for a given sampling variance; needs no pilots.",
@@ -102,25 +121,63 @@ schemes! {
         "Baseline: every device takes part with its share of the data as probability.",
         "q is the share of the data, whatever a device costs.";
 }
+by file {
+    /// q of a file, by the names of the devices.
+    File(GivenQ = "file=q.csv"): Nothing, "file=",
+        "Your own plan: read q from a CSV file with the columns device,q.",
+        "q is that of the file, up to the cap.";
+}
+}
+
+/// What comes before the name of a file.
+const FILE_PREFIX: &str = "file=";
 
 impl Scheme {
-    /// Whether q follows a fixed rule instead of being optimised.
-    pub fn is_baseline(self) -> bool {
+    /// Every row of the table, with an example of the name as a person writes it.
+    pub fn table() -> impl Iterator<Item = (String, &'static Description)> {
+        let by_rule = Self::ALL.into_iter().map(|scheme| (scheme.to_string(), scheme.describe()));
+        by_rule.chain(Self::BY_FILE.map(|(example, row)| (example.to_owned(), row)))
+    }
+
+    /// The examples of all schemes, for hints: `auto, exact, …`.
+    pub fn examples() -> String {
+        Self::table().map(|(example, _)| example).collect::<Vec<_>>().join(", ")
+    }
+
+    /// NAME of `file=NAME`. The caller reads this file into [`GivenQ`], because planning does no I/O.
+    pub fn file_name(text: &str) -> Option<&str> {
+        text.strip_prefix(FILE_PREFIX).filter(|name| !name.is_empty())
+    }
+
+    /// The probabilities of a file, if the scheme has one.
+    pub fn given(&self) -> Option<&GivenQ> {
+        if let Self::File(given) = self { Some(given) } else { None }
+    }
+
+    /// The same scheme for a fleet that lacks some of the devices that a file names: they have not enrolled yet, or take
+    /// no part.
+    #[must_use]
+    pub fn allowing_absent(&self) -> Self {
+        if let Self::File(given) = self { Self::File(given.allowing_absent()) } else { self.clone() }
+    }
+
+    /// Whether q follows a fixed rule or a file instead of being optimised.
+    pub fn is_baseline(&self) -> bool {
         self.describe().needs == Needs::Nothing
     }
 
     /// Whether q depends on α and β, which pilots measure.
-    pub fn needs_constants(self) -> bool {
+    pub fn needs_constants(&self) -> bool {
         self.describe().needs == Needs::Constants
     }
 
     /// Whether q is planned for a given sampling variance.
-    pub fn needs_variance(self) -> bool {
+    pub fn needs_variance(&self) -> bool {
         self.describe().needs == Needs::Variance
     }
 
     /// Whether q is found by a line search, whose step can be chosen and which takes minutes for many devices.
-    pub fn has_line_search(self) -> bool {
+    pub fn has_line_search(&self) -> bool {
         matches!(self, Self::PaperLinesearch)
     }
 }
@@ -129,6 +186,7 @@ impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fixed(q) => write!(f, "{}={}", self.describe().name, q.get()),
+            Self::File(given) => write!(f, "{}{}", self.describe().name, given.name()),
             _ => f.pad(self.describe().name),
         }
     }
@@ -137,24 +195,32 @@ impl fmt::Display for Scheme {
 impl FromStr for Scheme {
     type Err = PlanError;
 
+    /// The scheme of a name. A scheme with a file is refused: see [`Scheme::file_name`].
     fn from_str(text: &str) -> Result<Self, PlanError> {
+        let unknown = |hint: String| PlanError::UnknownScheme { text: text.to_owned(), hint };
         if let Some(value) = text.strip_prefix("fixed=") {
             let q = value.parse().ok().and_then(|q| Probability::new(q).ok());
-            return q.map(Self::Fixed).ok_or_else(|| PlanError::UnknownScheme {
-                text: text.to_owned(),
-                hint: format!("after fixed= comes {}, such as fixed=0.2", Probability::WANTED),
+            return q.map(Self::Fixed).ok_or_else(|| {
+                unknown(format!("after fixed= comes {}, such as fixed=0.2", Probability::WANTED))
             });
         }
+        match text.strip_prefix(FILE_PREFIX) {
+            Some("") => {
+                let hint = "after file= comes the name of a CSV file with the columns device,q";
+                return Err(unknown(hint.to_owned()));
+            }
+            Some(_) => return Err(PlanError::FileNotRead { text: text.to_owned() }),
+            None => {}
+        }
         let named = Self::ALL.into_iter().find(|scheme| scheme.to_string() == text);
-        named.ok_or_else(|| PlanError::UnknownScheme { text: text.to_owned(), hint: hint(text) })
+        named.ok_or_else(|| unknown(hint(text)))
     }
 }
 
 fn hint(text: &str) -> String {
-    let names = Scheme::ALL.map(|scheme| scheme.to_string());
-    match nearest(text, &names) {
+    match nearest(text, Scheme::table().map(|(example, _)| example)) {
         Some(name) => format!("did you mean {name}?"),
-        None => format!("the schemes are {}", names.join(", ")),
+        None => format!("the schemes are {}", Scheme::examples()),
     }
 }
 
@@ -171,13 +237,26 @@ mod tests {
     }
 
     #[test]
+    fn a_scheme_with_a_file_is_called_by_it_and_needs_its_rows() {
+        assert_eq!(Scheme::file_name("file=a/q.csv"), Some("a/q.csv"));
+        assert_eq!(["file=", "file", "full"].map(Scheme::file_name), [None; 3]);
+        let given = GivenQ::read("device,q\na,0.5\n".as_bytes(), "a/q.csv", "q.csv").unwrap();
+        let scheme = Scheme::File(given.clone());
+        assert_eq!(scheme.to_string(), "file=a/q.csv");
+        assert_eq!((scheme.given(), Scheme::Full.given()), (Some(&given), None));
+        assert!(scheme.is_baseline() && scheme.describe().name == FILE_PREFIX);
+        let unread = PlanError::FileNotRead { text: "file=a/q.csv".to_owned() };
+        assert_eq!("file=a/q.csv".parse::<Scheme>(), Err(unread));
+    }
+
+    #[test]
     fn every_row_has_a_name_of_its_own_and_full_sentences() {
-        let mut names = Scheme::ALL.map(|scheme| scheme.describe().name);
+        let mut names: Vec<&str> = Scheme::table().map(|(_, row)| row.name).collect();
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
-        for scheme in Scheme::ALL {
-            let Description { summary, rule, .. } = scheme.describe();
-            assert!(summary.ends_with('.') && rule.ends_with('.'), "{scheme}");
+        for (example, Description { name, summary, rule, .. }) in Scheme::table() {
+            assert!(summary.ends_with('.') && rule.ends_with('.'), "{example}");
+            assert!(example.starts_with(name), "{example}");
         }
     }
 
@@ -187,6 +266,8 @@ mod tests {
         assert_eq!(hint("exat"), "did you mean exact?");
         assert_eq!(hint("paper_linesearch"), "did you mean paper-linesearch?");
         assert_eq!(hint("fixed"), "did you mean fixed=0.2?");
+        assert_eq!(hint("file"), "did you mean file=q.csv?");
+        assert!(hint("file=").starts_with("after file= comes the name of a CSV file"));
         assert!(hint("oort").starts_with("the schemes are auto, exact, paper"));
         for wrong in ["fixed=0", "fixed=1.2", "fixed=", "fixed=NaN", "fixed=x"] {
             assert!(hint(wrong).contains("fixed=0.2"), "{wrong}");

@@ -54,7 +54,7 @@ impl Given<'_> {
 }
 
 /// Solves every case of a file and hands problem, plan and case to `check`.
-fn each_case(file: &str, scheme: Scheme, at_least: usize, check: impl Fn(&Given<'_>, &Plan, &Case)) {
+fn each_case(file: &str, scheme: &Scheme, at_least: usize, check: impl Fn(&Given<'_>, &Plan, &Case)) {
     let cases: Vec<Case> = golden(file);
     assert!(cases.len() >= at_least, "{file} holds only {} cases", cases.len());
     for case in cases {
@@ -63,7 +63,7 @@ fn each_case(file: &str, scheme: Scheme, at_least: usize, check: impl Fn(&Given<
         let problem = Problem::new(&fleet, mbps(case.bandwidth_mbps));
         let model = RoundModel::reachable(&problem, constants).unwrap();
         let given = Given { problem: &problem, model, constants };
-        check(&given, &given.plan(scheme, Search::default()), &case);
+        check(&given, &given.plan(scheme.clone(), Search::default()), &case);
     }
 }
 
@@ -75,7 +75,7 @@ fn assert_same_q(plan: &Plan, expected: &[f64]) {
 
 #[test]
 fn exact_is_cvxpys_optimum_of_p2() {
-    each_case("exact.json", Scheme::Exact, 60, |given, plan, case| {
+    each_case("exact.json", &Scheme::Exact, 60, |given, plan, case| {
         let expected = case.objective_p2.unwrap();
         assert_close("P2 at CVXPY's q", given.model.objective_p2(&case.q).unwrap(), expected, 1e-9);
         assert_close("P2", given.model.objective_p2(plan.q()).unwrap(), expected, 1e-6);
@@ -86,7 +86,7 @@ fn exact_is_cvxpys_optimum_of_p2() {
 
 #[test]
 fn paper_is_cvxpys_optimum_of_p3() {
-    each_case("paper.json", Scheme::Paper, 60, |given, plan, case| {
+    each_case("paper.json", &Scheme::Paper, 60, |given, plan, case| {
         let expected = case.objective_p3.unwrap();
         assert_close("P3 at CVXPY's q", given.model.objective_p3(&case.q).unwrap(), expected, 1e-9);
         assert_close("P3", given.model.objective_p3(plan.q()).unwrap(), expected, 1e-6);
@@ -97,7 +97,7 @@ fn paper_is_cvxpys_optimum_of_p3() {
 
 #[test]
 fn algorithm_2_as_printed_agrees_with_the_closed_form() {
-    each_case("paper.json", Scheme::Paper, 60, |given, closed_form, case| {
+    each_case("paper.json", &Scheme::Paper, 60, |given, closed_form, case| {
         // Fewer values than the default's 200 in the first pass: the finer passes make up for it.
         let line_search = Search::Refined { values: 20 };
         let plan = given.plan(Scheme::PaperLinesearch, line_search);
@@ -136,7 +136,7 @@ fn tight_is_no_worse_than_the_best_that_scipy_found() {
         given.model.rounds(q).unwrap()
             * theorem2_bound_secs(given.problem.fleet(), q, given.problem.bandwidth())
     };
-    each_case("tight.json", Scheme::Tight, 50, |given, plan, case| {
+    each_case("tight.json", &Scheme::Tight, 50, |given, plan, case| {
         let expected = case.objective_tight.unwrap();
         assert_close("tight at SciPy's q", objective(given, &case.q), expected, 1e-9);
         let ours = objective(given, plan.q());
@@ -150,7 +150,7 @@ fn tight_is_no_worse_than_the_best_that_scipy_found() {
 
 #[test]
 fn sampled_is_no_worse_than_the_best_that_scipy_found() {
-    each_case("sampled.json", Scheme::Sampled, 50, |given, plan, case| {
+    each_case("sampled.json", &Scheme::Sampled, 50, |given, plan, case| {
         let (fleet, bandwidth) = (given.problem.fleet(), given.problem.bandwidth());
         let enumerated = |q: &[f64]| {
             let mean: f64 = common::cohorts(q)

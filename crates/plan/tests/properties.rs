@@ -8,7 +8,8 @@ use common::{Columns, assert_close, cohorts, mbps};
 use fedflip_fleet::bandwidth::{Division, allocate};
 use fedflip_plan::round_time::theorem2_bound_secs;
 use fedflip_plan::{
-    Constants, Plan, PlanError, PlanStatus, Planning, Problem, RoundModel, Scheme, Search, monte_carlo, solve,
+    Constants, GivenQ, Plan, PlanError, PlanStatus, Planning, Problem, RoundModel, Scheme, Search,
+    monte_carlo, solve,
 };
 use proptest::prelude::*;
 
@@ -50,6 +51,36 @@ fn quick_plan(problem: &Problem<'_>, constants: Constants, scheme: Scheme) -> Re
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
+    /// Any q in any order: the plan has it by name, capped at the availability, with the weights a/q.
+    #[test]
+    fn a_file_of_probabilities_is_taken_by_name(
+        columns in any_columns(1..=12), q in prop::collection::vec(1e-12..=1.0_f64, 12), by in 0..12_usize,
+    ) {
+        let fleet = columns.fleet();
+        let mut lines: Vec<String> = (0..fleet.len()).map(|n| format!("{},{}\n", fleet.name(n), q[n])).collect();
+        lines.rotate_left(by % fleet.len());
+        let read = |lines: &[String]| GivenQ::read(format!("device,q\n{}", lines.concat()).as_bytes(), "q.csv", "q.csv");
+        let plan = Plan::baseline(&fleet, &Scheme::File(read(&lines).unwrap())).unwrap();
+        for (n, q) in q.iter().take(fleet.len()).enumerate() {
+            prop_assert_eq!(plan.q()[n], q.min(fleet.availability()[n]));
+            prop_assert_eq!(plan.aggregation_weights()[n], fleet.weights()[n] / plan.q()[n]);
+        }
+        if let [_, rest @ ..] = &lines[..] && !rest.is_empty() {
+            let refused = Plan::baseline(&fleet, &Scheme::File(read(rest).unwrap()));
+            prop_assert!(matches!(refused, Err(PlanError::NoQ { .. })), "{:?}", refused);
+        }
+    }
+
+    /// Any bytes at all: an answer, never a panic.
+    #[test]
+    fn no_file_of_probabilities_makes_the_reader_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..200), keep_header in any::<bool>(),
+    ) {
+        let mut text = if keep_header { b"device,q\na,0.5\n".to_vec() } else { Vec::new() };
+        text.extend(bytes);
+        let _ = GivenQ::read(&text[..], "q.csv", "q.csv");
+    }
+
     #[test]
     fn the_mean_round_is_within_both_bounds(
         columns in any_columns(1..=8), q in prop::collection::vec(0.01..=1.0_f64, 8), f in 0.1..500.0_f64,
@@ -80,7 +111,7 @@ proptest! {
     ) {
         let fleet = columns.fleet();
         let (problem, constants) = (Problem::new(&fleet, mbps(20.0)), constants(&columns, headroom));
-        let plan = match quick_plan(&problem, constants, Scheme::ALL[pick]) {
+        let plan = match quick_plan(&problem, constants, Scheme::ALL[pick].clone()) {
             Ok(plan) => plan,
             Err(PlanError::SurrogateInfeasible { .. }) => return Ok(()),
             Err(other) => return Err(TestCaseError::fail(other.to_string())),
@@ -106,7 +137,7 @@ proptest! {
         let best = model.objective_p2(exact.q()).unwrap();
         let tight_objective = |q: &[f64]| model.rounds(q).unwrap() * theorem2_bound_secs(&fleet, q, problem.bandwidth());
         for scheme in Scheme::ALL {
-            let plan = match quick_plan(&problem, constants, scheme) {
+            let plan = match quick_plan(&problem, constants, scheme.clone()) {
                 Ok(plan) => plan,
                 Err(PlanError::SurrogateInfeasible { position, floor, cap, .. }) => {
                     prop_assert!(matches!(scheme, Scheme::Paper | Scheme::PaperLinesearch));
@@ -139,7 +170,7 @@ proptest! {
         let other = Constants::new(base.alpha() * 7.0, base.beta()).unwrap();
         let (fleet, slower) = (columns.fleet(), slower.fleet());
         for scheme in [Scheme::Exact, Scheme::Paper] {
-            let of = |fleet, constants| plan(&Problem::new(fleet, mbps(10.0)), constants, scheme);
+            let of = |fleet, constants| plan(&Problem::new(fleet, mbps(10.0)), constants, scheme.clone());
             let (Ok(ours), Ok(theirs)) = (of(&fleet, base), of(&slower, other)) else { continue };
             for (ours, theirs) in ours.q().iter().zip(theirs.q()) {
                 prop_assert!((ours / theirs - 1.0).abs() < 1e-9, "{scheme}: {ours} {theirs}");
@@ -181,7 +212,7 @@ fn a_fleet_that_costs_nothing_takes_part_as_often_as_it_can() {
     let (problem, constants) = (Problem::new(&fleet, mbps(10.0)), Constants::new(30.0, 5.0).unwrap());
     let model = RoundModel::reachable(&problem, constants).unwrap();
     for scheme in [Scheme::Exact, Scheme::Paper, Scheme::PaperLinesearch, Scheme::Tight, Scheme::Sampled] {
-        let plan = plan(&problem, constants, scheme).unwrap();
+        let plan = plan(&problem, constants, scheme.clone()).unwrap();
         assert_eq!(plan.q(), [1.0, 0.5, 1.0], "{scheme}");
         assert_eq!(model.objective_p2(plan.q()), Some(0.0), "{scheme}");
     }
@@ -199,7 +230,7 @@ fn one_device_and_identical_devices() {
         let fleet = columns.fleet();
         let (problem, constants) = (Problem::new(&fleet, mbps(10.0)), constants(&columns, 4.0));
         for scheme in Scheme::ALL {
-            let plan = plan(&problem, constants, scheme).unwrap();
+            let plan = plan(&problem, constants, scheme.clone()).unwrap();
             if scheme != Scheme::Sampled {
                 let first = plan.q()[0];
                 assert!(plan.q().iter().all(|q| (q / first - 1.0).abs() < 1e-6), "{scheme}: {:?}", plan.q());

@@ -181,5 +181,5 @@ pub fn hours_before(group: &Group, scheme: &str) -> f64 {
 
 /// Whether a scheme's q needs α and β, and so the pilots.
 pub fn needs_pilots(scheme: &str) -> bool {
-    scheme.parse::<Scheme>().is_ok_and(Scheme::needs_constants)
+    scheme.parse::<Scheme>().is_ok_and(|scheme| scheme.needs_constants())
 }

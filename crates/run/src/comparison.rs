@@ -76,9 +76,9 @@ impl Comparison<'_> {
         order.sort_by_key(|&place| self.schemes[place] != self.reference);
         let (mut done, mut warned, mut limit_hours) = (Vec::new(), Vec::new(), None);
         for (number, place) in order.into_iter().enumerate() {
-            let scheme = self.schemes[place];
+            let scheme = self.schemes[place].clone();
             let mut scenario = self.scenario.clone();
-            scenario.plan.scheme = scheme;
+            scenario.plan.scheme = scheme.clone();
             scenario.plan.constants = self.constants;
             let runs = match self.setup.plan(&scenario, Some(self.constants)) {
                 Ok(planned) => {
@@ -86,7 +86,9 @@ impl Comparison<'_> {
                     let first = number as u64 * self.seeds;
                     self.seeds((&scenario, &planned), (first, limit_hours), crew, session)?
                 }
-                Err(RunError::Plan(error)) => Some(Entry { scheme, runs: Err(error), curve: None }),
+                Err(RunError::Plan(error)) => {
+                    Some(Entry { scheme: scheme.clone(), runs: Err(error), curve: None })
+                }
                 Err(error) => return Err(error),
             };
             let Some(entry) = runs else { return Ok(None) };
@@ -123,7 +125,7 @@ impl Comparison<'_> {
         crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<Entry>, RunError> {
-        let scheme = scenario.plan.scheme;
+        let scheme = scenario.plan.scheme.clone();
         let (mut runs, mut curve) = (Vec::new(), None);
         for number in 0..self.seeds {
             let mut scenario = scenario.clone();
@@ -135,7 +137,7 @@ impl Comparison<'_> {
             let limits = [limit_hours.map(|hours| hours + before_hours), scenario.stop.virtual_hours_max];
             scenario.stop.virtual_hours_max = limits.into_iter().flatten().min_by(f64::total_cmp);
             let name = format!("{scheme}-seed{}", scenario.seed);
-            let out = self.out.map(|out| out.join(&name));
+            let out = self.out.map(|out| out.join(folder_name(&name)));
             let all = self.schemes.len() as u64 * self.seeds;
             let single = Single {
                 setup: self.setup,
@@ -156,4 +158,9 @@ impl Comparison<'_> {
         }
         Ok(Some(Entry { scheme, runs: Ok(runs), curve }))
     }
+}
+
+/// A run's name as that of one folder: the file of a scheme may be in another folder.
+fn folder_name(name: &str) -> String {
+    name.replace(std::path::is_separator, "+")
 }

@@ -132,7 +132,7 @@ impl Deployed<'_> {
             };
             let ended = match constants {
                 Some(constants) => {
-                    let plan = (self.scenario.plan.scheme, Some(constants));
+                    let plan = (self.scenario.plan.scheme.clone(), Some(constants));
                     self.one(server, crew, session, (self.scenario, plan), opened, &mut |_| Ok(()))?
                 }
                 None => Ended::Stopped,
@@ -158,10 +158,10 @@ impl Deployed<'_> {
         let mut points = Vec::new();
         for scheme in [Scheme::Uniform, Scheme::Full] {
             let folder: PathBuf = self.out.join("pilots").join(scheme.to_string());
-            let scenario = pilot_scenario(self.scenario, scheme, 0);
+            let scenario = pilot_scenario(self.scenario, scheme.clone(), 0);
             let opened = self.open_at(&scenario, &folder)?;
             info!(%scheme, "a pilot begins");
-            let of = (&scenario, (scheme, None));
+            let of = (&scenario, (scheme.clone(), None));
             let ended = self.one(server, crew, session, of, opened, &mut |device| main.enrol(device))?;
             let Ended::Over(end) = ended else {
                 return Ok(None);
@@ -190,7 +190,7 @@ impl Deployed<'_> {
         enrolled: &mut dyn FnMut(&EnrolledDevice) -> Result<(), NetError>,
     ) -> Result<Ended, RunError> {
         let deployment = Deployment {
-            scheme,
+            scheme: scheme.clone(),
             constants,
             variance: scenario.plan.variance,
             quiet: scenario.plan.quiet(),

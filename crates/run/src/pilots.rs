@@ -120,7 +120,7 @@ impl Pilots<'_> {
     ) -> Result<Option<Pair>, RunError> {
         let (mut runs, mut better, mut least) = (Vec::new(), None, f64::INFINITY);
         for scheme in SCHEMES {
-            let Some((done, folder)) = self.one(scheme, number, crew, session)? else { return Ok(None) };
+            let Some((done, folder)) = self.one(&scheme, number, crew, session)? else { return Ok(None) };
             let summary = done.fold.summary;
             let loss = summary.metrics.get("loss").unwrap_or(f64::INFINITY);
             if better.is_none() || loss < least {
@@ -141,12 +141,12 @@ impl Pilots<'_> {
     /// A pilot and its folder; none if it was interrupted.
     fn one(
         &self,
-        scheme: Scheme,
+        scheme: &Scheme,
         number: u64,
         crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<(Finished, Option<PathBuf>)>, RunError> {
-        let scenario = pilot_scenario(self.scenario, scheme, number);
+        let scenario = pilot_scenario(self.scenario, scheme.clone(), number);
         // A pilot is there to find the constants: it expects nothing of them.
         let planned = self.setup.plan(&scenario, None)?;
         let name = format!("{scheme}-seed{}", scenario.seed);

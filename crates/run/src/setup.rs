@@ -47,7 +47,7 @@ impl Setup {
             variance: scenario.plan.variance,
             quiet: scenario.plan.quiet(),
             evaluate_every: scenario.record.evaluate_every,
-            ..Planning::new(scenario.plan.scheme)
+            ..Planning::new(scenario.plan.scheme.clone())
         };
         Ok(schedule(&Problem::new(&self.fleet, scenario.bandwidth), &planning)?)
     }

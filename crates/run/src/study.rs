@@ -53,12 +53,12 @@ pub struct Studied {
 impl Study {
     /// Whether α and β are measured: not all schemes need them.
     pub fn has_pilots(&self) -> bool {
-        !self.no_pilot && self.schemes.iter().any(|scheme| scheme.needs_constants())
+        !self.no_pilot && self.schemes.iter().any(Scheme::needs_constants)
     }
 
     /// Refuses a scenario that cannot be compared in this way.
     pub fn check(&self, scenario: &Scenario) -> Result<(), RunError> {
-        let needs_pilots = self.schemes.iter().any(|scheme| scheme.needs_constants());
+        let needs_pilots = self.schemes.iter().any(Scheme::needs_constants);
         if self.no_pilot && scenario.pilot.keep && needs_pilots {
             return Err(RunError::NoPilots);
         }
@@ -76,6 +76,10 @@ impl Study {
     ) -> Result<Option<Studied>, RunError> {
         self.check(scenario)?;
         let setup = Setup::new(scenario, session)?;
+        // Before anything runs: a mistake in a file must not cost the hours of the other schemes.
+        for given in self.schemes.iter().filter_map(Scheme::given) {
+            given.for_fleet(&setup.fleet)?;
+        }
         let given = scenario.plan.constants;
         let found = with_crew(&*setup.learner, session.threads, |crew| -> Result<_, RunError> {
             let (mut pilot, mut constants, mut warm_starts) = (PilotJson::given(given), given, Vec::new());
@@ -91,7 +95,7 @@ impl Study {
                 setup: &setup,
                 scenario,
                 schemes: &self.schemes,
-                reference: self.reference,
+                reference: self.reference.clone(),
                 constants,
                 warm_starts,
                 seeds: self.seeds,

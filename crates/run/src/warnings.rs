@@ -2,7 +2,7 @@
 
 use fedflip_fleet::Fleet;
 use fedflip_learn::Encoding;
-use fedflip_plan::{Plan, sampling_variance};
+use fedflip_plan::{Plan, Scheme, sampling_variance};
 use fedflip_report::numbers::significant;
 use fedflip_scenario::{FleetSource, Preset, Scenario};
 
@@ -12,13 +12,15 @@ use crate::setup::Planned;
 /// constants that were measured elsewhere.
 pub fn of_plan(planned: &Planned, scenario: &Scenario, fleet: &Fleet) -> Vec<String> {
     let variance_of = |plan: &Plan| sampling_variance(fleet.weights(), plan.q());
-    let scheme = scenario.plan.scheme;
+    let scheme = &scenario.plan.scheme;
     let usual = variance_of(planned.schedule.usual());
     let mut warnings: Vec<String> =
         [never_in_time(scenario, fleet), borrowed_constants(scenario), rounded_for_nothing(scenario)]
             .into_iter()
             .flatten()
             .collect();
+    // The caps of other schemes are part of their rule.
+    warnings.extend(scheme.given().and_then(|_| capped(scheme, planned.schedule.usual(), fleet)));
     if scheme.needs_variance() {
         warnings.extend(variance_above("plan.variance", usual, scenario.plan.variance));
     }
@@ -33,6 +35,24 @@ pub fn of_plan(planned: &Planned, scenario: &Scenario, fleet: &Fleet) -> Vec<Str
         }
     }
     warnings
+}
+
+/// A scheme without optimisation that asks for more than some devices can give.
+pub fn capped(scheme: &Scheme, plan: &Plan, fleet: &Fleet) -> Option<String> {
+    let (devices, their, they_are) = match plan.capped() {
+        0 => return None,
+        1 => ("1 device".to_owned(), "its", "it is"),
+        devices => (format!("{devices} devices"), "their", "they are"),
+    };
+    let over = |position: usize| {
+        let (name, cap) = (fleet.name(position), fleet.availability()[position]);
+        let q = scheme.given()?.q(name).filter(|q| *q > cap)?;
+        Some(format!(" ({name} has q = {q} and availability {cap})"))
+    };
+    let such_as = (0..fleet.len()).find_map(over).unwrap_or_default();
+    Some(format!(
+        "{scheme} asks more of {devices} than {their} availability{such_as}: {they_are} capped there"
+    ))
 }
 
 /// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.

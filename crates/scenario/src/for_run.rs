@@ -4,6 +4,7 @@ use fedflip_fleet::{Fleet, FleetError, Samples};
 use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::TaskSettings;
+use fedflip_plan::Scheme;
 
 use super::{FleetSource, Scenario};
 use crate::error::ScenarioError;
@@ -76,12 +77,15 @@ impl Scenario {
         Ok(said.map(Key::path).collect())
     }
 
-    /// The text for a run folder. A fleet file is replaced by the copy in the folder, so that the folder can be moved. The cap
-    /// on real time is left out: it belongs to a session and not to the run.
+    /// The text for a run folder. A fleet file and a file of probabilities are replaced by the copies in the folder, so that
+    /// the folder can be moved. The cap on real time is left out: it belongs to a session and not to the run.
     pub fn stored(&self) -> String {
         let mut stored = self.clone();
         if let FleetSource::File { name, .. } = &mut stored.fleet {
             fedflip_record::folder::FLEET.clone_into(name);
+        }
+        if let Some(given) = stored.plan.scheme.given() {
+            stored.plan.scheme = Scheme::File(given.renamed(fedflip_record::folder::PLAN));
         }
         stored.stop.real_hours_max = None;
         stored.to_toml()

@@ -13,6 +13,7 @@
 //! - `own`: what follows from files of the user's own; `suggest`: a scenario for such files.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
+//! - `scheme`: the scheme of a name, with the file that it may need.
 //! - `target`: the target of a run, which several keys name.
 //! - `check`: whether sections and keys exist; `resolve`: from the list to a scenario, or to a refusal.
 //! - `print`: as TOML, with or without comments, and as JSON.
@@ -31,6 +32,7 @@ mod own;
 mod preset;
 mod print;
 mod resolve;
+mod scheme;
 mod sections;
 mod server;
 mod suggest;
@@ -47,6 +49,7 @@ use fedflip_learn::task::Task;
 pub use self::error::{KeyError, Place, ScenarioError};
 pub use self::over::{Axis, Point, points};
 pub use self::preset::Preset;
+pub use self::scheme::read_scheme;
 pub use self::sections::QUIET_EVERY;
 pub use self::sections::{
     Data, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Stop, Train, Update, Where,

@@ -94,7 +94,7 @@ pub struct Update {
 }
 
 /// How q is chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Planning {
     pub scheme: Scheme,
     pub constants: Constants,

@@ -2,6 +2,7 @@
 
 mod fleet_files;
 mod robust;
+mod scheme_files;
 
 use std::path::Path;
 

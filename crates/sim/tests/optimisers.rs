@@ -57,7 +57,7 @@ impl Bench {
             fleet.push(device).unwrap();
         }
         let fleet = fleet.build().unwrap();
-        let plan = Plan::baseline(&fleet, "fixed=0.2".parse::<Scheme>().unwrap()).unwrap();
+        let plan = Plan::baseline(&fleet, &"fixed=0.2".parse::<Scheme>().unwrap()).unwrap();
         Self { learner, fleet, schedule: Schedule::new(plan, 3) }
     }
 

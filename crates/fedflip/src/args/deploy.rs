@@ -18,6 +18,7 @@ Examples:
   fedflip certs device phone-01 phone-02 phone-03
   fedflip serve s.toml --set fleet.devices=3 --out run
   fedflip serve s.toml --out run --scheme exact --pilots --metrics 127.0.0.1:9090 --dashboard 8080
+  fedflip serve s.toml --out run --scheme file=q.csv
   fedflip serve s.toml --out run --insecure --listen 127.0.0.1:7700
 
 Exit codes: 0 ended, or stopped by Ctrl-C or SIGTERM; 1 the system failed it; 2 bad input; 3 the model diverged")]
@@ -36,7 +37,7 @@ pub(crate) struct ServeArgs {
     /// No certificates, plain text: for devices on this machine only
     #[arg(long)]
     pub insecure: bool,
-    /// How q is chosen (by default as the scenario says)
+    /// How q is chosen (by default as the scenario says); file=q.csv names devices as their certificates do
     #[arg(long, value_name = "SCHEME")]
     pub scheme: Option<String>,
     /// A value to take instead of the scenario's; may be given more than once

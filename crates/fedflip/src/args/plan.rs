@@ -1,5 +1,7 @@
 //! What may be typed after `plan`, `allocate` and `bound`.
 
+use std::path::PathBuf;
+
 use fedflip_plan::Scheme;
 
 use super::{count, number};
@@ -21,6 +23,9 @@ pub(crate) struct PlanArgs {
     /// Plan by every scheme and put them side by side
     #[arg(long)]
     pub compare: bool,
+    /// Write the plan as CSV (device,q,weight), which --scheme file=FILE reads back
+    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    pub out: Option<PathBuf>,
     /// List every device
     #[arg(long, conflicts_with_all = ["compare", "json"])]
     pub devices: bool,
@@ -62,8 +67,8 @@ impl ConstantsArgs {
 
 /// The schemes, as their table describes them, and examples.
 fn plan_help() -> String {
-    let scheme = |scheme: Scheme| format!("  {:<18}{}\n", scheme.to_string(), scheme.describe().summary);
-    let schemes: String = Scheme::ALL.map(scheme).concat();
+    let schemes: String =
+        Scheme::table().map(|(example, row)| format!("  {example:<18}{}\n", row.summary)).collect();
     format!(
         "\
 Schemes:
@@ -72,6 +77,8 @@ Examples:
   fedflip plan fleet.csv --bandwidth 100
   fedflip plan fleet.csv --bandwidth 100 --compare
   fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
+  fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043 --out q.csv
+  fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043 --scheme file=q.csv
   fedflip plan fleet.csv --bandwidth 100 --pilot 155:uniform --pilot 13:full --compare
   fedflip plan - --bandwidth 100 --alpha 30 --beta 2.2 --scheme fixed=0.2 --json < fleet.csv"
     )

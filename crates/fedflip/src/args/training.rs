@@ -10,6 +10,7 @@ use fedflip_scenario::Preset;
 
 use super::DataDirArgs;
 use crate::error::CliError;
+use crate::settings::scheme;
 
 /// What all commands that train have in common.
 #[derive(Debug, clap::Args)]
@@ -69,13 +70,14 @@ Examples:
   fedflip run s.toml --out runs/exact --resume
   fedflip run s.toml --dashboard 8080
   fedflip run s.toml --scheme full --set train.learning_rate=0.05
+  fedflip run s.toml --scheme file=q.csv --out runs/mine
 
 Exit codes: 0 ended, at its target or at a cap; 1 the system failed it; 2 bad input; 3 the model diverged;
 4 stopped before its end; --resume continues")]
 pub(crate) struct RunArgs {
     /// Scenario file (TOML), or - for standard input
     pub scenario: PathBuf,
-    /// How q is chosen (by default as the scenario says)
+    /// How q is chosen (by default as the scenario says); `fedflip plan --help` lists the schemes
     #[arg(long, value_name = "SCHEME")]
     pub scheme: Option<String>,
     #[command(flatten)]
@@ -108,7 +110,8 @@ Examples:
   fedflip compare --dashboard 8080 --keep-dashboard
   fedflip compare s.toml --schemes table1 --preset paper
   fedflip compare s.toml --presets paper,tuned --reference weighted
-  fedflip compare s.toml --schemes exact,paper,fixed=0.1 --give-up none")]
+  fedflip compare s.toml --schemes exact,paper,fixed=0.1 --give-up none
+  fedflip compare s.toml --schemes exact,file=a.csv,file=b.csv")]
 pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or - for standard input; without it the embedded default
     pub scenario: Option<PathBuf>,
@@ -173,7 +176,7 @@ impl ComparisonArgs {
     pub(crate) fn study(&self) -> Result<Study, CliError> {
         let mut schemes: Vec<Scheme> = Vec::new();
         for name in self.schemes.iter().map(|name| name.trim()) {
-            let named = if name == TABLE1_NAME { TABLE1.to_vec() } else { vec![name.parse()?] };
+            let named = if name == TABLE1_NAME { TABLE1.to_vec() } else { vec![scheme(name)?] };
             for scheme in named {
                 if !schemes.contains(&scheme) {
                     schemes.push(scheme);
@@ -181,8 +184,8 @@ impl ComparisonArgs {
             }
         }
         let reference = match &self.reference {
-            Some(name) => name.trim().parse()?,
-            None => *schemes.iter().find(|scheme| **scheme == REFERENCE).unwrap_or(&schemes[0]),
+            Some(name) => scheme(name)?,
+            None => schemes.iter().find(|scheme| **scheme == REFERENCE).unwrap_or(&schemes[0]).clone(),
         };
         if !schemes.contains(&reference) {
             return Err(CliError::usage(

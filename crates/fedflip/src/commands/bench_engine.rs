@@ -97,7 +97,7 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     let fleet = fleet(devices)?;
     let q = Probability::new(COHORT / devices as f64).map_err(CliError::flag("q"))?;
     let scheme = Scheme::Fixed(q);
-    let plan = Plan::baseline(&fleet, scheme)?;
+    let plan = Plan::baseline(&fleet, &scheme)?;
     // Nobody looks at the model.
     let schedule = Schedule::new(plan, u64::MAX);
     let engine = Engine {
@@ -119,7 +119,7 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     let mut state = State::new(learner.initial_model(1));
     let outcome = with_crew(&learner, threads, |crew| -> Result<f64, CliError> {
         let folder = if records {
-            Some(RunFolder::open(&path, &contents(scheme, schedule.usual()), false)?.0)
+            Some(RunFolder::open(&path, &contents(&scheme, schedule.usual()), false)?.0)
         } else {
             None
         };
@@ -148,7 +148,7 @@ fn fleet(devices: usize) -> Result<Fleet, CliError> {
     })?)
 }
 
-fn contents(scheme: Scheme, plan: &Plan) -> Contents {
+fn contents(scheme: &Scheme, plan: &Plan) -> Contents {
     let header = Header {
         version: VERSION,
         fedflip: env!("CARGO_PKG_VERSION").to_owned(),

@@ -4,14 +4,15 @@ use std::io::Write;
 
 use fedflip_plan::theorem1::Assumptions;
 use fedflip_plan::{Constants, Plan, Planning, Problem, Scheme, sampling_variance, solve};
+use fedflip_run::warnings::capped;
 use serde::Serialize;
 
-use super::{capped_warning, print_json};
+use super::print_json;
 use crate::args::BoundArgs;
 use crate::error::CliError;
 use crate::progress::warn;
 use crate::render::{devices, significant};
-use crate::settings::{bandwidth, positive, read_fleet, variance};
+use crate::settings::{bandwidth, positive, read_fleet, scheme, variance};
 
 #[derive(Serialize)]
 struct BoundJson {
@@ -42,12 +43,12 @@ struct BoundJson {
 }
 
 pub(super) fn run(args: &BoundArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let scheme: Scheme = args.scheme.parse()?;
+    let scheme = scheme(&args.scheme)?;
     let bandwidth = args.bandwidth.map(bandwidth).transpose()?;
     for (flag, value) in [("--rounds", args.rounds), ("--threshold", args.threshold), ("--p", args.p)] {
         positive(flag, value)?;
     }
-    let variance = variance(args.variance, scheme)?;
+    let variance = variance(args.variance, &scheme)?;
     if !scheme.is_baseline() && bandwidth.is_none() {
         return Err(CliError::usage(
             "a planned scheme needs a bandwidth to plan for",
@@ -62,18 +63,16 @@ pub(super) fn run(args: &BoundArgs, output: &mut dyn Write) -> Result<(), CliErr
     }
     let fleet = read_fleet(&args.fleet)?;
     let assumptions = assumptions(args, fleet.len())?;
-    let constants = constants(args, scheme, &assumptions)?;
+    let constants = constants(args, &scheme, &assumptions)?;
     let plan = match bandwidth {
-        None => Plan::baseline(&fleet, scheme)?,
+        None => Plan::baseline(&fleet, &scheme)?,
         Some(bandwidth) => {
-            let planning = Planning { constants, variance, seed: 0, ..Planning::new(scheme) };
+            let planning = Planning { constants, variance, seed: 0, ..Planning::new(scheme.clone()) };
             solve(&Problem::new(&fleet, bandwidth), &planning)?
         }
     };
-    if plan.capped() > 0 {
-        warn(&capped_warning(scheme, plan.capped()));
-    }
-    let json = describe(args, scheme, &assumptions, sampling_variance(fleet.weights(), plan.q()))?;
+    capped(&scheme, &plan, &fleet).iter().for_each(|text| warn(text));
+    let json = describe(args, &scheme, &assumptions, sampling_variance(fleet.weights(), plan.q()))?;
     if args.json { print_json(output, &json) } else { write(output, &json) }
 }
 
@@ -92,7 +91,7 @@ fn assumptions(args: &BoundArgs, devices: usize) -> Result<Assumptions, CliError
 /// The theorem's α and β, which stand for those of pilots; none where the scheme needs none.
 fn constants(
     args: &BoundArgs,
-    scheme: Scheme,
+    scheme: &Scheme,
     assumptions: &Assumptions,
 ) -> Result<Option<Constants>, CliError> {
     let Some(threshold) = args.threshold.filter(|_| scheme.needs_constants()) else { return Ok(None) };
@@ -107,7 +106,7 @@ fn constants(
 
 fn describe(
     args: &BoundArgs,
-    scheme: Scheme,
+    scheme: &Scheme,
     assumptions: &Assumptions,
     sampling_variance: f64,
 ) -> Result<BoundJson, CliError> {

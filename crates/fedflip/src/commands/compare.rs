@@ -36,7 +36,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     let training = &args.comparison.training;
     let study = args.comparison.study()?;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
-    let set = overrides(&training.set, training.seed, None);
+    let set = overrides(&training.set, training.seed);
     let scenario = |preset: Option<Preset>| -> Result<Scenario, CliError> {
         let mut set = set.clone();
         set.extend(preset.map(|preset| format!("preset={}", preset.name())));

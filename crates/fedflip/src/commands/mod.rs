@@ -28,12 +28,10 @@ mod sweep;
 
 use std::io::Write;
 
-use fedflip_plan::Scheme;
 use serde::Serialize;
 
 use crate::args::{Args, Command, DataCommand, FleetCommand, ScenarioCommand};
 use crate::error::{CliError, ExitStatus};
-use crate::render::devices;
 use crate::settings::PlanSettings;
 
 /// Runs what was asked for; everything for standard output goes to `output`.
@@ -83,9 +81,4 @@ fn stopped(saved: bool) {
 
 fn stopped_text(saved: bool) -> &'static str {
     if saved { "stopped; --resume continues" } else { "stopped; nothing was saved (no --out)" }
-}
-
-/// A baseline that asks for more than some devices can give.
-fn capped_warning(scheme: Scheme, capped: usize) -> String {
-    format!("{scheme} asks more of {} than their availability: they are capped there", devices(capped))
 }

@@ -31,7 +31,7 @@ struct PilotJson<'a> {
 
 pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let source = Source::read(&args.scenario)?;
-    let scenario = source.scenario(&overrides(&args.training.set, args.training.seed, None))?;
+    let scenario = source.scenario(&overrides(&args.training.set, args.training.seed))?;
     warn_of_keys_idle_in_pilots(&args.training.set);
     let mut session = training::session(&args.training)?;
     let setup = Setup::new(&scenario, &mut session)?;

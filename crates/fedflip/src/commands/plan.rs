@@ -2,17 +2,18 @@
 
 use std::io::Write;
 
-use fedflip_plan::{Evaluation, Plan, PlanError, Planning, Problem, Scheme, solve};
+use fedflip_plan::{Evaluation, Plan, PlanError, Planning, Problem, Schedule, Scheme, solve};
+use fedflip_record::atomic;
 
 use super::explain;
 use super::plan_json::PlanJson;
-use super::{capped_warning, print_json};
+use super::print_json;
 use crate::error::CliError;
 use crate::interrupt::now;
 use crate::progress::{Line, warn};
 use crate::render::significant;
 use crate::settings::PlanSettings;
-use fedflip_run::warnings::variance_above;
+use fedflip_run::warnings::{capped, variance_above};
 
 /// A weight a/q above this lets one device move the model ten times as far as its own update.
 const LARGE_WEIGHT: f64 = 10.0;
@@ -21,9 +22,12 @@ const ROUNDS_MANY: f64 = 1e9;
 
 pub(super) fn run(settings: &PlanSettings<'_>, output: &mut dyn Write) -> Result<(), CliError> {
     let problem = settings.problem();
-    let solved = SolvedPlan::new(&problem, settings.planning.scheme, settings)?;
+    let solved = SolvedPlan::new(&problem, settings.planning.scheme.clone(), settings)?;
     warn_of_constants(settings);
     solved.warnings.iter().for_each(|warning| warn(warning));
+    if let Some(out) = &settings.args.out {
+        atomic::write(out, &Schedule::new(solved.plan.clone(), 1).csv(&settings.fleet))?;
+    }
     if settings.args.json {
         return print_json(output, &PlanJson::new(settings, &solved));
     }
@@ -51,13 +55,14 @@ impl SolvedPlan {
         settings: &PlanSettings<'_>,
     ) -> Result<Self, PlanError> {
         let _progress = Line::while_alive(&format!("planning: {scheme}"));
-        let planning = Planning { scheme, ..settings.planning };
+        let planning = Planning { scheme: scheme.clone(), ..settings.planning.clone() };
         let start = now();
         let plan = solve(problem, &planning)?;
         let solve_secs = start.elapsed().as_secs_f64();
         let evaluation =
             Evaluation::new(problem, &plan, planning.constants, planning.seed, settings.args.draws);
-        let mut warnings = warnings(scheme, &plan, &evaluation);
+        let mut warnings = warnings(&evaluation);
+        warnings.extend(capped(&scheme, &plan, problem.fleet()));
         if scheme.needs_variance() {
             warnings.extend(variance_above("--variance", evaluation.sampling_variance, planning.variance));
         }
@@ -66,11 +71,8 @@ impl SolvedPlan {
 }
 
 /// Warnings before the plan is used.
-fn warnings(scheme: Scheme, plan: &Plan, evaluation: &Evaluation) -> Vec<String> {
+fn warnings(evaluation: &Evaluation) -> Vec<String> {
     let mut warnings = Vec::new();
-    if plan.capped() > 0 {
-        warnings.push(capped_warning(scheme, plan.capped()));
-    }
     if evaluation.largest_weight > LARGE_WEIGHT {
         let weight = significant(evaluation.largest_weight, 3);
         warnings.push(format!(

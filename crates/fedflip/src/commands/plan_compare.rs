@@ -59,7 +59,7 @@ pub(super) fn run(settings: &PlanSettings<'_>, output: &mut dyn Write) -> Result
     let problem = settings.problem();
     warn_of_constants(settings);
     let entries: Vec<Entry> =
-        Scheme::ALL.into_iter().map(|scheme| (scheme, plan(&problem, scheme, settings))).collect();
+        Scheme::ALL.into_iter().map(|scheme| (scheme.clone(), plan(&problem, scheme, settings))).collect();
     if !settings.args.json {
         return write_table(output, settings, &entries);
     }
@@ -120,8 +120,8 @@ fn write_table(
         entries.iter().partition(|(_, entry)| needs_constants(entry.as_ref().err()));
     for (scheme, entry) in &shown {
         table.row(match entry {
-            Ok(solved) if known => row(*scheme, solved, best_secs),
-            Ok(solved) => row_without_rounds(*scheme, solved),
+            Ok(solved) if known => row(scheme, solved, best_secs),
+            Ok(solved) => row_without_rounds(scheme, solved),
             Err(refusal) => vec![scheme.to_string(), refusal.status.to_owned()],
         });
     }
@@ -148,7 +148,7 @@ fn write_table(
     Ok(())
 }
 
-fn row_without_rounds(scheme: Scheme, solved: &SolvedPlan) -> Vec<String> {
+fn row_without_rounds(scheme: &Scheme, solved: &SolvedPlan) -> Vec<String> {
     vec![
         scheme.to_string(),
         solved.plan.status().name().to_owned(),
@@ -163,7 +163,7 @@ fn needs_constants(refusal: Option<&Refusal>) -> bool {
     refusal.is_some_and(|refusal| refusal.status == NEEDS_CONSTANTS)
 }
 
-fn row(scheme: Scheme, solved: &SolvedPlan, best_secs: f64) -> Vec<String> {
+fn row(scheme: &Scheme, solved: &SolvedPlan, best_secs: f64) -> Vec<String> {
     let evaluation = &solved.evaluation;
     let round = evaluation.round_secs.mean;
     let or_never = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or("–".to_owned(), show);

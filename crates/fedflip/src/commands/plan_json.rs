@@ -57,7 +57,7 @@ impl PilotsJson {
 impl<'a> PlanJson<'a> {
     pub(super) fn new(settings: &'a PlanSettings<'a>, solved: &'a SolvedPlan) -> Self {
         let SolvedPlan { scheme, plan, evaluation, solve_secs, warnings } = solved;
-        let (fleet, planning) = (&settings.fleet, settings.planning);
+        let (fleet, planning) = (&settings.fleet, &settings.planning);
         Self {
             scheme: scheme.to_string(),
             status: plan.status().name(),

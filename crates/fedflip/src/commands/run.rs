@@ -2,10 +2,10 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::slice::from_ref;
 
 use fedflip_learn::task::SharingReport;
 use fedflip_learn::with_crew;
-use fedflip_plan::Scheme;
 use fedflip_record::{EndReason, Fold, Summary, Target};
 use fedflip_run::RunError;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::args::RunArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::progress::warn;
 use crate::render::{count, display_of, metric_value, significant};
-use crate::training::{self, overrides, warn_of_idle_keys};
+use crate::training::{self, overrides, read_scenario, warn_of_idle_keys};
 use fedflip_run::pilots::Pilots;
 use fedflip_run::{Finished, Planned, Setup, Single, warnings};
 use fedflip_scenario::Scenario;
@@ -37,11 +37,9 @@ struct RunJson<'a> {
 }
 
 pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
-    // Before the scenario is read, so that the refusal names the flag and not the key.
-    args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
-    let overrides = overrides(&args.training.set, args.training.seed, args.scheme.as_deref());
-    let scenario = Scenario::read(&args.scenario, &overrides)?;
-    warn_of_idle_keys(&args.training.set, &[scenario.plan.scheme], std::slice::from_ref(&scenario));
+    let overrides = overrides(&args.training.set, args.training.seed);
+    let scenario = read_scenario(&args.scenario, &overrides, args.scheme.as_deref())?;
+    warn_of_idle_keys(&args.training.set, from_ref(&scenario.plan.scheme), from_ref(&scenario));
     let mut session = training::session(&args.training)?;
     let setup = Setup::new(&scenario, &mut session)?;
     let planned = setup.plan(&scenario, Some(scenario.plan.constants))?;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,6 @@ use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{NormBound, Offer, Server, ServerSettings, Timeouts};
 use fedflip_net::state::STATE;
 use fedflip_net::status::Reach;
-use fedflip_plan::Scheme;
 use fedflip_record::folder::{RECORDS, RUN};
 use fedflip_record::{EndReason, Summary};
 use serde::Serialize;
@@ -26,7 +26,7 @@ use crate::bar::Bar;
 use crate::dashboard::{self, Watched, tell_people};
 use crate::error::{CliError, ExitStatus};
 use crate::interrupt;
-use crate::training::{new_session, warn_of_idle_keys};
+use crate::training::{new_session, overrides, read_scenario, warn_of_idle_keys};
 use fedflip_run::Session;
 use fedflip_run::deployed::{Deployed, Host};
 use fedflip_scenario::Scenario;
@@ -47,9 +47,9 @@ struct ServeJson<'a> {
 
 pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     logs::begin(args.logs);
-    args.scheme.as_deref().map(str::parse::<Scheme>).transpose()?;
-    let scenario = Scenario::read(&args.scenario, &overrides(args))?;
-    warn_of_idle_keys(&args.set, &[scenario.plan.scheme], std::slice::from_ref(&scenario));
+    let overrides = overrides(&args.set, args.seed);
+    let scenario = read_scenario(&args.scenario, &overrides, args.scheme.as_deref())?;
+    warn_of_idle_keys(&args.set, from_ref(&scenario.plan.scheme), from_ref(&scenario));
     let timeouts = timeouts(args)?;
     let listen = listen(args)?;
     let devices_min = devices_min(args, scenario.devices())?;
@@ -200,10 +200,6 @@ fn devices_min(args: &ServeArgs, devices: usize) -> Result<usize, CliError> {
     let wanted = format!("at most fleet.devices, which is {devices}");
     CliError::in_range("--devices-min", f64::from(least), 0.0..=devices as f64, &wanted)?;
     Ok(least as usize)
-}
-
-fn overrides(args: &ServeArgs) -> Vec<String> {
-    crate::training::overrides(&args.set, args.seed, args.scheme.as_deref())
 }
 
 /// Where devices call: everywhere with certificates, this machine without.

@@ -107,7 +107,7 @@ impl Sweep {
     fn read(args: &SweepArgs, study: &Study) -> Result<Self, CliError> {
         let training = &args.comparison.training;
         let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
-        let set = overrides(&training.set, training.seed, None);
+        let set = overrides(&training.set, training.seed);
         let base = source.scenario(&set)?;
         let axes = args.over.iter().map(|text| Axis::parse(text, &base)).collect::<Result<Vec<_>, _>>()?;
         let points = points(&axes)?;
@@ -239,12 +239,10 @@ fn check_matters(axis: &Axis, study: &Study) -> Result<(), CliError> {
             "--over: plan.alpha and plan.beta make no difference, because pilots measure them",
             "add --no-pilot to plan with the values that are given",
         )),
-        "plan.variance" if !study.schemes.iter().any(|scheme| scheme.needs_variance()) => {
-            Err(CliError::usage(
-                "--over: plan.variance makes no difference, because auto alone has it",
-                "name auto in --schemes",
-            ))
-        }
+        "plan.variance" if !study.schemes.iter().any(Scheme::needs_variance) => Err(CliError::usage(
+            "--over: plan.variance makes no difference, because auto alone has it",
+            "name auto in --schemes",
+        )),
         _ => Ok(()),
     }
 }

@@ -214,6 +214,43 @@ fn devices_keep_their_places_from_pilots_to_the_run() {
     assert_eq!(kept("").unwrap(), before);
 }
 
+/// A file names devices as their certificates do. A device without a q is an error; the file may name more devices.
+#[test]
+fn a_plan_from_a_file_goes_by_the_names_of_the_certificates() {
+    let desk = tempfile::tempdir().unwrap();
+    let names = ["phone", "laptop", "tablet"];
+    prepare(desk.path(), &names, 6);
+    let scenario = std::fs::read_to_string(desk.path().join("s.toml")).unwrap();
+    std::fs::write(desk.path().join("s.toml"), scenario.replace("fixed=0.7", "file=q.csv")).unwrap();
+    let q = |text: &str| std::fs::write(desk.path().join("q.csv"), text).unwrap();
+    q("device,q\nlaptop,0.5\nphone,1\ntablet-1,0.25\n");
+    let free = std::net::TcpListener::bind(ANY_PORT).unwrap().local_addr().unwrap().to_string();
+    let mut command = fedflip();
+    command.args(["serve", "--listen", &free, "--log-level", "off"]).arg(desk.path().join("s.toml"));
+    command.arg("--out").arg(desk.path().join("run")).arg("--certs").arg(desk.path().join("certs"));
+    let server = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let devices: Vec<Running> = names.iter().map(|name| device(desk.path(), &free, name)).collect();
+    let output = server.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("q.csv: there is no q for the device \"tablet\""), "{said}");
+    assert!(said.contains("line 4 has \"tablet-1\""), "{said}");
+    drop(devices);
+
+    // The file is mended, and the same command goes on.
+    q("q,device\n0.25,tablet\n0.5,laptop\n1,phone\n0.75,watch\n");
+    let server = Serving::start(desk.path(), ANY_PORT);
+    let _devices: Vec<Running> =
+        names.iter().map(|name| device(desk.path(), &server.address, name)).collect();
+    let (code, result, log) = server.end();
+    assert_eq!((code, &result["scheme"]), (Some(0), &"file=q.csv".into()), "{log:?}");
+    let plan = std::fs::read_to_string(desk.path().join("run/plan.csv")).unwrap();
+    for row in ["phone,1,", "laptop,0.5,", "tablet,0.25,"] {
+        assert!(plan.lines().any(|line| line.starts_with(row)), "{plan}");
+    }
+    assert_eq!(plan.lines().count(), 4, "{plan}");
+}
+
 #[test]
 fn strangers_stay_out() {
     let desk = tempfile::tempdir().unwrap();

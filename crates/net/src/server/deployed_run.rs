@@ -59,7 +59,7 @@ impl<'a> DeployedRun<'a> {
         let stored = stored.and_then(|[alpha, beta]| Constants::new(alpha, beta).ok());
         let deployment = Deployment { constants: stored.or(deployment.constants), ..deployment.clone() };
         let planned = match &resumed.plan {
-            Some(stored) => deployment.restored_plan(stored)?,
+            Some(stored) => deployment.restored_plan(stored, state.path())?,
             None => deployment.first_plan(measures.fleet(&devices)?)?,
         };
         let header = resumed.header.take().unwrap_or_else(|| header(&planned));

@@ -1,7 +1,9 @@
 //! Plans of a deployed run: the first one, the next ones, and the one that holds after a restart.
 
+use std::path::Path;
+
 use fedflip_fleet::{Fleet, csv_file};
-use fedflip_plan::{Expected, Plan, PlanError, Planning, Problem, Quiet, Schedule, solve};
+use fedflip_plan::{Expected, GivenQ, Plan, PlanError, Planning, Problem, Quiet, Schedule, solve};
 
 use super::deploy::Deployment;
 use crate::error::NetError;
@@ -75,8 +77,11 @@ impl Deployment {
     }
 
     /// The plan that held before a restart, to the bit.
-    pub(super) fn restored_plan(&self, stored: &StoredPlan) -> Result<Planned, NetError> {
+    pub(super) fn restored_plan(&self, stored: &StoredPlan, folder: &Path) -> Result<Planned, NetError> {
         let fleet = csv_file::read(&stored.fleet_csv[..], "the stored fleet")?;
+        if let Some(difference) = self.scheme.given().and_then(|given| difference(given, stored, &fleet)) {
+            return Err(NetError::OtherScenario { folder: folder.display().to_string(), difference });
+        }
         let plan = Plan::from_q(&fleet, stored.devices.iter().map(|device| device.q).collect())?;
         let quiet_q: Option<Vec<f64>> = stored.devices.iter().map(|device| Some(device.quiet?[0])).collect();
         let schedule = Schedule::new(plan, self.evaluate_every);
@@ -98,7 +103,9 @@ impl Deployment {
         is_benched: impl Fn(usize) -> bool,
         due: bool,
     ) -> Option<Planned> {
-        let active: Vec<usize> = (0..fleet.len()).filter(|&slot| !is_benched(slot)).collect();
+        // A device that enrols during the run and is not in the file has no q.
+        let has_q = |slot| self.scheme.given().is_none_or(|given| given.q(fleet.name(slot)).is_some());
+        let active: Vec<usize> = (0..fleet.len()).filter(|&slot| !is_benched(slot) && has_q(slot)).collect();
         let part = fleet.subset(&active).ok()?;
         let q = q_of(now.schedule.usual().q(), &active);
         let quiet_q = now.schedule.quiet().map(|plan| q_of(plan.q(), &active));
@@ -133,7 +140,9 @@ impl Deployment {
     }
 
     fn planning(&self) -> Planning {
-        let Deployment { scheme, constants, variance, quiet, evaluate_every, .. } = *self;
+        let Deployment { constants, variance, quiet, evaluate_every, .. } = *self;
+        // A file may name devices that have not enrolled yet, or that take no part.
+        let scheme = self.scheme.allowing_absent();
         Planning { constants, variance, quiet, evaluate_every, ..Planning::new(scheme) }
     }
 
@@ -146,16 +155,30 @@ impl Deployment {
     }
 }
 
+/// The first device to which a file gives another q than the plan of the run has. A q below that of the file was capped
+/// by the availability, which may have drifted since.
+fn difference(given: &GivenQ, stored: &StoredPlan, fleet: &Fleet) -> Option<String> {
+    let planned = stored.devices.iter().enumerate().filter(|(_, device)| device.q > 0.0);
+    let mut differing = planned.filter_map(|(slot, device)| {
+        let wanted = given.q(fleet.name(slot))?;
+        let is_capped = device.q < wanted && device.q * (1.0 + replan::DRIFT_MAX) >= device.availability;
+        (device.q != wanted && !is_capped).then(|| (fleet.name(slot), wanted, device.q))
+    });
+    let (name, wanted, planned) = differing.next()?;
+    Some(format!("{} has q = {wanted} for the device {name:?}, and the run {planned}", given.file()))
+}
+
 /// Names the devices that enrolled, were benched or returned since the plan was made; none without such devices.
 fn change(now: &Planned, fleet: &Fleet, active: &[usize]) -> Option<String> {
     let is_active = |slot: &usize| active.binary_search(slot).is_ok();
     let benched = (0..now.fleet.len()).filter(|slot| now.takes_part(*slot) && !is_active(slot));
     let returned = active.iter().copied().filter(|slot| *slot < now.fleet.len() && !now.takes_part(*slot));
-    let came = now.fleet.len()..fleet.len();
+    let (came, without_q): (Vec<usize>, Vec<usize>) = (now.fleet.len()..fleet.len()).partition(is_active);
     let groups = [
         (benched.collect::<Vec<_>>(), "keeps failing to deliver and is benched"),
         (returned.collect(), "is back from the bench"),
-        (came.collect(), "came"),
+        (came, "came"),
+        (without_q, "came and takes no part, because the file of the plan has no q for it"),
     ];
     let parts: Vec<String> = groups
         .iter()
@@ -170,4 +193,37 @@ fn q_of(q: &[f64], slots: &[usize]) -> Vec<f64> {
     let planned = q.iter().filter(|q| **q > 0.0);
     let mean = planned.clone().sum::<f64>() / planned.count().max(1) as f64;
     slots.iter().map(|&slot| q.get(slot).copied().filter(|q| *q > 0.0).unwrap_or(mean)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_has_changed_since_the_plan_is_told_from_caps() {
+        let fleet = "device,compute_secs,comm_secs,samples,availability\nphone,1,1,1,1\ntablet,1,1,1,0.5\n";
+        let fleet = csv_file::read(fleet.as_bytes(), "fleet.csv").unwrap();
+        let device = |q: f64, availability: f64| PlannedDevice { q, availability, weight: 1.0, quiet: None };
+        let stored = |[phone, tablet]: [f64; 2]| StoredPlan {
+            after_round: 0,
+            secs: 0.0,
+            reason: String::new(),
+            scheme: "file=q.csv".to_owned(),
+            constants: None,
+            devices: vec![device(phone, 1.0), device(tablet, 0.5)],
+            fleet_csv: Vec::new(),
+            plan_csv: Vec::new(),
+            expected: Expected::default(),
+        };
+        let text = "device,q\nphone,0.4\ntablet,0.8\nlaptop,1\n";
+        let given = GivenQ::read(text.as_bytes(), "q.csv", "q.csv").unwrap();
+        let difference = |q: [f64; 2]| difference(&given, &stored(q), &fleet);
+        // The tablet is capped, was capped a little lower before, or is benched.
+        for same in [[0.4, 0.5], [0.4, 0.45], [0.4, 0.0]] {
+            assert_eq!(difference(same), None, "{same:?}");
+        }
+        let wanted = "q.csv has q = 0.4 for the device \"phone\", and the run 0.3";
+        assert_eq!(difference([0.3, 0.5]).as_deref(), Some(wanted));
+        assert!(difference([0.41, 0.5]).is_some() && difference([0.4, 0.3]).is_some());
+    }
 }

@@ -133,7 +133,7 @@ impl Wanted {
 
     fn deployment(&self) -> Deployment {
         Deployment {
-            scheme: self.scheme,
+            scheme: self.scheme.clone(),
             constants: None,
             variance: fedflip_plan::DEFAULT_VARIANCE,
             quiet: self.quiet,

@@ -34,7 +34,7 @@ impl SchemeStyle {
                 Self { colour: place, dashes: place - BASELINES.start + 1 }
             }
             Some(place) => Self { colour: place, dashes: 0 },
-            None => Self { colour: name.bytes().map(usize::from).sum::<usize>() % COLOURS, dashes: 2 },
+            None => Self { colour: scheme.bytes().map(usize::from).sum::<usize>() % COLOURS, dashes: 2 },
         }
     }
 
@@ -61,5 +61,6 @@ mod tests {
         }
         assert_eq!(SchemeStyle::of("fixed=0.2"), looks[6]);
         assert_eq!(SchemeStyle::of("new"), SchemeStyle::of("new"));
+        assert_ne!(SchemeStyle::of("file=a.csv"), SchemeStyle::of("file=b.csv"));
     }
 }

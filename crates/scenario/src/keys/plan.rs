@@ -3,9 +3,9 @@
 use fedflip_plan::{Constants, PlanError, Scheme, VARIANCE_RANGE, VARIANCE_WANTED};
 
 use super::{Key, ROUNDS_MAX, key, loss};
-use crate::Scenario;
 use crate::error::Refusal;
 use crate::value::{Given, Value};
+use crate::{Scenario, read_scheme};
 
 pub(super) static KEYS: &[Key] = &[
     key(
@@ -85,9 +85,8 @@ pub(super) static KEYS: &[Key] = &[
 ];
 
 fn set_scheme(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
-    let names = Scheme::ALL.map(|scheme| scheme.to_string());
-    let text = v.text(&format!("one of {}", names.join(", ")))?;
-    let scheme = text.parse::<Scheme>();
+    let text = v.text(&format!("one of {}", Scheme::examples()))?;
+    let scheme = read_scheme(text, v.folder);
     s.plan.scheme = scheme.map_err(|error| Refusal { problem: error.to_string(), hint: error.hint() })?;
     Ok(())
 }

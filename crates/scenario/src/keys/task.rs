@@ -14,7 +14,7 @@ pub(super) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = vec![key(
         "task",
         "name",
-        "the row of docs/tasks.md, such as mnist-cnn, or own for files of your own",
+        "synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet, shakespeare-lstm or own",
         |s| Some(Value::text(s.task.name())),
         |s, v| task_of(v).map(|task| s.task = task),
     )];

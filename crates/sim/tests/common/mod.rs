@@ -6,7 +6,7 @@ use fedflip_plan::{Plan, Scheme};
 use fedflip_record::Round;
 
 pub(crate) fn plan(fleet: &Fleet, scheme: &str) -> Plan {
-    Plan::baseline(fleet, scheme.parse::<Scheme>().unwrap()).unwrap()
+    Plan::baseline(fleet, &scheme.parse::<Scheme>().unwrap()).unwrap()
 }
 
 /// Keeps all rounds in memory.
