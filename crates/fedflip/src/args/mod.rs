@@ -14,7 +14,8 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{BenchArgs, BenchModel};
 pub(crate) use certs::{
-    CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs, CertsServerArgs,
+    CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRenewArgs, CertsRevokeArgs,
+    CertsServerArgs,
 };
 pub(crate) use data::{DataCheckArgs, DataCommand, DataDirArgs, DataGetArgs, DataListArgs};
 pub(crate) use deploy::{DemoArgs, ServeArgs};

@@ -48,6 +48,10 @@ use crate::status::Metrics;
 use reception::Greeting;
 use registry::Registry;
 use server_tls::ServerTls;
+use watch::Watched;
+
+/// A certificate that is valid for less than this time is due for renewal, and the log says so.
+pub const EXPIRES_SOON_SECS: i64 = 30 * 86_400;
 
 /// Connections that the system queues until they are accepted; it may have a lower limit.
 const BACKLOG: i32 = 4096;
@@ -143,9 +147,10 @@ impl Door {
             Security::Plain => (Greeting::Plain, JoinSet::new()),
             Security::MutualTls { certs_folder } => {
                 let stamp = server_tls::stamp(&certs_folder);
-                let ServerTls { config, revoked } = server_tls::load(&certs_folder)?;
+                let ServerTls { config, revoked, not_after_unix_secs } = server_tls::load(&certs_folder)?;
                 registry.revoke(revoked);
-                let (watch, config) = watch::watch_files(certs_folder, stamp, config, Arc::clone(&registry));
+                let watched = Watched { folder: certs_folder, stamp, not_after_unix_secs };
+                let (watch, config) = watch::watch_files(watched, config, Arc::clone(&registry));
                 (Greeting::Tls(config), watch)
             }
         };

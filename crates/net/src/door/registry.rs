@@ -8,11 +8,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use webpki::CertRevocationList;
 
-use super::Limits;
 use super::device_certificate::DeviceCertificate;
 use super::waiting::Waiting;
+use super::{EXPIRES_SOON_SECS, Limits};
 use crate::identity::DeviceName;
 use crate::status::{ConnectionRefusal, Metrics};
+
+/// The log repeats this often that a device's certificate is about to expire.
+const EXPIRY_TOLD_EVERY_SECS: i64 = 86_400;
 
 pub(super) struct Registry {
     pub(super) limits: Limits,
@@ -29,6 +32,8 @@ struct State {
     /// Each device's connections, the oldest first, without those that were cut.
     devices: BTreeMap<DeviceName, Vec<Live>>,
     revoked: Option<CertRevocationList<'static>>,
+    /// When the log said last that a device's certificate is about to expire.
+    expiry_told_unix_secs: BTreeMap<DeviceName, i64>,
 }
 
 struct Live {
@@ -88,6 +93,27 @@ impl Registry {
     pub(super) fn expire(&self, now_unix_secs: i64) -> usize {
         let gone = |live: &Live| live.device_certificate.not_after_unix_secs < now_unix_secs;
         self.cut(&mut self.locked().devices, gone, ConnectionRefusal::Expired)
+    }
+
+    /// Connected devices whose certificate is about to expire; each of them once a day.
+    pub(super) fn expiring(&self, now_unix_secs: i64) -> Vec<String> {
+        let State { devices, expiry_told_unix_secs, .. } = &mut *self.locked();
+        expiry_told_unix_secs.retain(|_, told| now_unix_secs.saturating_sub(*told) < EXPIRY_TOLD_EVERY_SECS);
+        let mut due = Vec::new();
+        for (name, lives) in devices {
+            // The newest connection has the newest certificate.
+            let until = lives.last().map(|live| live.device_certificate.not_after_unix_secs);
+            let is_due = until.is_some_and(|until| until < now_unix_secs.saturating_add(EXPIRES_SOON_SECS));
+            if is_due && !expiry_told_unix_secs.contains_key(name) {
+                expiry_told_unix_secs.insert(name.clone(), now_unix_secs);
+                due.push(name.to_string());
+            }
+        }
+        due
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     fn cut(

@@ -17,6 +17,8 @@ use crate::error::NetError;
 pub(super) struct ServerTls {
     pub(super) config: Arc<ServerConfig>,
     pub(super) revoked: CertRevocationList<'static>,
+    /// The last second of the server's certificate.
+    pub(super) not_after_unix_secs: i64,
 }
 
 /// The modification time and the length of each file; none for a missing file.
@@ -43,6 +45,7 @@ pub(super) fn load(folder: &Path) -> Result<ServerTls, NetError> {
     let chain = files::certificates(&certificate_path)?;
     let key = files::key(&key_path)?;
     files::check(&certificate_path, &chain, &authorities, Some(&revoked), KeyUsage::server_auth())?;
+    let not_after_unix_secs = chain.first().and_then(|first| files::not_after_unix_secs(first)).unwrap_or(0);
     let mut roots = RootCertStore::empty();
     for authority in authorities {
         roots.add(authority).map_err(|error| NetError::damaged(&authority_path, error.to_string()))?;
@@ -63,5 +66,5 @@ pub(super) fn load(folder: &Path) -> Result<ServerTls, NetError> {
     // A resumed session would not show its certificate again, which may be revoked by then.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
-    Ok(ServerTls { config: Arc::new(config), revoked })
+    Ok(ServerTls { config: Arc::new(config), revoked, not_after_unix_secs })
 }

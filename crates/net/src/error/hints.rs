@@ -37,6 +37,7 @@ impl NetError {
             }
             Self::BadHost { .. } => "name hosts as devices reach the server: fl.example.org or 192.168.1.10",
             Self::Unknown { .. } => "list the identities that were issued",
+            Self::Revoked { .. } => "issue an identity under a new name",
             Self::Locked { .. } => "wait for it to end",
             Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
                 "another program listens there: choose another port, or 0 for any that is free"

@@ -30,6 +30,7 @@ pub struct Metrics {
     pub devices_attending: Gauge,
     pub devices_benched: Gauge,
     pub connections_open: Gauge,
+    pub server_certificate_until: Gauge,
     pub connections_refused: ByReason<ConnectionRefusal>,
     pub joins: Counter,
     pub coins_refused: Counter,
@@ -53,6 +54,7 @@ impl Default for Metrics {
             devices_attending: Gauge::default(),
             devices_benched: Gauge::default(),
             connections_open: Gauge::default(),
+            server_certificate_until: Gauge::default(),
             connections_refused: ByReason::default(),
             joins: Counter::default(),
             coins_refused: Counter::default(),
@@ -116,6 +118,14 @@ impl Metrics {
         page.histogram("join_seconds", "From a round's opening to a device's coin.", &self.join_secs);
         page.histogram("upload_seconds", "From a device's grant to its whole update.", &self.upload_secs);
         // What is not known is left out: zero would be a lie.
+        let until = self.server_certificate_until.get();
+        if until > 0.0 {
+            page.gauge(
+                "server_certificate_expiry_timestamp_seconds",
+                "Last second of the server's certificate, since 1970.",
+                until,
+            );
+        }
         if let Some(bytes) = resident_bytes() {
             page.gauge("process_resident_memory_bytes", "Memory that the process holds.", bytes as f64);
         }
