@@ -218,6 +218,10 @@ pub struct Replan {
     /// data are those of the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub benched: Vec<usize>,
+    /// Positions of devices that have left the run for good: they were retired by an operator, or revoked. The shares of
+    /// the data are those of the others from here on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<usize>,
     /// How many of them have a q that differs by more than 1 % from what it was.
     pub changed: usize,
     /// What the plan expects of a round: Σ q, over usual and quiet rounds.

@@ -14,7 +14,7 @@ use fedflip_learn::{Encoding, Learner, Metrics, model_file, with_crew};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
-    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Server, ServerSettings, Timeouts,
+    Callbacks, Deployment, Ended, NormBound, Observer, Offer, Room, PlanStart, Server, ServerSettings, Timeouts,
 };
 use fedflip_net::state::{NewRun, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
@@ -83,6 +83,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
             samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
             bandwidth_mbps: band().get(),
             encoding,
+            room: Room { devices_max: DEVICES, slots_max: Some(DEVICES) },
             update_norm: NormBound::of_trial(&learner, SEED).unwrap(),
         },
     )

@@ -1,6 +1,6 @@
 //! The connections of the server, and their limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,6 +21,25 @@ pub(super) struct Registry {
     pub(super) limits: Limits,
     metrics: Arc<Metrics>,
     state: Mutex<State>,
+    pub(super) revoked_names: Arc<RevokedNames>,
+}
+
+/// The names of revoked devices, as far as the server has learnt them: certificates are revoked by number.
+#[derive(Debug, Default)]
+pub struct RevokedNames(Mutex<BTreeSet<String>>);
+
+impl RevokedNames {
+    pub fn add(&self, names: impl IntoIterator<Item = String>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
+    }
+
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
 }
 
 #[derive(Default)]
@@ -49,7 +68,7 @@ fn is_on(list: &CertRevocationList<'_>, device_certificate: &DeviceCertificate) 
 
 impl Registry {
     pub(super) fn new(limits: Limits, metrics: Arc<Metrics>) -> Self {
-        Self { limits, metrics, state: Mutex::default() }
+        Self { limits, metrics, state: Mutex::default(), revoked_names: Arc::default() }
     }
 
     pub(super) fn count(&self, refusal: ConnectionRefusal) {
@@ -84,6 +103,8 @@ impl Registry {
     pub(super) fn revoke(&self, list: CertRevocationList<'static>) -> usize {
         let mut state = self.locked();
         let gone = |live: &Live| is_on(&list, &live.device_certificate);
+        let named = state.devices.iter().filter(|(_, lives)| lives.iter().any(gone));
+        self.revoked_names.add(named.map(|(name, _)| name.to_string()));
         let cut = self.cut(&mut state.devices, gone, ConnectionRefusal::Revoked);
         state.revoked = Some(list);
         cut

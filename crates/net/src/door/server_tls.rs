@@ -12,11 +12,14 @@ use webpki::{CertRevocationList, KeyUsage};
 
 use super::files;
 use crate::error::NetError;
+use crate::identity::store;
 
 /// The server's side of TLS, and the certificates that it refuses.
 pub(super) struct ServerTls {
     pub(super) config: Arc<ServerConfig>,
     pub(super) revoked: CertRevocationList<'static>,
+    /// The names of revoked devices, if the authority's list of identities is beside its certificate.
+    pub(super) revoked_names: Vec<String>,
     /// The last second of the server's certificate.
     pub(super) not_after_unix_secs: i64,
 }
@@ -66,5 +69,6 @@ pub(super) fn load(folder: &Path) -> Result<ServerTls, NetError> {
     // A resumed session would not show its certificate again, which may be revoked by then.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
-    Ok(ServerTls { config: Arc::new(config), revoked, not_after_unix_secs })
+    let revoked_names = store::revoked_names(folder);
+    Ok(ServerTls { config: Arc::new(config), revoked, revoked_names, not_after_unix_secs })
 }

@@ -52,10 +52,11 @@ async fn run(mut watched: Watched, config: watch::Sender<Arc<ServerConfig>>, reg
             // Also if the files are bad: the log complains about the same files only once.
             watched.stamp = now;
             match loaded {
-                Ok(ServerTls { config: new, revoked, not_after_unix_secs }) => {
+                Ok(ServerTls { config: new, revoked, revoked_names, not_after_unix_secs }) => {
                     // New connections first, so that no revoked device is admitted by the old list and stays.
                     config.send_replace(new);
                     let cut = registry.revoke(revoked);
+                    registry.revoked_names.add(revoked_names);
                     (watched.not_after_unix_secs, told_unix_secs) = (not_after_unix_secs, None);
                     info!(folder = %watched.folder.display(), cut, "certificates were read again");
                 }

@@ -262,6 +262,14 @@ impl Store {
     }
 }
 
+/// The names of revoked identities. Nobody, if the list is not in this folder: a server needs only a part of the authority's
+/// files, and without this list it still knows revoked certificates by their numbers.
+pub fn revoked_names(folder: &Path) -> Vec<String> {
+    let issued = read(folder, ISSUED).ok().and_then(|text| serde_json::from_str::<Vec<Issued>>(&text).ok());
+    let revoked = issued.into_iter().flatten().filter(|issued| issued.revoked_unix_secs.is_some());
+    revoked.map(|issued| issued.name).collect()
+}
+
 fn read(folder: &Path, name: &str) -> Result<String, NetError> {
     let path = folder.join(name);
     fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))

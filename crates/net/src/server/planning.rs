@@ -5,8 +5,9 @@ use fedflip_plan::{Expected, Plan, PlanError, Planning, Problem, Quiet, Schedule
 
 use super::deploy::Deployment;
 use crate::error::NetError;
-use crate::replan::{self, Decision, Standing, Terms};
+use crate::replan::{self, Decision, Terms};
 use crate::state::{PlannedDevice, StoredPlan};
+use crate::status::Standing;
 
 /// A plan and the measured fleet that it is for.
 #[derive(Clone, Debug)]
@@ -89,16 +90,17 @@ impl Deployment {
         Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected })
     }
 
-    /// Another plan, if a device was benched, has returned or has enrolled, or if a review is `due` and measured times call
-    /// for one. Benched devices are not part of it.
+    /// Another plan, if a device was benched, has returned, has enrolled or has left for good, or if a review is `due` and
+    /// measured times call for one. Only active devices are part of it, and the data shares are theirs.
     pub(super) fn next_plan(
         &self,
         now: &Planned,
         fleet: &Fleet,
-        is_benched: impl Fn(usize) -> bool,
+        standing_of: impl Fn(usize) -> Standing,
         due: bool,
     ) -> Option<Planned> {
-        let active: Vec<usize> = (0..fleet.len()).filter(|&slot| !is_benched(slot)).collect();
+        let active: Vec<usize> =
+            (0..fleet.len()).filter(|&slot| standing_of(slot) == Standing::Active).collect();
         let part = fleet.subset(&active).ok()?;
         let q = q_of(now.schedule.usual().q(), &active);
         let quiet_q = now.schedule.quiet().map(|plan| q_of(plan.q(), &active));
@@ -109,8 +111,8 @@ impl Deployment {
         let availability: Vec<f64> = active.iter().map(planned_for).collect();
         let planning = self.planning();
         let terms = Terms { fleet: &part, bandwidth: self.bandwidth, planning: &planning };
-        let standing = Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
-        let decision = match change(now, fleet, &active) {
+        let standing = replan::Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
+        let decision = match change(now, fleet, &active, standing_of) {
             Some(reason) => replan::replace(standing, terms, reason),
             None if due => replan::decide(standing, terms),
             None => return None,
@@ -146,14 +148,23 @@ impl Deployment {
     }
 }
 
-/// Names the devices that enrolled, were benched or returned since the plan was made; none without such devices.
-fn change(now: &Planned, fleet: &Fleet, active: &[usize]) -> Option<String> {
-    let is_active = |slot: &usize| active.binary_search(slot).is_ok();
-    let benched = (0..now.fleet.len()).filter(|slot| now.takes_part(*slot) && !is_active(slot));
+/// Names the devices that enrolled, were benched, returned or left since the plan was made; none without such devices.
+fn change(
+    now: &Planned,
+    fleet: &Fleet,
+    active: &[usize],
+    standing_of: impl Fn(usize) -> Standing,
+) -> Option<String> {
+    let left = |standing: Standing| -> Vec<usize> {
+        let planned = (0..now.fleet.len()).filter(|slot| now.takes_part(*slot));
+        planned.filter(|slot| standing_of(*slot) == standing).collect()
+    };
     let returned = active.iter().copied().filter(|slot| *slot < now.fleet.len() && !now.takes_part(*slot));
     let came = now.fleet.len()..fleet.len();
     let groups = [
-        (benched.collect::<Vec<_>>(), "keeps failing to deliver and is benched"),
+        (left(Standing::Benched), "keeps failing to deliver and is benched"),
+        (left(Standing::Retired), "was retired, and the data shares are those of the others"),
+        (left(Standing::Revoked), "was revoked, and the data shares are those of the others"),
         (returned.collect(), "is back from the bench"),
         (came.collect(), "came"),
     ];

@@ -182,7 +182,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     assert!(state.enrol(&EnrolledDevice { slot: 1, ..device(0) }).is_err(), "another place");
     assert!(state.enrol(&EnrolledDevice { coin: [9; 32], ..device(0) }).is_err(), "another coin");
     assert!(state.enrol(&EnrolledDevice { samples: f64::NAN, ..device(0) }).is_err());
-    assert!(state.replan(&plan(0, 1, 0.5)).is_err(), "before the first");
+    assert!(state.replan(&plan(0, 1, 0.5), &[]).is_err(), "before the first");
     assert!(state.begin(&header(2), &plan(0, 2, 0.5)).is_err(), "more devices than are enrolled");
     state.begin(&header(1), &plan(0, 1, 0.5)).unwrap();
     assert!(state.begin(&header(1), &plan(0, 1, 0.5)).is_err(), "a second first");
@@ -192,7 +192,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     let (mut state, resumed) = open(desk.path()).unwrap();
     assert_eq!(resumed.evaluated, Some(initial().metrics));
     assert!(state.initial(&initial()).is_err(), "twice, also after a restart");
-    assert!(state.replan(&plan(3, 1, 0.5)).is_err(), "of another round");
+    assert!(state.replan(&plan(3, 1, 0.5), &[]).is_err(), "of another round");
     assert!(apply(&mut state, &commit(2, &[0], &[])).is_err(), "a gap");
     let Operation::Commit { record, .. } = commit(1, &[0], &[]) else { unreachable!() };
     let other = (1, Fate::Lost { reason: "deadline".to_owned() });

@@ -183,7 +183,7 @@ pub(crate) fn apply(state: &mut RunState, operation: &Operation) -> Result<(), N
         Operation::Enrol(device) => state.enrol(device),
         Operation::Begin(header, plan) => state.begin(header, plan),
         Operation::Initial(initial) => state.initial(initial),
-        Operation::Replan(plan) => state.replan(plan),
+        Operation::Replan(plan) => state.replan(plan, &[]),
         Operation::Commit { record, moved, fates } => {
             let (model, memory) = (model(record.round), memory(record.round));
             let memory: Vec<&[f32]> = memory.iter().map(Vec::as_slice).collect();
@@ -252,6 +252,7 @@ impl Oracle {
                     reason: plan.reason.clone(),
                     devices: plan.devices.len(),
                     benched: Vec::new(),
+                    retired: Vec::new(),
                     changed: plan.devices.len() - (0..plan.devices.len()).filter(same).count(),
                     expected_participants: plan.expected.participants,
                     expected_rounds: plan.expected.rounds,
