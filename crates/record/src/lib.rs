@@ -31,7 +31,7 @@ pub use error::{FolderProblem, RecordError};
 pub use fold::{Curve, Fold, Point};
 pub use folder::{RunFolder, Start};
 pub use schema::{
-    ConstantsSource, Deployed, End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target,
-    TargetMode, UsedConstants,
+    Changed, ConstantsSource, Deployed, End, EndReason, Header, Initial, KeyChange, Line, Lost, Replan,
+    Round, Target, TargetMode, UsedConstants,
 };
 pub use summary::Summary;

@@ -93,7 +93,8 @@ impl Wanted {
     ) -> Result<(RunState, Resumed), NetError> {
         let params = learner.network().params();
         let memory = self.optimiser.names();
-        let new_run = NewRun { run_toml: "seed = 1\n", free_keys: &[], params: &params, memory: &memory };
+        let new_run =
+            NewRun { run_toml: "seed = 1\n", free_keys: &[], stop: None, params: &params, memory: &memory };
         match run_id {
             Some(run_id) => RunState::open_as(folder, &new_run, run_id),
             None => RunState::open(folder, &new_run),

@@ -139,7 +139,8 @@ fn one_server_one_scenario_one_version() {
     let error = open_as(desk.path(), "seed = 2\nrounds_max = 9\n").unwrap_err();
     assert!(error.to_string().contains("`seed = 1`, where this one has `seed = 2`"), "{error}");
     assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), RUN_TOML);
-    let smaller = NewRun { run_toml: RUN_TOML, free_keys: &[], params: &params()[..1], memory: &MEMORY };
+    let smaller =
+        NewRun { run_toml: RUN_TOML, free_keys: &[], stop: None, params: &params()[..1], memory: &MEMORY };
     let error = RunState::open(desk.path(), &smaller).unwrap_err().to_string();
     assert!(error.contains("9 parameters, where this one has 6"), "{error}");
     let database = rusqlite::Connection::open(desk.path().join("state.sqlite")).unwrap();
@@ -162,9 +163,22 @@ fn a_raised_cap_lets_a_run_go_on() {
     assert!(apply(&mut state, &commit(3, &[], &[])).is_err(), "it is over");
     drop(state);
     assert!(open(desk.path()).unwrap().1.end.is_some());
+    let file = desk.path().join("records.jsonl");
+    let ended = fs::read(&file).unwrap();
     let raised = "seed = 1\nrounds_max = 20\n";
     let (mut state, resumed) = open_as(desk.path(), raised).unwrap();
     assert_eq!((resumed.end, resumed.round), (None, 2));
+    let told = fs::read_to_string(&file).unwrap();
+    let told = told.lines().last().unwrap();
+    let expected = r#""changes":[{"key":"rounds_max","before":"9","now":"20"}]"#;
+    assert!(told.contains(r#""type":"changed","after_round":2"#) && told.contains(expected), "{told}");
+    drop(state);
+    // A server that is killed before it has written for readers leaves the end in their file.
+    fs::write(&file, ended).unwrap();
+    let (again, _) = open_as(desk.path(), raised).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().last(), Some(told));
+    drop(again);
+    (state, _) = open_as(desk.path(), raised).unwrap();
     apply(&mut state, &commit(3, &[0], &[])).unwrap();
     assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), raised);
     let records = fedflip_record::reader::read(&desk.path().join("records.jsonl")).unwrap();

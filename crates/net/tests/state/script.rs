@@ -47,7 +47,8 @@ pub(crate) fn open(folder: &Path) -> Result<(RunState, Resumed), NetError> {
 }
 
 pub(crate) fn open_as(folder: &Path, run_toml: &str) -> Result<(RunState, Resumed), NetError> {
-    let new_run = NewRun { run_toml, free_keys: &["rounds_max"], params: &params(), memory: &MEMORY };
+    let new_run =
+        NewRun { run_toml, free_keys: &["rounds_max"], stop: None, params: &params(), memory: &MEMORY };
     RunState::open(folder, &new_run)
 }
 
