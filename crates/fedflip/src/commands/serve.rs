@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_agent::{LogFormat, logs};
+use fedflip_dashboard::DeviceWatch;
 use fedflip_engine::Aggregation;
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
@@ -60,7 +61,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     check_for_devices(&scenario)?;
     interrupt::catch(false);
     let for_programs = args.logs.log == LogFormat::Json;
-    let mut session = session(args, for_programs)?;
+    let (mut session, watch) = session(args, for_programs)?;
     let host = Host::new(&scenario, &mut session)?;
     let deployed = Deployed {
         scenario: &scenario,
@@ -76,6 +77,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let offer = Offer { update_norm, room, ..offer(&scenario, host.parameters(), host.samples()) };
     let server = Server::start(&settings, &offer)?;
     server.metrics().ends_at(&scenario.stop.target);
+    watch.ask(server.fleet_source());
     let (devices, connections_max) = (scenario.devices(), settings.limits.connections_max);
     info!(address = %server.address(), devices, connections_max, "listening");
     if connections_max < devices {
@@ -135,17 +137,18 @@ fn check_for_devices(scenario: &Scenario) -> Result<(), CliError> {
 }
 
 /// Rounds go to the log; a dashboard shows them, too.
-fn session(args: &ServeArgs, for_programs: bool) -> Result<Session<'static>, CliError> {
+fn session(args: &ServeArgs, for_programs: bool) -> Result<(Session<'static>, DeviceWatch), CliError> {
     let mut session = new_session(&args.data, args.threads)?;
     session.observers.add(Bar::without_rounds());
     let watched = Watched::of(&args.dashboard, &|address| match for_programs {
         true => info!(url = %format!("http://{address}/"), "{}", dashboard::SERVED),
         false => tell_people(address),
     })?;
+    let watch = watched.as_ref().map(Watched::device_watch).unwrap_or_default();
     if let Some(watched) = watched {
         session.observers.add(watched);
     }
-    Ok(session)
+    Ok((session, watch))
 }
 
 /// What devices are told; no update is small enough yet.

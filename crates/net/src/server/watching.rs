@@ -1,6 +1,7 @@
 //! The status of all devices, for operators.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
@@ -11,12 +12,18 @@ use super::Server;
 use super::hub::{Hub, ServerState};
 use super::member::Condition;
 use crate::measure::Measures;
-use crate::status::{DeviceStatus, FleetStatus};
+use crate::status::{DeviceStatus, FleetSource, FleetStatus};
 
 /// The file of a small fleet is written this often; one of a thousand devices half as often.
 const WRITE_EVERY: Duration = Duration::from_secs(5);
 
 impl Hub {
+    /// Asks for the status of all devices, as long as the server runs.
+    pub(crate) fn fleet_source(self: &Arc<Self>) -> FleetSource {
+        let hub = Arc::downgrade(self);
+        Arc::new(move || hub.upgrade().map(|hub| hub.fleet_status()))
+    }
+
     pub(crate) fn fleet_status(&self) -> FleetStatus {
         let unix_secs = i64::try_from(UnixTime::now().as_secs()).unwrap_or(i64::MAX);
         let state = self.state();
@@ -49,9 +56,9 @@ fn status(state: &ServerState, slot: usize, now_unix_secs: i64) -> DeviceStatus 
 }
 
 impl Server {
-    /// The status of all devices now.
-    pub fn fleet_status(&self) -> FleetStatus {
-        self.hub.fleet_status()
+    /// Asks for the status of all devices, as long as the server runs.
+    pub fn fleet_source(&self) -> FleetSource {
+        self.hub.fleet_source()
     }
 
     /// Takes over the measurements of a round.
@@ -81,7 +88,7 @@ impl Server {
             state.members.len()
         };
         if devices > 0
-            && let Err(error) = self.fleet_status().write(folder)
+            && let Err(error) = self.hub.fleet_status().write(folder)
         {
             // The run does not depend on this file.
             debug!(%error, "the status of the devices cannot be written");

@@ -1,6 +1,7 @@
 //! What a server knows of each of its devices: for operators, in a file, in the metrics and on the dashboard.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use fedflip_record::atomic;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,9 @@ impl Standing {
         matches!(self, Self::Retired | Self::Revoked)
     }
 }
+
+/// Asks a server for the status of its devices; none if the server is gone.
+pub type FleetSource = Arc<dyn Fn() -> Option<FleetStatus> + Send + Sync>;
 
 /// All devices at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
