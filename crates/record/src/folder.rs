@@ -21,10 +21,11 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::atomic;
+use crate::changed::KeyChange;
 use crate::checkpoint::Checkpoint;
 use crate::error::{FolderProblem, RecordError};
 use crate::reader;
-use crate::schema::{End, Header, Initial, KeyChange, Line, Round};
+use crate::schema::{End, Header, Initial, Line, Round};
 use crate::writer::RecordWriter;
 
 /// The scenario.

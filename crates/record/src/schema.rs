@@ -4,6 +4,7 @@
 use fedflip_fleet::{MetricInfo, Metrics};
 use serde::{Deserialize, Serialize};
 
+use crate::changed::Changed;
 use crate::text::{optional_word, word};
 
 /// The version of the format. Readers refuse other versions; a change of any field's meaning changes the version.
@@ -72,13 +73,6 @@ pub struct Header {
 pub const METRICS_MAX: usize = 64;
 
 impl Header {
-    /// Takes over settings that changed while the run was in progress.
-    pub fn take(&mut self, changed: &Changed) {
-        if changed.stop.is_some() {
-            self.stop.clone_from(&changed.stop);
-        }
-    }
-
     /// What is wrong with the header's metrics, if anything is.
     pub(crate) fn problem(&self) -> Option<String> {
         let metrics = &self.metrics;
@@ -239,32 +233,6 @@ pub struct Replan {
     pub expected_rounds: Option<f64>,
     /// What the plan expects of a round, in seconds: E[T̂].
     pub expected_round_secs: Option<f64>,
-}
-
-/// Settings that an operator changed while a run was in progress: targets, caps and deadlines. What rounds compute stays.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Changed {
-    /// The last round under the settings before.
-    pub after_round: u64,
-    /// The keys that changed.
-    pub changes: Vec<KeyChange>,
-    /// The target at which the run ends from here on; it replaces the one of the header.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Target>,
-}
-
-/// A key of the scenario whose value changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyChange {
-    /// Such as `stop.at`.
-    #[serde(deserialize_with = "word")]
-    pub key: String,
-    /// The value as text; none if the key was not set.
-    #[serde(default, deserialize_with = "optional_word")]
-    pub before: Option<String>,
-    /// The value as text; none if the key is not set any more.
-    #[serde(default, deserialize_with = "optional_word")]
-    pub now: Option<String>,
 }
 
 /// A device that took part and did not report.

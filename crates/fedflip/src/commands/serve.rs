@@ -78,14 +78,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let server = Server::start(&settings, &offer)?;
     server.metrics().ends_at(&scenario.stop.target);
     watch.ask(server.fleet_source());
-    let (devices, connections_max) = (scenario.devices(), settings.limits.connections_max);
-    info!(address = %server.address(), devices, connections_max, "listening");
-    if connections_max < devices {
-        warn!(devices, connections_max, "not all devices can be connected at once: raise `ulimit -n`");
-    }
-    if let Some(address) = server.status_address() {
-        info!(%address, "serving metrics and health");
-    }
+    announce(&server, room.devices_max, settings.limits.connections_max);
     let summary = deployed.run(&server, opened, &mut session)?;
 
     let end = summary.as_ref().and_then(|summary| summary.end);
@@ -107,6 +100,16 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         Some(EndReason::Diverged) => ExitStatus::Diverged,
         _ => ExitStatus::Done,
     })
+}
+
+fn announce(server: &Server, devices: usize, connections_max: usize) {
+    info!(address = %server.address(), devices, connections_max, "listening");
+    if connections_max < devices {
+        warn!(devices, connections_max, "not all devices can be connected at once: raise `ulimit -n`");
+    }
+    if let Some(address) = server.status_address() {
+        info!(%address, "serving metrics and health");
+    }
 }
 
 /// Where and to whom the server listens.

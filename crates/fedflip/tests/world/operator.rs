@@ -125,7 +125,7 @@ fn targets_caps_and_deadlines_change_and_what_rounds_compute_does_not() {
     let keys: Vec<&str> = changed.changes.iter().map(|change| change.key.as_str()).collect();
     assert_eq!(
         (changed.after_round, &keys[..]),
-        (5, &["round.deadline_secs", "stop.at", "stop.rounds_max"][..])
+        (5, &["stop.at", "stop.rounds_max", "round.deadline_secs"][..])
     );
     assert_eq!(changed.stop.as_ref().map(|target| target.at), Some(0.999));
     // The same settings again change nothing.

@@ -15,6 +15,7 @@ use super::journal::Journal;
 use super::member::{About, DeviceLink, Member};
 use super::newcomers::Newcomers;
 use super::rate::Strangers;
+use super::room::Room;
 use super::round::{Current, Taken};
 use crate::coin::Toss;
 use crate::door::Caller;
@@ -88,15 +89,6 @@ pub(crate) struct ServerState {
     links_ever: u64,
 }
 
-/// How many devices may enrol.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Room {
-    /// The most devices at a time: those that have left for good make room.
-    pub devices_max: usize,
-    /// The most slots ever, where each slot has its share of a data set; none where devices bring data of their own.
-    pub slots_max: Option<usize>,
-}
-
 /// At most this many incidents wait to be recorded; a newer one replaces the oldest.
 const INCIDENTS_WAITING_MAX: usize = 1000;
 
@@ -113,12 +105,6 @@ impl ServerState {
         }
         self.known(caller, now)?;
         Ok((self.slot(name).unwrap_or(self.members.len()), enrolled))
-    }
-
-    fn is_full(&self) -> bool {
-        let Room { devices_max, slots_max } = self.room;
-        let present = self.members.len().saturating_sub(self.departed);
-        present >= devices_max || slots_max.is_some_and(|slots| self.members.len() >= slots)
     }
 
     /// Notes what a device that has said hello says of itself.

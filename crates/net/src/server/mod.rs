@@ -4,7 +4,7 @@
 //!
 //! - here: a server that listens, on a runtime of its own or in given [`Surroundings`].
 //! - `hub`: the state that calls and the round loop share; `exchange`: models and updates in it; `member`: a device of
-//!   the fleet; `newcomers`: devices that are about to enrol; `round`: a round in progress; `grant`: a device's
+//!   the fleet; `newcomers`: devices that are about to enrol; `room`: their number; `round`: a round in progress; `grant`: a device's
 //!   bandwidth in it.
 //! - `service`: the calls of devices; `attend`: the call that stays open; `intake`: uploads; `download`: models;
 //!   `probe`: timed transfers; `probe_queue`: their order.
@@ -38,6 +38,7 @@ mod probe_queue;
 mod quorum;
 mod rate;
 mod review;
+mod room;
 mod round;
 mod service;
 mod timeouts;
@@ -68,9 +69,9 @@ use crate::wire::limits::{CALLS_AT_ONCE_MAX, KEEP_ALIVE, MESSAGE_BYTES_MAX, WIND
 use crate::wire::v1::federation_server::FederationServer;
 
 pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
-pub use hub::Room;
 pub use norms::NormBound;
 pub use planning::Planned;
+pub use room::Room;
 pub use timeouts::Timeouts;
 
 const HEADER_BYTES_MAX: u32 = 16 << 10;
