@@ -21,6 +21,43 @@ const COLUMNS = [
   { key: "idle", label: "Idle", number: true, show: (row) => fixedPercent(row.idle) },
 ];
 
+// What only a server of real devices knows.
+const STATUS_COLUMNS = [
+  { key: "standing", label: "State", show: ({ status }) => standing(status) },
+  { key: "samples", label: "Samples", number: true, show: ({ status }) => count(status.samples) },
+  { key: "availability", label: "Availability", number: true, show: ({ status }) => fixedPercent(status.availability) },
+  { key: "version", label: "Version", show: ({ status }) => status.version },
+  { key: "certificate", label: "Certificate", number: true, show: ({ status }) => certificate(status), warns: expires },
+];
+// Who is connected may change between rounds.
+const STATUS_EVERY_MS = 5_000;
+// A certificate is due for renewal when it is valid for less than this.
+const EXPIRES_SOON_DAYS = 30;
+
+let columns = COLUMNS;
+
+function standing(status) {
+  if (status.standing !== "active") return status.standing;
+  return status.is_connected ? "connected" : "away";
+}
+
+function daysLeft(status) {
+  if (status.certificate_until_unix_secs === null) return null;
+  return Math.floor((status.certificate_until_unix_secs - Date.now() / 1000) / 86_400);
+}
+
+function expires({ status }) {
+  const days = daysLeft(status);
+  return days !== null && days < EXPIRES_SOON_DAYS;
+}
+
+function certificate(status) {
+  const days = daysLeft(status);
+  if (days === null) return "";
+  if (days < 0) return "expired";
+  return days < EXPIRES_SOON_DAYS ? `${count(days)} days: renew` : `${count(days)} days`;
+}
+
 const heads = document.querySelector("#devices thead tr");
 const body = document.querySelector("#devices tbody");
 const search = document.getElementById("search");
@@ -35,7 +72,7 @@ let stale = false;
 let timer = null;
 
 export function startFleet() {
-  heads.replaceChildren(...COLUMNS.map(head));
+  heads.replaceChildren(...columns.map(head));
   search.addEventListener("input", () => turnTo(0));
   previous.addEventListener("click", () => turnTo(wanted.offset - ROWS));
   next.addEventListener("click", () => turnTo(wanted.offset + ROWS));
@@ -103,17 +140,24 @@ function show({ devices, matching, offset, rows }) {
   if (range.textContent !== label) range.textContent = label;
   previous.disabled = offset === 0;
   next.disabled = offset + rows.length >= matching;
+  if (columns === COLUMNS && rows.some((row) => row.status)) {
+    columns = [...COLUMNS, ...STATUS_COLUMNS];
+    heads.append(...STATUS_COLUMNS.map(head));
+    setInterval(() => { if (!document.hidden) ask(); }, STATUS_EVERY_MS);
+  }
   body.replaceChildren(...rows.map(tableRow));
 }
 
 function tableRow(row) {
   const tr = document.createElement("tr");
-  for (const column of COLUMNS) {
+  for (const column of columns) {
     const cell = document.createElement(column.key === "device" ? "th" : "td");
     if (column.key === "device") cell.scope = "row";
-    cell.textContent = column.show(row);
+    const isKnown = row.status || !STATUS_COLUMNS.includes(column);
+    cell.textContent = isKnown ? column.show(row) : "";
     if (column.number) cell.className = "number";
     if (column.key === "lost" && row.lost > 0) cell.classList.add("lost");
+    if (isKnown && column.warns?.(row)) cell.classList.add("lost");
     tr.append(cell);
   }
   return tr;

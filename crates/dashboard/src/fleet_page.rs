@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use fedflip_fleet::type_of;
+use fedflip_net::status::{DeviceStatus, Standing};
 use serde::{Deserialize, Serialize};
 
 use crate::live::Roster;
@@ -40,6 +41,14 @@ pub enum Column {
     Uploading,
     /// Share of the time.
     Idle,
+    /// Connected devices first, then those that are away, benched, retired and revoked.
+    Standing,
+    Samples,
+    Availability,
+    /// The end of the certificate.
+    Certificate,
+    /// The version of the agent.
+    Version,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -88,6 +97,9 @@ pub struct Row {
     pub computing: f64,
     pub uploading: f64,
     pub idle: f64,
+    /// What the server knows of a real device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<DeviceStatus>,
 }
 
 /// All that the table is made from.
@@ -96,6 +108,8 @@ pub struct FleetTable<'a> {
     pub roster: &'a Roster,
     /// What they did so far, one each.
     pub tallies: &'a [Tally],
+    /// What the server knows of real devices, by position; empty in a simulation.
+    pub devices: &'a [DeviceStatus],
     pub rounds: u64,
     pub secs: f64,
 }
@@ -142,8 +156,17 @@ impl FleetTable<'_> {
             Column::Position => a.cmp(&b),
             Column::Device => fleet.name(a).cmp(fleet.name(b)),
             Column::Type => self.kind(a).cmp(self.kind(b)),
+            Column::Version => {
+                let version = |position| self.status(position).map(|status| status.version.as_str());
+                version(a).cmp(&version(b))
+            }
             _ => self.value(column, a).total_cmp(&self.value(column, b)),
         }
+    }
+
+    fn status(&self, position: usize) -> Option<&DeviceStatus> {
+        let name = self.roster.fleet.name(position);
+        self.devices.get(position).filter(|status| status.name == name)
     }
 
     fn kind(&self, position: usize) -> &str {
@@ -156,7 +179,7 @@ impl FleetTable<'_> {
         let tally = self.tallies.get(position).copied().unwrap_or_default();
         let share = |secs: f64| if self.secs > 0.0 { secs / self.secs } else { 0.0 };
         match column {
-            Column::Position | Column::Device | Column::Type => position as f64,
+            Column::Position | Column::Device | Column::Type | Column::Version => position as f64,
             Column::DataShare => of(fleet.weights()),
             Column::ComputeSecs => of(fleet.compute_secs()),
             Column::CommSecs => of(fleet.comm_secs()),
@@ -167,6 +190,18 @@ impl FleetTable<'_> {
             Column::Computing => share(tally.compute_secs),
             Column::Uploading => share(tally.upload_secs),
             Column::Idle => (1.0 - share(tally.compute_secs + tally.upload_secs)).max(0.0),
+            Column::Standing => self.status(position).map_or(0.0, |status| match status.standing {
+                Standing::Active => f64::from(u8::from(!status.is_connected)),
+                Standing::Benched => 2.0,
+                Standing::Retired => 3.0,
+                Standing::Revoked => 4.0,
+            }),
+            Column::Samples => self.status(position).map_or(0.0, |status| status.samples),
+            Column::Availability => self.status(position).map_or(0.0, |status| status.availability),
+            Column::Certificate => {
+                let until = self.status(position).and_then(|status| status.certificate_until_unix_secs);
+                until.map_or(f64::INFINITY, |until| until as f64)
+            }
         }
     }
 
@@ -186,6 +221,7 @@ impl FleetTable<'_> {
             computing: self.value(Column::Computing, position),
             uploading: self.value(Column::Uploading, position),
             idle: self.value(Column::Idle, position),
+            status: self.status(position).cloned(),
         }
     }
 }
@@ -210,7 +246,8 @@ mod tests {
     fn a_row_says_how_a_device_spent_its_time() {
         let roster = roster(2);
         let tally = Tally { taken: 5, lost: 1, compute_secs: 2.0, upload_secs: 3.0 };
-        let table = FleetTable { roster: &roster, tallies: &[tally, tally], rounds: 20, secs: 10.0 };
+        let table =
+            FleetTable { roster: &roster, tallies: &[tally, tally], devices: &[], rounds: 20, secs: 10.0 };
         let page = table.page(&PageQuery::default());
         let row = &page.rows[1];
         assert_eq!((row.device.as_str(), row.kind.as_str()), ("tablet-000001", "tablet"));
@@ -221,7 +258,7 @@ mod tests {
     #[test]
     fn a_search_finds_parts_of_names_in_any_case() {
         let roster = roster(1000);
-        let table = FleetTable { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+        let table = FleetTable { roster: &roster, tallies: &[], devices: &[], rounds: 0, secs: 0.0 };
         let search = |text: &str| table.page(&PageQuery { search: text.to_owned(), ..PageQuery::default() });
         assert_eq!(search(" PHONE ").matching, 500);
         assert_eq!(positions(&search("t-000007")), [7]);
@@ -232,9 +269,39 @@ mod tests {
     #[test]
     fn types_sort_together() {
         let roster = roster(10);
-        let table = FleetTable { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+        let table = FleetTable { roster: &roster, tallies: &[], devices: &[], rounds: 0, secs: 0.0 };
         let page = table.page(&PageQuery { sort: Column::Type, descending: true, ..PageQuery::default() });
         assert_eq!(positions(&page), [1, 3, 5, 7, 9, 0, 2, 4, 6, 8]);
+    }
+
+    #[test]
+    fn real_devices_have_a_status_and_can_be_sorted_by_it() {
+        let roster = roster(3);
+        let status = |slot: usize, until| DeviceStatus {
+            slot,
+            name: roster.fleet.name(slot).to_owned(),
+            is_connected: slot == 2,
+            standing: if slot == 0 { Standing::Retired } else { Standing::Active },
+            version: format!("0.{slot}"),
+            samples: 10.0,
+            compute_secs: 1.0,
+            comm_mbit: 1.0,
+            availability: 1.0,
+            certificate_until_unix_secs: until,
+            last_seen_unix_secs: None,
+        };
+        let devices = [status(0, Some(7)), status(1, None), status(2, Some(5))];
+        let table = FleetTable { roster: &roster, tallies: &[], devices: &devices, rounds: 0, secs: 0.0 };
+        let by = |sort| positions(&table.page(&PageQuery { sort, ..PageQuery::default() }));
+        assert_eq!(by(Column::Standing), [2, 1, 0]);
+        assert_eq!(by(Column::Certificate), [2, 0, 1], "the unknown come last");
+        assert_eq!(by(Column::Version), [0, 1, 2]);
+        let row = &table.page(&PageQuery::default()).rows[2];
+        assert_eq!(row.status.as_ref(), Some(&devices[2]));
+        // A status of another device is none of this one.
+        let others = [status(1, None)];
+        let table = FleetTable { devices: &others, ..table };
+        assert!(table.page(&PageQuery::default()).rows[0].status.is_none());
     }
 
     proptest! {
@@ -247,7 +314,7 @@ mod tests {
             by_compute: bool,
         ) {
             let roster = roster(devices);
-            let table = FleetTable { roster: &roster, tallies: &[], rounds: 0, secs: 0.0 };
+            let table = FleetTable { roster: &roster, tallies: &[], devices: &[], rounds: 0, secs: 0.0 };
             let sort = if by_compute { Column::ComputeSecs } else { Column::Q };
             let page = table.page(&PageQuery { sort, descending, offset, limit, ..PageQuery::default() });
             let mut whole: Vec<usize> = (0..devices).collect();

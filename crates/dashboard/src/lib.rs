@@ -35,5 +35,5 @@ pub mod update;
 
 pub use address::Address;
 pub use error::DashboardError;
-pub use live::{Live, Run};
+pub use live::{DeviceWatch, Live, Run};
 pub use server::Dashboard;

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fedflip_fleet::Fleet;
+use fedflip_net::status::{DeviceStatus, FleetSource};
 use fedflip_record::{End, Header, Initial, Round};
 use serde::Serialize;
 
@@ -70,6 +71,29 @@ pub struct Live {
     pub(crate) is_done: bool,
     /// Grows with every change.
     pub(crate) version: u64,
+    pub(crate) devices: DeviceWatch,
+}
+
+/// The status of real devices, from the moment that a server is there to be asked.
+#[derive(Clone, Default)]
+pub struct DeviceWatch(Arc<OnceLock<FleetSource>>);
+
+impl DeviceWatch {
+    /// Asks this server from now on; only the first one counts.
+    pub fn ask(&self, source: FleetSource) {
+        let _ = self.0.set(source);
+    }
+
+    /// In the order of their slots; nobody in a simulation.
+    pub fn devices(&self) -> Vec<DeviceStatus> {
+        self.0.get().and_then(|source| source()).map(|status| status.devices).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for DeviceWatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DeviceWatch({})", if self.0.get().is_some() { "a server" } else { "nobody" })
+    }
 }
 
 impl Live {
@@ -146,6 +170,11 @@ impl Live {
     /// Who may take part in the current run.
     pub fn roster(&self) -> Option<Arc<Roster>> {
         self.current.as_ref().map(|current| Arc::clone(&current.roster))
+    }
+
+    /// Where the status of real devices comes from.
+    pub fn device_watch(&self) -> DeviceWatch {
+        self.devices.clone()
     }
 
     /// Rounds and seconds of the current run.

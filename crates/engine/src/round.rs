@@ -87,6 +87,7 @@ impl Engine<'_> {
         buffers: &mut RoundBuffers,
     ) -> Result<RoundOutcome, EngineError> {
         let round = state.round + 1;
+        world.await_devices()?;
         let start_secs = world.now_secs();
 
         // Lines 2–3, sampling: every device flips its own coin, and says so if it takes part.

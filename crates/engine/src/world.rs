@@ -22,6 +22,11 @@ pub trait World {
     /// The metrics of [`World::evaluate`].
     fn metrics(&self) -> &[Metric];
 
+    /// Waits until a round can open. This time is not part of the round.
+    fn await_devices(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     /// Opens a round that starts from `model`: writes the cohort in device order, each device with its work as far as it
     /// is known and with its aggregation weight.
     fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError>;

@@ -134,6 +134,7 @@ pub(crate) fn net_hint(error: &NetError) -> String {
             "make one with fedflip certs init, or name its folder (--dir; of a server --certs)"
         }
         NetError::Unknown { nearest: None, .. } => "fedflip certs list shows all",
+        NetError::NotInRun { nearest: None, .. } => "fedflip devices list --run FOLDER shows all",
         NetError::PlainText { address } => {
             return format!(
                 "listen on 127.0.0.1:{}, or use certificates: fedflip certs init",

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use fedflip_dashboard::{Address, Dashboard, Run};
+use fedflip_dashboard::{Address, Dashboard, DeviceWatch, Run};
 use fedflip_record::{End, Initial, RecordError, Round};
 use fedflip_run::{Observer, RunInfo};
 
@@ -38,6 +38,11 @@ impl Watched {
         let dashboard = Dashboard::serve(Address::parse(address, args.dashboard_public)?)?;
         tell(dashboard.address());
         Ok(Some(Self { dashboard, began: now() }))
+    }
+
+    /// Where the status of real devices comes from.
+    pub(crate) fn device_watch(&self) -> DeviceWatch {
+        self.dashboard.live().device_watch()
     }
 
     fn real_secs(&self) -> f64 {

@@ -158,7 +158,8 @@ async fn stay(device: Device, shared: Arc<Shared>) -> Result<(), Failure> {
     let coming = shared.coming.acquire().await?;
     let start = Instant::now();
     let mut client = FederationClient::new(device.endpoint.connect().await?);
-    let hello = client.hello(v1::HelloRequest { protocol: PROTOCOL }).await?.into_inner();
+    let hello =
+        client.hello(v1::HelloRequest { protocol: PROTOCOL, version: String::new() }).await?.into_inner();
     shared.took("connect", start);
     let parameters = usize::try_from(hello.parameters)?;
     shared.update.get_or_init(|| {

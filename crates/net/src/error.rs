@@ -34,6 +34,10 @@ pub enum NetError {
     BadHost { host: String },
     #[error("{name}: no identity of this name was issued here")]
     Unknown { name: String, nearest: Option<String> },
+    #[error("{name}: no device of this name has enrolled in this run")]
+    NotInRun { name: String, nearest: Option<String> },
+    #[error("{name} was revoked, and cannot be renewed")]
+    Revoked { name: String },
     #[error("{folder}: another fedflip is changing it")]
     Locked { folder: String },
     #[error("the certificate cannot be made: {0}")]

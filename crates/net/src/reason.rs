@@ -22,6 +22,8 @@ reasons! {
         NotGranted = "not_granted",
         /// It keeps taking part without delivering: it is not asked for a while.
         Benched = "benched",
+        /// The device was retired from the run.
+        Retired = "retired",
         /// An update that started from another model.
         OtherModel = "other_model",
         /// A second, different update for the same round.
@@ -91,9 +93,11 @@ impl From<Reason> for tonic::Status {
             Reason::TooManyCalls | Reason::OutOfMemory | Reason::AlreadyProbing => {
                 Self::resource_exhausted(name)
             }
-            Reason::FalseCoin | Reason::CoinSaysNo | Reason::OtherCoin | Reason::NotGranted => {
-                Self::permission_denied(name)
-            }
+            Reason::FalseCoin
+            | Reason::CoinSaysNo
+            | Reason::OtherCoin
+            | Reason::Retired
+            | Reason::NotGranted => Self::permission_denied(name),
             Reason::StaleRound
             | Reason::SecondUpdate
             | Reason::NotEnrolled

@@ -89,6 +89,44 @@ fn a_revoked_device_is_refused_and_the_others_are_not() {
     assert_eq!(unknown.hint(), "did you mean kept?");
 }
 
+/// A renewal needs none of the device's secrets, and a revocation holds for every certificate of the device.
+#[test]
+fn a_renewed_certificate_is_of_the_same_key_and_coin() {
+    let desk = tempfile::tempdir().unwrap();
+    let mut store = new_store(desk.path());
+    let folder = store.device(&name("phone-01"), validity()).unwrap();
+    let (first, second) = (desk.path().join("first.pem"), folder.join("cert.pem"));
+    fs::copy(&second, &first).unwrap();
+    let secrets = ["key.pem", "coin.key"].map(|file| (folder.join(file), desk.path().join(file)));
+    for (inside, outside) in &secrets {
+        fs::rename(inside, outside).unwrap();
+    }
+    let later = Validity { now_unix_secs: NOW + 20 * DAY as i64, days: 30 };
+    assert_eq!(store.renew(&name("phone-01"), later).unwrap(), second);
+    for (inside, outside) in &secrets {
+        fs::rename(outside, inside).unwrap();
+    }
+    let at = |certificate: &Path, days| verdict(desk.path(), certificate, KeyUsage::client_auth(), days);
+    assert_eq!((at(&first, 25), at(&second, 25)), (Ok(()), Ok(())), "the old one stays valid");
+    assert!(at(&first, 40).is_err());
+    assert_eq!(at(&second, 40), Ok(()));
+    let [old, new] = [&first, &second].map(|path| CertificateDer::from_pem_file(path).unwrap());
+    let key = |certificate: &CertificateDer<'_>| {
+        EndEntityCert::try_from(certificate).unwrap().subject_public_key_info().to_vec()
+    };
+    assert_eq!(key(&old), key(&new));
+    let said = format!("fedflip:device/phone-01/coin/{}", store.issued()[0].coin);
+    assert!(new.windows(said.len()).any(|window| window == said.as_bytes()));
+    assert_eq!(store.issued()[0].not_after_unix_secs, NOW + 50 * DAY as i64);
+    drop(store);
+    let mut store = Store::open(desk.path()).unwrap();
+    store.revoke("phone-01", NOW + 21 * DAY as i64).unwrap();
+    assert_eq!(at(&first, 25), Err(webpki::Error::CertRevoked));
+    assert_eq!(at(&second, 25), Err(webpki::Error::CertRevoked));
+    assert!(matches!(store.renew(&name("phone-01"), later), Err(NetError::Revoked { .. })));
+    assert!(matches!(store.renew(&name("phone-02"), later), Err(NetError::Unknown { .. })));
+}
+
 #[test]
 fn the_certificate_vouches_for_the_coin() {
     let desk = tempfile::tempdir().unwrap();

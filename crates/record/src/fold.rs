@@ -41,10 +41,10 @@ impl Fold {
         fold.ok_or_else(|| reader::no_header(path))
     }
 
-    /// Adds a line. A header is part of a fold from its beginning, and plans do not change what a run came to.
+    /// Adds a line. A header is part of a fold from its beginning, and neither plans nor other settings change what a run came to.
     pub fn add(&mut self, line: &Line) {
         match line {
-            Line::Header(_) | Line::Replan(_) => {}
+            Line::Header(_) | Line::Replan(_) | Line::Changed(_) => {}
             Line::Initial(initial) => self.initial(initial),
             Line::Round(round) => self.round(round),
             Line::End(end) => self.end(end),

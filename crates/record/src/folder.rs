@@ -21,6 +21,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::atomic;
+use crate::changed::KeyChange;
 use crate::checkpoint::Checkpoint;
 use crate::error::{FolderProblem, RecordError};
 use crate::reader;
@@ -244,34 +245,46 @@ fn resumed(
     Ok((begun(folder, header)?, 0, Start::New))
 }
 
-/// The first line in which two texts differ, as a sentence; lines of free keys do not count, nor does a section
-/// that has no others.
+/// The first key in which two scenarios differ, as a sentence; free keys do not count.
 pub fn first_difference(before: &str, now: &str, free_keys: &[&str]) -> Option<String> {
-    let is_free = |line: &str| {
-        line.split_once('=').is_some_and(|(key, _)| free_keys.contains(&key.trim_start_matches('#').trim()))
+    let KeyChange { key, before, now } =
+        key_changes(before, now).into_iter().find(|change| !free_keys.contains(&change.key.as_str()))?;
+    let quoted = |value: Option<String>| match value {
+        Some(value) => format!("`{key} = {value}`"),
+        None => format!("no `{key}`"),
     };
-    let counting = |text| {
-        let (mut section, mut lines) = (None, Vec::new());
-        for line in str::lines(text).filter(|line| !line.is_empty() && !is_free(line)) {
-            if line.starts_with('[') {
-                section = Some(line);
-            } else {
-                lines.extend(section.take());
-                lines.push(line);
-            }
-        }
-        lines.into_iter()
+    Some(format!(
+        "it has {}, where this one has {}; this key decides what rounds compute",
+        quoted(before),
+        quoted(now)
+    ))
+}
+
+/// The keys in which two scenarios differ, in the order of the first one; keys that only the second one has come last.
+pub fn key_changes(before: &str, now: &str) -> Vec<KeyChange> {
+    let [old, new] = [before, now].map(settings);
+    let value = |settings: &[(String, String)], key: &str| {
+        settings.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone())
     };
-    let (mut old, mut new) = (counting(before), counting(now));
-    loop {
-        match (old.next(), new.next()) {
-            (None, None) => return None,
-            (Some(a), Some(b)) if a == b => {}
-            (a, b) => {
-                let quoted =
-                    |line: Option<&str>| line.map_or("nothing".to_owned(), |line| format!("`{line}`"));
-                return Some(format!("it has {}, where this one has {}", quoted(a), quoted(b)));
-            }
+    let added = new.iter().filter(|(key, _)| value(&old, key).is_none());
+    let keys = old.iter().chain(added).map(|(key, _)| key);
+    let change =
+        |key: &String| KeyChange { key: key.clone(), before: value(&old, key), now: value(&new, key) };
+    keys.map(change).filter(|change| change.before != change.now).collect()
+}
+
+/// The keys of a scenario in its canonical form, as SECTION.KEY, and their values.
+fn settings(text: &str) -> Vec<(String, String)> {
+    let mut section = String::new();
+    let mut settings = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = format!("{name}.");
+        } else if let Some((key, value)) = line.split_once('=')
+            && !line.starts_with('#')
+        {
+            settings.push((format!("{section}{}", key.trim()), value.trim().to_owned()));
         }
     }
+    settings
 }

@@ -6,6 +6,7 @@
 //! # Layout
 //!
 //! - [`schema`]: the lines of `records.jsonl` and their version.
+//! - [`changed`]: settings that changed meanwhile.
 //! - [`writer`]: appending them; [`reader`]: reading them back, also while they are being written.
 //! - [`checkpoint`]: where a run can go on from, as bytes that show any damage.
 //! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
@@ -15,6 +16,7 @@
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod atomic;
+pub mod changed;
 pub mod checkpoint;
 pub mod error;
 pub mod export;
@@ -26,6 +28,7 @@ pub mod summary;
 mod text;
 pub mod writer;
 
+pub use changed::{Changed, KeyChange};
 pub use checkpoint::Checkpoint;
 pub use error::{FolderProblem, RecordError};
 pub use fold::{Curve, Fold, Point};

@@ -35,6 +35,7 @@ pub fn read(path: &Path) -> Result<Records, RecordError> {
         Line::Initial(found) => initial = Some(found),
         Line::Round(round) => rounds.push(round),
         Line::Replan(_) => {}
+        Line::Changed(changed) => header.iter_mut().for_each(|header: &mut Header| header.take(&changed)),
         Line::End(found) => end = Some(found),
     })?;
     let header = header.ok_or_else(|| no_header(path))?;
@@ -103,7 +104,9 @@ pub fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> 
         let refuse = |problem: String| Err(RecordError::bad_line(path, number, problem));
         match &line {
             Line::Header(_) if number > 1 => return refuse("a second header".to_owned()),
-            Line::Initial(_) | Line::Round(_) | Line::Replan(_) | Line::End(_) if number == 1 => {
+            Line::Initial(_) | Line::Round(_) | Line::Replan(_) | Line::Changed(_) | Line::End(_)
+                if number == 1 =>
+            {
                 return Err(no_header(path));
             }
             _ if ended => return refuse("a line after the end".to_owned()),
@@ -122,7 +125,13 @@ pub fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> 
                     replan.after_round
                 ));
             }
-            Line::Header(_) | Line::Replan(_) => {}
+            Line::Changed(changed) if changed.after_round != rounds => {
+                return refuse(format!(
+                    "settings changed after round {}, behind round {rounds}",
+                    changed.after_round
+                ));
+            }
+            Line::Header(_) | Line::Replan(_) | Line::Changed(_) => {}
             Line::Initial(_) => has_initial = true,
             Line::Round(round) => rounds = round.round,
             Line::End(_) => ended = true,

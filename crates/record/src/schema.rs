@@ -4,6 +4,7 @@
 use fedflip_fleet::{MetricInfo, Metrics};
 use serde::{Deserialize, Serialize};
 
+use crate::changed::Changed;
 use crate::text::{optional_word, word};
 
 /// The version of the format. Readers refuse other versions; a change of any field's meaning changes the version.
@@ -21,6 +22,8 @@ pub enum Line {
     Round(Round),
     /// Between two rounds of a deployed run: from here on another plan holds.
     Replan(Replan),
+    /// Between two rounds of a deployed run: from here on other settings hold.
+    Changed(Changed),
     /// The last one of a run that has ended; a run that was interrupted has none.
     End(End),
 }
@@ -218,6 +221,10 @@ pub struct Replan {
     /// data are those of the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub benched: Vec<usize>,
+    /// Positions of devices that have left the run for good: they were retired by an operator, or revoked. The shares of
+    /// the data are those of the others from here on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<usize>,
     /// How many of them have a q that differs by more than 1 % from what it was.
     pub changed: usize,
     /// What the plan expects of a round: Σ q, over usual and quiet rounds.

@@ -136,6 +136,7 @@ impl RunView {
                 self.plans.push(HeldPlan::new(replan));
                 self.participations_of_plan.clear();
             }
+            Line::Changed(changed) => self.header.take(&changed),
             Line::End(end) => self.detail = end.detail,
         }
     }

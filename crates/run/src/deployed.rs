@@ -20,7 +20,7 @@ use crate::pilots::pilot_scenario;
 use crate::relay::Relay;
 use crate::session::Session;
 use crate::setup::header;
-use fedflip_scenario::{FREE_KEYS, Scenario};
+use fedflip_scenario::{DEPLOYED_FREE_KEYS, Scenario};
 
 /// The server's part of the task: it evaluates models, and trains once to learn how large an update is.
 pub struct Host {
@@ -105,8 +105,9 @@ impl Deployed<'_> {
     fn open_at(&self, scenario: &Scenario, folder: &Path) -> Result<Opened, RunError> {
         let run_toml = scenario.stored();
         let memory = scenario.server.optimiser().names();
-        let (free_keys, params) = (FREE_KEYS, &self.host.params);
-        let new_run = NewRun { run_toml: &run_toml, free_keys, params, memory: &memory };
+        let (free_keys, params) = (DEPLOYED_FREE_KEYS, &self.host.params);
+        let stop = Some(&scenario.stop.target);
+        let new_run = NewRun { run_toml: &run_toml, free_keys, stop, params, memory: &memory };
         let (state, resumed) = RunState::open(folder, &new_run)?;
         Ok(Opened { state, resumed })
     }

@@ -58,9 +58,33 @@ pub use self::server::{Kind, Server};
 pub use self::suggest::{Request, SuggestError};
 pub use self::value::Value;
 
-/// Keys that may change when a run resumes: they decide when to stop and how often to save, not what rounds compute.
-pub const FREE_KEYS: &[&str] =
-    &["rounds_max", "virtual_hours_max", "real_hours_max", "checkpoint_secs", "update_norm_max"];
+/// Keys that may change when a simulated run resumes: they decide when to stop and how often to save, not what the records
+/// say of any round.
+pub const FREE_KEYS: &[&str] = &[
+    "stop.rounds_max",
+    "stop.virtual_hours_max",
+    "stop.real_hours_max",
+    "record.checkpoint_secs",
+    "server.update_norm_max",
+    "pilot.rounds_max",
+];
+
+/// Keys that may change when a deployed run resumes: targets, caps, deadlines and records. Rounds depend on real devices, so
+/// another deadline changes no number that could be computed again.
+pub const DEPLOYED_FREE_KEYS: &[&str] = &[
+    "stop.metric",
+    "stop.at",
+    "stop.mode",
+    "stop.rounds_max",
+    "stop.virtual_hours_max",
+    "stop.real_hours_max",
+    "round.deadline_secs",
+    "round.deadline_margin",
+    "record.evaluate_every",
+    "record.checkpoint_secs",
+    "server.update_norm_max",
+    "pilot.rounds_max",
+];
 
 /// Everything that decides a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -97,5 +97,7 @@ fn page(context: &Context, query: &fleet_page::PageQuery) -> Option<Page> {
         tallies.extend_from_slice(context.live().tallies(roster.run, piece)?);
     }
     let (rounds, secs) = context.live().elapsed();
-    Some(FleetTable { roster: &roster, tallies: &tallies, rounds, secs }.page(query))
+    let watch = context.live().device_watch();
+    let devices = watch.devices();
+    Some(FleetTable { roster: &roster, tallies: &tallies, devices: &devices, rounds, secs }.page(query))
 }

@@ -9,6 +9,8 @@ pub(crate) enum CertsCommand {
     Init(CertsInitArgs),
     /// Issue an identity: key, certificate and coin key
     Device(CertsDeviceArgs),
+    /// Renew certificates of devices: same name, key, coin and place in runs
+    Renew(CertsRenewArgs),
     /// Renew the server's certificate, or give it other names; a server that runs takes it up by itself
     Server(CertsServerArgs),
     /// Revoke an identity: servers refuse it from their next look at the list
@@ -76,6 +78,28 @@ pub(crate) struct CertsDeviceArgs {
     #[command(flatten)]
     pub authority: AuthorityArgs,
     /// How long the certificate is good
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub days: u32,
+}
+
+/// Renew certificates of devices.
+///
+/// The name, the key, the coin and so the device's place in a run stay; only `cert.pem` changes. Copy the printed file
+/// into the identity folder of the device: an agent that runs takes it up within seconds, and so does the server. The
+/// certificate before it stays valid until it expires. `fedflip certs server` renews the server's own.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip certs renew phone-01
+  fedflip certs renew phone-01 phone-02 --days 90
+  scp \"$(fedflip certs renew phone-01)\" phone-01:phone-01/cert.pem")]
+pub(crate) struct CertsRenewArgs {
+    /// Names of devices
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub authority: AuthorityArgs,
+    /// How long the certificate is valid from now on
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub days: u32,
 }

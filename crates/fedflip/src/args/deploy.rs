@@ -19,6 +19,7 @@ Examples:
   fedflip serve s.toml --set fleet.devices=3 --out run
   fedflip serve s.toml --out run --scheme exact --pilots --metrics 127.0.0.1:9090 --dashboard 8080
   fedflip serve s.toml --out run --scheme file=q.csv
+  fedflip serve s.toml --out run --devices-min 3 --devices-max 8
   fedflip serve s.toml --out run --insecure --listen 127.0.0.1:7700
 
 Exit codes: 0 ended, or stopped by Ctrl-C or SIGTERM; 1 the system failed it; 2 bad input; 3 the model diverged")]
@@ -52,6 +53,10 @@ pub(crate) struct ServeArgs {
     /// Begin when this number of devices have enrolled (by default all); others join with the next plan
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub devices_min: Option<u32>,
+    /// The most devices at a time; retired ones make room (by default fleet.devices, which is the most where the
+    /// scenario shares out a data set)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub devices_max: Option<u32>,
     /// Rounds after which the plan is checked again; 0 keeps the first plan
     #[arg(long, value_name = "ROUNDS", default_value_t = 20)]
     pub replan_every: u64,

@@ -4,6 +4,7 @@ mod bench;
 mod certs;
 mod data;
 mod deploy;
+mod devices;
 mod fleet;
 mod plan;
 mod report;
@@ -14,10 +15,12 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{BenchArgs, BenchModel};
 pub(crate) use certs::{
-    CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs, CertsServerArgs,
+    CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRenewArgs, CertsRevokeArgs,
+    CertsServerArgs,
 };
 pub(crate) use data::{DataCheckArgs, DataCommand, DataDirArgs, DataGetArgs, DataInspectArgs, DataListArgs};
 pub(crate) use deploy::{DemoArgs, ServeArgs};
+pub(crate) use devices::{DevicesCommand, DevicesListArgs, DevicesRetireArgs};
 pub(crate) use fleet::{FleetCommand, FleetNewArgs, FleetShowArgs, Profile};
 pub(crate) use plan::{AllocateArgs, BoundArgs, ConstantsArgs, PlanArgs};
 pub(crate) use report::ReportArgs;
@@ -76,6 +79,9 @@ pub(crate) enum Command {
     /// Make a certificate authority, and identities for devices
     #[command(subcommand)]
     Certs(CertsCommand),
+    /// List or retire the devices of a deployed run
+    #[command(subcommand)]
+    Devices(DevicesCommand),
     /// Train on real devices: wait for them, plan, and run rounds until the target
     Serve(ServeArgs),
     /// Take part in a run as a device

@@ -3,12 +3,14 @@
 use std::io::Write;
 use std::time::SystemTime;
 
+use fedflip_net::door::EXPIRES_SOON_SECS;
 use fedflip_net::identity::mint::Validity;
 use fedflip_net::identity::{DeviceName, Issued, Store};
 
 use super::print_json;
 use crate::args::{
-    CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRevokeArgs, CertsServerArgs,
+    CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRenewArgs, CertsRevokeArgs,
+    CertsServerArgs,
 };
 use crate::error::CliError;
 use crate::render::Table;
@@ -17,6 +19,7 @@ pub(super) fn run(command: &CertsCommand, output: &mut dyn Write) -> Result<(), 
     match command {
         CertsCommand::Init(args) => init(args, output),
         CertsCommand::Device(args) => device(args, output),
+        CertsCommand::Renew(args) => renew(args, output),
         CertsCommand::Server(args) => server(args, output),
         CertsCommand::Revoke(args) => revoke(args, output),
         CertsCommand::List(args) => list(args, output),
@@ -63,6 +66,18 @@ fn device(args: &CertsDeviceArgs, output: &mut dyn Write) -> Result<(), CliError
     Ok(())
 }
 
+fn renew(args: &CertsRenewArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let names = args.names.iter().map(|name| name.parse()).collect::<Result<Vec<DeviceName>, _>>()?;
+    let mut store = Store::open(&args.authority.dir)?;
+    // All of them before the first is renewed.
+    store.check_renewable(&names)?;
+    for name in &names {
+        let file = store.renew(name, Validity { now_unix_secs: now_unix_secs(), days: args.days })?;
+        writeln!(output, "{}", file.display())?;
+    }
+    Ok(())
+}
+
 fn revoke(args: &CertsRevokeArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let mut store = Store::open(&args.authority.dir)?;
     store.revoke(&args.name, now_unix_secs())?;
@@ -95,6 +110,7 @@ fn state(issued: &Issued, now_unix_secs: i64) -> String {
     match issued.revoked_unix_secs {
         Some(_) => "revoked".to_owned(),
         None if secs < 0 => "expired".to_owned(),
+        None if secs < EXPIRES_SOON_SECS => format!("good for {days} days, due for renewal"),
         None => format!("good for {days} days"),
     }
 }

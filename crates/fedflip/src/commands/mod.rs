@@ -9,6 +9,7 @@ mod compare;
 mod data;
 mod demo;
 mod demo_log;
+mod devices;
 mod explain;
 mod export;
 mod fleet;
@@ -61,6 +62,7 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Report(args) => report::run(&args, output),
         Command::Export(args) => export::run(&args, output),
         Command::Certs(command) => certs::run(&command, output),
+        Command::Devices(command) => devices::run(&command, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Bound(args) => bound::run(&args, output),
     }?;

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_agent::{LogFormat, logs};
+use fedflip_dashboard::DeviceWatch;
 use fedflip_engine::Aggregation;
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
-use fedflip_net::server::{NormBound, Offer, Server, ServerSettings, Timeouts};
+use fedflip_net::server::{NormBound, Offer, Room, Server, ServerSettings, Timeouts};
 use fedflip_net::state::STATE;
 use fedflip_net::status::Reach;
 use fedflip_record::folder::{RECORDS, RUN};
@@ -52,14 +53,15 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     warn_of_idle_keys(&args.set, from_ref(&scenario.plan.scheme), from_ref(&scenario));
     let timeouts = timeouts(args)?;
     let listen = listen(args)?;
-    let devices_min = devices_min(args, scenario.devices())?;
+    let room = room(args, scenario.devices())?;
+    let devices_min = devices_min(args, room.devices_max)?;
     let settings = server_settings(args, listen)?;
     refuse_another_folder(&args.out)?;
     rehearse(&settings, &scenario)?;
     check_for_devices(&scenario)?;
     interrupt::catch(false);
     let for_programs = args.logs.log == LogFormat::Json;
-    let mut session = session(args, for_programs)?;
+    let (mut session, watch) = session(args, for_programs)?;
     let host = Host::new(&scenario, &mut session)?;
     let deployed = Deployed {
         scenario: &scenario,
@@ -72,17 +74,11 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     };
     let opened = deployed.open()?;
     let update_norm = host.update_norm(&scenario, &mut session)?;
-    let offer = Offer { update_norm, ..offer(&scenario, host.parameters(), host.samples()) };
+    let offer = Offer { update_norm, room, ..offer(&scenario, host.parameters(), host.samples()) };
     let server = Server::start(&settings, &offer)?;
     server.metrics().ends_at(&scenario.stop.target);
-    let (devices, connections_max) = (scenario.devices(), settings.limits.connections_max);
-    info!(address = %server.address(), devices, connections_max, "listening");
-    if connections_max < devices {
-        warn!(devices, connections_max, "not all devices can be connected at once: raise `ulimit -n`");
-    }
-    if let Some(address) = server.status_address() {
-        info!(%address, "serving metrics and health");
-    }
+    watch.ask(server.fleet_source());
+    announce(&server, room.devices_max, settings.limits.connections_max);
     let summary = deployed.run(&server, opened, &mut session)?;
 
     let end = summary.as_ref().and_then(|summary| summary.end);
@@ -104,6 +100,16 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
         Some(EndReason::Diverged) => ExitStatus::Diverged,
         _ => ExitStatus::Done,
     })
+}
+
+fn announce(server: &Server, devices: usize, connections_max: usize) {
+    info!(address = %server.address(), devices, connections_max, "listening");
+    if connections_max < devices {
+        warn!(devices, connections_max, "not all devices can be connected at once: raise `ulimit -n`");
+    }
+    if let Some(address) = server.status_address() {
+        info!(%address, "serving metrics and health");
+    }
 }
 
 /// Where and to whom the server listens.
@@ -134,17 +140,18 @@ fn check_for_devices(scenario: &Scenario) -> Result<(), CliError> {
 }
 
 /// Rounds go to the log; a dashboard shows them, too.
-fn session(args: &ServeArgs, for_programs: bool) -> Result<Session<'static>, CliError> {
+fn session(args: &ServeArgs, for_programs: bool) -> Result<(Session<'static>, DeviceWatch), CliError> {
     let mut session = new_session(&args.data, args.threads)?;
     session.observers.add(Bar::without_rounds());
     let watched = Watched::of(&args.dashboard, &|address| match for_programs {
         true => info!(url = %format!("http://{address}/"), "{}", dashboard::SERVED),
         false => tell_people(address),
     })?;
+    let watch = watched.as_ref().map(Watched::device_watch).unwrap_or_default();
     if let Some(watched) = watched {
         session.observers.add(watched);
     }
-    Ok(session)
+    Ok((session, watch))
 }
 
 /// What devices are told; no update is small enough yet.
@@ -152,7 +159,8 @@ fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Offer {
     let (task, seed, bandwidth_mbps) = (scenario.task_settings(), scenario.seed, scenario.bandwidth.get());
     let encoding = scenario.update.encoding;
     let update_norm = NormBound::Configured(0.0);
-    Offer { task, seed, parameters, samples, bandwidth_mbps, encoding, update_norm }
+    let room = Room { devices_max: task.devices, slots_max: Some(task.devices) };
+    Offer { task, seed, parameters, samples, bandwidth_mbps, encoding, update_norm, room }
 }
 
 /// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.
@@ -197,9 +205,17 @@ fn with_authority(folder: &Path) -> Result<PathBuf, CliError> {
 
 fn devices_min(args: &ServeArgs, devices: usize) -> Result<usize, CliError> {
     let Some(least) = args.devices_min else { return Ok(devices) };
-    let wanted = format!("at most fleet.devices, which is {devices}");
+    let wanted = format!("at most the number of devices, which is {devices}");
     CliError::in_range("--devices-min", f64::from(least), 0.0..=devices as f64, &wanted)?;
     Ok(least as usize)
+}
+
+/// How many devices may enrol: each slot has its own share of the data set, so there are no more slots than shares.
+fn room(args: &ServeArgs, shares: usize) -> Result<Room, CliError> {
+    let devices_max = args.devices_max.map_or(shares, |most| most as usize);
+    let wanted = format!("at most fleet.devices, the number of shares of the data set, which is {shares}");
+    CliError::in_range("--devices-max", devices_max as f64, 1.0..=shares as f64, &wanted)?;
+    Ok(Room { devices_max, slots_max: Some(shares) })
 }
 
 /// Where devices call: everywhere with certificates, this machine without.

@@ -46,6 +46,33 @@ fn the_servers_certificate_can_be_renewed() {
 }
 
 #[test]
+fn a_device_is_renewed_under_its_name() {
+    let desk = Desk::new();
+    desk.stdout("certs init");
+    desk.stdout("certs device a b --days 20");
+    let read = |file: &str| fs::read(desk.folder.path().join("certs/devices/a").join(file)).unwrap();
+    let before = ["cert.pem", "key.pem", "coin.key"].map(read);
+    assert!(desk.stdout("certs list").contains("good for 20 days, due for renewal"));
+    assert_eq!(desk.stdout("certs renew a --days 90"), "certs/devices/a/cert.pem\n");
+    let after = ["cert.pem", "key.pem", "coin.key"].map(read);
+    assert_ne!(before[0], after[0]);
+    assert_eq!(before[1..], after[1..], "only the certificate changes");
+    assert!(desk.stdout("certs list").contains("good for 90 days\n"));
+    desk.stdout("certs revoke a");
+    for (line, expected) in [
+        ("certs renew b a", "a was revoked, and cannot be renewed"),
+        ("certs renew c", "no identity of this name"),
+        ("certs renew ../b", "is no name for a device"),
+    ] {
+        let refused = desk.run(line);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{line}: {said}");
+        assert!(said.contains(expected) && said.contains("hint: "), "{line}: {said}");
+    }
+    assert!(desk.stdout("certs list").contains("good for 20 days"), "a refusal renews nobody");
+}
+
+#[test]
 fn what_cannot_be_issued_is_said() {
     let desk = Desk::new();
     for (line, code, expected) in [

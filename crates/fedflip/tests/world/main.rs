@@ -4,5 +4,6 @@
 
 mod demo;
 mod neighbours;
+mod operator;
 mod parity;
 mod serve;

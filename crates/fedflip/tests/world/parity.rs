@@ -14,7 +14,8 @@ use fedflip_learn::{Encoding, Learner, Metrics, model_file, with_crew};
 use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
-    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Server, ServerSettings, Timeouts,
+    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Room, Server, ServerSettings,
+    Timeouts,
 };
 use fedflip_net::state::{NewRun, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
@@ -67,7 +68,8 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
     let (learner, _) = settings().learner(Path::new("")).unwrap();
     let params = learner.network().params();
     let memory = optimiser.names();
-    let new_run = NewRun { run_toml: "seed = 11\n", free_keys: &[], params: &params, memory: &memory };
+    let new_run =
+        NewRun { run_toml: "seed = 11\n", free_keys: &[], stop: None, params: &params, memory: &memory };
     let (mut state, resumed) = RunState::open(folder, &new_run).unwrap();
     let server = Server::start(
         &ServerSettings {
@@ -83,6 +85,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
             samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
             bandwidth_mbps: band().get(),
             encoding,
+            room: Room { devices_max: DEVICES, slots_max: Some(DEVICES) },
             update_norm: NormBound::of_trial(&learner, SEED).unwrap(),
         },
     )

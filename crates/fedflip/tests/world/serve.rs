@@ -8,13 +8,13 @@ use fedflip_net::state::StateView;
 
 pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
 
-fn fedflip() -> Command {
+pub(crate) fn fedflip() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fedflip"));
     command.stdin(Stdio::null());
     command
 }
 
-fn done(command: &mut Command) -> Output {
+pub(crate) fn done(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output

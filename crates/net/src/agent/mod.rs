@@ -5,7 +5,8 @@
 //! - here: an agent from start to end, over any number of connections.
 //! - `session`: from a connection to its end; `work`: a device's part in a round.
 //! - [`platform`]: the resources of the machine, or of a simulation.
-//! - `talk`: the agent's side of each call; `refusal`: the errors of calls; `trainer`: local training.
+//! - `talk`: the agent's side of each call; `refusal`: the errors of calls; `trainer`: local training; `renewal`: an
+//!   identity that is renewed meanwhile.
 //! - [`pace`]: sending at a granted rate; [`backoff`]: the length of waits; `attempts`: connecting again, and giving
 //!   up.
 
@@ -14,6 +15,7 @@ pub mod backoff;
 pub mod pace;
 pub mod platform;
 mod refusal;
+mod renewal;
 mod session;
 mod talk;
 mod trainer;
@@ -27,6 +29,7 @@ use rustls_pki_types::UnixTime;
 use self::attempts::Attempts;
 use self::backoff::Waits;
 use self::platform::Platform;
+use self::renewal::RenewableIdentity;
 use self::session::{AgentState, Session};
 use self::talk::Talk;
 use crate::error::NetError;
@@ -109,10 +112,11 @@ pub async fn stay(
     let waits = Waits::seeded(platform.waits_seed);
     let mut state = AgentState::new(platform.compute, waits.clone());
     let mut attempts = Attempts::new(waits, settings.give_up_after);
+    let mut identity = RenewableIdentity::new(settings.credentials.clone());
     loop {
         let (mut answered, mut attended) = (false, false);
         let session = async {
-            let reached = reach(settings, platform);
+            let reached = reach(settings, &identity.credentials, platform);
             let (talk, hello) = attempts.bound(&settings.server, reached).await?;
             answered = true;
             let tell: &mut (dyn FnMut(News) + Send) = &mut |news| {
@@ -123,8 +127,9 @@ pub async fn stay(
         };
         let ended = tokio::select! {
             biased;
-            ended = session => ended,
+            ended = session => Some(ended),
             () = told_to(stop) => return Ok(Farewell::Stopped),
+            () = identity.renewed() => None,
         };
         if answered {
             attempts.answered();
@@ -132,9 +137,14 @@ pub async fn stay(
         if attended {
             attempts.attended();
         }
-        let Err(error) = ended else { return Ok(Farewell::Finished) };
-        let error = match &settings.credentials.tls {
-            Some(tls) => refusal::by_own_clock(error, tls.valid_until_unix_secs, now_unix_secs()),
+        if matches!(ended, Some(Ok(()))) {
+            return Ok(Farewell::Finished);
+        }
+        // The server cuts connections whose certificate expires, and a renewed one may be there by then.
+        let is_renewed = identity.take_up();
+        let Some(Err(error)) = ended.filter(|_| !is_renewed) else { continue };
+        let error = match identity.valid_until_unix_secs() {
+            Some(until_unix_secs) => refusal::by_own_clock(error, until_unix_secs, now_unix_secs()),
             None => error,
         };
         if error.is_final() || attempts.is_over() {
@@ -154,9 +164,13 @@ pub async fn stay(
 }
 
 /// Connects to the server and says hello.
-async fn reach(settings: &AgentSettings, platform: &Platform) -> Result<(Talk, HelloReply), NetError> {
-    let mut talk = Talk::connect(&settings.server, &platform.transport, &settings.credentials).await?;
-    let hello = session::hello(&mut talk, settings.credentials.tls.is_none()).await?;
+async fn reach(
+    settings: &AgentSettings,
+    credentials: &Credentials,
+    platform: &Platform,
+) -> Result<(Talk, HelloReply), NetError> {
+    let mut talk = Talk::connect(&settings.server, &platform.transport, credentials).await?;
+    let hello = session::hello(&mut talk, credentials.tls.is_none()).await?;
     Ok((talk, hello))
 }
 

@@ -59,6 +59,7 @@ fn words(reason: Reason) -> String {
         Reason::FleetFull => "the fleet has no place left for another device".to_owned(),
         Reason::OtherProtocol => "it speaks another version of the protocol".to_owned(),
         Reason::OtherCoin => "it knows a device of this name with another coin".to_owned(),
+        Reason::Retired => "this device was retired from the run".to_owned(),
         Reason::NotEnrolled => "this device has not enrolled".to_owned(),
         Reason::Stalled => "what was sent did not come through in time".to_owned(),
         Reason::TooManyCalls => "this device calls too often".to_owned(),

@@ -79,7 +79,8 @@ impl Talk {
     }
 
     pub(super) async fn hello(&mut self, protocol: u32) -> Result<v1::HelloReply, Status> {
-        let request = self.request(v1::HelloRequest { protocol });
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let request = self.request(v1::HelloRequest { protocol, version });
         Ok(self.client.hello(request).await?.into_inner())
     }
 

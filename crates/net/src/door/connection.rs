@@ -24,6 +24,8 @@ pub struct Peer {
     pub address: SocketAddr,
     /// The device by its certificate; none only without certificates, on the same machine.
     pub caller: Option<Arc<Caller>>,
+    /// The last second of the device's certificate.
+    pub certificate_until_unix_secs: Option<i64>,
 }
 
 /// A connection that was let in. It fails as soon as its peer may no longer stay.

@@ -1,6 +1,6 @@
 //! The files of a device, ready for a connection.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::sign::CertifiedKey;
@@ -31,6 +31,19 @@ pub struct DeviceTls {
     pub config: ClientTlsConfig,
     /// The last second in which the device's certificate is valid.
     pub valid_until_unix_secs: i64,
+    /// The folder that a renewed certificate is read from; none if there is no such folder.
+    pub folder: Option<PathBuf>,
+}
+
+impl Credentials {
+    /// The same identity with a certificate that was renewed since; none if the files are the same, or do not fit
+    /// together: files may be read while they are copied.
+    pub fn renewed(&self) -> Option<Self> {
+        let tls = self.tls.as_ref()?;
+        let now = client_config(tls.folder.as_ref()?).ok()?;
+        let is_newer = now.tls.as_ref()?.valid_until_unix_secs > tls.valid_until_unix_secs;
+        (is_newer && now.name == self.name && now.coin.public() == self.coin.public()).then_some(now)
+    }
 }
 
 /// Reads the folder that the authority issued: `cert.pem`, `key.pem`, `coin.key` and `ca.pem`.
@@ -57,6 +70,7 @@ pub fn client_config(folder: &Path) -> Result<Credentials, NetError> {
     let identity = Identity::from_pem(files::read(&certificate_path)?, files::read(&key_path)?);
     let authority = Certificate::from_pem(files::read(&authority_path)?);
     let config = ClientTlsConfig::new().ca_certificate(authority).identity(identity);
-    let tls = Some(DeviceTls { config, valid_until_unix_secs: not_after_unix_secs });
+    let folder = Some(folder.to_owned());
+    let tls = Some(DeviceTls { config, valid_until_unix_secs: not_after_unix_secs, folder });
     Ok(Credentials { name: caller.name.clone(), coin, tls })
 }

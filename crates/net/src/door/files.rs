@@ -8,6 +8,7 @@ use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyD
 use webpki::{
     CertRevocationList, EndEntityCert, KeyUsage, OwnedCertRevocationList, RevocationOptionsBuilder,
 };
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::error::{CANNOT_BE_READ, NetError};
 
@@ -28,6 +29,12 @@ pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, 
 pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, NetError> {
     PrivateKeyDer::from_pem_slice(&read(path)?)
         .map_err(|error| NetError::damaged(path, format!("holds no private key: {error}")))
+}
+
+/// The last second of a certificate; none for other bytes.
+pub(super) fn not_after_unix_secs(certificate: &CertificateDer<'_>) -> Option<i64> {
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    Some(certificate.validity().not_after.timestamp())
 }
 
 /// The list of revoked certificates, as bytes and parsed.

@@ -42,12 +42,17 @@ use tokio::time::Instant;
 pub use connection::{Connection, Peer};
 pub use credentials::{Credentials, DeviceTls, client_config};
 pub use device_certificate::Caller;
+pub use registry::RevokedNames;
 
 use crate::error::NetError;
 use crate::status::Metrics;
 use reception::Greeting;
 use registry::Registry;
 use server_tls::ServerTls;
+use watch::Watched;
+
+/// A certificate that is valid for less than this time is due for renewal, and the log says so.
+pub const EXPIRES_SOON_SECS: i64 = 30 * 86_400;
 
 /// Connections that the system queues until they are accepted; it may have a lower limit.
 const BACKLOG: i32 = 4096;
@@ -143,9 +148,12 @@ impl Door {
             Security::Plain => (Greeting::Plain, JoinSet::new()),
             Security::MutualTls { certs_folder } => {
                 let stamp = server_tls::stamp(&certs_folder);
-                let ServerTls { config, revoked } = server_tls::load(&certs_folder)?;
+                let ServerTls { config, revoked, revoked_names, not_after_unix_secs } =
+                    server_tls::load(&certs_folder)?;
                 registry.revoke(revoked);
-                let (watch, config) = watch::watch_files(certs_folder, stamp, config, Arc::clone(&registry));
+                registry.revoked_names.add(revoked_names);
+                let watched = Watched { folder: certs_folder, stamp, not_after_unix_secs };
+                let (watch, config) = watch::watch_files(watched, config, Arc::clone(&registry));
                 (Greeting::Tls(config), watch)
             }
         };
@@ -158,6 +166,11 @@ impl Door {
     /// The address with the real port, also where port 0 was asked for.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The names of revoked devices; more may be added while the door is open.
+    pub fn revoked_names(&self) -> Arc<RevokedNames> {
+        Arc::clone(&self.registry.revoked_names)
     }
 
     /// The accepted connections. The stream never ends and never fails; when it is dropped, the door no longer listens, and

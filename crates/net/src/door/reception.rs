@@ -82,7 +82,7 @@ impl Door {
         match &self.greeting {
             Greeting::Plain => {
                 let cut = arrival.place.admit(None).ok()?;
-                let peer = Peer { address, caller: None };
+                let peer = Peer { address, caller: None, certificate_until_unix_secs: None };
                 return Some(Connection::new(Box::new(stream), peer, cut, arrival.place));
             }
             Greeting::Tls(config) => {
@@ -130,8 +130,9 @@ async fn greet(
     let device_certificate = certificate.and_then(|certificate| DeviceCertificate::read(certificate));
     let device_certificate = device_certificate.ok_or(ConnectionRefusal::NoDevice)?;
     let caller = Arc::clone(&device_certificate.caller);
+    let certificate_until_unix_secs = Some(device_certificate.not_after_unix_secs);
     let cut = place.admit(Some(device_certificate))?;
-    let peer = Peer { address, caller: Some(caller) };
+    let peer = Peer { address, caller: Some(caller), certificate_until_unix_secs };
     Ok(Connection::new(Box::new(stream), peer, cut, place))
 }
 

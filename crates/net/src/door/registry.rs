@@ -1,6 +1,6 @@
 //! The connections of the server, and their limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,16 +8,38 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use webpki::CertRevocationList;
 
-use super::Limits;
 use super::device_certificate::DeviceCertificate;
 use super::waiting::Waiting;
+use super::{EXPIRES_SOON_SECS, Limits};
 use crate::identity::DeviceName;
 use crate::status::{ConnectionRefusal, Metrics};
+
+/// The log repeats this often that a device's certificate is about to expire.
+const EXPIRY_TOLD_EVERY_SECS: i64 = 86_400;
 
 pub(super) struct Registry {
     pub(super) limits: Limits,
     metrics: Arc<Metrics>,
     state: Mutex<State>,
+    pub(super) revoked_names: Arc<RevokedNames>,
+}
+
+/// The names of revoked devices, as far as the server has learnt them: certificates are revoked by number.
+#[derive(Debug, Default)]
+pub struct RevokedNames(Mutex<BTreeSet<String>>);
+
+impl RevokedNames {
+    pub fn add(&self, names: impl IntoIterator<Item = String>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
+    }
+
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
 }
 
 #[derive(Default)]
@@ -29,6 +51,8 @@ struct State {
     /// Each device's connections, the oldest first, without those that were cut.
     devices: BTreeMap<DeviceName, Vec<Live>>,
     revoked: Option<CertRevocationList<'static>>,
+    /// When the log said last that a device's certificate is about to expire.
+    expiry_told_unix_secs: BTreeMap<DeviceName, i64>,
 }
 
 struct Live {
@@ -44,7 +68,7 @@ fn is_on(list: &CertRevocationList<'_>, device_certificate: &DeviceCertificate) 
 
 impl Registry {
     pub(super) fn new(limits: Limits, metrics: Arc<Metrics>) -> Self {
-        Self { limits, metrics, state: Mutex::default() }
+        Self { limits, metrics, state: Mutex::default(), revoked_names: Arc::default() }
     }
 
     pub(super) fn count(&self, refusal: ConnectionRefusal) {
@@ -79,6 +103,8 @@ impl Registry {
     pub(super) fn revoke(&self, list: CertRevocationList<'static>) -> usize {
         let mut state = self.locked();
         let gone = |live: &Live| is_on(&list, &live.device_certificate);
+        let named = state.devices.iter().filter(|(_, lives)| lives.iter().any(gone));
+        self.revoked_names.add(named.map(|(name, _)| name.to_string()));
         let cut = self.cut(&mut state.devices, gone, ConnectionRefusal::Revoked);
         state.revoked = Some(list);
         cut
@@ -88,6 +114,27 @@ impl Registry {
     pub(super) fn expire(&self, now_unix_secs: i64) -> usize {
         let gone = |live: &Live| live.device_certificate.not_after_unix_secs < now_unix_secs;
         self.cut(&mut self.locked().devices, gone, ConnectionRefusal::Expired)
+    }
+
+    /// Connected devices whose certificate is about to expire; each of them once a day.
+    pub(super) fn expiring(&self, now_unix_secs: i64) -> Vec<String> {
+        let State { devices, expiry_told_unix_secs, .. } = &mut *self.locked();
+        expiry_told_unix_secs.retain(|_, told| now_unix_secs.saturating_sub(*told) < EXPIRY_TOLD_EVERY_SECS);
+        let mut due = Vec::new();
+        for (name, lives) in devices {
+            // The newest connection has the newest certificate.
+            let until = lives.last().map(|live| live.device_certificate.not_after_unix_secs);
+            let is_due = until.is_some_and(|until| until < now_unix_secs.saturating_add(EXPIRES_SOON_SECS));
+            if is_due && !expiry_told_unix_secs.contains_key(name) {
+                expiry_told_unix_secs.insert(name.clone(), now_unix_secs);
+                due.push(name.to_string());
+            }
+        }
+        due
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     fn cut(

@@ -12,11 +12,16 @@ use webpki::{CertRevocationList, KeyUsage};
 
 use super::files;
 use crate::error::NetError;
+use crate::identity::store;
 
 /// The server's side of TLS, and the certificates that it refuses.
 pub(super) struct ServerTls {
     pub(super) config: Arc<ServerConfig>,
     pub(super) revoked: CertRevocationList<'static>,
+    /// The names of revoked devices, if the authority's list of identities is beside its certificate.
+    pub(super) revoked_names: Vec<String>,
+    /// The last second of the server's certificate.
+    pub(super) not_after_unix_secs: i64,
 }
 
 /// The modification time and the length of each file; none for a missing file.
@@ -43,6 +48,7 @@ pub(super) fn load(folder: &Path) -> Result<ServerTls, NetError> {
     let chain = files::certificates(&certificate_path)?;
     let key = files::key(&key_path)?;
     files::check(&certificate_path, &chain, &authorities, Some(&revoked), KeyUsage::server_auth())?;
+    let not_after_unix_secs = chain.first().and_then(|first| files::not_after_unix_secs(first)).unwrap_or(0);
     let mut roots = RootCertStore::empty();
     for authority in authorities {
         roots.add(authority).map_err(|error| NetError::damaged(&authority_path, error.to_string()))?;
@@ -63,5 +69,6 @@ pub(super) fn load(folder: &Path) -> Result<ServerTls, NetError> {
     // A resumed session would not show its certificate again, which may be revoked by then.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
-    Ok(ServerTls { config: Arc::new(config), revoked })
+    let revoked_names = store::revoked_names(folder);
+    Ok(ServerTls { config: Arc::new(config), revoked, revoked_names, not_after_unix_secs })
 }

@@ -6,7 +6,9 @@ use crate::reason::Reason;
 impl NetError {
     pub fn hint(&self) -> String {
         match self {
-            Self::Unknown { nearest: Some(nearest), .. } => format!("did you mean {nearest}?"),
+            Self::Unknown { nearest: Some(nearest), .. } | Self::NotInRun { nearest: Some(nearest), .. } => {
+                format!("did you mean {nearest}?")
+            }
             Self::PlainText { address } => {
                 format!("listen on 127.0.0.1:{}, or use certificates", address.port())
             }
@@ -37,6 +39,8 @@ impl NetError {
             }
             Self::BadHost { .. } => "name hosts as devices reach the server: fl.example.org or 192.168.1.10",
             Self::Unknown { .. } => "list the identities that were issued",
+            Self::NotInRun { .. } => "list the devices of the run",
+            Self::Revoked { .. } => "issue an identity under a new name",
             Self::Locked { .. } => "wait for it to end",
             Self::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
                 "another program listens there: choose another port, or 0 for any that is free"
@@ -87,7 +91,10 @@ impl NetError {
             }
             Self::NotAdmitted { .. } => "ask whoever runs the server for a new identity",
             Self::Call { reason: Some(Reason::FleetFull), .. } => {
-                "a run has as many places as its scenario says in fleet.devices: wait for another run"
+                "a run has as many places as the server allows: wait for another run, or ask whoever runs the server"
+            }
+            Self::Call { reason: Some(Reason::Retired), .. } => {
+                "ask whoever runs the server; a device that was retired does not come back to the same run"
             }
             Self::Call { reason: Some(Reason::OtherData), .. } => {
                 "fetch the data set again, as the server has it"

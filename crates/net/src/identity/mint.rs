@@ -6,13 +6,16 @@ use rand_core::RngCore;
 use rcgen::string::Ia5String;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, RevocationReason,
-    RevokedCertParams, SanType, SerialNumber,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData,
+    RevocationReason, RevokedCertParams, SanType, SerialNumber, SubjectPublicKeyInfo,
 };
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
 use time::OffsetDateTime;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::name::DeviceName;
-use crate::coin::CoinPublic;
+use crate::coin::{CoinPublic, KEY_BYTES};
 use crate::error::NetError;
 
 /// The length of a serial number, so that no two are ever the same.
@@ -40,10 +43,14 @@ pub struct Validity {
 }
 
 impl Validity {
+    /// The last moment of the validity.
+    pub(super) fn until_unix_secs(self) -> i64 {
+        self.now_unix_secs.saturating_add(86_400 * i64::from(self.days))
+    }
+
     fn apply(self, params: &mut CertificateParams) -> Result<(), NetError> {
-        let lasting_secs = 86_400 * i64::from(self.days);
         params.not_before = moment(self.now_unix_secs.saturating_sub(GRACE_SECS))?;
-        params.not_after = moment(self.now_unix_secs.saturating_add(lasting_secs))?;
+        params.not_after = moment(self.until_unix_secs())?;
         Ok(())
     }
 }
@@ -104,26 +111,48 @@ impl Signer {
         serial: [u8; SERIAL_BYTES],
         validity: Validity,
     ) -> Result<Identity, NetError> {
-        let mut params = named(name.as_str());
-        let uri = format!("fedflip:device/{name}/coin/{}", hex(&coin.to_bytes()));
-        params.subject_alt_names = vec![SanType::URI(Ia5String::try_from(uri)?)];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.issue(params, serial, validity)
+        self.issue(device_params(name, &coin.to_bytes())?, serial, validity)
+    }
+
+    /// Another certificate of a device, as PEM, for the key of its last one: the device's secrets are not needed.
+    pub fn renewed(
+        &self,
+        name: &DeviceName,
+        coin: &[u8; KEY_BYTES],
+        last_pem: &str,
+        serial: [u8; SERIAL_BYTES],
+        validity: Validity,
+    ) -> Result<String, NetError> {
+        let invalid = |error: &dyn std::fmt::Display| rcgen::Error::X509(error.to_string());
+        let last = CertificateDer::from_pem_slice(last_pem.as_bytes()).map_err(|error| invalid(&error))?;
+        let (_, last) = X509Certificate::from_der(&last).map_err(|error| invalid(&error))?;
+        let key = SubjectPublicKeyInfo::from_der(last.public_key().raw)?;
+        self.sign(device_params(name, coin)?, serial, validity, &key)
     }
 
     fn issue(
         &self,
-        mut params: CertificateParams,
+        params: CertificateParams,
         serial: [u8; SERIAL_BYTES],
         validity: Validity,
     ) -> Result<Identity, NetError> {
+        let key = KeyPair::generate()?;
+        let certificate_pem = self.sign(params, serial, validity, &key)?;
+        Ok(Identity { certificate_pem, key_pem: key.serialize_pem() })
+    }
+
+    fn sign(
+        &self,
+        mut params: CertificateParams,
+        serial: [u8; SERIAL_BYTES],
+        validity: Validity,
+        key: &impl PublicKeyData,
+    ) -> Result<String, NetError> {
         params.serial_number = Some(SerialNumber::from_slice(&serial));
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;
         validity.apply(&mut params)?;
-        let key = KeyPair::generate()?;
-        let certificate_pem = params.signed_by(&key, &self.0)?.pem();
-        Ok(Identity { certificate_pem, key_pem: key.serialize_pem() })
+        Ok(params.signed_by(key, &self.0)?.pem())
     }
 
     /// The list of revoked certificates, from serial numbers and times, as PEM.
@@ -178,6 +207,14 @@ pub(crate) fn unhex<const BYTES: usize>(digits: &str) -> Option<[u8; BYTES]> {
         *byte = u8::from_str_radix(&digits[2 * place..2 * place + 2], 16).ok()?;
     }
     Some(bytes)
+}
+
+fn device_params(name: &DeviceName, coin: &[u8; KEY_BYTES]) -> Result<CertificateParams, NetError> {
+    let mut params = named(name.as_str());
+    let uri = format!("fedflip:device/{name}/coin/{}", hex(coin));
+    params.subject_alt_names = vec![SanType::URI(Ia5String::try_from(uri)?)];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    Ok(params)
 }
 
 fn named(name: &str) -> CertificateParams {

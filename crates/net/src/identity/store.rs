@@ -43,6 +43,9 @@ pub struct Issued {
     pub coin: String,
     pub not_after_unix_secs: i64,
     pub revoked_unix_secs: Option<i64>,
+    /// The serial numbers of certificates before a renewal: they are revoked with the last one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_serials: Vec<String>,
 }
 
 /// An authority's folder, locked against changes by other processes.
@@ -147,22 +150,59 @@ impl Store {
             name: name.to_string(),
             serial: hex(&serial),
             coin: hex(&coin.public().to_bytes()),
-            not_after_unix_secs: validity.now_unix_secs + 86_400 * i64::from(validity.days),
+            not_after_unix_secs: validity.until_unix_secs(),
             revoked_unix_secs: None,
+            earlier_serials: Vec::new(),
         });
         self.note()?;
         let authority = read(&self.folder, AUTHORITY)?;
         self.hand_out(&format!("devices/{name}"), &identity, &authority, Some(&coin))
     }
 
-    /// Revokes an identity: servers with the new list refuse it.
-    pub fn revoke(&mut self, name: &str, now_unix_secs: i64) -> Result<(), NetError> {
-        let Some(issued) = self.issued.iter_mut().find(|issued| issued.name == name) else {
+    /// Gives an identity a new certificate for the same name, key and coin. Returns the file, the only one that changes.
+    /// The certificate before it stays valid until its own end, so that the device can stay connected.
+    pub fn renew(&mut self, name: &DeviceName, validity: Validity) -> Result<PathBuf, NetError> {
+        let path = self.place_of(name).join(CERTIFICATE);
+        self.check_renewable(std::slice::from_ref(name))?;
+        let place = self.position(name.as_str())?;
+        let issued = &self.issued[place];
+        let damaged =
+            || NetError::damaged(self.folder.join(ISSUED), format!("the coin of {name} is not one"));
+        let (coin, serial) = (unhex(&issued.coin).ok_or_else(damaged)?, mint::serial());
+        let last = fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
+        let certificate = self.signer.renewed(name, &coin, &last, serial, validity)?;
+        let issued = &mut self.issued[place];
+        let last_serial = std::mem::replace(&mut issued.serial, hex(&serial));
+        issued.earlier_serials.push(last_serial);
+        issued.not_after_unix_secs = validity.until_unix_secs();
+        // Before the certificate exists, so that it can be revoked.
+        self.note()?;
+        write(&path, certificate.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Refuses names that were not issued, and revoked ones.
+    pub fn check_renewable(&self, names: &[DeviceName]) -> Result<(), NetError> {
+        for name in names {
+            if self.issued[self.position(name.as_str())?].revoked_unix_secs.is_some() {
+                return Err(NetError::Revoked { name: name.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    fn position(&self, name: &str) -> Result<usize, NetError> {
+        self.issued.iter().position(|issued| issued.name == name).ok_or_else(|| {
             let names = self.issued.iter().map(|issued| issued.name.as_str());
             let nearest = fedflip_fleet::nearest(name, names).map(str::to_owned);
-            return Err(NetError::Unknown { name: name.to_owned(), nearest });
-        };
-        issued.revoked_unix_secs.get_or_insert(now_unix_secs);
+            NetError::Unknown { name: name.to_owned(), nearest }
+        })
+    }
+
+    /// Revokes an identity: servers with the new list refuse it.
+    pub fn revoke(&mut self, name: &str, now_unix_secs: i64) -> Result<(), NetError> {
+        let place = self.position(name)?;
+        self.issued[place].revoked_unix_secs.get_or_insert(now_unix_secs);
         self.note()?;
         self.write_revocations(now_unix_secs)
     }
@@ -178,10 +218,11 @@ impl Store {
                         "{name} was revoked {unix_secs} s after 1970: no such time"
                     )));
                 }
-                let serial: Option<[u8; SERIAL_BYTES]> = unhex(&issued.serial);
-                let serial =
-                    serial.ok_or_else(|| damaged(format!("{:?} is no serial number", issued.serial)))?;
-                revoked.push((serial, unix_secs));
+                for text in issued.earlier_serials.iter().chain([&issued.serial]) {
+                    let serial: Option<[u8; SERIAL_BYTES]> = unhex(text);
+                    let serial = serial.ok_or_else(|| damaged(format!("{text:?} is no serial number")))?;
+                    revoked.push((serial, unix_secs));
+                }
             }
         }
         let list = self.signer.revocations(&revoked, 1 + revoked.len() as u64, now_unix_secs)?;
@@ -219,6 +260,14 @@ impl Store {
         fs::rename(&beside, &folder).map_err(failed(&folder, "cannot be made"))?;
         Ok(folder)
     }
+}
+
+/// The names of revoked identities. Nobody, if the list is not in this folder: a server needs only a part of the authority's
+/// files, and without this list it still knows revoked certificates by their numbers.
+pub fn revoked_names(folder: &Path) -> Vec<String> {
+    let issued = read(folder, ISSUED).ok().and_then(|text| serde_json::from_str::<Vec<Issued>>(&text).ok());
+    let revoked = issued.into_iter().flatten().filter(|issued| issued.revoked_unix_secs.is_some());
+    revoked.map(|issued| issued.name).collect()
 }
 
 fn read(folder: &Path, name: &str) -> Result<String, NetError> {

@@ -90,9 +90,11 @@ impl Sink<Receipt> for Committer<'_> {
 
     fn round(&mut self, record: Round, receipt: Receipt, state: &State) -> Result<Control, BoxedError> {
         self.commit(&record, &receipt, state)?;
+        let left = self.server.look_for_departures(self.state.path());
         let came = self.server.hub.state().members.len() > self.devices;
-        let due =
-            receipt.bench_changed || self.replan_after.is_some_and(|round| state.round >= round || came);
+        let due = left
+            || receipt.bench_changed
+            || self.replan_after.is_some_and(|round| state.round >= round || came);
         Ok(if due || (self.stop)() { Control::Stop } else { Control::GoOn })
     }
 }

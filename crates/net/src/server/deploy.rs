@@ -111,6 +111,7 @@ impl Deployment {
         let (wanted, devices) = (self.devices_min, &mut resumed.devices);
         let are_enough = quorum::gather(server, "waiting for devices to enrol", || {
             enrolment::keep(server, state, &mut *callbacks.enrolled, devices)?;
+            server.show_devices(state.path());
             Ok::<_, NetError>(match devices.len() {
                 there if there >= wanted => Quorum::Reached,
                 _ if (callbacks.stop)() => Quorum::Cancelled,

@@ -25,6 +25,7 @@ use super::world::{GivenUp, NetWorld};
 use crate::error::NetError;
 use crate::measure::Measures;
 use crate::state::{EnrolledDevice, Resumed, RunState, STATE};
+use crate::status::Standing;
 
 /// A run whose devices have enrolled.
 pub(super) struct DeployedRun<'a> {
@@ -77,7 +78,12 @@ impl<'a> DeployedRun<'a> {
             devices,
             measures,
             planned,
-            clock: Clock::after(progress.secs),
+            // The time of the run stands still until the first round after a restart opens.
+            clock: if progress.round > 0 {
+                Clock::paused_at(progress.secs)
+            } else {
+                Clock::at(progress.secs)
+            },
             muster_until: Instant::now() + muster,
             progress,
             deployment,
@@ -88,6 +94,8 @@ impl<'a> DeployedRun<'a> {
     pub(super) fn run(mut self, callbacks: &mut Callbacks<'_>) -> Result<Ended, NetError> {
         let replans = self.deployment.replan_every.is_some();
         let mut due = false;
+        self.server.note_departures(self.state.path())?;
+        self.server.note_conditions(&self.measures);
         loop {
             self.replan(due)?;
             callbacks.observer.planned(&PlanStart {
@@ -115,14 +123,20 @@ impl<'a> DeployedRun<'a> {
         let replans = self.deployment.replan_every.is_some();
         let planned_for = if replans { self.devices.len() } else { self.planned.fleet.len() };
         let fleet = self.measures.fleet(&self.devices[..planned_for.min(self.devices.len())])?;
-        let is_benched = |slot: usize| self.measures.is_benched(slot);
-        if self.progress.round > 0
-            && let Some(next) = self.deployment.next_plan(&self.planned, &fleet, is_benched, due)
+        let standings: Vec<Standing> = {
+            let state = self.server.hub.state();
+            (0..fleet.len()).map(|slot| state.standing(slot, self.measures.is_benched(slot))).collect()
+        };
+        let standing_of = |slot: usize| standings.get(slot).copied().unwrap_or_default();
+        let retired: Vec<usize> = (0..fleet.len()).filter(|slot| standing_of(*slot).has_left()).collect();
+        // Nothing has been measured before the first round, but devices may have left.
+        if (self.progress.round > 0 || !retired.is_empty())
+            && let Some(next) = self.deployment.next_plan(&self.planned, &fleet, standing_of, due)
         {
             info!(round = self.progress.round, reason = %next.reason, "a new plan");
             self.server.hub.metrics.plan_changes.add(1);
             let State { round, secs, .. } = self.progress;
-            self.state.replan(&self.deployment.stored_plan(&next, round, secs))?;
+            self.state.replan(&self.deployment.stored_plan(&next, round, secs), &retired)?;
             self.planned = next;
         }
         Ok(())
@@ -139,7 +153,7 @@ impl<'a> DeployedRun<'a> {
             }
             Ok(Outcome::Stopped) => (callbacks.stop)().then_some(Ended::Stopped),
             Err(error) => match given_up(error)? {
-                GivenUp::Recalled => None,
+                GivenUp::Recalled | GivenUp::Departed => None,
                 GivenUp::Stopping => Some(Ended::Stopped),
             },
         };
@@ -173,7 +187,8 @@ impl<'a> DeployedRun<'a> {
             evaluate: &mut *callbacks.evaluate,
             scored_by: callbacks.metrics,
             stop: callbacks.stop,
-            clock: self.clock,
+            folder: self.state.path().to_owned(),
+            clock: &mut self.clock,
             muster_until: self.muster_until,
             deadline: None,
             was_late: false,

@@ -16,7 +16,7 @@ impl Server {
             let damaged = |problem| NetError::damaged(STATE, format!("device {}: {problem}", device.slot));
             let name = device.name.parse().map_err(|_| damaged("its name is not one"))?;
             let coin = CoinPublic::from_bytes(device.coin).ok_or_else(|| damaged("its coin is not one"))?;
-            if state.enrol(&Caller { name, coin }, |_| device.clone()) != Ok(device.slot) {
+            if state.seat(&Caller { name, coin }, |_| device.clone()) != Ok(device.slot) {
                 return Err(damaged("its place is taken"));
             }
         }

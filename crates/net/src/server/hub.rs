@@ -12,9 +12,10 @@ use tokio::time::Instant;
 
 use super::exchange::{Arrival, OfferedModel};
 use super::journal::Journal;
-use super::member::{DeviceLink, Member};
+use super::member::{About, DeviceLink, Member};
 use super::newcomers::Newcomers;
 use super::rate::Strangers;
+use super::room::Room;
 use super::round::{Current, Taken};
 use crate::coin::Toss;
 use crate::door::Caller;
@@ -37,8 +38,8 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    pub(crate) fn new(capacity: usize, metrics: Arc<Metrics>) -> Self {
-        let state = Mutex::new(ServerState { capacity, ..ServerState::default() });
+    pub(crate) fn new(room: Room, metrics: Arc<Metrics>) -> Self {
+        let state = Mutex::new(ServerState { room, ..ServerState::default() });
         Self { state, bell: Notify::default(), journal: Journal::default(), metrics }
     }
 
@@ -70,7 +71,11 @@ pub(crate) struct ServerState {
     /// The enrolled devices, by slot.
     pub members: Vec<Member>,
     slots: BTreeMap<DeviceName, usize>,
-    pub capacity: usize,
+    pub room: Room,
+    /// The number of members that have left for good.
+    pub departed: usize,
+    /// When the status of the devices was last written for operators.
+    pub shown: Option<Instant>,
     pub current: Option<Current>,
     /// The updates of the round before: its devices may not have received their replies.
     pub previous: Option<(Toss, BTreeMap<usize, Taken>)>,
@@ -93,13 +98,22 @@ impl ServerState {
         let Caller { name, coin } = caller;
         let enrolled = self.slot(name).is_some();
         if !enrolled {
-            if self.members.len() >= self.capacity {
+            if self.is_full() {
                 return Err(Reason::FleetFull);
             }
-            self.newcomers.meet(name, *coin, self.capacity, now)?;
+            self.newcomers.meet(name, *coin, self.room.devices_max, now)?;
         }
         self.known(caller, now)?;
         Ok((self.slot(name).unwrap_or(self.members.len()), enrolled))
+    }
+
+    /// Notes what a device that has said hello says of itself.
+    pub(crate) fn introduce(&mut self, name: &DeviceName, about: About) {
+        if let Some(slot) = self.slot(name) {
+            self.members[slot].about = about;
+        } else if let Some(newcomer) = self.newcomers.get_mut(name) {
+            newcomer.about = about;
+        }
     }
 
     /// Counts a call of any caller before any other check; a caller without a name is none.
@@ -115,10 +129,11 @@ impl ServerState {
         if is_allowed { Ok(()) } else { Err(Reason::TooManyCalls) }
     }
 
-    /// Refuses a device that has not said hello, or whose coin has changed since.
+    /// Refuses a device that has not said hello, whose coin has changed since, or that has left for good.
     pub(crate) fn known(&mut self, caller: &Caller, now: Instant) -> Result<(), Reason> {
         let Caller { name, coin } = caller;
         let known = match self.slot(name) {
+            Some(slot) if self.members[slot].departed.is_some() => return Err(Reason::Retired),
             Some(slot) => self.members[slot].coin,
             None => {
                 let newcomer = self.newcomers.get_mut(name).ok_or(Reason::NotEnrolled)?;
@@ -136,7 +151,7 @@ impl ServerState {
         if self.slot(name).is_some() {
             return Err(Reason::AlreadyEnrolled);
         }
-        if self.members.len() >= self.capacity {
+        if self.is_full() {
             return Err(Reason::FleetFull);
         }
         self.newcomers.get_mut(name).map(|newcomer| newcomer.probes).ok_or(Reason::NotEnrolled)
@@ -149,17 +164,26 @@ impl ServerState {
         caller: &Caller,
         device: impl FnOnce(usize) -> EnrolledDevice,
     ) -> Result<usize, Reason> {
+        if self.slot(&caller.name).is_none() && self.is_full() {
+            return Err(Reason::FleetFull);
+        }
+        self.seat(caller, device)
+    }
+
+    /// Does the same where the room does not matter: a device that enrolled before a restart keeps its slot.
+    pub(crate) fn seat(
+        &mut self,
+        caller: &Caller,
+        device: impl FnOnce(usize) -> EnrolledDevice,
+    ) -> Result<usize, Reason> {
         let Caller { name, coin } = caller;
         if let Some(slot) = self.slot(name) {
             return if self.members[slot].coin == *coin { Ok(slot) } else { Err(Reason::OtherCoin) };
         }
         let slot = self.members.len();
-        if slot >= self.capacity {
-            return Err(Reason::FleetFull);
-        }
-        self.newcomers.leave(name);
+        let about = self.newcomers.leave(name).map(|newcomer| newcomer.about).unwrap_or_default();
         let calls = self.strangers.leave(caller);
-        self.members.push(Member::new(device(slot), *coin, calls));
+        self.members.push(Member::new(device(slot), *coin, calls, about));
         self.slots.insert(name.clone(), slot);
         Ok(slot)
     }

@@ -9,7 +9,7 @@ use tracing::warn;
 use super::hub::Notice;
 use crate::bucket::Bucket;
 use crate::coin::CoinPublic;
-use crate::state::EnrolledDevice;
+use crate::state::{Departure, EnrolledDevice};
 
 /// The time from one warning that two agents share an identity to the next.
 const RIVAL_REMIND: Duration = Duration::from_secs(600);
@@ -22,13 +22,21 @@ pub(crate) struct Member {
     pub absent_since: Instant,
     pub has_attended: bool,
     pub silence: Silence,
+    pub about: About,
+    pub condition: Condition,
+    /// Set when the device has left the run for good.
+    pub departed: Option<Departure>,
     /// The time of the last warning that two agents share this identity.
     rival_told: Option<Instant>,
 }
 
 impl Member {
-    pub(super) fn new(device: EnrolledDevice, coin: CoinPublic, calls: Bucket) -> Self {
+    pub(super) fn new(device: EnrolledDevice, coin: CoinPublic, calls: Bucket, about: About) -> Self {
+        let EnrolledDevice { compute_secs, comm_mbit, .. } = device;
         Self {
+            condition: Condition { availability: 1.0, compute_secs, comm_mbit, is_benched: false },
+            about,
+            departed: None,
             device,
             coin,
             calls,
@@ -56,6 +64,24 @@ impl Member {
             );
         }
     }
+}
+
+/// What a device and its connection say of themselves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct About {
+    /// The version of the agent; empty if it is not known.
+    pub version: String,
+    /// The last second of the device's certificate.
+    pub certificate_until_unix_secs: Option<i64>,
+}
+
+/// What rounds have measured of a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Condition {
+    pub availability: f64,
+    pub compute_secs: f64,
+    pub comm_mbit: f64,
+    pub is_benched: bool,
 }
 
 /// Counts windows that a device let pass without an answer.

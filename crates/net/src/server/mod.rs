@@ -4,10 +4,11 @@
 //!
 //! - here: a server that listens, on a runtime of its own or in given [`Surroundings`].
 //! - `hub`: the state that calls and the round loop share; `exchange`: models and updates in it; `member`: a device of
-//!   the fleet; `newcomers`: devices that are about to enrol; `round`: a round in progress; `grant`: a device's
+//!   the fleet; `newcomers`: devices that are about to enrol; `room`: their number; `round`: a round in progress; `grant`: a device's
 //!   bandwidth in it.
 //! - `service`: the calls of devices; `attend`: the call that stays open; `intake`: uploads; `download`: models;
 //!   `probe`: timed transfers; `probe_queue`: their order.
+//! - `departures`: devices that leave for good; `watching`: the status of devices for operators.
 //! - `rate`: limits calls; `journal`: limits lines in the log; `norms`: limits the norms of updates.
 //! - `world`: the world behind the engine's round loop; `events`: its events; `clock`: its clock; `window`: its window
 //!   for coins; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
@@ -17,6 +18,7 @@
 mod attend;
 mod clock;
 mod commit;
+mod departures;
 pub mod deploy;
 mod deployed_run;
 mod download;
@@ -36,9 +38,11 @@ mod probe_queue;
 mod quorum;
 mod rate;
 mod review;
+mod room;
 mod round;
 mod service;
 mod timeouts;
+mod watching;
 mod window;
 mod world;
 
@@ -57,7 +61,7 @@ use tonic::transport::server::Connected;
 use self::hub::Hub;
 use self::norms::NormGuard;
 use self::service::Service;
-use crate::door::{Door, Limits, Peer, Security};
+use crate::door::{Door, Limits, Peer, RevokedNames, Security};
 use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::ByteStream;
@@ -67,6 +71,7 @@ use crate::wire::v1::federation_server::FederationServer;
 pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
 pub use norms::NormBound;
 pub use planning::Planned;
+pub use room::Room;
 pub use timeouts::Timeouts;
 
 const HEADER_BYTES_MAX: u32 = 16 << 10;
@@ -92,6 +97,7 @@ pub struct Offer {
     pub encoding: Encoding,
     /// Bounds the norm of updates before devices have sent any.
     pub update_norm: NormBound,
+    pub room: Room,
 }
 
 impl Offer {
@@ -126,6 +132,7 @@ pub struct Server {
     status: Option<StatusServer>,
     update_bytes: u64,
     norms: Arc<NormGuard>,
+    revoked: Arc<RevokedNames>,
     stop: Option<oneshot::Sender<()>>,
 }
 
@@ -146,10 +153,10 @@ impl Server {
             }
             None => None,
         };
-        let address = door.local_addr();
+        let (address, revoked) = (door.local_addr(), door.revoked_names());
         let surroundings = Surroundings { runtime, address, incoming: door.into_stream() };
         let mut server = Self::serve(surroundings, metrics, health, offer);
-        server.status = status;
+        (server.status, server.revoked) = (status, revoked);
         Ok(server)
     }
 
@@ -168,8 +175,9 @@ impl Server {
         offer: &Offer,
     ) -> Self {
         let Surroundings { runtime, address, incoming } = surroundings;
-        let hub = Arc::new(Hub::new(offer.task.devices, metrics));
+        let hub = Arc::new(Hub::new(offer.room, metrics));
         let norms = Arc::new(NormGuard::new(offer.update_norm));
+        hub.metrics.show_devices(hub.fleet_source());
         let service = Service::new(Arc::clone(&hub), offer.clone(), Arc::clone(&norms));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
@@ -193,7 +201,17 @@ impl Server {
             }
         });
         let update_bytes = offer.update_bytes() as u64;
-        Self { runtime, hub, health, address, status: None, update_bytes, norms, stop: Some(stop) }
+        Self {
+            runtime,
+            hub,
+            health,
+            address,
+            status: None,
+            update_bytes,
+            norms,
+            revoked: Arc::default(),
+            stop: Some(stop),
+        }
     }
 
     /// The address with the real port, also where port 0 was asked for.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::member::About;
 use crate::coin::CoinPublic;
 use crate::identity::DeviceName;
 use crate::reason::Reason;
@@ -21,6 +22,7 @@ pub(crate) struct Newcomer {
     /// The number of its timed transfers so far.
     pub probes: u32,
     pub called: Instant,
+    pub about: About,
 }
 
 impl Newcomer {
@@ -57,7 +59,7 @@ impl Newcomers {
         if self.0.len() >= most {
             return Err(Reason::OutOfMemory);
         }
-        let newcomer = Newcomer { coin, comm_mbit: None, probes: 0, called: now };
+        let newcomer = Newcomer { coin, comm_mbit: None, probes: 0, called: now, about: About::default() };
         self.0.insert(name.clone(), newcomer);
         Ok(())
     }
@@ -66,8 +68,8 @@ impl Newcomers {
         self.0.get_mut(name)
     }
 
-    pub(crate) fn leave(&mut self, name: &DeviceName) {
-        self.0.remove(name);
+    pub(crate) fn leave(&mut self, name: &DeviceName) -> Option<Newcomer> {
+        self.0.remove(name)
     }
 }
 

@@ -7,8 +7,9 @@ use fedflip_plan::{Expected, GivenQ, Plan, PlanError, Planning, Problem, Quiet, 
 
 use super::deploy::Deployment;
 use crate::error::NetError;
-use crate::replan::{self, Decision, Standing, Terms};
+use crate::replan::{self, Decision, Terms};
 use crate::state::{PlannedDevice, StoredPlan};
+use crate::status::Standing;
 
 /// A plan and the measured fleet that it is for.
 #[derive(Clone, Debug)]
@@ -94,18 +95,19 @@ impl Deployment {
         Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected })
     }
 
-    /// Another plan, if a device was benched, has returned or has enrolled, or if a review is `due` and measured times call
-    /// for one. Benched devices are not part of it.
+    /// Another plan, if a device was benched, has returned, has enrolled or has left for good, or if a review is `due` and
+    /// measured times call for one. Only active devices are part of it, and the data shares are theirs.
     pub(super) fn next_plan(
         &self,
         now: &Planned,
         fleet: &Fleet,
-        is_benched: impl Fn(usize) -> bool,
+        standing_of: impl Fn(usize) -> Standing,
         due: bool,
     ) -> Option<Planned> {
         // A device that enrols during the run and is not in the file has no q.
         let has_q = |slot| self.scheme.given().is_none_or(|given| given.q(fleet.name(slot)).is_some());
-        let active: Vec<usize> = (0..fleet.len()).filter(|&slot| !is_benched(slot) && has_q(slot)).collect();
+        let is_active = |slot: &usize| standing_of(*slot) == Standing::Active && has_q(*slot);
+        let active: Vec<usize> = (0..fleet.len()).filter(is_active).collect();
         let part = fleet.subset(&active).ok()?;
         let q = q_of(now.schedule.usual().q(), &active);
         let quiet_q = now.schedule.quiet().map(|plan| q_of(plan.q(), &active));
@@ -116,8 +118,8 @@ impl Deployment {
         let availability: Vec<f64> = active.iter().map(planned_for).collect();
         let planning = self.planning();
         let terms = Terms { fleet: &part, bandwidth: self.bandwidth, planning: &planning };
-        let standing = Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
-        let decision = match change(now, fleet, &active) {
+        let standing = replan::Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
+        let decision = match change(now, fleet, &active, standing_of) {
             Some(reason) => replan::replace(standing, terms, reason),
             None if due => replan::decide(standing, terms),
             None => return None,
@@ -168,14 +170,24 @@ fn difference(given: &GivenQ, stored: &StoredPlan, fleet: &Fleet) -> Option<Stri
     Some(format!("{} has q = {wanted} for the device {name:?}, and the run {planned}", given.file()))
 }
 
-/// Names the devices that enrolled, were benched or returned since the plan was made; none without such devices.
-fn change(now: &Planned, fleet: &Fleet, active: &[usize]) -> Option<String> {
+/// Names the devices that enrolled, were benched, returned or left since the plan was made; none without such devices.
+fn change(
+    now: &Planned,
+    fleet: &Fleet,
+    active: &[usize],
+    standing_of: impl Fn(usize) -> Standing,
+) -> Option<String> {
     let is_active = |slot: &usize| active.binary_search(slot).is_ok();
-    let benched = (0..now.fleet.len()).filter(|slot| now.takes_part(*slot) && !is_active(slot));
+    let left = |standing: Standing| -> Vec<usize> {
+        let planned = (0..now.fleet.len()).filter(|slot| now.takes_part(*slot));
+        planned.filter(|slot| standing_of(*slot) == standing).collect()
+    };
     let returned = active.iter().copied().filter(|slot| *slot < now.fleet.len() && !now.takes_part(*slot));
     let (came, without_q): (Vec<usize>, Vec<usize>) = (now.fleet.len()..fleet.len()).partition(is_active);
     let groups = [
-        (benched.collect::<Vec<_>>(), "keeps failing to deliver and is benched"),
+        (left(Standing::Benched), "keeps failing to deliver and is benched"),
+        (left(Standing::Retired), "was retired, and the data shares are those of the others"),
+        (left(Standing::Revoked), "was revoked, and the data shares are those of the others"),
         (returned.collect(), "is back from the bench"),
         (came, "came"),
         (without_q, "came and takes no part, because the file of the plan has no q for it"),

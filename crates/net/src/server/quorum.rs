@@ -76,6 +76,10 @@ impl NetWorld<'_> {
             }
             self.server.health.set(Readiness::WaitingForDevices);
             self.check_stop(Duration::ZERO)?;
+            self.server.show_devices(&self.folder);
+            if self.server.look_for_departures(&self.folder) {
+                return Err(GivenUp::Departed.into());
+            }
             if Instant::now() >= recall_at {
                 self.recall()?;
             }

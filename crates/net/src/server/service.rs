@@ -17,6 +17,7 @@ use super::attend::Attendance;
 use super::download::download;
 use super::hub::Hub;
 use super::journal::Permit;
+use super::member::About;
 use super::norms::NormGuard;
 use super::probe;
 use super::probe_queue::ProbeQueue;
@@ -25,7 +26,9 @@ use crate::identity::DeviceName;
 use crate::plain;
 use crate::reason::Reason;
 use crate::state::EnrolledDevice;
-use crate::wire::limits::{COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX};
+use crate::wire::limits::{
+    COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX, VERSION_BYTES_MAX,
+};
 use crate::wire::v1::federation_server::Federation;
 use crate::wire::{PROTOCOL, encoding, task, v1};
 
@@ -100,12 +103,23 @@ impl Federation for Service {
         if request.get_ref().protocol != PROTOCOL {
             return Err(self.refused(name.as_str(), Reason::OtherProtocol));
         }
+        let version = request.get_ref().version.clone();
+        if version.len() > VERSION_BYTES_MAX || !version.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(self.refused(name.as_str(), Reason::BadMessage));
+        }
+        let peer = request.extensions().get::<Peer>();
+        let certificate_until_unix_secs = peer.and_then(|peer| peer.certificate_until_unix_secs);
+        let about = About { version, certificate_until_unix_secs };
         let greeted = {
             let mut state = self.hub.state();
             if !state.open {
                 return Err(Status::unavailable("not ready yet"));
             }
-            state.hello(&caller, Instant::now())
+            let greeted = state.hello(&caller, Instant::now());
+            if greeted.is_ok() {
+                state.introduce(name, about);
+            }
+            greeted
         };
         let (slot, enrolled) = self.checked(name, greeted)?;
         if let Some(Permit { left_out }) = self.hub.journal.permit(name.as_str(), "hello") {

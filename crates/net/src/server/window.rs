@@ -12,6 +12,7 @@ use super::member::Member;
 use super::round::Current;
 use super::world::NetWorld;
 use crate::coin::Toss;
+use crate::status::Standing;
 
 /// A window that lasts longer than its length divided by this was held open by devices that did not answer.
 const HELD_OPEN: u32 = 10;
@@ -20,9 +21,10 @@ impl NetWorld<'_> {
     /// Opens a round for the coins of all devices that attend. Returns the length and the end of its window.
     pub(super) fn open_window(&mut self, round: u64, model: &Arc<ModelVector>) -> (Duration, Instant) {
         let mut coin_q = self.planned.coin_q(round);
-        // The plan may still contain a benched device, where the planner found no plan without it.
+        // The plan may still contain a device that is not active, where the planner found no plan without it.
         for (slot, q) in coin_q.iter_mut().enumerate() {
-            if self.measures.is_benched(slot) {
+            let is_benched = self.measures.is_benched(slot);
+            if self.server.hub.state().standing(slot, is_benched) != Standing::Active {
                 *q = 0.0;
             }
         }

@@ -4,6 +4,7 @@
 //! wall-clock time since the run began, over all restarts.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +43,9 @@ pub(crate) enum GivenUp {
     /// Too few devices attend, so benched devices are asked again: another plan is due.
     #[error("benched devices are asked again")]
     Recalled,
+    /// Devices have left for good while the server waited: another plan is due.
+    #[error("devices have left")]
+    Departed,
 }
 
 impl From<GivenUp> for EngineError {
@@ -65,7 +69,9 @@ pub(crate) struct NetWorld<'a> {
     pub scored_by: &'a [Metric],
     /// Returns true when the run should stop.
     pub stop: &'a dyn Fn() -> bool,
-    pub clock: Clock,
+    /// The run's folder.
+    pub folder: PathBuf,
+    pub clock: &'a mut Clock,
     /// Until then a restarted server waits for all devices.
     pub muster_until: Instant,
     pub deadline: Option<Instant>,
@@ -77,6 +83,7 @@ pub(crate) struct NetWorld<'a> {
 impl NetWorld<'_> {
     /// Waits for the bell, a moment, or `until`.
     fn wait(&self, until: Instant) {
+        self.server.show_devices(&self.folder);
         self.server.wait(until.min(Instant::now() + POLL_EVERY));
     }
 
@@ -104,8 +111,13 @@ impl World for NetWorld<'_> {
         self.scored_by
     }
 
-    fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError> {
+    fn await_devices(&mut self) -> Result<(), EngineError> {
         self.gather()?;
+        self.clock.start();
+        Ok(())
+    }
+
+    fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError> {
         let (window, window_end) = self.open_window(round, model);
         while Instant::now() < window_end
             && !self.server.hub.state().current.as_ref().is_none_or(Current::all_answered)
@@ -191,6 +203,7 @@ impl World for NetWorld<'_> {
 
     fn close(&mut self, round: u64, secs: f64) -> Result<Receipt, EngineError> {
         let bench_changed = self.review(round, secs);
+        self.server.note_conditions(self.measures);
         let measures = serde_json::to_string(&*self.measures).unwrap_or_default();
         Ok(Receipt { accepted: std::mem::take(&mut self.accepted), measures, bench_changed })
     }

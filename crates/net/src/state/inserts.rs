@@ -11,6 +11,7 @@ pub(super) fn kind(line: &Line) -> &'static str {
         Line::Initial(_) => "initial",
         Line::Round(_) => "round",
         Line::Replan(_) => "replan",
+        Line::Changed(_) => "changed",
         Line::End(_) => "end",
     }
 }

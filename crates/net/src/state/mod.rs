@@ -6,6 +6,7 @@
 //! | `models/NNNNNNNN.safetensors` | the model after this round, and the optimiser's vectors; only the newest |
 //! | `run.toml`, `fleet.csv`, `plan.csv`, `records.jsonl` | for readers, as a simulated run has them |
 //! | `model.safetensors` | the model at the end |
+//! | `departed.json` | the devices that were retired or revoked |
 //! | `.lock` | held by the server |
 //!
 //! A round is committed in this order: its model is written under a name of its own; one transaction stores that name,
@@ -21,10 +22,12 @@
 //! - `run_state`: [`RunState`] writes the state; [`view`]: [`StateView`] reads it.
 //! - [`rows`]: the parts of the state; `inserts`: the statements that write them.
 //! - `seals`: the digests of the whole state; `chain`: digests of appended rows; `digests`: digests of rows.
+//! - [`departed`]: the devices that have left for good.
 //! - `database`: the tables and the errors of the database; `models`, `records_file`, `incidents`: the other parts.
 
 mod chain;
 mod database;
+pub mod departed;
 mod digests;
 mod incidents;
 mod inserts;
@@ -37,6 +40,7 @@ mod seals;
 pub mod view;
 
 pub use database::{STATE, VERSION};
+pub use departed::{DEPARTED, Departed, Departure};
 pub use rows::{
     Commit, EnrolledDevice, Fate, Incident, NewRun, PlannedDevice, Resumed, StoredModel, StoredPlan,
     StoredRound,

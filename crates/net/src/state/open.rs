@@ -3,13 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use fedflip_record::atomic;
 use fedflip_record::folder::{self, FLEET, MODEL, PLAN, RECORDS, RUN};
+use fedflip_record::{Changed, End, EndReason, KeyChange, Line, atomic};
 use rand_core::RngCore;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
+use tracing::info;
 
 use super::database::{self, STATE, damaged, in_folder};
 use super::incidents::Incidents;
+use super::inserts::kind;
 use super::models::Models;
 use super::records_file::{Agreed, RecordsFile};
 use super::rows::{NewRun, Resumed, StoredPlan};
@@ -55,9 +57,11 @@ fn open_checked(
     // Everything is checked before anything is changed.
     let (seals, agreed) = if holds_run {
         let seals = Seals::checked(&view.connection)?;
-        let agreed = Agreed::with_database(&records, &view.connection)?;
+        Agreed::with_database(&records, &view.connection)?;
         database::make_durable(&view.connection)?;
-        (check(&mut view, new_run, models.parameters(), seals)?, agreed)
+        let seals = check(&mut view, new_run, models.parameters(), seals)?;
+        // The last lines may be others now.
+        (seals, Agreed::with_database(&records, &view.connection)?)
     } else {
         // A server that was killed at its very start leaves an empty file, and nothing beside it.
         refuse_what_is_there(folder, &models)?;
@@ -66,7 +70,10 @@ fn open_checked(
         (seals, Agreed::default())
     };
     models.make()?;
-    let (resumed, model) = resumed(&view, &models)?;
+    let (mut resumed, model) = resumed(&view, &models)?;
+    if let (Some(header), Some(target)) = (&mut resumed.header, new_run.stop) {
+        header.stop = Some(target.clone());
+    }
     models.sweep(model.round)?;
     readers_files(folder, &models, new_run, &resumed)?;
     let state = RunState {
@@ -109,8 +116,8 @@ fn found_run(
     Ok(seals)
 }
 
-/// Refuses a run of another scenario. Keys that may differ are taken over; a run that had ended at a cap which has
-/// changed has not ended any more.
+/// Refuses a run of another scenario. Keys that may differ are taken over, and the records say so; a run that had ended at
+/// a cap or a target which has changed has not ended any more.
 fn check(
     view: &mut StateView,
     new_run: &NewRun<'_>,
@@ -131,17 +138,40 @@ fn check(
     if before == new_run.run_toml {
         return Ok(seals);
     }
-    let ended_at_cap = view.end()?.is_some_and(|end| end.reason.is_cap());
+    let changes = folder::key_changes(&before, new_run.run_toml);
+    info!(changes = %in_words(&changes), "the run resumes with other settings");
+    let other_target = changes.iter().any(|change| change.key.starts_with("stop."));
+    let resumes = |end: End| end.reason.is_cap() || (end.reason == EndReason::Target && other_target);
+    let end = view.end()?;
+    let has_ended = end.is_some();
+    let takes_back_end = end.is_some_and(resumes);
+    let changed =
+        Line::Changed(Changed { after_round: view.rounds()?, changes, stop: new_run.stop.cloned() });
     let transaction = view.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute("UPDATE run SET scenario = ?1", [new_run.run_toml])?;
     seals.renew_run(&transaction)?;
-    if ended_at_cap {
+    if takes_back_end {
         transaction.execute("DELETE FROM records WHERE kind = 'end'", [])?;
         seals.take_back_record(&transaction)?;
+    }
+    // A run that is over, or has no first line yet, says nothing of its settings.
+    if seals.chain.records > 0 && (takes_back_end || !has_ended) {
+        let text = serde_json::to_string(&changed).map_err(|error| damaged(error.to_string()))?;
+        let insert = "INSERT INTO records (seq, kind, line) VALUES (?1, ?2, ?3)";
+        transaction.execute(insert, params![seals.chain.records as i64 + 1, kind(&changed), text])?;
+        seals.append_record(&transaction)?;
     }
     seals.write(&transaction)?;
     transaction.commit()?;
     Ok(seals)
+}
+
+fn in_words(changes: &[KeyChange]) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not set".to_owned());
+    let words = changes
+        .iter()
+        .map(|change| format!("{} was {} and is {}", change.key, value(&change.before), value(&change.now)));
+    words.collect::<Vec<_>>().join("; ")
 }
 
 /// The progress of the run, and its newest model.

@@ -48,6 +48,13 @@ impl Agreed {
             } else if found.len() < wanted.len() && wanted.starts_with(without_zeros(&found)) {
                 return Ok(agreed);
             } else {
+                // Where an end was taken back and the server was killed at that moment, the file still has it.
+                let mut more = Vec::new();
+                read(&mut more, END_BYTES_MAX)?;
+                found.extend_from_slice(&more);
+                if is_end(&found) {
+                    return Ok(agreed);
+                }
                 let round = match serde_json::from_slice(wanted) {
                     Ok(Line::Round(record)) => Some(record.round),
                     _ => None,

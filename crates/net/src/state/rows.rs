@@ -3,7 +3,7 @@
 use fedflip_fleet::Metrics;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_plan::Expected;
-use fedflip_record::{End, Header, Round};
+use fedflip_record::{End, Header, Round, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::coin::{KEY_BYTES, RUN_BYTES};
@@ -15,6 +15,8 @@ pub struct NewRun<'a> {
     pub run_toml: &'a str,
     /// Keys of `run_toml` that may differ when a run resumes. A run that ended at a cap continues if one of them changed.
     pub free_keys: &'a [&'a str],
+    /// The target at which the run ends.
+    pub stop: Option<&'a Target>,
     /// The arrays of the model, one after the other.
     pub params: &'a [(String, ParamSpec)],
     /// The names of the vectors that the server keeps with the model, which are as long as the model.

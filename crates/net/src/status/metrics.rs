@@ -4,10 +4,12 @@
 //! promise: dashboards and alerts of others are built on them.
 
 use std::fmt::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use fedflip_record::Target;
 
+use super::device_metrics;
+use super::devices::FleetSource;
 use super::instrument::{Counter, Gauge, Histogram};
 use super::reason::{ByReason, ConnectionRefusal, Label};
 use crate::reason::Reason;
@@ -21,7 +23,6 @@ const ROUND_SECS: &[f64] = &[
 ];
 
 /// Every number of a server. Each field says in the text what it is; see [`Metrics::render`].
-#[derive(Debug)]
 #[expect(missing_docs, reason = "each is described once, in `render`, where users read it too")]
 pub struct Metrics {
     pub rounds_committed: Counter,
@@ -30,6 +31,7 @@ pub struct Metrics {
     pub devices_attending: Gauge,
     pub devices_benched: Gauge,
     pub connections_open: Gauge,
+    pub server_certificate_until: Gauge,
     pub connections_refused: ByReason<ConnectionRefusal>,
     pub joins: Counter,
     pub coins_refused: Counter,
@@ -39,9 +41,16 @@ pub struct Metrics {
     pub plan_changes: Counter,
     evaluated: NamedGauges,
     target: NamedGauges,
+    devices: OnceLock<FleetSource>,
     pub round_secs: Histogram,
     pub join_secs: Histogram,
     pub upload_secs: Histogram,
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.render())
+    }
 }
 
 impl Default for Metrics {
@@ -53,6 +62,7 @@ impl Default for Metrics {
             devices_attending: Gauge::default(),
             devices_benched: Gauge::default(),
             connections_open: Gauge::default(),
+            server_certificate_until: Gauge::default(),
             connections_refused: ByReason::default(),
             joins: Counter::default(),
             coins_refused: Counter::default(),
@@ -62,6 +72,7 @@ impl Default for Metrics {
             plan_changes: Counter::default(),
             evaluated: NamedGauges::default(),
             target: NamedGauges::default(),
+            devices: OnceLock::new(),
             round_secs: Histogram::new(ROUND_SECS),
             join_secs: Histogram::new(ANSWER_SECS),
             upload_secs: Histogram::new(ROUND_SECS),
@@ -80,6 +91,11 @@ impl Metrics {
     /// Shows the value of a metric at which the run ends.
     pub fn ends_at(&self, target: &Target) {
         *self.target.locked() = [(target.metric.clone(), target.at)].into_iter().collect();
+    }
+
+    /// Shows the metrics of single devices, too; only the first source counts.
+    pub(crate) fn show_devices(&self, source: FleetSource) {
+        let _ = self.devices.set(source);
     }
 
     /// The text that a collector reads.
@@ -116,6 +132,17 @@ impl Metrics {
         page.histogram("join_seconds", "From a round's opening to a device's coin.", &self.join_secs);
         page.histogram("upload_seconds", "From a device's grant to its whole update.", &self.upload_secs);
         // What is not known is left out: zero would be a lie.
+        if let Some(status) = self.devices.get().and_then(|source| source()) {
+            device_metrics::render(&mut page, &status);
+        }
+        let until = self.server_certificate_until.get();
+        if until > 0.0 {
+            page.gauge(
+                "server_certificate_expiry_timestamp_seconds",
+                "Last second of the server's certificate, since 1970.",
+                until,
+            );
+        }
         if let Some(bytes) = resident_bytes() {
             page.gauge("process_resident_memory_bytes", "Memory that the process holds.", bytes as f64);
         }
@@ -136,8 +163,8 @@ impl NamedGauges {
 
 /// The text as far as it is written. To write to a string never fails.
 #[derive(Default)]
-struct Page {
-    text: String,
+pub(super) struct Page {
+    pub(super) text: String,
 }
 
 impl Page {
@@ -170,8 +197,18 @@ impl Page {
         }
         self.head(name, "gauge", help);
         for (metric, value) in values.iter() {
-            let label = metric.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let label = escaped(metric);
             let _ = writeln!(self.text, "fedflip_{name}{{name=\"{label}\"}} {}", number(value));
+        }
+    }
+
+    /// One gauge with a line for each of these labels; nothing without any.
+    pub(super) fn labelled(&mut self, name: &str, help: &str, rows: impl Iterator<Item = (String, f64)>) {
+        for (place, (labels, value)) in rows.enumerate() {
+            if place == 0 {
+                self.head(name, "gauge", help);
+            }
+            let _ = writeln!(self.text, "fedflip_{name}{{{labels}}} {}", number(value));
         }
     }
 
@@ -185,6 +222,11 @@ impl Page {
         let _ = writeln!(self.text, "fedflip_{name}_sum {}", number(histogram.sum()));
         let _ = writeln!(self.text, "fedflip_{name}_count {count}");
     }
+}
+
+/// The text as the value of a label.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn number(value: f64) -> String {

@@ -35,3 +35,5 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(30);
 pub const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// The bytes that a peer may send before they are read.
 pub const WINDOW_BYTES: u32 = 1 << 20;
+/// The longest version that an agent can have.
+pub const VERSION_BYTES_MAX: usize = 64;

@@ -137,7 +137,7 @@ impl Device {
     }
 
     pub(crate) async fn hello(&mut self) -> Result<v1::HelloReply, Status> {
-        let request = self.request(v1::HelloRequest { protocol: PROTOCOL });
+        let request = self.request(v1::HelloRequest { protocol: PROTOCOL, version: String::new() });
         let reply = self.client.hello(request).await?.into_inner();
         self.slot = reply.slot as usize;
         Ok(reply)

@@ -13,7 +13,7 @@ use fedflip_learn::{Encoding, Learner};
 use fedflip_net::NetError;
 use fedflip_net::door::Security;
 use fedflip_net::server::{
-    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Planned, Server, Timeouts,
+    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Planned, Room, Server, Timeouts,
 };
 use fedflip_net::state::{NewRun, Resumed, RunState};
 use fedflip_plan::{Quiet, Scheme};
@@ -28,6 +28,8 @@ pub(crate) const SEED: u64 = 1;
 pub(crate) struct Wanted {
     pub(crate) devices: usize,
     pub(crate) devices_min: usize,
+    /// The most devices at a time; by default all.
+    pub(crate) devices_max: Option<usize>,
     pub(crate) rounds: u64,
     pub(crate) scheme: Scheme,
     pub(crate) optimiser: Optimiser,
@@ -57,6 +59,7 @@ impl Wanted {
         Self {
             devices,
             devices_min: devices,
+            devices_max: None,
             rounds,
             scheme,
             optimiser,
@@ -90,7 +93,8 @@ impl Wanted {
     ) -> Result<(RunState, Resumed), NetError> {
         let params = learner.network().params();
         let memory = self.optimiser.names();
-        let new_run = NewRun { run_toml: "seed = 1\n", free_keys: &[], params: &params, memory: &memory };
+        let new_run =
+            NewRun { run_toml: "seed = 1\n", free_keys: &[], stop: None, params: &params, memory: &memory };
         match run_id {
             Some(run_id) => RunState::open_as(folder, &new_run, run_id),
             None => RunState::open(folder, &new_run),
@@ -107,6 +111,10 @@ impl Wanted {
             bandwidth_mbps: self.band_mbps,
             encoding: self.encoding,
             update_norm: NormBound::of_trial(learner, SEED).unwrap(),
+            room: Room {
+                devices_max: self.devices_max.unwrap_or(self.devices),
+                slots_max: Some(self.devices),
+            },
         }
     }
 

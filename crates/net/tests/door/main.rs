@@ -146,6 +146,40 @@ async fn renewed_certificates_are_taken_up_and_damaged_ones_are_not() {
     assert_eq!(served(&bench).await, second);
 }
 
+/// Neither the agent nor the server restarts: the files change under both.
+#[tokio::test]
+async fn a_device_is_renewed_while_it_is_connected() {
+    let mut bench = Bench::open(bench::quick()).await;
+    let folder = bench.device("phone-01");
+    let before = client_config(&folder).unwrap();
+    assert!(before.renewed().is_none(), "nothing has changed");
+    let mut first = bench.call(&client(&folder)).await.unwrap();
+    let old = bench.peer().await;
+    let later = Validity { days: 60, ..validity() };
+    bench.store.renew(&"phone-01".parse().unwrap(), later).unwrap();
+    let after = before.renewed().expect("the new certificate is found");
+    assert!(after.renewed().is_none());
+    assert_eq!(after.coin.public(), before.coin.public());
+    let _second = bench.call(&client(&folder)).await.unwrap();
+    let new = bench.peer().await;
+    assert_eq!(new.caller, old.caller, "the same name and coin");
+    let days = |peer: &Peer| (peer.certificate_until_unix_secs.unwrap() - now_unix_secs() + 60) / 86_400;
+    assert_eq!((days(&old), days(&new)), (30, 60));
+    bench::echo(&mut first).await.expect("the old certificate is still valid");
+    let renewed = Validity { days: 90, ..validity() };
+    bench.store.renew_server(&["localhost".to_owned()], renewed).unwrap();
+    let until = || bench.metrics.server_certificate_until.get();
+    let wanted = (now_unix_secs() + 89 * 86_400) as f64;
+    eventually("the server's own renewal shows in the metrics", || until() > wanted).await;
+    assert!(bench.metrics.render().contains("fedflip_server_certificate_expiry_timestamp_seconds"));
+    // A folder that holds another device by now is not taken up.
+    let other = bench.device("other");
+    for file in ["cert.pem", "key.pem", "coin.key"] {
+        fs::copy(other.join(file), folder.join(file)).unwrap();
+    }
+    assert!(before.renewed().is_none());
+}
+
 #[tokio::test]
 async fn no_more_come_in_than_there_are_places() {
     let limits = Limits { connections_max: 2, ..bench::quick() };

@@ -30,7 +30,7 @@ enum Call {
 async fn make(call: Call, device: &Device) -> Result<(), Status> {
     let mut client = device.client.clone();
     let protocol = if matches!(call, Call::OtherProtocol) { PROTOCOL + 1 } else { PROTOCOL };
-    let hello = v1::HelloRequest { protocol };
+    let hello = v1::HelloRequest { protocol, version: String::new() };
     match call {
         Call::AttendWithoutHello => {
             client.attend(device.request(tokio_stream::pending())).await?;

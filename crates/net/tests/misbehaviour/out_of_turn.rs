@@ -18,9 +18,9 @@ async fn calls_out_of_turn_are_refused() {
     let head = Device::head(&v1::Grant::default(), &Update::of(&[1.0]));
     refuse(a.upload(head, &[]).await, Code::FailedPrecondition, "not_enrolled");
     refuse(a.attend().await, Code::FailedPrecondition, "not_enrolled");
-    let request = a.request(v1::HelloRequest { protocol: PROTOCOL + 1 });
+    let request = a.request(v1::HelloRequest { protocol: PROTOCOL + 1, version: String::new() });
     refuse(a.client.hello(request).await, Code::InvalidArgument, "other_protocol");
-    let nameless = tonic::Request::new(v1::HelloRequest { protocol: PROTOCOL });
+    let nameless = tonic::Request::new(v1::HelloRequest { protocol: PROTOCOL, version: String::new() });
     refuse(a.client.hello(nameless).await, Code::InvalidArgument, "bad_message");
     a.name = "../../etc/passwd".to_owned();
     refuse(a.hello().await, Code::InvalidArgument, "bad_message");

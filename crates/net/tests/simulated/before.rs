@@ -1,5 +1,6 @@
 //! Deployed runs as they were before scenarios and runs became libraries: the program of commit e60d675 gave the same
-//! cohorts, the same times and the same models from these seeds, whose coins are those of the devices.
+//! cohorts, the same times and the same models from these seeds, whose coins are those of the devices. Only the time of
+//! the killed run is shorter: the waits for devices after its restarts do not count any more.
 
 use std::fmt::Write;
 

@@ -6,6 +6,7 @@
 //!
 //! - `run`: a run and what came of it; `roles`: its devices; `network`, `pipe`: what lies between them and the server.
 //! - `deeds`: what a hostile device does; `table`: what the others may lose by it.
+//! - `fleets`: devices that leave, and servers that wait for devices.
 //! - `seam`: what the simulation promises; `weather`: many seeded runs over bad links.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -15,6 +16,7 @@ mod deeds;
 #[path = "../common/device.rs"]
 #[allow(dead_code, reason = "not every call by hand is made here")]
 mod device;
+mod fleets;
 mod network;
 mod pipe;
 #[path = "../common/plenty.rs"]

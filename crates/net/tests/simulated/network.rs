@@ -111,7 +111,7 @@ impl Network {
         };
         tokio::time::sleep_until(still_until.max(Instant::now()) + 2 * latency).await;
         let (up, down) = (Pipe::new(&node.up), Pipe::new(&node.down));
-        let peer = Peer { address: node.address, caller: None };
+        let peer = Peer { address: node.address, caller: None, certificate_until_unix_secs: None };
         let at_server = Socket::new(&up, &down, peer.clone());
         let listener = self.listener.lock().unwrap().clone();
         let refused = |_| io::Error::from(io::ErrorKind::ConnectionRefused);

@@ -9,7 +9,7 @@ use fedflip_learn::sgd::SgdLearner;
 use fedflip_net::NetError;
 use fedflip_net::door::Security;
 use fedflip_net::server::{Ended, Server, Surroundings};
-use fedflip_net::state::{StateView, StoredPlan};
+use fedflip_net::state::{Departure, StateView, StoredPlan, departed};
 use fedflip_record::Round;
 use rand::Rng;
 use tempfile::TempDir;
@@ -33,6 +33,8 @@ pub(crate) struct SimRun {
     pub(crate) kill_at_secs: Vec<f64>,
     /// … and started again after so long.
     pub(crate) down_secs: f64,
+    /// At these moments devices are retired, as by an operator.
+    pub(crate) retire_at_secs: Vec<(f64, usize)>,
     /// A run that is not over by then is stopped.
     pub(crate) secs_max: f64,
 }
@@ -41,7 +43,15 @@ impl SimRun {
     /// Everybody is asked to take part in every round.
     pub(crate) fn full(seed: u64, actors: Vec<Actor>, rounds: u64) -> Self {
         let wanted = Wanted::full(actors.len(), rounds);
-        Self { seed, wanted, actors, kill_at_secs: Vec::new(), down_secs: 1.0, secs_max: 3600.0 }
+        Self {
+            seed,
+            wanted,
+            actors,
+            kill_at_secs: Vec::new(),
+            down_secs: 1.0,
+            retire_at_secs: Vec::new(),
+            secs_max: 3600.0,
+        }
     }
 
     /// Runs it to its end, on this thread.
@@ -109,6 +119,12 @@ impl Served<'_> {
     fn until(&self, folder: &Path, since: Instant, kill: Option<Instant>) -> Option<Result<Ended, NetError>> {
         let Self { run, runtime, network, learner } = self;
         let stop = || {
+            for (secs, actor) in &run.retire_at_secs {
+                if since.elapsed().as_secs_f64() >= *secs {
+                    let name = roles::name(run.seed, *actor);
+                    departed::add(folder, [(name.as_str(), Departure::Retired)]).unwrap();
+                }
+            }
             // Unwinding leaves everything as it is, in the middle of a round too; and no panic is reported.
             if kill.is_some_and(|at| Instant::now() >= at) {
                 resume_unwind(Box::new(Killed));

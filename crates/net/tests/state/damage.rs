@@ -139,7 +139,8 @@ fn one_server_one_scenario_one_version() {
     let error = open_as(desk.path(), "seed = 2\nrounds_max = 9\n").unwrap_err();
     assert!(error.to_string().contains("`seed = 1`, where this one has `seed = 2`"), "{error}");
     assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), RUN_TOML);
-    let smaller = NewRun { run_toml: RUN_TOML, free_keys: &[], params: &params()[..1], memory: &MEMORY };
+    let smaller =
+        NewRun { run_toml: RUN_TOML, free_keys: &[], stop: None, params: &params()[..1], memory: &MEMORY };
     let error = RunState::open(desk.path(), &smaller).unwrap_err().to_string();
     assert!(error.contains("9 parameters, where this one has 6"), "{error}");
     let database = rusqlite::Connection::open(desk.path().join("state.sqlite")).unwrap();
@@ -162,9 +163,22 @@ fn a_raised_cap_lets_a_run_go_on() {
     assert!(apply(&mut state, &commit(3, &[], &[])).is_err(), "it is over");
     drop(state);
     assert!(open(desk.path()).unwrap().1.end.is_some());
+    let file = desk.path().join("records.jsonl");
+    let ended = fs::read(&file).unwrap();
     let raised = "seed = 1\nrounds_max = 20\n";
     let (mut state, resumed) = open_as(desk.path(), raised).unwrap();
     assert_eq!((resumed.end, resumed.round), (None, 2));
+    let told = fs::read_to_string(&file).unwrap();
+    let told = told.lines().last().unwrap();
+    let expected = r#""changes":[{"key":"rounds_max","before":"9","now":"20"}]"#;
+    assert!(told.contains(r#""type":"changed","after_round":2"#) && told.contains(expected), "{told}");
+    drop(state);
+    // A server that is killed before it has written for readers leaves the end in their file.
+    fs::write(&file, ended).unwrap();
+    let (again, _) = open_as(desk.path(), raised).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().last(), Some(told));
+    drop(again);
+    (state, _) = open_as(desk.path(), raised).unwrap();
     apply(&mut state, &commit(3, &[0], &[])).unwrap();
     assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), raised);
     let records = fedflip_record::reader::read(&desk.path().join("records.jsonl")).unwrap();
@@ -182,7 +196,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     assert!(state.enrol(&EnrolledDevice { slot: 1, ..device(0) }).is_err(), "another place");
     assert!(state.enrol(&EnrolledDevice { coin: [9; 32], ..device(0) }).is_err(), "another coin");
     assert!(state.enrol(&EnrolledDevice { samples: f64::NAN, ..device(0) }).is_err());
-    assert!(state.replan(&plan(0, 1, 0.5)).is_err(), "before the first");
+    assert!(state.replan(&plan(0, 1, 0.5), &[]).is_err(), "before the first");
     assert!(state.begin(&header(2), &plan(0, 2, 0.5)).is_err(), "more devices than are enrolled");
     state.begin(&header(1), &plan(0, 1, 0.5)).unwrap();
     assert!(state.begin(&header(1), &plan(0, 1, 0.5)).is_err(), "a second first");
@@ -192,7 +206,7 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
     let (mut state, resumed) = open(desk.path()).unwrap();
     assert_eq!(resumed.evaluated, Some(initial().metrics));
     assert!(state.initial(&initial()).is_err(), "twice, also after a restart");
-    assert!(state.replan(&plan(3, 1, 0.5)).is_err(), "of another round");
+    assert!(state.replan(&plan(3, 1, 0.5), &[]).is_err(), "of another round");
     assert!(apply(&mut state, &commit(2, &[0], &[])).is_err(), "a gap");
     let Operation::Commit { record, .. } = commit(1, &[0], &[]) else { unreachable!() };
     let other = (1, Fate::Lost { reason: "deadline".to_owned() });

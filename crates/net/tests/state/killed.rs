@@ -37,7 +37,7 @@ fn server() {
     for number in resumed.round + 1..=ROUNDS {
         let before = number - 1;
         if before % 10 == 0 && planned != before {
-            state.replan(&plan(before, 2, 1.0 / before as f64)).unwrap();
+            state.replan(&plan(before, 2, 1.0 / before as f64), &[]).unwrap();
             planned = before;
         }
         apply(&mut state, &round(number)).unwrap();

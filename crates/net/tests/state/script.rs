@@ -47,7 +47,8 @@ pub(crate) fn open(folder: &Path) -> Result<(RunState, Resumed), NetError> {
 }
 
 pub(crate) fn open_as(folder: &Path, run_toml: &str) -> Result<(RunState, Resumed), NetError> {
-    let new_run = NewRun { run_toml, free_keys: &["rounds_max"], params: &params(), memory: &MEMORY };
+    let new_run =
+        NewRun { run_toml, free_keys: &["rounds_max"], stop: None, params: &params(), memory: &MEMORY };
     RunState::open(folder, &new_run)
 }
 
@@ -190,7 +191,7 @@ pub(crate) fn apply(state: &mut RunState, operation: &Operation) -> Result<(), N
         Operation::Enrol(device) => state.enrol(device),
         Operation::Begin(header, plan) => state.begin(header, plan),
         Operation::Initial(initial) => state.initial(initial),
-        Operation::Replan(plan) => state.replan(plan),
+        Operation::Replan(plan) => state.replan(plan, &[]),
         Operation::Commit { record, moved, fates } => {
             let (model, memory) = (model(record.round), memory(record.round));
             let memory: Vec<&[f32]> = memory.iter().map(Vec::as_slice).collect();
@@ -259,6 +260,7 @@ impl Oracle {
                     reason: plan.reason.clone(),
                     devices: plan.devices.len(),
                     benched: Vec::new(),
+                    retired: Vec::new(),
                     changed: plan.devices.len() - (0..plan.devices.len()).filter(same).count(),
                     expected_participants: plan.expected.participants,
                     expected_rounds: plan.expected.rounds,

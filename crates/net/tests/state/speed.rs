@@ -37,7 +37,8 @@ fn commit_time_of_small_and_large_models() {
             ParamSpec { name: "weight", shape: vec![parameters], init: Init::Constant(0.0), trained: true };
         let params = [("weight".to_owned(), spec)];
         let desk = tempfile::tempdir().unwrap();
-        let new_run = NewRun { run_toml: "seed = 1\n", free_keys: &[], params: &params, memory: &[] };
+        let new_run =
+            NewRun { run_toml: "seed = 1\n", free_keys: &[], stop: None, params: &params, memory: &[] };
         let (mut state, _) = RunState::open(desk.path(), &new_run).unwrap();
         (0..100).for_each(|slot| state.enrol(&device(slot)).unwrap());
         state.begin(&header(100), &plan(0, 100, 0.1)).unwrap();

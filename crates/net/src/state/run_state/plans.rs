@@ -23,8 +23,8 @@ impl RunState {
         self.take_plan(plan, &Line::Header(header.clone()))
     }
 
-    /// Replaces the plan from the next round on.
-    pub fn replan(&mut self, plan: &StoredPlan) -> Result<(), NetError> {
+    /// Replaces the plan from the next round on. The devices in `retired` have left the run for good.
+    pub fn replan(&mut self, plan: &StoredPlan, retired: &[usize]) -> Result<(), NetError> {
         let Some(known) = &self.plan else {
             return refuse("a second plan before the first".to_owned());
         };
@@ -43,7 +43,11 @@ impl RunState {
             secs: plan.secs,
             reason: plan.reason.clone(),
             devices: plan.devices.len(),
-            benched: devices().filter(|(_, device)| device.q <= 0.0).map(|(slot, _)| slot).collect(),
+            benched: devices()
+                .filter(|(slot, device)| device.q <= 0.0 && !retired.contains(slot))
+                .map(|(slot, _)| slot)
+                .collect(),
+            retired: retired.to_vec(),
             changed: devices().filter(differs).count(),
             expected_participants: plan.expected.participants,
             expected_rounds: plan.expected.rounds,
