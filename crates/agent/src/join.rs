@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fedflip_net::NetError;
-use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell, News};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, Farewell, News};
 use fedflip_net::door::client_config;
 use fedflip_net::identity::DeviceName;
 use fedflip_net::plain;
@@ -62,7 +62,7 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
     Ok(AgentSettings {
         server: args.server.clone(),
         credentials,
-        data_dir: data_dir(args.data_dir.as_deref()).ok_or(JoinError::NoHome)?,
+        trains: BuiltInTasks::in_folder(data_dir(args.data_dir.as_deref()).ok_or(JoinError::NoHome)?),
         compute_at_least: secs("compute_secs", args.compute_secs)?,
         give_up_after: args.give_up_secs.map(|value| secs("give_up_secs", value)).transpose()?,
     })

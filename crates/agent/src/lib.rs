@@ -7,12 +7,12 @@
 //! use std::path::Path;
 //! use std::time::Duration;
 //!
-//! use fedflip_agent::{AgentSettings, join_server, read_identity};
+//! use fedflip_agent::{AgentSettings, BuiltInTasks, join_server, read_identity};
 //!
 //! let settings = AgentSettings {
 //!     server: "fl.example.org:7700".to_owned(),
 //!     credentials: read_identity(Path::new("certs/devices/phone-01"))?,
-//!     data_dir: "data".into(),
+//!     trains: BuiltInTasks::in_folder("data"),
 //!     compute_at_least: Duration::ZERO,
 //!     give_up_after: Some(Duration::from_secs(60)),
 //! };
@@ -40,6 +40,9 @@ pub mod logs;
 pub use args::{JoinArgs, LogArgs, LogFormat};
 pub use error::JoinError;
 pub use fedflip_net::NetError;
-pub use fedflip_net::agent::{AgentSettings, Credentials, Farewell, News, join as join_server};
+pub use fedflip_net::agent::{
+    AgentSettings, BuiltInTasks, Credentials, DeviceLearner, DeviceTraining, Farewell, News, OfferedTask,
+    Trains, join as join_server,
+};
 pub use fedflip_net::door::client_config as read_identity;
 pub use join::join;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use fedflip_agent::{LogFormat, logs};
 use fedflip_engine::Aggregation;
 use fedflip_net::NetError;
+use fedflip_net::agent::OfferedTask;
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{NormBound, Offer, Server, ServerSettings, Timeouts};
 use fedflip_net::state::STATE;
@@ -149,10 +150,11 @@ fn session(args: &ServeArgs, for_programs: bool) -> Result<Session<'static>, Cli
 
 /// What devices are told; no update is small enough yet.
 fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Offer {
-    let (task, seed, bandwidth_mbps) = (scenario.task_settings(), scenario.seed, scenario.bandwidth.get());
+    let (task, devices) = (OfferedTask::BuiltIn(scenario.task_settings()), scenario.devices());
+    let (seed, bandwidth_mbps) = (scenario.seed, scenario.bandwidth.get());
     let encoding = scenario.update.encoding;
     let update_norm = NormBound::Configured(0.0);
-    Offer { task, seed, parameters, samples, bandwidth_mbps, encoding, update_norm }
+    Offer { task, devices, seed, parameters, samples, bandwidth_mbps, encoding, update_norm }
 }
 
 /// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.

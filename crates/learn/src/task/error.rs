@@ -45,6 +45,12 @@ pub enum TaskError {
         /// The ways that the row declares.
         known: &'static [&'static str],
     },
+    /// An external task that cannot be offered to devices.
+    #[error("the external task cannot be offered: {problem}")]
+    External {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The data set is missing or damaged.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -69,6 +75,7 @@ impl TaskError {
             Self::UnknownParam { known, .. } => format!("the parameters are {}", known.join(", ")),
             Self::BadParam { wanted, .. } => format!("it must be {wanted}"),
             Self::NoSuchSharing { known, .. } => format!("share by {}", known.join(" or ")),
+            Self::External { .. } => "make the settings shorter, or the model smaller".to_owned(),
             Self::Data(error) => error.hint(),
             Self::Partition(error) => error.hint(),
             Self::Learn(error) => error.hint(),

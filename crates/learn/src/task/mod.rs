@@ -17,6 +17,7 @@
 //! - [`row`]: what a row of the table holds; `builtin`: the table.
 //! - [`params`]: parameters, their ranges and their values.
 //! - [`settings`]: how a task is shared among devices and trained; [`canonical`]: the same as text for digests.
+//! - [`external`]: the task that only programs on devices can train.
 //! - [`error`]: why a task cannot be built.
 
 use std::fmt;
@@ -28,11 +29,13 @@ use crate::network::Network;
 mod builtin;
 pub mod canonical;
 pub mod error;
+pub mod external;
 pub mod params;
 pub mod row;
 pub mod settings;
 
 pub use error::TaskError;
+pub use external::ExternalTask;
 pub use params::{PARAMS_MAX, Param, ParamKind, ParamValue, Params};
 pub use row::{BuildNetwork, Setting, Source, TaskRow};
 pub use settings::{Sharing, SharingReport, TaskSettings};

@@ -5,7 +5,8 @@
 //! - here: an agent from start to end, over any number of connections.
 //! - `session`: from a connection to its end; `work`: a device's part in a round.
 //! - [`platform`]: the resources of the machine, or of a simulation.
-//! - `talk`: the agent's side of each call; `refusal`: the errors of calls; `trainer`: local training.
+//! - `talk`: the agent's side of each call; `refusal`: the errors of calls.
+//! - `training`: the seam to whatever trains the model; `trainer`: a round's training behind it.
 //! - [`pace`]: sending at a granted rate; [`backoff`]: the length of waits; `attempts`: connecting again, and giving
 //!   up.
 
@@ -17,9 +18,10 @@ mod refusal;
 mod session;
 mod talk;
 mod trainer;
+mod training;
 mod work;
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
@@ -32,14 +34,17 @@ use self::talk::Talk;
 use crate::error::NetError;
 use crate::wire::v1::HelloReply;
 
+pub use self::training::{BuiltInTasks, DeviceLearner, DeviceTraining, Trains};
 pub use crate::door::Credentials;
+pub use crate::wire::task::OfferedTask;
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AgentSettings {
     /// HOST:PORT.
     pub server: String,
     pub credentials: Credentials,
-    pub data_dir: PathBuf,
+    /// It trains whatever task the server offers; [`BuiltInTasks`] trains those that fedflip brings along.
+    pub trains: Arc<dyn Trains>,
     /// The least time of a round's training, to emulate a slower device.
     pub compute_at_least: Duration,
     /// The time to try to reach a server that does not answer; none tries for ever, and zero tries once.

@@ -89,13 +89,13 @@ impl Session<'_> {
         {
             return Ok(Arc::clone(trainer));
         }
-        let settings = task::settings(message)?;
-        (self.tell)(News::Reading { task: settings.task.name() });
-        let data_dir = self.settings.data_dir.clone();
-        let at_least = self.settings.compute_at_least;
-        let reading = self.state.compute.run(move || Trainer::new(&settings, &data_dir, at_least)).await;
-        let trainer =
-            Arc::new(reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??);
+        let offered = task::offered(message)?;
+        (self.tell)(News::Reading { task: offered.name() });
+        let trains = Arc::clone(&self.settings.trains);
+        let reading = self.state.compute.run(move || trains.prepare(&offered)).await;
+        let training =
+            reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??;
+        let trainer = Arc::new(Trainer::new(training, self.settings.compute_at_least));
         if trainer.parameters() as u64 != hello.parameters {
             return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
         }

@@ -47,7 +47,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_learn::Encoding;
-use fedflip_learn::task::TaskSettings;
 use futures_util::Stream;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -62,6 +61,7 @@ use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::ByteStream;
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, KEEP_ALIVE, MESSAGE_BYTES_MAX, WINDOW_BYTES};
+use crate::wire::task::OfferedTask;
 use crate::wire::v1::federation_server::FederationServer;
 
 pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
@@ -82,7 +82,9 @@ pub struct ServerSettings {
 
 #[derive(Clone, Debug)]
 pub struct Offer {
-    pub task: TaskSettings,
+    pub task: OfferedTask,
+    /// The slots of the fleet.
+    pub devices: usize,
     pub seed: u64,
     pub parameters: usize,
     /// The number of samples at each slot, as far as the server knows.
@@ -168,7 +170,7 @@ impl Server {
         offer: &Offer,
     ) -> Self {
         let Surroundings { runtime, address, incoming } = surroundings;
-        let hub = Arc::new(Hub::new(offer.task.devices, metrics));
+        let hub = Arc::new(Hub::new(offer.devices, metrics));
         let norms = Arc::new(NormGuard::new(offer.update_norm));
         let service = Service::new(Arc::clone(&hub), offer.clone(), Arc::clone(&norms));
         let service = FederationServer::new(service)
