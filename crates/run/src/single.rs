@@ -8,7 +8,7 @@ use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::{Crew, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS};
 use fedflip_record::{Checkpoint, End, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader};
-use fedflip_scenario::{FREE_KEYS, Scenario};
+use fedflip_scenario::{FREE_KEYS, InitialModel, Scenario};
 use fedflip_sim::SimWorld;
 
 use crate::error::RunError;
@@ -101,6 +101,9 @@ impl Single<'_> {
             (_, keep) => {
                 let state = self.first_state().with_optimiser(&optimiser);
                 if let Keep::Folder(folder) = keep {
+                    if let Some(initial) = &scenario.initial {
+                        folder.write(InitialModel::COPY, &initial.bytes)?;
+                    }
                     folder.checkpoint(state.checkpoint())?;
                 }
                 state
@@ -193,9 +196,12 @@ impl Single<'_> {
 
     /// Before its first round.
     fn first_state(&self) -> State {
-        match &self.warm_start {
-            Some(WarmStart { model, secs }) => State { secs: *secs, ..State::new(ModelVector::clone(model)) },
-            None => State::new(self.setup.learner.initial_model(self.scenario.seed)),
+        match (&self.warm_start, &self.setup.initial) {
+            (Some(WarmStart { model, secs }), _) => {
+                State { secs: *secs, ..State::new(ModelVector::clone(model)) }
+            }
+            (None, Some(initial)) => State::new(ModelVector::clone(initial)),
+            (None, None) => State::new(self.setup.learner.initial_model(self.scenario.seed)),
         }
     }
 

@@ -1,11 +1,14 @@
 //! What a run takes from its scenario: the learner's settings, the fleet, and what its folder keeps.
 
+use std::sync::Arc;
+
 use fedflip_fleet::{Fleet, FleetError, Samples};
 use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::TaskSettings;
+use fedflip_record::Target;
 
-use super::{FleetSource, Scenario};
+use super::{FleetSource, InitialModel, Scenario};
 use crate::error::ScenarioError;
 use crate::keys::{self, Key};
 
@@ -57,11 +60,16 @@ impl Scenario {
         }
     }
 
+    /// The target of a run; an external task has none, because nobody evaluates its model.
+    pub fn target(&self) -> Option<&Target> {
+        (!self.task.is_external()).then_some(&self.stop.target)
+    }
+
     /// When a run ends.
     pub fn engine_stop(&self) -> fedflip_engine::Stop {
         let stop = &self.stop;
         fedflip_engine::Stop {
-            target: Some(stop.target.clone()),
+            target: self.target().cloned(),
             rounds_max: stop.rounds_max,
             secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
         }
@@ -74,12 +82,17 @@ impl Scenario {
         Ok(said.map(Key::path).collect())
     }
 
-    /// The text for a run folder. A fleet file is replaced by the copy in the folder, so that the folder can be moved. The cap
+    /// The text for a run folder. A fleet file and a first
+    /// model are replaced by the copies in the folder, so that the folder can be moved. The cap
     /// on real time is left out: it belongs to a session and not to the run.
     pub fn stored(&self) -> String {
         let mut stored = self.clone();
         if let FleetSource::File { name, .. } = &mut stored.fleet {
             fedflip_record::folder::FLEET.clone_into(name);
+        }
+        if let Some(initial) = &stored.initial {
+            let copy = InitialModel { name: InitialModel::COPY.to_owned(), ..InitialModel::clone(initial) };
+            stored.initial = Some(Arc::new(copy));
         }
         stored.stop.real_hours_max = None;
         stored.to_toml()

@@ -61,7 +61,7 @@ fn line(key: &Key, scenario: &Scenario) -> String {
         Shown::Follows => format!("# {} = {}", key.name, value.unwrap_or_default()),
         Shown::FollowsOr(example) => format!("# {} = {}", key.name, value.as_deref().unwrap_or(example)),
         Shown::Example(example) => format!("# {} = {example}", key.name),
-        Shown::Shorthand => return String::new(),
+        Shown::Shorthand | Shown::Hidden => return String::new(),
     };
     if setting.len() < COMMENT_COLUMN {
         format!("{setting:COMMENT_COLUMN$}# {}\n", key.about)

@@ -12,6 +12,7 @@ use super::entries::Entry;
 use super::error::{KeyError, Place, Refusal};
 use super::keys::{self, Key};
 use super::server::Kind;
+use super::initial;
 use super::target;
 use super::value::Given;
 use super::{FleetSource, Preset, Scenario, Update};
@@ -49,6 +50,7 @@ pub(super) fn resolve(
         scenario.update = Update::default();
     }
     check_server(&scenario, &given, &whole_file)?;
+    initial::check(&scenario, &given, &whole_file)?;
     target::check(&scenario, &given)?;
     follow(&mut scenario, &given, &whole_file)?;
     Ok(scenario)
@@ -71,7 +73,7 @@ impl Keys<'_> {
     }
 
     /// Where a key stands; the whole file if it does not.
-    fn place(&self, section: &str, name: &str, whole_file: &Place) -> Place {
+    pub(super) fn place(&self, section: &str, name: &str, whole_file: &Place) -> Place {
         self.entry(section, name).map_or(whole_file, |entry| &entry.place).clone()
     }
 
@@ -99,12 +101,14 @@ fn expand(preset: Preset, scenario: &mut Scenario, whole_file: &Place) -> Result
 /// Payload and work follow from other values unless they are given.
 fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), ScenarioError> {
     let (task, train, update) = (scenario.task, scenario.train, scenario.update);
+    // It was checked before.
+    let external = scenario.external().ok().flatten();
     let FleetSource::Generated(fleet) = &mut scenario.fleet else { return Ok(()) };
     if !given.has("fleet", "payload_mbit") {
-        fleet.payload = defaults::payload(task, update).map_err(|error| follows(error, whole_file))?;
+        fleet.payload = defaults::payload(task, external.as_ref(), update).map_err(|error| follows(error, whole_file))?;
     }
     if !given.has("fleet", "work_gflop") {
-        fleet.work = defaults::work(task, train).map_err(|error| follows(error, whole_file))?;
+        fleet.work = defaults::work(task, external.as_ref(), train).map_err(|error| follows(error, whole_file))?;
     }
     fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, whole_file))?;
     Ok(())

@@ -3,6 +3,7 @@
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::task::{Sharing, Task, TaskRow};
 
+use super::external::is_trained_here;
 use super::{Key, key};
 use crate::Scenario;
 use crate::error::Refusal;
@@ -20,7 +21,8 @@ pub(super) static KEYS: &[Key] = &[
         "seed of synthetic data, and of the partition",
         |s| Some(Value::seed(s.data.seed)),
         |s, v| v.seed().map(|seed| s.data.seed = seed),
-    ),
+    )
+    .only(is_trained_here),
     key(
         "data",
         "sharing",
@@ -63,7 +65,8 @@ pub(super) static KEYS: &[Key] = &[
         "the most test samples per evaluation",
         |s| Some(Value::count(s.data.test_samples_max)),
         |s, v| v.count(1..=1_000_000).map(|count| s.data.test_samples_max = count),
-    ),
+    )
+    .only(is_trained_here),
 ];
 
 fn dirichlet(scenario: &Scenario) -> Option<Dirichlet> {

@@ -7,10 +7,11 @@
 //! # Layout
 //!
 //! - here: sections, what a key is, and all of them in a row.
-//! - one file for the keys of a section, or of two: `top`, `task`, `data`, `fleet`, `train`, `update`, `server`, `plan`,
+//! - one file for the keys of a section, or of two: `top`, `task`, `external`, `data`, `fleet`, `train`, `update`, `server`, `plan`,
 //!   `round`, `stop`.
 
 mod data;
+mod external;
 mod fleet;
 mod plan;
 mod round;
@@ -81,6 +82,8 @@ pub(super) enum Shown {
     Example(&'static str),
     /// Not at all: it stands for other keys.
     Shorthand,
+    /// Not at all: only stored scenarios have it.
+    Hidden,
 }
 
 const fn key(section: &'static str, name: &'static str, about: &'static str, get: Get, set: Set) -> Key {
@@ -116,7 +119,8 @@ impl Key {
 
     /// The names of the tasks that have the key.
     pub(super) fn tasks(&self) -> Vec<&'static str> {
-        Task::all().filter(|task| self.is_of(*task)).map(|task| task.name()).collect()
+        let all = Task::all().chain([Task::external()]);
+        all.filter(|task| self.is_of(*task)).map(|task| task.name()).collect()
     }
 
     /// None if the key is not set, or does not matter beside others.
@@ -154,6 +158,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
     [
         top::KEYS,
         task::KEYS.as_slice(),
+        external::KEYS,
         data::KEYS,
         fleet::KEYS,
         train::KEYS,
