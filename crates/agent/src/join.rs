@@ -51,12 +51,11 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
     let credentials = match &args.identity {
         Some(folder) => identity(folder)?,
         None => {
-            let name: DeviceName = args.name.as_deref().unwrap_or_default().parse()?;
+            let credentials = plain_identity(args.name.as_deref().unwrap_or_default())?;
             if !is_loopback(&args.server) {
                 return Err(NetError::NotLoopback { server: args.server.clone() }.into());
             }
-            let coin = plain::coin(&name).ok_or(NetError::BadName { name: name.to_string() })?;
-            Credentials { name, coin, tls: None }
+            credentials
         }
     };
     Ok(AgentSettings {
@@ -66,6 +65,13 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
         compute_at_least: secs("compute_secs", args.compute_secs)?,
         give_up_after: args.give_up_secs.map(|value| secs("give_up_secs", value)).transpose()?,
     })
+}
+
+/// A device without certificates, which only a server on the same machine takes.
+pub fn plain_identity(name: &str) -> Result<Credentials, NetError> {
+    let name: DeviceName = name.parse()?;
+    let coin = plain::coin(&name).ok_or_else(|| NetError::BadName { name: name.to_string() })?;
+    Ok(Credentials { name, coin, tls: None })
 }
 
 /// Reads an identity; a file that is missing is named.

@@ -2,6 +2,8 @@
 //!
 //! [`join_server`] connects to a server, flips this device's coin in each round, trains on this device's data and
 //! uploads the updates. It connects again whenever the connection breaks. `examples/join.rs` is a whole program.
+//! `examples/own_trainer.rs` trains a model of its own: [`Trains`] makes a [`DeviceTraining`] of the task that the server
+//! offers, and [`DeviceLearner`] makes one of every [`Learner`].
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -39,10 +41,13 @@ pub mod logs;
 
 pub use args::{JoinArgs, LogArgs, LogFormat};
 pub use error::JoinError;
+pub use fedflip_fleet::ModelVector;
+pub use fedflip_learn::task::ExternalTask;
+pub use fedflip_learn::{LearnError, Learner, TrainKey};
 pub use fedflip_net::NetError;
 pub use fedflip_net::agent::{
     AgentSettings, BuiltInTasks, Credentials, DeviceLearner, DeviceTraining, Farewell, News, OfferedTask,
     Trains, join as join_server,
 };
 pub use fedflip_net::door::client_config as read_identity;
-pub use join::join;
+pub use join::{join, plain_identity};

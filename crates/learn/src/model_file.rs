@@ -58,7 +58,8 @@ pub fn read(params: &[(String, ParamSpec)], bytes: &[u8], file: &str) -> Result<
         let numbers = array.data().as_chunks::<4>().0;
         model.extend(numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)));
     }
-    if let Some(name) = arrays.names().into_iter().find(|name| params.iter().all(|(known, _)| known != name)) {
+    if let Some(name) = arrays.names().into_iter().find(|name| params.iter().all(|(known, _)| known != name))
+    {
         return Err(refuse(format!("there is an array {name}, which the model does not have")));
     }
     Ok(model)
@@ -94,7 +95,8 @@ mod tests {
         assert!(read(&params, &bytes[..bytes.len() - 1], "m").is_err());
         let error = read(&params[1..], &bytes, "m").unwrap_err().to_string();
         assert!(error.contains(&params[0].0), "an array too many is named: {error}");
-        let mut sorted: Vec<_> = params.iter().map(|(name, spec)| (name.clone(), spec.shape.clone())).collect();
+        let mut sorted: Vec<_> =
+            params.iter().map(|(name, spec)| (name.clone(), spec.shape.clone())).collect();
         sorted.sort();
         assert_eq!(tensors(&bytes, "m").unwrap(), sorted);
         assert!(write(&params, &model[1..]).is_err());

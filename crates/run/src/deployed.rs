@@ -266,21 +266,13 @@ impl Deployed<'_> {
         let head = |planned: &fedflip_net::server::Planned| {
             let used = constants.map(|constants| self.used(constants));
             let deployed = Some(fedflip_record::Deployed { constants: used });
-            Header {
-                deployed,
-                ..header((scenario, pilot), known, &planned.schedule, planned.expected)
-            }
+            Header { deployed, ..header((scenario, pilot), known, &planned.schedule, planned.expected) }
         };
         let title = format!("{} {scheme}", scenario.task.name());
         let Session { observers, stop, .. } = session;
         let mut shown = Relay { observers, title, plan: None };
-        let mut callbacks = Callbacks {
-            evaluate,
-            metrics: self.host.metrics(),
-            stop: *stop,
-            observer: &mut shown,
-            enrolled,
-        };
+        let mut callbacks =
+            Callbacks { evaluate, metrics: self.host.metrics(), stop: *stop, observer: &mut shown, enrolled };
         let initial = || self.host.initial_model(scenario.seed);
         let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut callbacks)?;
         shown.end(match &ended {

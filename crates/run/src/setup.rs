@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use fedflip_fleet::{Fleet, ModelVector};
-use fedflip_learn::{Learner, Metric};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::SharingReport;
+use fedflip_learn::{Learner, Metric};
 pub use fedflip_plan::Planned;
 use fedflip_plan::{Constants, Expected, Planning, Problem, Schedule, schedule};
 use fedflip_record::Header;

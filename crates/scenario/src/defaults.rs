@@ -66,7 +66,11 @@ pub(super) fn payload(
 
 /// What a device computes in a round: its steps of SGD. Those of an external task are a guess: six operations for each
 /// parameter and sample, as in a network of dense layers.
-pub(super) fn work(task: Task, external: Option<&ExternalTask>, train: Train) -> Result<Gflop, ScenarioError> {
+pub(super) fn work(
+    task: Task,
+    external: Option<&ExternalTask>,
+    train: Train,
+) -> Result<Gflop, ScenarioError> {
     let step_flop = match task.is_external() {
         true => 6.0 * external_params(external) as f64 * train.batch as f64,
         false => task.costed_network()?.step_flop(train.batch),

@@ -10,9 +10,9 @@ use super::check::{self, refuse};
 use super::defaults;
 use super::entries::Entry;
 use super::error::{KeyError, Place, Refusal};
+use super::initial;
 use super::keys::{self, Key};
 use super::server::Kind;
-use super::initial;
 use super::target;
 use super::value::Given;
 use super::{FleetSource, Preset, Scenario, Update};
@@ -105,10 +105,12 @@ fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: &Place) -> Resu
     let external = scenario.external().ok().flatten();
     let FleetSource::Generated(fleet) = &mut scenario.fleet else { return Ok(()) };
     if !given.has("fleet", "payload_mbit") {
-        fleet.payload = defaults::payload(task, external.as_ref(), update).map_err(|error| follows(error, whole_file))?;
+        fleet.payload =
+            defaults::payload(task, external.as_ref(), update).map_err(|error| follows(error, whole_file))?;
     }
     if !given.has("fleet", "work_gflop") {
-        fleet.work = defaults::work(task, external.as_ref(), train).map_err(|error| follows(error, whole_file))?;
+        fleet.work =
+            defaults::work(task, external.as_ref(), train).map_err(|error| follows(error, whole_file))?;
     }
     fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, whole_file))?;
     Ok(())

@@ -61,7 +61,8 @@ impl fmt::Display for Value {
                 write!(f, "[{}]", texts.join(", "))
             }
             Self::Table(table) => {
-                let entries: Vec<String> = table.iter().map(|(key, text)| format!("{key} = {text}")).collect();
+                let entries: Vec<String> =
+                    table.iter().map(|(key, text)| format!("{key} = {text}")).collect();
                 write!(f, "{{ {} }}", entries.join(", "))
             }
             Self::Foreign(kind) => f.write_str(kind),

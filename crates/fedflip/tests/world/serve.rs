@@ -44,9 +44,19 @@ impl Serving {
 
     pub(crate) fn start_with(folder: &Path, listen: &str, more: &[&str]) -> Self {
         let mut command = fedflip();
-        command.arg("serve").arg(folder.join("s.toml")).arg("--out").arg(folder.join("run"));
-        command.arg("--certs").arg(folder.join("certs"));
-        command.args(["--listen", listen, "--log", "json", "--json", "--dashboard", "0"]).args(more);
+        command.arg("serve").arg(folder.join("s.toml")).arg("--certs").arg(folder.join("certs"));
+        Self::spawned(command.args(more), folder, listen)
+    }
+
+    /// A server without certificates.
+    pub(crate) fn start_plain(folder: &Path, listen: &str) -> Self {
+        let mut command = fedflip();
+        Self::spawned(command.arg("serve").arg(folder.join("s.toml")).arg("--insecure"), folder, listen)
+    }
+
+    fn spawned(command: &mut Command, folder: &Path, listen: &str) -> Self {
+        command.arg("--out").arg(folder.join("run"));
+        command.args(["--listen", listen, "--log", "json", "--json", "--dashboard", "0"]);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let mut said = Vec::new();

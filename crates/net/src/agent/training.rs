@@ -122,10 +122,6 @@ impl Trains for BuiltInTasks {
 
 #[cfg(test)]
 mod tests {
-    use std::ops::Range;
-
-    use fedflip_learn::{Metric, Sums};
-
     use super::*;
 
     /// Says which device it was asked for.
@@ -151,15 +147,6 @@ mod tests {
         fn worker(&self) {}
         fn train(&self, _: &mut (), _: &[f32], key: TrainKey, _: &mut [f32]) -> Result<f64, LearnError> {
             Ok(key.device as f64)
-        }
-        fn test_samples(&self) -> usize {
-            0
-        }
-        fn metrics(&self) -> &[Metric] {
-            &[]
-        }
-        fn score(&self, _: &mut (), _: &[f32], _: Range<usize>, _: &mut Sums) -> Result<(), LearnError> {
-            Ok(())
         }
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use fedflip_learn::task::TaskRow;
 
 use super::{Key, Shown, key};
+use crate::Scenario;
 use crate::error::Refusal;
 use crate::initial::InitialModel;
 use crate::value::{Given, Value};
-use crate::Scenario;
 
 /// Whether fedflip trains and evaluates the task itself.
 pub(super) fn is_trained_here(row: &TaskRow, _key: &str) -> bool {

@@ -98,7 +98,10 @@ fn a_first_model_must_be_one_of_the_task() {
     assert_eq!(read(&right, &scenario.to_toml()).unwrap(), scenario);
     for (tensors, words) in [
         (&[("fc.weight", &[10, 60][..])][..], "there is no array fc.bias"),
-        (&[("fc.weight", &[60, 10]), ("fc.bias", &[10])], "fc.weight is F32 [60, 10], and should be F32 [10, 60]"),
+        (
+            &[("fc.weight", &[60, 10]), ("fc.bias", &[10])],
+            "fc.weight is F32 [60, 10], and should be F32 [10, 60]",
+        ),
         (&[("fc.weight", &[10, 60]), ("fc.bias", &[10]), ("more", &[1])], "there is an array more"),
     ] {
         let refused = read(&with_model(tensors), text).unwrap_err();
