@@ -19,6 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         credentials: read_identity(Path::new(identity))?,
         trains: BuiltInTasks::in_folder(data_dir),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after: Some(Duration::from_secs(60)),
     };
     let mut print = |news: News| {

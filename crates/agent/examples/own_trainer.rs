@@ -70,6 +70,7 @@ pub fn take_part(server: &str, name: &str, file: &str) -> Result<(), Box<dyn std
         credentials: plain_identity(name)?,
         trains: Arc::new(trains),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after: Some(Duration::from_secs(60)),
     };
     join_server(&settings, &|| false, &mut |news| println!("{news:?}"))?;

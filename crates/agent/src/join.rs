@@ -1,7 +1,7 @@
 //! From the arguments of `join` to an agent that runs.
 
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -62,6 +62,7 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
         server: args.server.clone(),
         credentials,
         trains: BuiltInTasks::in_folder(data_dir(args.data_dir.as_deref()).ok_or(JoinError::NoHome)?),
+        save_model: args.save_model.as_deref().map(in_a_folder).transpose()?,
         compute_at_least: secs("compute_secs", args.compute_secs)?,
         give_up_after: args.give_up_secs.map(|value| secs("give_up_secs", value)).transpose()?,
     })
@@ -80,6 +81,15 @@ fn identity(folder: &Path) -> Result<Credentials, JoinError> {
     match needed.into_iter().find(|name| !folder.join(name).exists()) {
         Some(missing) => Err(JoinError::NoIdentity { folder: folder.display().to_string(), missing }),
         None => Ok(client_config(folder)?),
+    }
+}
+
+/// A file whose folder is there: that there is none should not be found out at the end of a long run.
+fn in_a_folder(file: &Path) -> Result<PathBuf, JoinError> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.is_none_or(Path::is_dir) && !file.is_dir() {
+        true => Ok(file.to_owned()),
+        false => Err(JoinError::NoFile { file: file.display().to_string() }),
     }
 }
 
@@ -112,6 +122,7 @@ fn report(news: News) {
         News::Enrolled { compute_secs, comm_mbit } => info!(compute_secs, comm_mbit, "enrolled"),
         News::Attending { slot, samples } => info!(slot, samples, "attending: rounds may come"),
         News::TookPart { round, train_loss } => info!(round, train_loss, "took part"),
+        News::Saved { file } => info!(file = %file.display(), "the model is kept"),
         News::Waiting { problem, wait } => {
             warn!(problem = %problem, wait_secs = wait.as_secs_f64(), "not connected; trying again");
         }

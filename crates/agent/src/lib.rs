@@ -16,6 +16,7 @@
 //!     credentials: read_identity(Path::new("certs/devices/phone-01"))?,
 //!     trains: BuiltInTasks::in_folder("data"),
 //!     compute_at_least: Duration::ZERO,
+//!     save_model: None,
 //!     give_up_after: Some(Duration::from_secs(60)),
 //! };
 //! join_server(&settings, &|| false, &mut |news| println!("{news:?}"))?;

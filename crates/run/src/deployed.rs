@@ -6,13 +6,13 @@ use std::sync::Arc;
 use fedflip_fleet::{Metrics, ModelVector, csv_file};
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::{LearnError, Learner, Metric, with_crew};
+use fedflip_learn::{LearnError, Learner, Metric, model_file, with_crew};
 use fedflip_net::NetError;
 use fedflip_net::agent::OfferedTask;
 use fedflip_net::server::{Callbacks, Deployment, Ended, NormBound, Server, Timeouts};
 use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
-use fedflip_record::folder::{FLEET, RECORDS};
+use fedflip_record::folder::{FLEET, MODEL, RECORDS};
 use fedflip_record::{ConstantsSource, Header, Summary, UsedConstants, atomic, reader};
 use tracing::{info, warn};
 
@@ -192,7 +192,10 @@ impl Deployed<'_> {
             None => Ended::Stopped,
         };
         if matches!(ended, Ended::Over(_)) {
-            server.finish();
+            // Devices are told that the run is over, even if its model has been taken away.
+            let model =
+                self.last_model().inspect_err(|error| warn!(%error, "devices cannot fetch the model"));
+            server.finish(model.ok());
         }
         let begun = StateView::open(self.out)?.header()?.is_some();
         begun.then(|| self.summary(self.out)).transpose()
@@ -286,6 +289,14 @@ impl Deployed<'_> {
     fn used(&self, constants: Constants) -> UsedConstants {
         let source = if self.pilots { ConstantsSource::Pilots } else { ConstantsSource::Scenario };
         UsedConstants { alpha: constants.alpha(), beta: constants.beta(), source }
+    }
+
+    /// The model at the end, for devices that keep it.
+    fn last_model(&self) -> Result<ModelVector, RunError> {
+        let path = self.out.join(MODEL);
+        let name = path.display().to_string();
+        let bytes = std::fs::read(&path).map_err(|source| RunError::Open { path: name.clone(), source })?;
+        Ok(ModelVector::new(model_file::read(&self.host.params, &bytes, &name)?))
     }
 
     fn summary(&self, folder: &Path) -> Result<Summary, RunError> {

@@ -11,6 +11,7 @@ use fedflip_record::{Checkpoint, End, Fold, FolderProblem, Header, RecordError, 
 use fedflip_scenario::{FREE_KEYS, InitialModel, Scenario};
 use fedflip_sim::SimWorld;
 
+use crate::best::BestModel;
 use crate::error::RunError;
 use crate::host;
 use crate::keep::{Keep, Keeper};
@@ -115,9 +116,10 @@ impl Single<'_> {
         };
         session.observers.begin(&self.info(&header, &planned.schedule.mean_q()))?;
         let mut world = self.world(crew, state.secs);
-        let mut keeper = Keeper::new(keep, session, scenario);
+        let best = self.best(&keep)?;
+        let mut keeper = Keeper::new(keep, best, session, scenario);
         let outcome = self.engine(optimiser).run(&mut world, &mut state, &mut keeper)?;
-        let (keep, real) = keeper.finish();
+        let (kept, real) = keeper.finish();
         let end = match outcome {
             Outcome::Ended(end) => Some(end),
             Outcome::Stopped => None,
@@ -127,7 +129,7 @@ impl Single<'_> {
             sitting.end(real, state.round)?;
         }
         let detail = end.as_ref().and_then(|end| end.detail.clone());
-        let fold = self.finish(keep, &state, end)?;
+        let fold = self.finish(kept, &state, end)?;
         let model = Some(Arc::clone(state.result()));
         Ok(Finished { fold, model, detail, had_ended: false })
     }
@@ -148,10 +150,19 @@ impl Single<'_> {
     }
 
     /// The last checkpoint brings the folder to the disk; an end adds the model and the last line.
-    fn finish(&self, keep: Keep, state: &State, end: Option<End>) -> Result<Fold, RunError> {
+    fn finish(
+        &self,
+        (keep, best): (Keep, Option<BestModel>),
+        state: &State,
+        end: Option<End>,
+    ) -> Result<Fold, RunError> {
         match keep {
             Keep::Folder(mut folder) => {
                 let records = folder.path().join(RECORDS);
+                if let Some(mut best) = best {
+                    end.iter().for_each(|end| best.take(end.rounds, &end.metrics, state.result()));
+                    best.write(&folder)?;
+                }
                 folder.checkpoint(state.checkpoint())?;
                 if let Some(end) = end {
                     let params = self.setup.learner.network().params();
@@ -164,6 +175,14 @@ impl Single<'_> {
                 Ok(*fold)
             }
         }
+    }
+
+    /// The best model so far; a pilot is no result, and keeps none.
+    fn best(&self, keep: &Keep) -> Result<Option<BestModel>, RunError> {
+        let Keep::Folder(folder) = keep else { return Ok(None) };
+        let target = self.scenario.target().filter(|_| !self.pilot);
+        let params = || self.setup.learner.network().params();
+        Ok(target.map(|target| BestModel::new(target, params(), folder)).transpose()?)
     }
 
     fn engine(&self, optimiser: Optimiser) -> Engine<'_> {

@@ -7,6 +7,7 @@
 //! - `data`: data sets, without any network.
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
+//! - `own_model`: first models from files, and tasks whose model fedflip does not know.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
 //! - `report`: pages, figures and tables.
 //! - `robust`: runs whose sums limit what a single device can do.
@@ -22,6 +23,7 @@ mod dashboard;
 mod data;
 mod deadlines;
 mod json;
+mod own_model;
 mod refusals;
 mod report;
 mod robust;

@@ -97,6 +97,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
                 credentials: Credentials { coin: plain::coin(&name).unwrap(), name, tls: None },
                 trains: BuiltInTasks::in_folder(""),
                 compute_at_least: Duration::ZERO,
+                save_model: None,
                 give_up_after: Some(Duration::from_secs(20)),
             };
             std::thread::spawn(move || agent::join(&settings, &|| false, &mut |_| {}).unwrap())
@@ -148,7 +149,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
     let initial = || learner.initial_model(SEED);
     let ended = deployment.run(&server, (&mut state, resumed), initial, &header, &mut callbacks).unwrap();
     assert!(matches!(ended, Ended::Over(end) if end.rounds == ROUNDS));
-    server.finish();
+    server.finish(None);
     for agent in agents {
         assert_eq!(agent.join().unwrap(), Farewell::Finished);
     }

@@ -121,14 +121,20 @@ fn a_run_ends_and_the_fleet_is_as_measured() {
     let names = ["phone", "laptop", "tablet"];
     prepare(desk.path(), &names, 8);
     let server = Serving::start(desk.path(), ANY_PORT);
+    let kept = desk.path().join("kept.safetensors");
+    let keep =
+        |name| if name == "tablet" { vec!["--save-model", kept.to_str().unwrap()] } else { Vec::new() };
     let mut devices: Vec<Running> =
-        names.iter().map(|name| device(desk.path(), &server.address, name)).collect();
+        names.iter().map(|name| device_with(desk.path(), &server.address, name, &keep(*name))).collect();
     let (code, result, log) = server.end();
     assert_eq!(code, Some(0), "{log:?}");
     assert_eq!((&result["status"], &result["rounds"]), (&"cap".into(), &8.into()));
     for device in &mut devices {
         assert!(device.0.wait().unwrap().success(), "agents leave when the run is over");
     }
+    let model = |path: &Path| std::fs::read(path).unwrap();
+    assert!(model(&kept) == model(&desk.path().join("run/model.safetensors")), "the device keeps the model");
+    assert!(!model(&desk.path().join("run/best.safetensors")).is_empty());
     let events = |message: &str| log.iter().filter(|event| event["message"] == message).collect::<Vec<_>>();
     let [dashboard] = events("serving a dashboard")[..] else { panic!("{log:?}") };
     assert!(dashboard["url"].as_str().unwrap().starts_with("http://127.0.0.1:"));

@@ -21,6 +21,7 @@ mod trainer;
 mod training;
 mod work;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ pub struct AgentSettings {
     pub trains: Arc<dyn Trains>,
     /// The least time of a round's training, to emulate a slower device.
     pub compute_at_least: Duration,
+    /// The file for the model at the end of the run, if this device keeps it.
+    pub save_model: Option<PathBuf>,
     /// The time to try to reach a server that does not answer; none tries for ever, and zero tries once.
     pub give_up_after: Option<Duration>,
 }
@@ -72,6 +75,10 @@ pub enum News {
     TookPart {
         round: u64,
         train_loss: f64,
+    },
+    /// The model at the end of the run is in its file.
+    Saved {
+        file: PathBuf,
     },
     /// The connection broke, or could not be made.
     Waiting {

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use fedflip_learn::{Encoding, LearnError, TrainKey};
+use fedflip_learn::{Encoding, LearnError, TrainKey, model_file};
 use prost::bytes::Bytes;
 use tokio::time::Instant;
 
 use super::training::DeviceTraining;
 use crate::wire::numbers::{VectorDigest, digest_of_bytes};
+use crate::wire::task::OfferedTask;
 
 /// The most trainings of a calibration. A slow device has fewer: they end after [`CALIBRATION_TIME`].
 const CALIBRATIONS: usize = 5;
@@ -33,14 +34,20 @@ pub(super) struct Calibrated {
 
 /// Trains one device, on the data of its slot.
 pub(super) struct Trainer {
+    offered: OfferedTask,
     training: Box<dyn DeviceTraining>,
     /// To emulate a slower device.
     at_least: Duration,
 }
 
 impl Trainer {
-    pub(super) fn new(training: Box<dyn DeviceTraining>, at_least: Duration) -> Self {
-        Self { training, at_least }
+    pub(super) fn new(offered: OfferedTask, training: Box<dyn DeviceTraining>, at_least: Duration) -> Self {
+        Self { offered, training, at_least }
+    }
+
+    /// A model as the bytes of a file, with the names of its tensors.
+    pub(super) fn model_file(&self, model: &[f32]) -> Result<Vec<u8>, LearnError> {
+        model_file::write(&self.offered.params()?, model)
     }
 
     /// The number of samples of a slot; an error without any.

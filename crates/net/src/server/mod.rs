@@ -46,6 +46,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedflip_fleet::ModelVector;
 use fedflip_learn::Encoding;
 use futures_util::Stream;
 use tokio::runtime::Runtime;
@@ -53,6 +54,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tonic::transport::server::Connected;
 
+use self::exchange::OfferedModel;
 use self::hub::Hub;
 use self::norms::NormGuard;
 use self::service::Service;
@@ -70,6 +72,10 @@ pub use planning::Planned;
 pub use timeouts::Timeouts;
 
 const HEADER_BYTES_MAX: u32 = 16 << 10;
+/// Devices have this long to leave when the run is over.
+const LEAVE_TIME_MAX: Duration = Duration::from_secs(2);
+/// The same while some of them fetch the model.
+const FETCH_TIME_MAX: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
@@ -226,14 +232,22 @@ impl Server {
         self.runtime.block_on(self.hub.changed_or(until));
     }
 
-    /// Tells devices that the run is over, and waits a moment until they have left.
-    pub fn finish(&self) {
+    /// Tells devices that the run is over, and waits a moment until they have left, or have fetched its model.
+    pub fn finish(&self, model: Option<ModelVector>) {
         self.health.set(Readiness::Stopping);
-        self.hub.state().finish();
+        let model = model.map(|model| OfferedModel::new(&Arc::new(model)));
+        self.hub.state().finish(model);
         let heard = async {
-            // A device that does not leave soon is not waited for.
-            for _ in 0..40 {
-                if self.hub.state().attending() == 0 {
+            // A device that does not leave soon is not waited for. One that does not read is given up on.
+            let start = Instant::now();
+            loop {
+                let (attending, fetching) = {
+                    let state = self.hub.state();
+                    let fetching = state.model.as_ref().is_some_and(|model| !model.bytes.is_unique());
+                    (state.attending(), fetching)
+                };
+                let wait = if fetching { FETCH_TIME_MAX } else { LEAVE_TIME_MAX };
+                if attending == 0 || start.elapsed() > wait {
                     break;
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;

@@ -6,6 +6,7 @@
 //! | `models/NNNNNNNN.safetensors` | the model after this round, and the optimiser's vectors; only the newest |
 //! | `run.toml`, `fleet.csv`, `plan.csv`, `records.jsonl` | for readers, as a simulated run has them |
 //! | `model.safetensors` | the model at the end |
+//! | `best.safetensors` | the model with the best value of the metric that the target names |
 //! | `.lock` | held by the server |
 //!
 //! A round is committed in this order: its model is written under a name of its own; one transaction stores that name,

@@ -71,7 +71,7 @@ pub(crate) fn serve(
     // A test that does not listen has failed already.
     let _ = tell.send((server.address(), Arc::clone(server.metrics())));
     let ended = wanted.run(&server, &learner, (&mut state, resumed), &|| false)?;
-    server.finish();
+    server.finish(None);
     Ok(ended)
 }
 
@@ -90,6 +90,7 @@ impl Agent {
             credentials: Credentials { name, coin, tls: None },
             trains: BuiltInTasks::in_folder("no data set is needed"),
             compute_at_least: Duration::ZERO,
+            save_model: None,
             give_up_after: None,
         };
         let stop = Arc::new(AtomicBool::new(false));

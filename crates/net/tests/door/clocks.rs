@@ -26,6 +26,7 @@ fn settings(bench: &Bench, folder: &Path, valid_until_unix_secs: i64) -> AgentSe
         credentials: Credentials { name: "early".parse().unwrap(), coin: CoinKey::generate(), tls },
         trains: BuiltInTasks::in_folder("no data set is needed"),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after: None,
     }
 }

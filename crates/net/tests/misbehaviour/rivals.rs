@@ -25,6 +25,7 @@ async fn an_agent_that_was_pushed_out_says_so_and_waits() {
         credentials: Credentials { coin: plain::coin(&name).unwrap(), name, tls: None },
         trains: BuiltInTasks::in_folder("no data set is needed"),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after: None,
     };
     let (tell, told) = mpsc::channel();
@@ -62,6 +63,7 @@ fn an_agent_with_an_identity_hears_that_a_server_has_none() {
         credentials: pass,
         trains: BuiltInTasks::in_folder("no data set is needed"),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after: Some(Duration::ZERO),
     };
     let error = agent::join(&settings, &|| false, &mut |_| {}).unwrap_err();

@@ -21,6 +21,7 @@ async fn join(server: SocketAddr, give_up_after: Option<Duration>) -> NetError {
         credentials: Credentials { coin: plain::coin(&name).unwrap(), name, tls: None },
         trains: BuiltInTasks::in_folder("no data set is needed"),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after,
     };
     let joined = tokio::task::spawn_blocking(move || agent::join(&settings, &|| false, &mut |_| {}));

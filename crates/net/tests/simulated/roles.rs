@@ -132,6 +132,7 @@ impl Stage {
             credentials: Credentials { name, coin, tls: None },
             trains: BuiltInTasks::in_folder("no data set is needed"),
             compute_at_least: Duration::from_secs_f64(compute_secs),
+            save_model: None,
             give_up_after: None,
         };
         let platform = Platform {
