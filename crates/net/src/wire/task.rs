@@ -41,6 +41,7 @@ pub enum TaskMismatch {
 
 /// A task as a server offers it to devices.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a server and an agent have one each")]
 pub enum OfferedTask {
     /// A task of fedflip's table, and how its data are shared.
     BuiltIn(TaskSettings),
