@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fedflip_agent::{AgentSettings, Farewell, News, join_server, read_identity};
+use fedflip_agent::{AgentSettings, BuiltInTasks, Farewell, News, join_server, read_identity};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -17,8 +17,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = AgentSettings {
         server: server.clone(),
         credentials: read_identity(Path::new(identity))?,
-        data_dir: data_dir.into(),
+        trains: BuiltInTasks::in_folder(data_dir),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after: Some(Duration::from_secs(60)),
     };
     let mut print = |news: News| {

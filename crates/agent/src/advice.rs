@@ -13,6 +13,7 @@ pub fn join_text(error: &JoinError) -> String {
             format!("--{}: {value} is out of range", setting.replace('_', "-"))
         }
         JoinError::NoIdentity { .. } => format!("--identity: {error}"),
+        JoinError::NoFile { .. } => format!("--save-model: {error}"),
         error => error.to_string(),
     }
 }

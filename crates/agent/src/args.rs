@@ -37,6 +37,9 @@ pub struct JoinArgs {
     /// Train for at least this many seconds per round, to emulate a slower device
     #[arg(long, value_name = "SECS", default_value_t = 0.0)]
     pub compute_secs: f64,
+    /// Keep the model at the end of the run in this file, as safetensors
+    #[arg(long, value_name = "FILE")]
+    pub save_model: Option<PathBuf>,
     /// Give up after this many seconds without an answer of the server (by default never)
     #[arg(long, value_name = "SECS")]
     pub give_up_secs: Option<f64>,

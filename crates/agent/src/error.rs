@@ -19,6 +19,12 @@ pub enum JoinError {
     /// There is no default folder for data sets.
     #[error("there is no home folder to keep data sets in")]
     NoHome,
+    /// The model cannot be kept there.
+    #[error("{file} cannot be written: it is a folder, or there is no folder for it")]
+    NoFile {
+        /// The path of the file.
+        file: String,
+    },
     /// The folder is not the one of an identity, or is incomplete.
     #[error("{folder} holds no identity of a device: there is no {missing} in it")]
     NoIdentity {
@@ -35,6 +41,7 @@ impl JoinError {
         match self {
             Self::Net(error) => error.hint(),
             Self::Seconds { .. } => "it must be a number of seconds from 0 to 1e6".to_owned(),
+            Self::NoFile { .. } => "name a file in a folder that is there".to_owned(),
             Self::NoHome => "name a folder for data sets".to_owned(),
             Self::NoIdentity { .. } => "name the folder that the authority issued for this device".to_owned(),
         }

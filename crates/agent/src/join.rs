@@ -1,12 +1,12 @@
 //! From the arguments of `join` to an agent that runs.
 
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fedflip_net::NetError;
-use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell, News};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, Farewell, News};
 use fedflip_net::door::client_config;
 use fedflip_net::identity::DeviceName;
 use fedflip_net::plain;
@@ -51,21 +51,28 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
     let credentials = match &args.identity {
         Some(folder) => identity(folder)?,
         None => {
-            let name: DeviceName = args.name.as_deref().unwrap_or_default().parse()?;
+            let credentials = plain_identity(args.name.as_deref().unwrap_or_default())?;
             if !is_loopback(&args.server) {
                 return Err(NetError::NotLoopback { server: args.server.clone() }.into());
             }
-            let coin = plain::coin(&name).ok_or(NetError::BadName { name: name.to_string() })?;
-            Credentials { name, coin, tls: None }
+            credentials
         }
     };
     Ok(AgentSettings {
         server: args.server.clone(),
         credentials,
-        data_dir: data_dir(args.data_dir.as_deref()).ok_or(JoinError::NoHome)?,
+        trains: BuiltInTasks::in_folder(data_dir(args.data_dir.as_deref()).ok_or(JoinError::NoHome)?),
+        save_model: args.save_model.as_deref().map(in_a_folder).transpose()?,
         compute_at_least: secs("compute_secs", args.compute_secs)?,
         give_up_after: args.give_up_secs.map(|value| secs("give_up_secs", value)).transpose()?,
     })
+}
+
+/// A device without certificates, which only a server on the same machine takes.
+pub fn plain_identity(name: &str) -> Result<Credentials, NetError> {
+    let name: DeviceName = name.parse()?;
+    let coin = plain::coin(&name).ok_or_else(|| NetError::BadName { name: name.to_string() })?;
+    Ok(Credentials { name, coin, tls: None })
 }
 
 /// Reads an identity; a file that is missing is named.
@@ -74,6 +81,15 @@ fn identity(folder: &Path) -> Result<Credentials, JoinError> {
     match needed.into_iter().find(|name| !folder.join(name).exists()) {
         Some(missing) => Err(JoinError::NoIdentity { folder: folder.display().to_string(), missing }),
         None => Ok(client_config(folder)?),
+    }
+}
+
+/// A file whose folder is there: that there is none should not be found out at the end of a long run.
+fn in_a_folder(file: &Path) -> Result<PathBuf, JoinError> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.is_none_or(Path::is_dir) && !file.is_dir() {
+        true => Ok(file.to_owned()),
+        false => Err(JoinError::NoFile { file: file.display().to_string() }),
     }
 }
 
@@ -106,6 +122,7 @@ fn report(news: News) {
         News::Enrolled { compute_secs, comm_mbit } => info!(compute_secs, comm_mbit, "enrolled"),
         News::Attending { slot, samples } => info!(slot, samples, "attending: rounds may come"),
         News::TookPart { round, train_loss } => info!(round, train_loss, "took part"),
+        News::Saved { file } => info!(file = %file.display(), "the model is kept"),
         News::Waiting { problem, wait } => {
             warn!(problem = %problem, wait_secs = wait.as_secs_f64(), "not connected; trying again");
         }

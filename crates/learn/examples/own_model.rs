@@ -10,12 +10,12 @@ use fedflip_learn::metrics::{self, METRICS};
 use fedflip_learn::{LearnError, Learner, Metric, Sums, TrainKey};
 
 /// Points of each device, scattered around y = 3x − 1.
-struct Line {
+pub struct Line {
     points: Vec<Vec<(f32, f32)>>,
 }
 
 impl Line {
-    fn new(devices: u16) -> Self {
+    pub fn new(devices: u16) -> Self {
         let point = |n: u16| {
             let x = f32::from(n % 17) / 8.0 - 1.0;
             (x, 3.0 * x - 1.0 + f32::from(n * 7 % 5) * 0.02 - 0.04)

@@ -62,6 +62,9 @@ pub enum LearnError {
         /// Where the failure comes from, such as a traceback; may be empty.
         trace: String,
     },
+    /// The task is external: programs on devices train it.
+    #[error("the task external has no network here: only programs on devices can train it")]
+    NoNetwork,
     /// A file that is not such a model.
     #[error("{file}: {problem}")]
     ModelFile {
@@ -84,6 +87,10 @@ impl LearnError {
             Self::Foreign { .. } => "mend the code that failed, then resume the run".to_owned(),
             Self::NoSamples { .. } => "give every device at least one sample".to_owned(),
             Self::BadSetting { wanted, .. } => format!("it must be {wanted}"),
+            Self::NoNetwork => {
+                "serve it to devices whose programs train it; a Rust program with a Learner of its own simulates it"
+                    .to_owned()
+            }
             Self::ModelFile { .. } => "name a safetensors file that fedflip wrote for this task".to_owned(),
         }
     }

@@ -68,18 +68,24 @@ pub trait Learner: Sync {
         key: TrainKey,
         update: &mut [f32],
     ) -> Result<f64, LearnError>;
-    /// The number of test samples.
-    fn test_samples(&self) -> usize;
+    /// The number of test samples. A learner that only trains, as on a device, has none.
+    fn test_samples(&self) -> usize {
+        0
+    }
     /// The metrics of an evaluation; the first one is the headline.
-    fn metrics(&self) -> &[Metric];
+    fn metrics(&self) -> &[Metric] {
+        &[]
+    }
     /// Scores `model` on some of the test samples, and adds to `sums` what the metrics need.
     fn score(
         &self,
-        worker: &mut Self::Worker,
-        model: &[f32],
-        samples: Range<usize>,
-        sums: &mut Sums,
-    ) -> Result<(), LearnError>;
+        _worker: &mut Self::Worker,
+        _model: &[f32],
+        _samples: Range<usize>,
+        _sums: &mut Sums,
+    ) -> Result<(), LearnError> {
+        Ok(())
+    }
     /// Evaluates `model` on all test samples.
     fn evaluate(&self, worker: &mut Self::Worker, model: &[f32]) -> Result<Metrics, LearnError> {
         let (mut total, mut sums) = (Sums::default(), Sums::default());

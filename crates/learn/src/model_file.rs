@@ -25,6 +25,21 @@ pub fn write(params: &[(String, ParamSpec)], model: &[f32]) -> Result<Vec<u8>, L
     serialize(arrays, None).map_err(|error| refuse(error.to_string()))
 }
 
+/// The names and shapes of the arrays of a file, sorted by name; all of them must be F32.
+pub fn tensors(bytes: &[u8], file: &str) -> Result<Vec<(String, Vec<usize>)>, LearnError> {
+    let refuse = |problem: String| LearnError::ModelFile { file: file.to_owned(), problem };
+    let arrays = SafeTensors::deserialize(bytes).map_err(|error| refuse(error.to_string()))?;
+    let mut found = Vec::with_capacity(arrays.len());
+    for (name, array) in arrays.iter() {
+        if array.dtype() != Dtype::F32 {
+            return Err(refuse(format!("{name} is {:?}, and should be F32", array.dtype())));
+        }
+        found.push((name.to_owned(), array.shape().to_vec()));
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// Reads a model whose arrays are `params` from the bytes of `file`.
 pub fn read(params: &[(String, ParamSpec)], bytes: &[u8], file: &str) -> Result<Vec<f32>, LearnError> {
     let refuse = |problem: String| LearnError::ModelFile { file: file.to_owned(), problem };
@@ -43,8 +58,9 @@ pub fn read(params: &[(String, ParamSpec)], bytes: &[u8], file: &str) -> Result<
         let numbers = array.data().as_chunks::<4>().0;
         model.extend(numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)));
     }
-    if arrays.len() != params.len() {
-        return Err(refuse(format!("there are {} arrays, and should be {}", arrays.len(), params.len())));
+    if let Some(name) = arrays.names().into_iter().find(|name| params.iter().all(|(known, _)| known != name))
+    {
+        return Err(refuse(format!("there is an array {name}, which the model does not have")));
     }
     Ok(model)
 }
@@ -77,6 +93,12 @@ mod tests {
             read(&cnn::wide_cnn::<f32>(10).params(), &bytes, "m.safetensors").unwrap_err().to_string();
         assert!(error.contains("m.safetensors") && error.contains("conv1.weight"), "{error}");
         assert!(read(&params, &bytes[..bytes.len() - 1], "m").is_err());
+        let error = read(&params[1..], &bytes, "m").unwrap_err().to_string();
+        assert!(error.contains(&params[0].0), "an array too many is named: {error}");
+        let mut sorted: Vec<_> =
+            params.iter().map(|(name, spec)| (name.clone(), spec.shape.clone())).collect();
+        sorted.sort();
+        assert_eq!(tensors(&bytes, "m").unwrap(), sorted);
         assert!(write(&params, &model[1..]).is_err());
     }
 

@@ -6,6 +6,8 @@
 //! | `fleet.csv`, `plan.csv` | the fleet with the data's sample counts; q and a/q of each device, of quiet rounds too |
 //! | `records.jsonl` | the records, see [`crate::schema`] |
 //! | `model.safetensors` | the model at the end |
+//! | `best.safetensors` | the model with the best value of the metric that the target names |
+//! | `initial.safetensors` | the first model, if the scenario names a file |
 //! | `checkpoint/` | the last two checkpoints |
 //! | `events.out.tfevents.…` | its curves for TensorBoard, if they are asked for |
 //! | `host.json` | what belongs to the machine and not to the run |
@@ -38,6 +40,8 @@ pub const PLAN: &str = "plan.csv";
 pub const RECORDS: &str = "records.jsonl";
 /// The model.
 pub const MODEL: &str = "model.safetensors";
+/// The best model so far.
+pub const BEST: &str = "best.safetensors";
 /// What belongs to the machine.
 pub const HOST: &str = "host.json";
 

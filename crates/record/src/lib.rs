@@ -12,11 +12,13 @@
 //! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
 //! - [`atomic`]: files that are there whole or not at all.
 //! - [`fold`]: a run in a few numbers and curves; [`summary`]: the numbers.
+//! - [`best`]: the best evaluation so far.
 //! - [`export`]: records as CSV, as Parquet, and for TensorBoard.
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod atomic;
 pub mod changed;
+pub mod best;
 pub mod checkpoint;
 pub mod error;
 pub mod export;
@@ -29,6 +31,7 @@ mod text;
 pub mod writer;
 
 pub use changed::{Changed, KeyChange};
+pub use best::Best;
 pub use checkpoint::Checkpoint;
 pub use error::{FolderProblem, RecordError};
 pub use fold::{Curve, Fold, Point};

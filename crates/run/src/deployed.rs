@@ -1,18 +1,20 @@
 //! A scenario on real devices: the pilots, if they are asked for, and then the run.
+//!
+//! - `host`: the server's part of the task.
+
+mod host;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fedflip_fleet::csv_file;
-use fedflip_learn::layer::ParamSpec;
-use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::{Crew, Learner, with_crew};
+use fedflip_fleet::{Metrics, ModelVector, csv_file};
+use fedflip_learn::{LearnError, model_file, with_crew};
 use fedflip_net::NetError;
-use fedflip_net::server::{Callbacks, Deployment, Ended, NormBound, Server, Timeouts};
+use fedflip_net::server::{Callbacks, Deployment, Ended, Server, Timeouts};
 use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
-use fedflip_record::folder::{FLEET, RECORDS};
-use fedflip_record::{ConstantsSource, Header, Summary, UsedConstants, reader};
+use fedflip_record::folder::{FLEET, MODEL, RECORDS};
+use fedflip_record::{ConstantsSource, Header, Summary, UsedConstants, atomic, reader};
 use tracing::{info, warn};
 
 use crate::error::RunError;
@@ -20,46 +22,12 @@ use crate::pilots::pilot_scenario;
 use crate::relay::Relay;
 use crate::session::Session;
 use crate::setup::header;
-use fedflip_scenario::{DEPLOYED_FREE_KEYS, Scenario};
+use fedflip_scenario::{DEPLOYED_FREE_KEYS, InitialModel, Scenario};
 
-/// The server's part of the task: it evaluates models, and trains once to learn how large an update is.
-pub struct Host {
-    learner: SgdLearner,
-    params: Vec<(String, ParamSpec)>,
-}
+pub use self::host::{Host, offered};
 
-impl Host {
-    /// Reads the data on which models are evaluated.
-    pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
-        let what = format!("reading the data of {}", scenario.task.name());
-        let Session { observers, data_dir, .. } = session;
-        let (learner, _) = observers.while_working(&what, || scenario.task_settings().learner(data_dir))?;
-        let params = learner.network().params();
-        Ok(Self { learner, params })
-    }
-
-    /// The number of parameters of the model.
-    pub fn parameters(&self) -> usize {
-        self.learner.params_len()
-    }
-
-    /// The largest norm of an update: that of the scenario, or else one that a trial gives.
-    pub fn update_norm(&self, scenario: &Scenario, session: &mut Session<'_>) -> Result<NormBound, RunError> {
-        if let Some(most) = scenario.server.update_norm_max {
-            return Ok(NormBound::Configured(most));
-        }
-        let what = "training one update, to know how large updates are";
-        let trial = || NormBound::of_trial(&self.learner, scenario.seed);
-        let bound = session.observers.while_working(what, trial)?;
-        info!(?bound, "updates of devices are bounded by a trial");
-        Ok(bound)
-    }
-
-    /// The sample count of each device.
-    pub fn samples(&self) -> Arc<[u64]> {
-        (0..self.learner.devices()).map(|slot| self.learner.samples(slot) as u64).collect()
-    }
-}
+/// Evaluates a model.
+type Evaluate<'a> = dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError> + 'a;
 
 /// A run on real devices.
 pub struct Deployed<'a> {
@@ -109,6 +77,10 @@ impl Deployed<'_> {
         let stop = Some(&scenario.stop.target);
         let new_run = NewRun { run_toml: &run_toml, free_keys, stop, params, memory: &memory };
         let (state, resumed) = RunState::open(folder, &new_run)?;
+        let copy = folder.join(InitialModel::COPY);
+        if let Some(initial) = scenario.initial.as_ref().filter(|_| !copy.exists()) {
+            atomic::write(&copy, &initial.bytes)?;
+        }
         Ok(Opened { state, resumed })
     }
 
@@ -119,31 +91,46 @@ impl Deployed<'_> {
         opened: Opened,
         session: &mut Session<'_>,
     ) -> Result<Option<Summary>, RunError> {
-        with_crew(&self.host.learner, session.threads, |crew| {
-            let mut opened = opened;
-            let was_over = opened.resumed.end.is_some();
-            // A baseline has no use for them either, but its predictions have.
-            let in_vain = self.scenario.plan.scheme.needs_variance();
-            if self.pilots && in_vain {
-                warn!("no pilots are run: the scheme auto does without");
+        match &self.host.learner {
+            Some(learner) => with_crew(learner, session.threads, |crew| {
+                self.run_evaluated(server, &mut |model| crew.evaluate(model), session, opened)
+            }),
+            None => self.run_evaluated(server, &mut |_| Ok(Metrics::default()), session, opened),
+        }
+    }
+
+    fn run_evaluated(
+        &self,
+        server: &Server,
+        evaluate: &mut Evaluate<'_>,
+        session: &mut Session<'_>,
+        mut opened: Opened,
+    ) -> Result<Option<Summary>, RunError> {
+        let was_over = opened.resumed.end.is_some();
+        // A baseline has no use for them either, but its predictions have.
+        let in_vain = self.scenario.plan.scheme.needs_variance();
+        if self.pilots && in_vain {
+            warn!("no pilots are run: the scheme auto does without");
+        }
+        let constants = match self.pilots && !in_vain && !was_over {
+            true => self.run_pilots(server, evaluate, session, &mut opened)?,
+            false => Some(self.scenario.plan.constants),
+        };
+        let ended = match constants {
+            Some(constants) => {
+                let plan = (self.scenario.plan.scheme.clone(), Some(constants));
+                self.one(server, evaluate, session, (self.scenario, plan), opened, &mut |_| Ok(()))?
             }
-            let constants = match self.pilots && !in_vain && !was_over {
-                true => self.run_pilots(server, crew, session, &mut opened)?,
-                false => Some(self.scenario.plan.constants),
-            };
-            let ended = match constants {
-                Some(constants) => {
-                    let plan = (self.scenario.plan.scheme.clone(), Some(constants));
-                    self.one(server, crew, session, (self.scenario, plan), opened, &mut |_| Ok(()))?
-                }
-                None => Ended::Stopped,
-            };
-            if matches!(ended, Ended::Over(_)) {
-                server.finish();
-            }
-            let begun = StateView::open(self.out)?.header()?.is_some();
-            begun.then(|| self.summary(self.out)).transpose()
-        })
+            None => Ended::Stopped,
+        };
+        if matches!(ended, Ended::Over(_)) {
+            // Devices are told that the run is over, even if its model has been taken away.
+            let model =
+                self.last_model().inspect_err(|error| warn!(%error, "devices cannot fetch the model"));
+            server.finish(model.ok());
+        }
+        let begun = StateView::open(self.out)?.header()?.is_some();
+        begun.then(|| self.summary(self.out)).transpose()
     }
 
     /// Lines 1–3 of Algorithm 2, on the devices; none if it is to stop. What was measured before a restart is
@@ -151,7 +138,7 @@ impl Deployed<'_> {
     fn run_pilots(
         &self,
         server: &Server,
-        crew: &mut dyn Crew,
+        evaluate: &mut Evaluate<'_>,
         session: &mut Session<'_>,
         main: &mut Opened,
     ) -> Result<Option<Constants>, RunError> {
@@ -163,7 +150,7 @@ impl Deployed<'_> {
             let opened = self.open_at(&scenario, &folder)?;
             info!(%scheme, "a pilot begins");
             let of = (&scenario, (scheme.clone(), None));
-            let ended = self.one(server, crew, session, of, opened, &mut |device| main.enrol(device))?;
+            let ended = self.one(server, evaluate, session, of, opened, &mut |device| main.enrol(device))?;
             let Ended::Over(end) = ended else {
                 return Ok(None);
             };
@@ -184,7 +171,7 @@ impl Deployed<'_> {
     fn one(
         &self,
         server: &Server,
-        crew: &mut dyn Crew,
+        evaluate: &mut Evaluate<'_>,
         session: &mut Session<'_>,
         (scenario, (scheme, constants)): (&Scenario, (Scheme, Option<Constants>)),
         Opened { mut state, resumed }: Opened,
@@ -210,25 +197,18 @@ impl Deployed<'_> {
         };
         // Pilots are there to find the constants, and have none.
         let pilot = constants.is_none();
+        let known = (self.host.parameters(), self.host.metrics());
         let head = |planned: &fedflip_net::server::Planned| {
             let used = constants.map(|constants| self.used(constants));
             let deployed = Some(fedflip_record::Deployed { constants: used });
-            Header {
-                deployed,
-                ..header((scenario, pilot), &self.host.learner, &planned.schedule, planned.expected)
-            }
+            Header { deployed, ..header((scenario, pilot), known, &planned.schedule, planned.expected) }
         };
         let title = format!("{} {scheme}", scenario.task.name());
         let Session { observers, stop, .. } = session;
         let mut shown = Relay { observers, title, plan: None };
-        let mut callbacks = Callbacks {
-            evaluate: &mut |model: &Arc<_>| crew.evaluate(model),
-            metrics: self.host.learner.metrics(),
-            stop: *stop,
-            observer: &mut shown,
-            enrolled,
-        };
-        let initial = || self.host.learner.initial_model(scenario.seed);
+        let mut callbacks =
+            Callbacks { evaluate, metrics: self.host.metrics(), stop: *stop, observer: &mut shown, enrolled };
+        let initial = || self.host.initial_model(scenario.seed);
         let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut callbacks)?;
         shown.end(match &ended {
             Ended::Over(end) => Some(end),
@@ -241,6 +221,14 @@ impl Deployed<'_> {
     fn used(&self, constants: Constants) -> UsedConstants {
         let source = if self.pilots { ConstantsSource::Pilots } else { ConstantsSource::Scenario };
         UsedConstants { alpha: constants.alpha(), beta: constants.beta(), source }
+    }
+
+    /// The model at the end, for devices that keep it.
+    fn last_model(&self) -> Result<ModelVector, RunError> {
+        let path = self.out.join(MODEL);
+        let name = path.display().to_string();
+        let bytes = std::fs::read(&path).map_err(|source| RunError::Open { path: name.clone(), source })?;
+        Ok(ModelVector::new(model_file::read(&self.host.params, &bytes, &name)?))
     }
 
     fn summary(&self, folder: &Path) -> Result<Summary, RunError> {

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use fedflip_engine::{BoxedError, Control, Sink, State};
+use fedflip_fleet::Metrics;
 use fedflip_record::{Fold, Initial, Round, RunFolder};
 use fedflip_scenario::Scenario;
 
+use crate::best::BestModel;
 use crate::session::Session;
 
 /// The time between two flushes, for those who read the file while it is written.
@@ -20,6 +22,8 @@ pub(crate) enum Keep {
 /// The sink of one run.
 pub(crate) struct Keeper<'k, 's> {
     pub(crate) keep: Keep,
+    /// None of a pilot, and of a run without a folder.
+    best: Option<BestModel>,
     session: &'k mut Session<'s>,
     checkpoint_every: Duration,
     /// The real time at which the run has to stop.
@@ -30,11 +34,17 @@ pub(crate) struct Keeper<'k, 's> {
 }
 
 impl<'k, 's> Keeper<'k, 's> {
-    pub(crate) fn new(keep: Keep, session: &'k mut Session<'s>, scenario: &Scenario) -> Self {
+    pub(crate) fn new(
+        keep: Keep,
+        best: Option<BestModel>,
+        session: &'k mut Session<'s>,
+        scenario: &Scenario,
+    ) -> Self {
         let started = (session.now)();
         let hours_max = scenario.stop.real_hours_max;
         Self {
             keep,
+            best,
             session,
             checkpoint_every: Duration::try_from_secs_f64(scenario.record.checkpoint.get())
                 .unwrap_or(Duration::MAX),
@@ -48,14 +58,19 @@ impl<'k, 's> Keeper<'k, 's> {
     }
 
     /// What was kept, and the real seconds that it took.
-    pub(crate) fn finish(self) -> (Keep, Duration) {
+    pub(crate) fn finish(self) -> ((Keep, Option<BestModel>), Duration) {
         let real = (self.session.now)() - self.started;
-        (self.keep, real)
+        ((self.keep, self.best), real)
+    }
+
+    fn take(&mut self, round: u64, metrics: &Metrics, state: &State) {
+        self.best.iter_mut().for_each(|best| best.take(round, metrics, state.result()));
     }
 }
 
 impl Sink for Keeper<'_, '_> {
-    fn initial(&mut self, initial: Initial, _state: &State) -> Result<Control, BoxedError> {
+    fn initial(&mut self, initial: Initial, state: &State) -> Result<Control, BoxedError> {
+        self.take(0, &initial.metrics, state);
         self.session.observers.initial(&initial)?;
         match &mut self.keep {
             Keep::Folder(folder) => folder.append_initial(initial)?,
@@ -66,6 +81,7 @@ impl Sink for Keeper<'_, '_> {
 
     fn round(&mut self, record: Round, (): (), state: &State) -> Result<Control, BoxedError> {
         self.session.observers.round(&record)?;
+        self.take(record.round, &record.metrics, state);
         // A look at the clock costs less than a round; everything else happens now and then.
         let now = (self.session.now)();
         match &mut self.keep {
@@ -77,6 +93,7 @@ impl Sink for Keeper<'_, '_> {
                 }
                 if now - self.checkpointed >= self.checkpoint_every {
                     self.checkpointed = now;
+                    self.best.iter_mut().try_for_each(|best| best.write(folder))?;
                     folder.checkpoint(state.checkpoint())?;
                 }
             }

@@ -30,7 +30,8 @@
 //! - [`session`]: what the machine and the user bring to a run: threads, folders, the wish to stop, observers.
 //! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them; [`warnings`]: what a
 //!   person should know before a run.
-//! - [`single`]: one simulated run, in a folder or in memory; [`keep`]: where its records and checkpoints go.
+//! - [`single`]: one simulated run, in a folder or in memory; [`keep`]: where its records and checkpoints go; `best`: its best
+//!   model.
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON.
@@ -40,6 +41,7 @@
 
 #![warn(missing_docs)]
 
+mod best;
 pub mod comparison;
 pub mod deployed;
 pub mod error;

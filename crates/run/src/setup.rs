@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::Fleet;
-use fedflip_learn::Learner;
+use fedflip_fleet::{Fleet, ModelVector};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::{Learners, SharingReport};
+use fedflip_learn::{Learner, Metric};
 pub use fedflip_plan::Planned;
 use fedflip_plan::{Constants, Expected, Planning, Problem, Schedule, schedule};
 use fedflip_record::Header;
@@ -24,6 +24,8 @@ pub struct Setup {
     pub test: Option<SgdLearner>,
     /// The number of samples that devices hold.
     pub sharing: SharingReport,
+    /// The first model, where the scenario names a file; otherwise the seed makes it.
+    pub initial: Option<Arc<ModelVector>>,
     /// With the sample counts of the data, and the times of what the scenario computes and sends.
     pub fleet: Fleet,
 }
@@ -35,9 +37,10 @@ impl Setup {
         let Session { observers, data_dir, .. } = session;
         let Learners { learner, test, sharing } =
             observers.while_working(&what, || scenario.task_settings().learners(data_dir))?;
+        let initial = scenario.initial_model(&learner.network().params())?.map(Arc::new);
         let fleet = fleet(scenario, &learner)?;
         warnings::counts_replaced(scenario, &fleet).iter().for_each(|text| observers.warn(text));
-        Ok(Self { learner: Arc::new(learner), test, sharing, fleet })
+        Ok(Self { learner: Arc::new(learner), test, sharing, initial, fleet })
     }
 
     /// The schedule under the scenario's scheme, and what is expected of it. Without constants it predicts no rounds.
@@ -54,7 +57,8 @@ impl Setup {
 
     /// The first line of a run's records.
     pub(crate) fn header(&self, scenario: &Scenario, planned: &Planned, pilot: bool) -> Header {
-        header((scenario, pilot), &*self.learner, &planned.schedule, planned.expected)
+        let learner = (self.learner.params_len(), self.learner.metrics());
+        header((scenario, pilot), learner, &planned.schedule, planned.expected)
     }
 }
 
@@ -66,7 +70,7 @@ fn fleet(scenario: &Scenario, learner: &SgdLearner) -> Result<Fleet, RunError> {
 /// The first line of the records of a run.
 pub(crate) fn header(
     (scenario, pilot): (&Scenario, bool),
-    learner: &impl Learner,
+    (parameters, metrics): (usize, &[Metric]),
     schedule: &Schedule,
     expected: Expected,
 ) -> Header {
@@ -78,10 +82,10 @@ pub(crate) fn header(
         scheme: scenario.plan.scheme.to_string(),
         seed: scenario.seed,
         devices: plan.q().len(),
-        parameters: learner.params_len(),
+        parameters,
         bandwidth_mbps: scenario.bandwidth.get(),
-        metrics: learner.metrics().iter().map(|metric| metric.info.clone()).collect(),
-        stop: Some(scenario.stop.target.clone()),
+        metrics: metrics.iter().map(|metric| metric.info.clone()).collect(),
+        stop: scenario.target().cloned(),
         pilot,
         expected_participants: expected.participants,
         expected_rounds: expected.rounds,

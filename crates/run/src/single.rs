@@ -10,9 +10,10 @@ use fedflip_record::folder::{Contents, RECORDS};
 use fedflip_record::{
     Checkpoint, End, EndReason, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader,
 };
-use fedflip_scenario::{FREE_KEYS, Scenario};
+use fedflip_scenario::{FREE_KEYS, InitialModel, Scenario};
 use fedflip_sim::SimWorld;
 
+use crate::best::BestModel;
 use crate::error::RunError;
 use crate::host;
 use crate::keep::{Keep, Keeper};
@@ -103,6 +104,9 @@ impl Single<'_> {
             (_, keep) => {
                 let state = self.first_state().with_optimiser(&optimiser);
                 if let Keep::Folder(folder) = keep {
+                    if let Some(initial) = &scenario.initial {
+                        folder.write(InitialModel::COPY, &initial.bytes)?;
+                    }
                     folder.checkpoint(state.checkpoint())?;
                 }
                 state
@@ -114,9 +118,10 @@ impl Single<'_> {
         };
         session.observers.begin(&self.info(&header, &planned.schedule.mean_q()))?;
         let mut world = self.world(crew, state.secs);
-        let mut keeper = Keeper::new(keep, session, scenario);
+        let best = self.best(&keep)?;
+        let mut keeper = Keeper::new(keep, best, session, scenario);
         let outcome = self.engine(optimiser).run(&mut world, &mut state, &mut keeper)?;
-        let (keep, real) = keeper.finish();
+        let (kept, real) = keeper.finish();
         let end = match outcome {
             Outcome::Ended(end) => Some(self.tested(end, &state, session.threads)?),
             Outcome::Stopped => None,
@@ -126,7 +131,7 @@ impl Single<'_> {
             sitting.end(real, state.round)?;
         }
         let detail = end.as_ref().and_then(|end| end.detail.clone());
-        let fold = self.finish(keep, &state, end)?;
+        let fold = self.finish(kept, &state, end)?;
         let model = Some(Arc::clone(state.result()));
         Ok(Finished { fold, model, detail, had_ended: false })
     }
@@ -158,10 +163,19 @@ impl Single<'_> {
     }
 
     /// The last checkpoint brings the folder to the disk; an end adds the model and the last line.
-    fn finish(&self, keep: Keep, state: &State, end: Option<End>) -> Result<Fold, RunError> {
+    fn finish(
+        &self,
+        (keep, best): (Keep, Option<BestModel>),
+        state: &State,
+        end: Option<End>,
+    ) -> Result<Fold, RunError> {
         match keep {
             Keep::Folder(mut folder) => {
                 let records = folder.path().join(RECORDS);
+                if let Some(mut best) = best {
+                    end.iter().for_each(|end| best.take(end.rounds, &end.metrics, state.result()));
+                    best.write(&folder)?;
+                }
                 folder.checkpoint(state.checkpoint())?;
                 if let Some(end) = end {
                     let params = self.setup.learner.network().params();
@@ -174,6 +188,14 @@ impl Single<'_> {
                 Ok(*fold)
             }
         }
+    }
+
+    /// The best model so far; a pilot is no result, and keeps none.
+    fn best(&self, keep: &Keep) -> Result<Option<BestModel>, RunError> {
+        let Keep::Folder(folder) = keep else { return Ok(None) };
+        let target = self.scenario.target().filter(|_| !self.pilot);
+        let params = || self.setup.learner.network().params();
+        Ok(target.map(|target| BestModel::new(target, params(), folder)).transpose()?)
     }
 
     fn engine(&self, optimiser: Optimiser) -> Engine<'_> {
@@ -206,9 +228,12 @@ impl Single<'_> {
 
     /// Before its first round.
     fn first_state(&self) -> State {
-        match &self.warm_start {
-            Some(WarmStart { model, secs }) => State { secs: *secs, ..State::new(ModelVector::clone(model)) },
-            None => State::new(self.setup.learner.initial_model(self.scenario.seed)),
+        match (&self.warm_start, &self.setup.initial) {
+            (Some(WarmStart { model, secs }), _) => {
+                State { secs: *secs, ..State::new(ModelVector::clone(model)) }
+            }
+            (None, Some(initial)) => State::new(ModelVector::clone(initial)),
+            (None, None) => State::new(self.setup.learner.initial_model(self.scenario.seed)),
         }
     }
 

@@ -1,9 +1,11 @@
 //! The paper's settings of each task, and ours where it has none.
 
+use std::collections::BTreeMap;
+
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Conditions, Gflop, Mbit, Mbps};
 use fedflip_learn::sgd::SgdSettings;
-use fedflip_learn::task::{Task, TaskSettings};
+use fedflip_learn::task::{ExternalTask, Task, TaskSettings};
 
 use super::{
     Data, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario, Server, Stop,
@@ -25,12 +27,14 @@ impl Scenario {
         Ok(Self {
             seed: 1,
             task,
+            initial: None,
+            external_settings: BTreeMap::new(),
             data: Data { seed: data_seed, sharing, validation, test_samples_max, own: OwnFiles::default() },
             fleet: FleetSource::Generated(GeneratedFleet {
                 devices: DEVICES,
                 types: PAPER.to_vec(),
-                payload: payload(task, update)?,
-                work: work(task, train)?,
+                payload: payload(task, None, update)?,
+                work: work(task, None, train)?,
             }),
             bandwidth: Mbps::new(BANDWIDTH_MBPS)
                 .map_err(ScenarioError::out_of_range("fleet.bandwidth_mbps"))?,
@@ -48,17 +52,37 @@ impl Scenario {
 }
 
 /// What a device sends in a round: its update, to the byte.
-pub(super) fn payload(task: Task, update: Update) -> Result<Mbit, ScenarioError> {
-    let params = task.costed_network()?.params_len();
+pub(super) fn payload(
+    task: Task,
+    external: Option<&ExternalTask>,
+    update: Update,
+) -> Result<Mbit, ScenarioError> {
+    let params = match task.is_external() {
+        true => external_params(external),
+        false => task.costed_network()?.params_len(),
+    };
     Mbit::new(8.0 * update.encoding.bytes(params) as f64 / 1e6)
         .map_err(ScenarioError::out_of_range("fleet.payload_mbit"))
 }
 
-/// What a device computes in a round: its steps of SGD.
-pub(super) fn work(task: Task, train: Train) -> Result<Gflop, ScenarioError> {
-    let step_flop = task.costed_network()?.step_flop(train.batch);
+/// What a device computes in a round: its steps of SGD. Those of an external task are a guess: six operations for each
+/// parameter and sample, as in a network of dense layers.
+pub(super) fn work(
+    task: Task,
+    external: Option<&ExternalTask>,
+    train: Train,
+) -> Result<Gflop, ScenarioError> {
+    let step_flop = match task.is_external() {
+        true => 6.0 * external_params(external) as f64 * train.batch as f64,
+        false => task.costed_network()?.step_flop(train.batch),
+    };
     Gflop::new(step_flop * train.iterations as f64 / 1e9)
         .map_err(ScenarioError::out_of_range("fleet.work_gflop"))
+}
+
+/// Before the file with the tensors is read there is one parameter.
+fn external_params(external: Option<&ExternalTask>) -> usize {
+    external.map_or(1, ExternalTask::params_len)
 }
 
 /// The number that people write for this one: 0.01 as f32 is 0.009999999776482582 as f64.

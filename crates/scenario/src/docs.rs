@@ -12,14 +12,25 @@ const START: &str = "<!-- keys: made by the tests of crates/scenario/src/docs.rs
 const END: &str = "<!-- end of keys -->\n";
 
 fn tasks_of(key: &'static Key) -> impl Iterator<Item = Task> {
-    Task::all().filter(|&task| key.is_of(task))
+    let own = Task::all().filter(|&task| key.is_of(task));
+    // What no task of the table has is for the external one.
+    let external = own.clone().next().is_none().then(Task::external);
+    own.chain(external)
+}
+
+/// An external task has no scenario without a file.
+fn scenario_of(task: Task) -> Scenario {
+    match task.is_external() {
+        true => Scenario::paper(task).unwrap(),
+        false => Scenario::new(task, Preset::Tuned).unwrap(),
+    }
 }
 
 /// What it takes: what it says to a value that no key takes.
 fn wanted(key: &'static Key) -> String {
     by_task(key, |task| {
-        let mut scenario = Scenario::new(task, Preset::Tuned).unwrap();
-        let given = Given { value: &Value::Foreign("a table"), folder: Path::new("") };
+        let mut scenario = scenario_of(task);
+        let given = Given { value: &Value::Foreign("a date"), folder: Path::new("") };
         let refusal = key.set(&mut scenario, &given).unwrap_err();
         refusal.hint.strip_prefix("it must be ").unwrap().to_owned()
     })
@@ -30,11 +41,11 @@ fn default(key: &'static Key) -> String {
     if key.path() == "task.name" {
         return "must be given".to_owned();
     }
-    if matches!(key.shown, Shown::Example(_) | Shown::Shorthand) {
+    if matches!(key.shown, Shown::Example(_) | Shown::Shorthand | Shown::Hidden) {
         return "not set".to_owned();
     }
     let values = by_task(key, |task| {
-        let value = key.get(&Scenario::new(task, Preset::Tuned).unwrap());
+        let value = key.get(&scenario_of(task));
         value.map_or_else(|| "not set".to_owned(), |value| format!("`{value}`"))
     });
     let follows = if matches!(key.shown, Shown::Follows | Shown::FollowsOr(_)) { "follows: " } else { "" };

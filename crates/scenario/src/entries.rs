@@ -5,7 +5,8 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
 use super::error::{KeyError, Place, short};
 use super::value::Value;
@@ -151,6 +152,29 @@ fn of_toml(value: &DeValue<'_>) -> Value {
         DeValue::Boolean(flag) => Value::Flag(*flag),
         DeValue::Array(values) => Value::List(values.iter().map(|value| of_toml(value.get_ref())).collect()),
         DeValue::Datetime(_) => Value::Foreign("a date"),
-        DeValue::Table(_) => Value::Foreign("a table"),
+        DeValue::Table(table) => {
+            let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+                (bare_or_quoted(key.get_ref()), as_text(value.get_ref()))
+            };
+            Value::Table(table.iter().map(entry).collect())
+        }
     }
+}
+
+/// A value as TOML on one line; a number stays as it was written, because 1 and 1.0 are not the same to all readers.
+fn as_text(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Datetime(date) => date.to_string(),
+        DeValue::Array(values) => {
+            let texts: Vec<String> = values.iter().map(|value| as_text(value.get_ref())).collect();
+            format!("[{}]", texts.join(", "))
+        }
+        value => of_toml(value).to_string(),
+    }
+}
+
+fn bare_or_quoted(key: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { Value::text(key).to_string() }
 }

@@ -1,12 +1,15 @@
 //! What a run takes from its scenario: the learner's settings, the fleet, and what its folder keeps.
 
+use std::sync::Arc;
+
 use fedflip_fleet::{Fleet, FleetError, Samples};
 use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::TaskSettings;
 use fedflip_plan::Scheme;
+use fedflip_record::Target;
 
-use super::{FleetSource, Scenario};
+use super::{FleetSource, InitialModel, Scenario};
 use crate::error::ScenarioError;
 use crate::keys::{self, Key};
 
@@ -60,11 +63,16 @@ impl Scenario {
         }
     }
 
+    /// The target of a run; an external task has none, because nobody evaluates its model.
+    pub fn target(&self) -> Option<&Target> {
+        (!self.task.is_external()).then_some(&self.stop.target)
+    }
+
     /// When a run ends.
     pub fn engine_stop(&self) -> fedflip_engine::Stop {
         let stop = &self.stop;
         fedflip_engine::Stop {
-            target: Some(stop.target.clone()),
+            target: self.target().cloned(),
             rounds_max: stop.rounds_max,
             secs_max: stop.virtual_hours_max.map(|hours| 3600.0 * hours),
         }
@@ -77,8 +85,8 @@ impl Scenario {
         Ok(said.map(Key::path).collect())
     }
 
-    /// The text for a run folder. A fleet file and a file of probabilities are replaced by the copies in the folder, so that
-    /// the folder can be moved. The cap on real time is left out: it belongs to a session and not to the run.
+    /// The text for a run folder. A fleet file, a file of probabilities and a first model are replaced by the copies in the
+    /// folder, so that the folder can be moved. The cap on real time is left out: it belongs to a session and not to the run.
     pub fn stored(&self) -> String {
         let mut stored = self.clone();
         if let FleetSource::File { name, .. } = &mut stored.fleet {
@@ -86,6 +94,10 @@ impl Scenario {
         }
         if let Some(given) = stored.plan.scheme.given() {
             stored.plan.scheme = Scheme::File(given.renamed(fedflip_record::folder::PLAN));
+        }
+        if let Some(initial) = &stored.initial {
+            let copy = InitialModel { name: InitialModel::COPY.to_owned(), ..InitialModel::clone(initial) };
+            stored.initial = Some(Arc::new(copy));
         }
         stored.stop.real_hours_max = None;
         stored.to_toml()

@@ -14,6 +14,7 @@
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
 //! - `scheme`: the scheme of a name, with the file that it may need.
+//! - `initial`: the first model from a file, and external tasks.
 //! - `target`: the target of a run, which several keys name.
 //! - `check`: whether sections and keys exist; `resolve`: from the list to a scenario, or to a refusal.
 //! - `print`: as TOML, with or without comments, and as JSON.
@@ -26,6 +27,7 @@ mod docs;
 mod entries;
 mod error;
 mod for_run;
+mod initial;
 mod keys;
 mod over;
 mod own;
@@ -41,12 +43,15 @@ mod target;
 mod tests;
 mod value;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fedflip_fleet::{Conditions, Mbps};
 use fedflip_learn::task::Task;
 
 pub use self::error::{KeyError, Place, ScenarioError};
+pub use self::initial::InitialModel;
 pub use self::over::{Axis, Point, points};
 pub use self::preset::Preset;
 pub use self::scheme::read_scheme;
@@ -92,6 +97,10 @@ pub struct Scenario {
     /// The seed of all random streams except those of the data.
     pub seed: u64,
     pub task: Task,
+    /// The first model, from a file; shared because it may be large.
+    pub initial: Option<Arc<InitialModel>>,
+    /// The table `[task.settings]` of an external task: keys, and values as TOML text.
+    pub external_settings: BTreeMap<String, String>,
     pub data: Data,
     pub fleet: FleetSource,
     /// The bandwidth f_tot that the cohort shares.

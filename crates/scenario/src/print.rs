@@ -74,7 +74,7 @@ impl Scenario {
 fn line(key: &Key, scenario: &Scenario, is_given: bool) -> String {
     let value = key.get(scenario).map(|value| value.to_string());
     let setting = match key.shown {
-        Shown::Shorthand => return String::new(),
+        Shown::Shorthand | Shown::Hidden => return String::new(),
         Shown::Set if value.is_none() => return String::new(),
         _ if is_given => format!("{} = {}", key.name, value.unwrap_or_default()),
         Shown::Set => format!("{} = {}", key.name, value.unwrap_or_default()),

@@ -10,6 +10,7 @@ use super::check::{self, refuse};
 use super::defaults;
 use super::entries::Entry;
 use super::error::{KeyError, Place, Refusal};
+use super::initial;
 use super::keys::{self, Key};
 use super::server::Kind;
 use super::value::Given;
@@ -53,6 +54,7 @@ pub(super) fn resolve(
         scenario.update = Update::default();
     }
     check_server(&scenario, &given, &whole_file)?;
+    initial::check(&scenario, &given, &whole_file)?;
     target::check(&scenario, &given, &whole_file)?;
     follow(&mut scenario, &given, &whole_file)?;
     Ok(scenario)
@@ -103,12 +105,16 @@ fn expand(preset: Preset, scenario: &mut Scenario, whole_file: &Place) -> Result
 /// Payload and work follow from other values unless they are given.
 fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), ScenarioError> {
     let (task, train, update) = (scenario.task, scenario.train, scenario.update);
+    // It was checked before.
+    let external = scenario.external().ok().flatten();
     let FleetSource::Generated(fleet) = &mut scenario.fleet else { return Ok(()) };
     if !given.has("fleet", "payload_mbit") {
-        fleet.payload = defaults::payload(task, update).map_err(|error| follows(error, whole_file))?;
+        fleet.payload =
+            defaults::payload(task, external.as_ref(), update).map_err(|error| follows(error, whole_file))?;
     }
     if !given.has("fleet", "work_gflop") {
-        fleet.work = defaults::work(task, train).map_err(|error| follows(error, whole_file))?;
+        fleet.work =
+            defaults::work(task, external.as_ref(), train).map_err(|error| follows(error, whole_file))?;
     }
     fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, whole_file))?;
     Ok(())

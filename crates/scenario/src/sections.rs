@@ -164,7 +164,7 @@ pub struct Stop {
 
 impl Stop {
     pub(crate) fn of(task: Task) -> Self {
-        let metric = task.metrics().first().copied().unwrap_or(metrics::LOSS);
+        let metric = task.metrics().first().copied().unwrap_or("accuracy");
         let falls = metrics::metric(metric).is_some_and(|metric| metric.info.better == Direction::Smaller);
         let mode = if falls { TargetMode::Min } else { TargetMode::Max };
         // Of other metrics nobody knows which value is good; it has to be given.

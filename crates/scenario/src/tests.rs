@@ -1,5 +1,6 @@
 //! The scenario as a value: it prints and reads back, whatever is in it.
 
+mod external;
 mod fleet_files;
 mod robust;
 mod scheme_files;
@@ -62,6 +63,10 @@ fn commented_lines_are_ready_to_use() {
     let folder = TempDir::new().unwrap();
     let csv = "device,compute_secs,comm_secs,samples\na,1,2,30\n";
     std::fs::write(folder.path().join("fleet.csv"), csv).unwrap();
+    let params = Task::by_name("mnist-cnn").unwrap().network().unwrap().params();
+    let zeros = vec![0.0; params.iter().map(|(_, spec)| spec.len()).sum()];
+    let model = fedflip_learn::model_file::write(&params, &zeros).unwrap();
+    std::fs::write(folder.path().join("init.safetensors"), model).unwrap();
     let mut commented = 0;
     for line in template.lines().filter_map(|line| line.strip_prefix("# ")) {
         let (key, _) = line.split_once(" = ").unwrap_or_default();
@@ -70,7 +75,7 @@ fn commented_lines_are_ready_to_use() {
             parse_in(folder.path(), &template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 9);
+    assert_eq!(commented, 10);
 }
 
 #[test]
@@ -420,6 +425,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     test_samples_max,
                     own: Default::default(),
                 },
+                initial: None,
+                external_settings: Default::default(),
                 fleet: FleetSource::Generated(made_up),
                 bandwidth: Mbps::new(band).unwrap(),
                 train: Train { learning_rate, batch, iterations },

@@ -1,5 +1,6 @@
 //! Values as they are given and printed, and the checks that turn them into what a scenario holds.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -18,7 +19,9 @@ pub enum Value {
     Number(f64),
     Text(String),
     List(Vec<Value>),
-    /// What no key takes: a date, a table.
+    /// The keys of a table and their values as TOML text, as they were written.
+    Table(BTreeMap<String, String>),
+    /// What no key takes: a date.
     Foreign(&'static str),
 }
 
@@ -38,7 +41,7 @@ impl Value {
     /// As shown in a sentence: no longer than a line.
     fn shown(&self) -> String {
         const SHOWN_CHARS: usize = 40;
-        let text = self.to_string();
+        let text = if let Self::Table(_) = self { "a table".to_owned() } else { self.to_string() };
         match text.char_indices().nth(SHOWN_CHARS) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
@@ -56,6 +59,11 @@ impl fmt::Display for Value {
             Self::List(values) => {
                 let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
                 write!(f, "[{}]", texts.join(", "))
+            }
+            Self::Table(table) => {
+                let entries: Vec<String> =
+                    table.iter().map(|(key, text)| format!("{key} = {text}")).collect();
+                write!(f, "{{ {} }}", entries.join(", "))
             }
             Self::Foreign(kind) => f.write_str(kind),
         }
@@ -86,6 +94,7 @@ impl Serialize for Value {
             Self::Number(number) => serializer.serialize_f64(*number),
             Self::Text(text) => serializer.serialize_str(text),
             Self::List(values) => serializer.collect_seq(values),
+            Self::Table(table) => serializer.collect_map(table),
             Self::Foreign(kind) => serializer.serialize_str(kind),
         }
     }
@@ -280,7 +289,7 @@ impl<'a> Given<'a> {
             Value::Whole(_) | Value::Number(_) => "is a number",
             Value::Text(_) => "is text",
             Value::List(_) => "is a list",
-            Value::Foreign(_) => "does not belong here",
+            Value::Table(_) | Value::Foreign(_) => "does not belong here",
         };
         self.refuse(kind, wanted)
     }

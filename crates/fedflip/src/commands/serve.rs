@@ -29,7 +29,7 @@ use crate::error::{CliError, ExitStatus};
 use crate::interrupt;
 use crate::training::{new_session, overrides, read_scenario, warn_of_idle_keys};
 use fedflip_run::Session;
-use fedflip_run::deployed::{Deployed, Host};
+use fedflip_run::deployed::{self, Deployed, Host};
 use fedflip_scenario::Scenario;
 
 const PORT: u16 = 7700;
@@ -58,7 +58,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let settings = server_settings(args, listen)?;
     refuse_another_folder(&args.out)?;
     rehearse(&settings, &scenario)?;
-    check_for_devices(&scenario)?;
+    check_for_devices(&scenario, args.pilots)?;
     interrupt::catch(false);
     let for_programs = args.logs.log == LogFormat::Json;
     let (mut session, watch) = session(args, for_programs)?;
@@ -74,9 +74,9 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     };
     let opened = deployed.open()?;
     let update_norm = host.update_norm(&scenario, &mut session)?;
-    let offer = Offer { update_norm, room, ..offer(&scenario, host.parameters(), host.samples()) };
+    let offer = Offer { update_norm, room, ..offer(&scenario, host.parameters(), host.samples())? };
     let server = Server::start(&settings, &offer)?;
-    server.metrics().ends_at(&scenario.stop.target);
+    scenario.target().into_iter().for_each(|target| server.metrics().ends_at(target));
     watch.ask(server.fleet_source());
     announce(&server, room.devices_max, settings.limits.connections_max);
     let summary = deployed.run(&server, opened, &mut session)?;
@@ -125,7 +125,13 @@ fn server_settings(args: &ServeArgs, listen: SocketAddr) -> Result<ServerSetting
 }
 
 /// Refuses what is only for simulations, and warns of keys that real devices do not use.
-fn check_for_devices(scenario: &Scenario) -> Result<(), CliError> {
+fn check_for_devices(scenario: &Scenario, pilots: bool) -> Result<(), CliError> {
+    if pilots && scenario.target().is_none() {
+        return Err(CliError::usage(
+            "--pilots: pilots end at a loss, and the server cannot evaluate an external task",
+            "leave it out: the scheme auto needs no pilots; others take plan.alpha and plan.beta",
+        ));
+    }
     if scenario.round.aggregation == Aggregation::CohortMean {
         return Err(CliError::usage(
             "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
@@ -155,12 +161,13 @@ fn session(args: &ServeArgs, for_programs: bool) -> Result<(Session<'static>, De
 }
 
 /// What devices are told; no update is small enough yet.
-fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Offer {
-    let (task, seed, bandwidth_mbps) = (scenario.task_settings(), scenario.seed, scenario.bandwidth.get());
+fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Result<Offer, CliError> {
+    let (task, devices) = (deployed::offered(scenario)?, scenario.devices());
+    let (seed, bandwidth_mbps) = (scenario.seed, scenario.bandwidth.get());
     let encoding = scenario.update.encoding;
     let update_norm = NormBound::Configured(0.0);
-    let room = Room { devices_max: task.devices, slots_max: Some(task.devices) };
-    Offer { task, seed, parameters, samples, bandwidth_mbps, encoding, update_norm, room }
+    let room = Room { devices_max: devices, slots_max: Some(devices) };
+    Ok(Offer { task, seed, parameters, samples, bandwidth_mbps, encoding, update_norm, room })
 }
 
 /// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.
@@ -172,7 +179,7 @@ fn rehearse(settings: &ServerSettings, scenario: &Scenario) -> Result<(), CliErr
     TcpListener::bind(address).map_err(|source| NetError::Listen { address, source })?;
     // The certificates and the address of the metrics, behind a port that nobody knows.
     let listen = SocketAddr::new(address.ip(), 0);
-    Server::start(&ServerSettings { listen, ..settings.clone() }, &offer(scenario, 0, Arc::default()))?;
+    Server::start(&ServerSettings { listen, ..settings.clone() }, &offer(scenario, 0, Arc::default())?)?;
     Ok(())
 }
 

@@ -8,6 +8,7 @@
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
 //! - `own_plan`: participation probabilities from a file.
+//! - `own_model`: first models from files, and tasks whose model fedflip does not know.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
 //! - `report`: pages, figures and tables.
 //! - `robust`: runs whose sums limit what a single device can do.
@@ -24,6 +25,7 @@ mod data;
 mod deadlines;
 mod json;
 mod own_plan;
+mod own_model;
 mod refusals;
 mod report;
 mod robust;

@@ -25,8 +25,8 @@ fn file(desk: &Desk, name: &str) -> Vec<u8> {
 }
 
 /// What must not depend on anything but scenario and seed.
-fn results(desk: &Desk, run: &str) -> [Vec<u8>; 4] {
-    ["records.jsonl", "model.safetensors", "run.toml", "plan.csv"]
+fn results(desk: &Desk, run: &str) -> [Vec<u8>; 5] {
+    ["records.jsonl", "model.safetensors", "best.safetensors", "run.toml", "plan.csv"]
         .map(|name| file(desk, &format!("{run}/{name}")))
 }
 

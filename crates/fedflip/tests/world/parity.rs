@@ -11,7 +11,7 @@ use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner, Metrics, model_file, with_crew};
-use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, Farewell, OfferedTask};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
     Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Room, Server, ServerSettings,
@@ -79,7 +79,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
             status: None,
         },
         &Offer {
-            task: settings(),
+            task: OfferedTask::BuiltIn(settings()),
             seed: SEED,
             parameters: learner.params_len(),
             samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
@@ -97,8 +97,9 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
             let settings = AgentSettings {
                 server: address.clone(),
                 credentials: Credentials { coin: plain::coin(&name).unwrap(), name, tls: None },
-                data_dir: Path::new("").to_owned(),
+                trains: BuiltInTasks::in_folder(""),
                 compute_at_least: Duration::ZERO,
+                save_model: None,
                 give_up_after: Some(Duration::from_secs(20)),
             };
             std::thread::spawn(move || agent::join(&settings, &|| false, &mut |_| {}).unwrap())
@@ -150,7 +151,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
     let initial = || learner.initial_model(SEED);
     let ended = deployment.run(&server, (&mut state, resumed), initial, &header, &mut callbacks).unwrap();
     assert!(matches!(ended, Ended::Over(end) if end.rounds == ROUNDS));
-    server.finish();
+    server.finish(None);
     for agent in agents {
         assert_eq!(agent.join().unwrap(), Farewell::Finished);
     }

@@ -44,9 +44,19 @@ impl Serving {
 
     pub(crate) fn start_with(folder: &Path, listen: &str, more: &[&str]) -> Self {
         let mut command = fedflip();
-        command.arg("serve").arg(folder.join("s.toml")).arg("--out").arg(folder.join("run"));
-        command.arg("--certs").arg(folder.join("certs"));
-        command.args(["--listen", listen, "--log", "json", "--json", "--dashboard", "0"]).args(more);
+        command.arg("serve").arg(folder.join("s.toml")).arg("--certs").arg(folder.join("certs"));
+        Self::spawned(command.args(more), folder, listen)
+    }
+
+    /// A server without certificates.
+    pub(crate) fn start_plain(folder: &Path, listen: &str) -> Self {
+        let mut command = fedflip();
+        Self::spawned(command.arg("serve").arg(folder.join("s.toml")).arg("--insecure"), folder, listen)
+    }
+
+    fn spawned(command: &mut Command, folder: &Path, listen: &str) -> Self {
+        command.arg("--out").arg(folder.join("run"));
+        command.args(["--listen", listen, "--log", "json", "--json", "--dashboard", "0"]);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let mut said = Vec::new();
@@ -111,14 +121,20 @@ fn a_run_ends_and_the_fleet_is_as_measured() {
     let names = ["phone", "laptop", "tablet"];
     prepare(desk.path(), &names, 8);
     let server = Serving::start(desk.path(), ANY_PORT);
+    let kept = desk.path().join("kept.safetensors");
+    let keep =
+        |name| if name == "tablet" { vec!["--save-model", kept.to_str().unwrap()] } else { Vec::new() };
     let mut devices: Vec<Running> =
-        names.iter().map(|name| device(desk.path(), &server.address, name)).collect();
+        names.iter().map(|name| device_with(desk.path(), &server.address, name, &keep(*name))).collect();
     let (code, result, log) = server.end();
     assert_eq!(code, Some(0), "{log:?}");
     assert_eq!((&result["status"], &result["rounds"]), (&"cap".into(), &8.into()));
     for device in &mut devices {
         assert!(device.0.wait().unwrap().success(), "agents leave when the run is over");
     }
+    let model = |path: &Path| std::fs::read(path).unwrap();
+    assert!(model(&kept) == model(&desk.path().join("run/model.safetensors")), "the device keeps the model");
+    assert!(!model(&desk.path().join("run/best.safetensors")).is_empty());
     let events = |message: &str| log.iter().filter(|event| event["message"] == message).collect::<Vec<_>>();
     let [dashboard] = events("serving a dashboard")[..] else { panic!("{log:?}") };
     assert!(dashboard["url"].as_str().unwrap().starts_with("http://127.0.0.1:"));

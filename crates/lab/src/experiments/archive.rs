@@ -14,7 +14,7 @@ const COMMITS: &str = "commits.txt";
 const RECORDS: &str = "records.tar.gz";
 /// Files of a run folder that are left out: models, checkpoints, and what is true of one machine or archive alone.
 const NOT_RECORDS: [&str; 7] =
-    ["checkpoint", "model.safetensors", "events.out.*", "host.json", ".lock", "archive-*", COMMITS];
+    ["checkpoint", "*.safetensors", "events.out.*", "host.json", ".lock", "archive-*", COMMITS];
 /// Figures that are worth a place in the repository; all others come from the runs again.
 const FIGURES: [&str; 3] = ["accuracy", "loss", "speed-up"];
 /// Tables, and the numbers behind the figures.

@@ -72,6 +72,12 @@ pub enum TaskError {
     /// A file of samples cannot be read.
     #[error(transparent)]
     Samples(#[from] SamplesError),
+    /// An external task that cannot be offered to devices.
+    #[error("the external task cannot be offered: {problem}")]
+    External {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The data set is missing or damaged.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -102,6 +108,7 @@ impl TaskError {
             }
             Self::TooManySamples { .. } => "take at most two thousand million samples".to_owned(),
             Self::Samples(error) => error.hint(),
+            Self::External { .. } => "make the settings shorter, or the model smaller".to_owned(),
             Self::Data(error) => error.hint(),
             Self::Partition(error) => error.hint(),
             Self::Learn(error) => error.hint(),

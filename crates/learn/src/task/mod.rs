@@ -18,6 +18,7 @@
 //! - [`row`]: what a row of the table holds; `builtin`: the table.
 //! - [`params`]: parameters, their ranges and their values.
 //! - [`settings`]: how a task is shared among devices and trained; [`canonical`]: the same as text for digests.
+//! - [`external`]: the task that only programs on devices can train.
 //! - [`error`]: why a task cannot be built.
 
 use std::fmt;
@@ -29,12 +30,14 @@ use crate::network::Network;
 mod builtin;
 pub mod canonical;
 pub mod error;
+pub mod external;
 pub mod params;
 pub mod row;
 pub mod settings;
 
 pub(crate) use builtin::{NORM, WIDTH, norm};
 pub use error::TaskError;
+pub use external::ExternalTask;
 pub use params::{DIMENSIONS_MAX, PARAMS_MAX, Param, ParamKind, ParamValue, Params, Sizes};
 pub use row::{BuildNetwork, Setting, Source, TaskRow};
 pub use settings::{Learners, Sharing, SharingReport, TaskSettings};

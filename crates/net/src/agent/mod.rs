@@ -5,8 +5,9 @@
 //! - here: an agent from start to end, over any number of connections.
 //! - `session`: from a connection to its end; `work`: a device's part in a round.
 //! - [`platform`]: the resources of the machine, or of a simulation.
-//! - `talk`: the agent's side of each call; `refusal`: the errors of calls; `trainer`: local training; `renewal`: an
-//!   identity that is renewed meanwhile.
+//! - `talk`: the agent's side of each call; `refusal`: the errors of calls; `renewal`: an identity that is renewed
+//!   meanwhile.
+//! - `training`: the seam to whatever trains the model; `trainer`: a round's training behind it.
 //! - [`pace`]: sending at a granted rate; [`backoff`]: the length of waits; `attempts`: connecting again, and giving
 //!   up.
 
@@ -19,9 +20,11 @@ mod renewal;
 mod session;
 mod talk;
 mod trainer;
+mod training;
 mod work;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls_pki_types::UnixTime;
@@ -35,16 +38,21 @@ use self::talk::Talk;
 use crate::error::NetError;
 use crate::wire::v1::HelloReply;
 
+pub use self::training::{BuiltInTasks, DeviceLearner, DeviceTraining, Trains};
 pub use crate::door::Credentials;
+pub use crate::wire::task::OfferedTask;
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AgentSettings {
     /// HOST:PORT.
     pub server: String,
     pub credentials: Credentials,
-    pub data_dir: PathBuf,
+    /// It trains whatever task the server offers; [`BuiltInTasks`] trains those that fedflip brings along.
+    pub trains: Arc<dyn Trains>,
     /// The least time of a round's training, to emulate a slower device.
     pub compute_at_least: Duration,
+    /// The file for the model at the end of the run, if this device keeps it.
+    pub save_model: Option<PathBuf>,
     /// The time to try to reach a server that does not answer; none tries for ever, and zero tries once.
     pub give_up_after: Option<Duration>,
 }
@@ -70,6 +78,10 @@ pub enum News {
     TookPart {
         round: u64,
         train_loss: f64,
+    },
+    /// The model at the end of the run is in its file.
+    Saved {
+        file: PathBuf,
     },
     /// The connection broke, or could not be made.
     Waiting {

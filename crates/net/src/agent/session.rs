@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fedflip_learn::Encoding;
+use fedflip_record::atomic;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -89,13 +90,13 @@ impl Session<'_> {
         {
             return Ok(Arc::clone(trainer));
         }
-        let settings = task::settings(message)?;
-        (self.tell)(News::Reading { task: settings.task.name() });
-        let data_dir = self.settings.data_dir.clone();
-        let at_least = self.settings.compute_at_least;
-        let reading = self.state.compute.run(move || Trainer::new(&settings, &data_dir, at_least)).await;
-        let trainer =
-            Arc::new(reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??);
+        let offered = task::offered(message)?;
+        (self.tell)(News::Reading { task: offered.name() });
+        let (trains, task) = (Arc::clone(&self.settings.trains), offered.clone());
+        let reading = self.state.compute.run(move || trains.prepare(&task)).await;
+        let training =
+            reading.map_err(|_| NetError::OtherServer { problem: "its task cannot be read" })??;
+        let trainer = Arc::new(Trainer::new(offered, training, self.settings.compute_at_least));
         if trainer.parameters() as u64 != hello.parameters {
             return Err(NetError::OtherServer { problem: "its model has another number of parameters" });
         }
@@ -170,12 +171,24 @@ impl Session<'_> {
                     Some(What::Refusal(refusal)) => {
                         warn!(round = refusal.round, reason = %printable(&refusal.reason), "refused");
                     }
-                    Some(What::Finished(_)) => return Ok(()),
+                    Some(What::Finished(finished)) => return self.keep_model(work, &finished.digest).await,
                     Some(What::Superseded(_)) => return Err(NetError::Superseded),
                     None => return Err(NetError::Hung),
                 },
             }
         }
+    }
+
+    /// Fetches the model at the end and writes it, if this device keeps it.
+    async fn keep_model(&mut self, work: &Work, digest: &[u8]) -> Result<(), NetError> {
+        let Some(file) = self.settings.save_model.clone() else { return Ok(()) };
+        if digest.is_empty() {
+            return Err(NetError::OtherServer { problem: "it has no model at the end of its run" });
+        }
+        let model = work.clone().fetch(digest).await?;
+        atomic::write(&file, &work.trainer.model_file(&model)?)?;
+        (self.tell)(News::Saved { file });
+        Ok(())
     }
 
     /// Flips the coin. A device that takes part fetches the model at once, while others still answer.

@@ -1,17 +1,14 @@
-//! Local training: the server's task on the device's own share of the data.
+//! Local training for the server: timed, encoded, and as slow as the emulated device.
 
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fedflip_learn::sgd::{SgdLearner, SgdWorker};
-use fedflip_learn::task::TaskSettings;
-use fedflip_learn::{Encoding, LearnError, Learner, TrainKey};
+use fedflip_learn::{Encoding, LearnError, TrainKey, model_file};
 use prost::bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::error::NetError;
+use super::training::DeviceTraining;
 use crate::wire::numbers::{VectorDigest, digest_of_bytes};
+use crate::wire::task::OfferedTask;
 
 /// The most trainings of a calibration. A slow device has fewer: they end after [`CALIBRATION_TIME`].
 const CALIBRATIONS: usize = 5;
@@ -37,32 +34,32 @@ pub(super) struct Calibrated {
 
 /// Trains one device, on the data of its slot.
 pub(super) struct Trainer {
-    learner: SgdLearner,
-    /// One training at a time, with buffers that are kept.
-    worker: Mutex<SgdWorker>,
+    offered: OfferedTask,
+    training: Box<dyn DeviceTraining>,
     /// To emulate a slower device.
     at_least: Duration,
 }
 
 impl Trainer {
-    pub(super) fn new(
-        settings: &TaskSettings,
-        data_dir: &Path,
-        at_least: Duration,
-    ) -> Result<Self, NetError> {
-        let (learner, _) = settings.learner(data_dir)?;
-        let worker = Mutex::new(learner.worker());
-        Ok(Self { learner, worker, at_least })
+    pub(super) fn new(offered: OfferedTask, training: Box<dyn DeviceTraining>, at_least: Duration) -> Self {
+        Self { offered, training, at_least }
+    }
+
+    /// A model as the bytes of a file, with the names of its tensors.
+    pub(super) fn model_file(&self, model: &[f32]) -> Result<Vec<u8>, LearnError> {
+        model_file::write(&self.offered.params()?, model)
     }
 
     /// The number of samples of a slot; an error without any.
     pub(super) fn samples(&self, slot: usize) -> Result<usize, LearnError> {
-        let samples = if slot < self.learner.devices() { self.learner.samples(slot) } else { 0 };
-        if samples == 0 { Err(LearnError::NoSamples { device: slot }) } else { Ok(samples) }
+        match self.training.samples(slot) {
+            0 => Err(LearnError::NoSamples { device: slot }),
+            samples => Ok(samples),
+        }
     }
 
     pub(super) fn parameters(&self) -> usize {
-        self.learner.params_len()
+        self.training.params_len()
     }
 
     /// Trains for a round and encodes the update, on the calling thread. The caller emulates a slower device: the update
@@ -74,12 +71,8 @@ impl Trainer {
         encoding: Encoding,
     ) -> Result<Trained, LearnError> {
         let start = Instant::now();
-        let mut delta = vec![0.0; self.learner.params_len()];
-        let train_loss = {
-            // Buffers hold nothing between calls, so a panic leaves nothing behind.
-            let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-            self.learner.train(&mut worker, model, key, &mut delta)?
-        };
+        let mut delta = vec![0.0; self.training.params_len()];
+        let train_loss = self.training.train(model, key, &mut delta)?;
         let mut bytes = Vec::new();
         encoding.encode(&delta, &mut key.rounding(), &mut bytes);
         let digest = digest_of_bytes(&bytes);
@@ -94,7 +87,7 @@ impl Trainer {
         seed: u64,
         encoding: Encoding,
     ) -> Result<Calibrated, LearnError> {
-        let model = self.learner.initial_model(seed);
+        let model = self.training.initial_model(seed);
         let (mut took, mut took_in_all) = (Vec::new(), Duration::ZERO);
         for attempt in 0..=CALIBRATIONS as u64 {
             // Rounds count from 1, so round 0 is free.

@@ -2,6 +2,7 @@
 
 use super::{Doubt, NetError};
 use crate::reason::Reason;
+use crate::wire::task::TaskMismatch;
 
 impl NetError {
     pub fn hint(&self) -> String {
@@ -101,6 +102,9 @@ impl NetError {
             }
             Self::Call { reason: Some(Reason::OtherCoin), .. } => {
                 "use the identity that this device had before, or one of a new name"
+            }
+            Self::OtherTask(TaskMismatch::External) => {
+                "join with the program that was made for this task, which implements Learner"
             }
             Self::Call { reason: Some(Reason::OtherProtocol), .. }
             | Self::OtherServer { .. }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fedflip_engine::{BoxedError, Control, Sink, State};
-use fedflip_fleet::ModelVector;
-use fedflip_record::{Initial, Round};
+use fedflip_fleet::{Metrics, ModelVector};
+use fedflip_record::{Best, Initial, Round};
 use tracing::info;
 
 use super::Server;
@@ -20,6 +20,8 @@ pub(super) struct Committer<'a> {
     pub observer: &'a mut dyn Observer,
     pub stop: &'a dyn Fn() -> bool,
     pub model: Arc<ModelVector>,
+    /// The best evaluation so far; none of a run without a target.
+    pub best: Option<&'a mut Best>,
     pub devices: usize,
     /// The plan is reviewed after this round.
     pub replan_after: Option<u64>,
@@ -56,8 +58,17 @@ impl Committer<'_> {
             norms: &self.server.norms.stored(),
         })?;
         self.model = Arc::clone(&state.model);
+        self.keep_best(record.round, &record.metrics, state)?;
         self.tell(record);
         self.observer.round(record)
+    }
+
+    /// After the commit: a server that is killed in between keeps the model when it resumes.
+    fn keep_best(&mut self, round: u64, metrics: &Metrics, state: &State) -> Result<(), NetError> {
+        match self.best.as_mut().is_some_and(|best| best.take(round, metrics)) {
+            true => self.state.keep_best(state.result().as_slice()),
+            false => Ok(()),
+        }
     }
 
     fn tell(&self, record: &Round) {
@@ -81,8 +92,9 @@ impl Committer<'_> {
 }
 
 impl Sink<Receipt> for Committer<'_> {
-    fn initial(&mut self, initial: Initial, _state: &State) -> Result<Control, BoxedError> {
+    fn initial(&mut self, initial: Initial, state: &State) -> Result<Control, BoxedError> {
         self.state.initial(&initial)?;
+        self.keep_best(0, &initial.metrics, state)?;
         self.server.hub.metrics.evaluated(&initial.metrics);
         self.observer.initial(&initial)?;
         Ok(if (self.stop)() { Control::Stop } else { Control::GoOn })

@@ -11,7 +11,7 @@ use fedflip_engine::{Engine, EngineError, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_plan::Constants;
 use fedflip_record::folder::RECORDS;
-use fedflip_record::{Header, atomic, reader};
+use fedflip_record::{Best, Header, atomic, reader};
 use tokio::time::Instant;
 use tracing::info;
 
@@ -39,6 +39,8 @@ pub(super) struct DeployedRun<'a> {
     measures: Measures,
     planned: Planned,
     progress: State,
+    /// The best evaluation so far; none of a run without a target.
+    best: Option<Best>,
     clock: Clock,
     /// A server that resumes a run waits for all devices until then.
     muster_until: Instant,
@@ -69,6 +71,7 @@ impl<'a> DeployedRun<'a> {
         }
         let run_id = resumed.run_id;
         let progress = restored_progress(&deployment, state, resumed, initial_model)?;
+        let best = restored_best(&deployment, state, &progress)?;
         let muster = if progress.round > 0 { deployment.timeouts.muster } else { Duration::ZERO };
         Ok(Self {
             server,
@@ -86,6 +89,7 @@ impl<'a> DeployedRun<'a> {
             },
             muster_until: Instant::now() + muster,
             progress,
+            best,
             deployment,
         })
     }
@@ -200,6 +204,7 @@ impl<'a> DeployedRun<'a> {
             observer: &mut *callbacks.observer,
             stop: callbacks.stop,
             model: Arc::clone(&self.progress.model),
+            best: self.best.as_mut(),
             devices: planned.fleet.len(),
             // At multiples, so that a server that is often restarted reviews its plan as often.
             replan_after: deployment.replan_every.map(|rounds| (round / rounds.max(1) + 1) * rounds.max(1)),
@@ -251,6 +256,21 @@ fn restored_progress(
         reader::each(&state.path().join(RECORDS), |line| progress.norms.take_line(&line))?;
     }
     Ok(progress)
+}
+
+/// The best evaluation of the records. If it is the last one, its model is kept again: the server may have been killed
+/// before it did.
+fn restored_best(
+    deployment: &Deployment,
+    state: &mut RunState,
+    progress: &State,
+) -> Result<Option<Best>, NetError> {
+    let Some(target) = &deployment.stop.target else { return Ok(None) };
+    let best = Best::read(target, &state.path().join(RECORDS))?;
+    if best.round() == Some(progress.round) {
+        state.keep_best(progress.result().as_slice())?;
+    }
+    Ok(Some(best))
 }
 
 /// Why the round in progress was given up; an error if something else has stopped the engine.

@@ -50,14 +50,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedflip_fleet::ModelVector;
 use fedflip_learn::Encoding;
-use fedflip_learn::task::TaskSettings;
 use futures_util::Stream;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tonic::transport::server::Connected;
 
+use self::exchange::OfferedModel;
 use self::hub::Hub;
 use self::norms::NormGuard;
 use self::service::Service;
@@ -66,6 +67,7 @@ use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::ByteStream;
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, KEEP_ALIVE, MESSAGE_BYTES_MAX, WINDOW_BYTES};
+use crate::wire::task::OfferedTask;
 use crate::wire::v1::federation_server::FederationServer;
 
 pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
@@ -75,6 +77,10 @@ pub use room::Room;
 pub use timeouts::Timeouts;
 
 const HEADER_BYTES_MAX: u32 = 16 << 10;
+/// Devices have this long to leave when the run is over.
+const LEAVE_TIME_MAX: Duration = Duration::from_secs(2);
+/// The same while some of them fetch the model.
+const FETCH_TIME_MAX: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
@@ -87,7 +93,7 @@ pub struct ServerSettings {
 
 #[derive(Clone, Debug)]
 pub struct Offer {
-    pub task: TaskSettings,
+    pub task: OfferedTask,
     pub seed: u64,
     pub parameters: usize,
     /// The number of samples at each slot, as far as the server knows.
@@ -242,14 +248,22 @@ impl Server {
         self.runtime.block_on(self.hub.changed_or(until));
     }
 
-    /// Tells devices that the run is over, and waits a moment until they have left.
-    pub fn finish(&self) {
+    /// Tells devices that the run is over, and waits a moment until they have left, or have fetched its model.
+    pub fn finish(&self, model: Option<ModelVector>) {
         self.health.set(Readiness::Stopping);
-        self.hub.state().finish();
+        let model = model.map(|model| OfferedModel::new(&Arc::new(model)));
+        self.hub.state().finish(model);
         let heard = async {
-            // A device that does not leave soon is not waited for.
-            for _ in 0..40 {
-                if self.hub.state().attending() == 0 {
+            // A device that does not leave soon is not waited for. One that does not read is given up on.
+            let start = Instant::now();
+            loop {
+                let (attending, fetching) = {
+                    let state = self.hub.state();
+                    let fetching = state.model.as_ref().is_some_and(|model| !model.bytes.is_unique());
+                    (state.attending(), fetching)
+                };
+                let wait = if fetching { FETCH_TIME_MAX } else { LEAVE_TIME_MAX };
+                if attending == 0 || start.elapsed() > wait {
                     break;
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;

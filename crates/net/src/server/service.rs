@@ -127,7 +127,7 @@ impl Federation for Service {
         }
         Ok(Response::new(v1::HelloReply {
             protocol: PROTOCOL,
-            task: task::message(&self.offer.task),
+            task: task::offer(&self.offer.task),
             slot: slot as u32,
             seed: self.offer.seed,
             parameters: self.offer.parameters as u64,

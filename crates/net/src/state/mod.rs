@@ -7,6 +7,7 @@
 //! | `run.toml`, `fleet.csv`, `plan.csv`, `records.jsonl` | for readers, as a simulated run has them |
 //! | `model.safetensors` | the model at the end |
 //! | `departed.json` | the devices that were retired or revoked |
+//! | `best.safetensors` | the model with the best value of the metric that the target names |
 //! | `.lock` | held by the server |
 //!
 //! A round is committed in this order: its model is written under a name of its own; one transaction stores that name,

@@ -5,7 +5,7 @@ mod plans;
 use std::fs::File;
 use std::path::Path;
 
-use fedflip_record::folder::MODEL;
+use fedflip_record::folder::{BEST, MODEL};
 use fedflip_record::{End, Initial, Line, atomic};
 use rusqlite::{Transaction, TransactionBehavior, params};
 
@@ -172,6 +172,11 @@ impl RunState {
         self.write(Some(&Line::End(end.clone())), |_, _, _| Ok(()))?;
         self.ended = true;
         Ok(())
+    }
+
+    /// Keeps the best model so far, for readers.
+    pub fn keep_best(&mut self, model: &[f32]) -> Result<(), NetError> {
+        self.beside(|state| Ok(atomic::write(&state.path().join(BEST), &state.models.bytes(model)?)?))
     }
 
     fn goes_on(&self) -> Result<(), NetError> {

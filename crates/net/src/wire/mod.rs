@@ -7,13 +7,14 @@
 //! - [`encoding`]: the encoding of updates in messages.
 //! - [`limits`]: the bounds of everything that a peer may send.
 //! - [`numbers`]: vectors as bytes, collected from chunks, and their digests.
-//! - [`task`]: tasks in messages.
+//! - [`task`]: tasks in messages; [`external`]: those that only programs on devices can train.
 
 use fedflip_fleet::printable::is_unprintable;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub mod codec;
 pub mod encoding;
+pub mod external;
 pub mod limits;
 pub mod numbers;
 pub mod task;
@@ -31,7 +32,7 @@ pub mod v1 {
 }
 
 /// The version of the protocol: a server refuses devices of another version.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// A connection that carries bytes in both directions.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -5,11 +5,14 @@
 //! instead of training something else.
 
 use fedflip_fleet::DEVICES_MAX;
+use fedflip_learn::LearnError;
+use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::own::OwnData;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::sgd::SgdSettings;
-use fedflip_learn::task::{DIMENSIONS_MAX, ParamValue, Sharing, Sizes, Task, TaskSettings};
+use fedflip_learn::task::{DIMENSIONS_MAX, ExternalTask, ParamValue, Sharing, Sizes, Task, TaskSettings};
 
+use super::external;
 use super::limits::TASK_NAME_BYTES_MAX;
 use super::numbers::{VectorDigest, digest_of_bytes};
 use super::v1;
@@ -33,6 +36,51 @@ pub enum TaskMismatch {
     /// This version would compute other updates for the same settings.
     #[error("this version of fedflip would train its task differently (the digests differ)")]
     OtherDigest,
+    #[error("its task is external, and this agent has no program that trains it")]
+    External,
+}
+
+/// A task as a server offers it to devices.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a server and an agent have one each")]
+pub enum OfferedTask {
+    /// A task of fedflip's table, and how its data are shared.
+    BuiltIn(TaskSettings),
+    /// A task that only programs on devices can train.
+    External(ExternalTask),
+}
+
+impl OfferedTask {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::BuiltIn(settings) => settings.task.name(),
+            Self::External(_) => Task::external().name(),
+        }
+    }
+
+    /// The tensors of the model by name.
+    pub fn params(&self) -> Result<Vec<(String, ParamSpec)>, LearnError> {
+        match self {
+            Self::BuiltIn(settings) => Ok(settings.task.network()?.params()),
+            Self::External(task) => Ok(task.params().to_vec()),
+        }
+    }
+}
+
+/// The message of an offered task; none if a number does not fit.
+pub fn offer(offered: &OfferedTask) -> Option<v1::Task> {
+    match offered {
+        OfferedTask::BuiltIn(settings) => message(settings),
+        OfferedTask::External(task) => Some(external::message(task)),
+    }
+}
+
+/// The task of a message, if this version would compute the same as the server's.
+pub fn offered(message: &v1::Task) -> Result<OfferedTask, TaskMismatch> {
+    match &message.external {
+        Some(_) => external::task(message).map(OfferedTask::External),
+        None => settings(message).map(OfferedTask::BuiltIn),
+    }
 }
 
 /// SHA-256 of the canonical text; none for settings without a network.
@@ -79,6 +127,7 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
         validation: settings.validation,
         mean: settings.own.mean.clone(),
         std: settings.own.std.clone(),
+        external: None,
     })
 }
 

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fedflip_net::NetError;
-use fedflip_net::agent::{self, AgentSettings, Credentials, Farewell};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, Farewell};
 use fedflip_net::door::Limits;
 use fedflip_net::plain;
 use fedflip_net::server::{Ended, Server, ServerSettings};
@@ -71,7 +71,7 @@ pub(crate) fn serve(
     // A test that does not listen has failed already.
     let _ = tell.send((server.address(), Arc::clone(server.metrics())));
     let ended = wanted.run(&server, &learner, (&mut state, resumed), &|| false)?;
-    server.finish();
+    server.finish(None);
     Ok(ended)
 }
 
@@ -88,8 +88,9 @@ impl Agent {
         let settings = AgentSettings {
             server: server.to_string(),
             credentials: Credentials { name, coin, tls: None },
-            data_dir: "no data set is needed".into(),
+            trains: BuiltInTasks::in_folder("no data set is needed"),
             compute_at_least: Duration::ZERO,
+            save_model: None,
             give_up_after: None,
         };
         let stop = Arc::new(AtomicBool::new(false));

@@ -11,6 +11,7 @@ use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner};
 use fedflip_net::NetError;
+use fedflip_net::agent::OfferedTask;
 use fedflip_net::door::Security;
 use fedflip_net::server::{
     Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Planned, Room, Server, Timeouts,
@@ -104,7 +105,7 @@ impl Wanted {
     /// What the server tells devices.
     pub(crate) fn offer(&self, learner: &SgdLearner) -> Offer {
         Offer {
-            task: self.task(),
+            task: OfferedTask::BuiltIn(self.task()),
             seed: SEED,
             parameters: learner.params_len(),
             samples: (0..self.devices).map(|slot| learner.samples(slot) as u64).collect(),

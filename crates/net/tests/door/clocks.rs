@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use fedflip_net::NetError;
-use fedflip_net::agent::{self, AgentSettings, Credentials, News};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, News};
 use fedflip_net::coin::CoinKey;
 use fedflip_net::door::{DeviceTls, Limits};
 use fedflip_net::identity::mint::Validity;
@@ -24,8 +24,9 @@ fn settings(bench: &Bench, folder: &Path, valid_until_unix_secs: i64) -> AgentSe
     AgentSettings {
         server: format!("localhost:{}", bench.address.port()),
         credentials: Credentials { name: "early".parse().unwrap(), coin: CoinKey::generate(), tls },
-        data_dir: "no data set is needed".into(),
+        trains: BuiltInTasks::in_folder("no data set is needed"),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after: None,
     }
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use fedflip_net::NetError;
-use fedflip_net::agent::{self, AgentSettings, Credentials, News};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, News};
 use fedflip_net::door::client_config;
 use fedflip_net::identity::Store;
 use fedflip_net::identity::mint::Validity;
@@ -23,8 +23,9 @@ async fn an_agent_that_was_pushed_out_says_so_and_waits() {
     let settings = AgentSettings {
         server: bench.address.to_string(),
         credentials: Credentials { coin: plain::coin(&name).unwrap(), name, tls: None },
-        data_dir: "no data set is needed".into(),
+        trains: BuiltInTasks::in_folder("no data set is needed"),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after: None,
     };
     let (tell, told) = mpsc::channel();
@@ -60,8 +61,9 @@ fn an_agent_with_an_identity_hears_that_a_server_has_none() {
     let settings = AgentSettings {
         server: bench.address.to_string(),
         credentials: pass,
-        data_dir: "no data set is needed".into(),
+        trains: BuiltInTasks::in_folder("no data set is needed"),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after: Some(Duration::ZERO),
     };
     let error = agent::join(&settings, &|| false, &mut |_| {}).unwrap_err();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fedflip_learn::task::TaskSettings;
 use fedflip_net::NetError;
-use fedflip_net::agent::{self, AgentSettings, Credentials};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials};
 use fedflip_net::plain;
 use fedflip_net::wire::v1::federation_server::{Federation, FederationServer};
 use fedflip_net::wire::{PROTOCOL, task, v1};
@@ -19,8 +19,9 @@ async fn join(server: SocketAddr, give_up_after: Option<Duration>) -> NetError {
     let settings = AgentSettings {
         server: server.to_string(),
         credentials: Credentials { coin: plain::coin(&name).unwrap(), name, tls: None },
-        data_dir: "no data set is needed".into(),
+        trains: BuiltInTasks::in_folder("no data set is needed"),
         compute_at_least: Duration::ZERO,
+        save_model: None,
         give_up_after,
     };
     let joined = tokio::task::spawn_blocking(move || agent::join(&settings, &|| false, &mut |_| {}));

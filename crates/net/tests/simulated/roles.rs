@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_net::agent::platform::{Compute, Platform, Transport};
-use fedflip_net::agent::{self, AgentSettings, Credentials};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials};
 use fedflip_net::plain;
 use fedflip_net::wire::v1;
 use rand::Rng;
@@ -130,8 +130,9 @@ impl Stage {
         let settings = AgentSettings {
             server: "server.simulated:1".to_owned(),
             credentials: Credentials { name, coin, tls: None },
-            data_dir: "no data set is needed".into(),
+            trains: BuiltInTasks::in_folder("no data set is needed"),
             compute_at_least: Duration::from_secs_f64(compute_secs),
+            save_model: None,
             give_up_after: None,
         };
         let platform = Platform {

@@ -140,7 +140,7 @@ impl Served<'_> {
                 Surroundings { runtime: Arc::clone(runtime), address, incoming: network.listen() };
             let server = Server::start_in(surroundings, &run.wanted.offer(learner));
             let ended = run.wanted.run(&server, learner, (&mut state, resumed), &stop)?;
-            server.finish();
+            server.finish(None);
             Ok(ended)
         };
         match catch_unwind(AssertUnwindSafe(serve)) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::task::{Sharing, Task, TaskRow};
 
+use super::external::is_trained_here;
 use super::{Key, key};
 use crate::Scenario;
 use crate::error::Refusal;
@@ -22,7 +23,8 @@ pub(super) static KEYS: &[Key] = &[
         "seed of synthetic data, and of the partition",
         |s| Some(Value::seed(s.data.seed)),
         |s, v| v.seed().map(|seed| s.data.seed = seed),
-    ),
+    )
+    .only(is_trained_here),
     key(
         "data",
         "sharing",
@@ -73,7 +75,8 @@ pub(super) static KEYS: &[Key] = &[
         "the most test samples per evaluation",
         |s| Some(Value::count(s.data.test_samples_max)),
         |s, v| v.count(1..=1_000_000).map(|count| s.data.test_samples_max = count),
-    ),
+    )
+    .only(is_trained_here),
 ];
 
 fn dirichlet(scenario: &Scenario) -> Option<Dirichlet> {

@@ -7,10 +7,12 @@
 //! # Layout
 //!
 //! - here: sections, what a key is, and all of them in a row.
-//! - one file for the keys of a section, or of two: `top`, `task`, `data`, `own` (files in `[data]`), `fleet`, `train`, `update`, `server`, `plan`,
+//! - one file for the keys of a section, or of two: `top`, `task`, `external`, `data`, `own` (files in `[data]`),
+//!   `fleet`, `train`, `update`, `server`, `plan`,
 //!   `round`, `stop`.
 
 mod data;
+mod external;
 mod fleet;
 mod own;
 mod plan;
@@ -82,6 +84,8 @@ pub(super) enum Shown {
     Example(&'static str),
     /// Not at all: it stands for other keys.
     Shorthand,
+    /// Not at all: only stored scenarios have it.
+    Hidden,
 }
 
 const fn key(section: &'static str, name: &'static str, about: &'static str, get: Get, set: Set) -> Key {
@@ -117,7 +121,8 @@ impl Key {
 
     /// The names of the tasks that have the key.
     pub(super) fn tasks(&self) -> Vec<&'static str> {
-        Task::all().filter(|task| self.is_of(*task)).map(|task| task.name()).collect()
+        let all = Task::all().chain([Task::external()]);
+        all.filter(|task| self.is_of(*task)).map(|task| task.name()).collect()
     }
 
     /// None if the key is not set, or does not matter beside others.
@@ -155,6 +160,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
     [
         top::KEYS,
         task::KEYS.as_slice(),
+        external::KEYS,
         data::KEYS,
         own::KEYS,
         fleet::KEYS,

@@ -2,6 +2,7 @@
 
 use fedflip_plan::{Constants, PlanError, Scheme, VARIANCE_RANGE, VARIANCE_WANTED};
 
+use super::external::is_trained_here;
 use super::{Key, ROUNDS_MAX, key, loss};
 use crate::error::Refusal;
 use crate::value::{Given, Value};
@@ -59,21 +60,24 @@ pub(super) static KEYS: &[Key] = &[
         "F_s: the test loss at which a pilot ends",
         |s| Some(Value::Number(s.pilot.loss)),
         |s, v| loss(v).map(|loss| s.pilot.loss = loss),
-    ),
+    )
+    .only(is_trained_here),
     key(
         "pilot",
         "seeds",
         "pilots of each kind, whose rounds are averaged",
         |s| Some(Value::Whole(s.pilot.seeds.into())),
         |s, v| v.whole(1..=1_000).map(|count| s.pilot.seeds = count),
-    ),
+    )
+    .only(is_trained_here),
     key(
         "pilot",
         "rounds_max",
         "rounds after which a pilot gives up",
         |s| Some(Value::Whole(s.pilot.rounds_max.into())),
         |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.pilot.rounds_max = rounds),
-    ),
+    )
+    .only(is_trained_here),
     key(
         "pilot",
         "keep",
@@ -81,6 +85,7 @@ pub(super) static KEYS: &[Key] = &[
         |s| Some(Value::Flag(s.pilot.keep)),
         |s, v| v.flag().map(|keep| s.pilot.keep = keep),
     )
+    .only(is_trained_here)
     .simulated(),
 ];
 

@@ -4,6 +4,7 @@ use fedflip_fleet::Secs;
 use fedflip_learn::metrics::{self, Direction};
 use fedflip_record::{Target, TargetMode};
 
+use super::external::is_trained_here;
 use super::{Key, ROUNDS_MAX, Shown, key, loss, name_of};
 use crate::Scenario;
 use crate::error::Refusal;
@@ -18,21 +19,24 @@ pub(super) static KEYS: &[Key] = &[
         "the metric of the test data that has to reach its target",
         |s| Some(Value::text(s.stop.target.metric.as_str())),
         set_metric,
-    ),
+    )
+    .only(is_trained_here),
     key(
         "stop",
         "at",
         "the target: the run ends when the metric reaches it",
         |s| Some(Value::Number(s.stop.target.at)),
         |s, v| v.number(-1e15..=1e15, "a number from -1e15 to 1e15").map(|at| s.stop.target.at = at),
-    ),
+    )
+    .only(is_trained_here),
     key(
         "stop",
         "mode",
         "\"max\": the metric has to rise to the target, \"min\": it has to fall",
         |s| name_of(&MODES, &s.stop.target.mode),
         |s, v| v.choice(&MODES).map(|mode| s.stop.target.mode = mode),
-    ),
+    )
+    .only(is_trained_here),
     key(
         "stop",
         "target_accuracy",
@@ -44,6 +48,7 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
+    .only(is_trained_here)
     .shown(Shown::Shorthand),
     key(
         "stop",
@@ -56,6 +61,7 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
+    .only(is_trained_here)
     .shown(Shown::Shorthand),
     key(
         "stop",
@@ -87,7 +93,8 @@ pub(super) static KEYS: &[Key] = &[
         "rounds from one evaluation to the next, where no round is quiet",
         |s| Some(Value::Whole(s.record.evaluate_every.into())),
         |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.record.evaluate_every = rounds),
-    ),
+    )
+    .only(is_trained_here),
     key(
         "record",
         "checkpoint_secs",

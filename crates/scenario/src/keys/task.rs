@@ -7,7 +7,7 @@ use fedflip_learn::task::{Param, ParamKind, ParamValue, Sizes, Task, TaskRow};
 use super::{Access, Key, key};
 use crate::Scenario;
 use crate::error::Refusal;
-use crate::value::{Given, Value, either};
+use crate::value::{Given, Value};
 
 /// The name, then every parameter once, in the order of the table.
 pub(super) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
@@ -33,7 +33,8 @@ fn key_of(param: &'static Param) -> Key {
 
 /// A task by its name, with the defaults of its parameters.
 pub(crate) fn task_of(v: &Given<'_>) -> Result<Task, Refusal> {
-    let tasks: Vec<(&str, Task)> = Task::all().map(|task| (task.name(), task)).collect();
+    let all = Task::all().chain([Task::external()]);
+    let tasks: Vec<(&str, Task)> = all.map(|task| (task.name(), task)).collect();
     v.choice(&tasks)
 }
 

@@ -1,5 +1,6 @@
 //! The keys of `[train]`.
 
+use super::external::is_trained_here;
 use super::{Key, key};
 use crate::value::Value;
 
@@ -14,19 +15,22 @@ pub(super) static KEYS: &[Key] = &[
             s.train.learning_rate = rate;
             Ok(())
         },
-    ),
+    )
+    .only(is_trained_here),
     key(
         "train",
         "batch",
         "samples per step",
         |s| Some(Value::count(s.train.batch)),
         |s, v| v.count(1..=65_536).map(|count| s.train.batch = count),
-    ),
+    )
+    .only(is_trained_here),
     key(
         "train",
         "iterations",
         "steps per round",
         |s| Some(Value::count(s.train.iterations)),
         |s, v| v.count(0..=1_000_000).map(|count| s.train.iterations = count),
-    ),
+    )
+    .only(is_trained_here),
 ];

@@ -1,0 +1,78 @@
+//! The best evaluation of a run so far.
+
+use std::path::Path;
+
+use fedflip_fleet::Metrics;
+
+use crate::error::RecordError;
+use crate::reader;
+use crate::schema::{Line, Target, TargetMode};
+
+/// The best value of the metric that a run's target names. Of equal values the first one stays.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    metric: String,
+    mode: TargetMode,
+    found: Option<(u64, f64)>,
+}
+
+impl Best {
+    /// Before the first evaluation.
+    pub fn new(target: &Target) -> Self {
+        Self { metric: target.metric.clone(), mode: target.mode, found: None }
+    }
+
+    /// The best of the evaluations in a file of records, which may not be there yet.
+    pub fn read(target: &Target, records: &Path) -> Result<Self, RecordError> {
+        let mut best = Self::new(target);
+        if records.exists() {
+            reader::each(records, |line| {
+                match line {
+                    Line::Initial(initial) => best.take(0, &initial.metrics),
+                    Line::Round(round) => best.take(round.round, &round.metrics),
+                    Line::End(end) => best.take(end.rounds, &end.metrics),
+                    Line::Header(_) | Line::Replan(_) | Line::Changed(_) => false,
+                };
+            })?;
+        }
+        Ok(best)
+    }
+
+    /// Whether the model after a round is better than all before it.
+    pub fn take(&mut self, round: u64, metrics: &Metrics) -> bool {
+        let Some(value) = metrics.get(&self.metric).filter(|value| value.is_finite()) else { return false };
+        let is_better = |(_, best): (u64, f64)| match self.mode {
+            TargetMode::Max => value > best,
+            TargetMode::Min => value < best,
+        };
+        let improves = self.found.is_none_or(is_better);
+        if improves {
+            self.found = Some((round, value));
+        }
+        improves
+    }
+
+    /// The round of the best evaluation; 0 for the first model.
+    pub fn round(&self) -> Option<u64> {
+        self.found.map(|(round, _)| round)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_the_best_stays() {
+        let target = |mode| Target { metric: "loss".to_owned(), at: 0.0, mode };
+        let of = |value: f64| Metrics::from([("loss", value)]);
+        let mut best = Best::new(&target(TargetMode::Min));
+        assert!(!best.take(1, &Metrics::default()) && best.round().is_none());
+        let taken = [3.0, f64::NAN, 2.0, 2.0, 5.0].map(of);
+        let improved: Vec<bool> =
+            (1..).zip(&taken).map(|(round, metrics)| best.take(round, metrics)).collect();
+        assert_eq!((improved, best.round()), (vec![true, false, true, false, false], Some(3)));
+        let mut best = Best::new(&target(TargetMode::Max));
+        assert!(best.take(0, &of(1.0)) && !best.take(1, &of(0.5)) && best.take(2, &of(1.5)));
+    }
+}

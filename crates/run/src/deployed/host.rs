@@ -1,0 +1,87 @@
+//! The server's part of the task, and the task as devices are told.
+
+use std::sync::Arc;
+
+use fedflip_fleet::ModelVector;
+use fedflip_learn::layer::ParamSpec;
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::{LearnError, Learner, Metric};
+use fedflip_net::agent::OfferedTask;
+use fedflip_net::server::NormBound;
+use fedflip_scenario::Scenario;
+use tracing::info;
+
+use crate::error::RunError;
+use crate::session::Session;
+
+/// The server's part of the task: it evaluates models, and trains once to learn how large an update is. Of an external
+/// task it knows the tensors alone, and does neither.
+pub struct Host {
+    pub(super) learner: Option<SgdLearner>,
+    pub(super) params: Vec<(String, ParamSpec)>,
+    /// The first model, where the scenario names a file.
+    initial: Option<ModelVector>,
+}
+
+/// The task as devices are told.
+pub fn offered(scenario: &Scenario) -> Result<OfferedTask, RunError> {
+    Ok(match scenario.external()? {
+        Some(task) => OfferedTask::External(task),
+        None => OfferedTask::BuiltIn(scenario.task_settings()),
+    })
+}
+
+impl Host {
+    /// Reads the data on which models are evaluated.
+    pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
+        let what = format!("reading the data of {}", scenario.task.name());
+        let Session { observers, data_dir, .. } = session;
+        let (learner, params) = match scenario.external()? {
+            Some(task) => (None, task.params().to_vec()),
+            None => {
+                let read = || scenario.task_settings().learner(data_dir);
+                let (learner, _) = observers.while_working(&what, read)?;
+                let params = learner.network().params();
+                (Some(learner), params)
+            }
+        };
+        let initial = scenario.initial_model(&params)?;
+        Ok(Self { learner, params, initial })
+    }
+
+    /// The number of parameters of the model.
+    pub fn parameters(&self) -> usize {
+        self.params.iter().map(|(_, spec)| spec.len()).sum()
+    }
+
+    /// The largest norm of an update: that of the scenario, or else one that a trial gives.
+    pub fn update_norm(&self, scenario: &Scenario, session: &mut Session<'_>) -> Result<NormBound, RunError> {
+        if let Some(most) = scenario.server.update_norm_max {
+            return Ok(NormBound::Configured(most));
+        }
+        // A scenario of an external task has a bound.
+        let learner = self.learner.as_ref().ok_or(LearnError::NoNetwork)?;
+        let what = "training one update, to know how large updates are";
+        let trial = || NormBound::of_trial(learner, scenario.seed);
+        let bound = session.observers.while_working(what, trial)?;
+        info!(?bound, "updates of devices are bounded by a trial");
+        Ok(bound)
+    }
+
+    /// The sample count of each device, as far as the server knows: nobody else knows the data of an external task.
+    pub fn samples(&self) -> Arc<[u64]> {
+        let samples = |learner: &SgdLearner| -> Vec<u64> {
+            (0..learner.devices()).map(|slot| learner.samples(slot) as u64).collect()
+        };
+        self.learner.as_ref().map(samples).unwrap_or_default().into()
+    }
+
+    pub(super) fn metrics(&self) -> &[Metric] {
+        self.learner.as_ref().map_or(&[], Learner::metrics)
+    }
+
+    pub(super) fn initial_model(&self, seed: u64) -> ModelVector {
+        let made = || self.learner.as_ref().map(|learner| learner.initial_model(seed));
+        self.initial.clone().or_else(made).unwrap_or_else(|| ModelVector::new(vec![0.0; self.parameters()]))
+    }
+}
