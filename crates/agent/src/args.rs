@@ -19,9 +19,9 @@ Examples:
   fedflip join --config agent.toml
   FEDFLIP_JOIN_SERVER=fl.example.org:7700 fedflip join --identity phone-01
 
-Every option is also a key of the file and an environment variable: --data-dir is data_dir in the file and
-FEDFLIP_JOIN_DATA_DIR in the environment; the server is server and FEDFLIP_JOIN_SERVER. The command line has precedence
-over the environment, and the environment over the file.
+Every option is also a key of the --config file and an environment variable: --data-dir is data_dir
+in the file and FEDFLIP_JOIN_DATA_DIR in the environment; SERVER is server and FEDFLIP_JOIN_SERVER.
+The command line has precedence over the environment, and the environment over the file.
 
 Exit codes: 0 the run is over, or the agent was told to stop; 1 the system failed it; 2 bad input, or the server
 refuses this device")]

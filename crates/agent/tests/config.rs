@@ -182,3 +182,19 @@ fn the_small_program_takes_its_server_from_a_file_and_logs_as_the_file_says() {
         "{said}"
     );
 }
+
+#[test]
+fn the_example_and_the_compose_file_have_settings_that_join_has() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+    let words = vec!["join".into(), "--config".into(), folder.join("agent.toml").into()];
+    let words = complete(&Args::command(), words, |_| None).unwrap_or_else(|error| panic!("{error}"));
+    let args = Args::try_parse_from(words).unwrap().join;
+    assert_eq!((args.server.as_str(), args.logs.log), ("fl.example.org:7700", LogFormat::Json));
+    let compose = std::fs::read_to_string(folder.join("compose.yaml")).unwrap();
+    let command = Args::command();
+    let keys: Vec<String> = command.get_arguments().map(|arg| arg.get_id().as_str().to_owned()).collect();
+    let names =
+        compose.lines().filter_map(|line| line.trim().strip_prefix("FEDFLIP_JOIN_")?.split(':').next());
+    let names: Vec<String> = names.map(str::to_lowercase).collect();
+    assert!(names.len() > 4 && names.iter().all(|name| keys.contains(name)), "{names:?}");
+}
