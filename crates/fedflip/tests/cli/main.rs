@@ -5,6 +5,7 @@
 //! - `dashboard`: runs as they go, in a browser.
 //! - `certs`: identities of devices.
 //! - `data`: data sets, without any network.
+//! - `deploy`: the files in `deploy/`, and the settings of devices.
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
@@ -21,6 +22,7 @@ mod certs;
 mod dashboard;
 mod data;
 mod deadlines;
+mod deploy;
 mod json;
 mod refusals;
 mod report;
