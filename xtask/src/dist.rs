@@ -5,6 +5,7 @@
 //! musl for every target and comes as one package of pip's; rustc's own linker links.
 
 mod elf;
+mod images;
 mod round;
 
 use std::fs;
@@ -43,7 +44,7 @@ const SERVER: Program = Program { package: "fedflip", name: "fedflip", target: &
 const AGENT: Program = Program { package: "fedflip-agent", name: "fedflip-join", target: &X86_64 };
 const ARM_AGENT: Program = Program { package: "fedflip-agent", name: "fedflip-join", target: &AARCH64 };
 
-/// Builds all programs; with `--check`, two of them take part in a run of the third.
+/// Builds all programs; with `--check`, the agents take part in a run, and images are made of all.
 pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
     let check = match args {
         [] => false,
@@ -59,7 +60,11 @@ pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
     for program in [&AGENT, &ARM_AGENT, &SERVER] {
         program.build(repo, &zig)?;
     }
-    if check { round::check(repo) } else { Ok(()) }
+    if check {
+        round::check(repo)?;
+        images::check(repo)?;
+    }
+    Ok(())
 }
 
 impl Program {

@@ -14,6 +14,7 @@
 //! - [`browser`]: pages in a real browser.
 //! - [`dependencies`]: what others wrote and is built in: licences, bans, sources.
 //! - [`faults`]: deployed runs on a simulated network, over a bad one, and with their processes killed.
+//! - [`deploy`]: the files in `deploy/`, as systemd and compose read them.
 //! - [`dist`]: static programs for devices and servers, and a run of them.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`lab`]: experiments and measurements, passed on to the crate `fedflip-lab`.
@@ -26,6 +27,7 @@ mod bench;
 mod browser;
 mod clock;
 mod dependencies;
+mod deploy;
 mod dist;
 mod error;
 mod faults;
@@ -119,7 +121,7 @@ fn help() -> String {
                   and with their processes killed (300): suites simulated, faults and killed
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   dist [--check]  static programs in target/dist: fedflip-join for x86-64 and aarch64, fedflip for x86-64; --check lets
-                  both agents, one of them under qemu, take part in a run
+                  both agents, one of them under qemu, take part in a run, and builds container images
   install         only fetch the tools that the others need
   help            this text
 

@@ -198,3 +198,32 @@ fn the_example_and_the_compose_file_have_settings_that_join_has() {
     let names: Vec<String> = names.map(str::to_lowercase).collect();
     assert!(names.len() > 4 && names.iter().all(|name| keys.contains(name)), "{names:?}");
 }
+
+/// A command with an option that may be given more than once.
+#[derive(Debug, Parser)]
+#[command(name = "join")]
+struct Listing {
+    server: String,
+    #[arg(long)]
+    config: Option<PathBuf>,
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    data: Vec<PathBuf>,
+}
+
+#[test]
+fn a_list_of_files_comes_from_any_place_and_a_server_stays_a_server() {
+    let device = Device::with("server = \"h:1\"\ndata = [\"a.npz\", \"/b.npz\"]\n");
+    let parse = |typed: &[&str], variable: Option<&str>| {
+        let words = ["join", "--config"].map(OsString::from).into_iter().chain([device.file().into()]);
+        let words = words.chain(typed.iter().map(OsString::from)).collect();
+        let look_up = |name: &str| variable.filter(|_| name == "FEDFLIP_JOIN_DATA").map(OsString::from);
+        Listing::try_parse_from(complete(&Listing::command(), words, look_up).unwrap()).unwrap()
+    };
+    let here = device.folder.path();
+    let args = parse(&[], None);
+    assert_eq!((args.server.as_str(), args.config), ("h:1", Some(device.file())));
+    assert_eq!(args.data, [here.join("a.npz"), PathBuf::from("/b.npz")]);
+    assert_eq!(parse(&["typed:1"], Some("c.npz:d.npz")).data, [Path::new("c.npz"), Path::new("d.npz")]);
+    let args = parse(&["typed:1", "--data", "e.npz", "f.npz"], Some("c.npz"));
+    assert_eq!((args.server.as_str(), args.data.len()), ("typed:1", 2));
+}

@@ -31,7 +31,7 @@ rounds_max = 5
 
 /// Fails unless both agents took part in every round.
 pub(super) fn check(repo: &Repo) -> Result<(), TaskError> {
-    ensure_qemu(repo)?;
+    tools::ensure_by_apt(repo, QEMU, &["qemu-user-static"])?;
     let version = Cmd::new(QEMU).arg(shown(&ARM_AGENT.path(repo))).arg("--version").output(repo)?;
     println!("   under {QEMU}: {}", version.trim());
     let folder = repo.target().join("dist/check");
@@ -88,16 +88,6 @@ fn about(program: &Program) -> String {
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
-}
-
-fn ensure_qemu(repo: &Repo) -> Result<(), TaskError> {
-    let there = || Cmd::new(QEMU).arg("--version").output(repo).is_ok();
-    if !there() {
-        tools::install_by_apt(repo, &["qemu-user-static"])?;
-    }
-    let hint = "install it with the system's package manager, for example `apt-get install qemu-user-static`";
-    let missing = || TaskError::Missing { what: QEMU.to_owned(), hint: hint.to_owned() };
-    there().then_some(()).ok_or_else(missing)
 }
 
 /// A process and its log; ended with the check if it still runs then.
