@@ -46,9 +46,10 @@ fn check_units(repo: &Repo) -> Result<(), TaskError> {
 
 /// Docker need not run for this.
 fn check_compose(repo: &Repo) -> Result<(), TaskError> {
-    let new = Cmd::words("docker compose");
-    let compose = if new.clone().arg("version").output(repo).is_ok() {
-        new
+    let plugin = Cmd::words("docker compose");
+    let is_old = Cmd::words("docker-compose --version").output(repo).is_ok();
+    let compose = if !is_old && plugin.clone().arg("version").output(repo).is_ok() {
+        plugin
     } else {
         tools::ensure_by_apt(repo, "docker-compose", &["docker-compose"])?;
         Cmd::new("docker-compose")

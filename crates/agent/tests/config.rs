@@ -76,8 +76,7 @@ fn the_command_line_precedes_the_environment_and_the_environment_the_file() {
 fn the_environment_may_name_the_file() {
     let device = Device::with("server = \"file:1\"\ninsecure = true\nname = \"phone-01\"\n");
     let file = device.file();
-    let variable =
-        |name: &str| (name == "FEDFLIP_JOIN_CONFIG").then(|| OsString::from(file.clone().into_os_string()));
+    let variable = |name: &str| (name == "FEDFLIP_JOIN_CONFIG").then(|| file.clone().into_os_string());
     let words = complete(&Args::command(), vec!["join".into()], variable).unwrap();
     let args = Args::try_parse_from(words).unwrap().join;
     assert_eq!(
