@@ -5,7 +5,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{bench, browser, dependencies, faults, fuzz, lab, readers, tidy, tools};
+use crate::{bench, browser, dependencies, deploy, faults, fuzz, lab, readers, tidy, tools};
 
 /// One thing that must hold.
 #[derive(Debug)]
@@ -64,6 +64,12 @@ pub(crate) const STEPS: &[Step] = &[
         run: check_readers,
     },
     Step {
+        name: "deploy",
+        budget_secs: 50,
+        guards: "units and compose file as systemd and compose read them",
+        run: check_deployment,
+    },
+    Step {
         name: "faults",
         budget_secs: 150,
         guards: "deployed runs, simulated, over a bad network and with processes killed: nothing lost, nothing twice",
@@ -113,7 +119,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "load",
-        budget_secs: 90,
+        budget_secs: 40,
         guards: "a server with many devices: no update lost, little memory for those who are idle",
         run: |repo| passed(lab::step(repo, "load", &["--short"])),
     },
@@ -252,6 +258,13 @@ fn try_benchmarks(repo: &Repo) -> Result<Outcome, TaskError> {
         ));
     }
     passed(bench::smoke(repo))
+}
+
+fn check_deployment(repo: &Repo) -> Result<Outcome, TaskError> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Outcome::Skipped("systemd is on Linux alone"));
+    }
+    passed(deploy::check(repo))
 }
 
 fn count_instructions(repo: &Repo) -> Result<Outcome, TaskError> {

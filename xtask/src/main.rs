@@ -14,6 +14,8 @@
 //! - [`browser`]: pages in a real browser.
 //! - [`dependencies`]: what others wrote and is built in: licences, bans, sources.
 //! - [`faults`]: deployed runs on a simulated network, over a bad one, and with their processes killed.
+//! - [`deploy`]: the files in `deploy/`, as systemd and compose read them.
+//! - [`dist`]: static programs for devices and servers, and a run of them.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`lab`]: experiments and measurements, passed on to the crate `fedflip-lab`.
 //! - [`lines`], [`source`]: production lines by crate, and just enough of Rust's grammar for that and for tidy.
@@ -25,6 +27,8 @@ mod bench;
 mod browser;
 mod clock;
 mod dependencies;
+mod deploy;
+mod dist;
 mod error;
 mod faults;
 mod fuzz;
@@ -73,7 +77,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
     if lab::TASKS.contains(&task) {
         return lab::run(&repo, task, rest);
     }
-    if !["test", "tidy", "fuzz", "faults", "golden", "lines"].contains(&task) && !rest.is_empty() {
+    if !["test", "tidy", "fuzz", "faults", "golden", "lines", "dist"].contains(&task) && !rest.is_empty() {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")
@@ -88,6 +92,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "pin" => pin::run(&repo),
         "golden" => golden::run(&repo, rest),
         "faults" => faults::run(&repo, rest),
+        "dist" => dist::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
             print!("{}", help());
@@ -115,6 +120,8 @@ fn help() -> String {
                   N deployed runs on a simulated clock and network (1000, from seed 1), over a bad network (300),
                   and with their processes killed (300): suites simulated, faults and killed
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
+  dist [--check]  static programs in target/dist: fedflip-join for x86-64 and aarch64, fedflip for x86-64; --check lets
+                  both agents, one of them under qemu, take part in a run, and builds container images
   install         only fetch the tools that the others need
   help            this text
 

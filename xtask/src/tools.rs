@@ -132,25 +132,29 @@ fn installed_version(repo: &Repo, program: &str) -> Option<Version> {
     String::from_utf8_lossy(&output.stdout).split_whitespace().find_map(Version::parse)
 }
 
-/// Valgrind is a system package: installed where this runs as root on a Debian, else asked for.
+/// Valgrind is a system package.
 pub(crate) fn ensure_valgrind(repo: &Repo) -> Result<(), TaskError> {
+    ensure_by_apt(repo, "valgrind", &["valgrind", "libc6-dbg"])
+}
+
+/// Makes sure of a program of the system: installed where this runs as root on a Debian, else asked for.
+pub(crate) fn ensure_by_apt(repo: &Repo, program: &str, packages: &[&str]) -> Result<(), TaskError> {
     let there = || {
-        Cmd::words("valgrind --version")
-            .output(repo)
-            .map(|version| println!("   {} is here", version.trim()))
-            .is_ok()
+        let version = Cmd::new(program).arg("--version").output(repo);
+        version.map(|text| println!("   {} is here", text.lines().next().unwrap_or(program))).is_ok()
     };
     if there() {
         return Ok(());
     }
+    install_by_apt(repo, packages)?;
     let missing = || TaskError::Missing {
-        what: "valgrind".to_owned(),
-        hint: "install it with the system's package manager, for example \
-               `apt-get install valgrind libc6-dbg`"
-            .to_owned(),
+        what: program.to_owned(),
+        hint: format!(
+            "install it with the system's package manager, for example `apt-get install {}`",
+            packages.join(" ")
+        ),
     };
-    install_by_apt(repo, &["valgrind", "libc6-dbg"])?;
-    if there() { Ok(()) } else { Err(missing()) }
+    there().then_some(()).ok_or_else(missing)
 }
 
 /// Installs packages of the system where this runs as root on a Debian; elsewhere it does nothing.

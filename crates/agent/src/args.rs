@@ -16,12 +16,21 @@ use tracing_subscriber::filter::LevelFilter;
 Examples:
   fedflip join fl.example.org:7700 --identity phone-01
   fedflip join 127.0.0.1:7700 --insecure --name phone-01
+  fedflip join --config agent.toml
+  FEDFLIP_JOIN_SERVER=fl.example.org:7700 fedflip join --identity phone-01
+
+Every option is also a key of the --config file and an environment variable: --data-dir is data_dir
+in the file and FEDFLIP_JOIN_DATA_DIR in the environment; SERVER is server and FEDFLIP_JOIN_SERVER.
+The command line has precedence over the environment, and the environment over the file.
 
 Exit codes: 0 the run is over, or the agent was told to stop; 1 the system failed it; 2 bad input, or the server
 refuses this device")]
 pub struct JoinArgs {
     /// The server, as HOST:PORT
     pub server: String,
+    /// Settings of this device (TOML); a relative path in the file is relative to the file's folder
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Folder of this device's identity, as `fedflip certs device` made it
     #[arg(long, value_name = "FOLDER", required_unless_present = "insecure")]
     pub identity: Option<PathBuf>,
@@ -29,7 +38,7 @@ pub struct JoinArgs {
     #[arg(long, conflicts_with = "identity", requires = "name")]
     pub insecure: bool,
     /// With --insecure: the name of this device
-    #[arg(long, value_name = "NAME", requires = "insecure")]
+    #[arg(long, value_name = "NAME", requires = "insecure", conflicts_with = "identity")]
     pub name: Option<String>,
     /// Folder of data sets (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
     #[arg(long, value_name = "FOLDER")]

@@ -33,6 +33,21 @@ pub enum JoinError {
         /// The file that is missing.
         missing: &'static str,
     },
+    /// A setting from a file or from the environment.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+}
+
+/// A setting from a file or from the environment that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct SettingError {
+    /// The file and the line, or the environment variable.
+    pub place: String,
+    /// The key and the value.
+    pub problem: String,
+    /// The right key, or the right kind of value.
+    pub hint: String,
 }
 
 impl JoinError {
@@ -44,6 +59,7 @@ impl JoinError {
             Self::NoFile { .. } => "name a file in a folder that is there".to_owned(),
             Self::NoHome => "name a folder for data sets".to_owned(),
             Self::NoIdentity { .. } => "name the folder that the authority issued for this device".to_owned(),
+            Self::Setting(error) => error.hint.clone(),
         }
     }
 

@@ -26,6 +26,7 @@
 //! # Layout
 //!
 //! - [`args`]: the arguments of `join`.
+//! - [`config`]: the same settings from a file and from the environment.
 //! - [`mod@join`]: from arguments to an agent that runs.
 //! - [`logs`]: the logs of agents and servers, as text or as JSON.
 //! - [`data_dir`]: the folder of data sets.
@@ -35,6 +36,8 @@
 
 pub mod advice;
 pub mod args;
+pub mod config;
+mod config_file;
 pub mod data_dir;
 pub mod error;
 pub mod join;

@@ -7,8 +7,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
-use fedflip_agent::{JoinArgs, advice};
+use clap::{CommandFactory, Parser};
+use fedflip_agent::{JoinArgs, JoinError, advice, config};
 
 /// Take part in federated learning: a device that flips its own coin.
 #[derive(Parser)]
@@ -19,9 +19,8 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match fedflip_agent::join(&args.join) {
-        Ok(_) => ExitCode::SUCCESS,
+    match join() {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Where standard error is closed, the exit code is all there is to say.
             let (text, hint) = (advice::join_text(&error), advice::join_hint(&error));
@@ -29,4 +28,10 @@ fn main() -> ExitCode {
             ExitCode::from(if error.is_failure() { 1 } else { 2 })
         }
     }
+}
+
+fn join() -> Result<(), JoinError> {
+    let words = std::env::args_os().collect();
+    let args = Args::parse_from(config::complete(&Args::command(), words, |name| std::env::var_os(name))?);
+    fedflip_agent::join(&args.join).map(drop)
 }

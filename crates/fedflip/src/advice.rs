@@ -1,5 +1,7 @@
 //! Errors of libraries in the words of the command line: which flag is wrong, and which flag helps.
 
+use std::path::Path;
+
 use fedflip_dashboard::DashboardError;
 use fedflip_datasets::DataError;
 use fedflip_fleet::FleetError;
@@ -147,6 +149,7 @@ pub(crate) fn net_hint(error: &NetError) -> String {
                 address.port()
             );
         }
+        NetError::StateVersion { path, found, known } => return state_version_hint(path, *found, *known),
         NetError::Record(error) => record_hint(error),
         NetError::Task(TaskError::Data(error)) => return data_hint(error),
         NetError::OtherScenario { .. } => "name another --out, or the scenario it was started with",
@@ -156,6 +159,18 @@ pub(crate) fn net_hint(error: &NetError) -> String {
         error => return fedflip_agent::advice::net_hint(error),
     };
     hint.to_owned()
+}
+
+/// The command that keeps a run of an older version, which this fedflip cannot resume.
+fn state_version_hint(path: &str, found: i64, known: i64) -> String {
+    if found > known {
+        return "install the newer fedflip that wrote it; nothing was changed".to_owned();
+    }
+    let folder = Path::new(path).parent().unwrap_or(Path::new(path)).display();
+    format!(
+        "nothing was changed: finish the run with the fedflip that started it, or keep it with \
+         `mv {folder} {folder}-v{found}` and start a new one with the same command"
+    )
 }
 
 /// Where else to serve a dashboard, or how to let everybody watch.
@@ -183,5 +198,19 @@ pub(crate) fn fleet_text(error: &FleetError) -> String {
     match error {
         FleetError::Recipe { what, problem, .. } => format!("--{}: {problem}", what.replace('_', "-")),
         error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_of_an_older_version_is_refused_with_the_command_that_keeps_it() {
+        let hint = |found, known| {
+            net_hint(&NetError::StateVersion { path: "runs/a/state.sqlite".to_owned(), found, known })
+        };
+        assert!(hint(3, 4).contains("`mv runs/a runs/a-v3`"), "{}", hint(3, 4));
+        assert!(hint(5, 4).contains("newer fedflip"), "{}", hint(5, 4));
     }
 }

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use fedflip_agent::JoinError;
+use fedflip_agent::error::SettingError;
 use fedflip_dashboard::DashboardError;
 use fedflip_datasets::DataError;
 use fedflip_engine::EngineError;
@@ -35,6 +36,12 @@ pub(crate) enum ExitStatus {
     Diverged = 3,
     /// Stopped before its end; it can be resumed.
     Stopped = 4,
+}
+
+impl From<SettingError> for CliError {
+    fn from(error: SettingError) -> Self {
+        Self::Join(error.into())
+    }
 }
 
 impl From<ExitStatus> for ExitCode {

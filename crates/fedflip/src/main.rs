@@ -29,17 +29,22 @@ mod settings;
 mod sparkline;
 mod training;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use fedflip_fleet::printable::printable_lines;
 
 use crate::args::Args;
 use crate::error::{CliError, ExitStatus};
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let words = match completed(std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(error) => return print_error(&error),
+    };
+    let args = match Args::try_parse_from(words) {
         Ok(args) => args,
         Err(answer) => return print_answer(&answer),
     };
@@ -53,14 +58,31 @@ fn main() -> ExitCode {
         Err(error) => {
             // What was written before the refusal would only confuse: it is dropped, not flushed.
             let _ = output.into_parts();
-            let hint = error.hint().map_or(String::new(), |hint| format!("\n  hint: {hint}"));
-            // Where standard error is closed too, the exit code is all there is to say.
-            // It may quote a file that somebody else made.
-            let message = format!("error: {error}{hint}");
-            let _ = writeln!(std::io::stderr(), "{}", printable_lines(&message));
-            error.exit_code().into()
+            print_error(&error)
         }
     }
+}
+
+/// The words of the command line; `join` takes more from its file and from the environment.
+fn completed(mut words: Vec<OsString>) -> Result<Vec<OsString>, CliError> {
+    let command = Args::command();
+    match command.find_subcommand("join") {
+        Some(join) if words.get(1).is_some_and(|word| word == join.get_name()) => {
+            let own = words.split_off(1);
+            words.extend(fedflip_agent::config::complete(join, own, |name| std::env::var_os(name))?);
+            Ok(words)
+        }
+        _ => Ok(words),
+    }
+}
+
+fn print_error(error: &CliError) -> ExitCode {
+    let hint = error.hint().map_or(String::new(), |hint| format!("\n  hint: {hint}"));
+    // Where standard error is closed too, the exit code is all there is to say.
+    // It may quote a file that somebody else made.
+    let message = format!("error: {error}{hint}");
+    let _ = writeln!(std::io::stderr(), "{}", printable_lines(&message));
+    error.exit_code().into()
 }
 
 /// Help, version, or what is wrong with the arguments.

@@ -17,8 +17,8 @@
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
 pub mod atomic;
-pub mod changed;
 pub mod best;
+pub mod changed;
 pub mod checkpoint;
 pub mod error;
 pub mod export;
@@ -30,8 +30,8 @@ pub mod summary;
 mod text;
 pub mod writer;
 
-pub use changed::{Changed, KeyChange};
 pub use best::Best;
+pub use changed::{Changed, KeyChange};
 pub use checkpoint::Checkpoint;
 pub use error::{FolderProblem, RecordError};
 pub use fold::{Curve, Fold, Point};

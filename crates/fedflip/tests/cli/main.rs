@@ -5,6 +5,7 @@
 //! - `dashboard`: runs as they go, in a browser.
 //! - `certs`: identities of devices.
 //! - `data`: data sets, without any network.
+//! - `deploy`: the files in `deploy/`, and the settings of devices.
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
 //! - `own_plan`: participation probabilities from a file.
@@ -23,9 +24,10 @@ mod certs;
 mod dashboard;
 mod data;
 mod deadlines;
+mod deploy;
 mod json;
-mod own_plan;
 mod own_model;
+mod own_plan;
 mod refusals;
 mod report;
 mod robust;

@@ -281,7 +281,10 @@ mod tests {
         let mut settings = TaskSettings::paper("mnist-cnn".parse().unwrap(), 10);
         assert!(refused(settings.clone()).contains("get the data set mnist first"));
         settings.sharing = Sharing::ByRole;
-        assert!(refused(settings.clone()).contains("cannot be shared by-role: share by dirichlet or iid or fleet"));
+        assert!(
+            refused(settings.clone())
+                .contains("cannot be shared by-role: share by dirichlet or iid or fleet")
+        );
         settings.sgd.batch = 0;
         assert!(refused(settings).contains("batch"));
         let mut wide = TaskSettings::paper("cifar10-mobilenet".parse().unwrap(), 10);

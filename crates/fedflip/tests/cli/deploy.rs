@@ -1,0 +1,85 @@
+//! The files in `deploy/`: units, containers, dashboard and settings name only what the programs have.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use fedflip_net::status::Metrics;
+use fedflip_record::{Target, TargetMode};
+
+use super::Desk;
+
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// All words of a text that begin with `start`.
+fn words<'a>(text: &'a str, start: &str) -> BTreeSet<&'a str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.split(|c| !is_part(c)).filter(|word| word.starts_with(start)).collect()
+}
+
+#[test]
+fn the_dashboard_asks_for_metrics_that_the_server_exports() {
+    let metrics = Metrics::default();
+    metrics.evaluated(&[("accuracy", 0.5)].into_iter().collect());
+    metrics.ends_at(&Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max });
+    let exported = metrics.render();
+    let exported = words(&exported, "fedflip_");
+    let dashboard: serde_json::Value = serde_json::from_str(&file("grafana.json")).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    assert!(panels.len() > 10);
+    for panel in panels {
+        for target in panel["targets"].as_array().unwrap() {
+            let query = target["expr"].as_str().unwrap();
+            let asked = words(query, "fedflip_");
+            assert!(!asked.is_empty() && asked.is_subset(&exported), "{}: {query}", panel["title"]);
+        }
+    }
+    let ids: BTreeSet<u64> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), panels.len(), "every panel has its own id");
+}
+
+/// Parses the words as they stand, and shows help instead of doing anything.
+#[track_caller]
+fn accepts(line: &str) {
+    let output = Desk::new().run(&format!("{line} --help"));
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_units_and_the_compose_file_use_options_that_the_programs_have() {
+    for (unit, program) in [("fedflip-serve.service", "fedflip "), ("fedflip-join.service", "fedflip-join ")]
+    {
+        let text = file(unit);
+        let line = text.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/")).unwrap();
+        let options = line.strip_prefix(program).unwrap().replace("$FEDFLIP_SERVE_OPTIONS", "");
+        accepts(&if program == "fedflip " { options } else { format!("join {options}") });
+    }
+    let compose = file("compose.yaml");
+    let (_, command) = compose.split_once("    command:\n").unwrap();
+    let command: Vec<&str> = command.lines().map_while(|line| line.strip_prefix("      - ")).collect();
+    assert_eq!(command[0], "serve");
+    accepts(&command.join(" "));
+}
+
+#[test]
+fn join_takes_the_settings_of_its_file() {
+    let desk = Desk::new();
+    desk.write("agent.toml", "server = \"fl.example.org:7700\"\nidentity = \"phone-01\"\n");
+    let refused = |line: &str| {
+        let output = desk.run(line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = refused("join --config agent.toml");
+    assert!(said.contains("--identity: phone-01 holds no identity of a device"), "{said}");
+    let said = refused("join --config agent.toml not-an-address");
+    assert!(said.contains("not-an-address"), "the command line has precedence: {said}");
+    desk.write("agent.toml", "\nsevrer = \"fl.example.org:7700\"\n");
+    let said = refused("join --config agent.toml");
+    assert!(said.starts_with("error: agent.toml, line 2: there is no key \"sevrer\"\n"), "{said}");
+    assert!(said.contains("hint: did you mean server?"), "{said}");
+    let said = refused("join");
+    assert!(said.contains("<SERVER>") && said.contains("--identity"), "{said}");
+}
