@@ -8,13 +8,14 @@ use tracing_subscriber::filter::LevelFilter;
 
 /// Take part in a run: flip this device's coin, train on its data, send what was learnt.
 ///
-/// The server says what is learnt; the device's share of the data set must be here (`fedflip data get`). The
-/// agent stays until the run is over, and comes back by itself whenever the line breaks. If the run ends while it is
+/// The server says what is learnt. The device trains on its own samples (--data), which it shows to nobody, or on its
+/// share of a public data set, which must be here (`fedflip data get`). The agent stays until the run is over, and comes back by itself whenever the line breaks. If the run ends while it is
 /// away, and the server with it, nobody is left to say so: it goes on trying, or until --give-up-secs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fedflip join fl.example.org:7700 --identity phone-01
+  fedflip join fl.example.org:7700 --identity phone-01 --data mine.npz
   fedflip join 127.0.0.1:7700 --insecure --name phone-01
   fedflip join --config agent.toml
   FEDFLIP_JOIN_SERVER=fl.example.org:7700 fedflip join --identity phone-01
@@ -43,6 +44,9 @@ pub struct JoinArgs {
     /// Folder of data sets (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
     #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
+    /// Samples of this device: a file (.npz, .safetensors, .parquet, .csv, .txt) or a folder; may be given more than once
+    #[arg(long, value_name = "FILE")]
+    pub data: Vec<PathBuf>,
     /// Train for at least this many seconds per round, to emulate a slower device
     #[arg(long, value_name = "SECS", default_value_t = 0.0)]
     pub compute_secs: f64,

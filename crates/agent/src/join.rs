@@ -2,6 +2,7 @@
 
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -61,7 +62,10 @@ fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
     Ok(AgentSettings {
         server: args.server.clone(),
         credentials,
-        trains: BuiltInTasks::in_folder(data_dir(args.data_dir.as_deref()).ok_or(JoinError::NoHome)?),
+        trains: Arc::new(BuiltInTasks {
+            data_dir: data_dir(args.data_dir.as_deref()).ok_or(JoinError::NoHome)?,
+            own: args.data.clone(),
+        }),
         save_model: args.save_model.as_deref().map(in_a_folder).transpose()?,
         compute_at_least: secs("compute_secs", args.compute_secs)?,
         give_up_after: args.give_up_secs.map(|value| secs("give_up_secs", value)).transpose()?,

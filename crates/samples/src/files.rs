@@ -28,14 +28,17 @@ pub fn endings() -> Vec<String> {
 /// The ending of files for models of characters.
 pub const TEXT: &str = "txt";
 
-/// The files that names and patterns such as `part-*.npz` stand for, each once, in the order of names for a pattern.
+/// The files that names, folders and patterns such as `part-*.npz` stand for, each once, in the order of names for a
+/// pattern or a folder.
 /// Relative names start in `folder`.
 pub fn found(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, SamplesError> {
     let mut files: Vec<PathBuf> = Vec::new();
     for pattern in patterns {
         let whole = folder.join(pattern);
-        // A file whose very name has a star in it is meant, too.
-        let matched: Vec<PathBuf> = if whole.exists() {
+        // A file whose very name has a star in it is meant, too, and a folder stands for its files.
+        let matched: Vec<PathBuf> = if whole.is_dir() {
+            in_folder(&whole).map_err(|error| Problem::from(error).in_file(&whole))?
+        } else if whole.exists() {
             vec![whole.clone()]
         } else {
             let wrong = |error| Problem::malformed("pattern", error).in_file(&whole);
@@ -50,6 +53,16 @@ pub fn found(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Samples
             }
         }
     }
+    Ok(files)
+}
+
+/// The files in a folder that can be read, in the order of their names.
+fn in_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let known = endings();
+    let entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    let is_known = |file: &PathBuf| file.is_file() && known.contains(&format!(".{}", ending(file)));
+    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).filter(is_known).collect();
+    files.sort();
     Ok(files)
 }
 

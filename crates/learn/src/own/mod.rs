@@ -5,7 +5,9 @@
 //!   networks among which they choose.
 //! - [`samples`]: the samples in memory, checked against the declaration; [`normalise`]: their values as the network
 //!   sees them; [`text`]: windows of a text.
+//! - [`alone`]: learners for a device with its own files, and for a server without training files.
 
+mod alone;
 mod models;
 mod normalise;
 pub(crate) mod row;

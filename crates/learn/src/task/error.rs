@@ -102,7 +102,9 @@ impl TaskError {
             Self::UnknownParam { known, .. } => format!("the parameters are {}", known.join(", ")),
             Self::BadParam { wanted, .. } => format!("it must be {wanted}"),
             Self::NoSuchSharing { known, .. } => format!("share by {}", known.join(" or ")),
-            Self::NoFiles => "name them in the scenario: data.train and data.test".to_owned(),
+            Self::NoFiles => {
+                "name them: a scenario has data.train and data.test, a device its own".to_owned()
+            }
             Self::NotAsDeclared { .. } => {
                 "correct the keys of [task] in the scenario, or take samples that fit".to_owned()
             }

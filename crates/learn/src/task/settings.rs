@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::LearnError;
-use crate::metrics;
+use crate::metrics::{self, Metric};
+use crate::network::Network;
 use crate::own::{OwnData, OwnSamples};
 use crate::partition::{self, Dirichlet, Minimum, Partition, PartitionError};
 use crate::partitioned::{Partitioned, SampleStore};
@@ -128,11 +129,7 @@ impl TaskSettings {
     /// The same, and what evaluates on the test samples where validation samples are held out.
     pub fn learners(&self, data_dir: &Path) -> Result<Learners, TaskError> {
         // What costs nothing to refuse is refused before files are read.
-        let (network, sgd) = (self.task.network()?, self.sgd.checked()?);
-        if network.buffer_bytes(sgd.batch) > BUFFER_BYTES_MAX {
-            let wanted = "small enough for a worker's buffers to take at most 16 GB";
-            return Err(LearnError::BadSetting { name: "batch", value: sgd.batch as f64, wanted }.into());
-        }
+        self.checked_network()?;
         let Data { shards, test, minimum } = self.data(data_dir)?;
         let counts = || (0..shards.devices()).map(|device| shards.samples(device));
         let sharing = SharingReport {
@@ -141,13 +138,23 @@ impl TaskSettings {
             most: counts().max().unwrap_or(0),
             minimum,
         };
-        let metrics =
-            || self.task.metrics().iter().filter_map(|name| metrics::metric(name).cloned()).collect();
-        let learner = |network, shards| -> Result<SgdLearner, LearnError> {
-            Ok(SgdLearner::new(network, shards, sgd)?.with_metrics(metrics()))
-        };
-        let test = test.map(|shards| learner(self.task.network()?, shards)).transpose()?;
-        Ok(Learners { learner: learner(network, shards)?, test, sharing })
+        let test = test.map(|shards| self.learner_on(shards)).transpose()?;
+        Ok(Learners { learner: self.learner_on(shards)?, test, sharing })
+    }
+
+    /// The network, if a worker's buffers for it fit into memory.
+    pub(crate) fn checked_network(&self) -> Result<Network<f32>, LearnError> {
+        let (network, batch) = (self.task.network()?, self.sgd.checked()?.batch);
+        if network.buffer_bytes(batch) > BUFFER_BYTES_MAX {
+            let wanted = "small enough for a worker's buffers to take at most 16 GB";
+            return Err(LearnError::BadSetting { name: "batch", value: batch as f64, wanted });
+        }
+        Ok(network)
+    }
+
+    /// The metrics of an evaluation.
+    pub(crate) fn metrics(&self) -> Vec<Metric> {
+        self.task.metrics().iter().filter_map(|name| metrics::metric(name).cloned()).collect()
     }
 
     fn data(&self, data_dir: &Path) -> Result<Data, TaskError> {

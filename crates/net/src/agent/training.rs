@@ -1,10 +1,13 @@
 //! The seam between an agent and whatever trains the model on its device.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fedflip_fleet::ModelVector;
+use fedflip_learn::own::OwnData;
+use fedflip_learn::task::{Source, TaskError, TaskSettings};
 use fedflip_learn::{LearnError, Learner, TrainKey};
+use fedflip_samples::files;
 
 use crate::error::NetError;
 use crate::wire::task::{OfferedTask, TaskMismatch};
@@ -50,6 +53,8 @@ enum Holds {
     AllDevices,
     /// Those of this device alone, which the learner calls device 0.
     ThisDevice,
+    /// Those of this device alone, whatever the device is called: its slot decides its random streams.
+    AnySlot,
 }
 
 impl<L: Learner + Send> DeviceLearner<L> {
@@ -61,6 +66,11 @@ impl<L: Learner + Send> DeviceLearner<L> {
     /// Of a learner that holds the data of this device alone, as its device 0.
     pub fn of_this_device(learner: L) -> Self {
         Self::new(learner, Holds::ThisDevice)
+    }
+
+    /// Of a learner that holds the data of this device alone, and takes any slot for it.
+    pub fn of_any_slot(learner: L) -> Self {
+        Self::new(learner, Holds::AnySlot)
     }
 
     fn new(learner: L, holds: Holds) -> Self {
@@ -79,7 +89,7 @@ impl<L: Learner + Send> DeviceTraining for DeviceLearner<L> {
     }
 
     fn samples(&self, slot: usize) -> usize {
-        let device = self.device(slot);
+        let device = if self.holds == Holds::AnySlot { 0 } else { self.device(slot) };
         if device < self.learner.devices() { self.learner.samples(device) } else { 0 }
     }
 
@@ -94,23 +104,32 @@ impl<L: Learner + Send> DeviceTraining for DeviceLearner<L> {
     }
 }
 
-/// Trains the tasks that fedflip brings along, on the device's share of a public data set.
+/// Trains the tasks that fedflip brings along, on the device's share of a public data set, or on its own files.
 #[derive(Clone, Debug)]
 pub struct BuiltInTasks {
     /// The folder of data sets.
     pub data_dir: PathBuf,
+    /// Files, folders and patterns of the device's own samples, for tasks whose data are on devices.
+    pub own: Vec<PathBuf>,
 }
 
 impl BuiltInTasks {
     /// With the data sets in a folder, for [`AgentSettings`](super::AgentSettings).
     pub fn in_folder(data_dir: impl Into<PathBuf>) -> Arc<dyn Trains> {
-        Arc::new(Self { data_dir: data_dir.into() })
+        Arc::new(Self { data_dir: data_dir.into(), own: Vec::new() })
     }
 }
 
 impl Trains for BuiltInTasks {
     fn prepare(&self, offered: &OfferedTask) -> Result<Box<dyn DeviceTraining>, NetError> {
         match offered {
+            OfferedTask::BuiltIn(settings) if matches!(settings.task.source(), Source::Own) => {
+                let names: Vec<String> = self.own.iter().map(|path| path.display().to_string()).collect();
+                let train = files::found(Path::new(""), &names).map_err(TaskError::from)?;
+                let own = OwnData { train, ..settings.own.clone() };
+                let learner = TaskSettings { own, ..settings.clone() }.device_learner()?;
+                Ok(Box::new(DeviceLearner::of_any_slot(learner)))
+            }
             OfferedTask::BuiltIn(settings) => {
                 let (learner, _) = settings.learner(&self.data_dir)?;
                 Ok(Box::new(DeviceLearner::of_all_devices(learner)))

@@ -8,7 +8,7 @@ use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{LearnError, Learner, Metric};
 use fedflip_net::agent::OfferedTask;
 use fedflip_net::server::NormBound;
-use fedflip_scenario::Scenario;
+use fedflip_scenario::{Scenario, Where};
 use tracing::info;
 
 use crate::error::RunError;
@@ -19,6 +19,8 @@ use crate::session::Session;
 pub struct Host {
     pub(super) learner: Option<SgdLearner>,
     pub(super) params: Vec<(String, ParamSpec)>,
+    /// Whether the learner holds what devices train on.
+    knows_samples: bool,
     /// The first model, where the scenario names a file.
     initial: Option<ModelVector>,
 }
@@ -39,14 +41,18 @@ impl Host {
         let (learner, params) = match scenario.external()? {
             Some(task) => (None, task.params().to_vec()),
             None => {
-                let read = || scenario.task_settings().learner(data_dir);
-                let (learner, _) = observers.while_working(&what, read)?;
+                let settings = scenario.task_settings();
+                let learner = match scenario.data.own.place {
+                    Where::Devices => observers.while_working(&what, || settings.server_learner())?,
+                    Where::Here => observers.while_working(&what, || settings.learner(data_dir))?.0,
+                };
                 let params = learner.network().params();
                 (Some(learner), params)
             }
         };
         let initial = scenario.initial_model(&params)?;
-        Ok(Self { learner, params, initial })
+        let knows_samples = scenario.data.own.place == Where::Here;
+        Ok(Self { learner, params, knows_samples, initial })
     }
 
     /// The number of parameters of the model.
@@ -68,12 +74,13 @@ impl Host {
         Ok(bound)
     }
 
-    /// The sample count of each device, as far as the server knows: nobody else knows the data of an external task.
+    /// The sample count of each device, as far as the server knows: nobody else knows data that are on
+    /// devices.
     pub fn samples(&self) -> Arc<[u64]> {
         let samples = |learner: &SgdLearner| -> Vec<u64> {
             (0..learner.devices()).map(|slot| learner.samples(slot) as u64).collect()
         };
-        self.learner.as_ref().map(samples).unwrap_or_default().into()
+        self.learner.as_ref().filter(|_| self.knows_samples).map(samples).unwrap_or_default().into()
     }
 
     pub(super) fn metrics(&self) -> &[Metric] {

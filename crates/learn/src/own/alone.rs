@@ -1,0 +1,85 @@
+//! Learners for those who do not hold all data: a device with its own files, and a server with test files alone.
+
+use std::sync::Arc;
+
+use crate::error::LearnError;
+use crate::partition;
+use crate::partitioned::{Partitioned, SampleStore};
+use crate::sgd::SgdLearner;
+use crate::shards::{SampleBuffer, Shards};
+use crate::task::{TaskError, TaskSettings};
+
+use super::OwnSamples;
+
+/// The samples of one device, whatever its position in the fleet: the position decides its random streams only.
+struct Alone(Partitioned);
+
+impl Shards for Alone {
+    fn devices(&self) -> usize {
+        1
+    }
+
+    fn samples(&self, _device: usize) -> usize {
+        self.0.samples(0)
+    }
+
+    fn samples_max(&self) -> usize {
+        self.0.samples(0)
+    }
+
+    fn write_batch(
+        &self,
+        _device: usize,
+        made: &SampleBuffer,
+        picks: &[u32],
+        features: &mut [f32],
+        labels: &mut [f32],
+    ) {
+        self.0.write_batch(0, made, picks, features, labels);
+    }
+
+    fn test_samples(&self) -> usize {
+        self.0.test_samples()
+    }
+
+    fn write_test_batch(&self, first: usize, features: &mut [f32], labels: &mut [f32]) {
+        self.0.write_test_batch(first, features, labels);
+    }
+}
+
+impl TaskSettings {
+    /// A learner for a device that trains on all of its own training files, and on nothing else. Its samples are checked
+    /// against what the task declares. It evaluates on the share that is held out.
+    pub fn device_learner(&self) -> Result<SgdLearner, TaskError> {
+        let samples = OwnSamples::read(&self.own, self.task.params())?;
+        let all = partition::iid(samples.train_positions(), 1, self.data_seed)?;
+        let (kept, held) = all.hold_out(self.validation, self.data_seed);
+        self.alone(samples, kept, &held)
+    }
+
+    /// A learner for a server whose devices keep their data: it evaluates on its test files. A trial of how large an update
+    /// is trains on these, too.
+    pub fn server_learner(&self) -> Result<SgdLearner, TaskError> {
+        let own = super::OwnData { train: self.own.test.clone(), test: Vec::new(), ..self.own.clone() };
+        let samples = OwnSamples::read(&own, self.task.params())?;
+        let positions = samples.train_positions();
+        let all = partition::iid(positions.iter().copied(), 1, self.data_seed)?;
+        self.alone(samples, all, &positions)
+    }
+
+    fn alone(
+        &self,
+        samples: OwnSamples,
+        partition: partition::Partition,
+        evaluated: &[u32],
+    ) -> Result<SgdLearner, TaskError> {
+        let store: Arc<dyn SampleStore> = Arc::new(samples);
+        let shards = Partitioned::new(store, Arc::new(partition), evaluated, self.test_samples_max);
+        Ok(self.learner_on(Box::new(Alone(shards)))?)
+    }
+
+    /// The network of the task on these samples.
+    pub(crate) fn learner_on(&self, shards: Box<dyn Shards>) -> Result<SgdLearner, LearnError> {
+        Ok(SgdLearner::new(self.checked_network()?, shards, self.sgd)?.with_metrics(self.metrics()))
+    }
+}
