@@ -134,7 +134,7 @@ fn targets_caps_and_deadlines_change_and_what_rounds_compute_does_not() {
     assert_eq!(lines(folder).len(), before);
     // A target that the model has reached ends the run without another round.
     let (_, result, _) = serve(&["stop.rounds_max=20", "stop.at=0.01", "round.deadline_secs=30"]);
-    assert_eq!((&result["status"], &result["rounds"]), (&"target".into(), &9.into()));
+    assert_eq!((&result["status"], &result["rounds"]), (&"reached".into(), &9.into()));
     let report = done(fedflip().arg("report").arg(folder.join("run")).arg("--json"));
     assert!(!report.stdout.is_empty());
     let mut other = fedflip();
