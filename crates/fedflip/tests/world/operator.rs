@@ -141,6 +141,6 @@ fn targets_caps_and_deadlines_change_and_what_rounds_compute_does_not() {
     other.arg("serve").arg(folder.join("s.toml")).args(["--insecure", "--listen", ANY_PORT, "--out"]);
     refused(
         other.arg(folder.join("run")).args(["--set", "train.batch=8"]),
-        "it has `train.batch = 32`, where this one has `train.batch = 8`; this key decides what rounds compute",
+        "`train.batch = 8`; these keys decide what rounds compute",
     );
 }
