@@ -186,7 +186,7 @@ fn begun(folder: &Path, header: &Header) -> Result<RecordWriter, RecordError> {
 
 /// What keeps the run in the folder from being the one that is wanted.
 fn difference(folder: &Path, run: &str, contents: &Contents) -> Result<Option<String>, RecordError> {
-    let lines = first_difference(run, &contents.run, contents.free_keys);
+    let lines = difference_in_words(run, &contents.run, contents.free_keys);
     if lines.is_some() {
         return Ok(lines);
     }
@@ -249,19 +249,28 @@ fn resumed(
     Ok((begun(folder, header)?, 0, Start::New))
 }
 
-/// The first key in which two scenarios differ, as a sentence; free keys do not count.
-pub fn first_difference(before: &str, now: &str, free_keys: &[&str]) -> Option<String> {
-    let KeyChange { key, before, now } =
-        key_changes(before, now).into_iter().find(|change| !free_keys.contains(&change.key.as_str()))?;
-    let quoted = |value: Option<String>| match value {
-        Some(value) => format!("`{key} = {value}`"),
-        None => format!("no `{key}`"),
+/// A sentence names at most this many keys.
+const NAMED_MAX: usize = 4;
+
+/// The keys in which two scenarios differ, as a sentence; free keys do not count. Some keys follow from others, so the first
+/// one may not be the one that a person has changed.
+pub fn difference_in_words(before: &str, now: &str, free_keys: &[&str]) -> Option<String> {
+    let is_fixed = |change: &KeyChange| !free_keys.contains(&change.key.as_str());
+    let changes: Vec<KeyChange> = key_changes(before, now).into_iter().filter(is_fixed).collect();
+    let quoted = |value: fn(&KeyChange) -> &Option<String>| {
+        let one = |change: &KeyChange| match value(change) {
+            Some(value) => format!("`{} = {value}`", change.key),
+            None => format!("no `{}`", change.key),
+        };
+        changes.iter().take(NAMED_MAX).map(one).collect::<Vec<_>>().join(" and ")
     };
-    Some(format!(
-        "it has {}, where this one has {}; this key decides what rounds compute",
-        quoted(before),
-        quoted(now)
-    ))
+    let (old, new) = (quoted(|change| &change.before), quoted(|change| &change.now));
+    let reason = match changes.len() {
+        0 => return None,
+        1 => "this key decides what rounds compute",
+        _ => "these keys decide what rounds compute",
+    };
+    Some(format!("it has {old}, where this one has {new}; {reason}"))
 }
 
 /// The keys in which two scenarios differ, in the order of the first one; keys that only the second one has come last.

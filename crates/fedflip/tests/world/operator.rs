@@ -134,13 +134,13 @@ fn targets_caps_and_deadlines_change_and_what_rounds_compute_does_not() {
     assert_eq!(lines(folder).len(), before);
     // A target that the model has reached ends the run without another round.
     let (_, result, _) = serve(&["stop.rounds_max=20", "stop.at=0.01", "round.deadline_secs=30"]);
-    assert_eq!((&result["status"], &result["rounds"]), (&"target".into(), &9.into()));
+    assert_eq!((&result["status"], &result["rounds"]), (&"reached".into(), &9.into()));
     let report = done(fedflip().arg("report").arg(folder.join("run")).arg("--json"));
     assert!(!report.stdout.is_empty());
     let mut other = fedflip();
     other.arg("serve").arg(folder.join("s.toml")).args(["--insecure", "--listen", ANY_PORT, "--out"]);
     refused(
         other.arg(folder.join("run")).args(["--set", "train.batch=8"]),
-        "it has `train.batch = 32`, where this one has `train.batch = 8`; this key decides what rounds compute",
+        "`train.batch = 8`; these keys decide what rounds compute",
     );
 }

@@ -22,7 +22,9 @@ impl Server {
             let revoked = here.filter(|member| self.revoked.contains(&member.device.name));
             let names: Vec<String> = revoked.map(|member| member.device.name.clone()).collect();
             drop(state);
-            departed::add(folder, names.iter().map(|name| (name.as_str(), Departure::Revoked)))?;
+            if !names.is_empty() {
+                departed::add(folder, names.iter().map(|name| (name.as_str(), Departure::Revoked)))?;
+            }
         }
         let departed = departed::read(folder)?;
         if departed.is_empty() {

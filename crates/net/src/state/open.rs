@@ -129,7 +129,7 @@ fn check(
         view.connection.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let folder = view.folder.display();
     let other = |difference| NetError::OtherScenario { folder: folder.to_string(), difference };
-    if let Some(difference) = folder::first_difference(&before, new_run.run_toml, new_run.free_keys) {
+    if let Some(difference) = folder::difference_in_words(&before, new_run.run_toml, new_run.free_keys) {
         return Err(other(difference));
     }
     if size != parameters as i64 {
