@@ -16,6 +16,7 @@ use tracing_subscriber::filter::LevelFilter;
 Examples:
   fedflip join fl.example.org:7700 --identity phone-01
   fedflip join 127.0.0.1:7700 --insecure --name phone-01
+  fedflip join fl.example.org:7700 --identity phone-01 --save-model model.safetensors
 
 Exit codes: 0 the run is over, or the agent was told to stop; 1 the system failed it; 2 bad input, or the server
 refuses this device")]
