@@ -17,6 +17,7 @@ Examples:
   fedflip join fl.example.org:7700 --identity phone-01
   fedflip join fl.example.org:7700 --identity phone-01 --data mine.npz
   fedflip join 127.0.0.1:7700 --insecure --name phone-01
+  fedflip join fl.example.org:7700 --identity phone-01 --save-model model.safetensors
   fedflip join --config agent.toml
   FEDFLIP_JOIN_SERVER=fl.example.org:7700 fedflip join --identity phone-01
 

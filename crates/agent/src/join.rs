@@ -163,6 +163,16 @@ mod tests {
     }
 
     #[test]
+    fn a_model_needs_a_folder_to_be_kept_in() {
+        assert!(in_a_folder(Path::new("model.safetensors")).is_ok());
+        let refused = |file: &str| in_a_folder(Path::new(file)).unwrap_err();
+        for bad in ["no-such-folder/model.safetensors", "src"] {
+            let error = refused(bad);
+            assert!(error.to_string().starts_with(bad) && !error.hint().is_empty(), "{error}");
+        }
+    }
+
+    #[test]
     fn what_stands_for_nothing_is_not_this_machine() {
         assert!(is_loopback("127.0.0.1:7700") && is_loopback("[::1]:7700"));
         assert!(!is_loopback("192.0.2.1:7700") && !is_loopback("no-such-host.invalid:7700"));
