@@ -423,6 +423,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     sharing,
                     validation: 0.0,
                     test_samples_max,
+                    weights: Default::default(),
                     own: Default::default(),
                 },
                 initial: None,

@@ -50,7 +50,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_fleet::ModelVector;
+use fedflip_fleet::{ModelVector, Weights};
 use fedflip_learn::Encoding;
 use futures_util::Stream;
 use tokio::runtime::Runtime;
@@ -98,6 +98,10 @@ pub struct Offer {
     pub parameters: usize,
     /// The number of samples at each slot, as far as the server knows.
     pub samples: Arc<[u64]>,
+    /// The most samples that a device may claim where the server does not know their number.
+    pub samples_max: u64,
+    /// What aggregation weights are proportional to.
+    pub weights: Weights,
     /// f_tot: a timed transfer uses all of it.
     pub bandwidth_mbps: f64,
     pub encoding: Encoding,
@@ -137,6 +141,7 @@ pub struct Server {
     address: SocketAddr,
     status: Option<StatusServer>,
     update_bytes: u64,
+    weights: Weights,
     norms: Arc<NormGuard>,
     revoked: Arc<RevokedNames>,
     stop: Option<oneshot::Sender<()>>,
@@ -214,6 +219,7 @@ impl Server {
             address,
             status: None,
             update_bytes,
+            weights: offer.weights.clone(),
             norms,
             revoked: Arc::default(),
             stop: Some(stop),

@@ -84,6 +84,18 @@ impl Service {
         result.map_err(|reason| self.refused(device.as_str(), reason))
     }
 
+    /// Whether a device may hold so many samples, which nobody else can count.
+    pub(super) fn may_claim(&self, device: &str, samples: u64) -> bool {
+        let most = self.offer.samples_max.min(SAMPLES_MAX);
+        if samples <= most {
+            return true;
+        }
+        if let Some(Permit { left_out }) = self.hub.journal.permit(device, "samples") {
+            warn!(device, samples, most, left_out, "a device claims more samples than it may");
+        }
+        false
+    }
+
     fn refused(&self, device: &str, reason: Reason) -> Status {
         self.hub.metrics.refused.add(reason);
         if let Some(Permit { left_out }) = self.hub.journal.permit(device, reason.name()) {
@@ -171,9 +183,7 @@ impl Federation for Service {
         let caller = self.known(&request)?;
         let name = &caller.name;
         let v1::EnrolRequest { samples, compute_secs, slot } = *request.get_ref();
-        let sensible =
-            (1..=SAMPLES_MAX).contains(&samples) && (0.0..=COMPUTE_SECS_MAX).contains(&compute_secs);
-        if !sensible {
+        if samples == 0 || !(0.0..=COMPUTE_SECS_MAX).contains(&compute_secs) {
             return Err(self.refused(name.as_str(), Reason::BadMessage));
         }
         // Aggregation weights follow from these numbers: where the server knows them, devices are not believed.
@@ -183,6 +193,12 @@ impl Federation for Service {
                 warn!(device = %name, slot, samples, left_out, "a device's data are not those of the scenario");
             }
             return Err(self.refused(name.as_str(), Reason::OtherData));
+        }
+        if self.offer.samples.is_empty() && !self.may_claim(name.as_str(), samples) {
+            return Err(self.refused(name.as_str(), Reason::TooManySamples));
+        }
+        if self.offer.weights.of(name.as_str(), samples as f64).is_none() {
+            return Err(self.refused(name.as_str(), Reason::NoWeight));
         }
         let enrolled = {
             let mut state = self.hub.state();

@@ -109,6 +109,8 @@ impl Wanted {
             seed: SEED,
             parameters: learner.params_len(),
             samples: (0..self.devices).map(|slot| learner.samples(slot) as u64).collect(),
+            samples_max: 1_000_000,
+            weights: Default::default(),
             bandwidth_mbps: self.band_mbps,
             encoding: self.encoding,
             update_norm: NormBound::of_trial(learner, SEED).unwrap(),
