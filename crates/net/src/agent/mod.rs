@@ -7,7 +7,8 @@
 //! - [`platform`]: the resources of the machine, or of a simulation.
 //! - `talk`: the agent's side of each call; `refusal`: the errors of calls; `renewal`: an identity that is renewed
 //!   meanwhile.
-//! - `training`: the seam to whatever trains the model; `trainer`: a round's training behind it.
+//! - `training`: the seam to whatever trains the model; `own_files`: the device's own files, which may change; `trainer`: a
+//!   round's training behind it.
 //! - [`pace`]: sending at a granted rate; [`backoff`]: the length of waits; `attempts`: connecting again, and giving
 //!   up.
 
@@ -15,6 +16,7 @@ mod attempts;
 pub mod backoff;
 pub mod pace;
 pub mod platform;
+mod own_files;
 mod refusal;
 mod renewal;
 mod session;

@@ -207,6 +207,7 @@ impl<'a> DeployedRun<'a> {
             model: Arc::clone(&self.progress.model),
             best: self.best.as_mut(),
             devices: planned.fleet.len(),
+            kept: &mut self.devices,
             // At multiples, so that a server that is often restarted reviews its plan as often.
             replan_after: deployment.replan_every.map(|rounds| (round / rounds.max(1) + 1) * rounds.max(1)),
             state: &mut *self.state,

@@ -9,6 +9,7 @@
 //! - `service`: the calls of devices; `attend`: the call that stays open; `intake`: uploads; `download`: models;
 //!   `probe`: timed transfers; `probe_queue`: their order.
 //! - `departures`: devices that leave for good; `watching`: the status of devices for operators.
+//! - `counts`: sample counts that nobody else can check.
 //! - `rate`: limits calls; `journal`: limits lines in the log; `norms`: limits the norms of updates.
 //! - `world`: the world behind the engine's round loop; `events`: its events; `clock`: its clock; `window`: its window
 //!   for coins; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
@@ -18,6 +19,7 @@
 mod attend;
 mod clock;
 mod commit;
+mod counts;
 mod departures;
 pub mod deploy;
 mod deployed_run;

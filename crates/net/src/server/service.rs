@@ -27,7 +27,7 @@ use crate::plain;
 use crate::reason::Reason;
 use crate::state::EnrolledDevice;
 use crate::wire::limits::{
-    COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX, VERSION_BYTES_MAX,
+    COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX, VERSION_BYTES_MAX,
 };
 use crate::wire::v1::federation_server::Federation;
 use crate::wire::{PROTOCOL, encoding, task, v1};
@@ -82,18 +82,6 @@ impl Service {
 
     fn checked<T>(&self, device: &DeviceName, result: Result<T, Reason>) -> Result<T, Status> {
         result.map_err(|reason| self.refused(device.as_str(), reason))
-    }
-
-    /// Whether a device may hold so many samples, which nobody else can count.
-    pub(super) fn may_claim(&self, device: &str, samples: u64) -> bool {
-        let most = self.offer.samples_max.min(SAMPLES_MAX);
-        if samples <= most {
-            return true;
-        }
-        if let Some(Permit { left_out }) = self.hub.journal.permit(device, "samples") {
-            warn!(device, samples, most, left_out, "a device claims more samples than it may");
-        }
-        false
     }
 
     fn refused(&self, device: &str, reason: Reason) -> Status {
