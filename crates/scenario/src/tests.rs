@@ -4,6 +4,7 @@ mod external;
 mod fleet_files;
 mod robust;
 mod scheme_files;
+mod weights;
 
 use std::path::Path;
 

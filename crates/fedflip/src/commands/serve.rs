@@ -75,7 +75,8 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let opened = deployed.open()?;
     let update_norm = host.update_norm(&scenario, &mut session)?;
     let samples_max = args.samples_max;
-    let offer = Offer { update_norm, room, samples_max, ..offer(&scenario, host.parameters(), host.samples())? };
+    let offer =
+        Offer { update_norm, room, samples_max, ..offer(&scenario, host.parameters(), host.samples())? };
     let server = Server::start(&settings, &offer)?;
     scenario.target().into_iter().for_each(|target| server.metrics().ends_at(target));
     watch.ask(server.fleet_source());
@@ -235,7 +236,8 @@ fn room(args: &ServeArgs, scenario: &Scenario) -> Result<Room, CliError> {
     let devices_max = args.devices_max.map_or(scenario.devices(), |most| most as usize);
     let slots_max = shares(scenario);
     if let Some(shares) = slots_max {
-        let wanted = format!("at most fleet.devices, the number of shares of the data set, which is {shares}");
+        let wanted =
+            format!("at most fleet.devices, the number of shares of the data set, which is {shares}");
         CliError::in_range("--devices-max", devices_max as f64, 1.0..=shares as f64, &wanted)?;
     }
     Ok(Room { devices_max, slots_max })

@@ -14,9 +14,9 @@
 
 mod attempts;
 pub mod backoff;
+mod own_files;
 pub mod pace;
 pub mod platform;
-mod own_files;
 mod refusal;
 mod renewal;
 mod session;

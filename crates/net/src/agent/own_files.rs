@@ -115,3 +115,58 @@ impl DeviceTraining for OwnFiles {
         self.learner().train(model, key, update)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fedflip_learn::task::{ParamValue, Sizes, Task};
+
+    use super::*;
+
+    fn task() -> TaskSettings {
+        let shape = ParamValue::Sizes(Sizes::new(&[2]).unwrap());
+        TaskSettings::paper(Task::by_name("own").unwrap().with("shape", shape).unwrap(), 1)
+    }
+
+    fn table(rows: usize) -> String {
+        let row = |row: usize| format!("{row},{},{}\n", row * row, row % 2);
+        format!("a,b,label\n{}", (0..rows).map(row).collect::<String>())
+    }
+
+    /// Trains, and returns the number of samples that it trained on.
+    fn trained(files: &OwnFiles) -> usize {
+        let model = files.initial_model(1);
+        let mut update = vec![0.0; files.params_len()];
+        files.train(model.as_slice(), TrainKey::new(1, 1, 5), &mut update).unwrap();
+        assert!(update.iter().any(|number| *number != 0.0));
+        files.samples(5)
+    }
+
+    #[test]
+    fn files_that_grow_are_read_again_and_damaged_ones_change_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("mine.csv", &table(4));
+        let files = OwnFiles::read(&task(), &[folder.path().to_owned()]).unwrap();
+        assert_eq!((files.samples(0), trained(&files)), (4, 4));
+        write("mine.csv", &table(6));
+        assert_eq!(
+            (files.samples(0), trained(&files)),
+            (4, 6),
+            "they are looked at when the device takes part"
+        );
+        write("more.csv", &table(3));
+        assert_eq!(trained(&files), 9, "a new file in the folder");
+        for damaged in ["a,b,label\n1,x,0\n", "a,label\n1,0\n1,1\n", "a,b,label\n", "a,b,label\n1,1,7\n", ""]
+        {
+            write("more.csv", damaged);
+            assert_eq!(trained(&files), 9, "{damaged:?}");
+            assert!(files.looked.lock().unwrap().has_warned);
+        }
+        write("more.csv", &table(1));
+        assert_eq!(trained(&files), 7);
+        assert!(!files.looked.lock().unwrap().has_warned);
+        std::fs::remove_file(folder.path().join("mine.csv")).unwrap();
+        std::fs::remove_file(folder.path().join("more.csv")).unwrap();
+        assert_eq!(trained(&files), 7, "all files are gone");
+    }
+}

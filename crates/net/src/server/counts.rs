@@ -61,7 +61,8 @@ pub(super) fn keep(
     let changed: Vec<(usize, f64)> = {
         let hub = server.hub.state();
         let samples = |slot: usize| Some((slot, hub.members.get(slot)?.device.samples));
-        let is_new = |(slot, samples): &(usize, f64)| kept.get(*slot).is_some_and(|kept| kept.samples != *samples);
+        let is_new =
+            |(slot, samples): &(usize, f64)| kept.get(*slot).is_some_and(|kept| kept.samples != *samples);
         cohort.iter().filter_map(|slot| samples(*slot)).filter(is_new).collect()
     };
     if changed.is_empty() {

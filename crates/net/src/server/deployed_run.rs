@@ -126,8 +126,9 @@ impl<'a> DeployedRun<'a> {
         // Without new plans, a device that enrols later waits for the next run.
         let replans = self.deployment.replan_every.is_some();
         let planned_for = if replans { self.devices.len() } else { self.planned.fleet.len() };
-        let fleet = 
-            self.measures.fleet(&self.devices[..planned_for.min(self.devices.len())], &self.server.weights)?;
+        let fleet = self
+            .measures
+            .fleet(&self.devices[..planned_for.min(self.devices.len())], &self.server.weights)?;
         let standings: Vec<Standing> = {
             let state = self.server.hub.state();
             (0..fleet.len()).map(|slot| state.standing(slot, self.measures.is_benched(slot))).collect()

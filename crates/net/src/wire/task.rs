@@ -10,7 +10,9 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::own::OwnData;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::sgd::SgdSettings;
-use fedflip_learn::task::{DIMENSIONS_MAX, ExternalTask, ParamValue, Sharing, Source, Sizes, Task, TaskSettings};
+use fedflip_learn::task::{
+    DIMENSIONS_MAX, ExternalTask, ParamValue, Sharing, Sizes, Source, Task, TaskSettings,
+};
 
 use super::external;
 use super::limits::TASK_NAME_BYTES_MAX;

@@ -105,8 +105,9 @@ fn set_weights(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
             let file = path.display().to_string();
             let text = std::fs::read(&path).map_err(|error| Refusal {
                 problem: format!("{file} cannot be read: {error}"),
-                hint: "write \"samples\", \"equal\", or the name of a CSV file with the columns device,weight"
-                    .to_owned(),
+                hint:
+                    "write \"samples\", \"equal\", or the name of a CSV file with the columns device,weight"
+                        .to_owned(),
             })?;
             let given = GivenWeights::read(text, name, &file)
                 .map_err(|error| Refusal { problem: error.to_string(), hint: error.hint() })?;
