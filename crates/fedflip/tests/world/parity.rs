@@ -83,6 +83,8 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
             seed: SEED,
             parameters: learner.params_len(),
             samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
+            samples_max: 1_000_000,
+            weights: Default::default(),
             bandwidth_mbps: band().get(),
             encoding,
             room: Room { devices_max: DEVICES, slots_max: Some(DEVICES) },
