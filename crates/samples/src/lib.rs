@@ -21,7 +21,7 @@
 //! - [`table`]: samples in memory; [`devices`]: whose they are; [`inspect`]: what is in them; `moments`:
 //!   their means and deviations.
 //! - `npz`, `npy`, `safetensors_file`: arrays; `array`: an array before it is known what it is for.
-//! - `csv_file`, `parquet_file`: tables; `columns`: what a column is for.
+//! - `csv_file`, `parquet_file`, `parquet_pages`: tables; `columns`: what a column is for.
 //! - `text_file`: plain text.
 //! - [`error`]: everything that can be wrong with a file.
 
@@ -36,6 +36,7 @@ mod moments;
 mod npy;
 mod npz;
 mod parquet_file;
+mod parquet_pages;
 mod safetensors_file;
 pub mod table;
 mod text_file;

@@ -6,7 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
 use parquet::basic::{ConvertedType, Type};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
@@ -15,6 +15,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use crate::columns::{self, Role, Rows};
 use crate::error::Problem;
+use crate::parquet_pages::CheckedPages;
 use crate::table::Table;
 
 /// Rows that are decoded at a time.
@@ -100,7 +101,8 @@ fn read_group(group: &dyn RowGroupReader, roles: &[Role], rows: &mut Rows) -> Re
     }
     for (index, role) in roles.iter().enumerate() {
         let name = columns[index].column_path().string();
-        let reader = group.get_column_reader(index).map_err(malformed)?;
+        let pages = Box::new(CheckedPages(group.get_column_page_reader(index).map_err(malformed)?));
+        let reader = get_column_reader(columns[index].column_descr_ptr(), pages);
         let target =
             Target { name: &name, role: *role, row: before, end: before.saturating_add(count), rows };
         let read = match reader {

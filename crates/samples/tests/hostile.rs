@@ -128,6 +128,20 @@ fn rows_that_a_parquet_file_claims_must_be_there() {
 }
 
 #[test]
+fn a_dictionary_holds_the_values_that_it_claims() {
+    let right = golden("plain.parquet");
+    // A page's header: the type of a dictionary is 2 (4 in Thrift), and its own header begins with the number of values.
+    let fields = right.windows(2).enumerate().filter(|(_, bytes)| *bytes == [0x4c, 0x15]);
+    let places: Vec<usize> = fields.map(|(at, _)| at + 2).collect();
+    assert!(!places.is_empty());
+    for place in places {
+        let mut lying = right.clone();
+        lying[place] = 126;
+        refused("lying.parquet", &lying, "claims 63 values");
+    }
+}
+
+#[test]
 fn a_line_without_an_end_is_not_held() {
     let endless = "1".repeat((1 << 24) + 10_000);
     refused("header.csv", endless.as_bytes(), "a line has more than 16777216 bytes");
