@@ -9,7 +9,7 @@ use parquet::basic::{ConvertedType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
@@ -44,7 +44,7 @@ fn read_file(file: File, length: u64) -> Result<Table, Problem> {
     }
     let mut rows = Rows::new(&roles);
     let groups = file.metadata().row_groups().iter();
-    if groups.flat_map(|group| group.columns()).any(|column| !lies_within(column, length)) {
+    if groups.flat_map(RowGroupMetaData::columns).any(|column| !lies_within(column, length)) {
         return Err(Problem::malformed("Parquet", "a column lies outside of the file"));
     }
     check_rows(file.metadata(), rows.features, length)?;
@@ -153,7 +153,7 @@ impl Target<'_> {
                 Role::Label => rows.push_label(number(value)),
                 // Numbers name devices, too.
                 Role::Device => {
-                    rows.devices.iter_mut().for_each(|all| all.push(number(value).to_string().as_str()))
+                    rows.devices.iter_mut().for_each(|all| all.push(number(value).to_string().as_str()));
                 }
                 Role::Feature(feature) => {
                     let needed = (place + 1) * width;

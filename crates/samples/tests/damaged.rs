@@ -121,7 +121,7 @@ fn whole_labels_are_classes_and_others_are_numbers() {
         (["1.5", "0"], Labels::Numbers(vec![1.5, 0.0])),
     ] {
         fs::write(&path, format!("\u{feff}a,label\r\n1,{}\r\n2, {}\r\n", labels[0], labels[1])).unwrap();
-        assert_eq!(files::read(&[path.clone()]).unwrap().labels, expected);
+        assert_eq!(files::read(std::slice::from_ref(&path)).unwrap().labels, expected);
     }
 }
 
