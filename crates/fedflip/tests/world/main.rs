@@ -6,5 +6,6 @@ mod demo;
 mod external;
 mod neighbours;
 mod operator;
+mod own;
 mod parity;
 mod serve;
