@@ -8,4 +8,5 @@ mod neighbours;
 mod operator;
 mod own;
 mod parity;
+mod privacy;
 mod serve;
