@@ -215,7 +215,7 @@ fn samples_that_do_not_fit_are_refused() {
         ),
         (
             "served.toml --set data.where=\"devices\"",
-            &["no files of training samples are named", "hint: name them"],
+            &["no files of training samples are named", "is served, not simulated"],
         ),
     ];
     for (line, wanted) in cases {
