@@ -167,8 +167,8 @@ impl Stop {
         let metric = task.metrics().first().copied().unwrap_or("accuracy");
         let falls = metrics::metric(metric).is_some_and(|metric| metric.info.better == Direction::Smaller);
         let mode = if falls { TargetMode::Min } else { TargetMode::Max };
-        // Of other metrics nobody knows which value is good; it has to be given.
-        let at = if metric == "accuracy" { number(task, "stop.target_accuracy") } else { f64::NAN };
+        // Where the task's row has no target for its first metric, one has to be given.
+        let at = number(task, &format!("stop.target_{metric}"));
         let target = Target { metric: metric.to_owned(), at, mode };
         Self { target, rounds_max: 20_000, virtual_hours_max: None, real_hours_max: None }
     }

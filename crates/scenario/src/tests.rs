@@ -265,8 +265,8 @@ fn every_key_of_server_update_and_plan_is_printed() {
 fn a_bound_on_norms_may_change_when_a_run_resumes() {
     let [stored, bounded] = [&[][..], &["server.update_norm_max=7"]].map(|set| of("synthetic", set).stored());
     assert_ne!(stored, bounded);
-    assert_eq!(fedflip_record::folder::difference_in_words(&stored, &bounded, crate::FREE_KEYS), None);
-    assert_eq!(fedflip_record::folder::difference_in_words(&bounded, &stored, crate::FREE_KEYS), None);
+    assert_eq!(fedflip_record::changed::difference_in_words(&stored, &bounded, crate::FREE_KEYS), None);
+    assert_eq!(fedflip_record::changed::difference_in_words(&bounded, &stored, crate::FREE_KEYS), None);
 }
 
 /// The ranges here and those of the libraries are the same.
