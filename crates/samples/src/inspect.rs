@@ -130,7 +130,7 @@ impl Moments {
                 moments.add(values.iter().map(|value| f64::from(*value) / 255.0), run, groups);
             }
             Features::Floats(values) => {
-                moments.add(values.iter().map(|value| f64::from(*value)), run, groups)
+                moments.add(values.iter().map(|value| f64::from(*value)), run, groups);
             }
         }
         moments.count = (table.len() * size / groups) as f64;

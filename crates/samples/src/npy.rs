@@ -125,7 +125,7 @@ fn parse(text: &str, what: &str) -> Result<Header, Problem> {
     }
     let quote = descr.chars().next().filter(|c| ['\'', '"'].contains(c));
     let name = quote.and_then(|quote| descr[1..].split(quote).next());
-    let found = name.map_or_else(|| "a record".to_owned(), |name| shortened(name));
+    let found = name.map_or_else(|| "a record".to_owned(), shortened);
     if name.is_some_and(|name| name.contains('O')) {
         return Err(Problem::Objects { what: what.to_owned() });
     }

@@ -8,7 +8,7 @@ use parquet::basic::{ConvertedType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
@@ -38,7 +38,7 @@ fn read_file(file: File, length: u64) -> Result<Table, Problem> {
     }
     let mut rows = Rows::new(&roles);
     let groups = file.metadata().row_groups().iter();
-    if groups.flat_map(|group| group.columns()).any(|column| !lies_within(column, length)) {
+    if groups.flat_map(RowGroupMetaData::columns).any(|column| !lies_within(column, length)) {
         return Err(Problem::malformed("Parquet", "a column lies outside of the file"));
     }
     for group in 0..file.num_row_groups() {
@@ -83,7 +83,7 @@ fn read_group(group: &dyn RowGroupReader, roles: &[Role], rows: &mut Rows) -> Re
         let target = Target { name: &name, role: *role, row: before, rows: &mut *rows };
         match reader {
             ColumnReader::BoolColumnReader(reader) => {
-                target.numbers(reader, |value| f64::from(u8::from(*value)))?
+                target.numbers(reader, |value| f64::from(u8::from(*value)))?;
             }
             ColumnReader::Int32ColumnReader(reader) => target.numbers(reader, |value| f64::from(*value))?,
             ColumnReader::Int64ColumnReader(reader) => target.numbers(reader, |value| *value as f64)?,
