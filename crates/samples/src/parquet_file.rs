@@ -9,7 +9,11 @@ use parquet::basic::{ConvertedType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
+<<<<<<< HEAD
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+=======
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+>>>>>>> h-owntests
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
@@ -107,7 +111,7 @@ fn read_group(group: &dyn RowGroupReader, roles: &[Role], rows: &mut Rows) -> Re
             Target { name: &name, role: *role, row: before, end: before.saturating_add(count), rows };
         let read = match reader {
             ColumnReader::BoolColumnReader(reader) => {
-                target.numbers(reader, |value| f64::from(u8::from(*value)))?
+                target.numbers(reader, |value| f64::from(u8::from(*value)))?;
             }
             ColumnReader::Int32ColumnReader(reader) => target.numbers(reader, |value| f64::from(*value))?,
             ColumnReader::Int64ColumnReader(reader) => target.numbers(reader, |value| *value as f64)?,

@@ -26,7 +26,9 @@ async fn absurd_sample_counts_are_refused_and_honest_devices_train() {
     assert!(matches!(ended, Ended::Over(_)) && replayed.rounds == 3);
     let devices = StateView::open(folder.path()).unwrap().devices().unwrap();
     assert_eq!(devices.len(), 2, "the liar has no place");
-    agents.into_iter().for_each(|agent| drop(agent.leave()));
+    agents.into_iter().for_each(|agent| {
+        agent.leave();
+    });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -50,5 +52,7 @@ async fn weights_come_from_a_file_that_must_name_every_device() {
         let held = fedflip_learn::Learner::samples(&learner, device.slot) as f64;
         assert_eq!(device.samples, held, "the state keeps what devices hold");
     }
-    agents.into_iter().for_each(|agent| drop(agent.leave()));
+    agents.into_iter().for_each(|agent| {
+        agent.leave();
+    });
 }
