@@ -99,69 +99,6 @@ impl Table {
     }
 }
 
-<<<<<<< HEAD
-=======
-fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
-    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
-}
-
-/// Sums of values and of their squares, around a first value so that large numbers do not cancel.
-struct Moments {
-    count: f64,
-    first: Vec<f64>,
-    sums: Vec<[f64; 2]>,
-}
-
-impl Moments {
-    fn of(table: &Table) -> Self {
-        let size: usize = table.shape.iter().product();
-        // Consecutive values that share a mean, and the number of means.
-        let (run, groups) = match table.shape[..] {
-            [features] if features <= FEATURES_MAX => (1, features),
-            [channels, height, width] if channels <= 4 => (height * width, channels),
-            [_, _, channels] if channels <= 4 => (1, channels),
-            _ => (size, 1),
-        };
-        let mut moments = Self { count: 0.0, first: vec![0.0; groups], sums: vec![[0.0; 2]; groups] };
-        match &table.features {
-            Features::Bytes(values) => {
-                moments.add(values.iter().map(|value| f64::from(*value) / 255.0), run, groups);
-            }
-            Features::Floats(values) => {
-                moments.add(values.iter().map(|value| f64::from(*value)), run, groups);
-            }
-        }
-        moments.count = (table.len() * size / groups) as f64;
-        moments
-    }
-
-    fn add(&mut self, values: impl Iterator<Item = f64>, run: usize, groups: usize) {
-        for (at, value) in values.enumerate() {
-            let group = at / run % groups;
-            if at < run * groups && at % run == 0 {
-                self.first[group] = value;
-            }
-            let value = value - self.first[group];
-            self.sums[group][0] += value;
-            self.sums[group][1] += value * value;
-        }
-    }
-
-    fn means(&self) -> Vec<f64> {
-        self.sums.iter().zip(&self.first).map(|([sum, _], first)| first + sum / self.count).collect()
-    }
-
-    fn deviations(&self) -> Vec<f64> {
-        let deviation = |[sum, squares]: &[f64; 2]| {
-            let mean = sum / self.count;
-            let variance = squares / self.count - mean * mean;
-            if variance > 1e-20 { variance.sqrt() } else { 1.0 }
-        };
-        self.sums.iter().map(deviation).collect()
-    }
-}
-
->>>>>>> h-owntests
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -103,13 +103,9 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
             task: OfferedTask::BuiltIn(case.offered.clone()),
             seed: SEED,
             parameters: learner.params_len(),
-<<<<<<< HEAD
-            samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
+            samples: case.samples.clone().into(),
             samples_max: 1_000_000,
             weights: Default::default(),
-=======
-            samples: case.samples.clone().into(),
->>>>>>> h-owntests
             bandwidth_mbps: band().get(),
             encoding,
             room: Room { devices_max: devices, slots_max: Some(devices) },
