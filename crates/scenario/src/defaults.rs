@@ -8,8 +8,8 @@ use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{ExternalTask, Task, TaskSettings};
 
 use super::{
-    Data, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario, Server, Stop,
-    Train, Update,
+    Data, Evaluate, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario, Server,
+    Stop, Train, Update,
 };
 use crate::error::ScenarioError;
 
@@ -30,6 +30,7 @@ impl Scenario {
             initial: None,
             external_settings: BTreeMap::new(),
             data: Data { seed: data_seed, sharing, validation, test_samples_max, own: OwnFiles::default() },
+            evaluate: Evaluate::default(),
             fleet: FleetSource::Generated(GeneratedFleet {
                 devices: DEVICES,
                 types: PAPER.to_vec(),

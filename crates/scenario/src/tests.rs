@@ -425,6 +425,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     test_samples_max,
                     own: Default::default(),
                 },
+                evaluate: Default::default(),
                 initial: None,
                 external_settings: Default::default(),
                 fleet: FleetSource::Generated(made_up),

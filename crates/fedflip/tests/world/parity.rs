@@ -117,6 +117,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         aggregation,
         optimiser,
         evaluate_every: EVALUATE_EVERY,
+        device_evaluation: None,
         stop: stop(),
         seed: SEED,
         devices_min: DEVICES,

@@ -10,6 +10,7 @@ mod deeds;
 #[path = "../common/device.rs"]
 mod device;
 mod encodings;
+mod evaluations;
 mod names;
 mod out_of_turn;
 #[path = "../common/replay.rs"]
