@@ -76,7 +76,7 @@ fn commented_lines_are_ready_to_use() {
             parse_in(folder.path(), &template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 10);
+    assert_eq!(commented, 11);
 }
 
 #[test]

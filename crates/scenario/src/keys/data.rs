@@ -81,7 +81,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "weights",
-        "what devices weigh: their \"samples\" (the default), all \"equal\", or a CSV file device,weight",
+        "weights: \"samples\" (default), \"equal\" or a CSV file device,weight",
         |s| match &s.data.weights {
             Weights::Samples => None,
             Weights::Equal => Some(Value::text(EQUAL)),
