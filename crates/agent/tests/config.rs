@@ -110,8 +110,7 @@ fn a_choice_replaces_what_it_excludes_in_lower_places() {
 
 #[test]
 fn a_refusal_names_the_line_the_key_the_value_and_what_would_be_right() {
-    let keys =
-        "server, config, identity, insecure, name, data_dir, compute_secs, give_up_secs, log, log_level";
+    let keys = "server, config, identity, insecure, name, data_dir, data, compute_secs, save_model, give_up_secs, log, log_level";
     let keys = keys.replace("config, ", "");
     for (file, expected) in [
         (

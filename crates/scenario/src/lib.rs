@@ -9,7 +9,7 @@
 //! - `defaults`: the paper's settings of each task, ours where it has none; `preset`: bundles of settings.
 //! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
 //! - `sections`: the sections of a scenario; `server`: what the server does with the sum of the updates.
-//! - `value`: values, their types and ranges.
+//! - `value`: values, their types and ranges; `lists`: lists of them.
 //! - `own`: what follows from files of the user's own; `suggest`: a scenario for such files.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
@@ -29,6 +29,7 @@ mod error;
 mod for_run;
 mod initial;
 mod keys;
+mod lists;
 mod over;
 mod own;
 mod preset;
@@ -74,7 +75,8 @@ pub const FREE_KEYS: &[&str] = &[
     "pilot.rounds_max",
 ];
 
-/// Keys that may change when a deployed run resumes: targets, caps, deadlines and records. Rounds depend on real devices, so
+/// Keys that may change when a deployed run resumes: targets, caps, deadlines, records, and the weights, which the next
+/// plan takes up. Rounds depend on real devices, so
 /// another deadline changes no number that could be computed again.
 pub const DEPLOYED_FREE_KEYS: &[&str] = &[
     "stop.metric",
@@ -85,6 +87,7 @@ pub const DEPLOYED_FREE_KEYS: &[&str] = &[
     "stop.real_hours_max",
     "round.deadline_secs",
     "round.deadline_margin",
+    "data.weights",
     "record.evaluate_every",
     "record.checkpoint_secs",
     "server.update_norm_max",

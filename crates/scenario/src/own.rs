@@ -129,3 +129,59 @@ pub(super) fn check_sharing(
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(files: &[(&str, &str)], keys: &str) -> Result<Scenario, String> {
+        let folder = tempfile::tempdir().unwrap();
+        files.iter().for_each(|(name, text)| std::fs::write(folder.path().join(name), text).unwrap());
+        let path = folder.path().join("s.toml");
+        std::fs::write(&path, format!("task.name = \"own\"\n{keys}")).unwrap();
+        Scenario::read(&path, &[]).map_err(|error| error.to_string())
+    }
+
+    fn declared(scenario: &Scenario) -> (Vec<usize>, &'static str, &'static str, usize) {
+        let params = scenario.task.params();
+        let shape = params.sizes("shape").as_slice().to_vec();
+        (shape, params.choice("values"), params.choice("loss"), params.count("classes"))
+    }
+
+    const TRAIN: &str = "[data]\ntrain = \"train.csv\"\n";
+
+    #[test]
+    fn what_samples_are_follows_from_the_files() {
+        let classes = [("train.csv", "a,b,c,label\n1,2,3,0\n4,5,6,4\n")];
+        let found = resolved(&classes, TRAIN).unwrap();
+        assert_eq!(declared(&found), (vec![3], "floats", "cross-entropy", 5));
+        let numbers = [("train.csv", "a,label\n1,0.5\n2,1.5\n")];
+        assert_eq!(
+            declared(
+                &resolved(
+                    &numbers,
+                    &format!("task.model = \"mlp\"\nstop.metric = \"rmse\"\nstop.at = 1\n{TRAIN}")
+                )
+                .unwrap()
+            ),
+            (vec![1], "floats", "squared-error", 1)
+        );
+        // One class only: a classifier has two at least.
+        let one = [("train.csv", "a,label\n1,0\n2,0\n")];
+        assert_eq!(declared(&resolved(&one, TRAIN).unwrap()).3, 2);
+    }
+
+    #[test]
+    fn what_a_scenario_declares_holds() {
+        let files = [("train.csv", "a,b,label\n1,2,0\n4,5,1\n")];
+        let found = resolved(&files, &format!("task.classes = 7\n{TRAIN}")).unwrap();
+        assert_eq!(declared(&found), (vec![2], "floats", "cross-entropy", 7));
+        // Files are not even read if nothing is left to find out.
+        let all =
+            "task.shape = [9]\ntask.values = \"bytes\"\ntask.loss = \"cross-entropy\"\ntask.classes = 3\n";
+        let found = resolved(&[], &format!("{all}{TRAIN}")).unwrap();
+        assert_eq!(declared(&found), (vec![9], "bytes", "cross-entropy", 3));
+        let missing = resolved(&[], TRAIN).unwrap_err();
+        assert!(missing.contains("data.train") && missing.contains("train.csv"), "{missing}");
+    }
+}

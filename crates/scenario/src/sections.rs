@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::{DeviceType, Hardware};
-use fedflip_fleet::{Fleet, Gflop, Mbit, Secs};
+use fedflip_fleet::{Fleet, Gflop, Mbit, Secs, Weights};
 use fedflip_learn::Encoding;
 use fedflip_learn::metrics::{self, Direction};
 use fedflip_learn::task::{Sharing, Task};
@@ -32,6 +32,8 @@ pub struct Data {
     /// The share of the training samples that is held out to evaluate on during the run.
     pub validation: f64,
     pub test_samples_max: usize,
+    /// What aggregation weights are proportional to.
+    pub weights: Weights,
     pub own: OwnFiles,
 }
 
@@ -167,8 +169,8 @@ impl Stop {
         let metric = task.metrics().first().copied().unwrap_or("accuracy");
         let falls = metrics::metric(metric).is_some_and(|metric| metric.info.better == Direction::Smaller);
         let mode = if falls { TargetMode::Min } else { TargetMode::Max };
-        // Of other metrics nobody knows which value is good; it has to be given.
-        let at = if metric == "accuracy" { number(task, "stop.target_accuracy") } else { f64::NAN };
+        // Where the task's row has no target for its first metric, one has to be given.
+        let at = number(task, &format!("stop.target_{metric}"));
         let target = Target { metric: metric.to_owned(), at, mode };
         Self { target, rounds_max: 20_000, virtual_hours_max: None, real_hours_max: None }
     }

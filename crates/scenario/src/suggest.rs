@@ -55,13 +55,15 @@ impl Scenario {
         };
         let model = request.model.map_or_else(|| suited(&params, inspected.is_none()), str::to_owned);
         settings.push(("task.model", Value::text(&model)));
-        settings.extend(params.iter().map(|(name, value)| (key_of(name), value_of(*value))));
+        let params = params.into_iter().map(|(name, value)| (format!("task.{name}"), value_of(value)));
         settings.extend(inspected.iter().flat_map(numbers));
         settings.extend(sharing(samples, holders, inspected.as_ref()));
         if model == "lstm" {
             settings.push(("train.learning_rate", Value::Number(0.8)));
         }
-        let overrides: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value));
+        let overrides: Vec<String> =
+            settings.chain(params).map(|(key, value)| format!("{key}={value}")).collect();
         Ok(Self::template_with(task, preset, &overrides, request.folder)?)
     }
 }
@@ -90,15 +92,6 @@ fn suited(params: &[(&str, ParamValue<'_>)], is_text: bool) -> String {
         _ => "mlp",
     }
     .to_owned()
-}
-
-fn key_of(param: &str) -> &'static str {
-    match param {
-        "shape" => "task.shape",
-        "values" => "task.values",
-        "loss" => "task.loss",
-        _ => "task.classes",
-    }
 }
 
 fn value_of(value: ParamValue<'_>) -> Value {

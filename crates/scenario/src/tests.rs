@@ -4,6 +4,7 @@ mod external;
 mod fleet_files;
 mod robust;
 mod scheme_files;
+mod weights;
 
 use std::path::Path;
 
@@ -265,8 +266,8 @@ fn every_key_of_server_update_and_plan_is_printed() {
 fn a_bound_on_norms_may_change_when_a_run_resumes() {
     let [stored, bounded] = [&[][..], &["server.update_norm_max=7"]].map(|set| of("synthetic", set).stored());
     assert_ne!(stored, bounded);
-    assert_eq!(fedflip_record::folder::difference_in_words(&stored, &bounded, crate::FREE_KEYS), None);
-    assert_eq!(fedflip_record::folder::difference_in_words(&bounded, &stored, crate::FREE_KEYS), None);
+    assert_eq!(fedflip_record::changed::difference_in_words(&stored, &bounded, crate::FREE_KEYS), None);
+    assert_eq!(fedflip_record::changed::difference_in_words(&bounded, &stored, crate::FREE_KEYS), None);
 }
 
 /// The ranges here and those of the libraries are the same.
@@ -423,6 +424,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     sharing,
                     validation: 0.0,
                     test_samples_max,
+                    weights: Default::default(),
                     own: Default::default(),
                 },
                 initial: None,

@@ -12,7 +12,7 @@ use super::training::preset_parser;
 pub(crate) enum ScenarioCommand {
     /// Print the paper's scenario of a task as TOML, every default visible and commented
     New(ScenarioNewArgs),
-    /// Check a scenario and print it with every default filled in
+    /// Check a scenario and print it with every default filled in, and how files of your own are shared
     Check(ScenarioCheckArgs),
 }
 

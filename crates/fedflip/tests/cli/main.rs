@@ -8,6 +8,7 @@
 //! - `deploy`: the files in `deploy/`, and the settings of devices.
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
+//! - `own_data`: samples of the user's own.
 //! - `own_plan`: participation probabilities from a file.
 //! - `own_model`: first models from files, and tasks whose model fedflip does not know.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
@@ -26,6 +27,7 @@ mod data;
 mod deadlines;
 mod deploy;
 mod json;
+mod own_data;
 mod own_model;
 mod own_plan;
 mod refusals;

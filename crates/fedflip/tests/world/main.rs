@@ -6,5 +6,7 @@ mod demo;
 mod external;
 mod neighbours;
 mod operator;
+mod own;
 mod parity;
+mod privacy;
 mod serve;

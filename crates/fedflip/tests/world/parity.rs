@@ -2,6 +2,8 @@
 //! the byte, as a server with agents at the other end of real sockets.
 
 use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fedflip_engine::optimiser::{Adaptive, Rule};
@@ -9,9 +11,12 @@ use fedflip_engine::{Aggregation, BoxedError, Clip, Control, Engine, Optimiser, 
 use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
+use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner, Metrics, model_file, with_crew};
-use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, Farewell, OfferedTask};
+use fedflip_net::agent::{
+    self, AgentSettings, BuiltInTasks, Credentials, Farewell, News, OfferedTask, Trains,
+};
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
     Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Room, Server, ServerSettings,
@@ -29,10 +34,26 @@ const ROUNDS: u64 = 12;
 const SEED: u64 = 11;
 const EVALUATE_EVERY: u64 = 4;
 
-fn settings() -> TaskSettings {
+/// A task, and who holds which part of its data.
+pub(crate) struct Case {
+    pub(crate) offered: TaskSettings,
+    /// The learner of the simulated world, with the data of all devices.
+    pub(crate) simulated: SgdLearner,
+    /// The learner of the server.
+    pub(crate) host: SgdLearner,
+    /// The sample counts that the server knows.
+    pub(crate) samples: Vec<u64>,
+    pub(crate) agents: Vec<Arc<dyn Trains>>,
+}
+
+fn synthetic() -> Case {
     let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
     settings.test_samples_max = 200;
-    settings
+    let learner = || settings.learner(Path::new("")).unwrap().0;
+    let simulated = learner();
+    let samples = (0..DEVICES).map(|slot| simulated.samples(slot) as u64).collect();
+    let agents = vec![BuiltInTasks::in_folder(""); DEVICES];
+    Case { offered: settings.clone(), host: learner(), simulated, samples, agents }
 }
 
 fn band() -> Mbps {
@@ -56,7 +77,7 @@ impl Observer for Silent {
 
 /// What may be asked of a server.
 #[derive(Clone, Copy, Debug, Default)]
-struct Asked {
+pub(crate) struct Asked {
     aggregation: Aggregation,
     optimiser: Optimiser,
     encoding: Encoding,
@@ -64,8 +85,8 @@ struct Asked {
 }
 
 /// A server and as many agents as there are devices, over plain text on loopback.
-fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: Asked) {
-    let (learner, _) = settings().learner(Path::new("")).unwrap();
+fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding, quiet }: Asked) {
+    let (learner, devices) = (&case.host, case.agents.len());
     let params = learner.network().params();
     let memory = optimiser.names();
     let new_run =
@@ -79,32 +100,22 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
             status: None,
         },
         &Offer {
-            task: OfferedTask::BuiltIn(settings()),
+            task: OfferedTask::BuiltIn(case.offered.clone()),
             seed: SEED,
             parameters: learner.params_len(),
-            samples: (0..DEVICES).map(|slot| learner.samples(slot) as u64).collect(),
+            samples: case.samples.clone().into(),
+            samples_max: 1_000_000,
+            weights: Default::default(),
             bandwidth_mbps: band().get(),
             encoding,
-            room: Room { devices_max: DEVICES, slots_max: Some(DEVICES) },
-            update_norm: NormBound::of_trial(&learner, SEED).unwrap(),
+            room: Room { devices_max: devices, slots_max: Some(devices) },
+            update_norm: NormBound::of_trial(learner, SEED).unwrap(),
         },
     )
     .unwrap();
     let address = server.address().to_string();
-    let agents: Vec<_> = (0..DEVICES)
-        .map(|n| {
-            let name = format!("device-{n}").parse().unwrap();
-            let settings = AgentSettings {
-                server: address.clone(),
-                credentials: Credentials { coin: plain::coin(&name).unwrap(), name, tls: None },
-                trains: BuiltInTasks::in_folder(""),
-                compute_at_least: Duration::ZERO,
-                save_model: None,
-                give_up_after: Some(Duration::from_secs(20)),
-            };
-            std::thread::spawn(move || agent::join(&settings, &|| false, &mut |_| {}).unwrap())
-        })
-        .collect();
+    let trains = case.agents.clone();
+    let agents = std::thread::spawn(move || start_agents(&address, &trains));
     let deployment = Deployment {
         scheme: "fixed=0.6".parse().unwrap(),
         constants: None,
@@ -119,7 +130,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
         evaluate_every: EVALUATE_EVERY,
         stop: stop(),
         seed: SEED,
-        devices_min: DEVICES,
+        devices_min: devices,
         replan_every: Some(5),
         timeouts: Timeouts { quorum: 1.0, ..Timeouts::default() },
     };
@@ -127,7 +138,7 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
     let header = |planned: &fedflip_net::server::Planned| Header {
         version: fedflip_record::schema::VERSION,
         fedflip: "test".to_owned(),
-        task: "synthetic".to_owned(),
+        task: case.offered.task.name().to_owned(),
         scheme: "fixed=0.6".to_owned(),
         seed: SEED,
         devices: planned.fleet.len(),
@@ -152,9 +163,34 @@ fn deployed(folder: &Path, Asked { aggregation, optimiser, encoding, quiet }: As
     let ended = deployment.run(&server, (&mut state, resumed), initial, &header, &mut callbacks).unwrap();
     assert!(matches!(ended, Ended::Over(end) if end.rounds == ROUNDS));
     server.finish(None);
-    for agent in agents {
+    for agent in agents.join().unwrap() {
         assert_eq!(agent.join().unwrap(), Farewell::Finished);
     }
+}
+
+/// One after the other, so that the n-th device has the n-th place.
+fn start_agents(server: &str, trains: &[Arc<dyn Trains>]) -> Vec<JoinHandle<Farewell>> {
+    let start = |(n, trains): (usize, &Arc<dyn Trains>)| {
+        let name = format!("device-{n}").parse().unwrap();
+        let settings = AgentSettings {
+            server: server.to_owned(),
+            credentials: Credentials { coin: plain::coin(&name).unwrap(), name, tls: None },
+            trains: Arc::clone(trains),
+            compute_at_least: Duration::ZERO,
+            save_model: None,
+            give_up_after: Some(Duration::from_secs(20)),
+        };
+        let (tell, told) = mpsc::channel();
+        let mut attends = move |news| {
+            if let News::Attending { slot, .. } = news {
+                let _ = tell.send(slot);
+            }
+        };
+        let agent = std::thread::spawn(move || agent::join(&settings, &|| false, &mut attends).unwrap());
+        assert_eq!(told.recv_timeout(Duration::from_secs(60)).unwrap(), n);
+        agent
+    };
+    (0..).zip(trains).map(start).collect()
 }
 
 /// The coins that the devices have flipped, flipped again.
@@ -191,37 +227,37 @@ impl Sink for Kept {
 
 #[test]
 fn both_worlds_have_the_same_cohorts_and_the_same_model() {
-    parity(Asked::default());
+    parity(&synthetic(), Asked::default());
 }
 
 #[test]
 fn and_with_quiet_rounds() {
     let quiet = Some(Quiet { variance: 0.2, every: 3 });
-    parity(Asked { quiet, ..Asked::default() });
+    parity(&synthetic(), Asked { quiet, ..Asked::default() });
 }
 
 #[test]
 fn and_with_an_optimiser_and_updates_in_fewer_bits() {
     let adam = Adaptive { step: 0.05, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
     let optimiser = Optimiser { averaging: 0.8, ..Rule::Adam(adam).into() };
-    parity(Asked { optimiser, encoding: Encoding::Int8, ..Asked::default() });
+    parity(&synthetic(), Asked { optimiser, encoding: Encoding::Int8, ..Asked::default() });
 }
 
 /// The deployed world has robust sums too, with limits learnt from the same norms.
 #[test]
 fn and_with_robust_sums() {
-    parity(Asked { aggregation: Aggregation::Clipped(Clip::Auto), ..Asked::default() });
+    parity(&synthetic(), Asked { aggregation: Aggregation::Clipped(Clip::Auto), ..Asked::default() });
     let trimmed = Aggregation::Trimmed { share: 0.2, clip: Clip::Auto };
-    parity(Asked { aggregation: trimmed, ..Asked::default() });
+    parity(&synthetic(), Asked { aggregation: trimmed, ..Asked::default() });
 }
 
-fn parity(asked: Asked) {
+pub(crate) fn parity(case: &Case, asked: Asked) {
     let Asked { aggregation, optimiser, encoding, quiet } = asked;
     let desk = tempfile::tempdir().unwrap();
-    deployed(desk.path(), asked);
+    deployed(desk.path(), case, asked);
     let view = StateView::open(desk.path()).unwrap();
 
-    let (learner, _) = settings().learner(Path::new("")).unwrap();
+    let learner = &case.simulated;
     let stored = view.plan(1).unwrap().unwrap();
     let fleet = csv_file::read(&stored.fleet_csv[..], "fleet.csv").unwrap();
     let plan = Plan::from_q(&fleet, stored.devices.iter().map(|device| device.q).collect()).unwrap();
@@ -247,7 +283,7 @@ fn parity(asked: Asked) {
     };
     let mut state = State::new(learner.initial_model(SEED)).with_optimiser(&optimiser);
     let mut kept = Kept::default();
-    with_crew(&learner, 2, |crew| {
+    with_crew(learner, 2, |crew| {
         let conditions = Conditions::default();
         let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (SEED, 0.0))
             .with_sampler(coins)

@@ -103,7 +103,12 @@ impl Part {
         if files::are_texts(paths) {
             let texts = files::read_texts(paths)?;
             let window = params.sizes("shape").elements();
-            check(&paths[0], "the number of classes", fedflip_datasets::alphabet::SYMBOLS, declared(params))?;
+            check(
+                &paths[0],
+                "the number of classes",
+                &fedflip_datasets::alphabet::SYMBOLS,
+                &declared(params),
+            )?;
             // Positions are counted in u32, and no text has more symbols than bytes.
             let symbols_max = texts.iter().map(String::len).sum();
             if symbols_max > u32::MAX as usize / 2 {
@@ -176,22 +181,22 @@ fn declared(params: &Params) -> usize {
 
 fn check_table(table: &Table, file: &Path, params: &Params) -> Result<(), TaskError> {
     let shape = params.sizes("shape");
-    check(file, "the shape of a sample", table.sample_shape(), shape.as_slice().to_vec())?;
+    check(file, "the shape of a sample", &table.sample_shape(), &shape.as_slice().to_vec())?;
     let kind = match table.features {
         Features::Bytes(_) => "bytes",
         Features::Floats(_) => "floats",
     };
-    check(file, "the type of values", kind, params.choice("values"))?;
+    check(file, "the type of values", &kind, &params.choice("values"))?;
     let loss = params.choice("loss");
     match &table.labels {
-        Labels::Numbers(_) => check(file, "the loss for such labels", "squared-error", loss),
+        Labels::Numbers(_) => check(file, "the loss for such labels", &"squared-error", &loss),
         Labels::Classes(classes) => {
-            check(file, "the loss for such labels", "cross-entropy", loss)?;
+            check(file, "the loss for such labels", &"cross-entropy", &loss)?;
             let most = classes.iter().max().map_or(0, |most| *most as usize);
             if most < declared(params) {
                 Ok(())
             } else {
-                check(file, "the number of classes", most + 1, declared(params))
+                check(file, "the number of classes", &(most + 1), &declared(params))
             }
         }
     }
@@ -200,8 +205,8 @@ fn check_table(table: &Table, file: &Path, params: &Params) -> Result<(), TaskEr
 fn check<T: PartialEq + std::fmt::Debug>(
     file: &Path,
     what: &'static str,
-    found: T,
-    declared: T,
+    found: &T,
+    declared: &T,
 ) -> Result<(), TaskError> {
     if found == declared {
         return Ok(());

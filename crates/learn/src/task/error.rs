@@ -103,7 +103,9 @@ impl TaskError {
             Self::BadParam { wanted, .. } => format!("it must be {wanted}"),
             Self::NoSuchSharing { known, .. } => format!("share by {}", known.join(" or ")),
             Self::NoFiles => {
-                "name them: a scenario has data.train and data.test, a device its own".to_owned()
+                "name them: a scenario has data.train and data.test, a device its own; a scenario \
+                              whose samples are on devices is served, not simulated"
+                    .to_owned()
             }
             Self::NotAsDeclared { .. } => {
                 "correct the keys of [task] in the scenario, or take samples that fit".to_owned()

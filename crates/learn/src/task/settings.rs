@@ -171,14 +171,16 @@ impl TaskSettings {
                 let dataset = load::load(set, data_dir)?;
                 let partition = self.partition(&dataset)?;
                 let test: Vec<u32> = dataset.positions(Split::Test).collect();
-                self.held_out(Arc::new(dataset), partition, &test)
+                let store: Arc<dyn SampleStore> = Arc::new(dataset);
+                self.held_out(&store, partition, &test)
             }
             Source::Own => {
                 self.check_sharing()?;
                 let samples = OwnSamples::read(&self.own, self.task.params())?;
                 let partition = samples.partition(&self.sharing, self.devices, self.data_seed)?;
                 let test = samples.test_positions();
-                self.held_out(Arc::new(samples), partition, &test)
+                let store: Arc<dyn SampleStore> = Arc::new(samples);
+                self.held_out(&store, partition, &test)
             }
         }
     }
@@ -186,7 +188,7 @@ impl TaskSettings {
     /// The samples of all devices, after the validation samples are taken out.
     fn held_out(
         &self,
-        store: Arc<dyn SampleStore>,
+        store: &Arc<dyn SampleStore>,
         partition: Partition,
         test: &[u32],
     ) -> Result<Data, TaskError> {
@@ -200,7 +202,7 @@ impl TaskSettings {
         let minimum = Some(partition.minimum());
         let partition = Arc::new(partition);
         let on = |evaluated: &[u32]| -> Box<dyn Shards> {
-            let (store, partition) = (Arc::clone(&store), Arc::clone(&partition));
+            let (store, partition) = (Arc::clone(store), Arc::clone(&partition));
             Box::new(Partitioned::new(store, partition, evaluated, self.test_samples_max))
         };
         Ok(match validation.is_empty() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fedflip_fleet::ModelVector;
 use prost::bytes::Bytes;
 
+use super::hub::ServerState;
 use crate::reason::Reason;
 use crate::wire::numbers::{self, VectorDigest};
 
@@ -41,4 +42,16 @@ pub(crate) struct ReceivedUpdate {
     pub took_secs: [f64; 2],
     /// The permit for the memory of the update, returned when the update is used.
     pub memory: tokio::sync::OwnedSemaphorePermit,
+}
+
+impl ServerState {
+    /// Ends the run: all devices are told, also those that attend later, and may fetch its model.
+    pub(crate) fn finish(&mut self, model: Option<OfferedModel>) {
+        self.finished = true;
+        self.current = None;
+        self.model = model;
+        for slot in 0..self.members.len() {
+            self.tell_finished(slot);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fedflip_record::folder::{self, FLEET, MODEL, PLAN, RECORDS, RUN};
-use fedflip_record::{Changed, End, EndReason, KeyChange, Line, atomic};
+use fedflip_record::{Changed, End, EndReason, KeyChange, Line, atomic, changed};
 use rand_core::RngCore;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use tracing::info;
@@ -129,7 +129,7 @@ fn check(
         view.connection.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let folder = view.folder.display();
     let other = |difference| NetError::OtherScenario { folder: folder.to_string(), difference };
-    if let Some(difference) = folder::difference_in_words(&before, new_run.run_toml, new_run.free_keys) {
+    if let Some(difference) = changed::difference_in_words(&before, new_run.run_toml, new_run.free_keys) {
         return Err(other(difference));
     }
     if size != parameters as i64 {
@@ -138,7 +138,7 @@ fn check(
     if before == new_run.run_toml {
         return Ok(seals);
     }
-    let changes = folder::key_changes(&before, new_run.run_toml);
+    let changes = changed::key_changes(&before, new_run.run_toml);
     info!(changes = %in_words(&changes), "the run resumes with other settings");
     let other_target = changes.iter().any(|change| change.key.starts_with("stop."));
     let resumes = |end: End| end.reason.is_cap() || (end.reason == EndReason::Target && other_target);

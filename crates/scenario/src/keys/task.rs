@@ -14,7 +14,7 @@ pub(super) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = vec![key(
         "task",
         "name",
-        "synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet, shakespeare-lstm or own",
+        "mnist-cnn, …, or own for files of your own: see docs/scenario.md",
         |s| Some(Value::text(s.task.name())),
         |s, v| task_of(v).map(|task| s.task = task),
     )];

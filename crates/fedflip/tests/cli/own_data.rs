@@ -1,0 +1,224 @@
+//! Samples of the user's own: what is in files, scenarios for them, runs on them, and what is refused.
+
+use std::fs;
+use std::path::Path;
+
+use fedflip_scenario::Scenario;
+
+use super::Desk;
+use super::refusals::assert_refused;
+
+/// A desk with a table of three wards, a regression, a text, digits of six writers, an array of objects and a file that
+/// is cut short.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let ward = |n: usize| {
+        let (pulse, holder) = (60 + (n * 7) % 40, ["north", "south", "west"][n % 3]);
+        format!("{},{pulse},{},{holder}\n", 20 + n % 60, u8::from(pulse > 80))
+    };
+    let wards: String = (0..96).map(ward).collect();
+    desk.write("wards.csv", format!("age,pulse,label,device\n{wards}"));
+    let house = |n: usize| {
+        let (rooms, area) = (1 + n % 5, 30 + (n * 37) % 90);
+        format!("{rooms},{area},{:.1}\n", 10.0 * rooms as f64 + 0.5 * area as f64)
+    };
+    let houses: String = (0..128).map(house).collect();
+    desk.write("houses.csv", format!("rooms,area,label\n{houses}"));
+    desk.write("hamlet.txt", "To be, or not to be, that is the question.\n".repeat(20));
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for part in ["train", "test"] {
+        let digits = repository.join(format!("tests/own/digits-{part}.npz"));
+        fs::copy(digits, desk.folder.path().join(format!("{part}.npz"))).unwrap();
+    }
+    let golden = repository.join("../samples/tests/golden/objects.npz");
+    fs::copy(golden, desk.folder.path().join("objects.npz")).unwrap();
+    let whole = fs::read(desk.folder.path().join("train.npz")).unwrap();
+    desk.write("cut.npz", &whole[..whole.len() / 2]);
+    desk
+}
+
+/// A scenario for these files in `NAME.toml`.
+fn scenario(desk: &Desk, name: &str, train: &str, test: &str) -> String {
+    let text = desk.stdout(&format!("scenario new own --train {train} --test {test}"));
+    desk.write(&format!("{name}.toml"), &text);
+    text
+}
+
+#[test]
+fn files_are_inspected() {
+    let desk = desk();
+    for (name, file) in
+        [("digits", "train.npz"), ("wards", "wards.csv"), ("houses", "houses.csv"), ("text", "hamlet.txt")]
+    {
+        insta::assert_snapshot!(format!("inspect_{name}"), desk.stdout(&format!("data inspect {file}")));
+    }
+    let found = desk.json("data inspect wards.csv");
+    assert_eq!((&found["samples"], &found["shape"]), (&96.into(), &serde_json::json!([2])));
+    assert_eq!(found["devices"][1], serde_json::json!({"name": "south", "samples": 32}));
+    assert_eq!(desk.json("data inspect hamlet.txt")["characters"], 860);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_refused() {
+    let desk = desk();
+    desk.write("ragged.csv", "a,b,label\n1,2,0\n3,1\n");
+    desk.write("nan.csv", "a,label\n1,0\nNaN,1\n");
+    desk.write("unlabelled.csv", "a,b\n1,2\n");
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "data inspect cut.npz",
+            &["cut.npz: it is no npz file, or a damaged one", "hint: write the file again"],
+        ),
+        ("data inspect objects.npz", &["holds Python objects", "would run code", "hint: save numbers"]),
+        ("data inspect none.npz", &["none.npz: no file has such a name", "hint: check the spelling"]),
+        ("data inspect fleet.csv unlabelled.csv", &["no column label", "hint:"]),
+        ("data inspect ragged.csv", &["ragged.csv", "line 3", "hint:"]),
+        ("data inspect nan.csv", &["nan.csv", "hint:"]),
+        ("scenario new own --train none.csv --test none.csv", &["none.csv: no file has such a name"]),
+        (
+            "scenario new own --train wards.csv --test wards.csv --model transformer",
+            &[
+                "task.model: \"transformer\" is not known",
+                "\"softmax\", \"mlp\", \"cnn\", \"mobilenet\" or \"lstm\"",
+            ],
+        ),
+        ("scenario new own --train objects.npz --test objects.npz", &["holds Python objects"]),
+    ];
+    for (line, wanted) in cases {
+        assert_refused(&desk, line, b"", wanted);
+    }
+}
+
+/// What `scenario new own` prints for files is read back as it is, and runs.
+#[test]
+fn scenarios_for_files_follow_from_the_files_and_run() {
+    let desk = desk();
+    for (name, train, test) in [
+        ("digits", "train.npz", "test.npz"),
+        ("wards", "wards.csv", "wards.csv"),
+        ("houses", "houses.csv", "houses.csv"),
+        ("text", "hamlet.txt", "hamlet.txt"),
+    ] {
+        let text = scenario(&desk, name, train, test);
+        let (head, _) = text.split_once("\n# Local training").unwrap();
+        let (_, declared) = head.split_once("[task]").unwrap();
+        insta::assert_snapshot!(format!("scenario_{name}"), declared);
+        let file = format!("{name}.toml");
+        let read = Scenario::read(&desk.folder.path().join(&file), &[]).unwrap();
+        assert_eq!(read.task.name(), "own");
+        let quick = "--set stop.rounds_max=2 --set task.hidden_units=8";
+        let result = desk.json(&format!("run {file} {quick} --quiet --out run-{name}"));
+        assert!(result["rounds"].as_u64().unwrap() <= 2, "{result}");
+    }
+    // Without declarations in the scenario, the same follow from the files.
+    desk.write("bare.toml", "[task]\nname = \"own\"\n[data]\ntrain = \"train.npz\"\ntest = \"test.npz\"\n");
+    let bare = desk.json("scenario check bare.toml");
+    let full = desk.json("scenario check digits.toml");
+    for key in ["shape", "values", "loss", "classes"] {
+        assert_eq!(bare["task"][key], full["task"][key], "{key}");
+    }
+    desk.write("bare.toml", "[task]\nname = \"own\"\n[data]\ntrain = \"cut.npz\"\ntest = \"test.npz\"\n");
+    assert_refused(&desk, "scenario check bare.toml", b"", &["bare.toml, line 4: data.train", "cut.npz"]);
+}
+
+#[test]
+fn writers_train_one_model_and_schemes_are_compared() {
+    let desk = desk();
+    scenario(&desk, "digits", "train.npz", "test.npz");
+    let result = desk.json("run digits.toml --quiet --out run");
+    assert_eq!(result["status"], "reached", "{result}");
+    assert!(result.get("test").is_none(), "nothing was held out");
+    let fleet = fs::read_to_string(desk.folder.path().join("run/fleet.csv")).unwrap();
+    let counts: Vec<&str> = fleet.lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).collect();
+    assert_eq!(counts, ["250", "250", "250", "249", "250", "249"], "{fleet}");
+    let compared = desk.stdout("compare digits.toml --schemes auto,full --seeds 1 --set task.model=\"softmax\" --set stop.rounds_max=8 --quiet --out compared");
+    assert!(compared.contains("own to 90 %") && compared.contains("full"), "{compared}");
+}
+
+#[test]
+fn held_out_samples_decide_when_to_stop_and_test_samples_wait_for_the_end() {
+    let desk = desk();
+    scenario(&desk, "wards", "wards.csv", "wards.csv");
+    let result = desk.json("run wards.toml --quiet --set data.validation=0.25 --out run");
+    let accuracy = |part: &str| result[part]["accuracy"].as_f64().unwrap();
+    assert!(accuracy("metrics") >= 0.9 && accuracy("test") > 0.5, "{result}");
+    // A quarter of 32 samples of each of three wards is held out, so accuracies are multiples of 1/24.
+    let hits = accuracy("metrics") * 24.0;
+    assert!((hits - hits.round()).abs() < 1e-9, "{hits}");
+    let fleet = fs::read_to_string(desk.folder.path().join("run/fleet.csv")).unwrap();
+    assert!(fleet.lines().skip(1).all(|line| line.split(',').nth(3) == Some("24")), "{fleet}");
+}
+
+#[test]
+fn sample_counts_may_follow_a_fleet_file() {
+    let desk = desk();
+    scenario(&desk, "wards", "wards.csv", "wards.csv");
+    let fleet = |counts: [&str; 2]| {
+        let [one, two] = counts;
+        let text = format!("device,compute_secs,comm_secs,samples\na,1,2,{one}\nb,1,2,{two}\n");
+        desk.write("two.csv", text);
+    };
+    let line = "run wards.toml --quiet --set data.sharing=\"fleet\" --set fleet.file=\"two.csv\"";
+    fleet(["60", "30"]);
+    desk.stdout(&format!("{line} --set stop.rounds_max=1 --out run"));
+    let used = fs::read_to_string(desk.folder.path().join("run/fleet.csv")).unwrap();
+    assert!(used.contains(",60") && used.contains(",30"), "{used}");
+    fleet(["90", "50"]);
+    assert_refused(&desk, line, b"", &["140", "96", "hint:"]);
+    fleet(["60.5", "30"]);
+    assert_refused(
+        &desk,
+        line,
+        b"",
+        &["data.sharing", "device a holds 60.5 samples", "a whole number of samples"],
+    );
+}
+
+#[test]
+fn samples_that_do_not_fit_are_refused() {
+    let desk = desk();
+    scenario(&desk, "digits", "train.npz", "test.npz");
+    scenario(&desk, "houses", "houses.csv", "houses.csv");
+    scenario(&desk, "wards", "wards.csv", "wards.csv");
+    let without = fs::read_to_string(desk.folder.path().join("wards.toml"))
+        .unwrap()
+        .replace("\ntrain =", "\n# train =");
+    desk.write("served.toml", without);
+    let fit = "hint: correct the keys of [task] in the scenario, or take samples that fit";
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "digits.toml --set task.shape=[16,16]",
+            &["the shape of a sample is [8, 8]; the task declares [16, 16]", fit],
+        ),
+        (
+            "digits.toml --set task.values=\"floats\"",
+            &["the type of values is \"bytes\"; the task declares \"floats\"", fit],
+        ),
+        ("digits.toml --set task.classes=5", &["the number of classes is 10; the task declares 5", fit]),
+        ("digits.toml --set data.test=\"wards.csv\"", &["wards.csv: the shape of a sample is [2]", fit]),
+        ("digits.toml --set data.mean=[1,2,3]", &["the number of means: 3", "one per channel"]),
+        (
+            "wards.toml --set fleet.devices=5",
+            &["the samples name 3 devices, and the fleet has 5", "hint: take at most 3"],
+        ),
+        (
+            "houses.toml --set data.sharing=\"by-device\"",
+            &["do not say which device holds them", "column device"],
+        ),
+        (
+            "houses.toml --set data.sharing=\"dirichlet\"",
+            &["dirichlet shares them by class", "hint: share by iid"],
+        ),
+        (
+            "wards.toml --set data.sharing=\"fleet\"",
+            &["takes the sample counts of a fleet file", "set fleet.file"],
+        ),
+        (
+            "served.toml --set data.where=\"devices\"",
+            &["no files of training samples are named", "is served, not simulated"],
+        ),
+    ];
+    for (line, wanted) in cases {
+        assert_refused(&desk, &format!("run {line} --quiet"), b"", wanted);
+    }
+}
