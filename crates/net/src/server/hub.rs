@@ -291,20 +291,4 @@ impl ServerState {
             self.arrived.push_back(Arrival { slot, what: Err(reason) });
         }
     }
-
-    /// Tells all devices that the run is over; they may fetch its model.
-    pub(crate) fn finish(&mut self, model: Option<OfferedModel>) {
-        self.finished = true;
-        self.current = None;
-        self.model = model;
-        for slot in 0..self.members.len() {
-            self.tell_finished(slot);
-        }
-    }
-
-    fn tell_finished(&mut self, slot: usize) {
-        let digest = self.model.as_ref().map(|model| Bytes::copy_from_slice(&model.digest));
-        let finished = v1::to_device::Finished { digest: digest.unwrap_or_default() };
-        self.tell(slot, v1::to_device::What::Finished(finished));
-    }
 }
