@@ -71,6 +71,7 @@ enum Report {
 
 /// How a round ended.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(crate) enum RoundOutcome {
     /// The state is that of the next round.
     Done(Round),
