@@ -48,6 +48,9 @@ pub fn net_hint(error: &NetError) -> String {
         NetError::Call { reason: Some(Reason::OtherData), .. } => {
             "fetch the data set again with `fedflip data get`, so that it is the server's"
         }
+        NetError::Call { reason: Some(Reason::TooManySamples), .. } => {
+            "join with fewer samples, or ask whoever runs the server to allow more with `fedflip serve --samples-max`"
+        }
         NetError::NoPlainAnswer { .. } => {
             "this server may want certificates: join with --identity instead of --insecure"
         }

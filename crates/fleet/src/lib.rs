@@ -38,6 +38,7 @@
 //! - [`metrics`]: the named results of an evaluation.
 //! - [`model`]: the flat parameter vector and its weighted sum.
 //! - [`names`]: a million device names in one string; [`type_of`]: the type of a device, by its name.
+//! - [`named`]: a number for each named device, from a file; [`weights`]: aggregation weights by samples, equal, or given.
 //! - [`mod@nearest`]: the known name that is closest to a misspelt one; [`mod@printable`]: foreign text, safe for a
 //!   terminal.
 //! - [`error`]: one enum for everything that can be wrong with a fleet, each with a hint.
@@ -56,12 +57,14 @@ pub mod error;
 pub mod fleet;
 pub mod metrics;
 pub mod model;
+pub mod named;
 pub mod names;
 pub mod nearest;
 pub mod printable;
 pub mod profile;
 pub mod stream;
 pub mod units;
+pub mod weights;
 
 pub use bandwidth::{Allocation, Share};
 pub use cohort::CohortSampler;
@@ -76,3 +79,4 @@ pub use nearest::nearest;
 pub use printable::printable;
 pub use stream::{Purpose, StreamKey};
 pub use units::{Gflop, GflopPerSec, Mbit, Mbps, OutOfRange, Probability, Samples, Secs};
+pub use weights::{GivenWeights, Weights};

@@ -1,6 +1,6 @@
 //! Losses: what a network's outputs cost against the labels, and the gradient of it.
 //!
-//! The table [`LOSSES`] and [`Loss::of_batch`] below it are the only places that tell the losses apart.
+//! The table [`LOSSES`] and `Loss::of_batch` below it are the only places that tell the losses apart.
 
 use crate::metrics::{self, Metric};
 use crate::real::Real;

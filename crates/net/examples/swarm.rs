@@ -243,6 +243,7 @@ async fn take_part(
         digest: digest.to_vec().into(),
         train_loss: 1.0,
         run: grant.run.clone(),
+        samples: 0,
     };
     let chunks = (0..bytes.len())
         .step_by(CHUNK_BYTES_MAX)

@@ -183,7 +183,16 @@ impl NetError {
             Self::ServerNotTrusted { doubt } => *doubt == Doubt::OtherAuthority,
             Self::Call { code, reason, .. } => {
                 matches!(code, tonic::Code::PermissionDenied | tonic::Code::Unauthenticated)
-                    || matches!(reason, Some(Reason::OtherProtocol | Reason::FleetFull | Reason::OtherData))
+                    || matches!(
+                        reason,
+                        Some(
+                            Reason::OtherProtocol
+                                | Reason::FleetFull
+                                | Reason::OtherData
+                                | Reason::TooManySamples
+                                | Reason::NoWeight
+                        )
+                    )
             }
             _ => true,
         }

@@ -8,7 +8,7 @@ mod believed;
 mod bench;
 
 use fedflip_fleet::bandwidth::Job;
-use fedflip_fleet::{Device, Fleet, FleetError, Probability, Samples, Secs};
+use fedflip_fleet::{Device, Fleet, FleetError, Probability, Samples, Secs, Weights};
 use serde::{Deserialize, Serialize};
 
 use self::average::{Average, Frequency};
@@ -193,8 +193,9 @@ impl Measures {
         }
     }
 
-    /// The measured fleet, for the planner; `devices` are in the order of their slots.
-    pub fn fleet(&self, devices: &[EnrolledDevice]) -> Result<Fleet, FleetError> {
+    /// The measured fleet, for the planner; `devices` are in the order of their slots. The weights stand where a fleet has
+    /// sample counts.
+    pub fn fleet(&self, devices: &[EnrolledDevice], weights: &Weights) -> Result<Fleet, FleetError> {
         let believed = self.believed();
         let mut builder = Fleet::builder();
         for device in devices {
@@ -208,11 +209,13 @@ impl Measures {
                 problem: format!("{} has none that can be planned with", device.name),
                 hint: format!("it must be {wanted}"),
             };
+            let weight = weights.of(&device.name, device.samples);
+            let weight = weight.ok_or_else(|| weights.without(&device.name))?;
             builder.push(Device {
                 name: &device.name,
                 compute_secs: time(job.compute_secs).ok_or_else(|| refuse("compute_secs", Secs::WANTED))?,
                 comm_secs: time(job.load_mbit).ok_or_else(|| refuse("comm_secs", Secs::WANTED))?,
-                samples: Samples::new(device.samples).map_err(|_| refuse("samples", Samples::WANTED))?,
+                samples: Samples::new(weight).map_err(|_| refuse("samples", Samples::WANTED))?,
                 availability: Probability::new(self.availability(device.slot))
                     .map_err(|_| refuse("availability", Probability::WANTED))?,
             })?;
@@ -257,14 +260,14 @@ mod tests {
     }
 
     fn compute_secs(measures: &Measures) -> f64 {
-        measures.fleet(&[device(0)]).unwrap().compute_secs()[0]
+        measures.fleet(&[device(0)], &Weights::Samples).unwrap().compute_secs()[0]
     }
 
     #[test]
     fn what_stays_the_same_is_measured_exactly_and_what_changes_is_followed() {
         let mut measures = measures();
         (0..50).for_each(|_| measures.granted(0, reported(2.0)));
-        let fleet = measures.fleet(&[device(0)]).unwrap();
+        let fleet = measures.fleet(&[device(0)], &Weights::Samples).unwrap();
         assert_eq!((fleet.compute_secs(), fleet.comm_secs()), (&[2.0][..], &[8.0][..]));
         assert_eq!((fleet.availability(), fleet.name(0)), (&[1.0][..], "phone-0"));
         // Ten times slower, and then as before: neither takes more than some tens of rounds.
@@ -312,10 +315,10 @@ mod tests {
     #[test]
     fn devices_that_cannot_be_planned_with_are_refused_by_name() {
         let wrong = EnrolledDevice { samples: 0.0, ..device(0) };
-        let error = measures().fleet(&[wrong]).unwrap_err().to_string();
+        let error = measures().fleet(&[wrong], &Weights::Samples).unwrap_err().to_string();
         assert!(error.contains("samples") && error.contains("phone-0"), "{error}");
         let wrong = EnrolledDevice { compute_secs: -1.0, ..device(1) };
-        let error = measures().fleet(&[device(0), wrong]).unwrap_err().to_string();
+        let error = measures().fleet(&[device(0), wrong], &Weights::Samples).unwrap_err().to_string();
         assert!(error.contains("compute_secs") && error.contains("phone-1"), "{error}");
     }
 
@@ -359,9 +362,9 @@ mod tests {
                 prop_assert!((AVAILABILITY_MIN..=1.0).contains(&share));
                 prop_assert_eq!(share == 1.0, !missed);
             }
-            let fleet = measures.fleet(&[device(0)]).unwrap();
+            let fleet = measures.fleet(&[device(0)], &Weights::Samples).unwrap();
             let stored: Measures = serde_json::from_str(&serde_json::to_string(&measures).unwrap()).unwrap();
-            let restored = stored.fleet(&[device(0)]).unwrap();
+            let restored = stored.fleet(&[device(0)], &Weights::Samples).unwrap();
             prop_assert!((restored.compute_secs()[0] - fleet.compute_secs()[0]).abs() <= 1e-15 * fleet.compute_secs()[0]);
             prop_assert!((restored.availability()[0] - fleet.availability()[0]).abs() <= 1e-15);
         }

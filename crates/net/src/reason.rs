@@ -58,6 +58,10 @@ reasons! {
         NotEnrolled = "not_enrolled",
         /// A device whose data are not those that the scenario shares out.
         OtherData = "other_data",
+        /// A device that claims more samples than the server allows.
+        TooManySamples = "too_many_samples",
+        /// A device for which the file of weights has none.
+        NoWeight = "no_weight",
         /// A second timed transfer, while the first one waits or is under way.
         AlreadyProbing = "already_probing",
         /// A timed transfer of a device that has enrolled: its rounds measure it.

@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use fedflip_fleet::csv_table::{Column, Format, Table};
-use fedflip_fleet::names::Names;
-use fedflip_fleet::{DEVICES_MAX, Fleet, FleetError, Probability, nearest};
+use fedflip_fleet::csv_table::{Column, Format};
+use fedflip_fleet::named::NamedNumbers;
+use fedflip_fleet::{Fleet, FleetError, Probability, nearest};
 
 use crate::error::PlanError;
 
@@ -31,45 +31,15 @@ const NAMED_MAX: usize = 3;
 pub struct GivenQ {
     /// The name in `file=NAME`.
     name: Arc<str>,
-    rows: Arc<Rows>,
+    rows: Arc<NamedNumbers>,
     /// Whether the file may name devices that are not in the fleet.
     allows_absent: bool,
-}
-
-#[derive(Debug, PartialEq)]
-struct Rows {
-    /// The name in error messages.
-    file: String,
-    devices: Names,
-    q: Vec<f64>,
-    lines: Vec<u64>,
-    /// The rows in the order of their names.
-    by_name: Vec<usize>,
 }
 
 impl GivenQ {
     /// Reads the file that the scheme `file=NAME` names; errors name the input as `file`.
     pub fn read(input: impl Read, name: &str, file: &str) -> Result<Self, FleetError> {
-        let mut table = Table::open(input, file, &FORMAT)?;
-        let (mut devices, mut q, mut lines) = (Names::default(), Vec::new(), Vec::new());
-        while let Some(row) = table.next_row()? {
-            if q.len() == DEVICES_MAX {
-                return Err(FleetError::TooManyDevices);
-            }
-            devices.push(row.text(0)?);
-            q.push(row.quantity(1, Probability::new)?.get());
-            lines.push(row.line());
-        }
-        if q.is_empty() {
-            return Err(table.without_devices());
-        }
-        if let Some((first, second)) = devices.first_duplicate() {
-            let pair = [first, second].map(|row| lines[row]);
-            return Err(table.repeated_device(devices.get(second), pair, "keep one line per device"));
-        }
-        let mut by_name: Vec<usize> = (0..q.len()).collect();
-        by_name.sort_unstable_by(|&a, &b| devices.get(a).cmp(devices.get(b)));
-        let rows = Rows { file: file.to_owned(), devices, q, lines, by_name };
+        let rows = NamedNumbers::read(input, file, &FORMAT, |q| Probability::new(q).map(Probability::get))?;
         Ok(Self { name: name.into(), rows: Arc::new(rows), allows_absent: false })
     }
 
@@ -97,7 +67,7 @@ impl GivenQ {
 
     /// q of a device, if the file names it.
     pub fn q(&self, device: &str) -> Option<f64> {
-        self.rows.find(device).map(|row| self.rows.q[row])
+        self.rows.number(device)
     }
 
     /// q in fleet order. The file must name every device of the fleet and, unless devices may be absent, no other.
@@ -108,11 +78,11 @@ impl GivenQ {
             let name = fleet.name(position);
             if rows.devices.get(position) == name { Some(position) } else { rows.find(name) }
         };
-        let (mut q, mut is_used, mut missing) = (Vec::new(), vec![false; rows.q.len()], Vec::new());
+        let (mut q, mut is_used, mut missing) = (Vec::new(), vec![false; rows.numbers.len()], Vec::new());
         for position in 0..fleet.len() {
             match row_of(position) {
                 Some(row) => {
-                    q.push(rows.q[row]);
+                    q.push(rows.numbers[row]);
                     is_used[row] = true;
                 }
                 None => missing.push(position),
@@ -122,55 +92,48 @@ impl GivenQ {
         if !self.allows_absent
             && let Some(row) = unused.next()
         {
-            return Err(rows.unknown(row, fleet, &missing).into());
+            return Err(unknown(rows, row, fleet, &missing).into());
         }
-        if missing.is_empty() { Ok(q) } else { Err(rows.without(fleet, &missing, unused)) }
+        if missing.is_empty() { Ok(q) } else { Err(without(rows, fleet, &missing, unused)) }
     }
 }
 
-impl Rows {
-    fn find(&self, device: &str) -> Option<usize> {
-        let place = self.by_name.binary_search_by(|&row| self.devices.get(row).cmp(device));
-        place.ok().map(|place| self.by_name[place])
+/// The error of a row whose device is not in the fleet. It was meant for one that has no row, if there is any.
+fn unknown(rows: &NamedNumbers, row: usize, fleet: &Fleet, missing: &[usize]) -> FleetError {
+    let name = rows.devices.get(row);
+    let meant = match missing {
+        [] => nearest(name, (0..fleet.len()).map(|position| fleet.name(position))),
+        missing => nearest(name, missing.iter().map(|&position| fleet.name(position))),
+    };
+    FleetError::Cell {
+        file: rows.file.clone(),
+        line: rows.lines[row],
+        column: FORMAT.columns[0].name.to_owned(),
+        value: name.to_owned(),
+        problem: format!("is not a device of the fleet, which has {}", count(fleet.len())),
+        hint: match meant {
+            Some(meant) => format!("did you mean {meant:?}?"),
+            None => "leave out the line, or use the fleet that the file was made for".to_owned(),
+        },
     }
+}
 
-    /// The error of a row whose device is not in the fleet. It was meant for one that has no row, if there is any.
-    fn unknown(&self, row: usize, fleet: &Fleet, missing: &[usize]) -> FleetError {
-        let name = self.devices.get(row);
-        let meant = match missing {
-            [] => nearest(name, (0..fleet.len()).map(|position| fleet.name(position))),
-            missing => nearest(name, missing.iter().map(|&position| fleet.name(position))),
-        };
-        FleetError::Cell {
-            file: self.file.clone(),
-            line: self.lines[row],
-            column: FORMAT.columns[0].name.to_owned(),
-            value: name.to_owned(),
-            problem: format!("is not a device of the fleet, which has {}", count(fleet.len())),
-            hint: match meant {
-                Some(meant) => format!("did you mean {meant:?}?"),
-                None => "leave out the line, or use the fleet that the file was made for".to_owned(),
-            },
-        }
-    }
-
-    /// The error of devices without a row.
-    fn without(
-        &self,
-        fleet: &Fleet,
-        missing: &[usize],
-        mut unused: impl Iterator<Item = usize>,
-    ) -> PlanError {
-        let named = missing.iter().take(NAMED_MAX).map(|&position| fleet.name(position).to_owned());
-        let first = missing.first().map_or("", |&position| fleet.name(position));
-        let meant = nearest(first, unused.by_ref().map(|row| self.devices.get(row)));
-        let line = meant.and_then(|meant| self.find(meant)).map(|row| self.lines[row]);
-        PlanError::NoQ {
-            file: self.file.clone(),
-            devices: named.collect(),
-            more: missing.len().saturating_sub(NAMED_MAX),
-            nearest: meant.map(str::to_owned).zip(line),
-        }
+/// The error of devices without a row.
+fn without(
+    rows: &NamedNumbers,
+    fleet: &Fleet,
+    missing: &[usize],
+    mut unused: impl Iterator<Item = usize>,
+) -> PlanError {
+    let named = missing.iter().take(NAMED_MAX).map(|&position| fleet.name(position).to_owned());
+    let first = missing.first().map_or("", |&position| fleet.name(position));
+    let meant = nearest(first, unused.by_ref().map(|row| rows.devices.get(row)));
+    let line = meant.and_then(|meant| rows.find(meant)).map(|row| rows.lines[row]);
+    PlanError::NoQ {
+        file: rows.file.clone(),
+        devices: named.collect(),
+        more: missing.len().saturating_sub(NAMED_MAX),
+        nearest: meant.map(str::to_owned).zip(line),
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `model.safetensors` | the model at the end |
 //! | `best.safetensors` | the model with the best value of the metric that the target names |
 //! | `initial.safetensors` | the first model, if the scenario names a file |
+//! | `weights.csv` | the aggregation weights, if the scenario names a file |
 //! | `checkpoint/` | the last two checkpoints |
 //! | `events.out.tfevents.…` | its curves for TensorBoard, if they are asked for |
 //! | `host.json` | what belongs to the machine and not to the run |
@@ -36,6 +37,8 @@ pub const RUN: &str = "run.toml";
 pub const FLEET: &str = "fleet.csv";
 /// Their q.
 pub const PLAN: &str = "plan.csv";
+/// The aggregation weights that a person gave.
+pub const WEIGHTS: &str = "weights.csv";
 /// The records.
 pub const RECORDS: &str = "records.jsonl";
 /// The model.

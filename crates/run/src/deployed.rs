@@ -13,7 +13,7 @@ use fedflip_net::NetError;
 use fedflip_net::server::{Callbacks, Deployment, Ended, Server, Timeouts};
 use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
-use fedflip_record::folder::{FLEET, MODEL, RECORDS};
+use fedflip_record::folder::{FLEET, MODEL, RECORDS, WEIGHTS};
 use fedflip_record::{ConstantsSource, Header, Summary, UsedConstants, atomic, reader};
 use tracing::{info, warn};
 
@@ -80,6 +80,10 @@ impl Deployed<'_> {
         let copy = folder.join(InitialModel::COPY);
         if let Some(initial) = scenario.initial.as_ref().filter(|_| !copy.exists()) {
             atomic::write(&copy, &initial.bytes)?;
+        }
+        // Another file may come with a restart: it may name more devices.
+        if let Some(given) = scenario.data.weights.given() {
+            atomic::write(&folder.join(WEIGHTS), &given.text)?;
         }
         Ok(Opened { state, resumed })
     }

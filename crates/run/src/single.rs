@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::{Crew, Learner, model_file, with_crew};
-use fedflip_record::folder::{Contents, RECORDS};
+use fedflip_record::folder::{Contents, RECORDS, WEIGHTS};
 use fedflip_record::{
     Checkpoint, End, EndReason, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader,
 };
@@ -106,6 +106,9 @@ impl Single<'_> {
                 if let Keep::Folder(folder) = keep {
                     if let Some(initial) = &scenario.initial {
                         folder.write(InitialModel::COPY, &initial.bytes)?;
+                    }
+                    if let Some(given) = scenario.data.weights.given() {
+                        folder.write(WEIGHTS, &given.text)?;
                     }
                     folder.checkpoint(state.checkpoint())?;
                 }

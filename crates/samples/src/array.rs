@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use crate::devices::Distinct;
 use crate::error::Problem;
 
 /// The values of an array.
@@ -10,7 +11,7 @@ pub(crate) enum Values {
     Bytes(Vec<u8>),
     Floats(Vec<f32>),
     Integers(Vec<i64>),
-    Texts(Vec<String>),
+    Texts(Distinct<String>),
 }
 
 /// An array in row-major order.

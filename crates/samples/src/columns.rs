@@ -1,8 +1,9 @@
 //! Tables of columns: `label`, optionally `device`, and features, which are all the others.
 
-use crate::array::{Array, Values};
+use crate::array::Values;
+use crate::devices::{Devices, Distinct};
 use crate::error::Problem;
-use crate::table::{Arrays, Table};
+use crate::table::{self, CLASSES_MAX, Features, Labels, Table};
 
 /// What a column is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,36 +49,45 @@ pub(crate) struct Rows {
     pub(crate) features: usize,
     /// Row by row.
     pub(crate) x: Vec<f32>,
-    pub(crate) labels: Vec<f64>,
-    pub(crate) devices: Option<Vec<String>>,
+    labels: Vec<f32>,
+    /// Whether all labels so far are whole numbers, and the first of them that is no class.
+    are_whole: bool,
+    no_class: Option<(usize, f64)>,
+    pub(crate) devices: Option<Distinct<String>>,
 }
 
 impl Rows {
     pub(crate) fn new(roles: &[Role]) -> Self {
         let features = roles.iter().filter(|role| matches!(role, Role::Feature(_))).count();
-        let devices = roles.contains(&Role::Device).then(Vec::new);
-        Self { features, x: Vec::new(), labels: Vec::new(), devices }
+        let devices = roles.contains(&Role::Device).then(Distinct::new);
+        Self { features, x: Vec::new(), labels: Vec::new(), are_whole: true, no_class: None, devices }
+    }
+
+    /// The number of labels so far.
+    pub(crate) fn labelled(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub(crate) fn push_label(&mut self, label: f64) {
+        // Whole numbers up to 2^53 are exact in f64.
+        self.are_whole &= label.fract() == 0.0 && label.abs() < 9e15;
+        if self.no_class.is_none() && !(0.0..CLASSES_MAX as f64).contains(&label) {
+            self.no_class = Some((self.labels.len(), label));
+        }
+        self.labels.push(label as f32);
     }
 
     /// Labels are classes if all of them are whole numbers.
     pub(crate) fn table(self) -> Result<Table, Problem> {
-        let samples = self.labels.len();
-        if samples == 0 {
+        if self.labels.is_empty() {
             return Err(Problem::Empty);
         }
-        // Whole numbers up to 2^53 are exact in f64.
-        let are_whole = self.labels.iter().all(|label| label.fract() == 0.0 && label.abs() < 9e15);
-        let labels = if are_whole {
-            Values::Integers(self.labels.into_iter().map(|label| label as i64).collect())
-        } else {
-            Values::Floats(self.labels.into_iter().map(|label| label as f32).collect())
+        let labels = match self.no_class {
+            _ if !self.are_whole => table::numbers(self.labels)?,
+            Some((sample, label)) => return Err(table::no_class(sample, label)),
+            None => Labels::Classes(self.labels.into_iter().map(|label| label as u32).collect()),
         };
-        let per_sample = |values| Array { shape: vec![samples], values };
-        Table::from_arrays(Arrays {
-            x: Some(Array { shape: vec![samples, self.features], values: Values::Floats(self.x) }),
-            y: Some(per_sample(labels)),
-            device: self.devices.map(|devices| per_sample(Values::Texts(devices))),
-            names: Vec::new(),
-        })
+        let devices = self.devices.map(|devices| Devices::of(Values::Texts(devices))).transpose()?;
+        Ok(Table { shape: vec![self.features], features: Features::Floats(self.x), labels, devices })
     }
 }

@@ -1,6 +1,8 @@
-//! Samples as CSV: a header line, and one sample per line. One line at a time is held.
+//! Samples as CSV: a header line, and one sample per line. One line at a time is held, and none without an end.
 
+use std::cell::Cell;
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use csv::{ByteRecord, ReaderBuilder};
@@ -9,8 +11,35 @@ use crate::columns::{self, Role, Rows};
 use crate::error::Problem;
 use crate::table::Table;
 
+/// The longest line: a header and a quote without an end are taken for a mistake.
+const LINE_BYTES_MAX: usize = 1 << 24;
+/// The most columns.
+const COLUMNS_MAX: usize = 1 << 20;
+
+/// A file that is read up to the end of a line that is not too long.
+struct Lines<'a> {
+    file: File,
+    /// The bytes that were read since the last line was complete.
+    bytes: &'a Cell<usize>,
+}
+
+impl Read for Lines<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.bytes.get() > LINE_BYTES_MAX {
+            let what = format!("a line has more than {LINE_BYTES_MAX} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        let read = self.file.read(buffer)?;
+        self.bytes.set(self.bytes.get() + read);
+        Ok(read)
+    }
+}
+
 pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
     let malformed = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Problem::malformed("CSV", error)
+        }
         csv::ErrorKind::Io(error) => Problem::Io(error),
         csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
             let line = pos.map_or(0, |at| at.line());
@@ -21,8 +50,13 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
         }
         other => Problem::malformed("CSV", format!("{other:?}")),
     };
-    let mut reader = ReaderBuilder::new().from_reader(File::open(path)?);
+    let bytes = Cell::new(0);
+    let mut reader = ReaderBuilder::new().from_reader(Lines { file: File::open(path)?, bytes: &bytes });
     let header = reader.byte_headers().map_err(malformed)?;
+    if header.len() > COLUMNS_MAX {
+        let what = format!("it has {} columns; at most {COLUMNS_MAX} are read", header.len());
+        return Err(Problem::malformed("CSV", what));
+    }
     let names: Vec<String> = header
         .iter()
         .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
@@ -31,6 +65,7 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
     let mut rows = Rows::new(&roles);
     let mut record = ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(malformed)? {
+        bytes.set(0);
         for ((field, role), name) in record.iter().zip(&roles).zip(&names) {
             let line = || record.position().map_or(0, csv::Position::line);
             let text = str::from_utf8(field).unwrap_or("\u{fffd}").trim();
@@ -41,8 +76,8 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
             };
             match role {
                 Role::Feature(_) => rows.x.push(text.parse().map_err(|_| refused("a number"))?),
-                Role::Label => rows.labels.push(text.parse().map_err(|_| refused("a number"))?),
-                Role::Device => rows.devices.iter_mut().for_each(|devices| devices.push(text.to_owned())),
+                Role::Label => rows.push_label(text.parse().map_err(|_| refused("a number"))?),
+                Role::Device => rows.devices.iter_mut().for_each(|devices| devices.push(text)),
             }
         }
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+pub use crate::moments::FEATURES_MAX;
+use crate::moments::{self, Moments};
 use crate::table::{Features, Labels, Table};
-
-/// The most features whose mean and deviation are told one by one.
-pub const FEATURES_MAX: usize = 4096;
 
 /// A table in a few numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -74,7 +73,7 @@ impl Table {
                 let mean = all().sum::<f64>() / numbers.len() as f64;
                 let variance =
                     all().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len() as f64;
-                LabelSummary::Numbers { range: range(all()), mean, std: variance.sqrt() }
+                LabelSummary::Numbers { range: moments::range_of_floats(numbers), mean, std: variance.sqrt() }
             }
         };
         let devices = self.devices.as_ref().map(|devices| {
@@ -91,82 +90,19 @@ impl Table {
                 Features::Floats(_) => "float32",
             },
             bytes: self.bytes(),
-            range: match &self.features {
-                Features::Bytes(values) => range(values.iter().map(|value| f64::from(*value))),
-                Features::Floats(values) => range(values.iter().map(|value| f64::from(*value))),
-            },
-            mean: moments.means(),
-            std: moments.deviations(),
+            range: moments::range(&self.features),
+            mean: moments.means,
+            std: moments.deviations,
             labels,
             devices,
         }
     }
 }
 
-fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
-    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
-}
-
-/// Sums of values and of their squares, around a first value so that large numbers do not cancel.
-struct Moments {
-    count: f64,
-    first: Vec<f64>,
-    sums: Vec<[f64; 2]>,
-}
-
-impl Moments {
-    fn of(table: &Table) -> Self {
-        let size: usize = table.shape.iter().product();
-        // Consecutive values that share a mean, and the number of means.
-        let (run, groups) = match table.shape[..] {
-            [features] if features <= FEATURES_MAX => (1, features),
-            [channels, height, width] if channels <= 4 => (height * width, channels),
-            [_, _, channels] if channels <= 4 => (1, channels),
-            _ => (size, 1),
-        };
-        let mut moments = Self { count: 0.0, first: vec![0.0; groups], sums: vec![[0.0; 2]; groups] };
-        match &table.features {
-            Features::Bytes(values) => {
-                moments.add(values.iter().map(|value| f64::from(*value) / 255.0), run, groups);
-            }
-            Features::Floats(values) => {
-                moments.add(values.iter().map(|value| f64::from(*value)), run, groups);
-            }
-        }
-        moments.count = (table.len() * size / groups) as f64;
-        moments
-    }
-
-    fn add(&mut self, values: impl Iterator<Item = f64>, run: usize, groups: usize) {
-        for (at, value) in values.enumerate() {
-            let group = at / run % groups;
-            if at < run * groups && at % run == 0 {
-                self.first[group] = value;
-            }
-            let value = value - self.first[group];
-            self.sums[group][0] += value;
-            self.sums[group][1] += value * value;
-        }
-    }
-
-    fn means(&self) -> Vec<f64> {
-        self.sums.iter().zip(&self.first).map(|([sum, _], first)| first + sum / self.count).collect()
-    }
-
-    fn deviations(&self) -> Vec<f64> {
-        let deviation = |[sum, squares]: &[f64; 2]| {
-            let mean = sum / self.count;
-            let variance = squares / self.count - mean * mean;
-            if variance > 1e-20 { variance.sqrt() } else { 1.0 }
-        };
-        self.sums.iter().map(deviation).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Devices;
+    use crate::devices::Devices;
 
     fn table(shape: &[usize], values: &[f32]) -> Table {
         let samples = values.len() / shape.iter().product::<usize>();
@@ -193,6 +129,36 @@ mod tests {
         assert_eq!(last.mean.len(), 1);
         let images = table(&[5, 6, 1], &[2.0; 30]).inspect();
         assert_eq!((images.mean, images.std), (vec![2.0], vec![1.0]));
+    }
+
+    #[test]
+    fn bytes_have_the_moments_of_their_shares_of_255() {
+        // Numbers that no lane, block or run divides.
+        for (shape, samples) in [
+            (&[7][..], 1031),
+            (&[1], 1031),
+            (&[4095], 1031),
+            (&[3, 5, 7], 103),
+            (&[5, 7, 3], 103),
+            (&[9, 9], 103),
+            (&[2, 70, 71], 11),
+        ] {
+            let size: usize = shape.iter().product();
+            let bytes: Vec<u8> = (0..size * samples).map(|at| (at * at % 251) as u8).collect();
+            let shares: Vec<f32> = bytes.iter().map(|byte| f32::from(*byte) / 255.0).collect();
+            let expected = table(shape, &shares).inspect();
+            let found = Table { features: Features::Bytes(bytes), ..table(shape, &shares) }.inspect();
+            let near = |a: &[f64], b: &[f64]| {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6)
+            };
+            assert!(near(&found.mean, &expected.mean) && near(&found.std, &expected.std), "{shape:?}");
+            assert_eq!(
+                found.range.map(|value| (value / 255.0) as f32),
+                expected.range.map(|value| value as f32)
+            );
+        }
+        let constant = Table { features: Features::Bytes(vec![51; 4]), ..table(&[2], &[0.0; 4]) }.inspect();
+        assert_eq!((constant.mean, constant.std, constant.range), (vec![0.2; 2], vec![1.0; 2], [51.0; 2]));
     }
 
     #[test]

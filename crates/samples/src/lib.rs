@@ -18,25 +18,30 @@
 //! # Layout
 //!
 //! - [`files`]: which files are meant, and the table of formats.
-//! - [`table`]: samples in memory; [`inspect`]: what is in them.
+//! - [`table`]: samples in memory; [`devices`]: whose they are; [`inspect`]: what is in them; `moments`:
+//!   their means and deviations.
 //! - `npz`, `npy`, `safetensors_file`: arrays; `array`: an array before it is known what it is for.
-//! - `csv_file`, `parquet_file`: tables; `columns`: what a column is for.
+//! - `csv_file`, `parquet_file`, `parquet_pages`: tables; `columns`: what a column is for.
 //! - `text_file`: plain text.
 //! - [`error`]: everything that can be wrong with a file.
 
 mod array;
 mod columns;
 mod csv_file;
+pub mod devices;
 pub mod error;
 pub mod files;
 pub mod inspect;
+mod moments;
 mod npy;
 mod npz;
 mod parquet_file;
+mod parquet_pages;
 mod safetensors_file;
 pub mod table;
 mod text_file;
 
+pub use devices::Devices;
 pub use error::{Problem, SamplesError};
 pub use inspect::Inspection;
-pub use table::{Devices, Features, Labels, Table};
+pub use table::{Features, Labels, Table};

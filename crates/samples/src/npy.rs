@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use crate::array::{self, Array, Number, Values};
+use crate::devices::Distinct;
 use crate::error::{Problem, Shape};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -33,8 +34,7 @@ pub(crate) fn read(reader: &mut impl Read, what: &str, bytes: u64) -> Result<Arr
         Kind::Unicode(length) => 4 * length,
         Kind::Ascii(length) => length,
     };
-    let count =
-        array::elements(&header.shape, each.max(1)).ok_or_else(|| wrong_size(what, &header, bytes))?;
+    let count = array::elements(&header.shape, each).ok_or_else(|| wrong_size(what, &header, bytes))?;
     // Nothing is allocated for values that are not there.
     if (count * each) as u64 + header_bytes > bytes {
         return Err(wrong_size(what, &header, bytes));
@@ -65,12 +65,13 @@ fn texts(
     count: usize,
     each: usize,
     decode: impl Fn(&[u8]) -> Option<String>,
-) -> Result<Vec<String>, Problem> {
+) -> Result<Distinct<String>, Problem> {
     let mut bytes = vec![0; each];
-    let mut texts = Vec::new();
+    let mut texts = Distinct::new();
     for _ in 0..count {
         reader.read_exact(&mut bytes)?;
-        texts.push(decode(&bytes).ok_or_else(|| Problem::malformed("npy", "a text that is no Unicode"))?);
+        let text = decode(&bytes).ok_or_else(|| Problem::malformed("npy", "a text that is no Unicode"))?;
+        texts.push(text.trim());
     }
     Ok(texts)
 }
@@ -145,9 +146,9 @@ fn kind(name: &str) -> Option<Kind> {
         ("i", 1 | 2 | 4 | 8) => Kind::Number(Number::Signed(size)),
         ("u", 2 | 4 | 8) => Kind::Number(Number::Unsigned(size)),
         ("b", 1) => Kind::Number(Number::Unsigned(1)),
-        // A text is the name of a device: none is longer than this.
-        ("U", 0..=1024) => Kind::Unicode(size),
-        ("S", 0..=4096) => Kind::Ascii(size),
+        // A text is the name of a device: none is empty or longer than this.
+        ("U", 1..=1024) => Kind::Unicode(size),
+        ("S", 1..=4096) => Kind::Ascii(size),
         _ => return None,
     })
 }

@@ -1,7 +1,7 @@
 //! Archives of NumPy arrays, as `numpy.savez` and `numpy.savez_compressed` write them.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use zip::ZipArchive;
@@ -25,7 +25,12 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
             Err(error) => return Err(unzip(error)),
         };
         let bytes = entry.size().min(entry.compressed_size().saturating_mul(DEFLATE_MAX));
-        npy::read(&mut entry, &format!("array {name}"), bytes).map(Some)
+        let array = npy::read(&mut entry, &format!("array {name}"), bytes)?;
+        // The checksum is compared where the entry ends.
+        if entry.read(&mut [0])? > 0 {
+            return Err(Problem::malformed("npz", format!("array {name} has bytes beyond its values")));
+        }
+        Ok(Some(array))
     };
     Table::from_arrays(Arrays { x: array("x")?, y: array("y")?, device: array("device")?, names })
 }

@@ -1,23 +1,29 @@
 //! Samples as Parquet: one row group at a time is decoded, one column after the other.
 
 use std::fs::File;
+use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
 use parquet::basic::{ConvertedType, Type};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use crate::columns::{self, Role, Rows};
 use crate::error::Problem;
+use crate::parquet_pages::CheckedPages;
 use crate::table::Table;
 
 /// Rows that are decoded at a time.
 const ROWS: usize = 8192;
+/// A table of this size is read from the smallest file: equal values take hardly any space in it.
+const BYTES_ALWAYS: u64 = 1 << 30;
+/// A larger table is read from a file that has at least this share of its bytes.
+const COMPRESSION_MAX: u64 = 1000;
 
 /// The library panics on some damaged files. What is known of these is checked before; a panic that is not known yet is
 /// answered as damage, too.
@@ -41,6 +47,7 @@ fn read_file(file: File, length: u64) -> Result<Table, Problem> {
     if groups.flat_map(RowGroupMetaData::columns).any(|column| !lies_within(column, length)) {
         return Err(Problem::malformed("Parquet", "a column lies outside of the file"));
     }
+    check_rows(file.metadata(), rows.features, length)?;
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group).map_err(malformed)?;
         read_group(&*group, &roles, &mut rows)?;
@@ -59,6 +66,18 @@ fn lies_within(column: &ColumnChunkMetaData, length: u64) -> bool {
         && column.num_values() >= 0
 }
 
+/// The numbers of rows are claims, and each row takes memory.
+fn check_rows(metadata: &ParquetMetaData, features: usize, length: u64) -> Result<(), Problem> {
+    let counts = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()));
+    let Ok(counts) = counts.collect::<Result<Vec<u64>, _>>() else {
+        return Err(Problem::malformed("Parquet", "a number of rows is negative"));
+    };
+    let rows = counts.into_iter().fold(0, u64::saturating_add);
+    let bytes = rows.saturating_mul(4 * (features as u64 + 1));
+    let limit = BYTES_ALWAYS.max(length.saturating_mul(COMPRESSION_MAX));
+    if bytes > limit { Err(Problem::TooLarge { bytes, limit }) } else { Ok(()) }
+}
+
 /// Lists and groups are no columns of a table.
 fn check(column: &ColumnDescriptor) -> Result<(), Problem> {
     let found = if column.max_rep_level() > 0 {
@@ -75,13 +94,18 @@ fn check(column: &ColumnDescriptor) -> Result<(), Problem> {
 
 fn read_group(group: &dyn RowGroupReader, roles: &[Role], rows: &mut Rows) -> Result<(), Problem> {
     let count = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
-    let before = rows.labels.len();
+    let before = rows.labelled();
     let columns = group.metadata().columns();
+    if columns.len() != roles.len() {
+        return Err(Problem::malformed("Parquet", "a group of rows has other columns"));
+    }
     for (index, role) in roles.iter().enumerate() {
         let name = columns[index].column_path().string();
-        let reader = group.get_column_reader(index).map_err(malformed)?;
-        let target = Target { name: &name, role: *role, row: before, rows: &mut *rows };
-        match reader {
+        let pages = Box::new(CheckedPages(group.get_column_page_reader(index).map_err(malformed)?));
+        let reader = get_column_reader(columns[index].column_descr_ptr(), pages);
+        let target =
+            Target { name: &name, role: *role, row: before, end: before.saturating_add(count), rows };
+        let read = match reader {
             ColumnReader::BoolColumnReader(reader) => {
                 target.numbers(reader, |value| f64::from(u8::from(*value)))?;
             }
@@ -97,11 +121,6 @@ fn read_group(group: &dyn RowGroupReader, roles: &[Role], rows: &mut Rows) -> Re
                     wanted: "numbers",
                 });
             }
-        }
-        let read = match role {
-            Role::Label => rows.labels.len() - before,
-            Role::Device => rows.devices.as_ref().map_or(0, Vec::len) - before,
-            Role::Feature(_) => count,
         };
         if read != count {
             return Err(Problem::malformed("Parquet", format!("column {name} has {read} of {count} rows")));
@@ -114,7 +133,9 @@ fn read_group(group: &dyn RowGroupReader, roles: &[Role], rows: &mut Rows) -> Re
 struct Target<'a> {
     name: &'a str,
     role: Role,
+    /// The first row, and one past the last.
     row: usize,
+    end: usize,
     rows: &'a mut Rows,
 }
 
@@ -123,15 +144,17 @@ impl Target<'_> {
         self,
         reader: ColumnReaderImpl<T>,
         number: fn(&T::T) -> f64,
-    ) -> Result<(), Problem> {
-        let Self { name, role, row, rows } = self;
+    ) -> Result<usize, Problem> {
+        let Self { name, role, row, end, rows } = self;
         let width = rows.features;
         let mut place = row;
-        each(reader, name, row, |value| {
+        each(reader, name, row..end, |value| {
             match role {
-                Role::Label => rows.labels.push(number(value)),
+                Role::Label => rows.push_label(number(value)),
                 // Numbers name devices, too.
-                Role::Device => rows.devices.iter_mut().for_each(|all| all.push(number(value).to_string())),
+                Role::Device => {
+                    rows.devices.iter_mut().for_each(|all| all.push(number(value).to_string().as_str()));
+                }
                 Role::Feature(feature) => {
                     let needed = (place + 1) * width;
                     if rows.x.len() < needed {
@@ -145,12 +168,12 @@ impl Target<'_> {
         })
     }
 
-    fn texts(self, reader: ColumnReaderImpl<parquet::data_type::ByteArrayType>) -> Result<(), Problem> {
-        let Self { name, role, row, rows } = self;
-        each(reader, name, row, |value: &ByteArray| match (role, &mut rows.devices) {
+    fn texts(self, reader: ColumnReaderImpl<parquet::data_type::ByteArrayType>) -> Result<usize, Problem> {
+        let Self { name, role, row, end, rows } = self;
+        each(reader, name, row..end, |value: &ByteArray| match (role, &mut rows.devices) {
             (Role::Device, Some(devices)) => {
                 let text = value.as_utf8().map_err(malformed)?;
-                devices.push(text.to_owned());
+                devices.push(text.trim());
                 Ok(())
             }
             _ => {
@@ -160,14 +183,14 @@ impl Target<'_> {
     }
 }
 
-/// Every value of a column; a row without one is refused.
+/// Every value of a column, and their number; a row without one and rows beyond the last are refused.
 fn each<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     name: &str,
-    first: usize,
+    rows: Range<usize>,
     mut take: impl FnMut(&T::T) -> Result<(), Problem>,
-) -> Result<(), Problem> {
-    let (mut values, mut present, mut row) = (Vec::new(), Vec::new(), first);
+) -> Result<usize, Problem> {
+    let (mut values, mut present, mut row) = (Vec::new(), Vec::new(), rows.start);
     loop {
         values.clear();
         present.clear();
@@ -178,10 +201,16 @@ fn each<T: DataType>(
             let place = format!("row {}, column {name}", row + missing + 1);
             return Err(Problem::Value { place, value: "null".to_owned(), wanted: "a value" });
         }
-        values.iter().try_for_each(&mut take)?;
         row += records;
+        if row > rows.end {
+            return Err(Problem::malformed(
+                "Parquet",
+                format!("column {name} has more than {} rows", rows.len()),
+            ));
+        }
+        values.iter().try_for_each(&mut take)?;
         if records == 0 {
-            return Ok(());
+            return Ok(row - rows.start);
         }
     }
 }

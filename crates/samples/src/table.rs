@@ -1,8 +1,7 @@
 //! Samples in memory: features, labels, and whose they are.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::array::{Array, Values};
+use crate::devices::Devices;
 use crate::error::{Problem, Shape};
 
 /// The most classes: labels above are taken for a mistake.
@@ -37,15 +36,6 @@ pub enum Labels {
     Classes(Vec<u32>),
     /// Numbers, for regression.
     Numbers(Vec<f32>),
-}
-
-/// Whose the samples are.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Devices {
-    /// The names of the devices: numbers in ascending order, texts in that of the alphabet.
-    pub names: Vec<String>,
-    /// For each sample the position of its device among the names.
-    pub of_samples: Vec<u32>,
 }
 
 /// The arrays of a file by their names, and the names of all arrays that it has.
@@ -105,7 +95,8 @@ impl Table {
             return Err(Problem::Empty);
         }
         let labels = labels(one_per_sample(y, "y", samples)?)?;
-        let devices = device.map(|device| devices(one_per_sample(device, "device", samples)?)).transpose()?;
+        let devices =
+            device.map(|device| Devices::of(one_per_sample(device, "device", samples)?)).transpose()?;
         Ok(Self { shape: shape.to_vec(), features, labels, devices })
     }
 
@@ -117,8 +108,8 @@ impl Table {
             return differ("the shape of a sample", expected, found);
         }
         match (&mut self.features, other.features) {
-            (Features::Bytes(all), Features::Bytes(more)) => all.extend(more),
-            (Features::Floats(all), Features::Floats(more)) => all.extend(more),
+            (Features::Bytes(all), Features::Bytes(more)) => move_to(all, more),
+            (Features::Floats(all), Features::Floats(more)) => move_to(all, more),
             (Features::Bytes(_), _) => return differ("the type of x", "bytes".into(), "floats".into()),
             (Features::Floats(_), _) => return differ("the type of x", "floats".into(), "bytes".into()),
         }
@@ -144,6 +135,19 @@ impl Table {
     }
 }
 
+/// Appends values while their old place is given back, so that both together never take much more than the result.
+fn move_to<T: Copy>(all: &mut Vec<T>, mut more: Vec<T>) {
+    let first = all.len();
+    all.reserve(more.len());
+    let step = more.len().div_ceil(16).max(1 << 16);
+    // Only the end of a vector can be given back, so the values arrive in reverse.
+    while !more.is_empty() {
+        all.extend(more.drain(more.len().saturating_sub(step)..).rev());
+        more.shrink_to_fit();
+    }
+    all[first..].reverse();
+}
+
 /// In what two files differ.
 pub(crate) struct Difference {
     pub(crate) what: &'static str,
@@ -166,50 +170,6 @@ impl Labels {
     }
 }
 
-impl Devices {
-    /// Names in order, so that the partition does not depend on the order of samples.
-    fn of(names: &[Name]) -> Self {
-        let known: BTreeSet<&Name> = names.iter().collect();
-        let places: BTreeMap<&Name, u32> = known.into_iter().zip(0..).collect();
-        Self {
-            names: places.keys().map(ToString::to_string).collect(),
-            of_samples: names.iter().map(|name| places[name]).collect(),
-        }
-    }
-
-    fn append(&mut self, more: &Self) {
-        let parsed = |devices: &Self| devices.names.iter().map(|name| Name::parse(name)).collect::<Vec<_>>();
-        let (old, new) = (parsed(self), parsed(more));
-        let known: BTreeSet<&Name> = old.iter().chain(&new).collect();
-        let places: BTreeMap<&Name, u32> = known.into_iter().zip(0..).collect();
-        self.names = places.keys().map(ToString::to_string).collect();
-        self.of_samples.iter_mut().for_each(|at| *at = places[&old[*at as usize]]);
-        self.of_samples.extend(more.of_samples.iter().map(|at| places[&new[*at as usize]]));
-    }
-}
-
-/// The name of a device: numbers come before texts, and 2 before 10.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Name {
-    Number(i64),
-    Text(String),
-}
-
-impl Name {
-    fn parse(text: &str) -> Self {
-        text.parse().map_or_else(|_| Self::Text(text.to_owned()), Self::Number)
-    }
-}
-
-impl std::fmt::Display for Name {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Number(number) => number.fmt(f),
-            Self::Text(text) => text.fmt(f),
-        }
-    }
-}
-
 fn one_per_sample(array: Array, name: &str, samples: usize) -> Result<Values, Problem> {
     if array.shape != [samples] {
         return Err(wrong_shape(
@@ -221,46 +181,40 @@ fn one_per_sample(array: Array, name: &str, samples: usize) -> Result<Values, Pr
     Ok(array.values)
 }
 
-pub(crate) fn labels(values: Values) -> Result<Labels, Problem> {
+fn labels(values: Values) -> Result<Labels, Problem> {
     let class = |(sample, value): (usize, i64)| {
         let class = u32::try_from(value).ok().filter(|class| (*class as usize) < CLASSES_MAX);
-        class.ok_or_else(|| Problem::Value {
-            place: format!("sample {sample}, label"),
-            value: value.to_string(),
-            wanted: "a class from 0 to 65535",
-        })
+        class.ok_or_else(|| no_class(sample, value))
     };
     match values {
         Values::Integers(values) => {
-            Ok(Labels::Classes(values.into_iter().enumerate().map(class).collect::<Result<_, _>>()?))
+            let mut classes: Vec<u32> =
+                values.into_iter().enumerate().map(class).collect::<Result<_, _>>()?;
+            // They may still lie in the memory of the wider integers.
+            classes.shrink_to_fit();
+            Ok(Labels::Classes(classes))
         }
         Values::Bytes(values) => Ok(Labels::Classes(values.into_iter().map(u32::from).collect())),
-        Values::Floats(values) => match values.iter().position(|value| !value.is_finite()) {
-            None => Ok(Labels::Numbers(values)),
-            Some(sample) => Err(Problem::Value {
-                place: format!("sample {sample}, label"),
-                value: values[sample].to_string(),
-                wanted: "a finite number",
-            }),
-        },
+        Values::Floats(values) => numbers(values),
         other @ Values::Texts(_) => Err(wrong_type("y", &other, "integers, or floats for regression")),
     }
 }
 
-pub(crate) fn devices(values: Values) -> Result<Devices, Problem> {
-    let names: Vec<Name> = match values {
-        Values::Integers(values) => values.into_iter().map(Name::Number).collect(),
-        Values::Bytes(values) => values.into_iter().map(|value| Name::Number(value.into())).collect(),
-        Values::Texts(values) => values.iter().map(|text| Name::parse(text.trim())).collect(),
-        other @ Values::Floats(_) => return Err(wrong_type("device", &other, "integers or strings")),
-    };
-    let unnamed = names.iter().position(|name| matches!(name, Name::Text(text) if text.is_empty()));
-    match unnamed {
-        None => Ok(Devices::of(&names)),
+pub(crate) fn no_class(sample: usize, value: impl std::fmt::Display) -> Problem {
+    Problem::Value {
+        place: format!("sample {sample}, label"),
+        value: value.to_string(),
+        wanted: "a class from 0 to 65535",
+    }
+}
+
+pub(crate) fn numbers(values: Vec<f32>) -> Result<Labels, Problem> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(Labels::Numbers(values)),
         Some(sample) => Err(Problem::Value {
-            place: format!("sample {sample}, device"),
-            value: "\"\"".to_owned(),
-            wanted: "a name",
+            place: format!("sample {sample}, label"),
+            value: values[sample].to_string(),
+            wanted: "a finite number",
         }),
     }
 }
@@ -269,7 +223,7 @@ fn wrong_shape(name: &str, found: Vec<usize>, wanted: &str) -> Problem {
     Problem::Shape { what: format!("array {name}"), found: Shape(found), wanted: wanted.to_owned() }
 }
 
-fn wrong_type(name: &str, found: &Values, wanted: &'static str) -> Problem {
+pub(crate) fn wrong_type(name: &str, found: &Values, wanted: &'static str) -> Problem {
     let found = match found {
         Values::Bytes(_) => "uint8",
         Values::Floats(_) => "float",

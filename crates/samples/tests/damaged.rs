@@ -61,17 +61,18 @@ fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
 #[test]
 fn claims_that_the_file_cannot_keep_take_no_memory() {
     let y = || ("y", npy("<i8", "(2,)", &[0; 16]));
-    for (shape, said) in [
-        ("(2, 1000000000000)", "the file holds only"),
-        ("(18446744073709551615, 18446744073709551615)", "the file holds only"),
-        ("(99999999999999999999999, 2)", "the header"),
-        ("(2, -3)", "the header"),
-        ("()", "its first dimension counts the samples"),
-        ("(0, 3)", "there are no samples"),
-        ("(2, 0)", "there are no samples"),
-        ("(3, 2)", "it must be (3)"),
+    for (shape, values, said) in [
+        ("(2, 1000000000000)", 6, "the file holds only"),
+        ("(18446744073709551615, 18446744073709551615)", 6, "the file holds only"),
+        ("(99999999999999999999999, 2)", 6, "the header"),
+        ("(2, -3)", 6, "the header"),
+        ("()", 1, "its first dimension counts the samples"),
+        ("(0, 3)", 0, "there are no samples"),
+        ("(2, 0)", 0, "there are no samples"),
+        ("(3, 2)", 6, "it must be (3)"),
     ] {
-        let refused = read("claims.npz", &npz(&[("x", npy("|u1", shape, &[7; 6])), y()])).unwrap_err();
+        let refused =
+            read("claims.npz", &npz(&[("x", npy("|u1", shape, &vec![7; values])), y()])).unwrap_err();
         assert!(refused.contains(said), "{shape}: {refused}");
     }
     // Deflate cannot make anything smaller than a thousandth.
@@ -120,7 +121,7 @@ fn whole_labels_are_classes_and_others_are_numbers() {
         (["1.5", "0"], Labels::Numbers(vec![1.5, 0.0])),
     ] {
         fs::write(&path, format!("\u{feff}a,label\r\n1,{}\r\n2, {}\r\n", labels[0], labels[1])).unwrap();
-        assert_eq!(files::read(&[path.clone()]).unwrap().labels, expected);
+        assert_eq!(files::read(std::slice::from_ref(&path)).unwrap().labels, expected);
     }
 }
 

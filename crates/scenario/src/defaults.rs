@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fedflip_fleet::profile::PAPER;
-use fedflip_fleet::{Conditions, Gflop, Mbit, Mbps};
+use fedflip_fleet::{Conditions, Gflop, Mbit, Mbps, Weights};
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{ExternalTask, Task, TaskSettings};
 
@@ -29,7 +29,14 @@ impl Scenario {
             task,
             initial: None,
             external_settings: BTreeMap::new(),
-            data: Data { seed: data_seed, sharing, validation, test_samples_max, own: OwnFiles::default() },
+            data: Data {
+                seed: data_seed,
+                sharing,
+                validation,
+                test_samples_max,
+                weights: Weights::default(),
+                own: OwnFiles::default(),
+            },
             fleet: FleetSource::Generated(GeneratedFleet {
                 devices: DEVICES,
                 types: PAPER.to_vec(),

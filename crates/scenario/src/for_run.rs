@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::{Fleet, FleetError, Samples};
+use fedflip_fleet::{Fleet, FleetError, Samples, Weights};
 use fedflip_learn::LearnError;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::TaskSettings;
 use fedflip_plan::Scheme;
 use fedflip_record::Target;
+use fedflip_record::folder::WEIGHTS;
 
 use super::{FleetSource, InitialModel, Scenario};
 use crate::error::ScenarioError;
@@ -41,7 +42,8 @@ impl Scenario {
     }
 
     /// The fleet whose device n holds `samples[n]` of the learner's data. These counts replace those of a fleet file, because
-    /// the weight of a device is its share of the data that are really trained on.
+    /// the weight of a device is its share of the data that are really trained on. Where the scenario gives other
+    /// weights, these stand in the place of the counts.
     pub fn fleet(&self, samples: &[usize]) -> Result<Fleet, ScenarioError> {
         let devices = self.devices();
         if samples.len() != devices {
@@ -50,17 +52,18 @@ impl Scenario {
         if let Some(device) = samples.iter().position(|&count| count == 0) {
             return Err(LearnError::NoSamples { device }.into());
         }
-        match &self.fleet {
+        let fleet = match &self.fleet {
             FleetSource::Generated(generated) => {
                 let counts: Vec<u64> = samples.iter().map(|&count| count as u64).collect();
-                Ok(generated.hardware().fleet(&counts)?)
+                generated.hardware().fleet(&counts)?
             }
             FleetSource::File { fleet, .. } => {
                 let counts = samples.iter().map(|&count| Samples::new(count as f64));
                 let counts = counts.collect::<Result<Vec<Samples>, _>>();
-                Ok(fleet.with_samples(&counts.map_err(ScenarioError::out_of_range("samples"))?)?)
+                fleet.with_samples(&counts.map_err(ScenarioError::out_of_range("samples"))?)?
             }
-        }
+        };
+        Ok(self.data.weights.weigh(fleet)?)
     }
 
     /// The target of a run; an external task has none, because nobody evaluates its model.
@@ -85,7 +88,7 @@ impl Scenario {
         Ok(said.map(Key::path).collect())
     }
 
-    /// The text for a run folder. A fleet file, a file of probabilities and a first model are replaced by the copies in the
+    /// The text for a run folder. A fleet file, files of probabilities and weights and a first model are replaced by the copies in the
     /// folder, so that the folder can be moved. The cap on real time is left out: it belongs to a session and not to the run.
     pub fn stored(&self) -> String {
         let mut stored = self.clone();
@@ -98,6 +101,9 @@ impl Scenario {
         if let Some(initial) = &stored.initial {
             let copy = InitialModel { name: InitialModel::COPY.to_owned(), ..InitialModel::clone(initial) };
             stored.initial = Some(Arc::new(copy));
+        }
+        if let Weights::Given(given) = &mut stored.data.weights {
+            WEIGHTS.clone_into(&mut given.name);
         }
         stored.stop.real_hours_max = None;
         stored.to_toml()

@@ -75,7 +75,8 @@ pub const FREE_KEYS: &[&str] = &[
     "pilot.rounds_max",
 ];
 
-/// Keys that may change when a deployed run resumes: targets, caps, deadlines and records. Rounds depend on real devices, so
+/// Keys that may change when a deployed run resumes: targets, caps, deadlines, records, and the weights, which the next
+/// plan takes up. Rounds depend on real devices, so
 /// another deadline changes no number that could be computed again.
 pub const DEPLOYED_FREE_KEYS: &[&str] = &[
     "stop.metric",
@@ -86,6 +87,7 @@ pub const DEPLOYED_FREE_KEYS: &[&str] = &[
     "stop.real_hours_max",
     "round.deadline_secs",
     "round.deadline_margin",
+    "data.weights",
     "record.evaluate_every",
     "record.checkpoint_secs",
     "server.update_norm_max",

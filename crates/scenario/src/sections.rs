@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fedflip_engine::Aggregation;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::{DeviceType, Hardware};
-use fedflip_fleet::{Fleet, Gflop, Mbit, Secs};
+use fedflip_fleet::{Fleet, Gflop, Mbit, Secs, Weights};
 use fedflip_learn::Encoding;
 use fedflip_learn::metrics::{self, Direction};
 use fedflip_learn::task::{Sharing, Task};
@@ -32,6 +32,8 @@ pub struct Data {
     /// The share of the training samples that is held out to evaluate on during the run.
     pub validation: f64,
     pub test_samples_max: usize,
+    /// What aggregation weights are proportional to.
+    pub weights: Weights,
     pub own: OwnFiles,
 }
 

@@ -4,6 +4,7 @@ mod external;
 mod fleet_files;
 mod robust;
 mod scheme_files;
+mod weights;
 
 use std::path::Path;
 
@@ -423,6 +424,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     sharing,
                     validation: 0.0,
                     test_samples_max,
+                    weights: Default::default(),
                     own: Default::default(),
                 },
                 initial: None,

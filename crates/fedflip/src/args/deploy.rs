@@ -57,6 +57,10 @@ pub(crate) struct ServeArgs {
     /// scenario shares out a data set)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub devices_max: Option<u32>,
+    /// The most samples that a device may claim to hold where its data are its own
+    #[arg(long, value_name = "N", default_value_t = 10_000_000,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub samples_max: u64,
     /// Rounds after which the plan is checked again; 0 keeps the first plan
     #[arg(long, value_name = "ROUNDS", default_value_t = 20)]
     pub replan_every: u64,

@@ -30,7 +30,7 @@ use crate::interrupt;
 use crate::training::{new_session, overrides, read_scenario, warn_of_idle_keys};
 use fedflip_run::Session;
 use fedflip_run::deployed::{self, Deployed, Host};
-use fedflip_scenario::Scenario;
+use fedflip_scenario::{Scenario, Where};
 
 const PORT: u16 = 7700;
 
@@ -53,7 +53,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     warn_of_idle_keys(&args.set, from_ref(&scenario.plan.scheme), from_ref(&scenario));
     let timeouts = timeouts(args)?;
     let listen = listen(args)?;
-    let room = room(args, scenario.devices())?;
+    let room = room(args, &scenario)?;
     let devices_min = devices_min(args, room.devices_max)?;
     let settings = server_settings(args, listen)?;
     refuse_another_folder(&args.out)?;
@@ -74,7 +74,9 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     };
     let opened = deployed.open()?;
     let update_norm = host.update_norm(&scenario, &mut session)?;
-    let offer = Offer { update_norm, room, ..offer(&scenario, host.parameters(), host.samples())? };
+    let samples_max = args.samples_max;
+    let offer =
+        Offer { update_norm, room, samples_max, ..offer(&scenario, host.parameters(), host.samples())? };
     let server = Server::start(&settings, &offer)?;
     scenario.target().into_iter().for_each(|target| server.metrics().ends_at(target));
     watch.ask(server.fleet_source());
@@ -160,14 +162,26 @@ fn session(args: &ServeArgs, for_programs: bool) -> Result<(Session<'static>, De
     Ok((session, watch))
 }
 
-/// What devices are told; no update is small enough yet.
+/// What devices are told; no update is small enough yet, and no device has few enough samples.
 fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Result<Offer, CliError> {
     let (task, devices) = (deployed::offered(scenario)?, scenario.devices());
     let (seed, bandwidth_mbps) = (scenario.seed, scenario.bandwidth.get());
     let encoding = scenario.update.encoding;
     let update_norm = NormBound::Configured(0.0);
-    let room = Room { devices_max: devices, slots_max: Some(devices) };
-    Ok(Offer { task, seed, parameters, samples, bandwidth_mbps, encoding, update_norm, room })
+    let room = Room { devices_max: devices, slots_max: shares(scenario) };
+    let weights = scenario.data.weights.clone();
+    Ok(Offer {
+        task,
+        seed,
+        parameters,
+        samples,
+        samples_max: 0,
+        weights,
+        bandwidth_mbps,
+        encoding,
+        update_norm,
+        room,
+    })
 }
 
 /// Whatever can be refused is, before the run's folder is made: a server that cannot listen leaves nothing behind.
@@ -217,12 +231,22 @@ fn devices_min(args: &ServeArgs, devices: usize) -> Result<usize, CliError> {
     Ok(least as usize)
 }
 
-/// How many devices may enrol: each slot has its own share of the data set, so there are no more slots than shares.
-fn room(args: &ServeArgs, shares: usize) -> Result<Room, CliError> {
-    let devices_max = args.devices_max.map_or(shares, |most| most as usize);
-    let wanted = format!("at most fleet.devices, the number of shares of the data set, which is {shares}");
-    CliError::in_range("--devices-max", devices_max as f64, 1.0..=shares as f64, &wanted)?;
-    Ok(Room { devices_max, slots_max: Some(shares) })
+/// How many devices may enrol. Where each slot has its own share of a data set, there are no more slots than shares.
+fn room(args: &ServeArgs, scenario: &Scenario) -> Result<Room, CliError> {
+    let devices_max = args.devices_max.map_or(scenario.devices(), |most| most as usize);
+    let slots_max = shares(scenario);
+    if let Some(shares) = slots_max {
+        let wanted =
+            format!("at most fleet.devices, the number of shares of the data set, which is {shares}");
+        CliError::in_range("--devices-max", devices_max as f64, 1.0..=shares as f64, &wanted)?;
+    }
+    Ok(Room { devices_max, slots_max })
+}
+
+/// The number of shares of the data set; none where devices bring data of their own.
+fn shares(scenario: &Scenario) -> Option<usize> {
+    let bring_data = scenario.task.is_external() || scenario.data.own.place == Where::Devices;
+    (!bring_data).then(|| scenario.devices())
 }
 
 /// Where devices call: everywhere with certificates, this machine without.

@@ -104,6 +104,8 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
             seed: SEED,
             parameters: learner.params_len(),
             samples: case.samples.clone().into(),
+            samples_max: 1_000_000,
+            weights: Default::default(),
             bandwidth_mbps: band().get(),
             encoding,
             room: Room { devices_max: devices, slots_max: Some(devices) },

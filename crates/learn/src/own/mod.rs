@@ -1,11 +1,11 @@
 //! A task on samples of the user's own: which files, which numbers, which network.
 //!
 //! - here: the files and the numbers that normalise their values.
-//! - [`row`]: the row `own` of the table of tasks, whose parameters declare what the samples look like; `models`: the
+//! - `row`: the row `own` of the table of tasks, whose parameters declare what the samples look like; `models`: the
 //!   networks among which they choose.
-//! - [`samples`]: the samples in memory, checked against the declaration; [`normalise`]: their values as the network
-//!   sees them; [`text`]: windows of a text.
-//! - [`alone`]: learners for a device with its own files, and for a server without training files.
+//! - `samples`: the samples in memory, checked against the declaration; `normalise`: their values as the network
+//!   sees them; `text`: windows of a text.
+//! - `alone`: learners for a device with its own files, and for a server without training files.
 
 mod alone;
 mod models;

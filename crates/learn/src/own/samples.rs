@@ -109,11 +109,12 @@ impl Part {
                 &fedflip_datasets::alphabet::SYMBOLS,
                 &declared(params),
             )?;
-            let text = Text::new(texts.iter().map(String::as_str), window);
-            if text.len() > u32::MAX as usize / 2 {
-                return Err(TaskError::TooManySamples { samples: text.len() });
+            // Positions are counted in u32, and no text has more symbols than bytes.
+            let symbols_max = texts.iter().map(String::len).sum();
+            if symbols_max > u32::MAX as usize / 2 {
+                return Err(TaskError::TooManySamples { samples: symbols_max });
             }
-            return Ok(Self::Text(text));
+            return Ok(Self::Text(Text::new(texts.iter().map(String::as_str), window)));
         }
         let table = files::read(paths)?;
         if table.len() > u32::MAX as usize / 2 {

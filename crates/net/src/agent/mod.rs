@@ -7,12 +7,14 @@
 //! - [`platform`]: the resources of the machine, or of a simulation.
 //! - `talk`: the agent's side of each call; `refusal`: the errors of calls; `renewal`: an identity that is renewed
 //!   meanwhile.
-//! - `training`: the seam to whatever trains the model; `trainer`: a round's training behind it.
+//! - `training`: the seam to whatever trains the model; `own_files`: the device's own files, which may change; `trainer`: a
+//!   round's training behind it.
 //! - [`pace`]: sending at a granted rate; [`backoff`]: the length of waits; `attempts`: connecting again, and giving
 //!   up.
 
 mod attempts;
 pub mod backoff;
+mod own_files;
 pub mod pace;
 pub mod platform;
 mod refusal;

@@ -66,6 +66,8 @@ fn words(reason: Reason) -> String {
         Reason::OutOfMemory => "it has no room left for now".to_owned(),
         Reason::BadMessage => "it cannot make sense of what this device says".to_owned(),
         Reason::OtherData => "this device's data are not those that the scenario shares out".to_owned(),
+        Reason::TooManySamples => "this device has more samples than it allows a device to claim".to_owned(),
+        Reason::NoWeight => "its file of weights does not name this device".to_owned(),
         Reason::AlreadyProbing => "an earlier timed transfer of this device is not over yet".to_owned(),
         other => other.name().replace('_', " "),
     }
@@ -183,6 +185,8 @@ mod tests {
             (Reason::OtherProtocol, true),
             (Reason::OtherCoin, true),
             (Reason::OtherData, true),
+            (Reason::TooManySamples, true),
+            (Reason::NoWeight, true),
             (Reason::BadMessage, false),
             (Reason::Stalled, false),
             (Reason::TooManyCalls, false),

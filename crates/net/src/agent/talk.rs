@@ -133,6 +133,7 @@ impl Talk {
             digest: trained.digest.to_vec().into(),
             train_loss: trained.train_loss,
             run: grant.run.clone(),
+            samples: trained.samples,
         };
         let (sender, parts) = mpsc::channel(1);
         let message = |what| v1::UploadPart { what: Some(what) };

@@ -20,6 +20,8 @@ pub(super) struct Trained {
     pub bytes: Bytes,
     pub digest: VectorDigest,
     pub train_loss: f64,
+    /// The number of samples that it was trained on; 0 where the server knows.
+    pub samples: u64,
     /// The duration of the training on the emulated device.
     pub took: Duration,
 }
@@ -73,11 +75,12 @@ impl Trainer {
         let start = Instant::now();
         let mut delta = vec![0.0; self.training.params_len()];
         let train_loss = self.training.train(model, key, &mut delta)?;
+        let samples = if self.offered.is_on_devices() { self.training.samples(key.device) as u64 } else { 0 };
         let mut bytes = Vec::new();
         encoding.encode(&delta, &mut key.rounding(), &mut bytes);
         let digest = digest_of_bytes(&bytes);
         let took = start.elapsed().max(self.at_least);
-        Ok(Trained { bytes: bytes.into(), digest, train_loss, took })
+        Ok(Trained { bytes: bytes.into(), digest, train_loss, samples, took })
     }
 
     /// Times a round's training: the median of some trainings, after one that warms up.

@@ -1,14 +1,12 @@
 //! The seam between an agent and whatever trains the model on its device.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fedflip_fleet::ModelVector;
-use fedflip_learn::own::OwnData;
-use fedflip_learn::task::{Source, TaskError, TaskSettings};
 use fedflip_learn::{LearnError, Learner, TrainKey};
-use fedflip_samples::files;
 
+use super::own_files::OwnFiles;
 use crate::error::NetError;
 use crate::wire::task::{OfferedTask, TaskMismatch};
 
@@ -123,12 +121,8 @@ impl BuiltInTasks {
 impl Trains for BuiltInTasks {
     fn prepare(&self, offered: &OfferedTask) -> Result<Box<dyn DeviceTraining>, NetError> {
         match offered {
-            OfferedTask::BuiltIn(settings) if matches!(settings.task.source(), Source::Own) => {
-                let names: Vec<String> = self.own.iter().map(|path| path.display().to_string()).collect();
-                let train = files::found(Path::new(""), &names).map_err(TaskError::from)?;
-                let own = OwnData { train, ..settings.own.clone() };
-                let learner = TaskSettings { own, ..settings.clone() }.device_learner()?;
-                Ok(Box::new(DeviceLearner::of_any_slot(learner)))
+            OfferedTask::BuiltIn(settings) if offered.is_on_devices() => {
+                Ok(Box::new(OwnFiles::read(settings, &self.own)?))
             }
             OfferedTask::BuiltIn(settings) => {
                 let (learner, _) = settings.learner(&self.data_dir)?;

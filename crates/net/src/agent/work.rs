@@ -188,7 +188,7 @@ mod tests {
         let ready = memory.train_once(occasion, || {
             trains = true;
             let bytes = vec![run + round].into();
-            Ok(Trained { bytes, digest: Default::default(), train_loss: 0.0, took })
+            Ok(Trained { bytes, digest: Default::default(), train_loss: 0.0, samples: 0, took })
         });
         (ready.unwrap(), trains)
     }

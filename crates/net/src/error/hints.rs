@@ -100,6 +100,12 @@ impl NetError {
             Self::Call { reason: Some(Reason::OtherData), .. } => {
                 "fetch the data set again, as the server has it"
             }
+            Self::Call { reason: Some(Reason::TooManySamples), .. } => {
+                "join with fewer samples, or ask whoever runs the server to allow more"
+            }
+            Self::Call { reason: Some(Reason::NoWeight), .. } => {
+                "ask whoever runs the server to add this device to the file of weights"
+            }
             Self::Call { reason: Some(Reason::OtherCoin), .. } => {
                 "use the identity that this device had before, or one of a new name"
             }

@@ -8,11 +8,12 @@ use fedflip_record::{Best, Initial, Round};
 use tracing::info;
 
 use super::Server;
+use super::counts;
 use super::deploy::Observer;
 use super::deployed_run::bring_incidents;
 use super::world::Receipt;
 use crate::error::NetError;
-use crate::state::{Commit, Fate, RunState};
+use crate::state::{Commit, EnrolledDevice, Fate, RunState};
 
 pub(super) struct Committer<'a> {
     pub server: &'a Server,
@@ -23,6 +24,8 @@ pub(super) struct Committer<'a> {
     /// The best evaluation so far; none of a run without a target.
     pub best: Option<&'a mut Best>,
     pub devices: usize,
+    /// Devices that the state keeps, by slot.
+    pub kept: &'a mut [EnrolledDevice],
     /// The plan is reviewed after this round.
     pub replan_after: Option<u64>,
 }
@@ -58,6 +61,7 @@ impl Committer<'_> {
             norms: &self.server.norms.stored(),
         })?;
         self.model = Arc::clone(&state.model);
+        counts::keep(self.server, self.state, &record.cohort, self.kept)?;
         self.keep_best(record.round, &record.metrics, state)?;
         self.tell(record);
         self.observer.round(record)

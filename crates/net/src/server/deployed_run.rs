@@ -63,7 +63,7 @@ impl<'a> DeployedRun<'a> {
         let deployment = Deployment { constants: stored.or(deployment.constants), ..deployment.clone() };
         let planned = match &resumed.plan {
             Some(stored) => deployment.restored_plan(stored, state.path())?,
-            None => deployment.first_plan(measures.fleet(&devices)?)?,
+            None => deployment.first_plan(measures.fleet(&devices, &server.weights)?)?,
         };
         let header = resumed.header.take().unwrap_or_else(|| header(&planned));
         if resumed.plan.is_none() {
@@ -126,7 +126,9 @@ impl<'a> DeployedRun<'a> {
         // Without new plans, a device that enrols later waits for the next run.
         let replans = self.deployment.replan_every.is_some();
         let planned_for = if replans { self.devices.len() } else { self.planned.fleet.len() };
-        let fleet = self.measures.fleet(&self.devices[..planned_for.min(self.devices.len())])?;
+        let fleet = self
+            .measures
+            .fleet(&self.devices[..planned_for.min(self.devices.len())], &self.server.weights)?;
         let standings: Vec<Standing> = {
             let state = self.server.hub.state();
             (0..fleet.len()).map(|slot| state.standing(slot, self.measures.is_benched(slot))).collect()
@@ -206,6 +208,7 @@ impl<'a> DeployedRun<'a> {
             model: Arc::clone(&self.progress.model),
             best: self.best.as_mut(),
             devices: planned.fleet.len(),
+            kept: &mut self.devices,
             // At multiples, so that a server that is often restarted reviews its plan as often.
             replan_after: deployment.replan_every.map(|rounds| (round / rounds.max(1) + 1) * rounds.max(1)),
             state: &mut *self.state,
@@ -217,7 +220,7 @@ impl<'a> DeployedRun<'a> {
     fn write_measured(&self) -> Result<(), NetError> {
         let mut csv = Vec::new();
         // Writing to memory never fails.
-        let _ = csv_file::write(&self.measures.fleet(&self.devices)?, &mut csv);
+        let _ = csv_file::write(&self.measures.fleet(&self.devices, &self.server.weights)?, &mut csv);
         Ok(atomic::write(&self.state.path().join(MEASURED), &csv)?)
     }
 }

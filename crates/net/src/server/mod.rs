@@ -9,6 +9,7 @@
 //! - `service`: the calls of devices; `attend`: the call that stays open; `intake`: uploads; `download`: models;
 //!   `probe`: timed transfers; `probe_queue`: their order.
 //! - `departures`: devices that leave for good; `watching`: the status of devices for operators.
+//! - `counts`: sample counts that nobody else can check.
 //! - `rate`: limits calls; `journal`: limits lines in the log; `norms`: limits the norms of updates.
 //! - `world`: the world behind the engine's round loop; `events`: its events; `clock`: its clock; `window`: its window
 //!   for coins; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
@@ -18,6 +19,7 @@
 mod attend;
 mod clock;
 mod commit;
+mod counts;
 mod departures;
 pub mod deploy;
 mod deployed_run;
@@ -50,7 +52,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_fleet::ModelVector;
+use fedflip_fleet::{ModelVector, Weights};
 use fedflip_learn::Encoding;
 use futures_util::Stream;
 use tokio::runtime::Runtime;
@@ -98,6 +100,10 @@ pub struct Offer {
     pub parameters: usize,
     /// The number of samples at each slot, as far as the server knows.
     pub samples: Arc<[u64]>,
+    /// The most samples that a device may claim where the server does not know their number.
+    pub samples_max: u64,
+    /// What aggregation weights are proportional to.
+    pub weights: Weights,
     /// f_tot: a timed transfer uses all of it.
     pub bandwidth_mbps: f64,
     pub encoding: Encoding,
@@ -137,6 +143,7 @@ pub struct Server {
     address: SocketAddr,
     status: Option<StatusServer>,
     update_bytes: u64,
+    weights: Weights,
     norms: Arc<NormGuard>,
     revoked: Arc<RevokedNames>,
     stop: Option<oneshot::Sender<()>>,
@@ -214,6 +221,7 @@ impl Server {
             address,
             status: None,
             update_bytes,
+            weights: offer.weights.clone(),
             norms,
             revoked: Arc::default(),
             stop: Some(stop),

@@ -96,7 +96,7 @@ impl Deployment {
     }
 
     /// Another plan, if a device was benched, has returned, has enrolled or has left for good, or if a review is `due` and
-    /// measured times call for one. Only active devices are part of it, and the data shares are theirs.
+    /// sample counts, weights or measured times call for one. Only active devices are part of it, and the data shares are theirs.
     pub(super) fn next_plan(
         &self,
         now: &Planned,
@@ -121,8 +121,11 @@ impl Deployment {
         let standing = replan::Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
         let decision = match change(now, fleet, &active, standing_of) {
             Some(reason) => replan::replace(standing, terms, reason),
-            None if due => replan::decide(standing, terms),
-            None => return None,
+            None if !due => return None,
+            None => match reweighed(now, fleet, &active) {
+                Some(reason) => replan::replace(standing, terms, reason),
+                None => replan::decide(standing, terms),
+            },
         };
         match decision {
             Decision::Keep { reason } => {
@@ -198,6 +201,14 @@ fn change(
         .map(|(slots, what)| format!("{} {what}", replan::names(fleet, slots)))
         .collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Names the devices whose weights are not those of the plan any more; none without such devices.
+fn reweighed(now: &Planned, fleet: &Fleet, active: &[usize]) -> Option<String> {
+    let changed = |slot: &usize| now.fleet.samples().get(*slot) != fleet.samples().get(*slot);
+    let changed: Vec<usize> = active.iter().copied().filter(changed).collect();
+    let names = replan::names(fleet, &changed);
+    (!changed.is_empty()).then(|| format!("the sample count or the weight of {names} changed"))
 }
 
 /// q of these slots; a device without a q gets the mean of the others.

@@ -27,7 +27,7 @@ use crate::plain;
 use crate::reason::Reason;
 use crate::state::EnrolledDevice;
 use crate::wire::limits::{
-    COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SAMPLES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX, VERSION_BYTES_MAX,
+    COMPUTE_SECS_MAX, PROBE_BYTES_MAX, SILENCE_MAX, UPLOADS_BYTES_MAX, VERSION_BYTES_MAX,
 };
 use crate::wire::v1::federation_server::Federation;
 use crate::wire::{PROTOCOL, encoding, task, v1};
@@ -171,9 +171,7 @@ impl Federation for Service {
         let caller = self.known(&request)?;
         let name = &caller.name;
         let v1::EnrolRequest { samples, compute_secs, slot } = *request.get_ref();
-        let sensible =
-            (1..=SAMPLES_MAX).contains(&samples) && (0.0..=COMPUTE_SECS_MAX).contains(&compute_secs);
-        if !sensible {
+        if samples == 0 || !(0.0..=COMPUTE_SECS_MAX).contains(&compute_secs) {
             return Err(self.refused(name.as_str(), Reason::BadMessage));
         }
         // Aggregation weights follow from these numbers: where the server knows them, devices are not believed.
@@ -183,6 +181,12 @@ impl Federation for Service {
                 warn!(device = %name, slot, samples, left_out, "a device's data are not those of the scenario");
             }
             return Err(self.refused(name.as_str(), Reason::OtherData));
+        }
+        if self.offer.samples.is_empty() && !self.may_claim(name.as_str(), samples) {
+            return Err(self.refused(name.as_str(), Reason::TooManySamples));
+        }
+        if self.offer.weights.of(name.as_str(), samples as f64).is_none() {
+            return Err(self.refused(name.as_str(), Reason::NoWeight));
         }
         let enrolled = {
             let mut state = self.hub.state();

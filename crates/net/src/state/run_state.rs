@@ -96,6 +96,24 @@ impl RunState {
         Ok(())
     }
 
+    /// Stores new sample counts of devices, by slot.
+    pub fn recount(&mut self, counts: &[(usize, f64)]) -> Result<(), NetError> {
+        let wrong = counts.iter().find(|(slot, samples)| *slot >= self.devices.len() || !samples.is_finite());
+        if let Some((slot, samples)) = wrong {
+            return refuse(format!("{samples} samples at {slot}"));
+        }
+        self.write(None, |state, _, seals| {
+            for (slot, samples) in counts {
+                let row = *slot as i64;
+                let digest = || Sum::of(state, "SELECT * FROM devices WHERE slot = ?1", [row]);
+                seals.devices.toggle(digest()?);
+                state.execute("UPDATE devices SET samples = ?2 WHERE slot = ?1", params![row, samples])?;
+                seals.devices.toggle(digest()?);
+            }
+            Ok(())
+        })
+    }
+
     /// Commits the evaluation of the first model, once, before the first round.
     pub fn initial(&mut self, initial: &Initial) -> Result<(), NetError> {
         self.goes_on()?;

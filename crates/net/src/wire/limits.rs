@@ -17,7 +17,7 @@ pub const NOTICES_WAITING_MAX: usize = 16;
 pub const CALLS_AT_ONCE_MAX: u32 = 8;
 /// The length of a task's name.
 pub const TASK_NAME_BYTES_MAX: usize = 64;
-/// The number of samples that a device may claim.
+/// The most samples that a server may allow a device to claim.
 pub const SAMPLES_MAX: u64 = 1_000_000_000;
 /// The compute time that a device may claim.
 pub const COMPUTE_SECS_MAX: f64 = 86_400.0;

@@ -10,7 +10,9 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::own::OwnData;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::sgd::SgdSettings;
-use fedflip_learn::task::{DIMENSIONS_MAX, ExternalTask, ParamValue, Sharing, Sizes, Task, TaskSettings};
+use fedflip_learn::task::{
+    DIMENSIONS_MAX, ExternalTask, ParamValue, Sharing, Sizes, Source, Task, TaskSettings,
+};
 
 use super::external;
 use super::limits::TASK_NAME_BYTES_MAX;
@@ -55,6 +57,14 @@ impl OfferedTask {
         match self {
             Self::BuiltIn(settings) => settings.task.name(),
             Self::External(_) => Task::external().name(),
+        }
+    }
+
+    /// Whether devices bring data of their own, of which only they know the number of samples.
+    pub fn is_on_devices(&self) -> bool {
+        match self {
+            Self::BuiltIn(settings) => matches!(settings.task.source(), Source::Own),
+            Self::External(_) => true,
         }
     }
 

@@ -299,6 +299,7 @@ impl Device {
             digest: update.digest.to_vec().into(),
             train_loss: update.train_loss,
             run: grant.run.clone(),
+            samples: 0,
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fedflip_engine::{Aggregation, Optimiser, Stop};
 use fedflip_fleet::Mbps;
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Direction, Display, MetricInfo};
+use fedflip_fleet::{Direction, Display, MetricInfo, Weights};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner};
@@ -41,6 +41,9 @@ pub(crate) struct Wanted {
     pub(crate) quiet: Option<Quiet>,
     pub(crate) band_mbps: f64,
     pub(crate) deadline_secs: Option<f64>,
+    /// Whether only devices know how many samples they hold.
+    pub(crate) counts_unknown: bool,
+    pub(crate) weights: Weights,
 }
 
 impl Wanted {
@@ -71,6 +74,8 @@ impl Wanted {
             quiet: None,
             band_mbps: 100.0,
             deadline_secs: None,
+            counts_unknown: false,
+            weights: Weights::Samples,
         }
     }
 
@@ -108,7 +113,12 @@ impl Wanted {
             task: OfferedTask::BuiltIn(self.task()),
             seed: SEED,
             parameters: learner.params_len(),
-            samples: (0..self.devices).map(|slot| learner.samples(slot) as u64).collect(),
+            samples: match self.counts_unknown {
+                true => Default::default(),
+                false => (0..self.devices).map(|slot| learner.samples(slot) as u64).collect(),
+            },
+            samples_max: 1_000_000,
+            weights: self.weights.clone(),
             bandwidth_mbps: self.band_mbps,
             encoding: self.encoding,
             update_norm: NormBound::of_trial(learner, SEED).unwrap(),

@@ -6,6 +6,7 @@
 #[path = "../common/bench.rs"]
 mod bench;
 mod coins;
+mod counts;
 mod deeds;
 #[path = "../common/device.rs"]
 mod device;

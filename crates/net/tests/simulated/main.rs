@@ -6,12 +6,14 @@
 //!
 //! - `run`: a run and what came of it; `roles`: its devices; `network`, `pipe`: what lies between them and the server.
 //! - `deeds`: what a hostile device does; `table`: what the others may lose by it.
+//! - `counts`: devices whose number of samples changes.
 //! - `fleets`: devices that leave, and servers that wait for devices.
 //! - `seam`: what the simulation promises; `weather`: many seeded runs over bad links.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod before;
+mod counts;
 mod deeds;
 #[path = "../common/device.rs"]
 #[allow(dead_code, reason = "not every call by hand is made here")]

@@ -196,6 +196,8 @@ pub(crate) struct Outcome {
     /// Round, device and reason.
     pub(crate) incidents: Vec<(u64, Option<String>, String)>,
     pub(crate) plans: Vec<StoredPlan>,
+    /// The samples of each slot, as the state has them.
+    pub(crate) samples: Vec<f64>,
     pub(crate) model_sha256: Option<[u8; 32]>,
     /// Every committed round, computed again.
     pub(crate) replayed: Replayed,
@@ -212,11 +214,13 @@ impl Outcome {
         let view = StateView::open(folder.path()).unwrap();
         let devices = view.devices().unwrap();
         let slot = |name: String| devices.iter().position(|device| device.name == name);
+        let samples = devices.iter().map(|device| device.samples).collect();
         let stored: Vec<_> =
             (1..=view.rounds().unwrap()).map(|round| view.round(round).unwrap().unwrap()).collect();
         let incidents = view.incidents().unwrap().into_iter();
         Self {
             ending,
+            samples,
             slots: names.into_iter().map(slot).collect(),
             incidents: incidents.map(|noted| (noted.round, noted.device, noted.reason)).collect(),
             plans: (1..=view.plans().unwrap()).map(|plan| view.plan(plan).unwrap().unwrap()).collect(),

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use fedflip_fleet::{GivenWeights, Weights};
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::task::{Sharing, Task, TaskRow};
 
 use super::external::is_trained_here;
-use super::{Key, key};
+use super::{Key, Shown, key};
 use crate::Scenario;
 use crate::error::Refusal;
 use crate::value::{Given, Value, either};
@@ -77,7 +78,44 @@ pub(super) static KEYS: &[Key] = &[
         |s, v| v.count(1..=1_000_000).map(|count| s.data.test_samples_max = count),
     )
     .only(is_trained_here),
+    key(
+        "data",
+        "weights",
+        "what devices weigh: their \"samples\" (the default), all \"equal\", or a CSV file device,weight",
+        |s| match &s.data.weights {
+            Weights::Samples => None,
+            Weights::Equal => Some(Value::text(EQUAL)),
+            Weights::Given(given) => Some(Value::text(&given.name)),
+        },
+        set_weights,
+    )
+    .shown(Shown::Example("\"equal\"")),
 ];
+
+const SAMPLES: &str = "samples";
+const EQUAL: &str = "equal";
+
+/// A file is read here and now, so that a scenario with a damaged one is refused.
+fn set_weights(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
+    s.data.weights = match v.text("\"samples\", \"equal\", or the name of a CSV file")? {
+        SAMPLES => Weights::Samples,
+        EQUAL => Weights::Equal,
+        name => {
+            let path = v.folder.join(name);
+            let file = path.display().to_string();
+            let text = std::fs::read(&path).map_err(|error| Refusal {
+                problem: format!("{file} cannot be read: {error}"),
+                hint:
+                    "write \"samples\", \"equal\", or the name of a CSV file with the columns device,weight"
+                        .to_owned(),
+            })?;
+            let given = GivenWeights::read(text, name, &file)
+                .map_err(|error| Refusal { problem: error.to_string(), hint: error.hint() })?;
+            Weights::Given(given)
+        }
+    };
+    Ok(())
+}
 
 fn dirichlet(scenario: &Scenario) -> Option<Dirichlet> {
     if let Sharing::Dirichlet(recipe) = scenario.data.sharing { Some(recipe) } else { None }
