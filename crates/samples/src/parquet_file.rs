@@ -107,7 +107,7 @@ fn read_group(group: &dyn RowGroupReader, roles: &[Role], rows: &mut Rows) -> Re
             Target { name: &name, role: *role, row: before, end: before.saturating_add(count), rows };
         let read = match reader {
             ColumnReader::BoolColumnReader(reader) => {
-                target.numbers(reader, |value| f64::from(u8::from(*value)))?;
+                target.numbers(reader, |value| f64::from(u8::from(*value)))?
             }
             ColumnReader::Int32ColumnReader(reader) => target.numbers(reader, |value| f64::from(*value))?,
             ColumnReader::Int64ColumnReader(reader) => target.numbers(reader, |value| *value as f64)?,
