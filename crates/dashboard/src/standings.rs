@@ -47,7 +47,15 @@ mod tests {
     use super::*;
 
     fn end(reason: EndReason, secs: f64, rounds: u64) -> End {
-        End { reason, rounds, secs, metrics: Default::default(), test: Default::default(), detail: None }
+        End {
+            reason,
+            rounds,
+            secs,
+            metrics: Default::default(),
+            estimated: None,
+            test: Default::default(),
+            detail: None,
+        }
     }
 
     #[test]

@@ -209,6 +209,7 @@ mod tests {
             rounds: 1000,
             secs: 100.0,
             metrics: [("accuracy", 0.75), ("loss", 0.25)].into(),
+            estimated: None,
             test: Default::default(),
             detail: None,
         };
@@ -285,7 +286,7 @@ mod tests {
             q: &q,
             folder: None,
         });
-        live.initial(&Initial { secs: 0.0, metrics: [("rmse", 2.0), ("loss", 4.0)].into() });
+        live.initial(&Initial { metrics: [("rmse", 2.0), ("loss", 4.0)].into(), ..Initial::default() });
         for (n, rmse) in [(1, 1.9), (2, 1.4), (3, 1.5)] {
             live.round(
                 &Round { metrics: [("rmse", rmse), ("loss", rmse * rmse)].into(), ..round(n, 0.0) },

@@ -6,13 +6,13 @@ use fedflip_fleet::bandwidth::{self, Allocation};
 use fedflip_fleet::deadline::{self, Deadline};
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::LearnError;
-use fedflip_record::{Lost, Round};
+use fedflip_record::{Estimated, Lost, Round};
 
 use crate::aggregate::{Aggregator, Rule};
 use crate::aggregation::Aggregation;
 use crate::error::EngineError;
 use crate::optimiser::{Memory, Optimiser};
-use crate::run::Engine;
+use crate::run::{Engine, believed};
 use crate::state::State;
 use crate::world::{Cohort, Event, Order, Update, World};
 
@@ -135,9 +135,9 @@ impl Engine<'_> {
             // An evaluation belongs to one model.
             state.evaluated = None;
         }
-        let metrics = evaluated.clone().unwrap_or_default();
-        state.evaluated = evaluated.or(state.evaluated.take());
-        Ok(RoundOutcome::Done(Round { metrics, ..record }))
+        let Some((metrics, estimated)) = evaluated else { return Ok(RoundOutcome::Done(record)) };
+        state.evaluated = Some(believed(&metrics, estimated.as_ref()));
+        Ok(RoundOutcome::Done(Round { metrics, estimated, ..record }))
     }
 
     /// The evaluation after a round, if the schedule has one. A model that did not change is not evaluated again.
@@ -146,15 +146,17 @@ impl Engine<'_> {
         world: &mut W,
         state: &State,
         moved: Option<&ModelBuffers>,
-    ) -> Result<Option<Metrics>, LearnError> {
+    ) -> Result<Option<(Metrics, Option<Estimated>)>, LearnError> {
         if !self.schedule.evaluates(state.round + 1) {
             return Ok(None);
         }
-        match (moved, &state.evaluated) {
-            (None, Some(known)) => Ok(Some(known.clone())),
-            (None, None) => world.evaluate(state.result()).map(Some),
-            (Some(moved), _) => world.evaluate(moved.result()).map(Some),
-        }
+        let metrics = match (moved, &state.evaluated) {
+            // What is known of estimates are their limits, which are no metrics of the model.
+            (None, Some(known)) if !world.estimates() => return Ok(Some((known.clone(), None))),
+            (None, _) => world.evaluate(state.result())?,
+            (Some(moved), _) => world.evaluate(moved.result())?,
+        };
+        Ok(Some((metrics, world.estimated())))
     }
 
     /// Waits until every device of the cohort is accounted for, and adds up updates in device order. Returns the error of
@@ -259,6 +261,7 @@ impl Engine<'_> {
                 .flatten(),
             train_loss: (reported > 0).then(|| losses().sum::<f64>() / reported as f64),
             metrics: Metrics::default(),
+            estimated: None,
         }
     }
 }

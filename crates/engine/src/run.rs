@@ -4,7 +4,7 @@ use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Fleet, Mbps, Metrics};
 use fedflip_learn::LearnError;
 use fedflip_plan::Schedule;
-use fedflip_record::{End, EndReason, Initial, Round};
+use fedflip_record::{End, EndReason, Estimated, Initial, Round};
 
 use crate::aggregation::Aggregation;
 use crate::error::{BoxedError, EngineError};
@@ -83,8 +83,9 @@ impl Engine<'_> {
         if state.round == 0 && state.evaluated.is_none() {
             match world.evaluate(state.result()) {
                 Ok(metrics) => {
-                    state.evaluated = Some(metrics.clone());
-                    let initial = Initial { secs: state.secs, metrics };
+                    let estimated = world.estimated();
+                    state.evaluated = Some(believed(&metrics, estimated.as_ref()));
+                    let initial = Initial { secs: state.secs, metrics, estimated };
                     if sink.initial(initial, state).map_err(EngineError::Sink)? == Control::Stop {
                         return Ok(Outcome::Stopped);
                     }
@@ -147,10 +148,15 @@ impl Engine<'_> {
             return Ok(Outcome::Ended(end));
         }
         match world.evaluate(state.result()) {
-            Ok(metrics) => Ok(Outcome::Ended(End { metrics, ..end })),
+            Ok(metrics) => Ok(Outcome::Ended(End { metrics, estimated: world.estimated(), ..end })),
             Err(error) => diverged(error, state),
         }
     }
+}
+
+/// The values that a stop rule may rely on.
+pub(crate) fn believed(metrics: &Metrics, estimated: Option<&Estimated>) -> Metrics {
+    estimated.map_or(metrics, |estimated| &estimated.limit).clone()
 }
 
 fn ended(reason: EndReason, state: &State, detail: Option<String>) -> End {
@@ -159,6 +165,7 @@ fn ended(reason: EndReason, state: &State, detail: Option<String>) -> End {
         rounds: state.round,
         secs: state.secs,
         metrics: Metrics::default(),
+        estimated: None,
         test: Metrics::default(),
         detail,
     }

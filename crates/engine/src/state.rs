@@ -22,7 +22,8 @@ pub struct State {
     pub memory: Memory,
     /// The norms of past updates; empty unless the aggregation needs them. The records hold them.
     pub norms: NormHistory,
-    /// The metrics of [`Self::result`], if that model was evaluated.
+    /// The metrics of [`Self::result`], if that model was evaluated. Of estimates these are the confidence limits on the
+    /// safe side: a lucky estimate does not end a run.
     pub evaluated: Option<Metrics>,
 }
 

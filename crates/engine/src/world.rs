@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fedflip_fleet::bandwidth::{Allocation, DeviceJob};
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::{LearnError, Metric};
+use fedflip_record::Estimated;
 
 use crate::error::EngineError;
 
@@ -47,6 +48,16 @@ pub trait World {
 
     /// Evaluates a model on the test samples.
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError>;
+
+    /// Whether evaluations are estimates.
+    fn estimates(&self) -> bool {
+        false
+    }
+
+    /// How sure the metrics of the last evaluation are; none if they are no estimates.
+    fn estimated(&mut self) -> Option<Estimated> {
+        None
+    }
 
     /// Closes a round that ended at `secs` and whose step is part of the model.
     fn close(&mut self, round: u64, secs: f64) -> Result<Self::Receipt, EngineError>;

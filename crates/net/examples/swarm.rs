@@ -190,6 +190,7 @@ async fn stay(device: Device, shared: Arc<Shared>) -> Result<(), Failure> {
                 take_part(&mut client, &grant, parameters, &shared).await?;
             }
             Some(to_device::What::Refusal(refusal)) => return Err(refusal.reason.into()),
+            Some(to_device::What::Evaluate(_)) => return Err("the swarm holds no samples out".into()),
             Some(to_device::What::Finished(_)) => return Ok(()),
             Some(to_device::What::Superseded(_)) => return Err("another swarm has these identities".into()),
             None => return Err("a notice of an unknown kind".into()),

@@ -17,6 +17,9 @@ const NUMBER_BITS: u32 = 53;
 /// A prefix of signed bytes, so that no other use of the key can be taken for a toss.
 const PURPOSE: &[u8] = b"fedflip coin 1";
 
+/// The same for the coin that decides about an evaluation.
+const EVALUATION: &[u8] = b"fedflip evaluation 1";
+
 /// One toss: every device has one coin for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Toss {
@@ -85,6 +88,16 @@ impl CoinKey {
         // A proof of the key itself is always valid.
         let output = Option::from(PublicKey::from(self.0).verify(&toss.bytes(), &proof));
         (Flip::of(output.unwrap_or([u8::MAX; 64])), proof.to_bytes())
+    }
+}
+
+impl CoinKey {
+    /// Whether the device evaluates the model after a round. This is another coin than that of the round, and nobody
+    /// checks it: a device that evaluates more often gains nothing that it could not as well make up.
+    pub fn evaluates(&self, toss: Toss, probability: f64) -> bool {
+        let alpha = [EVALUATION, &toss.run, &toss.round.to_be_bytes()].concat();
+        let output = Option::from(PublicKey::from(self.0).verify(&alpha, &self.0.prove(&alpha)));
+        Flip::of(output.unwrap_or([u8::MAX; 64])).joins(probability)
     }
 }
 
@@ -164,6 +177,21 @@ mod tests {
             assert!((joined - mean).abs() < 3.5 * std, "{joined} of {mean} ± {std}");
         }
         assert!(tosses.iter().all(|flip| flip.joins(1.0) && !flip.joins(0.0)));
+    }
+
+    #[test]
+    fn the_coin_of_an_evaluation_is_another_one() {
+        let key = CoinKey::from_bytes([7; KEY_BYTES]).unwrap();
+        let tosses: Vec<[bool; 2]> = (1..=2000)
+            .map(|round| [key.flip(toss(round)).0.joins(0.5), key.evaluates(toss(round), 0.5)])
+            .collect();
+        for both in [[false, false], [false, true], [true, false], [true, true]] {
+            let count = tosses.iter().filter(|toss| **toss == both).count() as f64;
+            // The key is fixed, so this cannot fail by chance.
+            assert!((count - 500.0).abs() < 3.5 * (2000.0_f64 * 0.25 * 0.75).sqrt(), "{both:?}: {count}");
+        }
+        assert!(key.evaluates(toss(1), 1.0) && !key.evaluates(toss(1), 0.0));
+        assert!(!key.evaluates(toss(1), f64::NAN));
     }
 
     #[test]

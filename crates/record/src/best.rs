@@ -6,7 +6,8 @@ use fedflip_fleet::Metrics;
 
 use crate::error::RecordError;
 use crate::reader;
-use crate::schema::{Line, Target, TargetMode};
+use crate::schema::Line;
+use crate::target::{Target, TargetMode};
 
 /// The best value of the metric that a run's target names. Of equal values the first one stays.
 #[derive(Clone, Debug, PartialEq)]

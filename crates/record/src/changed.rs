@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::schema::{Header, Target};
+use crate::schema::Header;
+use crate::target::Target;
 use crate::text::{optional_word, word};
 
 /// Settings that an operator changed while a run was in progress: targets, caps and deadlines. What rounds compute stays.

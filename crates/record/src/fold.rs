@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_curve_of_every_evaluation_has_all_of_them() {
         let mut fold = Fold::with_every_evaluation(&header());
-        fold.initial(&Initial { secs: 0.0, metrics: [("rmse", 2.0)].into() });
+        fold.initial(&Initial { metrics: [("rmse", 2.0)].into(), ..Initial::default() });
         let rounds = 3 * KEPT_MAX as u64;
         for round in 1..=rounds {
             fold.round(&Round { round, metrics: [("rmse", 1.0)].into(), ..Round::default() });

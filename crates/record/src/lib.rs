@@ -12,7 +12,7 @@
 //! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
 //! - [`atomic`]: files that are there whole or not at all.
 //! - [`fold`]: a run in a few numbers and curves; [`summary`]: the numbers.
-//! - [`best`]: the best evaluation so far.
+//! - [`best`]: the best evaluation so far; `target`: the value at which a run ends; `estimated`: how sure a value is.
 //! - [`export`]: records as CSV, as Parquet, and for TensorBoard.
 //! - [`error`]: one enum for all that can be wrong, each with a hint.
 
@@ -21,12 +21,14 @@ pub mod best;
 pub mod changed;
 pub mod checkpoint;
 pub mod error;
+mod estimated;
 pub mod export;
 pub mod fold;
 pub mod folder;
 pub mod reader;
 pub mod schema;
 pub mod summary;
+mod target;
 mod text;
 pub mod writer;
 
@@ -34,10 +36,11 @@ pub use best::Best;
 pub use changed::{Changed, KeyChange};
 pub use checkpoint::Checkpoint;
 pub use error::{FolderProblem, RecordError};
+pub use estimated::Estimated;
 pub use fold::{Curve, Fold, Point};
 pub use folder::{RunFolder, Start};
 pub use schema::{
-    ConstantsSource, Deployed, End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target,
-    TargetMode, UsedConstants,
+    ConstantsSource, Deployed, End, EndReason, Header, Initial, Line, Lost, Replan, Round, UsedConstants,
 };
 pub use summary::Summary;
+pub use target::{Target, TargetMode};

@@ -5,6 +5,8 @@ use fedflip_fleet::{MetricInfo, Metrics};
 use serde::{Deserialize, Serialize};
 
 use crate::changed::Changed;
+use crate::estimated::Estimated;
+use crate::target::Target;
 use crate::text::{optional_word, word};
 
 /// The version of the format. Readers refuse other versions; a change of any field's meaning changes the version.
@@ -86,48 +88,6 @@ impl Header {
     }
 }
 
-/// The value of a metric at which a run ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Target {
-    /// The name of the metric.
-    #[serde(deserialize_with = "word")]
-    pub metric: String,
-    /// The value to reach.
-    pub at: f64,
-    /// Whether the value is reached from below or from above.
-    pub mode: TargetMode,
-}
-
-/// The side from which a target is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TargetMode {
-    /// The metric is to grow to the target: accuracy.
-    Max,
-    /// The metric is to fall to the target: a loss.
-    Min,
-}
-
-impl Target {
-    /// The value, if it is one of this metric.
-    pub fn of(&self, metric: &str) -> Option<f64> {
-        (self.metric == metric).then_some(self.at)
-    }
-
-    /// Whether an evaluation reaches the target.
-    pub fn is_met(&self, metrics: &Metrics) -> bool {
-        metrics.get(&self.metric).is_some_and(|value| self.is_met_by(value))
-    }
-
-    /// Whether a value of the metric reaches the target.
-    pub fn is_met_by(&self, value: f64) -> bool {
-        match self.mode {
-            TargetMode::Max => value >= self.at,
-            TargetMode::Min => value <= self.at,
-        }
-    }
-}
-
 /// The evaluation of the model before the first round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Initial {
@@ -135,6 +95,9 @@ pub struct Initial {
     pub secs: f64,
     /// The metrics of the first model.
     pub metrics: Metrics,
+    /// How sure the metrics are, where devices evaluated the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<Estimated>,
 }
 
 /// A run on real devices: its times are by the clock on the wall, and not virtual.
@@ -196,6 +159,9 @@ pub struct Round {
     /// The metrics of the model after the round; empty if the model was not evaluated.
     #[serde(default, skip_serializing_if = "Metrics::is_empty")]
     pub metrics: Metrics,
+    /// How sure the metrics are, where devices evaluated the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<Estimated>,
 }
 
 impl Round {
@@ -257,6 +223,9 @@ pub struct End {
     /// The metrics of the last model; empty if its round was evaluated.
     #[serde(default, skip_serializing_if = "Metrics::is_empty")]
     pub metrics: Metrics,
+    /// How sure the metrics are, where devices evaluated the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<Estimated>,
     /// The metrics of the last model on the test samples, where the run looked at validation samples until its end.
     #[serde(default, skip_serializing_if = "Metrics::is_empty")]
     pub test: Metrics,

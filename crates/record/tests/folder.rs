@@ -62,13 +62,14 @@ fn the_end() -> End {
         rounds: 9,
         secs: 3.0,
         metrics: Default::default(),
+        estimated: None,
         test: Default::default(),
         detail: None,
     }
 }
 
 fn initial() -> Initial {
-    Initial { secs: 0.25, metrics: [("accuracy", 0.125)].into() }
+    Initial { secs: 0.25, metrics: [("accuracy", 0.125)].into(), estimated: None }
 }
 
 /// Rounds with a checkpoint before the first and after each third one.

@@ -193,6 +193,7 @@ impl Deployed<'_> {
             aggregation: scenario.round.aggregation,
             optimiser: scenario.server.optimiser(),
             evaluate_every: scenario.record.evaluate_every,
+            device_evaluation: scenario.device_evaluation(),
             stop: scenario.engine_stop(),
             seed: scenario.seed,
             devices_min: self.devices_min,

@@ -8,8 +8,8 @@ use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{ExternalTask, Task, TaskSettings};
 
 use super::{
-    Data, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario, Server, Stop,
-    Train, Update,
+    Data, Evaluate, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario, Server,
+    Stop, Train, Update,
 };
 use crate::error::ScenarioError;
 
@@ -37,6 +37,7 @@ impl Scenario {
                 weights: Weights::default(),
                 own: OwnFiles::default(),
             },
+            evaluate: Evaluate::default(),
             fleet: FleetSource::Generated(GeneratedFleet {
                 devices: DEVICES,
                 types: PAPER.to_vec(),

@@ -10,7 +10,7 @@ use fedflip_plan::Scheme;
 use fedflip_record::Target;
 use fedflip_record::folder::WEIGHTS;
 
-use super::{FleetSource, InitialModel, Scenario};
+use super::{Evaluator, FleetSource, InitialModel, Scenario};
 use crate::error::ScenarioError;
 use crate::keys::{self, Key};
 
@@ -29,7 +29,10 @@ impl Scenario {
             task: self.task,
             devices: self.devices(),
             sharing: self.sharing(),
-            validation: self.data.validation,
+            validation: match self.evaluate.place {
+                Evaluator::Server => self.data.validation,
+                Evaluator::Devices => self.evaluate.holdout,
+            },
             own: self.own_data(),
             test_samples_max: self.data.test_samples_max,
             data_seed: self.data.seed,
@@ -39,6 +42,11 @@ impl Scenario {
                 iterations: self.train.iterations,
             },
         }
+    }
+
+    /// The chance that a device evaluates a model; none if the server does.
+    pub fn device_evaluation(&self) -> Option<f64> {
+        (self.evaluate.place == Evaluator::Devices).then_some(self.evaluate.probability)
     }
 
     /// The fleet whose device n holds `samples[n]` of the learner's data. These counts replace those of a fleet file, because

@@ -10,6 +10,7 @@
 //! - `keys`: every key with its comment and its way in and out; what is printed and documented comes from it.
 //! - `sections`: the sections of a scenario; `server`: what the server does with the sum of the updates.
 //! - `value`: values, their types and ranges; `lists`: lists of them.
+//! - `evaluate`: whether devices can evaluate models.
 //! - `own`: what follows from files of the user's own; `suggest`: a scenario for such files.
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
@@ -26,6 +27,7 @@ mod defaults;
 mod docs;
 mod entries;
 mod error;
+mod evaluate;
 mod for_run;
 mod initial;
 mod keys;
@@ -58,7 +60,8 @@ pub use self::preset::Preset;
 pub use self::scheme::read_scheme;
 pub use self::sections::QUIET_EVERY;
 pub use self::sections::{
-    Data, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Stop, Train, Update, Where,
+    Data, Evaluate, Evaluator, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Stop,
+    Train, Update, Where,
 };
 pub use self::server::{Kind, Server};
 pub use self::suggest::{Request, SuggestError};
@@ -105,6 +108,7 @@ pub struct Scenario {
     /// The table `[task.settings]` of an external task: keys, and values as TOML text.
     pub external_settings: BTreeMap<String, String>,
     pub data: Data,
+    pub evaluate: Evaluate,
     pub fleet: FleetSource,
     /// The bandwidth f_tot that the cohort shares.
     pub bandwidth: Mbps,

@@ -15,7 +15,7 @@ use super::keys::{self, Key};
 use super::server::Kind;
 use super::value::Given;
 use super::{FleetSource, Preset, Scenario, Stop, Update};
-use super::{own, target};
+use super::{evaluate, own, target};
 use crate::error::ScenarioError;
 
 /// Of several values for one key the last counts: `--set` comes after the file.
@@ -47,6 +47,7 @@ pub(super) fn resolve(
     expand(preset, &mut scenario, &whole_file)?;
     given.set(&mut scenario, |key| !["task", "data"].contains(&key.section))?;
     own::check_sharing(&scenario, &given, &whole_file)?;
+    evaluate::check(&scenario, &given, &whole_file)?;
     let times_are_given =
         matches!(scenario.fleet, FleetSource::File { .. }) || given.has("fleet", "payload_mbit");
     if times_are_given && !given.has("update", "encoding") {

@@ -60,6 +60,29 @@ pub enum Where {
     Devices,
 }
 
+/// Who evaluates models, and on what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evaluate {
+    pub place: Evaluator,
+    /// The share of its samples that a device evaluates on.
+    pub holdout: f64,
+    /// The chance that a device evaluates a model.
+    pub probability: f64,
+}
+
+impl Default for Evaluate {
+    fn default() -> Self {
+        Self { place: Evaluator::Server, holdout: 0.1, probability: 1.0 }
+    }
+}
+
+/// Who evaluates models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evaluator {
+    Server,
+    Devices,
+}
+
 /// Where the devices and their times come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FleetSource {

@@ -427,6 +427,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     weights: Default::default(),
                     own: Default::default(),
                 },
+                evaluate: Default::default(),
                 initial: None,
                 external_settings: Default::default(),
                 fleet: FleetSource::Generated(made_up),

@@ -455,7 +455,7 @@ fn the_first_model_is_evaluated_and_may_already_meet_the_target() {
     let mut state = start();
     let (outcome, initials) = run(None, &mut state);
     assert_eq!(outcome.unwrap(), Outcome::Stopped);
-    assert_eq!(initials, [Initial { secs: 12.5, metrics: first.clone() }]);
+    assert_eq!(initials, [Initial { secs: 12.5, metrics: first.clone(), estimated: None }]);
     assert_eq!(run(None, &mut state).1, [], "a run that is resumed does not evaluate it again");
 
     for met in [

@@ -128,6 +128,7 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
         aggregation,
         optimiser,
         evaluate_every: EVALUATE_EVERY,
+        device_evaluation: None,
         stop: stop(),
         seed: SEED,
         devices_min: devices,

@@ -47,7 +47,33 @@ impl Shards for Alone {
     }
 }
 
+/// No samples at all.
+struct Nothing;
+
+impl Shards for Nothing {
+    fn devices(&self) -> usize {
+        0
+    }
+
+    fn samples(&self, _device: usize) -> usize {
+        0
+    }
+
+    fn write_batch(&self, _: usize, _: &SampleBuffer, _: &[u32], _: &mut [f32], _: &mut [f32]) {}
+
+    fn test_samples(&self) -> usize {
+        0
+    }
+
+    fn write_test_batch(&self, _: usize, _: &mut [f32], _: &mut [f32]) {}
+}
+
 impl TaskSettings {
+    /// A learner for a server that leaves training and evaluation to devices: it knows the network and the metrics.
+    pub fn learner_without_samples(&self) -> Result<SgdLearner, TaskError> {
+        Ok(self.learner_on(Box::new(Nothing))?)
+    }
+
     /// A learner for a device that trains on all of its own training files, and on nothing else. Its samples are checked
     /// against what the task declares. It evaluates on the share that is held out.
     pub fn device_learner(&self) -> Result<SgdLearner, TaskError> {

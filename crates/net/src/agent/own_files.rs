@@ -8,7 +8,7 @@ use fedflip_fleet::ModelVector;
 use fedflip_learn::own::OwnData;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::{TaskError, TaskSettings};
-use fedflip_learn::{LearnError, TrainKey};
+use fedflip_learn::{LearnError, Sums, TrainKey};
 use fedflip_samples::files;
 use tracing::{info, warn};
 
@@ -113,6 +113,10 @@ impl DeviceTraining for OwnFiles {
     fn train(&self, model: &[f32], key: TrainKey, update: &mut [f32]) -> Result<f64, LearnError> {
         self.look_again();
         self.learner().train(model, key, update)
+    }
+
+    fn evaluate(&self, model: &[f32]) -> Result<Sums, LearnError> {
+        self.learner().evaluate(model)
     }
 }
 

@@ -55,6 +55,15 @@ impl Drop for Part {
     }
 }
 
+/// Ends when it is dropped.
+struct OwnTask(JoinHandle<()>);
+
+impl Drop for OwnTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// Says hello, and refuses a server that speaks another protocol.
 pub(super) async fn hello(talk: &mut Talk, is_plain: bool) -> Result<v1::HelloReply, NetError> {
     let reply = talk.hello(PROTOCOL).await;
@@ -135,6 +144,8 @@ impl Session<'_> {
         mut notices: tonic::Streaming<v1::ToDevice>,
     ) -> Result<(), NetError> {
         let mut part: Option<Part> = None;
+        // A newer one takes the place of an older one, which nobody waits for.
+        let mut evaluation: Option<OwnTask> = None;
         loop {
             tokio::select! {
                 // A part ends only once, so it never delays a notice for long.
@@ -168,6 +179,9 @@ impl Session<'_> {
                             part = Some(Part { toss, doing });
                         }
                     }
+                    Some(What::Evaluate(asked)) => {
+                        drop(evaluation.replace(self.evaluate(work, answers, asked)?));
+                    }
                     Some(What::Refusal(refusal)) => {
                         warn!(round = refusal.round, reason = %printable(&refusal.reason), "refused");
                     }
@@ -177,6 +191,38 @@ impl Session<'_> {
                 },
             }
         }
+    }
+
+    /// Evaluates a model while rounds go on, if the evaluation coin says so; the server is told in any case.
+    fn evaluate(
+        &self,
+        work: &Work,
+        answers: &mpsc::Sender<v1::FromDevice>,
+        asked: v1::Evaluate,
+    ) -> Result<OwnTask, NetError> {
+        let v1::Evaluate { round, run, digest, probability } = asked;
+        let evaluates = self.settings.credentials.coin.evaluates(toss(&run, round)?, probability);
+        debug!(round, probability, evaluates, "flipped for an evaluation");
+        let (work, answers) = (work.clone(), answers.clone());
+        Ok(OwnTask(tokio::spawn(async move {
+            let sums = match evaluates {
+                true => work.evaluated(&digest).await,
+                false => Ok(Vec::new()),
+            };
+            match sums {
+                Ok(sums) => {
+                    let what = v1::from_device::What::Evaluated(v1::Evaluated { round, run, digest, sums });
+                    // A connection that is gone ends the session.
+                    let _ = send(&answers, what).await;
+                }
+                Err(Failed::Unable(problem)) => {
+                    warn!(round, problem = %printable(&problem), "cannot evaluate");
+                }
+                Err(Failed::Call(status)) => {
+                    info!(round, reason = %printable(status.message()), "the model is not there to evaluate");
+                }
+            }
+        })))
     }
 
     /// Fetches the model at the end and writes it, if this device keeps it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedflip_learn::{Encoding, LearnError, TrainKey, model_file};
+use fedflip_learn::{Encoding, LearnError, Sums, TrainKey, model_file};
 use prost::bytes::Bytes;
 use tokio::time::Instant;
 
@@ -81,6 +81,11 @@ impl Trainer {
         let digest = digest_of_bytes(&bytes);
         let took = start.elapsed().max(self.at_least);
         Ok(Trained { bytes: bytes.into(), digest, train_loss, samples, took })
+    }
+
+    /// Scores a model on the samples that the device holds out.
+    pub(super) fn evaluate(&self, model: &[f32]) -> Result<Sums, LearnError> {
+        self.training.evaluate(model)
     }
 
     /// Times a round's training: the median of some trainings, after one that warms up.

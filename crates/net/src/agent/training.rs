@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fedflip_fleet::ModelVector;
-use fedflip_learn::{LearnError, Learner, TrainKey};
+use fedflip_learn::learner::pieces;
+use fedflip_learn::{LearnError, Learner, Sums, TrainKey};
 
 use super::own_files::OwnFiles;
 use crate::error::NetError;
@@ -34,6 +35,10 @@ pub trait DeviceTraining: Send + Sync {
     fn initial_model(&self, seed: u64) -> ModelVector;
     /// Trains from `model` and writes the update; the device of `key` is this device's slot.
     fn train(&self, model: &[f32], key: TrainKey, update: &mut [f32]) -> Result<f64, LearnError>;
+    /// Scores `model` on the samples that this device holds out; by default there are none.
+    fn evaluate(&self, _model: &[f32]) -> Result<Sums, LearnError> {
+        Ok(Sums::default())
+    }
 }
 
 /// A learner with the buffers of one worker.
@@ -99,6 +104,19 @@ impl<L: Learner + Send> DeviceTraining for DeviceLearner<L> {
         // Buffers hold nothing between calls, so a panic leaves nothing behind.
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         self.learner.train(&mut worker, model, TrainKey { device: self.device(key.device), ..key }, update)
+    }
+
+    /// Test samples that all devices have in common are not this device's to report.
+    fn evaluate(&self, model: &[f32]) -> Result<Sums, LearnError> {
+        let mut total = Sums::default();
+        if self.holds == Holds::AllDevices {
+            return Ok(total);
+        }
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        for piece in pieces(self.learner.test_samples()) {
+            self.learner.score(&mut worker, model, piece, &mut total)?;
+        }
+        Ok(total)
     }
 }
 

@@ -12,7 +12,7 @@ use super::session::AgentState;
 use super::talk::Talk;
 use super::trainer::{Trained, Trainer, emulated_until};
 use crate::coin::Toss;
-use crate::wire::v1;
+use crate::wire::{sums, v1};
 
 /// The device's memory from round to round, so that nothing is fetched or computed twice.
 #[derive(Clone, Default)]
@@ -120,6 +120,17 @@ impl Work {
         let model = Arc::new(self.talk.fetch(digest, self.trainer.parameters()).await?);
         memory.with(|remembered| remembered.model = Some((digest.to_vec(), Arc::clone(&model))));
         Ok(model)
+    }
+
+    /// The sums of the device's held-out samples; none if it has no such samples, or cannot evaluate the model.
+    pub(super) async fn evaluated(mut self, digest: &[u8]) -> Result<Vec<v1::evaluated::Sum>, Failed> {
+        let unable = |problem: String| Failed::Unable(problem);
+        let model = self.fetch(digest).await?;
+        let trainer = Arc::clone(&self.trainer);
+        let evaluated = self.state.compute.run(move || trainer.evaluate(&model)).await;
+        let evaluated = evaluated.map_err(|error| unable(error.to_string()))?;
+        let evaluated = evaluated.map_err(|error| unable(error.to_string()))?;
+        sums::message(&evaluated).ok_or_else(|| unable("the sums are not finite, or too many".to_owned()))
     }
 
     /// Takes part from the grant to the server's receipt. An attempt that fails is repeated until the round is over.

@@ -7,13 +7,13 @@ use tokio::time::Instant;
 use tonic::Streaming;
 use tracing::{debug, warn};
 
-use super::hub::{Hub, Notice};
+use super::hub::{Hub, Notice, ServerState};
 use super::journal::Permit;
 use super::round::check_coin;
 use crate::coin::Toss;
 use crate::reason::Reason;
-use crate::wire::v1;
 use crate::wire::v1::from_device::What;
+use crate::wire::{sums, v1};
 
 /// The open stream of a device. It ends when the device leaves, for whatever reason.
 pub(super) struct Attendance {
@@ -39,6 +39,7 @@ impl Attendance {
             match message.what {
                 Some(What::Answer(answer)) => self.answered(&answer),
                 Some(What::Failure(failure)) => self.failed(&failure),
+                Some(What::Evaluated(report)) => self.evaluated(&report),
                 None => self.note(None, Reason::BadMessage),
             }
         }
@@ -112,6 +113,47 @@ impl Attendance {
         self.hub.ring();
     }
 
+    /// Takes the sums of an evaluation. A report that nobody awaits any more is counted, and nothing else.
+    fn evaluated(&self, report: &v1::Evaluated) {
+        let slot = self.slot;
+        let is_wanted = |state: &ServerState| {
+            state.evaluation.as_ref().is_some_and(|evaluation| evaluation.wants(slot, report))
+        };
+        let wanted = {
+            let state = self.hub.state();
+            is_wanted(&state).then(|| state.members[slot].device.samples)
+        };
+        let Some(samples) = wanted else {
+            debug!(slot, round = report.round, "an evaluation that nobody awaits");
+            self.hub.metrics.refused.add(Reason::StaleRound);
+            return;
+        };
+        // Nobody waits for the lock meanwhile.
+        let sums = sums::checked(&report.sums, samples);
+        if let Err(reason) = sums {
+            if let Some(Permit { left_out }) = self.log_permit("evaluation") {
+                warn!(
+                    slot,
+                    round = report.round,
+                    reason = reason.name(),
+                    left_out,
+                    "an evaluation is refused"
+                );
+            }
+            self.note(Toss::named(&report.run, report.round), reason);
+        }
+        {
+            let mut state = self.hub.state();
+            if is_wanted(&state) {
+                state.members[slot].evaluating.answered(report.round);
+                if let Some(evaluation) = &mut state.evaluation {
+                    evaluation.take(slot, sums);
+                }
+            }
+        }
+        self.hub.ring();
+    }
+
     fn log_permit(&self, subject: &'static str) -> Option<Permit> {
         let name = self.hub.state().members[self.slot].device.name.clone();
         self.hub.journal.permit(&name, subject)
@@ -135,6 +177,11 @@ impl Drop for Attendance {
                 && gone
             {
                 current.gone(self.slot);
+            }
+            if let Some(evaluation) = &mut state.evaluation
+                && gone
+            {
+                evaluation.gone(self.slot);
             }
         }
         self.hub.ring();

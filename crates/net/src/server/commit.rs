@@ -90,6 +90,8 @@ impl Committer<'_> {
             train_loss = record.train_loss,
             metric = headline.map(|(name, _)| name),
             value = headline.map(|(_, value)| value),
+            estimated_by = record.estimated.as_ref().map(|estimated| estimated.devices),
+            standard_error = headline.and_then(|(name, _)| record.estimated.as_ref()?.se.get(name)),
             "a round is committed"
         );
     }

@@ -43,6 +43,8 @@ pub struct Deployment {
     pub optimiser: Optimiser,
     /// Rounds from one evaluation to the next, in runs without quiet rounds.
     pub evaluate_every: u64,
+    /// Devices evaluate models on samples that they hold out, each with this probability; without it, the server does.
+    pub device_evaluation: Option<f64>,
     pub stop: Stop,
     /// Seeds local training and the planner's draws.
     pub seed: u64,

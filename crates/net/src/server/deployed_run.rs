@@ -199,6 +199,7 @@ impl<'a> DeployedRun<'a> {
             deadline: None,
             was_late: false,
             stopping_since: None,
+            estimated: None,
         };
         let round = self.progress.round;
         let mut committer = Committer {

@@ -10,6 +10,7 @@ use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
+use super::evaluation::Evaluation;
 use super::exchange::{Arrival, OfferedModel};
 use super::journal::Journal;
 use super::member::{About, DeviceLink, Member};
@@ -77,6 +78,7 @@ pub(crate) struct ServerState {
     /// When the status of the devices was last written for operators.
     pub shown: Option<Instant>,
     pub current: Option<Current>,
+    pub evaluation: Option<Evaluation>,
     /// The updates of the round before: its devices may not have received their replies.
     pub previous: Option<(Toss, BTreeMap<usize, Taken>)>,
     /// Updates that have arrived, for the round loop.
@@ -220,6 +222,10 @@ impl ServerState {
             for notice in current.for_newcomer(slot, is_awaited, Instant::now()) {
                 self.tell(slot, notice);
             }
+        }
+        let waits = self.members[slot].evaluating.is_waited_for();
+        if let Some(notice) = self.evaluation.as_mut().and_then(|evaluation| evaluation.ask(slot, waits)) {
+            self.tell(slot, notice);
         }
         if self.finished {
             self.tell_finished(slot);

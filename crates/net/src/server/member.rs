@@ -22,6 +22,8 @@ pub(crate) struct Member {
     pub absent_since: Instant,
     pub has_attended: bool,
     pub silence: Silence,
+    /// The same for evaluations.
+    pub evaluating: Silence,
     pub about: About,
     pub condition: Condition,
     /// Set when the device has left the run for good.
@@ -44,6 +46,7 @@ impl Member {
             absent_since: Instant::now(),
             has_attended: false,
             silence: Silence::default(),
+            evaluating: Silence::default(),
             rival_told: None,
         }
     }

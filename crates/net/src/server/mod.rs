@@ -13,6 +13,7 @@
 //! - `rate`: limits calls; `journal`: limits lines in the log; `norms`: limits the norms of updates.
 //! - `world`: the world behind the engine's round loop; `events`: its events; `clock`: its clock; `window`: its window
 //!   for coins; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
+//! - `evaluation`: evaluations on devices; `estimate`: metrics of the fleet from their reports.
 //! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `enrolment`: its devices; [`planning`]:
 //!   its plans; `commit`: commits its rounds.
 
@@ -25,6 +26,8 @@ pub mod deploy;
 mod deployed_run;
 mod download;
 mod enrolment;
+mod estimate;
+mod evaluation;
 mod events;
 mod exchange;
 mod grant;

@@ -12,6 +12,7 @@ use fedflip_engine::{Cohort, EngineError, Event, Order, World};
 use fedflip_fleet::bandwidth::{self, DeviceJob};
 use fedflip_fleet::{Metrics as Scores, ModelVector};
 use fedflip_learn::{LearnError, Metric};
+use fedflip_record::Estimated;
 use tokio::time::Instant;
 use tracing::info;
 
@@ -78,11 +79,13 @@ pub(crate) struct NetWorld<'a> {
     /// The round's deadline was found to have passed long ago, and was moved once.
     pub was_late: bool,
     pub stopping_since: Option<Instant>,
+    /// How sure the newest evaluation is, where devices made it.
+    pub estimated: Option<Estimated>,
 }
 
 impl NetWorld<'_> {
     /// Waits for the bell, a moment, or `until`.
-    fn wait(&self, until: Instant) {
+    pub(super) fn wait(&self, until: Instant) {
         self.server.show_devices(&self.folder);
         self.server.wait(until.min(Instant::now() + POLL_EVERY));
     }
@@ -198,7 +201,19 @@ impl World for NetWorld<'_> {
     }
 
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Scores, LearnError> {
-        (self.evaluate)(model)
+        self.estimated = None;
+        match self.deployment.device_evaluation {
+            Some(probability) => self.evaluate_on_devices(model, probability),
+            None => (self.evaluate)(model),
+        }
+    }
+
+    fn estimates(&self) -> bool {
+        self.deployment.device_evaluation.is_some()
+    }
+
+    fn estimated(&mut self) -> Option<Estimated> {
+        self.estimated.take()
     }
 
     fn close(&mut self, round: u64, secs: f64) -> Result<Receipt, EngineError> {

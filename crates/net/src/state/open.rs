@@ -196,7 +196,10 @@ fn resumed(view: &StateView, models: &Models) -> Result<(Resumed, NewestModel), 
         return Err(damaged(format!("is damaged: no device at position {slot}")));
     }
     if resumed.round == 0 {
-        resumed.evaluated = view.initial()?.map(|initial| initial.metrics);
+        // Of estimates, what the stop rule believed.
+        resumed.evaluated = view
+            .initial()?
+            .map(|initial| initial.estimated.map_or(initial.metrics, |estimated| estimated.limit));
         return Ok((resumed, NewestModel::default()));
     }
     let Some(last) = view.round(resumed.round)? else {

@@ -23,6 +23,10 @@ pub const SAMPLES_MAX: u64 = 1_000_000_000;
 pub const COMPUTE_SECS_MAX: f64 = 86_400.0;
 /// The magnitude of a training loss that a device may report: records and means contain these losses.
 pub const TRAIN_LOSS_MAX: f64 = 1e9;
+/// The number of sums in a device's evaluation: three for each of a thousand classes, and some more.
+pub const SUMS_MAX: usize = 3_100;
+/// The length of a sum's name.
+pub const SUM_NAME_BYTES_MAX: usize = 64;
 /// Calls that one device may make in a row before it has to wait; see [`CALLS_PER_SEC_MAX`].
 pub const CALLS_IN_A_ROW_MAX: f64 = 64.0;
 /// Calls of one device, on average.

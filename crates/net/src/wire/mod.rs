@@ -7,6 +7,7 @@
 //! - [`encoding`]: the encoding of updates in messages.
 //! - [`limits`]: the bounds of everything that a peer may send.
 //! - [`numbers`]: vectors as bytes, collected from chunks, and their digests.
+//! - [`sums`]: the sums of a device's evaluation.
 //! - [`task`]: tasks in messages; [`external`]: those that only programs on devices can train.
 
 use fedflip_fleet::printable::is_unprintable;
@@ -17,6 +18,7 @@ pub mod encoding;
 pub mod external;
 pub mod limits;
 pub mod numbers;
+pub mod sums;
 pub mod task;
 
 /// The messages, the client and the server's trait.

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fedflip_net::NetError;
-use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, Farewell};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, Farewell, Trains};
 use fedflip_net::door::Limits;
 use fedflip_net::plain;
 use fedflip_net::server::{Ended, Server, ServerSettings};
@@ -83,12 +83,17 @@ pub(crate) struct Agent {
 
 impl Agent {
     pub(crate) fn join(server: SocketAddr, name: &str) -> Self {
+        Self::join_with(server, name, BuiltInTasks::in_folder("no data set is needed"))
+    }
+
+    /// With a training of its own.
+    pub(crate) fn join_with(server: SocketAddr, name: &str, trains: Arc<dyn Trains>) -> Self {
         let name: fedflip_net::identity::DeviceName = name.parse().unwrap();
         let coin = plain::coin(&name).unwrap();
         let settings = AgentSettings {
             server: server.to_string(),
             credentials: Credentials { name, coin, tls: None },
-            trains: BuiltInTasks::in_folder("no data set is needed"),
+            trains,
             compute_at_least: Duration::ZERO,
             save_model: None,
             give_up_after: None,

@@ -18,7 +18,7 @@ use fedflip_net::server::{
 };
 use fedflip_net::state::{NewRun, Resumed, RunState};
 use fedflip_plan::{Quiet, Scheme};
-use fedflip_record::{Header, Round};
+use fedflip_record::{Header, Round, Target};
 
 use crate::replay::{Replayed, replay};
 
@@ -44,6 +44,9 @@ pub(crate) struct Wanted {
     /// Whether only devices know how many samples they hold.
     pub(crate) counts_unknown: bool,
     pub(crate) weights: Weights,
+    /// The chance that a device evaluates the model of a round; without it, the server evaluates.
+    pub(crate) device_evaluation: Option<f64>,
+    pub(crate) target: Option<Target>,
 }
 
 impl Wanted {
@@ -76,6 +79,8 @@ impl Wanted {
             deadline_secs: None,
             counts_unknown: false,
             weights: Weights::Samples,
+            device_evaluation: None,
+            target: None,
         }
     }
 
@@ -162,8 +167,9 @@ impl Wanted {
             deadline_margin: 0.1,
             aggregation: Aggregation::Unbiased,
             optimiser: self.optimiser,
-            evaluate_every: 1000,
-            stop: Stop::after_rounds(self.rounds),
+            evaluate_every: if self.device_evaluation.is_some() { 1 } else { 1000 },
+            device_evaluation: self.device_evaluation,
+            stop: Stop { target: self.target.clone(), ..Stop::after_rounds(self.rounds) },
             seed: SEED,
             devices_min: self.devices_min,
             replan_every: self.replan_every,

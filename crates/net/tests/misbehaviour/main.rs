@@ -11,6 +11,7 @@ mod deeds;
 #[path = "../common/device.rs"]
 mod device;
 mod encodings;
+mod evaluations;
 mod names;
 mod out_of_turn;
 #[path = "../common/replay.rs"]

@@ -148,7 +148,7 @@ fn evaluated() -> Metrics {
 }
 
 pub(crate) fn initial() -> Initial {
-    Initial { secs: 0.0, metrics: [("accuracy", 0.125), ("loss", 2.5)].into() }
+    Initial { secs: 0.0, metrics: [("accuracy", 0.125), ("loss", 2.5)].into(), estimated: None }
 }
 
 pub(crate) fn end(rounds: u64) -> End {
@@ -158,6 +158,7 @@ pub(crate) fn end(rounds: u64) -> End {
         rounds,
         secs: 1.5 * rounds as f64,
         metrics: Metrics::default(),
+        estimated: None,
         test: Default::default(),
         detail: None,
     }

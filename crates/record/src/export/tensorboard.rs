@@ -216,6 +216,7 @@ mod tests {
             rounds: 300,
             secs: 300.5,
             metrics: [("accuracy", 0.5), ("loss", 1.0)].into(),
+            estimated: None,
             test: Default::default(),
             detail: None,
         };

@@ -146,6 +146,7 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
             rounds: run.rounds,
             secs: run.secs * run.rounds as f64,
             metrics: Default::default(),
+            estimated: None,
             test: Default::default(),
             detail: None,
         }));

@@ -34,7 +34,7 @@ pub fn offered(scenario: &Scenario) -> Result<OfferedTask, RunError> {
 }
 
 impl Host {
-    /// Reads the data on which models are evaluated.
+    /// Reads the data on which models are evaluated, if the server evaluates them.
     pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
         let what = format!("reading the data of {}", scenario.task.name());
         let Session { observers, data_dir, .. } = session;
@@ -42,7 +42,10 @@ impl Host {
             Some(task) => (None, task.params().to_vec()),
             None => {
                 let settings = scenario.task_settings();
+                // Devices evaluate models, and a server without files has nothing to read.
+                let has_nothing = scenario.device_evaluation().is_some() && scenario.data.own.test.is_empty();
                 let learner = match scenario.data.own.place {
+                    Where::Devices if has_nothing => settings.learner_without_samples()?,
                     Where::Devices => observers.while_working(&what, || settings.server_learner())?,
                     Where::Here => observers.while_working(&what, || settings.learner(data_dir))?.0,
                 };

@@ -7,11 +7,12 @@
 //! # Layout
 //!
 //! - here: sections, what a key is, and all of them in a row.
-//! - one file for the keys of a section, or of two: `top`, `task`, `external`, `data`, `own` (files in `[data]`),
+//! - one file for the keys of a section, or of two: `top`, `task`, `external`, `data`, `own` (files in `[data]`), `evaluate`,
 //!   `fleet`, `train`, `update`, `server`, `plan`,
 //!   `round`, `stop`.
 
 mod data;
+mod evaluate;
 mod external;
 mod fleet;
 mod own;
@@ -32,10 +33,11 @@ use super::value::{Given, Value};
 pub(super) use task::task_of;
 
 /// The sections in their order, and what each is about.
-pub(super) const SECTIONS: [(&str, &str); 13] = [
+pub(super) const SECTIONS: [(&str, &str); 14] = [
     ("", "Settings of the whole scenario"),
     ("task", "The model and the data it learns from"),
     ("data", "How the data are shared among devices"),
+    ("evaluate", "Who evaluates models, and on what"),
     ("fleet", "The devices, their times, and the bandwidth they share"),
     ("train", "Local training on a device"),
     ("update", "How a device encodes its update"),
@@ -163,6 +165,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
         external::KEYS,
         data::KEYS,
         own::KEYS,
+        evaluate::KEYS,
         fleet::KEYS,
         train::KEYS,
         update::KEYS,

@@ -13,7 +13,7 @@ const NUMBERS_MAX: usize = 1 << 16;
 
 const PLACES: [(&str, Where); 2] = [("here", Where::Here), ("devices", Where::Devices)];
 
-fn has_files(row: &TaskRow, _key: &str) -> bool {
+pub(super) fn has_files(row: &TaskRow, _key: &str) -> bool {
     Task::all().any(|task| task.row().name == row.name && matches!(task.source(), Source::Own))
 }
 

@@ -1,0 +1,24 @@
+//! How sure metrics are that devices estimated.
+
+use fedflip_fleet::Metrics;
+use serde::{Deserialize, Serialize};
+
+/// Metrics that follow from the reports of some devices on their held-out samples are estimates. This is how sure they are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimated {
+    /// The number of devices that reported.
+    pub devices: usize,
+    /// The chance of a device to be among them: that of its evaluation coin, times the share of the fleet that was heard.
+    pub share: f64,
+    /// The standard errors of the metrics, by the delta method; 0 if the whole fleet reported. A single report of many has none.
+    #[serde(default, skip_serializing_if = "Metrics::is_empty")]
+    pub se: Metrics,
+    /// The confidence limits on the safe side: a stop rule believes these, and not a lucky estimate.
+    #[serde(default, skip_serializing_if = "Metrics::is_empty")]
+    pub limit: Metrics,
+}
+
+impl Estimated {
+    /// A one-sided limit with a confidence of 95 % is this many standard errors away.
+    pub const ERRORS_TO_LIMIT: f64 = 1.645;
+}
