@@ -1,7 +1,7 @@
 """Writes digits-train.npz and digits-test.npz beside itself: the 1,797 digits of 8 by 8 pixels that come with scikit-learn.
 
-The order of scikit-learn keeps what one writer wrote together, so six blocks of the order stand for six writers. Every
-sixth digit is for testing. Needs numpy and scikit-learn.
+scikit-learn does not say who wrote which digit: six blocks of its order stand for six made-up writers. Every sixth digit
+is for testing. Needs numpy and scikit-learn.
 """
 
 import pathlib

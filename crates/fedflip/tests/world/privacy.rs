@@ -35,10 +35,10 @@ fn tap(server: &str) -> (String, Arc<Mutex<Vec<Heard>>>) {
             let (there, back) = (Arc::clone(&all), Arc::clone(&all));
             let (from, to) = (server.try_clone().unwrap(), device.try_clone().unwrap());
             std::thread::spawn(move || {
-                pass(device, server, |bytes| there.lock().unwrap()[at].sent.extend(bytes))
+                pass(device, server, |bytes| there.lock().unwrap()[at].sent.extend(bytes));
             });
             std::thread::spawn(move || {
-                pass(from, to, |bytes| back.lock().unwrap()[at].received.extend(bytes))
+                pass(from, to, |bytes| back.lock().unwrap()[at].received.extend(bytes));
             });
         }
     });
@@ -154,8 +154,7 @@ fn sent_with(folder: &Path, x: &[u8], y: &[u8]) -> Vec<Heard> {
     assert!(device.0.wait().unwrap().success());
     std::fs::write(folder.join("device.log"), log.join().unwrap()).unwrap();
     std::fs::write(folder.join("server.log"), serde_json::to_vec(&server_log).unwrap()).unwrap();
-    let heard = std::mem::take(&mut *heard.lock().unwrap());
-    heard
+    std::mem::take(&mut *heard.lock().unwrap())
 }
 
 /// Samples that depend on a number, with labels that do, too.
