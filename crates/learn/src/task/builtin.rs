@@ -190,7 +190,7 @@ pub(crate) const WIDTH: Param = Param {
 /// The normalisation of MobileNet.
 pub(crate) const NORM: Param = Param {
     name: "norm",
-    about: "the normalisation that follows each convolution of MobileNet: group or batch",
+    about: "what follows each convolution of MobileNet: group or batch norm",
     kind: ParamKind::Choice(&[GROUP, BATCH]),
     default: ParamValue::Choice(GROUP),
 };

@@ -10,8 +10,7 @@ use std::time::Duration;
 use fedflip_engine::{Engine, EngineError, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_plan::Constants;
-use fedflip_record::folder::RECORDS;
-use fedflip_record::{Best, Header, atomic, reader};
+use fedflip_record::{Best, Header, atomic};
 use tokio::time::Instant;
 use tracing::info;
 
@@ -21,10 +20,11 @@ use super::commit::Committer;
 use super::deploy::{Callbacks, Deployment, Ended, MEASURED, PlanStart};
 use super::enrolment;
 use super::planning::Planned;
+use super::restore::{restored_best, restored_measures, restored_progress};
 use super::world::{GivenUp, NetWorld};
 use crate::error::NetError;
 use crate::measure::Measures;
-use crate::state::{EnrolledDevice, Resumed, RunState, STATE};
+use crate::state::{EnrolledDevice, Resumed, RunState};
 use crate::status::Standing;
 
 /// A run whose devices have enrolled.
@@ -224,57 +224,6 @@ impl<'a> DeployedRun<'a> {
         let _ = csv_file::write(&self.measures.fleet(&self.devices, &self.server.weights)?, &mut csv);
         Ok(atomic::write(&self.state.path().join(MEASURED), &csv)?)
     }
-}
-
-/// The measurements of the state, and the calibration of devices that enrolled after the last commit.
-fn restored_measures(stored: Option<&str>, devices: &[EnrolledDevice]) -> Result<Measures, NetError> {
-    let mut measures: Measures = match stored {
-        Some(text) => serde_json::from_str(text)
-            .map_err(|error| NetError::damaged(STATE, format!("its measurements: {error}")))?,
-        None => Measures::default(),
-    };
-    devices.iter().skip(measures.len()).for_each(|device| measures.calibrated(device));
-    Ok(measures)
-}
-
-/// The engine's state after the last commit; a new run starts from `initial_model`.
-fn restored_progress(
-    deployment: &Deployment,
-    state: &RunState,
-    resumed: Resumed,
-    initial_model: impl FnOnce() -> ModelVector,
-) -> Result<State, NetError> {
-    let Resumed { round, secs, evaluated, memory, .. } = resumed;
-    let begun = match resumed.model {
-        Some(model) => {
-            let Some(memory) = deployment.optimiser.restored(memory, model.len()) else {
-                // Cannot happen: a folder of another scenario is refused when it is opened.
-                return Err(NetError::StateRefused { what: "another optimiser".to_owned() });
-            };
-            State { memory, ..State::new(ModelVector::new(model)) }
-        }
-        None => State::new(initial_model()).with_optimiser(&deployment.optimiser),
-    };
-    let mut progress = State { round, secs, evaluated, ..begun };
-    if round > 0 && deployment.aggregation.remembers_norms() {
-        reader::each(&state.path().join(RECORDS), |line| progress.norms.take_line(&line))?;
-    }
-    Ok(progress)
-}
-
-/// The best evaluation of the records. If it is the last one, its model is kept again: the server may have been killed
-/// before it did.
-fn restored_best(
-    deployment: &Deployment,
-    state: &mut RunState,
-    progress: &State,
-) -> Result<Option<Best>, NetError> {
-    let Some(target) = &deployment.stop.target else { return Ok(None) };
-    let best = Best::read(target, &state.path().join(RECORDS))?;
-    if best.round() == Some(progress.round) {
-        state.keep_best(progress.result().as_slice())?;
-    }
-    Ok(Some(best))
 }
 
 /// Why the round in progress was given up; an error if something else has stopped the engine.

@@ -14,8 +14,8 @@
 //! - `world`: the world behind the engine's round loop; `events`: its events; `clock`: its clock; `window`: its window
 //!   for coins; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
 //! - `evaluation`: evaluations on devices; `estimate`: metrics of the fleet from their reports.
-//! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `enrolment`: its devices; [`planning`]:
-//!   its plans; `commit`: commits its rounds.
+//! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `restore`: what it resumes with;
+//!   `enrolment`: its devices; [`planning`]: its plans; `commit`: commits its rounds.
 
 mod attend;
 mod clock;
@@ -42,6 +42,7 @@ mod probe;
 mod probe_queue;
 mod quorum;
 mod rate;
+mod restore;
 mod review;
 mod room;
 mod round;

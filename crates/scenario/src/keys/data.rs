@@ -29,7 +29,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "sharing",
-        "how devices share samples: \"dirichlet\", \"iid\", \"by-role\", \"by-device\" or \"fleet\"",
+        "sharing: \"dirichlet\", \"iid\", \"by-role\", \"by-device\" or \"fleet\"",
         |s| Some(Value::text(s.data.sharing.name())),
         set_sharing,
     )
@@ -65,7 +65,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "validation",
-        "share of training samples to evaluate on; the test samples then wait for the end of the run",
+        "share of training samples to evaluate on until the end of the run",
         |s| Some(Value::Number(s.data.validation)),
         |s, v| v.number(0.0..=0.9, "a share from 0 to 0.9").map(|share| s.data.validation = share),
     )

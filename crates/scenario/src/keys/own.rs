@@ -30,7 +30,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "test",
-        "files of test samples; a list may name several, and * stands for any characters",
+        "files of test samples; a list may name several, * stands for anything",
         |s| files(&s.data.own.test),
         |s, v| names(s, v).map(|names| s.data.own.test = names),
     )
@@ -39,7 +39,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "where",
-        "where training samples are: \"here\", or on \"devices\", which show them to nobody",
+        "where training samples are: \"here\", or on \"devices\", which keep them",
         |s| super::name_of(&PLACES, &s.data.own.place),
         |s, v| v.choice(&PLACES).map(|place| s.data.own.place = place),
     )
@@ -47,7 +47,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "mean",
-        "subtracted from values (bytes count as shares of 255): for all, per channel or per feature",
+        "subtracted from values: one number, one per channel or one per feature",
         |s| numbers(&s.data.own.mean),
         |s, v| v.numbers(-1e30..=1e30, NUMBERS_MAX).map(|mean| s.data.own.mean = mean),
     )
