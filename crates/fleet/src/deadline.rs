@@ -241,7 +241,8 @@ mod tests {
         }
 
         /// Compute times vary by 0.3, and nobody knows how: a device that cannot make the deadline by what is known of
-        /// it changes nothing for those who can. Their shares are the same without it, so the same are lost.
+        /// it costs no other device its update. Whoever is lost beside it is lost without it, too. (Under equal shares a
+        /// device may even be saved by it: it is then in a later group, and not in one that is just too slow.)
         #[test]
         fn with_jitter_nobody_is_lost_because_of_a_device_that_cannot_make_it(
             device_jobs in any_cohort(), mbps in 0.1..50.0_f64, secs in 0.1..30.0_f64,
@@ -263,11 +264,10 @@ mod tests {
             let of_able = |lost: Vec<usize>| -> Vec<usize> {
                 lost.into_iter().filter(|device| able.contains(device)).collect()
             };
-            prop_assert_eq!(
-                of_able(lost(&all, secs, stretch)),
-                of_able(lost(&divided(&without), secs, stretch)),
-                "{:?}", device_jobs
-            );
+            let without = of_able(lost(&divided(&without), secs, stretch));
+            for device in of_able(lost(&all, secs, stretch)) {
+                prop_assert!(without.contains(&device), "{} of {:?}", device, device_jobs);
+            }
         }
 
         /// Whoever is admitted first has the whole margin for a delay of its own.

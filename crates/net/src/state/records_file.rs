@@ -52,7 +52,7 @@ impl Agreed {
                 let mut more = Vec::new();
                 read(&mut more, END_BYTES_MAX)?;
                 found.extend_from_slice(&more);
-                if is_end(&found) {
+                if is_end(&found) && !wanted.starts_with(END_BEGINS) {
                     return Ok(agreed);
                 }
                 let round = match serde_json::from_slice(wanted) {
