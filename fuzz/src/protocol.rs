@@ -66,7 +66,7 @@ fn learnt(message: &v1::Task) {
     // With the digest that belongs to it, the device takes what the message says.
     let again = task::message(&settings).and_then(|message| task::settings(&message).ok());
     // As text, for the same reason.
-    assert_eq!(format!("{again:?}"), format!("{:?}", Some(settings)));
+    assert_eq!(format!("{again:?}"), format!("{:?}", Some(&settings)));
     if let Err(error) = memory::within(NETWORK_BYTES_MAX, || settings.task.network()) {
         assert!(!error.hint().is_empty());
     }
