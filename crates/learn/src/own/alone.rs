@@ -80,7 +80,8 @@ impl TaskSettings {
         let samples = OwnSamples::read(&self.own, self.task.params())?;
         let all = partition::iid(samples.train_positions(), 1, self.data_seed)?;
         let (kept, held) = all.hold_out(self.validation, self.data_seed);
-        self.alone(samples, kept, &held)
+        // A device looks at all that it holds out: the cap on test samples is the server's.
+        self.alone(samples, kept, &held, held.len())
     }
 
     /// A learner for a server whose devices keep their data: it evaluates on its test files. A trial of how large an update
@@ -90,7 +91,7 @@ impl TaskSettings {
         let samples = OwnSamples::read(&own, self.task.params())?;
         let positions = samples.train_positions();
         let all = partition::iid(positions.iter().copied(), 1, self.data_seed)?;
-        self.alone(samples, all, &positions)
+        self.alone(samples, all, &positions, self.test_samples_max)
     }
 
     fn alone(
@@ -98,14 +99,41 @@ impl TaskSettings {
         samples: OwnSamples,
         partition: partition::Partition,
         evaluated: &[u32],
+        most: usize,
     ) -> Result<SgdLearner, TaskError> {
         let store: Arc<dyn SampleStore> = Arc::new(samples);
-        let shards = Partitioned::new(store, Arc::new(partition), evaluated, self.test_samples_max);
+        let shards = Partitioned::new(store, Arc::new(partition), evaluated, most);
         Ok(self.learner_on(Box::new(Alone(shards)))?)
     }
 
     /// The network of the task on these samples.
     pub(crate) fn learner_on(&self, shards: Box<dyn Shards>) -> Result<SgdLearner, LearnError> {
         Ok(SgdLearner::new(self.checked_network()?, shards, self.sgd)?.with_metrics(self.metrics()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::Learner;
+    use crate::own::OwnData;
+    use crate::task::{ParamValue, Sizes, Task};
+
+    #[test]
+    fn a_device_evaluates_on_all_that_it_holds_out_and_a_server_on_its_test_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine.csv");
+        let rows: String = (0..50).map(|n| format!("{n},{},{}\n", n % 7, n % 2)).collect();
+        std::fs::write(&file, format!("a,b,label\n{rows}")).unwrap();
+        let shape = ParamValue::Sizes(Sizes::new(&[2]).unwrap());
+        let task = Task::by_name("own").unwrap().with("shape", shape).unwrap();
+        // A device is told of a single test sample, because usually it evaluates nothing.
+        let told = TaskSettings { test_samples_max: 1, validation: 0.2, ..TaskSettings::paper(task, 9) };
+        let own = OwnData { train: vec![file.clone()], ..OwnData::default() };
+        let device = TaskSettings { own, ..told.clone() }.device_learner().unwrap();
+        assert_eq!((device.samples(7), device.test_samples()), (40, 10), "whatever its slot");
+        let own = OwnData { test: vec![file], ..OwnData::default() };
+        let server = TaskSettings { own, test_samples_max: 25, ..told }.server_learner().unwrap();
+        assert_eq!((server.samples(0), server.test_samples()), (50, 25));
     }
 }
