@@ -11,6 +11,8 @@ pub(crate) enum Values {
     Bytes(Vec<u8>),
     Floats(Vec<f32>),
     Integers(Vec<i64>),
+    /// Of eight bytes, which may be larger than any signed integer.
+    Unsigned(Vec<u64>),
     Texts(Distinct<String>),
 }
 
@@ -68,11 +70,12 @@ pub(crate) fn read_numbers(reader: &mut impl Read, number: Number, count: usize)
             converted(reader, count, |bytes: [u8; 8]| f64::from_le_bytes(bytes) as f32).map(Values::Floats)
         }
         Number::Signed(size) => integers(reader, count, size, true).map(Values::Integers),
+        Number::Unsigned(8) => converted(reader, count, u64::from_le_bytes).map(Values::Unsigned),
         Number::Unsigned(size) => integers(reader, count, size, false).map(Values::Integers),
     }
 }
 
-/// Integers of 1, 2, 4 or 8 bytes. Values above the largest i64 become that: no label or device is as large.
+/// Integers that fit i64.
 fn integers(reader: &mut impl Read, count: usize, size: usize, signed: bool) -> Result<Vec<i64>, Problem> {
     match (size, signed) {
         (1, true) => converted(reader, count, |bytes| i64::from(i8::from_le_bytes(bytes))),
@@ -81,10 +84,7 @@ fn integers(reader: &mut impl Read, count: usize, size: usize, signed: bool) -> 
         (2, false) => converted(reader, count, |bytes| i64::from(u16::from_le_bytes(bytes))),
         (4, true) => converted(reader, count, |bytes| i64::from(i32::from_le_bytes(bytes))),
         (4, false) => converted(reader, count, |bytes| i64::from(u32::from_le_bytes(bytes))),
-        (_, true) => converted(reader, count, i64::from_le_bytes),
-        (_, false) => {
-            converted(reader, count, |bytes| i64::try_from(u64::from_le_bytes(bytes)).unwrap_or(i64::MAX))
-        }
+        _ => converted(reader, count, i64::from_le_bytes),
     }
 }
 

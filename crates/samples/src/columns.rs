@@ -3,7 +3,8 @@
 use crate::array::Values;
 use crate::devices::{Devices, Distinct};
 use crate::error::Problem;
-use crate::table::{self, CLASSES_MAX, Features, Labels, Table};
+use crate::labels::{self, Labels};
+use crate::table::{Features, Table};
 
 /// What a column is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub(crate) fn roles(names: &[String]) -> Result<Vec<Role>, Problem> {
         return Err(Problem::Missing { wanted: "column label".to_owned(), found: found() });
     }
     if features == 0 {
-        return Err(Problem::Missing { wanted: "column of features".to_owned(), found: found() });
+        return Err(Problem::Missing { wanted: "a column of features".to_owned(), found: found() });
     }
     Ok(roles)
 }
@@ -47,20 +48,29 @@ pub(crate) fn roles(names: &[String]) -> Result<Vec<Role>, Problem> {
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) features: usize,
+    columns: Vec<String>,
     /// Row by row.
     pub(crate) x: Vec<f32>,
     labels: Vec<f32>,
-    /// Whether all labels so far are whole numbers, and the first of them that is no class.
-    are_whole: bool,
-    no_class: Option<(usize, f64)>,
+    /// Whether all labels so far can be classes.
+    are_classes: bool,
     pub(crate) devices: Option<Distinct<String>>,
 }
 
 impl Rows {
-    pub(crate) fn new(roles: &[Role]) -> Self {
-        let features = roles.iter().filter(|role| matches!(role, Role::Feature(_))).count();
+    pub(crate) fn new(roles: &[Role], names: &[String]) -> Self {
+        let is_feature = |role: &Role| matches!(role, Role::Feature(_));
+        let of_features = roles.iter().zip(names).filter(|(role, _)| is_feature(role));
+        let columns: Vec<String> = of_features.map(|(_, name)| name.clone()).collect();
         let devices = roles.contains(&Role::Device).then(Distinct::new);
-        Self { features, x: Vec::new(), labels: Vec::new(), are_whole: true, no_class: None, devices }
+        Self {
+            features: columns.len(),
+            columns,
+            x: Vec::new(),
+            labels: Vec::new(),
+            are_classes: true,
+            devices,
+        }
     }
 
     /// The number of labels so far.
@@ -68,26 +78,33 @@ impl Rows {
         self.labels.len()
     }
 
+    /// A label of a column whose type is not known, or is whole numbers.
     pub(crate) fn push_label(&mut self, label: f64) {
-        // Whole numbers up to 2^53 are exact in f64.
-        self.are_whole &= label.fract() == 0.0 && label.abs() < 9e15;
-        if self.no_class.is_none() && !(0.0..CLASSES_MAX as f64).contains(&label) {
-            self.no_class = Some((self.labels.len(), label));
-        }
+        self.are_classes &= labels::is_class(label);
         self.labels.push(label as f32);
     }
 
-    /// Labels are classes if all of them are whole numbers.
+    /// A label of a column of floats, which is a regression.
+    pub(crate) fn push_number(&mut self, label: f64) {
+        self.are_classes = false;
+        self.labels.push(label as f32);
+    }
+
+    pub(crate) fn push_device(&mut self, name: &str) {
+        self.devices.iter_mut().for_each(|devices| devices.push(name));
+    }
+
+    /// Labels are classes if each of them can be one.
     pub(crate) fn table(self) -> Result<Table, Problem> {
         if self.labels.is_empty() {
             return Err(Problem::Empty);
         }
-        let labels = match self.no_class {
-            _ if !self.are_whole => table::numbers(self.labels)?,
-            Some((sample, label)) => return Err(table::no_class(sample, label)),
-            None => Labels::Classes(self.labels.into_iter().map(|label| label as u32).collect()),
+        let labels = match self.are_classes {
+            true => Labels::Classes(self.labels.into_iter().map(|label| label as u32).collect()),
+            false => labels::numbers(self.labels)?,
         };
         let devices = self.devices.map(|devices| Devices::of(Values::Texts(devices))).transpose()?;
-        Ok(Table { shape: vec![self.features], features: Features::Floats(self.x), labels, devices })
+        let (shape, features) = (vec![self.features], Features::Floats(self.x));
+        Ok(Table { shape, columns: self.columns, features, labels, devices })
     }
 }

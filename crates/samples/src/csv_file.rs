@@ -62,7 +62,7 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
         .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
         .collect();
     let roles = columns::roles(&names)?;
-    let mut rows = Rows::new(&roles);
+    let mut rows = Rows::new(&roles, &names);
     let mut record = ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(malformed)? {
         bytes.set(0);
@@ -77,7 +77,7 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
             match role {
                 Role::Feature(_) => rows.x.push(text.parse().map_err(|_| refused("a number"))?),
                 Role::Label => rows.push_label(text.parse().map_err(|_| refused("a number"))?),
-                Role::Device => rows.devices.iter_mut().for_each(|devices| devices.push(text)),
+                Role::Device => rows.push_device(text),
             }
         }
     }

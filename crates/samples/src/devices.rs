@@ -52,7 +52,8 @@ impl Devices {
     pub(crate) fn of(values: Values) -> Result<Self, Problem> {
         match values {
             Values::Integers(values) => Ok(Self::of_numbers(values)),
-            Values::Bytes(values) => Ok(Self::of_numbers(values.into_iter().map(i64::from))),
+            Values::Unsigned(values) => Ok(Self::of_numbers(values)),
+            Values::Bytes(values) => Ok(Self::of_numbers(values)),
             Values::Texts(texts) => match texts.known.get("") {
                 None => Ok(texts.devices(|text| Name::parse(&text))),
                 Some(unnamed) => {
@@ -65,10 +66,10 @@ impl Devices {
         }
     }
 
-    fn of_numbers(numbers: impl IntoIterator<Item = i64>) -> Self {
+    fn of_numbers<T: Ord + Clone + Into<i128>>(numbers: Vec<T>) -> Self {
         let mut distinct = Distinct::new();
         numbers.into_iter().for_each(|number| distinct.push(&number));
-        distinct.devices(Name::Number)
+        distinct.devices(|number: T| Name::Number(number.into()))
     }
 
     /// Names in order, so that the partition does not depend on the order of samples.
@@ -92,13 +93,17 @@ impl Devices {
 /// The name of a device: numbers come before texts, and 2 before 10.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
-    Number(i64),
+    Number(i128),
     Text(String),
 }
 
 impl Name {
+    /// A text is a number only if the number is written like it: 1, 01 and +1 are three devices.
     fn parse(text: &str) -> Self {
-        text.parse().map_or_else(|_| Self::Text(text.to_owned()), Self::Number)
+        match text.parse::<i128>() {
+            Ok(number) if number.to_string() == text => Self::Number(number),
+            _ => Self::Text(text.to_owned()),
+        }
     }
 }
 
@@ -108,5 +113,31 @@ impl std::fmt::Display for Name {
             Self::Number(number) => number.fmt(f),
             Self::Text(text) => text.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_texts(texts: &[&str]) -> Devices {
+        let mut distinct = Distinct::new();
+        texts.iter().for_each(|text| distinct.push(*text));
+        Devices::of(Values::Texts(distinct)).unwrap()
+    }
+
+    #[test]
+    fn names_that_are_written_differently_are_different_devices() {
+        let found = of_texts(&["01", "1", "001", "1", "+1", "10", "2"]);
+        assert_eq!(found.names, ["1", "2", "10", "+1", "001", "01"]);
+        assert_eq!(found.of_samples, [5, 0, 4, 0, 3, 2, 1]);
+    }
+
+    #[test]
+    fn large_numbers_stay_apart() {
+        let found = Devices::of(Values::Unsigned(vec![u64::MAX, u64::MAX - 1, 7])).unwrap();
+        assert_eq!(found.names, ["7", "18446744073709551614", "18446744073709551615"]);
+        let found = Devices::of(Values::Integers(vec![(1 << 53) + 1, 1 << 53, -3])).unwrap();
+        assert_eq!(found.names, ["-3", "9007199254740992", "9007199254740993"]);
     }
 }

@@ -20,10 +20,10 @@ pub struct SamplesError {
 #[non_exhaustive]
 pub enum Problem {
     /// The file cannot be opened or read.
-    #[error("it cannot be read: {0}")]
+    #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
     /// A pattern names no file.
-    #[error("no file has such a name")]
+    #[error("no file has this name")]
     NoMatch,
     /// The ending of the name is not that of a known format.
     #[error("the format {ending:?} is not known")]
@@ -32,7 +32,7 @@ pub enum Problem {
         ending: String,
     },
     /// The content is not of the format that the name promises, or is damaged.
-    #[error("it is no {format} file, or a damaged one: {detail}")]
+    #[error("not a valid {format} file: {detail}")]
     Malformed {
         /// The name of the format.
         format: &'static str,
@@ -40,7 +40,7 @@ pub enum Problem {
         detail: String,
     },
     /// An array or a column that must be there is missing.
-    #[error("there is no {wanted}; there is {}", listed(.found))]
+    #[error("{wanted} is missing; the file has {}", listed(.found))]
     Missing {
         /// What was looked for, such as `array x`.
         wanted: String,
@@ -95,7 +95,7 @@ pub enum Problem {
         limit: u64,
     },
     /// The file does not fit the files before it.
-    #[error("{what} differs from {}, which has {expected}: {found}", .first.display())]
+    #[error("{what} is {found}; in {}, which is read with it, {what} is {expected}", .first.display())]
     Differs {
         /// Such as `the shape of a sample`.
         what: &'static str,
@@ -149,18 +149,18 @@ impl SamplesError {
                 "save numbers, or strings of a fixed width (numpy.array(names, dtype=\"U\"))".to_owned()
             }
             Problem::Shape { wanted, .. } => wanted.clone(),
-            Problem::Value { wanted, .. } => format!("replace it by {wanted}, or leave the sample out"),
+            Problem::Value { wanted, .. } => format!("replace it by {wanted}, or remove the sample"),
             Problem::Empty => "name a file with at least one sample".to_owned(),
             Problem::TooLarge { .. } => "use fewer samples, or bytes (uint8) instead of floats".to_owned(),
             Problem::Differs { .. } => {
-                "files that are read together must have samples of one kind".to_owned()
+                "files that are read together must have the same shape, type and columns".to_owned()
             }
         }
     }
 }
 
 /// At most ten names in a sentence.
-fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[String]) -> String {
     let shown: Vec<String> =
         names.iter().take(10).map(|name| fedflip_fleet::printable(name).into_owned()).collect();
     match (names.len(), shown.len()) {

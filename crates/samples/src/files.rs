@@ -1,6 +1,7 @@
 //! Which files are meant, and who reads each: the table of formats.
 
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Problem, SamplesError};
 use crate::table::{Difference, Table};
@@ -36,13 +37,12 @@ pub fn found(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Samples
     for pattern in patterns {
         let whole = folder.join(pattern);
         // A file whose very name has a star in it is meant, too, and a folder stands for its files.
-        let matched: Vec<PathBuf> = if whole.is_dir() {
-            in_folder(&whole).map_err(|error| Problem::from(error).in_file(&whole))?
+        let matched = if whole.is_dir() {
+            in_folder(&whole)?.used
         } else if whole.exists() {
             vec![whole.clone()]
         } else {
-            let wrong = |error| Problem::malformed("pattern", error).in_file(&whole);
-            glob::glob(&whole.to_string_lossy()).map_err(wrong)?.filter_map(Result::ok).collect()
+            matches(&whole)?
         };
         if matched.is_empty() {
             return Err(Problem::NoMatch.in_file(&whole));
@@ -56,14 +56,59 @@ pub fn found(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Samples
     Ok(files)
 }
 
-/// The files in a folder that can be read, in the order of their names.
-fn in_folder(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+/// The texts in folders that are not read, because the folder has tables, too: usually notes about these.
+pub fn left_out(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, SamplesError> {
+    let folders = patterns.iter().map(|pattern| folder.join(pattern)).filter(|whole| whole.is_dir());
+    let left_out = folders.map(|folder| Ok(in_folder(&folder)?.left_out));
+    Ok(left_out.collect::<Result<Vec<_>, SamplesError>>()?.concat())
+}
+
+/// The files that a pattern matches. One that cannot be looked at is refused: samples would be missing otherwise.
+fn matches(whole: &Path) -> Result<Vec<PathBuf>, SamplesError> {
+    let wrong = |error| Problem::malformed("pattern", error).in_file(whole);
+    let unreadable = |error: glob::GlobError| {
+        let path = error.path().to_owned();
+        Problem::Io(error.into()).in_file(&path)
+    };
+    let found = glob::glob(&as_pattern(whole)).map_err(wrong)?;
+    found.map(|path| path.map_err(unreadable)).collect()
+}
+
+/// A path as a pattern, in which the folders that exist stand for themselves: `b[1]` may be one.
+fn as_pattern(whole: &Path) -> String {
+    let mut folder = PathBuf::new();
+    let mut pattern = PathBuf::new();
+    for part in whole.components() {
+        folder.push(part);
+        let text = part.as_os_str().to_string_lossy();
+        match folder.is_dir() && !matches!(part, Component::RootDir | Component::Prefix(_)) {
+            true => pattern.push(glob::Pattern::escape(&text)),
+            false => pattern.push(part),
+        }
+    }
+    pattern.to_string_lossy().into_owned()
+}
+
+/// The files in a folder that have a known ending, in the order of their names.
+struct InFolder {
+    used: Vec<PathBuf>,
+    left_out: Vec<PathBuf>,
+}
+
+/// A folder of tables may hold a text about them, which is no sample.
+fn in_folder(folder: &Path) -> Result<InFolder, SamplesError> {
+    let unreadable = |error: std::io::Error| Problem::from(error).in_file(folder);
     let known = endings();
-    let entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let is_known = |file: &PathBuf| file.is_file() && known.contains(&format!(".{}", ending(file)));
-    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).filter(is_known).collect();
+    let paths = entries.map_err(unreadable)?.into_iter().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = paths.filter(is_known).collect();
     files.sort();
-    Ok(files)
+    let (texts, tables): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| ending(file) == TEXT);
+    Ok(match tables.is_empty() {
+        true => InFolder { used: texts, left_out: tables },
+        false => InFolder { used: tables, left_out: texts },
+    })
 }
 
 /// Reads files of samples as one table.
@@ -86,7 +131,10 @@ fn read_one(file: &Path) -> Result<Table, Problem> {
     let ending = ending(file);
     let format = FORMATS.iter().find(|format| format.ending == ending);
     let format = format.ok_or(Problem::UnknownFormat { ending })?;
-    let table = (format.read)(file)?;
+    let table = (format.read)(file).map_err(|problem| match problem {
+        Problem::Io(error) => of_content(error, format.ending),
+        other => other,
+    })?;
     match table.not_finite() {
         None => Ok(table),
         Some((sample, value)) => Err(Problem::Value {
@@ -94,6 +142,15 @@ fn read_one(file: &Path) -> Result<Table, Problem> {
             value: value.to_string(),
             wanted: "a finite number",
         }),
+    }
+}
+
+/// An error of a reader about the content of a file, or of the system about the file.
+fn of_content(error: std::io::Error, format: &'static str) -> Problem {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => Problem::malformed(format, "the file ends too early"),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput => Problem::malformed(format, error),
+        _ => Problem::Io(error),
     }
 }
 

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub use crate::moments::FEATURES_MAX;
+use crate::labels::Labels;
 use crate::moments::{self, Moments};
-use crate::table::{Features, Labels, Table};
+use crate::table::{Features, Table};
+
+/// The most channels of an image, of which a guess looks for one dimension: red, green, blue and opacity.
+const CHANNELS_MAX: usize = 4;
 
 /// A table in a few numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,6 +18,10 @@ pub struct Inspection {
     pub samples: usize,
     /// The dimensions of one sample.
     pub shape: Vec<usize>,
+    /// Which of three dimensions is probably that of the channels of an image; none if neither end is small.
+    pub channels: Option<Channels>,
+    /// The names of the features, if the files have them.
+    pub columns: Vec<String>,
     /// `uint8` or `float32`.
     #[serde(rename = "type")]
     pub kind: &'static str,
@@ -30,6 +37,27 @@ pub struct Inspection {
     pub labels: LabelSummary,
     /// The samples of each device, if the files name devices.
     pub devices: Option<Vec<DeviceSummary>>,
+}
+
+/// Which of three dimensions is that of the channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channels {
+    /// As PyTorch has images.
+    First,
+    /// As most files of images, and the networks here.
+    Last,
+}
+
+impl Channels {
+    /// An image has few channels and many pixels. Where both ends are small, channels come last.
+    pub fn guess(shape: &[usize]) -> Option<Self> {
+        match *shape {
+            [_, _, last] if last <= CHANNELS_MAX => Some(Self::Last),
+            [first, _, _] if first <= CHANNELS_MAX => Some(Self::First),
+            _ => None,
+        }
+    }
 }
 
 /// What the labels of a table are.
@@ -61,7 +89,8 @@ pub struct DeviceSummary {
 impl Table {
     /// The table in a few numbers.
     pub fn inspect(&self) -> Inspection {
-        let moments = Moments::of(self);
+        let channels = Channels::guess(&self.shape);
+        let moments = Moments::of(self, channels);
         let labels = match &self.labels {
             Labels::Classes(classes) => {
                 let mut counts = BTreeMap::new();
@@ -85,6 +114,8 @@ impl Table {
         Inspection {
             samples: self.len(),
             shape: self.shape.clone(),
+            channels,
+            columns: self.columns.clone(),
             kind: match self.features {
                 Features::Bytes(_) => "uint8",
                 Features::Floats(_) => "float32",
@@ -108,6 +139,7 @@ mod tests {
         let samples = values.len() / shape.iter().product::<usize>();
         Table {
             shape: shape.to_vec(),
+            columns: Vec::new(),
             features: Features::Floats(values.to_vec()),
             labels: Labels::Classes(vec![3; samples]),
             devices: None,
@@ -122,11 +154,14 @@ mod tests {
 
     #[test]
     fn channels_may_come_first_or_last() {
-        let first = table(&[2, 1, 2], &[1.0, 3.0, 10.0, 10.0, 1.0, 3.0, 30.0, 30.0]).inspect();
-        let last = table(&[1, 2, 2], &[1.0, 10.0, 3.0, 10.0, 1.0, 30.0, 3.0, 30.0]).inspect();
-        assert_eq!((&first.mean, &first.std), (&vec![2.0, 20.0], &vec![1.0, 10.0]));
-        // With three dimensions of at most four, the first one is the channels.
-        assert_eq!(last.mean.len(), 1);
+        let first = table(&[2, 1, 5], &[1.0, 3.0, 1.0, 3.0, 2.0, 10.0, 10.0, 10.0, 10.0, 10.0]).inspect();
+        assert_eq!((&first.mean, first.channels), (&vec![2.0, 10.0], Some(Channels::First)));
+        let last = table(&[5, 1, 2], &[1.0, 10.0, 3.0, 10.0, 1.0, 10.0, 3.0, 10.0, 2.0, 10.0]).inspect();
+        assert_eq!((&last.mean, last.channels), (&first.mean, Some(Channels::Last)));
+        assert_eq!(last.std, first.std);
+        // With both ends small, channels come last, as a scenario has them by default.
+        assert_eq!(table(&[1, 2, 2], &[0.0; 4]).inspect().channels, Some(Channels::Last));
+        assert_eq!(table(&[8, 8, 8], &[0.0; 512]).inspect().channels, None);
         let images = table(&[5, 6, 1], &[2.0; 30]).inspect();
         assert_eq!((images.mean, images.std), (vec![2.0], vec![1.0]));
     }

@@ -18,13 +18,15 @@
 //! # Layout
 //!
 //! - [`files`]: which files are meant, and the table of formats.
-//! - [`table`]: samples in memory; [`devices`]: whose they are; [`inspect`]: what is in them; `moments`:
+//! - [`table`]: samples in memory; `labels`: what a model is to predict; `arrange`: features by their names;
+//!   [`devices`]: whose they are; [`inspect`]: what is in them; `moments`:
 //!   their means and deviations.
 //! - `npz`, `npy`, `safetensors_file`: arrays; `array`: an array before it is known what it is for.
-//! - `csv_file`, `parquet_file`, `parquet_pages`: tables; `columns`: what a column is for.
+//! - `csv_file`, `parquet_file`, `parquet_pages`, `quiet`: tables; `columns`: what a column is for.
 //! - `text_file`: plain text.
 //! - [`error`]: everything that can be wrong with a file.
 
+mod arrange;
 mod array;
 mod columns;
 mod csv_file;
@@ -32,11 +34,13 @@ pub mod devices;
 pub mod error;
 pub mod files;
 pub mod inspect;
+mod labels;
 mod moments;
 mod npy;
 mod npz;
 mod parquet_file;
 mod parquet_pages;
+mod quiet;
 mod safetensors_file;
 pub mod table;
 mod text_file;
@@ -44,4 +48,5 @@ mod text_file;
 pub use devices::Devices;
 pub use error::{Problem, SamplesError};
 pub use inspect::Inspection;
-pub use table::{Features, Labels, Table};
+pub use labels::{CLASSES_MAX, Labels};
+pub use table::{Difference, Features, Table};

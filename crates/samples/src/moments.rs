@@ -1,9 +1,10 @@
 //! Ranges, means and standard deviations of features, in one pass over the values each.
 
+use crate::inspect::Channels;
 use crate::table::{Features, Table};
 
 /// The most features whose mean and deviation are told one by one.
-pub const FEATURES_MAX: usize = 4096;
+const FEATURES_MAX: usize = 4096;
 
 /// Values that are added up side by side: the compiler makes vectors of them.
 const LANES: usize = 1024;
@@ -25,11 +26,11 @@ struct Groups {
 }
 
 impl Moments {
-    pub(crate) fn of(table: &Table) -> Self {
-        let groups = match table.shape[..] {
-            [features] if features <= FEATURES_MAX => Groups { run: 1, count: features },
-            [channels, height, width] if channels <= 4 => Groups { run: height * width, count: channels },
-            [_, _, channels] if channels <= 4 => Groups { run: 1, count: channels },
+    pub(crate) fn of(table: &Table, channels: Option<Channels>) -> Self {
+        let groups = match (&table.shape[..], channels) {
+            (&[features], _) if features <= FEATURES_MAX => Groups { run: 1, count: features },
+            (&[count, height, width], Some(Channels::First)) => Groups { run: height * width, count },
+            (&[_, _, count], Some(Channels::Last)) => Groups { run: 1, count },
             _ => Groups { run: 1, count: 1 },
         };
         let size: usize = table.shape.iter().product();

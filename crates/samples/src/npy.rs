@@ -70,7 +70,7 @@ fn texts(
     let mut texts = Distinct::new();
     for _ in 0..count {
         reader.read_exact(&mut bytes)?;
-        let text = decode(&bytes).ok_or_else(|| Problem::malformed("npy", "a text that is no Unicode"))?;
+        let text = decode(&bytes).ok_or_else(|| Problem::malformed("npy", "a text is not Unicode"))?;
         texts.push(text.trim());
     }
     Ok(texts)

@@ -2,10 +2,9 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
-use parquet::basic::{ConvertedType, Type};
+use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
@@ -16,6 +15,7 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::columns::{self, Role, Rows};
 use crate::error::Problem;
 use crate::parquet_pages::CheckedPages;
+use crate::quiet;
 use crate::table::Table;
 
 /// Rows that are decoded at a time.
@@ -30,8 +30,8 @@ const COMPRESSION_MAX: u64 = 1000;
 pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
-    let read = panic::catch_unwind(AssertUnwindSafe(|| read_file(file, length)));
-    read.unwrap_or_else(|_| Err(Problem::malformed("Parquet", "its pages contradict each other")))
+    quiet::caught(|| read_file(file, length))
+        .unwrap_or_else(|| Err(Problem::malformed("Parquet", "its pages contradict each other")))
 }
 
 fn read_file(file: File, length: u64) -> Result<Table, Problem> {
@@ -42,7 +42,7 @@ fn read_file(file: File, length: u64) -> Result<Table, Problem> {
     for column in schema.columns() {
         check(column)?;
     }
-    let mut rows = Rows::new(&roles);
+    let mut rows = Rows::new(&roles, &names);
     let groups = file.metadata().row_groups().iter();
     if groups.flat_map(RowGroupMetaData::columns).any(|column| !lies_within(column, length)) {
         return Err(Problem::malformed("Parquet", "a column lies outside of the file"));
@@ -105,23 +105,7 @@ fn read_group(group: &dyn RowGroupReader, roles: &[Role], rows: &mut Rows) -> Re
         let reader = get_column_reader(columns[index].column_descr_ptr(), pages);
         let target =
             Target { name: &name, role: *role, row: before, end: before.saturating_add(count), rows };
-        let read = match reader {
-            ColumnReader::BoolColumnReader(reader) => {
-                target.numbers(reader, |value| f64::from(u8::from(*value)))?
-            }
-            ColumnReader::Int32ColumnReader(reader) => target.numbers(reader, |value| f64::from(*value))?,
-            ColumnReader::Int64ColumnReader(reader) => target.numbers(reader, |value| *value as f64)?,
-            ColumnReader::FloatColumnReader(reader) => target.numbers(reader, |value| f64::from(*value))?,
-            ColumnReader::DoubleColumnReader(reader) => target.numbers(reader, |value| *value)?,
-            ColumnReader::ByteArrayColumnReader(reader) => target.texts(reader)?,
-            _ => {
-                return Err(Problem::Type {
-                    what: format!("column {name}"),
-                    found: "other".into(),
-                    wanted: "numbers",
-                });
-            }
-        };
+        let read = target.read(reader, is_unsigned(columns[index].column_descr()))?;
         if read != count {
             return Err(Problem::malformed("Parquet", format!("column {name} has {read} of {count} rows")));
         }
@@ -139,28 +123,78 @@ struct Target<'a> {
     rows: &'a mut Rows,
 }
 
+/// Whether integers of a column have no sign: the library hands their bits out as signed integers.
+fn is_unsigned(column: &ColumnDescriptor) -> bool {
+    let converted = column.converted_type();
+    matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed)
+        || [ConvertedType::UINT_8, ConvertedType::UINT_16, ConvertedType::UINT_32, ConvertedType::UINT_64]
+            .contains(&converted)
+}
+
+/// A number of a column.
+#[derive(Clone, Copy)]
+enum Cell {
+    Whole(i128),
+    Float(f64),
+}
+
 impl Target<'_> {
+    /// Reads all values of a column, and returns their number.
+    fn read(self, reader: ColumnReader, is_unsigned: bool) -> Result<usize, Problem> {
+        let name = self.name;
+        match reader {
+            ColumnReader::BoolColumnReader(reader) => {
+                self.numbers(reader, |value| Cell::Whole(i128::from(*value)))
+            }
+            ColumnReader::Int32ColumnReader(reader) if is_unsigned => {
+                self.numbers(reader, |value| Cell::Whole(value.cast_unsigned().into()))
+            }
+            ColumnReader::Int64ColumnReader(reader) if is_unsigned => {
+                self.numbers(reader, |value| Cell::Whole(value.cast_unsigned().into()))
+            }
+            ColumnReader::Int32ColumnReader(reader) => {
+                self.numbers(reader, |value| Cell::Whole((*value).into()))
+            }
+            ColumnReader::Int64ColumnReader(reader) => {
+                self.numbers(reader, |value| Cell::Whole((*value).into()))
+            }
+            ColumnReader::FloatColumnReader(reader) => {
+                self.numbers(reader, |value| Cell::Float((*value).into()))
+            }
+            ColumnReader::DoubleColumnReader(reader) => self.numbers(reader, |value| Cell::Float(*value)),
+            ColumnReader::ByteArrayColumnReader(reader) => self.texts(reader),
+            _ => Err(Problem::Type {
+                what: format!("column {name}"),
+                found: "other".into(),
+                wanted: "numbers",
+            }),
+        }
+    }
+
     fn numbers<T: DataType>(
         self,
         reader: ColumnReaderImpl<T>,
-        number: fn(&T::T) -> f64,
+        number: impl Fn(&T::T) -> Cell,
     ) -> Result<usize, Problem> {
         let Self { name, role, row, end, rows } = self;
         let width = rows.features;
         let mut place = row;
         each(reader, name, row..end, |value| {
-            match role {
-                Role::Label => rows.push_label(number(value)),
+            match (role, number(value)) {
+                (Role::Label, Cell::Whole(label)) => rows.push_label(label as f64),
+                (Role::Label, Cell::Float(label)) => rows.push_number(label),
                 // Numbers name devices, too.
-                Role::Device => {
-                    rows.devices.iter_mut().for_each(|all| all.push(number(value).to_string().as_str()));
-                }
-                Role::Feature(feature) => {
+                (Role::Device, Cell::Whole(name)) => rows.push_device(&name.to_string()),
+                (Role::Device, Cell::Float(name)) => rows.push_device(&name.to_string()),
+                (Role::Feature(feature), value) => {
                     let needed = (place + 1) * width;
                     if rows.x.len() < needed {
                         rows.x.resize(needed, 0.0);
                     }
-                    rows.x[place * width + feature] = number(value) as f32;
+                    rows.x[place * width + feature] = match value {
+                        Cell::Whole(value) => value as f32,
+                        Cell::Float(value) => value as f32,
+                    };
                 }
             }
             place += 1;

@@ -3,15 +3,18 @@
 use crate::array::{Array, Values};
 use crate::devices::Devices;
 use crate::error::{Problem, Shape};
+use crate::labels::Labels;
 
-/// The most classes: labels above are taken for a mistake.
-pub const CLASSES_MAX: usize = 65_536;
+/// The most dimensions of a sample.
+pub const DIMENSIONS_MAX: usize = 4;
 
 /// Samples of one kind, in the order of their files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// The dimensions of one sample; empty if a sample is a single number.
     pub shape: Vec<usize>,
+    /// The names of the features, in their order; empty if the file has none, as arrays do.
+    pub columns: Vec<String>,
     /// The features of all samples, one after the other.
     pub features: Features,
     /// What a model is to predict.
@@ -27,15 +30,6 @@ pub enum Features {
     Bytes(Vec<u8>),
     /// Any finite numbers.
     Floats(Vec<f32>),
-}
-
-/// One label per sample.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Labels {
-    /// Classes, counted from 0.
-    Classes(Vec<u32>),
-    /// Numbers, for regression.
-    Numbers(Vec<f32>),
 }
 
 /// The arrays of a file by their names, and the names of all arrays that it has.
@@ -94,43 +88,41 @@ impl Table {
         if samples == 0 || shape.contains(&0) {
             return Err(Problem::Empty);
         }
-        let labels = labels(one_per_sample(y, "y", samples)?)?;
+        if shape.len() > DIMENSIONS_MAX {
+            let wanted = format!(
+                "a sample has at most {DIMENSIONS_MAX} dimensions, and the first dimension of x counts samples"
+            );
+            return Err(wrong_shape("x", x.shape, &wanted));
+        }
+        let labels = Labels::of(one_per_sample(y, "y", samples)?)?;
         let devices =
             device.map(|device| Devices::of(one_per_sample(device, "device", samples)?)).transpose()?;
-        Ok(Self { shape: shape.to_vec(), features, labels, devices })
+        Ok(Self { shape: shape.to_vec(), columns: Vec::new(), features, labels, devices })
     }
 
     /// Appends the samples of another file, which must be of the same kind.
-    pub(crate) fn append(&mut self, other: Self) -> Result<(), Difference> {
+    pub(crate) fn append(&mut self, mut other: Self) -> Result<(), Difference> {
         let differ = |what, expected, found| Err(Difference { what, expected, found });
         if self.shape != other.shape {
             let [expected, found] = [&self.shape, &other.shape].map(|shape| Shape(shape.clone()).to_string());
             return differ("the shape of a sample", expected, found);
         }
+        other.arrange(&self.columns)?;
         match (&mut self.features, other.features) {
             (Features::Bytes(all), Features::Bytes(more)) => move_to(all, more),
             (Features::Floats(all), Features::Floats(more)) => move_to(all, more),
             (Features::Bytes(_), _) => return differ("the type of x", "bytes".into(), "floats".into()),
             (Features::Floats(_), _) => return differ("the type of x", "floats".into(), "bytes".into()),
         }
-        match (&mut self.labels, other.labels) {
-            (Labels::Classes(all), Labels::Classes(more)) => all.extend(more),
-            (Labels::Numbers(all), Labels::Numbers(more)) => all.extend(more),
-            (Labels::Classes(_), _) => {
-                return differ("the type of labels", "integers".into(), "floats".into());
-            }
-            (Labels::Numbers(_), _) => {
-                return differ("the type of labels", "floats".into(), "integers".into());
-            }
-        }
+        self.labels.append(other.labels);
         match (&mut self.devices, other.devices) {
             (None, None) => Ok(()),
             (Some(all), Some(more)) => {
                 all.append(&more);
                 Ok(())
             }
-            (Some(_), None) => differ("who holds the samples", "devices".into(), "none".into()),
-            (None, Some(_)) => differ("who holds the samples", "none".into(), "devices".into()),
+            (Some(_), None) => differ("the array or column device", "present".into(), "missing".into()),
+            (None, Some(_)) => differ("the array or column device", "missing".into(), "present".into()),
         }
     }
 }
@@ -148,26 +140,15 @@ fn move_to<T: Copy>(all: &mut Vec<T>, mut more: Vec<T>) {
     all[first..].reverse();
 }
 
-/// In what two files differ.
-pub(crate) struct Difference {
-    pub(crate) what: &'static str,
-    pub(crate) expected: String,
-    pub(crate) found: String,
-}
-
-impl Labels {
-    /// The number of labels.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Classes(classes) => classes.len(),
-            Self::Numbers(numbers) => numbers.len(),
-        }
-    }
-
-    /// Whether there are no labels.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+/// In what two files differ, or a file and a declaration.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Such as `the shape of a sample`.
+    pub what: &'static str,
+    /// As in the first file.
+    pub expected: String,
+    /// As in the other file.
+    pub found: String,
 }
 
 fn one_per_sample(array: Array, name: &str, samples: usize) -> Result<Values, Problem> {
@@ -181,44 +162,6 @@ fn one_per_sample(array: Array, name: &str, samples: usize) -> Result<Values, Pr
     Ok(array.values)
 }
 
-fn labels(values: Values) -> Result<Labels, Problem> {
-    let class = |(sample, value): (usize, i64)| {
-        let class = u32::try_from(value).ok().filter(|class| (*class as usize) < CLASSES_MAX);
-        class.ok_or_else(|| no_class(sample, value))
-    };
-    match values {
-        Values::Integers(values) => {
-            let mut classes: Vec<u32> =
-                values.into_iter().enumerate().map(class).collect::<Result<_, _>>()?;
-            // They may still lie in the memory of the wider integers.
-            classes.shrink_to_fit();
-            Ok(Labels::Classes(classes))
-        }
-        Values::Bytes(values) => Ok(Labels::Classes(values.into_iter().map(u32::from).collect())),
-        Values::Floats(values) => numbers(values),
-        other @ Values::Texts(_) => Err(wrong_type("y", &other, "integers, or floats for regression")),
-    }
-}
-
-pub(crate) fn no_class(sample: usize, value: impl std::fmt::Display) -> Problem {
-    Problem::Value {
-        place: format!("sample {sample}, label"),
-        value: value.to_string(),
-        wanted: "a class from 0 to 65535",
-    }
-}
-
-pub(crate) fn numbers(values: Vec<f32>) -> Result<Labels, Problem> {
-    match values.iter().position(|value| !value.is_finite()) {
-        None => Ok(Labels::Numbers(values)),
-        Some(sample) => Err(Problem::Value {
-            place: format!("sample {sample}, label"),
-            value: values[sample].to_string(),
-            wanted: "a finite number",
-        }),
-    }
-}
-
 fn wrong_shape(name: &str, found: Vec<usize>, wanted: &str) -> Problem {
     Problem::Shape { what: format!("array {name}"), found: Shape(found), wanted: wanted.to_owned() }
 }
@@ -227,7 +170,7 @@ pub(crate) fn wrong_type(name: &str, found: &Values, wanted: &'static str) -> Pr
     let found = match found {
         Values::Bytes(_) => "uint8",
         Values::Floats(_) => "float",
-        Values::Integers(_) => "integer",
+        Values::Integers(_) | Values::Unsigned(_) => "integer",
         Values::Texts(_) => "text",
     };
     Problem::Type { what: format!("array {name}"), found: found.to_owned(), wanted }

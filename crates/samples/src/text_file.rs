@@ -17,10 +17,13 @@ pub(crate) fn read(path: &Path) -> Result<String, Problem> {
     }
     let mut bytes = Vec::new();
     // A file may grow while it is read, and some, such as pipes, do not tell their length.
-    file.take(BYTES_MAX).read_to_end(&mut bytes)?;
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(Problem::TooLarge { bytes: bytes.len() as u64, limit: BYTES_MAX });
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Problem::malformed("text", format!("byte {at} is no UTF-8"))
+        Problem::malformed("text", format!("byte {at} is not UTF-8"))
     })?;
     if text.trim().is_empty() { Err(Problem::Empty) } else { Ok(text) }
 }

@@ -93,15 +93,13 @@ fn values_that_cannot_be_used_are_named_with_their_place() {
         ("a,b,label\n1,2,0\n3,4\n", "line 3 has 2 values, and the header has 3"),
         ("a,b,label\n1,nan,0\n", "sample 0: NaN is not a finite number"),
         ("a,b,label\n1,1e999,0\n", "inf is not a finite number"),
-        ("a,label\n1,-1\n", "label: -1 is not a class"),
-        ("a,label\n1,70000\n", "label: 70000 is not a class"),
         ("a,label\n1,nan\n", "label: NaN is not a finite number"),
         ("a,label,device\n1,1,\n", "device: \"\" is not a name"),
-        ("a,b\n1,2\n", "there is no column label; there is a, b"),
-        ("label,device\n1,2\n", "there is no column of features"),
+        ("a,b\n1,2\n", "column label is missing; the file has a, b"),
+        ("label,device\n1,2\n", "column of features is missing"),
         ("a,label,label\n1,2,3\n", "two columns are called label"),
         ("a,label\n", "there are no samples"),
-        ("", "there is no column label"),
+        ("", "column label is missing"),
     ] {
         let refused = read("mine.csv", text.as_bytes()).unwrap_err();
         assert!(refused.contains(said), "{text:?}: {refused}");
@@ -119,6 +117,8 @@ fn whole_labels_are_classes_and_others_are_numbers() {
         (["1", "0"], Labels::Classes(vec![1, 0])),
         (["1.0", "0"], Labels::Classes(vec![1, 0])),
         (["1.5", "0"], Labels::Numbers(vec![1.5, 0.0])),
+        (["-1", "1"], Labels::Numbers(vec![-1.0, 1.0])),
+        (["100000", "250000"], Labels::Numbers(vec![100_000.0, 250_000.0])),
     ] {
         fs::write(&path, format!("\u{feff}a,label\r\n1,{}\r\n2, {}\r\n", labels[0], labels[1])).unwrap();
         assert_eq!(files::read(std::slice::from_ref(&path)).unwrap().labels, expected);

@@ -75,7 +75,7 @@ fn an_archive_is_held_to_its_sizes_and_checksums() {
     let mut changed = small(CompressionMethod::Stored, &[201, 202, 203, 204]);
     let value = changed.windows(4).position(|bytes| bytes == [201, 202, 203, 204]).unwrap();
     changed[value] += 1;
-    refused("changed.npz", &changed, "it cannot be read: ");
+    refused("changed.npz", &changed, "not a valid npz file: ");
     // A bomb: a member that inflates to a thousand times what its header needs.
     let mut values = vec![0; 50_000_000];
     values[..4].copy_from_slice(&[1, 2, 3, 4]);
@@ -183,12 +183,28 @@ fn texts_are_utf_8_and_not_endless() {
         files::read_texts(std::slice::from_ref(&path)).map_err(|error| error.to_string())
     };
     assert_eq!(read("To be,\r\nor not\r".as_bytes()), Ok(vec!["To be,\r\nor not\r".to_owned()]));
-    assert!(read(b"To be \xff").unwrap_err().contains("byte 6 is no UTF-8"));
-    assert!(read("é".as_bytes().split_last().unwrap().1).unwrap_err().contains("byte 0 is no UTF-8"));
+    assert!(read(b"To be \xff").unwrap_err().contains("byte 6 is not UTF-8"));
+    assert!(read("é".as_bytes().split_last().unwrap().1).unwrap_err().contains("byte 0 is not UTF-8"));
     assert!(read(b"").unwrap_err().contains("no samples"));
     assert!(read(b" \r\n\t").unwrap_err().contains("no samples"));
     // A file of holes takes no space on the disk.
     File::create(&path).unwrap().set_len((1 << 30) + 1).unwrap();
     let refusal = files::read_texts(&[path]).unwrap_err().to_string();
     assert!(refusal.contains("would take 1073741825 bytes of memory; the limit is 1073741824"), "{refusal}");
+}
+
+#[test]
+fn a_sample_has_at_most_four_dimensions() {
+    let x = npy("|u1", "(2, 1, 1, 1, 1, 1)", &[1, 2]);
+    let five = npz(CompressionMethod::Stored, &[("x", x), ("y", npy("|u1", "(2,)", &[0, 1]))]);
+    refused("five.npz", &five, "array x has the shape (2, 1, 1, 1, 1, 1); a sample has at most 4 dimensions");
+}
+
+#[test]
+fn a_file_that_ends_too_early_is_told_from_a_file_that_is_not_there() {
+    let whole = golden("bytes.safetensors");
+    for end in [3, 8, 40] {
+        refused("cut.safetensors", &whole[..end], "write the file again");
+    }
+    refused("cut.safetensors", &whole[..3], "not a valid safetensors file: the file ends too early");
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fedflip_learn::task::TaskError;
-use fedflip_samples::inspect::{DeviceSummary, LabelSummary};
+use fedflip_samples::inspect::{Channels, DeviceSummary, LabelSummary};
 use fedflip_samples::{Inspection, files};
 use serde::Serialize;
 
@@ -42,7 +42,9 @@ pub(super) fn inspect(args: &DataInspectArgs, output: &mut dyn Write) -> Result<
     }
     let table = files::read(&found).map_err(TaskError::from)?;
     let inspected = table.inspect();
-    let remarks = remarks(&inspected);
+    let left_out = files::left_out(Path::new(""), &args.files).map_err(TaskError::from)?;
+    let left_out = left_out.iter().map(|file| format!("{} is left out beside tables", file.display()));
+    let remarks: Vec<String> = left_out.chain(remarks(&inspected)).collect();
     if args.json {
         return print_json(output, &InspectJson { files: names, found: &inspected, remarks });
     }
@@ -74,9 +76,20 @@ fn inspect_text(
 }
 
 fn write_table(output: &mut dyn Write, found: &Inspection) -> Result<(), CliError> {
-    let Inspection { samples, shape, kind, bytes, range, mean, std, labels, devices } = found;
+    let Inspection { samples, shape, channels, columns, kind, bytes, range, mean, std, labels, devices } =
+        found;
     line(output, "samples", &count(*samples))?;
-    line(output, "shape", &shape_text(shape))?;
+    let channels = match channels {
+        Some(Channels::First) => ", channels first",
+        Some(Channels::Last) => ", channels last",
+        None => "",
+    };
+    line(output, "shape", &format!("{}{channels}", shape_text(shape)))?;
+    if !columns.is_empty() {
+        let names: Vec<String> =
+            columns.iter().map(|name| fedflip_fleet::printable(name).into_owned()).collect();
+        line(output, "columns", &listed(&names))?;
+    }
     let [low, high] = range.map(|value| significant(value, 4));
     line(output, "values", &format!("{kind} from {low} to {high}"))?;
     line(output, "memory", &format!("{:.1} MB", *bytes as f64 / 1e6))?;
@@ -145,7 +158,10 @@ fn remarks(found: &Inspection) -> Vec<String> {
             remarks.push("all labels are the same number, so there is nothing to learn".to_owned());
         }
         LabelSummary::Numbers { .. } => {
-            remarks.push("labels are floats: this is a regression; save classes as integers".to_owned());
+            remarks.push(
+                "labels are numbers, so this is a regression; classes are whole numbers from 0 to 65535"
+                    .to_owned(),
+            );
         }
     }
     if found.kind == "uint8" && found.range[1] <= 1.0 {

@@ -73,16 +73,13 @@ fn files_that_cannot_be_read_are_refused() {
     desk.write("nan.csv", "a,label\n1,0\nNaN,1\n");
     desk.write("unlabelled.csv", "a,b\n1,2\n");
     let cases: &[(&str, &[&str])] = &[
-        (
-            "data inspect cut.npz",
-            &["cut.npz: it is no npz file, or a damaged one", "hint: write the file again"],
-        ),
+        ("data inspect cut.npz", &["cut.npz: not a valid npz file", "hint: write the file again"]),
         ("data inspect objects.npz", &["holds Python objects", "would run code", "hint: save numbers"]),
-        ("data inspect none.npz", &["none.npz: no file has such a name", "hint: check the spelling"]),
-        ("data inspect fleet.csv unlabelled.csv", &["no column label", "hint:"]),
+        ("data inspect none.npz", &["none.npz: no file has this name", "hint: check the spelling"]),
+        ("data inspect fleet.csv unlabelled.csv", &["column label is missing", "hint:"]),
         ("data inspect ragged.csv", &["ragged.csv", "line 3", "hint:"]),
         ("data inspect nan.csv", &["nan.csv", "hint:"]),
-        ("scenario new own --train none.csv --test none.csv", &["none.csv: no file has such a name"]),
+        ("scenario new own --train none.csv --test none.csv", &["none.csv: no file has this name"]),
         (
             "scenario new own --train wards.csv --test wards.csv --model transformer",
             &[

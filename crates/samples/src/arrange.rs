@@ -1,0 +1,90 @@
+//! Features by their names: two tables may have the same columns in different orders.
+
+use crate::error::listed;
+use crate::table::{Difference, Features, Table};
+
+impl Table {
+    /// Puts the features into the order of these names. A table with other names is refused; a table without names, and
+    /// an empty list, change nothing.
+    pub fn arrange(&mut self, columns: &[String]) -> Result<(), Difference> {
+        if columns.is_empty() || self.columns.is_empty() || self.columns == columns {
+            return Ok(());
+        }
+        let places: Option<Vec<usize>> =
+            columns.iter().map(|name| self.columns.iter().position(|known| known == name)).collect();
+        // Each name stands for one column: names that repeat cannot be told apart.
+        let is_permutation = |places: &Vec<usize>| {
+            let mut sorted = places.clone();
+            sorted.sort_unstable();
+            sorted.iter().copied().eq(0..self.columns.len())
+        };
+        let Some(places) = places.filter(is_permutation) else { return Err(self.other_columns(columns)) };
+        match &mut self.features {
+            Features::Bytes(values) => permute(values, &places),
+            Features::Floats(values) => permute(values, &places),
+        }
+        self.columns = columns.to_vec();
+        Ok(())
+    }
+
+    /// The columns that only one side has, or all of them if names repeat.
+    fn other_columns(&self, columns: &[String]) -> Difference {
+        let only = |these: &[String], those: &[String]| {
+            let only: Vec<String> = these.iter().filter(|name| !those.contains(name)).cloned().collect();
+            if only.is_empty() { these.to_vec() } else { only }
+        };
+        let expected = listed(&only(columns, &self.columns));
+        Difference { what: "the list of columns", expected, found: listed(&only(&self.columns, columns)) }
+    }
+}
+
+/// Moves the value at `places[n]` of every row to n.
+fn permute<T: Copy>(values: &mut [T], places: &[usize]) {
+    let mut row = Vec::with_capacity(places.len());
+    for values in values.chunks_exact_mut(places.len()) {
+        row.clear();
+        row.extend(places.iter().map(|place| values[*place]));
+        values.copy_from_slice(&row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Labels;
+
+    use super::*;
+
+    fn table(columns: &[&str]) -> Table {
+        Table {
+            shape: vec![columns.len()],
+            columns: columns.iter().map(|name| (*name).to_owned()).collect(),
+            features: Features::Floats((0..2 * columns.len()).map(|at| at as f32).collect()),
+            labels: Labels::Classes(vec![0, 1]),
+            devices: None,
+        }
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn equal_names_are_put_into_one_order() {
+        let mut found = table(&["c", "a", "b"]);
+        found.arrange(&names(&["a", "b", "c"])).unwrap();
+        assert_eq!(found.features, Features::Floats(vec![1.0, 2.0, 0.0, 4.0, 5.0, 3.0]));
+        assert_eq!(found.columns, ["a", "b", "c"]);
+        let mut unnamed = Table { columns: Vec::new(), ..table(&["a", "b"]) };
+        unnamed.arrange(&names(&["b", "a"])).unwrap();
+        assert_eq!(unnamed.features, table(&["a", "b"]).features);
+    }
+
+    #[test]
+    fn other_names_are_refused() {
+        let refused = table(&["age", "weight"]).arrange(&names(&["age", "height"])).unwrap_err();
+        assert_eq!((refused.expected.as_str(), refused.found.as_str()), ("height", "weight"));
+        table(&["a", "a"]).arrange(&names(&["a", "b"])).unwrap_err();
+        table(&["a", "b"]).arrange(&names(&["a", "a"])).unwrap_err();
+        table(&["a", "a"]).arrange(&names(&["a", "a"])).unwrap();
+    }
+}
