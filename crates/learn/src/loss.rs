@@ -22,8 +22,6 @@ pub struct LossRow {
     pub loss: Loss,
     /// The name in scenarios.
     pub name: &'static str,
-    /// A phrase that says what it is for.
-    pub about: &'static str,
     /// Whether labels are classes, and outputs a score for each; otherwise both are one value.
     pub classifies: bool,
     /// The metrics of a learner that declares no others.
@@ -35,14 +33,12 @@ pub static LOSSES: [LossRow; 2] = [
     LossRow {
         loss: Loss::CrossEntropy,
         name: "cross-entropy",
-        about: "for labels that are classes",
         classifies: true,
         metrics: metrics::of_classifier,
     },
     LossRow {
         loss: Loss::SquaredError,
         name: "squared-error",
-        about: "for labels that are numbers to predict: a regression",
         classifies: false,
         metrics: metrics::of_regression,
     },

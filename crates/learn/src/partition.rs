@@ -31,7 +31,7 @@ mod holdout;
 mod minimum;
 
 pub use error::PartitionError;
-pub use given::{by_counts, by_device};
+pub use given::{by_counts, by_device, places_by_name, places_in_turn};
 pub use minimum::Minimum;
 
 use std::ops::Range;

@@ -45,6 +45,12 @@ pub enum RunError {
         /// What the system reports.
         source: std::io::Error,
     },
+    /// Other samples than those of the run that the scenario is stored with.
+    #[error("the samples of {key} are not those of the run: their digests differ")]
+    OtherData {
+        /// The key that names the files.
+        key: &'static str,
+    },
     /// A scenario that continues from pilots, in a comparison without pilots.
     #[error("pilot.keep continues from pilots, and the comparison runs none")]
     NoPilots,
@@ -76,6 +82,10 @@ impl RunError {
             Self::Engine(error) => error.hint(),
             Self::Net(error) => error.hint(),
             Self::Open { .. } => "restore the file, or run again in a new folder".to_owned(),
+            Self::OtherData { .. } => {
+                "restore the files, or leave data.train_digest and data.test_digest out to train on other samples"
+                    .to_owned()
+            }
             Self::NoPilots => "leave out pilot.keep, or run pilots".to_owned(),
         }
     }

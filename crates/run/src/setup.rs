@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fedflip_fleet::{Fleet, ModelVector};
+use fedflip_learn::own::OwnDigests;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::{Learners, SharingReport};
 use fedflip_learn::{Learner, Metric};
@@ -24,6 +25,10 @@ pub struct Setup {
     pub test: Option<SgdLearner>,
     /// The number of samples that devices hold.
     pub sharing: SharingReport,
+    /// For each device the names under which the user's own data have its samples; empty if the data do not decide.
+    pub holders: Vec<Vec<String>>,
+    /// The digests of the user's own data, which a run folder keeps.
+    pub digests: OwnDigests,
     /// The first model, where the scenario names a file; otherwise the seed makes it.
     pub initial: Option<Arc<ModelVector>>,
     /// With the sample counts of the data, and the times of what the scenario computes and sends.
@@ -35,12 +40,15 @@ impl Setup {
     pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
         let what = format!("reading the data of {}", scenario.task.name());
         let Session { observers, data_dir, .. } = session;
-        let Learners { learner, test, sharing } =
+        let Learners { learner, test, sharing, holders, digests } =
             observers.while_working(&what, || scenario.task_settings().learners(data_dir))?;
+        check_digests(&scenario.data.own.digests, &digests)?;
         let initial = scenario.initial_model(&learner.network().params())?.map(Arc::new);
-        let fleet = fleet(scenario, &learner)?;
+        let samples: Vec<usize> = (0..learner.devices()).map(|device| learner.samples(device)).collect();
+        let fleet = scenario.named_fleet(&samples, &holders)?;
+        warnings::files_left_out(scenario).iter().for_each(|text| observers.warn(text));
         warnings::counts_replaced(scenario, &fleet).iter().for_each(|text| observers.warn(text));
-        Ok(Self { learner: Arc::new(learner), test, sharing, initial, fleet })
+        Ok(Self { learner: Arc::new(learner), test, sharing, holders, digests, initial, fleet })
     }
 
     /// The schedule under the scenario's scheme, and what is expected of it. Without constants it predicts no rounds.
@@ -62,9 +70,16 @@ impl Setup {
     }
 }
 
-fn fleet(scenario: &Scenario, learner: &SgdLearner) -> Result<Fleet, RunError> {
-    let samples: Vec<usize> = (0..learner.devices()).map(|device| learner.samples(device)).collect();
-    Ok(scenario.fleet(&samples)?)
+/// A stored scenario is one for its samples, and for no others.
+fn check_digests(stored: &OwnDigests, found: &OwnDigests) -> Result<(), RunError> {
+    for (key, stored, found) in
+        [("data.train", &stored.train, &found.train), ("data.test", &stored.test, &found.test)]
+    {
+        if stored.is_some() && stored != found {
+            return Err(RunError::OtherData { key });
+        }
+    }
+    Ok(())
 }
 
 /// The first line of the records of a run.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
-use fedflip_learn::{Crew, Learner, model_file, with_crew};
+use fedflip_learn::{Crew, LearnError, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS, WEIGHTS};
 use fedflip_record::{
     Checkpoint, End, EndReason, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader,
@@ -143,8 +143,17 @@ impl Single<'_> {
     fn tested(&self, end: End, state: &State, threads: usize) -> Result<End, RunError> {
         match &self.setup.test {
             Some(learner) if !self.pilot && end.reason != EndReason::Diverged => {
-                let test = with_crew(learner, threads, |crew| crew.evaluate(state.result()))?;
-                Ok(End { test, ..end })
+                match with_crew(learner, threads, |crew| crew.evaluate(state.result())) {
+                    Ok(test) => Ok(End { test, ..end }),
+                    // The run has ended all the same.
+                    Err(error @ (LearnError::NotFinite { .. } | LearnError::Diverged { .. })) => {
+                        let problem = format!("the test samples could not be evaluated: {error}");
+                        let detail =
+                            end.detail.map_or(problem.clone(), |detail| format!("{detail}; {problem}"));
+                        Ok(End { detail: Some(detail), ..end })
+                    }
+                    Err(error) => Err(error.into()),
+                }
             }
             _ => Ok(end),
         }
@@ -267,7 +276,7 @@ impl Single<'_> {
         // Memory takes whatever is written to it.
         let _ = csv_file::write(&self.setup.fleet, &mut fleet);
         Contents {
-            run: self.scenario.stored(),
+            run: self.scenario.with_digests(&self.setup.digests).stored(),
             free_keys: FREE_KEYS,
             fleet,
             plan: self.planned.schedule.csv(&self.setup.fleet),

@@ -37,6 +37,15 @@ pub fn of_plan(planned: &Planned, scenario: &Scenario, fleet: &Fleet) -> Vec<Str
     warnings
 }
 
+/// Texts in a folder of tables, which are taken for notes.
+pub fn files_left_out(scenario: &Scenario) -> Vec<String> {
+    let own = &scenario.data.own;
+    let names = [&own.train[..], &own.test[..]].concat();
+    // What cannot be looked at is refused when it is read.
+    let left_out = fedflip_samples::files::left_out(&own.folder, &names).unwrap_or_default();
+    left_out.iter().map(|file| format!("{} is left out: its folder has tables", file.display())).collect()
+}
+
 /// A scheme without optimisation that asks for more than some devices can give.
 pub fn capped(scheme: &Scheme, plan: &Plan, fleet: &Fleet) -> Option<String> {
     let (devices, their, they_are) = match plan.capped() {

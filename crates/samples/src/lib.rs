@@ -23,7 +23,7 @@
 //!   their means and deviations.
 //! - `npz`, `npy`, `safetensors_file`: arrays; `array`: an array before it is known what it is for.
 //! - `csv_file`, `parquet_file`, `parquet_pages`, `quiet`: tables; `columns`: what a column is for.
-//! - `text_file`: plain text.
+//! - `text_file`: plain text. `digest`: whether samples are still the same.
 //! - [`error`]: everything that can be wrong with a file.
 
 mod arrange;
@@ -31,6 +31,7 @@ mod array;
 mod columns;
 mod csv_file;
 pub mod devices;
+mod digest;
 pub mod error;
 pub mod files;
 pub mod inspect;
@@ -46,6 +47,7 @@ pub mod table;
 mod text_file;
 
 pub use devices::Devices;
+pub use digest::DataDigest;
 pub use error::{Problem, SamplesError};
 pub use inspect::Inspection;
 pub use labels::{CLASSES_MAX, Labels};

@@ -165,6 +165,15 @@ fn of_toml(value: &DeValue<'_>) -> Value {
 fn as_text(value: &DeValue<'_>) -> String {
     match value {
         DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Integer(whole) => {
+            let prefix = match whole.radix() {
+                2 => "0b",
+                8 => "0o",
+                16 => "0x",
+                _ => "",
+            };
+            format!("{prefix}{}", whole.as_str())
+        }
         DeValue::Datetime(date) => date.to_string(),
         DeValue::Array(values) => {
             let texts: Vec<String> = values.iter().map(|value| as_text(value.get_ref())).collect();

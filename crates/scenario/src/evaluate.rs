@@ -7,13 +7,21 @@ use super::sections::{Evaluator, Where};
 
 /// Only devices that keep their samples can hold some out; and a server without samples cannot make a trial update.
 pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), KeyError> {
-    if scenario.evaluate.place == Evaluator::Server {
-        return Ok(());
-    }
     let refuse = |section: &str, name: &str, problem: &str, hint: &str| {
         let refusal = Refusal { problem: problem.to_owned(), hint: hint.to_owned() };
         Err(refusal.at(given.place(section, name, whole_file), &format!("{section}.{name}")))
     };
+    if scenario.evaluate.place == Evaluator::Server {
+        if scenario.data.own.place == Where::Devices && scenario.data.validation > 0.0 {
+            return refuse(
+                "data",
+                "validation",
+                "is set, and nobody evaluates on samples that devices hold out for the server",
+                "leave data.validation out, or set evaluate.where = \"devices\" and evaluate.holdout",
+            );
+        }
+        return Ok(());
+    }
     if scenario.data.own.place != Where::Devices {
         return refuse(
             "evaluate",
@@ -69,6 +77,7 @@ mod tests {
             ("[evaluate]\nwhere = 'devices'\n".to_owned(), "evaluate.where"),
             (format!("{on_devices}[evaluate]\nwhere = 'devices'\n"), "server.update_norm_max"),
             (format!("{on_devices}validation = 0.1\n[evaluate]\nwhere = 'devices'\n"), "data.validation"),
+            (format!("{on_devices}validation = 0.1\n"), "nobody evaluates on samples that devices hold out"),
             (format!("{on_devices}[evaluate]\nholdout = 0.6\n"), "evaluate.holdout"),
             (format!("{on_devices}[evaluate]\nprobability = 0\n"), "evaluate.probability"),
             (format!("{on_devices}[evaluate]\nwhere = 'nowhere'\n"), "evaluate.where"),

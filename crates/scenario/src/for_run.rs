@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::{Fleet, FleetError, Samples, Weights};
+use fedflip_fleet::{Device, Fleet, FleetError, Probability, Samples, Secs, Weights};
 use fedflip_learn::LearnError;
+use fedflip_learn::own::OwnDigests;
 use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::TaskSettings;
 use fedflip_plan::Scheme;
@@ -49,17 +50,50 @@ impl Scenario {
         (self.evaluate.place == Evaluator::Devices).then_some(self.evaluate.probability)
     }
 
-    /// The fleet whose device n holds `samples[n]` of the learner's data. These counts replace those of a fleet file, because
-    /// the weight of a device is its share of the data that are really trained on. Where the scenario gives other
-    /// weights, these stand in the place of the counts.
-    pub fn fleet(&self, samples: &[usize]) -> Result<Fleet, ScenarioError> {
+    /// The fleet whose device n holds `samples[n]`, as [`Self::fleet`] makes it. `holders` are the names under which the
+    /// data have the samples of each device: a generated fleet takes over those that stand for one device each.
+    pub fn named_fleet(&self, samples: &[usize], holders: &[Vec<String>]) -> Result<Fleet, ScenarioError> {
+        let names: Option<Vec<&str>> = holders.iter().map(|names| only(names)).collect();
+        let (FleetSource::Generated(generated), Some(names)) = (&self.fleet, names) else {
+            return self.fleet(samples);
+        };
+        if names.len() != samples.len() {
+            return self.fleet(samples);
+        }
+        let counts: Vec<u64> = samples.iter().map(|&count| count as u64).collect();
+        let fleet = generated.hardware().fleet(&counts)?;
+        let mut named = Fleet::builder();
+        for (position, name) in names.into_iter().enumerate() {
+            let secs = |secs: f64| Secs::new(secs).map_err(ScenarioError::out_of_range("fleet.work_gflop"));
+            named.push(Device {
+                name,
+                compute_secs: secs(fleet.compute_secs()[position])?,
+                comm_secs: secs(fleet.comm_secs()[position])?,
+                samples: Samples::new(fleet.samples()[position])
+                    .map_err(ScenarioError::out_of_range("samples"))?,
+                availability: Probability::ONE,
+            })?;
+        }
+        self.checked_counts(samples)?;
+        Ok(self.data.weights.weigh(named.build()?)?)
+    }
+
+    fn checked_counts(&self, samples: &[usize]) -> Result<(), ScenarioError> {
         let devices = self.devices();
         if samples.len() != devices {
             return Err(FleetError::SampleCounts { given: samples.len(), devices }.into());
         }
-        if let Some(device) = samples.iter().position(|&count| count == 0) {
-            return Err(LearnError::NoSamples { device }.into());
+        match samples.iter().position(|&count| count == 0) {
+            Some(device) => Err(LearnError::NoSamples { device }.into()),
+            None => Ok(()),
         }
+    }
+
+    /// The fleet whose device n holds `samples[n]` of the learner's data. These counts replace those of a fleet file, because
+    /// the weight of a device is its share of the data that are really trained on. Where the scenario gives other
+    /// weights, these stand in the place of the counts.
+    pub fn fleet(&self, samples: &[usize]) -> Result<Fleet, ScenarioError> {
+        self.checked_counts(samples)?;
         let fleet = match &self.fleet {
             FleetSource::Generated(generated) => {
                 let counts: Vec<u64> = samples.iter().map(|&count| count as u64).collect();
@@ -96,7 +130,15 @@ impl Scenario {
         Ok(said.map(Key::path).collect())
     }
 
-    /// The text for a run folder. A fleet file, files of probabilities and weights and a first model are replaced by the copies in the
+    /// The same scenario for samples with these digests.
+    #[must_use]
+    pub fn with_digests(&self, digests: &OwnDigests) -> Self {
+        let mut scenario = self.clone();
+        scenario.data.own.digests.clone_from(digests);
+        scenario
+    }
+
+    /// The text for a run folder. Names of the user's own files become absolute. A fleet file, files of probabilities and weights and a first model are replaced by the copies in the
     /// folder, so that the folder can be moved. The cap on real time is left out: it belongs to a session and not to the run.
     pub fn stored(&self) -> String {
         let mut stored = self.clone();
@@ -113,7 +155,18 @@ impl Scenario {
         if let Weights::Given(given) = &mut stored.data.weights {
             WEIGHTS.clone_into(&mut given.name);
         }
+        let own = &mut stored.data.own;
+        for name in own.train.iter_mut().chain(&mut own.test) {
+            let path = own.folder.join(&*name);
+            // Without a working directory, a name stays relative.
+            *name = std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned();
+        }
         stored.stop.real_hours_max = None;
         stored.to_toml()
     }
+}
+
+/// The only name of a device; none if it has several or none.
+fn only(names: &[String]) -> Option<&str> {
+    if let [name] = names { Some(name) } else { None }
 }

@@ -64,12 +64,15 @@ pub use self::sections::{
     Train, Update, Where,
 };
 pub use self::server::{Kind, Server};
-pub use self::suggest::{Request, SuggestError};
+pub use self::suggest::{OwnTemplate, SuggestError};
 pub use self::value::Value;
 
 /// Keys that may change when a simulated run resumes: they decide when to stop and how often to save, not what the records
 /// say of any round.
 pub const FREE_KEYS: &[&str] = &[
+    // Files may move: their digests tell whether the samples are the same.
+    "data.train",
+    "data.test",
     "stop.rounds_max",
     "stop.virtual_hours_max",
     "stop.real_hours_max",
@@ -82,6 +85,8 @@ pub const FREE_KEYS: &[&str] = &[
 /// plan takes up. Rounds depend on real devices, so
 /// another deadline changes no number that could be computed again.
 pub const DEPLOYED_FREE_KEYS: &[&str] = &[
+    "data.train",
+    "data.test",
     "stop.metric",
     "stop.at",
     "stop.mode",

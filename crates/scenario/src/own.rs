@@ -2,17 +2,32 @@
 
 use std::sync::Arc;
 
-use fedflip_learn::own::OwnData;
+use fedflip_learn::loss::Loss;
+use fedflip_learn::own::{OwnData, SYMBOLS_MAX, reads_codes, symbols_of};
 use fedflip_learn::task::{ParamValue, Sharing, Sizes, Source};
-use fedflip_samples::files;
-use fedflip_samples::{Features, Labels, Table};
+use fedflip_samples::inspect::Channels;
+use fedflip_samples::{CLASSES_MAX, Features, Labels, SamplesError, Table, files};
 
 use super::error::{KeyError, Place, Refusal};
 use super::resolve::Keys;
 use super::{FleetSource, Scenario};
 
-/// The parameters that describe samples; those that a scenario leaves out are taken from its files.
-const DECLARED: [&str; 4] = ["shape", "values", "loss", "classes"];
+/// What files say of their samples.
+pub(super) struct Described {
+    /// The parameters of the task.
+    pub params: Vec<(&'static str, ParamValue<'static>)>,
+    /// The names of features, if the files have them.
+    pub columns: Vec<String>,
+}
+
+/// What a scenario has decided about its samples, whatever the files say.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Decided<'a> {
+    pub loss: Option<&'a str>,
+    /// Whether the network reads codes of symbols.
+    pub reads_codes: bool,
+    pub alphabet: &'a str,
+}
 
 impl Scenario {
     /// The files and the numbers that normalise them, for a learner.
@@ -29,6 +44,14 @@ impl Scenario {
             test: paths(&own.test),
             mean: as_f32(&own.mean),
             std: as_f32(&own.std),
+            columns: own.columns.clone(),
+            alphabet: own.alphabet.clone(),
+            fleet: match &self.fleet {
+                FleetSource::File { fleet, .. } if matches!(self.data.sharing, Sharing::ByDevice) => {
+                    (0..fleet.len()).map(|position| fleet.name(position).to_owned()).collect()
+                }
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -46,59 +69,104 @@ impl Scenario {
 
 /// Sets the parameters that describe samples and are not given, from the training files.
 pub(super) fn declare(scenario: &mut Scenario, given: &Keys<'_>) -> Result<(), KeyError> {
-    let missing: Vec<&str> = DECLARED.into_iter().filter(|name| !given.has("task", name)).collect();
-    let is_own = matches!(scenario.task.source(), Source::Own);
-    let Some(entry) = given.entry("data", "train").filter(|_| is_own && !missing.is_empty()) else {
-        return Ok(());
+    let model = scenario.task.params().get("model").map(|_| scenario.task.params().choice("model"));
+    let Some(model) = model.filter(|_| matches!(scenario.task.source(), Source::Own)) else { return Ok(()) };
+    let reads_codes = reads_codes(model);
+    // Channels are guessed from the shape, and symbols are those of a network that reads codes.
+    let counts = |name: &str| match name {
+        "channels" => !given.has("task", "shape"),
+        "symbols" => reads_codes,
+        _ => true,
     };
+    let missing: Vec<&str> =
+        DECLARED.into_iter().filter(|name| !given.has("task", name) && counts(name)).collect();
+    let Some(entry) = given.entry("data", "train").filter(|_| !missing.is_empty()) else { return Ok(()) };
     let own = &scenario.data.own;
-    let refuse = |error: fedflip_samples::SamplesError| {
-        Refusal { problem: error.to_string(), hint: error.hint() }.at(entry.place.clone(), "data.train")
-    };
-    let paths = files::found(&own.folder, &own.train).map_err(refuse)?;
+    let refuse =
+        |problem: String, hint: String| Refusal { problem, hint }.at(entry.place.clone(), "data.train");
+    let unusable = |error: SamplesError| refuse(error.to_string(), error.hint());
+    let paths = files::found(&own.folder, &own.train).map_err(unusable)?;
     // Whatever does not fit in the end is refused when a learner checks all samples.
-    let described = match files::are_texts(&paths) {
-        true => described_text(),
-        false => described(&files::read(&paths).map_err(refuse)?),
+    let loss = given.has("task", "loss").then(|| scenario.task.params().choice("loss"));
+    let decided = Decided { loss, reads_codes, alphabet: &own.alphabet };
+    let Described { params, columns } = match files::are_texts(&paths) {
+        true => described_text(decided.alphabet),
+        false => described(&files::read(&paths).map_err(unusable)?, decided),
     };
-    for (name, value) in described.into_iter().filter(|(name, _)| missing.contains(name)) {
-        scenario.task.set(name, value).map_err(|error| {
-            Refusal { problem: error.to_string(), hint: error.hint() }.at(entry.place.clone(), "data.train")
-        })?;
+    if !given.has("task", "columns") {
+        scenario.data.own.columns = columns;
+    }
+    for (name, value) in params.into_iter().filter(|(name, _)| missing.contains(name)) {
+        scenario.task.set(name, value).map_err(|error| refuse(error.to_string(), error.hint()))?;
     }
     Ok(())
 }
 
-/// The parameters that a table of samples has.
-pub(super) fn described(table: &Table) -> Vec<(&'static str, ParamValue<'static>)> {
+/// The parameters that describe samples; those that a scenario leaves out are taken from its files.
+const DECLARED: [&str; 6] = ["shape", "channels", "values", "loss", "classes", "symbols"];
+
+/// What a table says of its samples.
+pub(super) fn described(table: &Table, decided: Decided<'_>) -> Described {
+    // Readers refuse samples with more dimensions.
     let shape = Sizes::new(&table.sample_shape()).unwrap_or(Sizes::one(1));
+    let channels = match Channels::guess(&table.shape) {
+        Some(Channels::First) => "first",
+        Some(Channels::Last) | None => "last",
+    };
     let values = match table.features {
         Features::Bytes(_) => "bytes",
         Features::Floats(_) => "floats",
     };
-    let (loss, classes) = match &table.labels {
-        Labels::Classes(classes) => {
-            ("cross-entropy", classes.iter().max().map_or(2, |most| (*most as usize + 1).max(2)))
+    let most = match &table.labels {
+        Labels::Classes(classes) => classes.iter().max().copied(),
+        Labels::Numbers(numbers) => {
+            let most = numbers.iter().copied().fold(0.0, f32::max);
+            decided.loss.map(|_| most as u32)
         }
-        Labels::Numbers(_) => ("squared-error", 1),
     };
-    vec![
+    let loss = match (decided.loss.and_then(Loss::by_name), most) {
+        (Some(loss), _) => loss,
+        (None, Some(_)) => Loss::CrossEntropy,
+        (None, None) => Loss::SquaredError,
+    };
+    let classes = match loss.row().classifies {
+        true => (most.unwrap_or(1) as usize + 1).clamp(2, CLASSES_MAX),
+        false => 1,
+    };
+    let mut params = vec![
         ("shape", ParamValue::Sizes(shape)),
+        ("channels", ParamValue::Choice(channels)),
         ("values", ParamValue::Choice(values)),
-        ("loss", ParamValue::Choice(loss)),
+        ("loss", ParamValue::Choice(loss.row().name)),
         ("classes", ParamValue::Count(classes)),
-    ]
+    ];
+    if decided.reads_codes {
+        params.push(("symbols", ParamValue::Count(symbols(&table.features))));
+    }
+    Described { params, columns: table.columns.clone() }
 }
 
-/// The parameters of a text, whose windows are as long as those of Shakespeare.
-pub(super) fn described_text() -> Vec<(&'static str, ParamValue<'static>)> {
-    let symbols = fedflip_learn::models::lstm::SYMBOLS;
-    vec![
+/// One more than the largest code.
+fn symbols(features: &Features) -> usize {
+    let most = match features {
+        Features::Bytes(codes) => codes.iter().copied().max().map_or(1, usize::from),
+        Features::Floats(codes) => codes.iter().copied().fold(1.0, f32::max) as usize,
+    };
+    (most + 1).clamp(2, SYMBOLS_MAX)
+}
+
+/// What is said of a text, whose windows are as long as those of Shakespeare.
+pub(super) fn described_text(alphabet: &str) -> Described {
+    let symbols = symbols_of(alphabet);
+    let params = vec![
         ("shape", ParamValue::Sizes(Sizes::one(fedflip_learn::models::lstm::STEPS))),
+        ("channels", ParamValue::Choice("last")),
         ("values", ParamValue::Choice("bytes")),
-        ("loss", ParamValue::Choice("cross-entropy")),
+        ("loss", ParamValue::Choice(Loss::CrossEntropy.row().name)),
         ("classes", ParamValue::Count(symbols)),
-    ]
+        ("symbols", ParamValue::Count(symbols)),
+    ];
+    Described { params, columns: Vec::new() }
 }
 
 /// Counts can only follow a fleet file, and only whole ones.

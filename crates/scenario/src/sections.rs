@@ -9,6 +9,7 @@ use fedflip_fleet::profile::{DeviceType, Hardware};
 use fedflip_fleet::{Fleet, Gflop, Mbit, Secs, Weights};
 use fedflip_learn::Encoding;
 use fedflip_learn::metrics::{self, Direction};
+use fedflip_learn::own::OwnDigests;
 use fedflip_learn::task::{Sharing, Task};
 use fedflip_plan::{Constants, DEFAULT_VARIANCE, Quiet, Scheme};
 use fedflip_record::{Target, TargetMode};
@@ -48,6 +49,12 @@ pub struct OwnFiles {
     pub place: Where,
     pub mean: Vec<f64>,
     pub std: Vec<f64>,
+    /// The names of the features of tables; empty if nobody names them.
+    pub columns: Vec<String>,
+    /// The characters of texts; empty for the symbols of the Shakespeare task.
+    pub alphabet: String,
+    /// What a stored scenario knows its samples by.
+    pub digests: OwnDigests,
 }
 
 /// Where training samples are.

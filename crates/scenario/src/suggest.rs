@@ -1,13 +1,15 @@
 //! A scenario for files of the user's own: what the files say, and sensible defaults for the rest.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use fedflip_learn::task::{ParamValue, Task};
-use fedflip_samples::inspect::LabelSummary;
-use fedflip_samples::{Inspection, SamplesError, files};
+use fedflip_learn::own::{alphabet_of, reads_codes};
+use fedflip_learn::task::Task;
+use fedflip_samples::inspect::{Channels, LabelSummary};
+use fedflip_samples::{Inspection, SamplesError, Table, files};
 
 use super::error::ScenarioError;
-use super::own::{described, described_text};
+use super::keys::value_of;
+use super::own::{Decided, Described, described, described_text};
 use super::value::Value;
 use super::{Preset, Scenario};
 
@@ -16,9 +18,14 @@ const DEVICES_MAX: usize = 100;
 /// The number of samples for which another device is worth its while.
 const SAMPLES_PER_DEVICE: usize = 64;
 
+/// The network for texts, and what it can reach on most of them.
+const TEXT_MODEL: &str = "lstm";
+const TEXT_ACCURACY: f64 = 0.4;
+const TEXT_PILOT_LOSS: f64 = 2.6;
+
 /// Files, and what the user has decided about them.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct OwnTemplate<'a> {
     /// Files of training samples, as the scenario will name them.
     pub train: &'a [String],
     /// Files of test samples.
@@ -31,41 +38,70 @@ pub struct Request<'a> {
 
 impl Scenario {
     /// A commented scenario for files of the user's own.
-    pub fn template_own(task: Task, preset: Preset, request: &Request<'_>) -> Result<String, SuggestError> {
-        let mut settings = Vec::new();
+    pub fn template_own(
+        task: Task,
+        preset: Preset,
+        wanted: &OwnTemplate<'_>,
+    ) -> Result<String, SuggestError> {
         let names = |names: &[String]| Value::List(names.iter().map(Value::text).collect());
-        settings.push(("data.train", names(request.train)));
-        if !request.test.is_empty() {
-            settings.push(("data.test", names(request.test)));
+        let mut settings = vec![("data.train", names(wanted.train))];
+        if !wanted.test.is_empty() {
+            settings.push(("data.test", names(wanted.test)));
         }
-        let paths = files::found(request.folder, request.train)?;
-        let (params, samples, holders, inspected) = match files::are_texts(&paths) {
-            true => {
-                let texts = files::read_texts(&paths)?;
-                let symbols: usize = texts.iter().map(|text| text.chars().count()).sum();
-                let holders = (texts.len() > 1).then_some(texts.len());
-                (described_text(), symbols, holders, None)
-            }
-            false => {
-                let table = files::read(&paths)?;
-                let found = table.inspect();
-                let holders = found.devices.as_ref().map(Vec::len);
-                (described(&table), table.len(), holders, Some(found))
-            }
+        let paths = files::found(wanted.folder, wanted.train)?;
+        let found = match files::are_texts(&paths) {
+            true => of_texts(&paths, wanted)?,
+            false => of_table(&files::read(&paths)?, wanted),
         };
-        let model = request.model.map_or_else(|| suited(&params, inspected.is_none()), str::to_owned);
-        settings.push(("task.model", Value::text(&model)));
-        let params = params.into_iter().map(|(name, value)| (format!("task.{name}"), value_of(value)));
-        settings.extend(inspected.iter().flat_map(numbers));
-        settings.extend(sharing(samples, holders, inspected.as_ref()));
-        if model == "lstm" {
+        settings.push(("task.model", Value::text(&found.model)));
+        settings.extend(found.settings);
+        if reads_codes(&found.model) {
             settings.push(("train.learning_rate", Value::Number(0.8)));
         }
+        let Described { params, columns } = found.described;
+        if !columns.is_empty() {
+            settings.push(("task.columns", names(&columns)));
+        }
+        let params = params.into_iter().map(|(name, value)| (format!("task.{name}"), value_of(value)));
         let settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value));
         let overrides: Vec<String> =
             settings.chain(params).map(|(key, value)| format!("{key}={value}")).collect();
-        Ok(Self::template_with(task, preset, &overrides, request.folder)?)
+        Ok(Self::template_with(task, preset, &overrides, wanted.folder)?)
     }
+}
+
+/// What files suggest.
+struct Suggested {
+    model: String,
+    described: Described,
+    settings: Vec<(&'static str, Value)>,
+}
+
+/// Every text can be a device; the alphabet is that of the texts.
+fn of_texts(paths: &[PathBuf], wanted: &OwnTemplate<'_>) -> Result<Suggested, SuggestError> {
+    let texts = files::read_texts(paths)?;
+    let symbols: usize = texts.iter().map(|text| text.chars().count()).sum();
+    let alphabet = alphabet_of(texts.iter().map(String::as_str));
+    let described = described_text(&alphabet);
+    let mut settings = vec![("task.alphabet", Value::text(alphabet))];
+    // What a small model of characters reaches: it knows more than half of the information of a character.
+    settings.push(("stop.at", Value::Number(TEXT_ACCURACY)));
+    settings.push(("pilot.loss", Value::Number(TEXT_PILOT_LOSS)));
+    settings.extend(sharing(symbols, (texts.len() > 1).then_some(texts.len()), true));
+    Ok(Suggested { model: wanted.model.unwrap_or(TEXT_MODEL).to_owned(), described, settings })
+}
+
+fn of_table(table: &Table, wanted: &OwnTemplate<'_>) -> Suggested {
+    let inspected = table.inspect();
+    let model = wanted.model.map_or_else(|| suited(&inspected), str::to_owned);
+    let decided = Decided { reads_codes: reads_codes(&model), ..Decided::default() };
+    let mut settings = targets(&inspected.labels);
+    if !decided.reads_codes {
+        settings.extend(normalisation(&inspected));
+    }
+    let has_classes = matches!(inspected.labels, LabelSummary::Classes(_));
+    settings.extend(sharing(table.len(), inspected.devices.as_ref().map(Vec::len), has_classes));
+    Suggested { model, described: described(table, decided), settings }
 }
 
 /// Why no scenario can be suggested.
@@ -77,66 +113,47 @@ pub enum SuggestError {
     Scenario(#[from] ScenarioError),
 }
 
-/// A small image gets a small convolutional network, a text the LSTM, and everything else one hidden layer.
-fn suited(params: &[(&str, ParamValue<'_>)], is_text: bool) -> String {
-    let square = params.iter().any(|(_, value)| match value {
-        ParamValue::Sizes(sizes) => match *sizes.as_slice() {
-            [height, width] | [height, width, _] => height == width && height.is_multiple_of(4),
-            _ => false,
-        },
-        _ => false,
-    });
-    match (is_text, square) {
-        (true, _) => "lstm",
-        (_, true) => "cnn",
-        _ => "mlp",
-    }
-    .to_owned()
+/// A small image gets a small convolutional network, and everything else one hidden layer.
+fn suited(found: &Inspection) -> String {
+    let sides = match (&found.shape[..], found.channels) {
+        (&[height, width], _)
+        | (&[_, height, width], Some(Channels::First))
+        | (&[height, width, _], Some(Channels::Last)) => Some([height, width]),
+        _ => None,
+    };
+    let is_square = sides.is_some_and(|[height, width]| height == width && height.is_multiple_of(4));
+    if is_square { "cnn" } else { "mlp" }.to_owned()
 }
 
-fn value_of(value: ParamValue<'_>) -> Value {
-    match value {
-        ParamValue::Flag(flag) => Value::Flag(flag),
-        ParamValue::Count(count) => Value::count(count),
-        ParamValue::Number(number) => Value::Number(number),
-        ParamValue::Choice(name) => Value::text(name),
-        ParamValue::Sizes(sizes) => Value::List(sizes.as_slice().iter().copied().map(Value::count).collect()),
-    }
-}
-
-/// The numbers that normalise the values, and targets that fit the labels.
-fn numbers(found: &Inspection) -> Vec<(&'static str, Value)> {
+/// The numbers that normalise the values.
+fn normalisation(found: &Inspection) -> [(&'static str, Value); 2] {
     let list = |numbers: &[f64]| Value::List(numbers.iter().map(|n| Value::Number(rounded(*n, 5))).collect());
-    let mut settings = vec![("data.mean", list(&found.mean)), ("data.std", list(&found.std))];
-    match &found.labels {
+    [("data.mean", list(&found.mean)), ("data.std", list(&found.std))]
+}
+
+/// Targets that fit the labels.
+fn targets(labels: &LabelSummary) -> Vec<(&'static str, Value)> {
+    let loss = |loss: f64| ("pilot.loss", Value::Number(rounded(loss, 2).clamp(1e-9, 1e15)));
+    match labels {
         // Half of what a model loses that knows nothing.
-        LabelSummary::Classes(counts) => {
-            let loss = 0.5 * (counts.len().max(2) as f64).ln();
-            settings.push(("pilot.loss", Value::Number(rounded(loss, 2))));
-        }
-        LabelSummary::Numbers { std, .. } => {
-            settings.push(("stop.metric", Value::text("rmse")));
+        LabelSummary::Classes(counts) => vec![loss(0.5 * (counts.len().max(2) as f64).ln())],
+        LabelSummary::Numbers { std, .. } => vec![
+            ("stop.metric", Value::text("rmse")),
             // A model that explains half of the variance.
-            settings.push(("stop.at", Value::Number(rounded(0.7 * std, 2))));
+            ("stop.at", Value::Number(rounded(0.7 * std, 2).clamp(1e-9, 1e15))),
             // Gradients of a squared error grow with the numbers.
-            settings.push(("train.learning_rate", Value::Number(rounded(0.05 / std.max(1.0), 2))));
-            settings.push(("pilot.loss", Value::Number(rounded(0.5 * std * std, 2).max(1e-9))));
-        }
+            ("train.learning_rate", Value::Number(rounded(0.05 / std.max(1.0), 2).max(1e-30))),
+            loss(0.5 * std * std),
+        ],
     }
-    settings
 }
 
 /// Whoever holds the samples is a device; samples that nobody holds are shared among up to a hundred.
-fn sharing(
-    samples: usize,
-    holders: Option<usize>,
-    inspected: Option<&Inspection>,
-) -> Vec<(&'static str, Value)> {
+fn sharing(samples: usize, holders: Option<usize>, has_classes: bool) -> Vec<(&'static str, Value)> {
     if let Some(holders) = holders {
         return vec![("data.sharing", Value::text("by-device")), ("fleet.devices", Value::count(holders))];
     }
     let devices = (samples / SAMPLES_PER_DEVICE).clamp(1, DEVICES_MAX);
-    let has_classes = inspected.is_none_or(|found| matches!(found.labels, LabelSummary::Classes(_)));
     let mut settings = vec![("fleet.devices", Value::count(devices))];
     if has_classes {
         settings.push(("data.min_samples", Value::count((samples / devices / 2).clamp(1, 32))));

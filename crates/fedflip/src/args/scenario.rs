@@ -25,13 +25,13 @@ Example:
 pub(crate) struct ScenarioNewArgs {
     /// synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet, shakespeare-lstm, or own for files of your own
     pub task: String,
-    /// Of own: a file of training samples; may be given more than once
+    /// A file of training samples for the task own; may be given more than once
     #[arg(long, value_name = "FILE", requires = "test")]
     pub train: Vec<String>,
-    /// Of own: a file of test samples; may be given more than once
+    /// A file of test samples for the task own; may be given more than once
     #[arg(long, value_name = "FILE", requires = "train")]
     pub test: Vec<String>,
-    /// Of own: softmax, mlp, cnn, mobilenet or lstm; by default one that suits the samples
+    /// The model of the task own: softmax, mlp, cnn, mobilenet or lstm; by default one that suits the samples
     #[arg(long, requires = "train")]
     pub model: Option<String>,
     /// Settings of the server, the encoding and the plan

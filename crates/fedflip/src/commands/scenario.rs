@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use fedflip_learn::Learner;
-use fedflip_learn::task::{SharingReport, Source, Task};
+use fedflip_learn::task::{Learners, SharingReport, Source, Task};
 use serde::Serialize;
 
 use super::print_json;
 use crate::args::{ScenarioCheckArgs, ScenarioNewArgs};
 use crate::error::CliError;
 use crate::render::count;
-use fedflip_scenario::{Request, Scenario, Where};
+use fedflip_scenario::{OwnTemplate, Scenario, Where};
 
 pub(super) fn new(args: &ScenarioNewArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let task: Task = args.task.parse()?;
@@ -22,13 +22,13 @@ pub(super) fn new(args: &ScenarioNewArgs, output: &mut dyn Write) -> Result<(), 
                 "name the task own, or leave --train and --test out",
             ));
         }
-        let request = Request {
+        let wanted = OwnTemplate {
             train: &args.train,
             test: &args.test,
             model: args.model.as_deref(),
             folder: Path::new(""),
         };
-        return Ok(write!(output, "{}", Scenario::template_own(task, args.preset, &request)?)?);
+        return Ok(write!(output, "{}", Scenario::template_own(task, args.preset, &wanted)?)?);
     }
     Ok(write!(output, "{}", Scenario::template(task, args.preset)?)?)
 }
@@ -40,14 +40,33 @@ pub(super) fn check(args: &ScenarioCheckArgs, output: &mut dyn Write) -> Result<
         return print_json(output, &CheckJson { scenario: &scenario, partition });
     }
     write!(output, "{}", scenario.to_toml())?;
-    if let Some(Partition { devices, samples, fewest, most, evaluated }) = partition {
-        let [devices, samples, fewest, most, evaluated] =
-            [devices, samples, fewest, most, evaluated].map(count);
+    if let Some(partition) = partition {
+        write_partition(output, &partition)?;
+    }
+    Ok(())
+}
+
+fn write_partition(output: &mut dyn Write, partition: &Partition) -> Result<(), CliError> {
+    let Partition { devices, samples, fewest, most, evaluated, holders } = partition;
+    let [devices, samples, fewest, most, evaluated] =
+        [*devices, *samples, *fewest, *most, *evaluated].map(count);
+    writeln!(
+        output,
+        "\n# The partition: {devices} devices hold {samples} training samples, {fewest} to {most} each.\n# Models \
+         are evaluated on {evaluated} samples."
+    )?;
+    for Holder { device, data } in holders.iter().take(LISTED_MAX) {
+        let names: Vec<String> =
+            data.iter().map(|name| fedflip_fleet::printable(name).into_owned()).collect();
         writeln!(
             output,
-            "\n# The partition: {devices} devices hold {samples} training samples, {fewest} to {most} each.\n# Models \
-             are evaluated on {evaluated} samples."
+            "# Device {} holds the samples of {}.",
+            fedflip_fleet::printable(device),
+            names.join(", ")
         )?;
+    }
+    if holders.len() > LISTED_MAX {
+        writeln!(output, "# And so on; --json lists all {} devices.", count(holders.len()))?;
     }
     Ok(())
 }
@@ -61,14 +80,27 @@ struct CheckJson<'a> {
     partition: Option<Partition>,
 }
 
-#[derive(Clone, Copy, Serialize)]
+#[derive(Serialize)]
 struct Partition {
     devices: usize,
     samples: usize,
     fewest: usize,
     most: usize,
     evaluated: usize,
+    /// Where the data say who holds which sample.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    holders: Vec<Holder>,
 }
+
+/// A device of the fleet, and the names under which the data have its samples.
+#[derive(Serialize)]
+struct Holder {
+    device: String,
+    data: Vec<String>,
+}
+
+/// Devices that are listed one by one.
+const LISTED_MAX: usize = 12;
 
 /// How files of the user's own are shared among the devices, after all checks of the samples.
 fn partition(scenario: &Scenario) -> Result<Option<Partition>, CliError> {
@@ -77,8 +109,12 @@ fn partition(scenario: &Scenario) -> Result<Option<Partition>, CliError> {
         return Ok(None);
     }
     // Files of one's own are in no folder of data sets.
-    let (learner, SharingReport { samples, fewest, most, .. }) =
-        scenario.task_settings().learner(Path::new(""))?;
+    let Learners { learner, sharing, holders, .. } = scenario.task_settings().learners(Path::new(""))?;
+    let SharingReport { samples, fewest, most, .. } = sharing;
     let (devices, evaluated) = (learner.devices(), learner.test_samples());
-    Ok(Some(Partition { devices, samples, fewest, most, evaluated }))
+    let counts: Vec<usize> = (0..devices).map(|device| learner.samples(device)).collect();
+    let fleet = scenario.named_fleet(&counts, &holders)?;
+    let holder = |(position, data)| Holder { device: fleet.name(position).to_owned(), data };
+    let holders = holders.into_iter().enumerate().map(holder).collect();
+    Ok(Some(Partition { devices, samples, fewest, most, evaluated, holders }))
 }

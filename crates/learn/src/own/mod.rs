@@ -3,20 +3,24 @@
 //! - here: the files and the numbers that normalise their values.
 //! - `row`: the row `own` of the table of tasks, whose parameters declare what the samples look like; `models`: the
 //!   networks among which they choose.
-//! - `samples`: the samples in memory, checked against the declaration; `normalise`: their values as the network
-//!   sees them; `text`: windows of a text.
-//! - `alone`: learners for a device with its own files, and for a server without training files.
+//! - `samples`: the samples in memory, and how they are shared; `split`: training or test samples, checked against
+//!   the declaration; `normalise`: their values as the network sees them; `text`: windows of a text; `alphabet`: its symbols.
+//! - `local`: learners for a device with its own files, and for a server without training files.
 
-mod alone;
+mod alphabet;
+mod local;
 mod models;
 mod normalise;
 pub(crate) mod row;
 mod samples;
+mod split;
 mod text;
 
 use std::path::PathBuf;
 
-pub use samples::OwnSamples;
+pub use alphabet::{SYMBOLS_MAX, alphabet_of, check_alphabet, symbols_of};
+pub use models::reads_codes;
+pub use samples::{OwnDigests, OwnSamples, Shared};
 
 /// Files of samples on this machine, and the numbers that normalise them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,4 +34,10 @@ pub struct OwnData {
     pub mean: Vec<f32>,
     /// Divides each value afterwards, in the same way.
     pub std: Vec<f32>,
+    /// The names of the features of tables, in the order of the network's inputs; empty if nobody names them.
+    pub columns: Vec<String>,
+    /// The characters of texts, whose codes count from 1; empty for the symbols of the Shakespeare task.
+    pub alphabet: String,
+    /// The names of the fleet's devices, by which samples find their device; empty if positions decide.
+    pub fleet: Vec<String>,
 }

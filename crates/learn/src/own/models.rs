@@ -1,7 +1,7 @@
 //! The networks for samples of the user's own: one row each.
 
 use crate::error::LearnError;
-use crate::loss::LOSSES;
+use crate::loss::{LOSSES, Loss, LossRow};
 use crate::models::cnn::CnnSizes;
 use crate::models::lstm::LstmSizes;
 use crate::models::mlp::MlpSizes;
@@ -57,13 +57,23 @@ pub(super) const LOSS_NAMES: [&str; 2] = [LOSSES[0].name, LOSSES[1].name];
 const EMBEDDED: usize = 8;
 
 /// The network that the parameters choose.
-pub(super) fn model(params: &Params) -> &'static OwnModel {
+pub(super) fn model(params: &Params) -> Result<&'static OwnModel, LearnError> {
     let chosen = params.choice("model");
-    MODELS.iter().find(|model| model.name == chosen).unwrap_or(&MODELS[0])
+    MODELS.iter().find(|model| model.name == chosen).ok_or(LearnError::NoNetwork)
+}
+
+/// Whether the network of this name reads codes of symbols, such as those of a text.
+pub fn reads_codes(name: &str) -> bool {
+    MODELS.iter().any(|model| model.name == name && model.reads_codes)
+}
+
+/// The loss that the parameters choose.
+fn loss(params: &Params) -> Result<&'static LossRow, LearnError> {
+    Loss::by_name(params.choice("loss")).map(Loss::row).ok_or(LearnError::NoNetwork)
 }
 
 pub(super) fn network(params: &Params) -> Result<Network<f32>, LearnError> {
-    let row = LOSSES.iter().find(|row| row.name == params.choice("loss")).unwrap_or(&LOSSES[0]);
+    let row = loss(params)?;
     let outputs = params.count("classes");
     if row.classifies && outputs < 2 {
         let wanted = "at least 2 for cross-entropy";
@@ -73,12 +83,15 @@ pub(super) fn network(params: &Params) -> Result<Network<f32>, LearnError> {
         let wanted = "1 for squared-error, which predicts one number";
         return Err(LearnError::BadSetting { name: "task.classes", value: outputs as f64, wanted });
     }
-    (model(params).build)(params)?.with_loss(row.loss)
+    (model(params)?.build)(params)?.with_loss(row.loss)
 }
 
 pub(super) fn metrics(params: &Params) -> &'static [&'static str] {
-    let row = LOSSES.iter().find(|row| row.name == params.choice("loss"));
-    if row.is_some_and(|row| !row.classifies) { &["rmse", "loss"] } else { model(params).metrics }
+    match (loss(params), model(params)) {
+        (Ok(row), _) if !row.classifies => &["rmse", "loss"],
+        (_, Ok(model)) => model.metrics,
+        (_, Err(_)) => &[],
+    }
 }
 
 fn mlp(params: &Params, hidden: usize) -> Result<Network<f32>, LearnError> {

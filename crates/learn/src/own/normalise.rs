@@ -32,18 +32,31 @@ impl Normalise {
             let pixels = (len / channels) as u32;
             (0..pixels).flat_map(|pixel| (0..channels as u32).map(move |c| c * pixels + pixel)).collect()
         });
+        // Numbers are given in the order of the file.
+        let of_place = |count: usize, place: usize| match count {
+            1 => 0,
+            count if count == len => place,
+            _ if first => place / (len / channels),
+            _ => place % channels,
+        };
+        let place = |at: usize| places.as_ref().map_or(at, |places: &Vec<u32>| places[at] as usize);
         let spread = |name, numbers: &[f32]| match numbers.len() {
             0 => Ok(Vec::new()),
             count if count == 1 || count == channels || count == len => {
-                Ok(numbers.iter().copied().cycle().take(len).collect())
+                Ok((0..len).map(|at| numbers[of_place(count, place(at))]).collect())
             }
             count => {
                 let wanted = "one number for all values, one per channel, or one per value of a sample";
                 Err(LearnError::BadSetting { name, value: count as f64, wanted })
             }
         };
-        let codes = model(params).reads_codes;
-        let (means, stds) = (spread("the number of means", mean)?, spread("the number of deviations", std)?);
+        let codes = model(params)?.reads_codes;
+        if let (true, Some(number)) = (codes, mean.first().or(std.first())) {
+            let wanted = "left out together with data.std: the model reads codes of symbols, not numbers";
+            return Err(LearnError::BadSetting { name: "data.mean", value: f64::from(*number), wanted });
+        }
+        let means = spread("the length of data.mean", mean)?;
+        let stds = spread("the length of data.std", std)?;
         if let Some(&value) = stds.iter().find(|std| !(**std > 0.0 && std.is_finite())) {
             let wanted = "a number above 0";
             return Err(LearnError::BadSetting { name: "data.std", value: f64::from(value), wanted });
@@ -116,6 +129,26 @@ mod tests {
         let last = Features::Floats(vec![1.0, 10.0, 2.0, 20.0, 3.0, 30.0]);
         let normalise = Normalise::new(&params(&[1, 3, 2], "last"), &[1.0, 10.0], &[]).unwrap();
         assert_eq!(written(&normalise, &last, 0, 6), written(&first, &file, 0, 6));
+    }
+
+    #[test]
+    fn numbers_are_given_in_the_order_of_the_file() {
+        // Two channels of 1×3 pixels, and a mean for every value.
+        let file = Features::Floats(vec![1.0, 2.0, 3.0, 10.0, 20.0, 30.0]);
+        let all =
+            Normalise::new(&params(&[2, 1, 3], "first"), &[1.0, 2.0, 3.0, 10.0, 20.0, 30.0], &[]).unwrap();
+        assert_eq!(written(&all, &file, 0, 6), [0.0; 6]);
+        // Four dimensions keep their order, and the channels are the first of them.
+        let volume = Normalise::new(&params(&[2, 1, 1, 3], "first"), &[1.0, 10.0], &[]).unwrap();
+        assert_eq!(written(&volume, &file, 0, 6), [0.0, 1.0, 2.0, 0.0, 10.0, 20.0]);
+    }
+
+    #[test]
+    fn codes_are_not_normalised() {
+        let own = Task::by_name("own").unwrap().with("model", ParamValue::Choice("lstm")).unwrap();
+        let refused = Normalise::new(own.params(), &[0.5], &[]).unwrap_err();
+        assert!(refused.hint().contains("codes of symbols"), "{}", refused.hint());
+        Normalise::new(own.params(), &[], &[]).unwrap();
     }
 
     #[test]

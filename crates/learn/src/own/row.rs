@@ -61,7 +61,7 @@ pub(crate) static ROW: TaskRow = TaskRow {
         },
         Param {
             name: "symbols",
-            about: "of lstm: values are codes below this number",
+            about: "for lstm: the values of samples are codes below this number",
             kind: ParamKind::Count(2..=256),
             default: ParamValue::Count(80),
         },

@@ -1,28 +1,36 @@
-//! Samples of a user's own in memory, checked against what the task declares.
-
-use std::path::{Path, PathBuf};
+//! Samples of a user's own in memory: training and test samples, and how they are shared.
 
 use crate::partition::{self, Partition, PartitionError};
 use crate::partitioned::SampleStore;
 use crate::task::{Params, Sharing, TaskError};
-use fedflip_samples::files;
-use fedflip_samples::{Features, Labels, Table};
 
 use super::OwnData;
 use super::normalise::Normalise;
-use super::text::Text;
+use super::split::SplitSamples;
 
 /// Training and test samples. Positions count first those for training, then those for testing.
 pub struct OwnSamples {
-    train: Part,
-    test: Option<Part>,
+    train: SplitSamples,
+    test: Option<SplitSamples>,
     normalise: Normalise,
     sample_len: usize,
 }
 
-enum Part {
-    Table(Table),
-    Text(Text),
+/// The digests of files of the user's own, in hexadecimal; none where there are no files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnDigests {
+    /// Of the training samples.
+    pub train: Option<String>,
+    /// Of the test samples.
+    pub test: Option<String>,
+}
+
+/// Training samples by device, and whose they are.
+pub struct Shared {
+    /// Who has which sample.
+    pub partition: Partition,
+    /// For each device the names under which the data have its samples; empty if the data do not decide.
+    pub holders: Vec<Vec<String>>,
 }
 
 impl OwnSamples {
@@ -33,8 +41,11 @@ impl OwnSamples {
         if data.train.is_empty() {
             return Err(TaskError::NoFiles);
         }
-        let train = Part::read(&data.train, params)?;
-        let test = (!data.test.is_empty()).then(|| Part::read(&data.test, params)).transpose()?;
+        let train = SplitSamples::read(&data.train, params, data, &data.columns)?;
+        let test = match data.test.is_empty() {
+            true => None,
+            false => Some(SplitSamples::read(&data.test, params, data, train.columns())?),
+        };
         Ok(Self { train, test, normalise, sample_len })
     }
 
@@ -49,15 +60,30 @@ impl OwnSamples {
         self.test.as_ref().map_or(Vec::new(), |test| test.positions(first))
     }
 
-    /// Shares the training samples among devices.
+    /// The digests of the samples, by which a run knows its data again.
+    pub fn digests(&self) -> OwnDigests {
+        let hex = |split: &SplitSamples| split.digest().as_str().to_owned();
+        OwnDigests { train: Some(hex(&self.train)), test: self.test.as_ref().map(hex) }
+    }
+
+    /// Takes the end of every training text out, so that no window of it is trained on; returns the positions. None for
+    /// samples that do not overlap: these are drawn after they are shared.
+    pub fn hold_out_text(&mut self, share: f64) -> Option<Vec<u32>> {
+        match &mut self.train {
+            SplitSamples::Table(_) => None,
+            SplitSamples::Text(texts) => Some(texts.text.hold_out(share)),
+        }
+    }
+
+    /// Shares the training samples among devices. `fleet` are their names, if these are known.
     pub fn partition(
         &self,
         sharing: &Sharing,
-        devices: usize,
+        (devices, fleet): (usize, &[String]),
         seed: u64,
-    ) -> Result<Partition, PartitionError> {
+    ) -> Result<Shared, PartitionError> {
         let positions = self.train_positions();
-        match sharing {
+        let partition = match sharing {
             Sharing::Iid => partition::iid(positions, devices, seed),
             Sharing::Fleet(counts) => partition::by_counts(positions, counts, seed),
             Sharing::Dirichlet(recipe) => {
@@ -66,11 +92,24 @@ impl OwnSamples {
                 partition::dirichlet(labelled.ok_or(PartitionError::NoClasses)?, devices, *recipe, seed)
             }
             // A role is whoever holds a text.
-            Sharing::ByDevice | Sharing::ByRole => {
-                let (held, holders) = self.train.held().ok_or(PartitionError::NoHolders)?;
-                partition::by_device(held, holders, devices)
-            }
+            Sharing::ByDevice | Sharing::ByRole => return self.by_device(devices, fleet),
+        }?;
+        Ok(Shared { partition, holders: Vec::new() })
+    }
+
+    /// By the names of the fleet where these are known, and by position otherwise.
+    fn by_device(&self, devices: usize, fleet: &[String]) -> Result<Shared, PartitionError> {
+        let held = self.train.holders().ok_or(PartitionError::NoHolders)?;
+        let places = match fleet.is_empty() {
+            true => partition::places_in_turn(held.names.len(), devices)?,
+            false => partition::places_by_name(&held.names, fleet)?,
+        };
+        let partition = partition::by_device(held.of_samples, &places, devices)?;
+        let mut holders = vec![Vec::new(); devices];
+        for (name, place) in held.names.into_iter().zip(places) {
+            holders[place].push(name);
         }
+        Ok(Shared { partition, holders })
     }
 }
 
@@ -85,136 +124,15 @@ impl SampleStore for OwnSamples {
             positions.iter().zip(features.chunks_exact_mut(self.sample_len)).zip(labels)
         {
             let position = position as usize;
-            let (part, at) = match &self.test {
+            let (split, at) = match &self.test {
                 Some(test) if position >= train_end => (test, position - train_end),
                 _ => (&self.train, position),
             };
-            match part {
-                Part::Table(table) => self.normalise.write(&table.features, at, row),
-                Part::Text(text) => text.write(at, row),
+            match split {
+                SplitSamples::Table(table) => self.normalise.write(&table.features, at, row),
+                SplitSamples::Text(texts) => texts.text.write(at, row),
             }
-            *label = part.label(at);
+            *label = split.label(at);
         }
     }
-}
-
-impl Part {
-    fn read(paths: &[PathBuf], params: &Params) -> Result<Self, TaskError> {
-        if files::are_texts(paths) {
-            let texts = files::read_texts(paths)?;
-            let window = params.sizes("shape").elements();
-            check(
-                &paths[0],
-                "the number of classes",
-                &fedflip_datasets::alphabet::SYMBOLS,
-                &declared(params),
-            )?;
-            // Positions are counted in u32, and no text has more symbols than bytes.
-            let symbols_max = texts.iter().map(String::len).sum();
-            if symbols_max > u32::MAX as usize / 2 {
-                return Err(TaskError::TooManySamples { samples: symbols_max });
-            }
-            return Ok(Self::Text(Text::new(texts.iter().map(String::as_str), window)));
-        }
-        let table = files::read(paths)?;
-        if table.len() > u32::MAX as usize / 2 {
-            return Err(TaskError::TooManySamples { samples: table.len() });
-        }
-        check_table(&table, &paths[0], params)?;
-        Ok(Self::Table(table))
-    }
-
-    /// One past the last position.
-    fn end(&self) -> usize {
-        match self {
-            Self::Table(table) => table.len(),
-            Self::Text(text) => text.len(),
-        }
-    }
-
-    fn positions(&self, first: u32) -> Vec<u32> {
-        match self {
-            Self::Table(table) => (first..first + table.len() as u32).collect(),
-            Self::Text(text) => {
-                text.windows().iter().flat_map(|range| range.start + first..range.end + first).collect()
-            }
-        }
-    }
-
-    fn label(&self, at: usize) -> f32 {
-        match self {
-            Self::Table(Table { labels: Labels::Classes(classes), .. }) => classes[at] as f32,
-            Self::Table(Table { labels: Labels::Numbers(numbers), .. }) => numbers[at],
-            Self::Text(text) => f32::from(text.label(at)),
-        }
-    }
-
-    /// The class of a sample; none if labels are numbers.
-    fn class(&self, at: usize) -> Option<u32> {
-        match self {
-            Self::Table(Table { labels: Labels::Classes(classes), .. }) => Some(classes[at]),
-            Self::Table(_) => None,
-            Self::Text(text) => Some(text.label(at).into()),
-        }
-    }
-
-    /// Samples with their holders, and the number of holders: a file of text is a holder of its own.
-    fn held(&self) -> Option<(Vec<(u32, u32)>, usize)> {
-        match self {
-            Self::Table(table) => {
-                let devices = table.devices.as_ref()?;
-                Some(((0..).zip(devices.of_samples.iter().copied()).collect(), devices.names.len()))
-            }
-            Self::Text(text) => {
-                let windows = (0..)
-                    .zip(text.windows())
-                    .flat_map(|(holder, range)| range.clone().map(move |position| (position, holder)));
-                Some((windows.collect(), text.windows().len()))
-            }
-        }
-    }
-}
-
-fn declared(params: &Params) -> usize {
-    params.count("classes")
-}
-
-fn check_table(table: &Table, file: &Path, params: &Params) -> Result<(), TaskError> {
-    let shape = params.sizes("shape");
-    check(file, "the shape of a sample", &table.sample_shape(), &shape.as_slice().to_vec())?;
-    let kind = match table.features {
-        Features::Bytes(_) => "bytes",
-        Features::Floats(_) => "floats",
-    };
-    check(file, "the type of values", &kind, &params.choice("values"))?;
-    let loss = params.choice("loss");
-    match &table.labels {
-        Labels::Numbers(_) => check(file, "the loss for such labels", &"squared-error", &loss),
-        Labels::Classes(classes) => {
-            check(file, "the loss for such labels", &"cross-entropy", &loss)?;
-            let most = classes.iter().max().map_or(0, |most| *most as usize);
-            if most < declared(params) {
-                Ok(())
-            } else {
-                check(file, "the number of classes", &(most + 1), &declared(params))
-            }
-        }
-    }
-}
-
-fn check<T: PartialEq + std::fmt::Debug>(
-    file: &Path,
-    what: &'static str,
-    found: &T,
-    declared: &T,
-) -> Result<(), TaskError> {
-    if found == declared {
-        return Ok(());
-    }
-    Err(TaskError::NotAsDeclared {
-        file: file.to_owned(),
-        what,
-        found: format!("{found:?}"),
-        declared: format!("{declared:?}"),
-    })
 }

@@ -35,6 +35,22 @@ pub enum PartitionError {
         /// The number of devices.
         devices: usize,
     },
+    /// The data name a device that the fleet does not have.
+    #[error("the samples name the device {holder:?}, which the fleet does not have")]
+    UnknownHolder {
+        /// The name in the data.
+        holder: String,
+        /// The device of the fleet that is called almost the same.
+        near: Option<String>,
+    },
+    /// The fleet has a device that the data do not name.
+    #[error("no sample names the device {device:?} of the fleet")]
+    NotAmongHolders {
+        /// The name in the fleet.
+        device: String,
+        /// The name in the data that is almost the same.
+        near: Option<String>,
+    },
     /// The samples do not say whose they are.
     #[error("the samples do not say which device holds them")]
     NoHolders,
@@ -82,6 +98,12 @@ impl PartitionError {
             }
             Self::TooFewHolders { holders, .. } => {
                 format!("take at most {holders} devices (fleet.devices)")
+            }
+            Self::UnknownHolder { near, .. } | Self::NotAmongHolders { near, .. } => {
+                let meant = near.as_ref().map_or(String::new(), |near| format!("did you mean {near}? "));
+                format!(
+                    "{meant}With data.sharing = \"by-device\", the fleet file and the data name the same devices"
+                )
             }
             Self::NoHolders => {
                 "add an array or a column device, or share by dirichlet or iid (data.sharing)".to_owned()

@@ -1,23 +1,55 @@
 //! Partitions that the data or the fleet give: whose sample it is, or how many samples a device holds.
 
+use std::collections::BTreeMap;
+
+use fedflip_fleet::nearest;
+
 use super::{Minimum, Partition, PartitionError, draws, key};
 
-/// Every device gets the samples that carry its name. Samples are pairs of position and holder; the holders are numbered
-/// from 0. With more holders than devices, holder h goes to device h mod N, whole.
-pub fn by_device(
-    samples: impl IntoIterator<Item = (u32, u32)>,
-    holders: usize,
-    devices: usize,
-) -> Result<Partition, PartitionError> {
+/// The device of each holder in a fleet without names: holder h goes to device h mod N, whole.
+pub fn places_in_turn(holders: usize, devices: usize) -> Result<Vec<usize>, PartitionError> {
     if devices == 0 {
         return Err(PartitionError::NoDevices);
     }
     if holders < devices {
         return Err(PartitionError::TooFewHolders { holders, devices });
     }
+    Ok((0..holders).map(|holder| holder % devices).collect())
+}
+
+/// The device of each holder in a fleet with names: the device of the same name. Every holder must be a device, and every
+/// device a holder.
+pub fn places_by_name(holders: &[String], fleet: &[String]) -> Result<Vec<usize>, PartitionError> {
+    let devices: BTreeMap<&str, usize> = fleet.iter().map(String::as_str).zip(0..).collect();
+    let place = |holder: &String| {
+        let unknown = || {
+            let near = nearest(holder, fleet).cloned();
+            PartitionError::UnknownHolder { holder: holder.clone(), near }
+        };
+        devices.get(holder.as_str()).copied().ok_or_else(unknown)
+    };
+    let places: Vec<usize> = holders.iter().map(place).collect::<Result<_, _>>()?;
+    let mut has_samples = vec![false; fleet.len()];
+    places.iter().for_each(|place| has_samples[*place] = true);
+    match has_samples.iter().position(|has| !has) {
+        None => Ok(places),
+        Some(device) => {
+            let near = nearest(&fleet[device], holders).cloned();
+            Err(PartitionError::NotAmongHolders { device: fleet[device].clone(), near })
+        }
+    }
+}
+
+/// Every device gets the samples of its holders. Samples are pairs of position and holder; `places` has the device of each
+/// holder.
+pub fn by_device(
+    samples: impl IntoIterator<Item = (u32, u32)>,
+    places: &[usize],
+    devices: usize,
+) -> Result<Partition, PartitionError> {
     let mut parts: Vec<Vec<u32>> = vec![Vec::new(); devices];
     for (position, holder) in samples {
-        parts[holder as usize % devices].push(position);
+        parts[places[holder as usize]].push(position);
     }
     if let Some(device) = parts.iter().position(Vec::is_empty) {
         return Err(PartitionError::EmptyDevice { device });
@@ -69,14 +101,31 @@ mod tests {
     #[test]
     fn samples_go_to_the_device_that_holds_them() {
         let samples = [(5, 1), (6, 0), (7, 2), (8, 1)];
-        let three = by_device(samples, 3, 3).unwrap();
+        let in_turn = |holders, devices| by_device(samples, &places_in_turn(holders, devices)?, devices);
+        let three = in_turn(3, 3).unwrap();
         assert_eq!([0, 1, 2].map(|device| three.device(device).to_vec()), [vec![6], vec![5, 8], vec![7]]);
-        let two = by_device(samples, 3, 2).unwrap();
+        let two = in_turn(3, 2).unwrap();
         assert_eq!([0, 1].map(|device| two.device(device).to_vec()), [vec![6, 7], vec![5, 8]]);
-        let few = by_device(samples, 3, 4).unwrap_err();
+        let few = in_turn(3, 4).unwrap_err();
         assert_eq!(few, PartitionError::TooFewHolders { holders: 3, devices: 4 });
-        assert_eq!(by_device(samples, 4, 4).unwrap_err(), PartitionError::EmptyDevice { device: 3 });
-        assert_eq!(by_device(samples, 3, 0).unwrap_err(), PartitionError::NoDevices);
+        assert_eq!(in_turn(4, 4).unwrap_err(), PartitionError::EmptyDevice { device: 3 });
+        assert_eq!(in_turn(3, 0).unwrap_err(), PartitionError::NoDevices);
+    }
+
+    #[test]
+    fn holders_are_matched_by_name() {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let holders = list(&["north", "south", "west"]);
+        assert_eq!(places_by_name(&holders, &list(&["west", "north", "south"])).unwrap(), [1, 2, 0]);
+        let refused = places_by_name(&holders, &list(&["nort", "south", "west"])).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the samples name the device \"north\", which the fleet does not have"
+        );
+        assert!(refused.hint().starts_with("did you mean nort?"), "{}", refused.hint());
+        let refused = places_by_name(&holders, &list(&["north", "south", "west", "wast"])).unwrap_err();
+        assert_eq!(refused.to_string(), "no sample names the device \"wast\" of the fleet");
+        assert!(refused.hint().contains("west"), "{}", refused.hint());
     }
 
     proptest! {

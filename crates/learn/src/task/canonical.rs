@@ -8,7 +8,7 @@ use crate::partition::Dirichlet;
 use super::settings::{Sharing, TaskSettings};
 
 /// Raise this number when the same settings give other updates than before.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 impl TaskSettings {
     /// A text of everything that decides a device's updates: the task and its parameters, the network's
@@ -42,6 +42,12 @@ impl TaskSettings {
         if !(self.own.mean.is_empty() && self.own.std.is_empty()) {
             let _ = writeln!(text, "normalise {:?} {:?}", self.own.mean, self.own.std);
         }
+        if !self.own.columns.is_empty() {
+            let _ = writeln!(text, "columns {:?}", self.own.columns);
+        }
+        if !self.own.alphabet.is_empty() {
+            let _ = writeln!(text, "alphabet {:?}", self.own.alphabet);
+        }
         let sgd = self.sgd;
         let _ = writeln!(text, "sgd {:?} {} {}", sgd.learning_rate, sgd.batch, sgd.iterations);
         Ok(text)
@@ -59,12 +65,12 @@ mod tests {
         let text = settings.canonical().unwrap();
         assert_eq!(
             text,
-            "version 1\ntask \"synthetic\"\nparam hidden Count(0)\nparam model_spread Number(0.5)\n\
+            "version 2\ntask \"synthetic\"\nparam hidden Count(0)\nparam model_spread Number(0.5)\n\
              param data_spread Number(0.5)\nnetwork fc.weight [10, 60] trained\n\
              network fc.bias [10] trained\nsharing dirichlet 0.8 32\ndevices 7\ndata_seed 1\n\
              sgd 0.01 32 10\n"
         );
-        let mut others: [TaskSettings; 9] = std::array::from_fn(|_| settings.clone());
+        let mut others: [TaskSettings; 11] = std::array::from_fn(|_| settings.clone());
         others[0].task.set("model_spread", ParamValue::Number(0.25)).unwrap();
         others[1].task.set("hidden", ParamValue::Count(1)).unwrap();
         others[2].sharing = Sharing::Iid;
@@ -74,6 +80,8 @@ mod tests {
         others[6].sgd.iterations = 11;
         others[7].validation = 0.1;
         others[8].own.mean = vec![0.5];
+        others[9].own.columns = vec!["age".to_owned()];
+        others[10].own.alphabet = "abc".to_owned();
         for other in others {
             assert_ne!(other.canonical().unwrap(), text, "{other:?}");
         }

@@ -63,6 +63,23 @@ pub enum TaskError {
         /// As the task's parameters say.
         declared: String,
     },
+    /// There is nothing to evaluate models on.
+    #[error("there are no samples to evaluate models on")]
+    NothingToEvaluate,
+    /// No window of a text has a character behind it.
+    #[error("{}: the texts are no longer than a window of {window} characters", .file.display())]
+    TextTooShort {
+        /// The first of the files.
+        file: PathBuf,
+        /// The number of characters from which the next one is predicted.
+        window: usize,
+    },
+    /// A list of characters that is no alphabet.
+    #[error("the alphabet has {characters} characters, of which some repeat or are too many")]
+    Alphabet {
+        /// The length of the list.
+        characters: usize,
+    },
     /// More samples than positions.
     #[error("{samples} samples are more than can be numbered")]
     TooManySamples {
@@ -110,7 +127,15 @@ impl TaskError {
             Self::NotAsDeclared { .. } => {
                 "correct the keys of [task] in the scenario, or take samples that fit".to_owned()
             }
-            Self::TooManySamples { .. } => "take at most two thousand million samples".to_owned(),
+            Self::NothingToEvaluate => {
+                "name test files (data.test), or hold a share of the training samples out (data.validation)"
+                    .to_owned()
+            }
+            Self::TextTooShort { .. } => "take longer texts, or a shorter window (task.shape)".to_owned(),
+            Self::Alphabet { .. } => {
+                "list each character of task.alphabet once, and at most 255 of them".to_owned()
+            }
+            Self::TooManySamples { .. } => "take at most 2,147,483,647 samples".to_owned(),
             Self::Samples(error) => error.hint(),
             Self::External { .. } => "make the settings shorter, or the model smaller".to_owned(),
             Self::Data(error) => error.hint(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::LearnError;
 use crate::metrics::{self, Metric};
 use crate::network::Network;
-use crate::own::{OwnData, OwnSamples};
+use crate::own::{OwnData, OwnDigests, OwnSamples, Shared};
 use crate::partition::{self, Dirichlet, Minimum, Partition, PartitionError};
 use crate::partitioned::{Partitioned, SampleStore};
 use crate::sgd::{SgdLearner, SgdSettings};
@@ -88,6 +88,10 @@ pub struct Learners {
     pub test: Option<SgdLearner>,
     /// How many samples devices ended up with.
     pub sharing: SharingReport,
+    /// For each device the names under which the user's own data have its samples; empty if the data do not decide.
+    pub holders: Vec<Vec<String>>,
+    /// The digests of the user's own data.
+    pub digests: OwnDigests,
 }
 
 /// How many samples devices ended up with.
@@ -130,7 +134,7 @@ impl TaskSettings {
     pub fn learners(&self, data_dir: &Path) -> Result<Learners, TaskError> {
         // What costs nothing to refuse is refused before files are read.
         self.checked_network()?;
-        let Data { shards, test, minimum } = self.data(data_dir)?;
+        let Data { shards, test, minimum, holders, digests } = self.data(data_dir)?;
         let counts = || (0..shards.devices()).map(|device| shards.samples(device));
         let sharing = SharingReport {
             samples: counts().sum(),
@@ -139,7 +143,7 @@ impl TaskSettings {
             minimum,
         };
         let test = test.map(|shards| self.learner_on(shards)).transpose()?;
-        Ok(Learners { learner: self.learner_on(shards)?, test, sharing })
+        Ok(Learners { learner: self.learner_on(shards)?, test, sharing, holders, digests })
     }
 
     /// The network, if a worker's buffers for it fit into memory.
@@ -164,7 +168,7 @@ impl TaskSettings {
         match self.task.source() {
             Source::Synthetic(spread) => {
                 let data = Synthetic::new(spread, self.devices, self.test_samples_max, self.data_seed)?;
-                Ok(Data { shards: Box::new(data), test: None, minimum: None })
+                Ok(Data::new(Box::new(data), None, None))
             }
             Source::DataSet(set) => {
                 self.check_sharing()?;
@@ -172,30 +176,41 @@ impl TaskSettings {
                 let partition = self.partition(&dataset)?;
                 let test: Vec<u32> = dataset.positions(Split::Test).collect();
                 let store: Arc<dyn SampleStore> = Arc::new(dataset);
-                self.held_out(&store, partition, &test)
+                self.held_out(&store, partition, None, &test)
             }
             Source::Own => {
                 self.check_sharing()?;
-                let samples = OwnSamples::read(&self.own, self.task.params())?;
-                let partition = samples.partition(&self.sharing, self.devices, self.data_seed)?;
+                let mut samples = OwnSamples::read(&self.own, self.task.params())?;
+                let digests = samples.digests();
+                let tails = samples.hold_out_text(self.validation);
+                let fleet = (self.devices, &self.own.fleet[..]);
+                let Shared { partition, holders } =
+                    samples.partition(&self.sharing, fleet, self.data_seed)?;
                 let test = samples.test_positions();
                 let store: Arc<dyn SampleStore> = Arc::new(samples);
-                self.held_out(&store, partition, &test)
+                let data = self.held_out(&store, partition, tails, &test)?;
+                Ok(Data { holders, digests, ..data })
             }
         }
     }
 
-    /// The samples of all devices, after the validation samples are taken out.
+    /// The samples of all devices, after the validation samples are taken out: those that were held out before, or else
+    /// a share of every device's.
     fn held_out(
         &self,
         store: &Arc<dyn SampleStore>,
         partition: Partition,
+        before: Option<Vec<u32>>,
         test: &[u32],
     ) -> Result<Data, TaskError> {
-        let (partition, validation) = match self.validation > 0.0 {
-            true => partition.hold_out(self.validation, self.data_seed),
-            false => (partition, Vec::new()),
+        let (partition, validation) = match before {
+            Some(validation) => (partition, validation),
+            None if self.validation > 0.0 => partition.hold_out(self.validation, self.data_seed),
+            None => (partition, Vec::new()),
         };
+        if self.validation == 0.0 && test.is_empty() {
+            return Err(TaskError::NothingToEvaluate);
+        }
         if self.validation > 0.0 && validation.is_empty() {
             return Err(PartitionError::NothingHeldOut { share: self.validation }.into());
         }
@@ -206,8 +221,11 @@ impl TaskSettings {
             Box::new(Partitioned::new(store, partition, evaluated, self.test_samples_max))
         };
         Ok(match validation.is_empty() {
-            true => Data { shards: on(test), test: None, minimum },
-            false => Data { shards: on(&validation), test: Some(on(test)), minimum },
+            true => Data::new(on(test), None, minimum),
+            false => {
+                let test = (!test.is_empty()).then(|| on(test));
+                Data::new(on(&validation), test, minimum)
+            }
         })
     }
 
@@ -238,6 +256,14 @@ struct Data {
     /// With the test samples, if the others have validation samples.
     test: Option<Box<dyn Shards>>,
     minimum: Option<Minimum>,
+    holders: Vec<Vec<String>>,
+    digests: OwnDigests,
+}
+
+impl Data {
+    fn new(shards: Box<dyn Shards>, test: Option<Box<dyn Shards>>, minimum: Option<Minimum>) -> Self {
+        Self { shards, test, minimum, holders: Vec::new(), digests: OwnDigests::default() }
+    }
 }
 
 #[cfg(test)]

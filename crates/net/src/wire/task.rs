@@ -137,6 +137,8 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
         validation: settings.validation,
         mean: settings.own.mean.clone(),
         std: settings.own.std.clone(),
+        columns: settings.own.columns.clone(),
+        alphabet: settings.own.alphabet.clone(),
         external: None,
     })
 }
@@ -171,7 +173,13 @@ pub fn stated(message: &v1::Task) -> Result<TaskSettings, TaskMismatch> {
         test_samples_max: TEST_SAMPLES_MAX,
         data_seed: message.data_seed,
         validation: message.validation,
-        own: OwnData { mean: message.mean.clone(), std: message.std.clone(), ..OwnData::default() },
+        own: OwnData {
+            mean: message.mean.clone(),
+            std: message.std.clone(),
+            columns: message.columns.clone(),
+            alphabet: message.alphabet.clone(),
+            ..OwnData::default()
+        },
         sgd: SgdSettings {
             learning_rate: message.learning_rate,
             batch: message.batch as usize,

@@ -51,7 +51,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "min_samples",
-        "of dirichlet: the fewest samples of a device",
+        "for dirichlet: the fewest samples of a device",
         |s| dirichlet(s).map(|recipe| Value::count(recipe.min_samples)),
         |s, v| {
             let given = v.count(1..=1_000_000)?;

@@ -19,7 +19,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "evaluate",
         "holdout",
-        "of devices: the share of a device's samples to evaluate on",
+        "if devices evaluate: the share of its samples that a device holds out",
         |s| Some(Value::Number(s.evaluate.holdout)),
         |s, v| v.number(0.01..=0.5, "a share from 0.01 to 0.5").map(|share| s.evaluate.holdout = share),
     )
@@ -27,7 +27,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "evaluate",
         "probability",
-        "of devices: the chance that a device evaluates a model",
+        "if devices evaluate: the chance that a device evaluates a model",
         |s| Some(Value::Number(s.evaluate.probability)),
         |s, v| {
             let wanted = "a probability from 0.001 to 1";

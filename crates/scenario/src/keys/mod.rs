@@ -30,7 +30,7 @@ use fedflip_learn::task::{Param, Task, TaskRow};
 use super::Scenario;
 use super::error::Refusal;
 use super::value::{Given, Value};
-pub(super) use task::task_of;
+pub(super) use task::{task_of, value_of};
 
 /// The sections in their order, and what each is about.
 pub(super) const SECTIONS: [(&str, &str); 14] = [
@@ -187,7 +187,7 @@ pub(super) fn of(section: &str, task: Task) -> impl Iterator<Item = &'static Key
 const ROUNDS_MAX: u64 = 1_000_000_000;
 
 fn loss(v: &Given<'_>) -> Result<f64, Refusal> {
-    v.number(1e-9..=1e6, "a number above 0 (from 1e-9 to 1e6)")
+    v.number(1e-9..=1e15, "a number above 0 (from 1e-9 to 1e15)")
 }
 
 /// What a choice is called.

@@ -1,5 +1,8 @@
 //! The keys of `[data]` for samples of the user's own: files, and the numbers that normalise them.
 
+use std::collections::BTreeSet;
+
+use fedflip_learn::own::check_alphabet;
 use fedflip_learn::task::{Source, Task, TaskRow};
 
 use super::{Key, Shown, key};
@@ -62,7 +65,77 @@ pub(super) static KEYS: &[Key] = &[
     )
     .only(has_files)
     .shown(Shown::FollowsOr("[0.25]")),
+    key(
+        "task",
+        "columns",
+        "the names of a table's features, in the order of the network's inputs",
+        |s| columns(&s.data.own.columns),
+        set_columns,
+    )
+    .only(has_files)
+    .shown(Shown::FollowsOr("[\"age\", \"pulse\"]")),
+    key(
+        "task",
+        "alphabet",
+        "the characters of texts; without it, 80 symbols for English",
+        |s| (!s.data.own.alphabet.is_empty()).then(|| Value::text(s.data.own.alphabet.as_str())),
+        set_alphabet,
+    )
+    .only(has_files)
+    .shown(Shown::FollowsOr("\"eta oin\"")),
+    key(
+        "data",
+        "train_digest",
+        "the digest of the training samples; other samples are refused",
+        |s| s.data.own.digests.train.as_deref().map(Value::text),
+        |s, v| digest(v).map(|digest| s.data.own.digests.train = Some(digest)),
+    )
+    .only(has_files)
+    .shown(Shown::Hidden),
+    key(
+        "data",
+        "test_digest",
+        "the digest of the test samples; other samples are refused",
+        |s| s.data.own.digests.test.as_deref().map(Value::text),
+        |s, v| digest(v).map(|digest| s.data.own.digests.test = Some(digest)),
+    )
+    .only(has_files)
+    .shown(Shown::Hidden),
 ];
+
+/// As a list, however few there are.
+fn columns(names: &[String]) -> Option<Value> {
+    (!names.is_empty()).then(|| Value::List(names.iter().map(Value::text).collect()))
+}
+
+fn set_columns(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
+    let wanted = "a list of names, each once";
+    let names = v.texts(wanted)?;
+    let known: BTreeSet<&String> = names.iter().collect();
+    if known.len() < names.len() {
+        return Err(v.refuse("names a column twice", wanted));
+    }
+    if names.len() > NUMBERS_MAX {
+        return Err(v.refuse(&format!("has {} names", names.len()), &format!("at most {NUMBERS_MAX} names")));
+    }
+    s.data.own.columns = names;
+    Ok(())
+}
+
+fn set_alphabet(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
+    let wanted = "a text of at most 255 characters, each once";
+    let listed = v.text(wanted)?;
+    check_alphabet(listed).map_err(|_| v.refuse("repeats a character, or has too many", wanted))?;
+    listed.clone_into(&mut s.data.own.alphabet);
+    Ok(())
+}
+
+fn digest(v: &Given<'_>) -> Result<String, Refusal> {
+    let wanted = "32 hexadecimal digits, as a run stores them";
+    let digest = v.text(wanted)?;
+    let is_digest = digest.len() == 32 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_digest { Ok(digest.to_owned()) } else { Err(v.refuse("is not a digest", wanted)) }
+}
 
 fn files(names: &[String]) -> Option<Value> {
     match names {

@@ -40,13 +40,18 @@ pub(crate) fn task_of(v: &Given<'_>) -> Result<Task, Refusal> {
 
 /// The value of a parameter; none if the scenario's task does not have it.
 pub(super) fn get(param: &Param, scenario: &Scenario) -> Option<Value> {
-    scenario.task.params().get(param.name).map(|value| match value {
+    scenario.task.params().get(param.name).map(value_of)
+}
+
+/// A parameter's value as a scenario has it.
+pub(crate) fn value_of(value: ParamValue<'_>) -> Value {
+    match value {
         ParamValue::Flag(flag) => Value::Flag(flag),
         ParamValue::Count(count) => Value::count(count),
         ParamValue::Number(number) => Value::Number(number),
         ParamValue::Choice(name) => Value::text(name),
         ParamValue::Sizes(sizes) => Value::List(sizes.as_slice().iter().copied().map(Value::count).collect()),
-    })
+    }
 }
 
 /// Sets a parameter, unless the scenario's task does not have it.

@@ -12,9 +12,9 @@ use crate::task::{TaskError, TaskSettings};
 use super::OwnSamples;
 
 /// The samples of one device, whatever its position in the fleet: the position decides its random streams only.
-struct Alone(Partitioned);
+struct OneDevice(Partitioned);
 
-impl Shards for Alone {
+impl Shards for OneDevice {
     fn devices(&self) -> usize {
         1
     }
@@ -47,10 +47,10 @@ impl Shards for Alone {
     }
 }
 
-/// No samples at all.
-struct Nothing;
+/// No samples at all, for a server that leaves training and evaluation to devices.
+struct NoSamples;
 
-impl Shards for Nothing {
+impl Shards for NoSamples {
     fn devices(&self) -> usize {
         0
     }
@@ -71,17 +71,21 @@ impl Shards for Nothing {
 impl TaskSettings {
     /// A learner for a server that leaves training and evaluation to devices: it knows the network and the metrics.
     pub fn learner_without_samples(&self) -> Result<SgdLearner, TaskError> {
-        Ok(self.learner_on(Box::new(Nothing))?)
+        Ok(self.learner_on(Box::new(NoSamples))?)
     }
 
     /// A learner for a device that trains on all of its own training files, and on nothing else. Its samples are checked
     /// against what the task declares. It evaluates on the share that is held out.
     pub fn device_learner(&self) -> Result<SgdLearner, TaskError> {
-        let samples = OwnSamples::read(&self.own, self.task.params())?;
+        let mut samples = OwnSamples::read(&self.own, self.task.params())?;
+        let tails = samples.hold_out_text(self.validation);
         let all = partition::iid(samples.train_positions(), 1, self.data_seed)?;
-        let (kept, held) = all.hold_out(self.validation, self.data_seed);
+        let (kept, held) = match tails {
+            Some(tails) => (all, tails),
+            None => all.hold_out(self.validation, self.data_seed),
+        };
         // A device looks at all that it holds out: the cap on test samples is the server's.
-        self.alone(samples, kept, &held, held.len())
+        self.one_device(samples, kept, &held, held.len())
     }
 
     /// A learner for a server whose devices keep their data: it evaluates on its test files. A trial of how large an update
@@ -91,10 +95,10 @@ impl TaskSettings {
         let samples = OwnSamples::read(&own, self.task.params())?;
         let positions = samples.train_positions();
         let all = partition::iid(positions.iter().copied(), 1, self.data_seed)?;
-        self.alone(samples, all, &positions, self.test_samples_max)
+        self.one_device(samples, all, &positions, self.test_samples_max)
     }
 
-    fn alone(
+    fn one_device(
         &self,
         samples: OwnSamples,
         partition: partition::Partition,
@@ -103,7 +107,7 @@ impl TaskSettings {
     ) -> Result<SgdLearner, TaskError> {
         let store: Arc<dyn SampleStore> = Arc::new(samples);
         let shards = Partitioned::new(store, Arc::new(partition), evaluated, most);
-        Ok(self.learner_on(Box::new(Alone(shards)))?)
+        Ok(self.learner_on(Box::new(OneDevice(shards)))?)
     }
 
     /// The network of the task on these samples.
