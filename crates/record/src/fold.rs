@@ -6,6 +6,7 @@ use std::path::Path;
 use fedflip_fleet::Metrics;
 
 use crate::error::RecordError;
+use crate::estimated::Estimated;
 use crate::reader;
 use crate::schema::{End, Header, Initial, Line, Round};
 use crate::summary::Summary;
@@ -54,6 +55,7 @@ impl Fold {
     /// Adds the evaluation of the first model.
     pub fn initial(&mut self, initial: &Initial) {
         self.at(0, initial.secs, &initial.metrics);
+        self.estimated(&initial.metrics, initial.estimated.as_ref());
     }
 
     /// Adds a round.
@@ -65,6 +67,7 @@ impl Fold {
         let more = round.cohort.len() as f64 - summary.mean_participants;
         summary.mean_participants += more / summary.rounds as f64;
         self.at(round.round, round.end_secs(), &round.metrics);
+        self.estimated(&round.metrics, round.estimated.as_ref());
     }
 
     /// Adds the end.
@@ -72,6 +75,14 @@ impl Fold {
         self.summary.end = Some(end.reason);
         self.summary.test.clone_from(&end.test);
         self.at(end.rounds, end.secs, &end.metrics);
+        self.estimated(&end.metrics, end.estimated.as_ref());
+    }
+
+    /// How sure the last evaluation is, if there was one now.
+    fn estimated(&mut self, metrics: &Metrics, estimated: Option<&Estimated>) {
+        if !metrics.is_empty() {
+            self.summary.estimated = estimated.cloned();
+        }
     }
 
     /// Moves the clock, and adds an evaluation. Rounds without one leave no trace in the curve.
@@ -201,6 +212,23 @@ mod tests {
         assert!(steps[..steps.len() - 1].iter().all(|step| *step == steps[0]), "{steps:?}");
         let loss = fold.curve.of("loss");
         assert!(loss.iter().zip(&accuracy).all(|(loss, accuracy)| loss.1 + accuracy.1 == 1.0));
+    }
+
+    #[test]
+    fn a_summary_says_whether_its_metrics_are_estimates() {
+        let mut fold = Fold::new(&header());
+        let estimated = Some(Estimated { devices: 3, se: [("rmse", 0.25)].into(), ..Estimated::default() });
+        let metrics: Metrics = [("rmse", 1.0)].into();
+        fold.round(&Round {
+            round: 1,
+            metrics: metrics.clone(),
+            estimated: estimated.clone(),
+            ..Round::default()
+        });
+        fold.round(&Round { round: 2, ..Round::default() });
+        assert_eq!(fold.summary.estimated, estimated, "a round without an evaluation changes nothing");
+        fold.round(&Round { round: 3, metrics, ..Round::default() });
+        assert_eq!(fold.summary.estimated, None);
     }
 
     #[test]

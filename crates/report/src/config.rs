@@ -24,6 +24,9 @@ pub struct Config {
 const FREE: &[&str] =
     &["seed", "plan.scheme", "stop.rounds_max", "stop.virtual_hours_max", "record.checkpoint_secs"];
 
+/// Keys that name the user's own files, and the keys of their digests.
+const FILES: &[(&str, &str)] = &[("data.train", "data.train_digest"), ("data.test", "data.test_digest")];
+
 /// Keys that planned schemes are planned with; baselines do not use them.
 const CONSTANTS: &[&str] = &["plan.alpha", "plan.beta"];
 
@@ -101,7 +104,10 @@ impl Config {
 
     /// The keys that runs have to share to be compared, and some more.
     pub(crate) fn setting(&self, more: &[String]) -> Self {
-        let is_free = |key: &str| FREE.contains(&key) || Self::is_constant(key);
+        // Files may move: a digest tells whether their samples are the same.
+        let is_moved =
+            |key: &str| FILES.iter().any(|(files, digest)| *files == key && self.get(digest).is_some());
+        let is_free = |key: &str| FREE.contains(&key) || Self::is_constant(key) || is_moved(key);
         self.only(|key| !is_free(key) || more.iter().any(|more| more == key))
     }
 

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use fedflip_record::folder::RUN;
+use fedflip_plan::Scheme;
+use fedflip_record::folder::{PLAN, RUN};
 
 use crate::collection::{Group, SchemeRuns};
 use crate::comparable::{Comparable, by_setting};
@@ -115,7 +116,9 @@ fn by_label(a: &Group, b: &Group) -> Ordering {
 
 /// Of two with the same scheme and seed, the one that went on for longer; the other one is told of.
 fn once_each(mut runs: Vec<RunView>, mut tell: impl FnMut(&RunView, &RunView)) -> Vec<RunView> {
-    let key = |run: &RunView| (run.config.pilot_setting(), run.header.scheme.clone(), run.header.seed);
+    let key = |run: &RunView| {
+        (run.config.pilot_setting(), run.header.scheme.clone(), given_plan(run), run.header.seed)
+    };
     runs.sort_by_cached_key(|run| (key(run), std::cmp::Reverse(run.summary().rounds)));
     runs.dedup_by(|again, first| {
         let same = key(again) == key(first);
@@ -131,12 +134,24 @@ fn left_out(copy: &RunView, first: &RunView) -> String {
     problem::about(&copy.folder, &format!("left out: the same run as {}", first.folder.display()))
 }
 
+/// The probabilities of a scheme that takes them from a file: two files of one name are two schemes. On real devices the
+/// plan of a run changes, and does not tell runs apart.
+fn given_plan(run: &RunView) -> Option<Vec<u8>> {
+    let is_given = Scheme::file_name(&run.header.scheme).is_some() && !run.is_deployed();
+    // A plan that cannot be read is reported where the devices are.
+    is_given.then(|| std::fs::read(run.folder.join(PLAN)).unwrap_or_default())
+}
+
 fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<String>) -> Vec<SchemeRuns> {
-    let mut schemes: BTreeMap<String, Vec<RunView>> = BTreeMap::new();
+    let mut schemes: BTreeMap<(String, Option<Vec<u8>>), Vec<RunView>> = BTreeMap::new();
     for run in runs {
-        schemes.entry(run.header.scheme.clone()).or_default().push(run);
+        schemes.entry((run.header.scheme.clone(), given_plan(&run))).or_default().push(run);
     }
-    let of_scheme = |(scheme, runs): (String, Vec<RunView>)| {
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let of_scheme = |((scheme, _), runs): ((String, _), Vec<RunView>)| {
+        let number = names.entry(scheme.clone()).or_default();
+        *number += 1;
+        let scheme = if *number == 1 { scheme } else { format!("{scheme} ({number})") };
         let runs = once_each(runs, |copy, first| tell(problems, left_out(copy, first)));
         let standing = Standing::of(&runs.iter().map(RunView::summary).collect::<Vec<_>>());
         let read = runs.first().map(|run| Devices::read(&run.folder, &run.config));

@@ -168,3 +168,38 @@ fn another_cap_is_another_point_and_a_copy_is_not() {
     assert_eq!(Sweep::of(&collection, None).unwrap().axis().unwrap(), ["10", "20"]);
     assert!(collection.groups.iter().all(|group| group.schemes.len() == 2));
 }
+
+/// Somebody wrote the file again between two runs.
+#[test]
+fn two_plans_of_one_file_name_are_two_schemes() {
+    let runs = Runs::new();
+    let given = Run { scheme: "file=q.csv", ..Run::default() };
+    runs.add("a", &given);
+    runs.add("again", &Run { seed: 2, ..Run { scheme: "file=q.csv", ..Run::default() } });
+    let other = runs.add("b", &given);
+    alter(&other, "plan.csv", "laptop-0,0.8,0.5", "laptop-0,0.4,1.0");
+    let collection = runs.read();
+    let schemes: Vec<(&str, usize)> = collection.groups[0]
+        .schemes
+        .iter()
+        .map(|scheme| (scheme.scheme.as_str(), scheme.standing.seeds))
+        .collect();
+    assert_eq!(schemes.len(), 2, "{schemes:?}");
+    assert!(schemes.iter().all(|(name, _)| name.starts_with("file=q.csv")), "{schemes:?}");
+    assert_eq!(schemes.iter().map(|(_, seeds)| seeds).sum::<usize>(), 3);
+    assert!(problems(&collection).is_empty(), "{:?}", problems(&collection));
+}
+
+#[test]
+fn files_may_move_if_their_digests_stay() {
+    let runs = Runs::new();
+    for (name, folder, digest) in [("a", "/x", "1"), ("b", "/y", "1"), ("c", "/y", "2")] {
+        let scheme = ["exact", "full", "auto"][usize::from(name.as_bytes()[0] - b'a')];
+        let run = runs.add(name, &Run { scheme, ..Run::default() });
+        let data = format!("[data]\ntrain = \"{folder}/t.csv\"\ntrain_digest = \"{digest}\"\n[stop]");
+        alter(&run, "run.toml", "[stop]", &data);
+    }
+    let mut sizes: Vec<usize> = titles(&runs.read()).into_iter().map(|(_, schemes)| schemes).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [1, 2]);
+}

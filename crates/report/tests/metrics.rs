@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod altered;
 mod common;
 mod rendered;
 
+use altered::{alter, problems};
 use common::{Run, Runs};
 use fedflip_record::EndReason;
 use fedflip_report::{Collection, FORMATS, Format, Options, Report, ReportError};
@@ -175,4 +177,34 @@ fn a_reference_that_was_not_run_is_refused_with_the_nearest_one() {
     let refused = Report::of(&collection, &Options { title: None, reference: Some("exat") }).unwrap_err();
     let ReportError::NoSuchScheme { nearest, known, .. } = refused else { panic!("{refused}") };
     assert_eq!((nearest.as_deref(), known.join(" ")), (Some("exact"), "exact full".to_owned()));
+}
+
+/// A run that looked at validation samples, and one whose devices evaluated it.
+#[test]
+fn test_metrics_and_estimates_are_told_in_every_format() {
+    let runs = Runs::new();
+    let validated = runs.add("validated", &Run::default());
+    alter(&validated, "records.jsonl", "\"type\":\"end\"", "\"test\":{\"accuracy\":0.625},\"type\":\"end\"");
+    let estimated = runs.add("estimated", &Run { scheme: "full", ..Run::default() });
+    let records = std::fs::read_to_string(estimated.join("records.jsonl")).unwrap();
+    let last = records.lines().rfind(|line| line.contains("\"accuracy\"")).unwrap();
+    let sure =
+        last.replacen('{', "{\"estimated\":{\"devices\":2,\"share\":0.5,\"se\":{\"accuracy\":0.03125}},", 1);
+    alter(&estimated, "records.jsonl", last, &sure);
+    let collection = runs.read();
+    assert!(problems(&collection).is_empty(), "{:?}", problems(&collection));
+    let table = file(&collection, "csv", "table1.csv");
+    let found = rows(&table);
+    let of = |scheme: &str| found.iter().find(|row| row["scheme"] == scheme).unwrap()["test_accuracy"];
+    assert_eq!((of("exact"), of("full")), ("0.625", ""), "{table}");
+    let list = file(&collection, "csv", "runs.csv");
+    let errors: Vec<_> = rows(&list).iter().map(|row| row["accuracy_se"].to_owned()).collect();
+    assert!(errors.contains(&"0.03125".to_owned()), "{list}");
+    for format in ["md", "html", "text"] {
+        let text: String = files(&collection, format)
+            .iter()
+            .map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
+            .collect();
+        assert!(text.contains("on validation samples") && text.contains("estimates"), "{format}");
+    }
 }

@@ -1,5 +1,7 @@
 //! The result of a comparison as JSON: `compare.json`, and each point of `sweep.json`.
 
+use std::collections::BTreeMap;
+
 use fedflip_plan::Constants;
 use fedflip_record::Target;
 use fedflip_report::standing::{SpeedUp, Spread};
@@ -63,6 +65,9 @@ pub struct SchemeJson {
     pub ratio_to_best: Option<f64>,
     /// Hours by those of the reference, if the reference reached the target with every seed.
     pub ratio_to_reference: Option<f64>,
+    /// The metrics of the last models on the test samples, where runs looked at validation samples until their end.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub test: BTreeMap<String, Spread>,
     /// Seeds that reached the target.
     pub reached: usize,
     /// Seeds that were run.
@@ -100,6 +105,7 @@ impl ComparisonJson {
                 mean_participants: mean(standing.participants),
                 ratio_to_best: ratio_to(best),
                 ratio_to_reference: ratio_to(reference_hours),
+                test: test(entry),
                 reached: standing.reached,
                 seeds: study.seeds,
                 lower_bound,
@@ -116,6 +122,14 @@ impl ComparisonJson {
             schemes: schemes.collect(),
         }
     }
+}
+
+/// The test metrics of a scheme over its seeds.
+fn test(entry: &Entry) -> BTreeMap<String, Spread> {
+    let runs = || entry.runs.iter().flatten();
+    let names = runs().flat_map(|run| run.test.iter().map(|(name, _)| name));
+    let spread = |name: &str| Spread::of(runs().filter_map(|run| run.test.get(name)));
+    names.filter_map(|name| Some((name.to_owned(), spread(name)?))).collect()
 }
 
 /// How much faster a scheme is under the last of some presets than the reference under the first, and how much of that

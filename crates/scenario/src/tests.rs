@@ -2,6 +2,7 @@
 
 mod external;
 mod fleet_files;
+mod own_files;
 mod robust;
 mod scheme_files;
 mod weights;

@@ -147,11 +147,11 @@ pub(crate) struct SweepArgs {
 /// How schemes are compared.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ComparisonArgs {
-    /// Which schemes, separated by commas; table1 stands for the paper's five
+    /// Which schemes, separated by commas; table1 stands for the paper's five. A name with a comma stands in double
+    /// quotes: exact,"file=a,b.csv"
     #[arg(
         long,
         value_name = "SCHEMES",
-        value_delimiter = ',',
         default_value = "auto,exact,paper,tight,sampled,weighted,uniform,fixed=0.2,full"
     )]
     pub schemes: Vec<String>,
@@ -175,7 +175,8 @@ impl ComparisonArgs {
     /// How to compare, with each scheme once.
     pub(crate) fn study(&self) -> Result<Study, CliError> {
         let mut schemes: Vec<Scheme> = Vec::new();
-        for name in self.schemes.iter().map(|name| name.trim()) {
+        for name in self.schemes.iter().flat_map(|list| names_of(list)) {
+            let name = name.trim();
             let named = if name == TABLE1_NAME { TABLE1.to_vec() } else { vec![scheme(name)?] };
             for scheme in named {
                 if !schemes.contains(&scheme) {
@@ -196,6 +197,20 @@ impl ComparisonArgs {
         let GiveUp(give_up) = self.give_up;
         Ok(Study { schemes, reference, seeds: self.seeds, give_up, no_pilot: self.no_pilot })
     }
+}
+
+/// The names in a list with commas between them. A comma within double quotes is part of a name.
+fn names_of(list: &str) -> Vec<String> {
+    let (mut names, mut is_quoted) = (vec![String::new()], false);
+    for character in list.chars() {
+        match (character, names.last_mut()) {
+            ('"', _) => is_quoted = !is_quoted,
+            (',', _) if !is_quoted => names.push(String::new()),
+            (character, Some(name)) => name.push(character),
+            (_, None) => {}
+        }
+    }
+    names
 }
 
 /// What `--schemes` takes for the schemes of the paper's Table I.
@@ -263,4 +278,15 @@ pub(super) fn preset_parser() -> impl TypedValueParser<Value = Preset> {
         let named = Preset::ALL.into_iter().find(|(known, _)| *known == name);
         named.map_or_else(Preset::default, |(_, preset)| preset)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_of;
+
+    #[test]
+    fn a_comma_in_quotes_is_part_of_a_name() {
+        assert_eq!(names_of("exact,\"file=a,b.csv\",full"), ["exact", "file=a,b.csv", "full"]);
+        assert_eq!(names_of("file=\"a,b.csv\""), ["file=a,b.csv"]);
+    }
 }

@@ -153,12 +153,16 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
     });
     writeln!(output, "alpha {}, beta {}, {cost}\n", significant(alpha, 4), significant(beta, 4))?;
     let ratio = format!("ratio to {}", json.reference);
-    let titles =
-        ["scheme", "time", "±", &ratio, "with pilots", "rounds", "devices", "reached", &json.target.metric];
+    let metric = json.target.metric.as_str();
+    let is_tested = json.schemes.iter().any(|scheme| scheme.test.contains_key(metric));
+    let tested = format!("test {metric}");
+    let mut titles =
+        vec!["scheme", "time", "±", &ratio, "with pilots", "rounds", "devices", "reached", metric];
+    titles.extend(is_tested.then_some(tested.as_str()));
     let mut table = Table::new(&titles);
     let curves = Curves::of(&json.target.metric, entries.iter());
     for (scheme, entry) in json.schemes.iter().zip(entries) {
-        table.row(vec![
+        let mut cells = vec![
             Cell::text(&scheme.scheme),
             scheme_cells::time_to_target(scheme),
             scheme_cells::spread(scheme),
@@ -168,7 +172,9 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
             Cell::short(scheme.mean_participants),
             scheme_cells::reached(scheme),
             curves.cell(entry),
-        ]);
+        ];
+        cells.extend(is_tested.then(|| scheme_cells::test(scheme, metric)));
+        table.row(cells);
     }
     table.write(output)?;
     for entry in entries {
@@ -186,6 +192,12 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
         "\n  {counted}; devices and rounds are means; ± is one standard deviation\n  over seeds; the curve is that \
          of the first seed over its own time"
     )?;
+    if is_tested {
+        writeln!(
+            output,
+            "  {metric} is on validation samples, {tested} on test samples at the end, a mean over seeds"
+        )?;
+    }
     if json.schemes.iter().any(|scheme| scheme.lower_bound) {
         writeln!(output, "  > a lower bound: some run was stopped before it reached the target")?;
     }

@@ -37,10 +37,19 @@ pub(super) fn write(
     };
     for (name, last) in summary.metrics.iter() {
         let points = curve.map_or(Vec::new(), |curve| curve.of(name));
-        let way = rise(&points, last, |value| metric_value(display_of(name), value));
-        line(output, name, &(way + &std::mem::take(&mut when)))?;
+        let shown = |value| metric_value(display_of(name), value);
+        let error = summary.estimated.as_ref().and_then(|estimated| estimated.se.get(name));
+        let error = error.map_or(String::new(), |error| format!(" ± {}", shown(error)));
+        line(output, name, &(rise(&points, last, shown) + &error + &std::mem::take(&mut when)))?;
     }
-    // The others were looked at all the time; these only now.
+    if let Some(estimated) = &summary.estimated {
+        let devices = count(estimated.devices);
+        line(output, "", &format!("estimates from {devices} devices, with standard errors"))?;
+    }
+    if !summary.test.is_empty() && !summary.metrics.is_empty() {
+        line(output, "", "on validation samples; on test samples:")?;
+    }
+    // The others were looked at all the time; these only at the end.
     for (name, value) in summary.test.iter() {
         line(output, &format!("test {name}"), &metric_value(display_of(name), value))?;
     }
@@ -71,6 +80,22 @@ mod tests {
             String::from_utf8(output).unwrap(),
             "  time              30 min\n  rounds            3, 1 empty\n  participants      2 a round\n  \
              rmse              0.750 after round 2\n  loss              0.562\n"
+        );
+    }
+
+    #[test]
+    fn estimates_have_their_errors_and_validation_is_told_from_test() {
+        let summary = r#"{"scheme":"exact","seed":1,"end":null,"rounds":2,"empty_rounds":0,"biased_rounds":0,"hours":0.5,
+            "mean_participants":2,"metrics":{"rmse":0.75},"evaluated_round":2,"test":{"rmse":0.5},
+            "estimated":{"devices":3,"share":0.5,"se":{"rmse":0.125}}}"#;
+        let mut output = Vec::new();
+        write(&mut output, "time", &serde_json::from_str(summary).unwrap(), None).unwrap();
+        let text = String::from_utf8(output).unwrap();
+        assert!(text.contains("rmse              0.750 ± 0.125\n"), "{text}");
+        assert!(text.contains("estimates from 3 devices, with standard errors\n"), "{text}");
+        assert!(
+            text.contains("on validation samples; on test samples:\n  test rmse         0.500\n"),
+            "{text}"
         );
     }
 }

@@ -1,6 +1,6 @@
 //! The cells that the tables of `compare` and `sweep` share.
 
-use crate::render::Cell;
+use crate::render::{Cell, display_of, metric_value};
 use crate::sparkline::{range_of, sparkline};
 use fedflip_report::standing::{Bound, SpeedUp};
 use fedflip_run::comparison::Entry;
@@ -43,6 +43,12 @@ pub(super) fn speed_up(up: Option<&SpeedUp>) -> Cell {
 
 pub(super) fn reached(scheme: &SchemeJson) -> Cell {
     Cell::text(format!("{} of {}", scheme.reached, scheme.seeds))
+}
+
+/// A metric on test samples at the end of runs.
+pub(super) fn test(scheme: &SchemeJson, metric: &str) -> Cell {
+    let mean = scheme.test.get(metric).map(|spread| spread.mean);
+    Cell::number(mean, |value| metric_value(display_of(metric), value))
 }
 
 fn curve_of(entry: &Entry, metric: &str) -> Vec<(f64, f64)> {

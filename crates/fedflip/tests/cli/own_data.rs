@@ -16,15 +16,21 @@ fn desk() -> Desk {
         let (pulse, holder) = (60 + (n * 7) % 40, ["north", "south", "west"][n % 3]);
         format!("{},{pulse},{},{holder}\n", 20 + n % 60, u8::from(pulse > 80))
     };
-    let wards: String = (0..96).map(ward).collect();
-    desk.write("wards.csv", format!("age,pulse,label,device\n{wards}"));
+    for (name, patients) in [("wards", 0..96), ("wards-test", 96..144)] {
+        let rows: String = patients.map(ward).collect();
+        desk.write(&format!("{name}.csv"), format!("age,pulse,label,device\n{rows}"));
+    }
     let house = |n: usize| {
         let (rooms, area) = (1 + n % 5, 30 + (n * 37) % 90);
         format!("{rooms},{area},{:.1}\n", 10.0 * rooms as f64 + 0.5 * area as f64)
     };
-    let houses: String = (0..128).map(house).collect();
-    desk.write("houses.csv", format!("rooms,area,label\n{houses}"));
+    for (name, houses) in [("houses", 0..128), ("houses-test", 128..160)] {
+        let rows: String = houses.map(house).collect();
+        desk.write(&format!("{name}.csv"), format!("rooms,area,label\n{rows}"));
+    }
     desk.write("hamlet.txt", "To be, or not to be, that is the question.\n".repeat(20));
+    desk.write("macbeth.txt", "Is this a dagger which I see before me?\n".repeat(5));
+    desk.write("images.safetensors", images());
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
     for part in ["train", "test"] {
         let digits = repository.join(format!("tests/own/digits-{part}.npz"));
@@ -37,6 +43,16 @@ fn desk() -> Desk {
     desk
 }
 
+/// Eight images of 8×8 pixels in three channels, which come first, as PyTorch has them.
+fn images() -> Vec<u8> {
+    let header = "{\"x\":{\"dtype\":\"U8\",\"shape\":[8,3,8,8],\"data_offsets\":[0,1536]},\
+                  \"y\":{\"dtype\":\"U8\",\"shape\":[8],\"data_offsets\":[1536,1544]}}";
+    let pixels = (0..1536_u32).map(|at| (at * at % 251) as u8);
+    let labels = (0..8).map(|n| n % 2);
+    let length = (header.len() as u64).to_le_bytes();
+    length.into_iter().chain(header.bytes()).chain(pixels).chain(labels).collect()
+}
+
 /// A scenario for these files in `NAME.toml`.
 fn scenario(desk: &Desk, name: &str, train: &str, test: &str) -> String {
     let text = desk.stdout(&format!("scenario new own --train {train} --test {test}"));
@@ -46,7 +62,7 @@ fn scenario(desk: &Desk, name: &str, train: &str, test: &str) -> String {
 
 /// The lines of a scenario that follow from files, without comments.
 fn follows(text: &str) -> String {
-    let keys = "model shape values loss classes sharing min_samples train test mean std devices metric at mode learning_rate";
+    let keys = "model shape channels symbols alphabet columns values loss classes sharing min_samples train test mean std devices metric at mode learning_rate";
     let of_files = |line: &&str| keys.split(' ').any(|key| line.starts_with(&format!("{key} = ")));
     let lines = text.lines().map(|line| line.split(" #").next().unwrap_or_default().trim_end());
     lines.filter(of_files).collect::<Vec<_>>().join("\n")
@@ -100,9 +116,10 @@ fn scenarios_for_files_follow_from_the_files_and_run() {
     let desk = desk();
     for (name, train, test) in [
         ("digits", "train.npz", "test.npz"),
-        ("wards", "wards.csv", "wards.csv"),
-        ("houses", "houses.csv", "houses.csv"),
-        ("text", "hamlet.txt", "hamlet.txt"),
+        ("wards", "wards.csv", "wards-test.csv"),
+        ("houses", "houses.csv", "houses-test.csv"),
+        ("text", "hamlet.txt", "macbeth.txt"),
+        ("images", "images.safetensors", "images.safetensors"),
     ] {
         let text = scenario(&desk, name, train, test);
         insta::assert_snapshot!(format!("scenario_{name}"), follows(&text));
@@ -145,7 +162,7 @@ fn writers_train_one_model_and_schemes_are_compared() {
 #[test]
 fn held_out_samples_decide_when_to_stop_and_test_samples_wait_for_the_end() {
     let desk = desk();
-    scenario(&desk, "wards", "wards.csv", "wards.csv");
+    scenario(&desk, "wards", "wards.csv", "wards-test.csv");
     let result = desk.json("run wards.toml --quiet --set data.validation=0.25 --out run");
     let accuracy = |part: &str| result[part]["accuracy"].as_f64().unwrap();
     assert!(accuracy("metrics") >= 0.9 && accuracy("test") > 0.5, "{result}");
@@ -159,7 +176,7 @@ fn held_out_samples_decide_when_to_stop_and_test_samples_wait_for_the_end() {
 #[test]
 fn sample_counts_may_follow_a_fleet_file() {
     let desk = desk();
-    scenario(&desk, "wards", "wards.csv", "wards.csv");
+    scenario(&desk, "wards", "wards.csv", "wards-test.csv");
     let fleet = |counts: [&str; 2]| {
         let [one, two] = counts;
         let text = format!("device,compute_secs,comm_secs,samples\na,1,2,{one}\nb,1,2,{two}\n");
@@ -185,8 +202,8 @@ fn sample_counts_may_follow_a_fleet_file() {
 fn samples_that_do_not_fit_are_refused() {
     let desk = desk();
     scenario(&desk, "digits", "train.npz", "test.npz");
-    scenario(&desk, "houses", "houses.csv", "houses.csv");
-    scenario(&desk, "wards", "wards.csv", "wards.csv");
+    scenario(&desk, "houses", "houses.csv", "houses-test.csv");
+    scenario(&desk, "wards", "wards.csv", "wards-test.csv");
     let without = fs::read_to_string(desk.folder.path().join("wards.toml"))
         .unwrap()
         .replace("\ntrain =", "\n# train =");
@@ -203,7 +220,7 @@ fn samples_that_do_not_fit_are_refused() {
         ),
         ("digits.toml --set task.classes=5", &["the number of classes is 10; the task declares 5", fit]),
         ("digits.toml --set data.test=\"wards.csv\"", &["wards.csv: the shape of a sample is [2]", fit]),
-        ("digits.toml --set data.mean=[1,2,3]", &["the number of means: 3", "one per channel"]),
+        ("digits.toml --set data.mean=[1,2,3]", &["the length of data.mean: 3", "one per channel"]),
         (
             "wards.toml --set fleet.devices=5",
             &["the samples name 3 devices, and the fleet has 5", "hint: take at most 3"],
@@ -228,4 +245,98 @@ fn samples_that_do_not_fit_are_refused() {
     for (line, wanted) in cases {
         assert_refused(&desk, &format!("run {line} --quiet"), b"", wanted);
     }
+}
+
+/// A run belongs to its samples, and its folder is enough to repeat it.
+#[test]
+fn a_run_is_tied_to_its_samples_and_can_be_repeated_from_its_folder() {
+    let desk = desk();
+    scenario(&desk, "wards", "wards.csv", "wards-test.csv");
+    let two = "--set stop.rounds_max=2 --set stop.at=1 --quiet";
+    let first = desk.json(&format!("run wards.toml {two} --out run"));
+    let again = desk.json(&format!("run run/run.toml {two} --out again"));
+    assert_eq!(first["metrics"], again["metrics"]);
+    let read = |name: &str| fs::read(desk.folder.path().join(name)).unwrap();
+    assert_eq!(read("run/model.safetensors"), read("again/model.safetensors"));
+    // The same file with other labels.
+    let wards = String::from_utf8(read("wards.csv")).unwrap();
+    desk.write("wards.csv", wards.replace(",1,north", ",0,north"));
+    let more = "--set stop.rounds_max=4 --set stop.at=1 --quiet";
+    assert_refused(&desk, &format!("run wards.toml {more} --out run --resume"), b"", &["data.train_digest"]);
+    assert_refused(
+        &desk,
+        &format!("run run/run.toml {two} --out other"),
+        b"",
+        &["the samples of data.train are not those of the run", "hint: restore the files"],
+    );
+    desk.write("wards.csv", wards);
+    desk.stdout(&format!("run wards.toml {more} --out run --resume"));
+}
+
+#[test]
+fn devices_have_the_names_of_the_data() {
+    let desk = desk();
+    scenario(&desk, "wards", "wards.csv", "wards-test.csv");
+    desk.write("q.csv", "device,q\nsouth,0.5\nnorth,1\nwest,0.25\n");
+    desk.stdout("run wards.toml --scheme file=q.csv --set stop.rounds_max=1 --quiet --out run");
+    let plan = fs::read_to_string(desk.folder.path().join("run/plan.csv")).unwrap();
+    assert!(plan.contains("north,1") && plan.contains("west,0.25"), "{plan}");
+    let checked = desk.json("scenario check wards.toml");
+    let south = serde_json::json!({"device": "south", "data": ["south"]});
+    assert_eq!(checked["partition"]["holders"][1], south);
+    let fleet = |names: [&str; 3]| {
+        let row = |name: &str| format!("{name},1,2,9\n");
+        let text = names.map(row).concat();
+        desk.write("three.csv", format!("device,compute_secs,comm_secs,samples\n{text}"));
+    };
+    fleet(["west", "south", "north"]);
+    let line = "scenario check wards.toml --set fleet.file=\"three.csv\"";
+    let west = serde_json::json!({"device": "west", "data": ["west"]});
+    assert_eq!(desk.json(line)["partition"]["holders"][0], west);
+    fleet(["west", "south", "norht"]);
+    assert_refused(
+        &desk,
+        line,
+        b"",
+        &["the device \"north\", which the fleet does not have", "did you mean norht?"],
+    );
+}
+
+#[test]
+fn test_results_are_told_from_validation_results() {
+    let desk = desk();
+    scenario(&desk, "wards", "wards.csv", "wards-test.csv");
+    let line = "compare wards.toml --schemes full --seeds 2 --no-pilot --set data.validation=0.25 --set stop.rounds_max=2 --quiet";
+    let compared = desk.json(&format!("{line} --out compared"));
+    assert!(compared["schemes"][0]["test"]["accuracy"]["mean"].is_number(), "{compared}");
+    let text = desk.stdout(line);
+    assert!(text.contains("test accuracy") && text.contains("accuracy is on validation samples"), "{text}");
+    let report = desk.stdout("report compared --format md");
+    assert!(report.contains("test accuracy") && report.contains("on validation samples"), "{report}");
+    // Without a test file there is no test result, and without both nothing to evaluate on.
+    let whole = fs::read_to_string(desk.folder.path().join("wards.toml")).unwrap();
+    desk.write("bare.toml", whole.replace("\ntest =", "\n# test ="));
+    let result = desk.json("run bare.toml --set data.validation=0.25 --set stop.rounds_max=1 --quiet");
+    assert!(result.get("test").is_none(), "{result}");
+    assert_refused(
+        &desk,
+        "run bare.toml --quiet",
+        b"",
+        &["no samples to evaluate models on", "data.validation"],
+    );
+}
+
+#[test]
+fn a_test_that_overflows_does_not_undo_the_run() {
+    let desk = desk();
+    scenario(&desk, "wards", "wards.csv", "wards-test.csv");
+    desk.write("huge.csv", "age,pulse,label,device\n3e38,3e38,0,north\n");
+    let result = desk.json(
+        "run wards.toml --set data.test=\"huge.csv\" --set data.validation=0.25 --set data.std=[0.001] --set data.mean=[0] \
+         --set train.learning_rate=1e-12 --set stop.rounds_max=1 --set stop.at=1 --quiet --out run",
+    );
+    let detail = result["detail"].as_str().unwrap_or_default();
+    assert!(detail.contains("the test samples could not be evaluated"), "{result}");
+    let records = fs::read_to_string(desk.folder.path().join("run/records.jsonl")).unwrap();
+    assert!(records.contains("\"type\":\"end\""), "{records}");
 }

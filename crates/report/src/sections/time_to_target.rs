@@ -5,7 +5,7 @@ use fedflip_fleet::MetricInfo;
 use super::Material;
 use crate::collection::{Group, SchemeRuns};
 use crate::model::Block;
-use crate::numbers::duration;
+use crate::numbers::{duration, metric_value};
 use crate::pilots::{hours_before, pilot_hours};
 use crate::standing::{Bound, Spread, best_hours, mean};
 use crate::table::{Cell, Field, Table, metric, number, words};
@@ -26,10 +26,11 @@ pub fn table(group: &Group, reference: Option<&SchemeRuns>) -> Option<Table> {
     });
     let note = format!(
         "{}, means over seeds with one standard deviation; the ratio is to the best scheme that reached \
-         the target with every seed; {}. “>” marks a lower bound: some run ended before the target.{to_reference}{}",
+         the target with every seed; {}. “>” marks a lower bound: some run ended before the target.{to_reference}{}{}",
         if group.setting.on_devices() { "Time by the clock on the wall" } else { "Virtual time" },
         pilots_note(group),
-        biased(group)
+        biased(group),
+        evaluated_on(group)
     );
     Some(Table::of(rows)?.named("table1", &format!("Time to {}", group.target_words()), &note))
 }
@@ -77,11 +78,35 @@ fn row(group: &Group, scheme: &SchemeRuns, best: Option<f64>, reference: Option<
         number("devices a round", "participants", Cell::short(mean(standing.participants))),
     ]);
     fields.extend(headline);
+    fields.extend(shown.filter(|_| is_tested(group)).map(|info| {
+        let values = scheme.runs.iter().filter_map(|run| run.summary().test.get(&info.name));
+        let cell = Cell::number(mean(Spread::of(values)), |value| metric_value(info.display, value));
+        number(format!("test {}", info.name), format!("test_{}", info.name), cell)
+    }));
     fields.extend([
         number("seeds at target", "reached", reached),
         number("seeds", "seeds", Cell::count(standing.seeds as u64)),
     ]);
     fields
+}
+
+/// Whether runs looked at validation samples, and at test samples once.
+fn is_tested(group: &Group) -> bool {
+    group.runs().any(|run| !run.summary().test.is_empty())
+}
+
+/// A word on what metrics are computed from, where that is not the test samples all along.
+fn evaluated_on(group: &Group) -> String {
+    let mut text = String::new();
+    if is_tested(group) {
+        text += " Test metrics are on test samples, which were looked at once; all other metrics, and the target, are on \
+                 validation samples.";
+    }
+    if group.runs().any(|run| run.summary().estimated.is_some()) {
+        text += " Metrics are estimates from the devices that evaluated a model; the list of all runs has their standard \
+                 errors.";
+    }
+    text
 }
 
 /// Whether the table counts pilots, and where.

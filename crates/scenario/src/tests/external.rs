@@ -41,7 +41,7 @@ fn an_external_task_has_tensors_and_settings() {
     let scenario = read(&folder, EXTERNAL).unwrap();
     let task = scenario.external().unwrap().unwrap();
     // As written: 1.0 is no whole number.
-    assert_eq!(task.settings(), "\"a b\" = [1, 16, { c = \"d\" }]\nrate = 1.0\nwhen = 2026-01-02\n");
+    assert_eq!(task.settings(), "\"a b\" = [1, 0x10, { c = \"d\" }]\nrate = 1.0\nwhen = 2026-01-02\n");
     let names: Vec<&str> = task.params().iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!((names, task.params_len()), (vec!["b", "w"], 9));
     assert_eq!(scenario.initial_model(task.params()).unwrap().unwrap().as_slice()[8], 5.0);
