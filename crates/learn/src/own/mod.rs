@@ -5,10 +5,10 @@
 //!   networks among which they choose.
 //! - `samples`: the samples in memory, and how they are shared; `split`: training or test samples, checked against
 //!   the declaration; `normalise`: their values as the network sees them; `text`: windows of a text; `alphabet`: its symbols.
-//! - `local`: learners for a device with its own files, and for a server without training files.
+//! - `device_and_server`: learners for a device with its own files, and for a server without training files.
 
 mod alphabet;
-mod local;
+mod device_and_server;
 mod models;
 mod normalise;
 pub(crate) mod row;

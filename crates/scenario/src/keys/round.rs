@@ -23,7 +23,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "round",
         "allocation",
-        "of the bandwidth: \"adaptive\" (all finish together) or \"equal\" shares",
+        "division of the bandwidth: \"adaptive\" (all finish together) or \"equal\"",
         |s| name_of(&DIVISIONS, &s.round.allocation),
         |s, v| v.choice(&DIVISIONS).map(|division| s.round.allocation = division),
     ),
@@ -37,7 +37,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "round",
         "clip_norm",
-        "of clipped and trimmed: the largest norm; \"auto\": the usual norm",
+        "for clipped and trimmed: the largest norm; \"auto\": the usual norm",
         |s| match s.round.aggregation {
             Aggregation::Clipped(clip) | Aggregation::Trimmed { clip, .. } => Some(clip_value(clip)),
             Aggregation::Unbiased | Aggregation::CohortMean => None,
@@ -48,7 +48,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "round",
         "trim",
-        "of trimmed: the share of updates that is left out at either end",
+        "for trimmed: the share of updates that is left out at either end",
         |s| match s.round.aggregation {
             Aggregation::Trimmed { share, .. } => Some(Value::Number(share)),
             _ => None,
