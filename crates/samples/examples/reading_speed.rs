@@ -42,7 +42,7 @@ fn measure_all() -> Done {
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name);
     println!(
-        "| files | read | of one core | peak of memory | × the table | inspect |\n|---|---:|---:|---:|---:|---:|"
+        "| files | read | of one core | peak of memory | × the table | inspect | digest |\n|---|---:|---:|---:|---:|---:|---:|"
     );
     let million = file("million.npz");
     write_npz(&million, 1_000_000, CompressionMethod::Stored)?;
@@ -81,12 +81,12 @@ fn measure(what: &str, files: &[&Path]) -> Done {
     for _ in 0..4 {
         best.iter_mut().zip(in_child("read", files)?).for_each(|(best, other)| *best = best.min(other));
     }
-    let [secs, core_secs, peak, table, inspect_secs] = best[..] else {
+    let [secs, core_secs, peak, table, inspect_secs, digest_secs] = best[..] else {
         return Err("the child printed something else".into());
     };
     let (megabytes, times) = (peak / 1e6, peak / table);
     println!(
-        "| {what} | {secs:.2} s | {core_secs:.2} s | {megabytes:.0} MB | {times:.2} | {inspect_secs:.2} s |"
+        "| {what} | {secs:.2} s | {core_secs:.2} s | {megabytes:.0} MB | {times:.2} | {inspect_secs:.2} s | {digest_secs:.2} s |"
     );
     Ok(())
 }
@@ -101,7 +101,7 @@ fn in_child(command: &str, files: &[&Path]) -> Result<Vec<f64>, Box<dyn Error>> 
 }
 
 /// Prints the seconds on the clock and of a core, the peak of memory, the bytes of the table, and the seconds of a core to
-/// inspect it.
+/// inspect it and for its digest.
 ///
 /// Seconds of a core are what the clock would show on a machine that does nothing else.
 fn read(files: &[PathBuf]) -> Done {
@@ -110,8 +110,11 @@ fn read(files: &[PathBuf]) -> Done {
     let secs = start.elapsed().as_secs_f64();
     let (core_secs, peak) = (core_secs()?, peak_bytes()?);
     let inspection = table.inspect();
-    println!("{secs} {core_secs} {peak} {} {}", table.bytes(), self::core_secs()? - core_secs);
-    std::hint::black_box(inspection);
+    let inspected = self::core_secs()?;
+    let digest = table.digest();
+    let (inspect_secs, digest_secs) = (inspected - core_secs, self::core_secs()? - inspected);
+    println!("{secs} {core_secs} {peak} {} {inspect_secs} {digest_secs}", table.bytes());
+    std::hint::black_box((inspection, digest));
     Ok(())
 }
 

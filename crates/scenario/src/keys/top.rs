@@ -17,7 +17,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "",
         "seed",
-        "seed of the first model, batches, coins and the world: same seed, same bytes",
+        "seed of first model, batches, coins and world: same seed, same bytes",
         |s| Some(Value::seed(s.seed)),
         |s, v| v.seed().map(|seed| s.seed = seed),
     ),
