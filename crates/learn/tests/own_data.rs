@@ -172,3 +172,16 @@ fn holders_go_to_devices_of_their_name() {
     let other = OwnData { fleet: fleet(&["south", "norht"]), ..own };
     refused(&TaskSettings { own: other, ..by_device }, "did you mean norht?");
 }
+
+#[test]
+fn patterns_stand_for_files_and_unknown_ones_are_refused() {
+    let folder = Folder::new();
+    let [first, second] = ["part-1.csv", "part-2.csv"];
+    folder.write(first, format!("a,b,label\n{}", rows(3)));
+    folder.write(second, format!("a,b,label\n{}", rows(4)));
+    let pattern = |name: &str| vec![folder.0.path().join(name)];
+    let own = OwnData { train: pattern("part-*.csv"), test: pattern(first), ..OwnData::default() };
+    assert_eq!(learners(&settings(&[], own.clone())).unwrap().learner.samples(0), 7);
+    let missing = OwnData { test: pattern("test-*.csv"), ..own };
+    refused(&settings(&[], missing), "test-*.csv: no file has this name");
+}

@@ -33,19 +33,23 @@ pub const TEXT: &str = "txt";
 /// pattern or a folder.
 /// Relative names start in `folder`.
 pub fn found(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, SamplesError> {
+    expanded(&patterns.iter().map(|pattern| folder.join(pattern)).collect::<Vec<PathBuf>>())
+}
+
+/// The files that paths stand for, as in [`found`].
+pub fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, SamplesError> {
     let mut files: Vec<PathBuf> = Vec::new();
-    for pattern in patterns {
-        let whole = folder.join(pattern);
+    for whole in paths {
         // A file whose very name has a star in it is meant, too, and a folder stands for its files.
         let matched = if whole.is_dir() {
-            in_folder(&whole)?.used
+            in_folder(whole)?.used
         } else if whole.exists() {
             vec![whole.clone()]
         } else {
-            matches(&whole)?
+            matches(whole)?
         };
         if matched.is_empty() {
-            return Err(Problem::NoMatch.in_file(&whole));
+            return Err(Problem::NoMatch.in_file(whole));
         }
         for file in matched {
             if !files.contains(&file) {

@@ -34,7 +34,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::panic, reason = "this is about panics")]
     fn only_panics_of_the_work_are_not_printed() {
         static PRINTED: AtomicUsize = AtomicUsize::new(0);
         panic::set_hook(Box::new(|_| {

@@ -33,12 +33,9 @@ impl Scenario {
     /// The files and the numbers that normalise them, for a learner.
     pub(crate) fn own_data(&self) -> OwnData {
         let own = &self.data.own;
-        let found = |names: &[String]| files::found(&own.folder, names);
         let as_f32 = |numbers: &[f64]| numbers.iter().map(|number| *number as f32).collect();
-        // A name without a file is refused when the file is read.
-        let paths = |names: &[String]| {
-            found(names).unwrap_or_else(|_| names.iter().map(|name| own.folder.join(name)).collect())
-        };
+        // The learner finds out which files patterns stand for.
+        let paths = |names: &[String]| names.iter().map(|name| own.folder.join(name)).collect();
         OwnData {
             train: paths(&own.train),
             test: paths(&own.test),

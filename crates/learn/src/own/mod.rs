@@ -25,7 +25,7 @@ pub use samples::{OwnDigests, OwnSamples, Shared};
 /// Files of samples on this machine, and the numbers that normalise them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnData {
-    /// Files of training samples.
+    /// Files of training samples, folders of them, or patterns.
     pub train: Vec<PathBuf>,
     /// Files of test samples; a device that only trains has none.
     pub test: Vec<PathBuf>,

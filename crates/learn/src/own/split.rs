@@ -33,13 +33,14 @@ pub(super) struct Holders {
 }
 
 impl SplitSamples {
-    /// Reads files whose features are to be in the order of `columns`, if that is not empty.
+    /// Reads the files that paths and patterns stand for, whose features are to be in the order of `columns`, if that is not empty.
     pub(super) fn read(
         paths: &[PathBuf],
         params: &Params,
         data: &OwnData,
         columns: &[String],
     ) -> Result<Self, TaskError> {
+        let paths = &files::expanded(paths)?[..];
         if files::are_texts(paths) {
             return Self::read_texts(paths, params, data);
         }
