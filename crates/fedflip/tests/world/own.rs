@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use fedflip_learn::own::OwnData;
+use fedflip_learn::task::{ParamValue, Sizes, Task, TaskSettings};
 use fedflip_net::agent::{BuiltInTasks, Trains};
+use fedflip_net::wire;
 use fedflip_samples::{Features, Labels, Table, files};
 use fedflip_scenario::Scenario;
 
@@ -126,4 +129,27 @@ fn six_processes_with_a_file_each_train_one_model() {
     let mut counts: Vec<&str> = fleet.lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).collect();
     counts.sort_unstable();
     assert_eq!(counts, ["249", "249", "250", "250", "250", "250"], "{fleet}");
+}
+
+/// A device arranges its table and reads its texts as the server's scenario declares.
+#[test]
+fn columns_and_alphabets_reach_devices() {
+    let shape = ParamValue::Sizes(Sizes::new(&[2]).unwrap());
+    let task = Task::by_name("own").unwrap().with("shape", shape).unwrap();
+    let own = OwnData {
+        columns: vec!["age".to_owned(), "pulse".to_owned()],
+        alphabet: "\u{e9}t\n".to_owned(),
+        ..OwnData::default()
+    };
+    let declared = TaskSettings { own: own.clone(), ..TaskSettings::paper(task, 3) };
+    let mut message = wire::task::message(&declared).unwrap();
+    assert_eq!(wire::task::settings(&message).unwrap().own, own);
+    message.columns.reverse();
+    assert!(wire::task::settings(&message).is_err(), "the digest covers the columns");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.csv");
+    std::fs::write(&file, "age,height,label\n1,2,0\n3,4,1\n").unwrap();
+    let mine = TaskSettings { own: OwnData { train: vec![file], ..own }, ..declared };
+    let refused = mine.device_learner().map(drop).unwrap_err().to_string();
+    assert!(refused.contains("the list of columns is height; the task declares pulse"), "{refused}");
 }
