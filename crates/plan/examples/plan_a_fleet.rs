@@ -12,6 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         comm_secs: &[7.0, 7.0, 0.5],
         samples: &[300.0, 500.0, 20.0],
         availability: Some(&[0.6, 1.0, 0.05]),
+        ..Columns::default()
     })?;
     let bandwidth = Mbps::new(10.0)?;
     let plan = Plan::for_variance(&fleet, bandwidth, DEFAULT_VARIANCE)?;

@@ -6,16 +6,18 @@ use crate::plan::Plan;
 use crate::problem::{Problem, RoundModel};
 use crate::round_time;
 
-/// Four models of the mean round time.
+/// Four models of the mean round time, with the download and the overhead of a round.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct RoundSecs {
-    /// Σ q c: the bound that P2 and P3 minimise.
+    /// o + Σ q c: the bound that P2 and P3 minimise.
     pub linear_bound: f64,
-    /// Σ q t/f + E[max τ]: Theorem 2's first bound.
+    /// o + Σ q t/f + E[max τ]: Theorem 2's first bound.
     pub theorem2_bound: f64,
-    /// T(q), the paper's approximation under the expected bandwidth.
-    pub expected_bandwidth: f64,
-    /// E[T̂], estimated by Monte Carlo.
+    /// T(q), the paper's approximation under the expected bandwidth; none on a band of spectrum.
+    pub expected_bandwidth: Option<f64>,
+    /// o: the part that every round takes, whoever takes part.
+    pub overhead: f64,
+    /// The mean itself, estimated by Monte Carlo.
     #[serde(flatten)]
     pub mean: Estimate,
 }
@@ -39,7 +41,7 @@ pub struct Evaluation {
     pub objective_p3: Option<f64>,
     /// The mean length of a round.
     pub round_secs: RoundSecs,
-    /// R(q) · E[T̂]; none where there are no rounds.
+    /// R(q) times the mean round time; none where there are no rounds.
     pub total_secs: Option<f64>,
 }
 
@@ -52,10 +54,10 @@ impl Evaluation {
         seed: u64,
         draws: Option<u64>,
     ) -> Self {
-        let (fleet, bandwidth, q) = (problem.fleet(), problem.bandwidth(), plan.q());
+        let q = plan.q();
         let expected_participants = q.iter().sum();
         let draws = draws.unwrap_or_else(|| monte_carlo::default_draws(expected_participants));
-        let mean = monte_carlo::round_secs(fleet, q, bandwidth, seed, draws);
+        let mean = monte_carlo::round_secs(problem, q, seed, draws);
         let model = constants.map(|constants| RoundModel::new(problem, constants));
         let rounds = model.and_then(|model| model.rounds(q));
         Self {
@@ -68,8 +70,9 @@ impl Evaluation {
             objective_p3: model.and_then(|model| model.objective_p3(q)),
             round_secs: RoundSecs {
                 linear_bound: problem.linear_bound_secs(q),
-                theorem2_bound: round_time::theorem2_bound_secs(fleet, q, bandwidth),
-                expected_bandwidth: round_time::expected_bandwidth_secs(fleet, q, bandwidth),
+                theorem2_bound: round_time::theorem2_bound_secs(problem, q),
+                expected_bandwidth: round_time::expected_bandwidth_secs(problem, q),
+                overhead: problem.overhead_secs(),
                 mean,
             },
             total_secs: rounds.map(|rounds| rounds * mean.mean),

@@ -85,7 +85,12 @@ pub fn solve(problem: &Problem<'_>, planning: &Planning) -> Result<Plan, PlanErr
         RoundModel::reachable(problem, constants)
     };
     match scheme {
-        Scheme::Auto => Ok(judged(problem, planning, for_variance(problem, planning.variance)?)),
+        Scheme::Auto => {
+            shortest_rounds(problem, planning.variance).map(|plan| judged(problem, planning, plan))
+        }
+        Scheme::AutoLinear => {
+            fewest_device_secs(problem, planning.variance).map(|plan| judged(problem, planning, plan))
+        }
         Scheme::Exact => Ok(exact::plan(&model()?)),
         Scheme::Paper => paper::plan(&model()?),
         Scheme::PaperLinesearch => line_search::plan(&model()?, planning.line_search),
@@ -113,13 +118,22 @@ pub fn schedule_from(problem: &Problem<'_>, planning: &Planning, usual: Plan) ->
     Ok(Planned { schedule, expected })
 }
 
+/// The best plan under Theorem 2's first bound for a sampling variance.
+fn shortest_rounds(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
+    Ok(tight::quick_plan(&RoundModel::for_goal(problem, variance_goal(variance)?)?))
+}
+
 /// P2's optimum for a sampling variance.
-fn for_variance(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
-    if !VARIANCE_RANGE.contains(&variance) {
-        return Err(PlanError::BadNumber { name: "variance", value: variance, wanted: VARIANCE_WANTED });
-    }
-    let q = exact::participation(problem, Goal::Variance(variance).beta(problem));
+fn fewest_device_secs(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
+    let q = exact::participation(problem, variance_goal(variance)?.beta(problem));
     Ok(Plan::new(problem.fleet(), PlanStatus::Optimal, q))
+}
+
+fn variance_goal(variance: f64) -> Result<Goal, PlanError> {
+    if VARIANCE_RANGE.contains(&variance) {
+        return Ok(Goal::Variance(variance));
+    }
+    Err(PlanError::BadNumber { name: "variance", value: variance, wanted: VARIANCE_WANTED })
 }
 
 /// Marks a plan that was made without constants as unreachable where the known ones rule it out.
@@ -135,7 +149,7 @@ fn judged(problem: &Problem<'_>, planning: &Planning, plan: Plan) -> Plan {
 /// Quiet rounds are never noisier than usual ones: where their plan would be, they follow the usual plan.
 fn add_quiet_rounds(problem: &Problem<'_>, schedule: Schedule, quiet: Quiet) -> Result<Schedule, PlanError> {
     let Quiet { variance, every } = quiet;
-    let plan = for_variance(problem, variance)?;
+    let plan = fewest_device_secs(problem, variance)?;
     let variance_of = |plan: &Plan| problem.sampling_variance(plan.q());
     let usual = schedule.usual();
     let plan = if variance_of(usual) <= variance_of(&plan) { usual.clone() } else { plan };
@@ -149,10 +163,8 @@ fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> 
     let Some(constants) = constants else {
         return Expected { participants, ..Expected::default() };
     };
-    let round_secs = |plan: &Plan| {
-        let (fleet, bandwidth) = (problem.fleet(), problem.bandwidth());
-        monte_carlo::round_secs(fleet, plan.q(), bandwidth, planning.seed, planning.draws).mean
-    };
+    let round_secs =
+        |plan: &Plan| monte_carlo::round_secs(problem, plan.q(), planning.seed, planning.draws).mean;
     Expected {
         participants,
         // Theorem 1 adds up the variance of all rounds, so their mean counts.
@@ -163,7 +175,7 @@ fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> 
 
 #[cfg(test)]
 mod tests {
-    use fedflip_fleet::{Fleet, Mbps, csv_file};
+    use fedflip_fleet::{Fleet, Mbps, RoundCosts, Secs, csv_file};
 
     use super::*;
 
@@ -182,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_is_p2_at_twice_its_variance_whatever_the_constants() {
+    fn auto_linear_is_p2_at_twice_its_variance_whatever_the_constants() {
         let fleet = fleet(FLEET);
         let problem = Problem::new(&fleet, bandwidth());
         let twice = Planning { constants: constants(2.0 * DEFAULT_VARIANCE), ..Planning::new(Scheme::Exact) };
@@ -193,7 +205,7 @@ mod tests {
             (constants(1.0), PlanStatus::Unreachable),
             (constants(0.1), PlanStatus::Unreachable),
         ] {
-            let plan = solve(&problem, &Planning { constants, ..Planning::new(Scheme::Auto) }).unwrap();
+            let plan = solve(&problem, &Planning { constants, ..Planning::new(Scheme::AutoLinear) }).unwrap();
             assert_eq!((plan.q(), plan.status()), (exact.q(), status), "{constants:?}");
         }
     }
@@ -202,8 +214,11 @@ mod tests {
     fn the_variance_is_met_where_no_device_is_capped_and_approached_where_all_are() {
         let fleet = fleet(FLEET);
         let problem = Problem::new(&fleet, bandwidth());
+        let linear = |variance: f64| {
+            solve(&problem, &Planning { variance, ..Planning::new(Scheme::AutoLinear) }).unwrap()
+        };
         for variance in [3.0, DEFAULT_VARIANCE] {
-            let plan = Plan::for_variance(&fleet, bandwidth(), variance).unwrap();
+            let plan = linear(variance);
             assert!(plan.q().iter().all(|&q| q < 1.0), "{:?}", plan.q());
             assert!((problem.sampling_variance(plan.q()) / variance - 1.0).abs() < 1e-9);
         }
@@ -211,6 +226,28 @@ mod tests {
         assert_eq!(plan(problem.least_variance()), plan(1e-6));
         for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(plan(wrong), Err(PlanError::BadNumber { name: "variance", .. })), "{wrong}");
+        }
+    }
+
+    /// A variance is what rounds without overhead choose. With overhead the plan goes below it, by the closed form
+    /// √ρ = (S + √(S² + β o))/β, C = S/√ρ where no device is at its cap.
+    #[test]
+    fn the_longer_the_overhead_the_lower_the_variance() {
+        let fleet = fleet(FLEET);
+        let plain = Problem::new(&fleet, bandwidth());
+        let costs = plain.cost_secs().iter();
+        let s: f64 = fleet.weights().iter().zip(costs).map(|(a, cost)| a * cost.sqrt()).sum();
+        let beta = 2.0 * 3.0;
+        for overhead in [0.0, 0.1, 1.0, 5.0] {
+            let costs = RoundCosts::from(bandwidth()).with_overhead(Secs::new(overhead).unwrap());
+            let problem = Problem::new(&fleet, costs);
+            let planning = |scheme| Planning { variance: 3.0, ..Planning::new(scheme) };
+            let linear = solve(&problem, &planning(Scheme::AutoLinear)).unwrap();
+            assert!(linear.q().iter().all(|&q| q < 1.0), "{:?}", linear.q());
+            let root = (s + (s * s + beta * overhead).sqrt()) / beta;
+            assert!((problem.sampling_variance(linear.q()) / (s / root) - 1.0).abs() < 1e-9);
+            let auto = solve(&problem, &planning(Scheme::Auto)).unwrap();
+            assert!(problem.sampling_variance(auto.q()) < problem.sampling_variance(linear.q()));
         }
     }
 
@@ -286,7 +323,7 @@ mod tests {
         assert!((expected.participants - mean(1.0, quiet_q.iter().sum())).abs() < 1e-12);
         let variance = mean(problem.sampling_variance(&[0.25; 4]), problem.sampling_variance(quiet_q));
         assert!((expected.rounds.unwrap() - 10.0 / (30.0 - variance)).abs() < 1e-12);
-        let secs = |q: &[f64]| monte_carlo::round_secs(&fleet, q, bandwidth(), 3, 4_000).mean;
+        let secs = |q: &[f64]| monte_carlo::round_secs(&problem, q, 3, 4_000).mean;
         assert!((expected.round_secs.unwrap() - mean(secs(&[0.25; 4]), secs(quiet_q))).abs() < 1e-12);
 
         // A mean variance that reaches β is out of reach, and quiet rounds may bring it back.

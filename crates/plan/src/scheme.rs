@@ -80,8 +80,12 @@ macro_rules! schemes {
 
 schemes! {
 by rule {
-    /// P2's optimum for a given sampling variance.
+    /// The shortest rounds, by Theorem 2's first bound, for a given sampling variance.
     Auto: Variance, "auto",
+        "Have the shortest rounds for a given sampling variance; needs no pilots.",
+        "q follows auto-linear, but a compute time counts only where it makes the slowest device of the round slower.";
+    /// P2's optimum for a given sampling variance.
+    AutoLinear: Variance, "auto-linear",
         "Spend the fewest device seconds for a given sampling variance; needs no pilots.",
         "q follows the same rule as exact, for the given sampling variance instead of half the β of pilots.";
     /// The global optimum of P2.
@@ -268,7 +272,7 @@ mod tests {
         assert_eq!(hint("fixed"), "did you mean fixed=0.2?");
         assert_eq!(hint("file"), "did you mean file=q.csv?");
         assert!(hint("file=").starts_with("after file= comes the name of a CSV file"));
-        assert!(hint("oort").starts_with("the schemes are auto, exact, paper"));
+        assert!(hint("oort").starts_with("the schemes are auto, auto-linear, exact"));
         for wrong in ["fixed=0", "fixed=1.2", "fixed=", "fixed=NaN", "fixed=x"] {
             assert!(hint(wrong).contains("fixed=0.2"), "{wrong}");
         }

@@ -9,10 +9,10 @@
 mod at_least_two;
 
 use at_least_two::AtLeastTwo;
-use fedflip_fleet::bandwidth::{self, Job, finish_together};
-use fedflip_fleet::{CohortSampler, Fleet, Mbps, Purpose, StreamKey};
+use fedflip_fleet::{CohortSampler, Purpose, StreamKey};
 use rand::Rng;
 
+use crate::problem::Problem;
 use crate::round_time::theorem2_bound_secs;
 
 /// A mean over draws, with what it may be off by.
@@ -38,18 +38,8 @@ pub fn default_draws(expected_participants: f64) -> u64 {
     ((VISITS_MAX / (1.0 + expected_participants)) as u64).clamp(DRAWS_MIN, DRAWS_MAX)
 }
 
-/// Σ_K t/f + max_K τ − T̂(K) ≥ 0: what finishing together saves on computing first and sending one by one.
-pub(crate) fn gap_secs<I>(jobs: I, bandwidth: Mbps) -> f64
-where
-    I: Iterator<Item = Job> + Clone,
-{
-    let in_turn_secs = jobs.clone().map(|job| job.load_mbit).sum::<f64>() / bandwidth.get();
-    // Of T̂ = max τ + tail only the tail differs; of a cohort of one it does not.
-    (in_turn_secs - finish_together(jobs, bandwidth).tail_secs).max(0.0)
-}
-
-/// The mean of T̂ over independent cohorts; an empty cohort takes 0 seconds.
-pub fn round_secs(fleet: &Fleet, q: &[f64], bandwidth: Mbps, seed: u64, draws: u64) -> Estimate {
+/// The mean round time over independent cohorts: T̂, the download and the overhead. An empty cohort takes the overhead.
+pub fn round_secs(problem: &Problem<'_>, q: &[f64], seed: u64, draws: u64) -> Estimate {
     let cohorts = Cohorts::new(q);
     let probability = cohorts.probability();
     // One cohort is all there is where every coin is certain, and none matters where two never meet.
@@ -62,15 +52,15 @@ pub fn round_secs(fleet: &Fleet, q: &[f64], bandwidth: Mbps, seed: u64, draws: u
         let key = StreamKey { seed, purpose: Purpose::RoundTime, round: draw };
         cohorts.draw(&mut key.shared(), &mut cohort);
         jobs.clear();
-        jobs.extend(bandwidth::device_jobs(fleet, &cohort).map(|device_job| device_job.job));
-        let gap_secs = gap_secs(jobs.iter().copied(), bandwidth);
+        jobs.extend(cohort.iter().map(|&device| problem.job(device)));
+        let gap_secs = problem.gap_secs(jobs.iter().copied());
         let deviation = gap_secs - mean;
         mean += deviation / (draw + 1) as f64;
         squares += deviation * (gap_secs - mean);
     }
     let std_error = if certain { 0.0 } else { (squares / (draws - 1) as f64 / draws as f64).sqrt() };
     Estimate {
-        mean: theorem2_bound_secs(fleet, q, bandwidth) - probability * mean,
+        mean: theorem2_bound_secs(problem, q) - probability * mean,
         std_error: probability * std_error,
         draws,
     }

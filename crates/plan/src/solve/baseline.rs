@@ -15,6 +15,7 @@ pub(crate) fn plan(fleet: &Fleet, scheme: &Scheme) -> Result<Plan, PlanError> {
         Scheme::Weighted => fleet.weights().to_vec(),
         Scheme::File(given) => given.for_fleet(fleet)?,
         Scheme::Auto
+        | Scheme::AutoLinear
         | Scheme::Exact
         | Scheme::Paper
         | Scheme::PaperLinesearch
