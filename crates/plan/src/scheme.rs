@@ -180,6 +180,12 @@ impl Scheme {
         self.describe().needs == Needs::Variance
     }
 
+    /// Whether q minimises the time to the goal under Theorem 2's first bound, so that [`crate::optimality_gap`] says how
+    /// good it is.
+    pub fn minimises_first_bound(&self) -> bool {
+        matches!(self, Self::Auto | Self::Tight)
+    }
+
     /// Whether q is found by a line search, whose step can be chosen and which takes minutes for many devices.
     pub fn has_line_search(&self) -> bool {
         matches!(self, Self::PaperLinesearch)
