@@ -1,10 +1,11 @@
 //! The predicted outcome of a plan.
 
-use crate::constants::Constants;
 use crate::monte_carlo::{self, Estimate};
 use crate::plan::Plan;
+use crate::planning::Planning;
 use crate::problem::{Problem, RoundModel};
 use crate::round_time;
+use crate::schedule::Schedule;
 
 /// Four models of the mean round time, with the download and the overhead of a round.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -46,18 +47,17 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Evaluates `plan`. Without `draws`, the number of cohorts drawn follows from the expected participants.
-    pub fn new(
-        problem: &Problem<'_>,
-        plan: &Plan,
-        constants: Option<Constants>,
-        seed: u64,
-        draws: Option<u64>,
-    ) -> Self {
+    /// Evaluates a plan of `planning`. Without `draws`, the number of cohorts drawn follows from the expected participants.
+    pub fn new(problem: &Problem<'_>, plan: &Plan, planning: &Planning, draws: Option<u64>) -> Self {
         let q = plan.q();
         let expected_participants = q.iter().sum();
         let draws = draws.unwrap_or_else(|| monte_carlo::default_draws(expected_participants));
-        let mean = monte_carlo::round_secs(problem, q, seed, draws);
+        let method = planning.scheme.method();
+        if !method.flips_coins() {
+            return Self::of_draws(problem, plan, planning, draws);
+        }
+        let constants = planning.constants;
+        let mean = monte_carlo::round_secs(problem, q, planning.seed, draws);
         let model = constants.map(|constants| RoundModel::new(problem, constants));
         let rounds = model.and_then(|model| model.rounds(q));
         Self {
@@ -76,6 +76,32 @@ impl Evaluation {
                 mean,
             },
             total_secs: rounds.map(|rounds| rounds * mean.mean),
+        }
+    }
+
+    /// Cohorts that are not independent coins: the round model and Theorem 2 say nothing about them, and the mean round time
+    /// comes from the cohorts themselves. Σ q c bounds it for any way of drawing.
+    fn of_draws(problem: &Problem<'_>, plan: &Plan, planning: &Planning, draws: u64) -> Self {
+        let schedule = Schedule::new(plan.clone(), 1);
+        let mut sampler = planning.scheme.method().sampler(&schedule, problem.fleet());
+        let mean = monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, draws);
+        let linear_bound = problem.linear_bound_secs(plan.q());
+        Self {
+            expected_participants: plan.q().iter().sum(),
+            empty_round_probability: 0.0,
+            sampling_variance: problem.sampling_variance(plan.q()),
+            largest_weight: plan.aggregation_weights().iter().copied().fold(0.0, f64::max),
+            rounds: None,
+            objective_p2: None,
+            objective_p3: None,
+            round_secs: RoundSecs {
+                linear_bound,
+                theorem2_bound: linear_bound,
+                expected_bandwidth: None,
+                overhead: problem.overhead_secs(),
+                mean,
+            },
+            total_secs: None,
         }
     }
 }

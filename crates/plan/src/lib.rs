@@ -57,7 +57,8 @@
 //!
 //! - [`mod@problem`]: the given quantities (fleet, bandwidth), the goals of a plan, and the objectives of P2 and P3.
 //! - [`mod@planning`]: [`solve()`] plans one round, [`schedule()`] plans a run.
-//! - [`scheme`]: the table of all sampling schemes; [`given`]: q that a person chose, from a file.
+//! - [`scheme`]: the table of all sampling schemes; [`method`]: what a scheme decides; `methods`: the schemes, one file
+//!   each; [`parameter`]: the numbers behind their names; [`given`]: q that a person chose, from a file.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
 //! - [`sampler`]: draws cohorts and their aggregation weights at run time.
 //! - [`variance`]: the sampling variance; [`constants`]: α and β, and how pilots yield them.
@@ -78,7 +79,10 @@ pub mod constants;
 pub mod error;
 pub mod evaluation;
 pub mod given;
+pub mod method;
+mod methods;
 pub mod monte_carlo;
+pub mod parameter;
 pub mod plan;
 pub mod planning;
 pub mod problem;
@@ -96,6 +100,8 @@ pub use constants::{Constants, Interval, Pilot, PilotFit};
 pub use error::{PilotError, PlanError};
 pub use evaluation::Evaluation;
 pub use given::GivenQ;
+pub use method::Method;
+pub use parameter::{CohortSize, Factor};
 pub use plan::{Plan, PlanStatus};
 pub use planning::{PLANNING_SEED, Planned, Planning, schedule, schedule_from, solve};
 pub use problem::{Goal, Problem, RoundModel};

@@ -7,7 +7,7 @@ use crate::plan::{Plan, PlanStatus};
 use crate::problem::{Goal, Problem, RoundModel};
 use crate::schedule::{Expected, Quiet, Schedule};
 use crate::scheme::{Needs, Scheme};
-use crate::solve::{Search, exact, line_search, paper, sampled, tight};
+use crate::solve::{Search, exact, tight};
 use crate::variance::{DEFAULT_VARIANCE, VARIANCE_RANGE, VARIANCE_WANTED};
 
 /// The seed of the random numbers in plans of runs. It is not the run's seed, so that all seeds of a scheme share one
@@ -67,7 +67,8 @@ impl Planning {
         match (self.scheme.describe().needs, self.constants) {
             (Needs::Nothing, _) => Ok(None),
             (Needs::Variance, _) => Ok(Some(Goal::Variance(self.variance))),
-            (Needs::Constants, Some(constants)) => Ok(Some(Goal::Rounds(constants))),
+            (Needs::Constants | Needs::Goal, Some(constants)) => Ok(Some(Goal::Rounds(constants))),
+            (Needs::Goal, None) => Ok(Some(Goal::Variance(self.variance))),
             (Needs::Constants, None) => Err(PlanError::ConstantsMissing { scheme: self.scheme.clone() }),
         }
     }
@@ -78,28 +79,16 @@ impl Planning {
 /// A scheme that does not need constants is planned also where the known ones rule it out; its status is then
 /// [`PlanStatus::Unreachable`].
 pub fn solve(problem: &Problem<'_>, planning: &Planning) -> Result<Plan, PlanError> {
-    let scheme = &planning.scheme;
-    let model = || {
-        let constants =
-            planning.constants.ok_or_else(|| PlanError::ConstantsMissing { scheme: scheme.clone() })?;
-        RoundModel::reachable(problem, constants)
-    };
-    match scheme {
-        Scheme::Auto => {
-            shortest_rounds(problem, planning.variance).map(|plan| judged(problem, planning, plan))
-        }
-        Scheme::AutoLinear => {
-            fewest_device_secs(problem, planning.variance).map(|plan| judged(problem, planning, plan))
-        }
-        Scheme::Exact => Ok(exact::plan(&model()?)),
-        Scheme::Paper => paper::plan(&model()?),
-        Scheme::PaperLinesearch => line_search::plan(&model()?, planning.line_search),
-        Scheme::Tight => Ok(tight::plan(&model()?)),
-        Scheme::Sampled => sampled::plan(&model()?, planning.seed),
-        Scheme::Full | Scheme::Fixed(_) | Scheme::Uniform | Scheme::Weighted | Scheme::File(_) => {
-            Plan::baseline(problem.fleet(), scheme).map(|plan| judged(problem, planning, plan))
-        }
-    }
+    planning.scheme.method().plan(problem, planning)
+}
+
+/// The round model of the known constants.
+pub(crate) fn round_model<'p, 'a>(
+    problem: &'p Problem<'a>,
+    planning: &Planning,
+) -> Result<RoundModel<'p, 'a>, PlanError> {
+    let missing = || PlanError::ConstantsMissing { scheme: planning.scheme.clone() };
+    RoundModel::reachable(problem, planning.constants.ok_or_else(missing)?)
 }
 
 /// Plans a whole run: the usual rounds by [`solve`], the quiet ones by their variance.
@@ -111,7 +100,7 @@ pub fn schedule(problem: &Problem<'_>, planning: &Planning) -> Result<Planned, P
 pub fn schedule_from(problem: &Problem<'_>, planning: &Planning, usual: Plan) -> Result<Planned, PlanError> {
     let schedule = Schedule::new(usual, planning.evaluate_every);
     let schedule = match planning.quiet {
-        Some(quiet) => add_quiet_rounds(problem, schedule, quiet)?,
+        Some(quiet) => add_quiet_rounds(problem, planning, schedule, quiet)?,
         None => schedule,
     };
     let expected = expected(problem, planning, &schedule);
@@ -119,12 +108,12 @@ pub fn schedule_from(problem: &Problem<'_>, planning: &Planning, usual: Plan) ->
 }
 
 /// The best plan under Theorem 2's first bound for a sampling variance.
-fn shortest_rounds(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
+pub(crate) fn shortest_rounds(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
     Ok(tight::quick_plan(&RoundModel::for_goal(problem, variance_goal(variance)?)?))
 }
 
 /// P2's optimum for a sampling variance.
-fn fewest_device_secs(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
+pub(crate) fn fewest_device_secs(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
     let q = exact::participation(problem, variance_goal(variance)?.beta(problem));
     Ok(Plan::new(problem.fleet(), PlanStatus::Optimal, q))
 }
@@ -137,7 +126,7 @@ fn variance_goal(variance: f64) -> Result<Goal, PlanError> {
 }
 
 /// Marks a plan that was made without constants as unreachable where the known ones rule it out.
-fn judged(problem: &Problem<'_>, planning: &Planning, plan: Plan) -> Plan {
+pub(crate) fn judged(problem: &Problem<'_>, planning: &Planning, plan: Plan) -> Plan {
     match planning.constants {
         Some(constants) if problem.sampling_variance(plan.q()) >= constants.beta() => {
             plan.with_status(PlanStatus::Unreachable)
@@ -146,13 +135,20 @@ fn judged(problem: &Problem<'_>, planning: &Planning, plan: Plan) -> Plan {
     }
 }
 
-/// Quiet rounds are never noisier than usual ones: where their plan would be, they follow the usual plan.
-fn add_quiet_rounds(problem: &Problem<'_>, schedule: Schedule, quiet: Quiet) -> Result<Schedule, PlanError> {
+/// Quiet rounds are never noisier than usual ones: where their plan would be, they follow the usual plan. So they do where
+/// cohorts are not independent coins, which no other q would change.
+fn add_quiet_rounds(
+    problem: &Problem<'_>,
+    planning: &Planning,
+    schedule: Schedule,
+    quiet: Quiet,
+) -> Result<Schedule, PlanError> {
     let Quiet { variance, every } = quiet;
     let plan = fewest_device_secs(problem, variance)?;
     let variance_of = |plan: &Plan| problem.sampling_variance(plan.q());
     let usual = schedule.usual();
-    let plan = if variance_of(usual) <= variance_of(&plan) { usual.clone() } else { plan };
+    let coins = planning.scheme.method().flips_coins();
+    let plan = if !coins || variance_of(usual) <= variance_of(&plan) { usual.clone() } else { plan };
     schedule.with_quiet(every, plan)
 }
 
@@ -160,6 +156,12 @@ fn add_quiet_rounds(problem: &Problem<'_>, schedule: Schedule, quiet: Quiet) -> 
 fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> Expected {
     let participants = schedule.mean(|plan| plan.q().iter().sum());
     let constants = planning.constants.filter(|constants| problem.least_variance() < constants.beta());
+    if !planning.scheme.method().flips_coins() {
+        // The round model is about independent coins.
+        let mut sampler = planning.scheme.method().sampler(schedule, problem.fleet());
+        let mean = monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, planning.draws).mean;
+        return Expected { participants, rounds: None, round_secs: Some(mean) };
+    }
     let Some(constants) = constants else {
         return Expected { participants, ..Expected::default() };
     };
@@ -261,6 +263,16 @@ mod tests {
         for scheme in Scheme::ALL {
             for constants in [None, constants(2.2)] {
                 let planned = schedule(&problem, &Planning { constants, ..Planning::new(scheme.clone()) });
+                let without_goal = scheme.describe().needs == Needs::Constants;
+                if constants.is_none() && scheme.needs_constants() && !without_goal {
+                    assert!(planned.is_ok(), "{scheme} has the variance as its goal");
+                    continue;
+                }
+                // Cohorts of a fixed size ask for devices that are always there.
+                if !scheme.method().flips_coins() {
+                    assert!(planned.is_err(), "{scheme}");
+                    continue;
+                }
                 match (scheme.needs_constants(), constants) {
                     (true, None) => {
                         let scheme = scheme.clone();

@@ -221,7 +221,9 @@ impl Single<'_> {
     fn world<'w>(&'w self, crew: &'w mut dyn Crew, secs: f64) -> SimWorld<'w> {
         let Self { setup, scenario, planned, .. } = *self;
         let clock = (scenario.seed, secs);
+        let sampler = scenario.plan.scheme.method().sampler(&planned.schedule, &setup.fleet);
         let world = SimWorld::new(crew, &setup.fleet, &planned.schedule, scenario.world, clock)
+            .with_sampler(sampler)
             .with_encoding(scenario.update.encoding)
             .with_download_encoding(scenario.download_encoding());
         match scenario.round.aggregation {

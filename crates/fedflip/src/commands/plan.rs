@@ -61,8 +61,7 @@ impl SolvedPlan {
         let start = now();
         let plan = solve(problem, &planning)?;
         let solve_secs = start.elapsed().as_secs_f64();
-        let evaluation =
-            Evaluation::new(problem, &plan, planning.constants, planning.seed, settings.args.draws);
+        let evaluation = Evaluation::new(problem, &plan, &planning, settings.args.draws);
         let mut warnings = warnings(&evaluation);
         warnings.extend(capped(&scheme, &plan, problem.fleet()));
         if scheme.needs_variance() {
