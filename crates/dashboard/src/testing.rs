@@ -14,6 +14,8 @@ pub(crate) fn fleet(devices: usize) -> Fleet {
             comm_secs: Secs::new(0.5 + 0.1 * (n % 5) as f64).unwrap(),
             samples: Samples::new(1.0 + n as f64).unwrap(),
             availability: Probability::ONE,
+            link_mbps: None,
+            snr_db: None,
         };
         fleet.push(device).unwrap();
     }
@@ -30,6 +32,7 @@ pub(crate) fn header(devices: usize) -> Header {
         devices,
         parameters: 610,
         bandwidth_mbps: 100.0,
+        costs: Default::default(),
         metrics: vec![
             MetricInfo::new("accuracy", Direction::Larger, Display::Share),
             MetricInfo::new("loss", Direction::Smaller, Display::Number),

@@ -27,6 +27,8 @@ fn begin(dashboard: &Dashboard, devices: usize) {
             comm_secs: Secs::new(0.5).unwrap(),
             samples: Samples::new(1.0).unwrap(),
             availability: Probability::ONE,
+            link_mbps: None,
+            snr_db: None,
         };
         fleet.push(device).unwrap();
     }
@@ -39,6 +41,7 @@ fn begin(dashboard: &Dashboard, devices: usize) {
         devices,
         parameters: 610,
         bandwidth_mbps: 100.0,
+        costs: Default::default(),
         metrics: vec![
             MetricInfo::new("accuracy", Direction::Larger, Display::Share),
             MetricInfo::new("loss", Direction::Smaller, Display::Number),

@@ -10,7 +10,7 @@ use fedflip_engine::{
     State, Stop, Target, TargetMode, Update, World,
 };
 use fedflip_fleet::bandwidth::{self, Division};
-use fedflip_fleet::{Device, Fleet, Mbps, Metrics, ModelVector, Probability, Samples, Secs};
+use fedflip_fleet::{Device, Fleet, Mbps, Metrics, ModelVector, Samples, Secs};
 use fedflip_learn::metrics::METRICS;
 use fedflip_learn::{LearnError, Metric};
 use fedflip_plan::{Plan, Schedule, Scheme};
@@ -76,14 +76,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut fleet = Fleet::builder();
     for name in ["phone", "laptop"] {
         let (compute_secs, comm_secs, samples) = (Secs::new(1.0)?, Secs::new(5.0)?, Samples::new(10.0)?);
-        fleet.push(Device { name, compute_secs, comm_secs, samples, availability: Probability::ONE })?;
+        fleet.push(Device::new(name, compute_secs, comm_secs, samples))?;
     }
     let fleet = fleet.build()?;
     let target = Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max };
     let engine = Engine {
         fleet: &fleet,
         schedule: &Schedule::new(Plan::baseline(&fleet, &Scheme::Full)?, 1),
-        bandwidth: Mbps::new(10.0)?,
+        costs: Mbps::new(10.0)?.into(),
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,

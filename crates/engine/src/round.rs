@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::bandwidth::{self, Allocation};
+use fedflip_fleet::bandwidth::{self, Allocation, DeviceJob, Job};
 use fedflip_fleet::deadline::{self, Deadline};
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::LearnError;
@@ -20,6 +20,8 @@ use crate::world::{Cohort, Event, Order, Update, World};
 #[derive(Debug, Default)]
 pub(crate) struct RoundBuffers {
     cohort: Cohort,
+    /// The work of the cohort, counted from the start of the round, if a download comes first.
+    delayed: Vec<DeviceJob>,
     aggregator: Aggregator,
     /// One for each device of the cohort.
     reports: Vec<Report>,
@@ -94,12 +96,21 @@ impl Engine<'_> {
         // Lines 2–3, sampling: every device flips its own coin, and says so if it takes part.
         world.open(round, &state.model, &mut buffers.cohort)?;
         let device_jobs = buffers.cohort.device_jobs();
+        let download_secs = self.costs.downlink.secs(device_jobs.iter().map(|device_job| device_job.job));
+        let device_jobs = delayed(device_jobs, download_secs, &mut buffers.delayed);
         let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(device_jobs));
         let deadline = deadline_secs.map(|secs| Deadline { secs, margin: self.deadline_margin });
-        let mut allocation = deadline::divide_by(device_jobs, self.bandwidth, self.division, deadline);
+        let mut allocation = deadline::divide_by(device_jobs, self.costs.band, self.division, deadline);
 
         // Line 4, computation, and line 5, communication: all at once, each with its share of the bandwidth.
-        world.dispatch(Order { round, model: &state.model, allocation: &allocation, deadline_secs })?;
+        world.dispatch(Order {
+            round,
+            model: &state.model,
+            allocation: &allocation,
+            deadline_secs,
+            download_secs,
+            overhead_secs: self.costs.overhead_secs,
+        })?;
         if let Some(error) = self.collect(world, &mut allocation, state, buffers)? {
             return Ok(RoundOutcome::Diverged(error));
         }
@@ -126,7 +137,7 @@ impl Engine<'_> {
             Err(error @ LearnError::NotFinite { .. }) => return Ok(RoundOutcome::Diverged(error)),
             Err(error) => return Err(error.into()),
         };
-        let record = self.record(round, [start_secs, secs], &allocation, buffers);
+        let record = self.record(round, [start_secs, secs, download_secs], &allocation, buffers);
         state.norms.take(&record);
         (state.round, state.secs) = (round, secs);
         if let Some(ModelBuffers { model, memory }) = moved {
@@ -221,7 +232,7 @@ impl Engine<'_> {
     fn record(
         &self,
         round: u64,
-        [start_secs, end_secs]: [f64; 2],
+        [start_secs, end_secs, download_secs]: [f64; 3],
         allocation: &Allocation,
         buffers: &RoundBuffers,
     ) -> Round {
@@ -241,7 +252,7 @@ impl Engine<'_> {
         let usual = shares.iter().zip(buffers.cohort.device_jobs()).all(|(share, device_job)| {
             let nominal = bandwidth::device_jobs(self.fleet, &[share.device]).next();
             nominal == Some(*device_job)
-                && share.compute_secs.to_bits() == device_job.job.compute_secs.to_bits()
+                && share.compute_secs.to_bits() == (download_secs + device_job.job.compute_secs).to_bits()
         });
         let unusual = |secs: fn(&bandwidth::Share) -> f64| {
             if usual { Vec::new() } else { shares.iter().map(|share| secs(share) as f32).collect() }
@@ -250,6 +261,7 @@ impl Engine<'_> {
             round,
             start_secs,
             round_secs: end_secs - start_secs,
+            download_secs,
             cohort: shares.iter().map(|share| share.device).collect(),
             mbps: shares.iter().map(|share| share.mbps as f32).collect(),
             compute_secs: unusual(|share| share.compute_secs),
@@ -265,4 +277,21 @@ impl Engine<'_> {
             estimated: None,
         }
     }
+}
+
+/// The work of devices that begin to compute after a download.
+fn delayed<'b>(
+    device_jobs: &'b [DeviceJob],
+    download_secs: f64,
+    delayed: &'b mut Vec<DeviceJob>,
+) -> &'b [DeviceJob] {
+    if download_secs <= 0.0 {
+        return device_jobs;
+    }
+    delayed.clear();
+    delayed.extend(device_jobs.iter().map(|&DeviceJob { device, job }| DeviceJob {
+        device,
+        job: Job { compute_secs: download_secs + job.compute_secs, ..job },
+    }));
+    delayed
 }

@@ -1,7 +1,7 @@
 //! Rounds until the target, a cap, or the sink's wish to stop.
 
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Fleet, Mbps, Metrics};
+use fedflip_fleet::{Fleet, Metrics, RoundCosts};
 use fedflip_learn::LearnError;
 use fedflip_plan::Schedule;
 use fedflip_record::{End, EndReason, Estimated, Initial, Round};
@@ -24,9 +24,10 @@ pub struct Engine<'a> {
     pub fleet: &'a Fleet,
     /// q and a/q of every round, and the rounds that are evaluated.
     pub schedule: &'a Schedule,
-    /// The bandwidth that the devices share.
-    pub bandwidth: Mbps,
-    /// How the devices share the bandwidth.
+    /// The band that uploads share, and what a round costs besides. Where devices are real, downloads and overhead happen
+    /// by themselves, and are not set.
+    pub costs: RoundCosts,
+    /// How the devices share the band.
     pub division: Division,
     /// After this time a round is over for devices that have not reported; without one, the world's own deadline
     /// holds, if it has one.

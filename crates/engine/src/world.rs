@@ -110,6 +110,11 @@ pub struct Order<'a> {
     pub allocation: &'a Allocation,
     /// After this time the round is over for devices that have not reported.
     pub deadline_secs: Option<f64>,
+    /// The time until all devices have the model. Their compute times in the allocation count from the start of the round,
+    /// so they include it.
+    pub download_secs: f64,
+    /// The time that the round takes in addition.
+    pub overhead_secs: f64,
 }
 
 /// An event of a round.

@@ -3,7 +3,7 @@
 //! # Layout
 //!
 //! - `args`: what may be typed, with help and examples.
-//! - `settings`: args turned into checked values: files read, units and constants in range.
+//! - `settings`: args turned into checked values: files read, units and constants in range; `costs`: those of a round.
 //! - `training`: what the commands that train share; `bar`, `eta`, `dashboard`: how people watch runs; `interrupt`:
 //!   Ctrl-C and the clock.
 //! - `commands`: one file a command: settings in, text or JSON out.
@@ -18,6 +18,7 @@ mod advice;
 mod args;
 mod bar;
 mod commands;
+mod costs;
 mod dashboard;
 mod error;
 mod eta;

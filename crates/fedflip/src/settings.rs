@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use fedflip_fleet::{Fleet, Mbps, csv_file};
+use fedflip_fleet::{Fleet, RoundCosts, csv_file};
 use fedflip_plan::{
     Constants, DEFAULT_VARIANCE, Interval, Pilot, PilotFit, PlanError, Planning, Problem, Scheme, Search,
     VARIANCE_RANGE, VARIANCE_WANTED, constants,
@@ -12,6 +12,7 @@ use fedflip_plan::{
 use fedflip_scenario::read_scheme;
 
 use crate::args::{ConstantsArgs, PlanArgs};
+use crate::costs::round_costs;
 use crate::error::CliError;
 
 /// What a fleet file is called in sentences.
@@ -26,10 +27,6 @@ pub(crate) fn read_fleet(path: &str) -> Result<Fleet, CliError> {
     }
     let file = File::open(path).map_err(|source| CliError::Open { path: path.to_owned(), source })?;
     Ok(csv_file::read(file, path)?)
-}
-
-pub(crate) fn bandwidth(mbps: f64) -> Result<Mbps, CliError> {
-    Mbps::new(mbps).map_err(CliError::flag("--bandwidth"))
 }
 
 pub(crate) fn positive(flag: &str, value: Option<f64>) -> Result<Option<f64>, CliError> {
@@ -58,7 +55,7 @@ pub(crate) fn variance(given: Option<f64>, scheme: &Scheme) -> Result<f64, CliEr
 pub(crate) struct PlanSettings<'a> {
     pub args: &'a PlanArgs,
     pub fleet: Fleet,
-    pub bandwidth: Mbps,
+    pub costs: RoundCosts,
     /// None where neither constants nor pilots are given.
     pub constants: Option<ConstantsSource>,
     pub planning: Planning,
@@ -84,8 +81,8 @@ impl<'a> PlanSettings<'a> {
         };
         // `auto` is one of the schemes that are compared.
         let variance = variance(args.variance, if args.compare { &Scheme::Auto } else { &scheme })?;
-        let bandwidth = bandwidth(args.bandwidth)?;
         let fleet = read_fleet(&args.fleet)?;
+        let costs = round_costs(&args.costs, &fleet)?;
         let constants = ConstantsSource::resolve(&args.constants, &fleet)?;
         let planning = Planning {
             constants: constants.map(|source| source.constants()),
@@ -94,7 +91,7 @@ impl<'a> PlanSettings<'a> {
             line_search,
             ..Planning::new(scheme)
         };
-        Ok(Self { args, fleet, bandwidth, constants, planning })
+        Ok(Self { args, fleet, costs, constants, planning })
     }
 
     pub(crate) fn file(&self) -> &str {
@@ -102,7 +99,7 @@ impl<'a> PlanSettings<'a> {
     }
 
     pub(crate) fn problem(&self) -> Problem<'_> {
-        Problem::new(&self.fleet, self.bandwidth)
+        Problem::new(&self.fleet, self.costs)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::FleetError;
 use crate::fleet::{Device, Fleet};
-use crate::units::{OutOfRange, Probability, Samples, Secs};
+use crate::units::{Decibel, Mbps, OutOfRange, Probability, Samples, Secs};
 
 /// The quantities of all devices, one slice each. All slices have one entry per device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,18 +17,24 @@ pub struct Columns<'a> {
     pub samples: &'a [f64],
     /// The share of rounds in which the device can be reached; without it every device is always available.
     pub availability: Option<&'a [f64]>,
+    /// The largest rate of each link in Mbit/s; without it no link has a limit of its own.
+    pub link_mbps: Option<&'a [f64]>,
+    /// The signal-to-noise ratio of each link over the whole band in dB, which a band of spectrum asks for.
+    pub snr_db: Option<&'a [f64]>,
 }
 
 impl Fleet {
     /// Checks the columns and builds a fleet from them. An error names the column, the row and the value.
     pub fn from_columns(columns: Columns<'_>) -> Result<Self, FleetError> {
-        let Columns { names, compute_secs, comm_secs, samples, availability } = columns;
+        let Columns { names, compute_secs, comm_secs, samples, availability, link_mbps, snr_db } = columns;
         let devices = samples.len();
         for (column, len) in [
             ("names", names.map_or(devices, <[_]>::len)),
             ("compute_secs", compute_secs.len()),
             ("comm_secs", comm_secs.len()),
             ("availability", availability.map_or(devices, <[_]>::len)),
+            ("link_mbps", link_mbps.map_or(devices, <[_]>::len)),
+            ("snr_db", snr_db.map_or(devices, <[_]>::len)),
         ] {
             if len != devices {
                 return Err(FleetError::ColumnLength { column, len, samples: devices });
@@ -44,20 +50,28 @@ impl Fleet {
                     &numbered
                 }
             };
-            let availability = match availability {
-                Some(availability) => checked("availability", row, availability[row], Probability::new)?,
-                None => Probability::ONE,
-            };
+            let availability = optional("availability", row, availability, Probability::new)?;
             builder.push(Device {
                 name,
                 compute_secs: checked("compute_secs", row, compute_secs[row], Secs::new)?,
                 comm_secs: checked("comm_secs", row, comm_secs[row], Secs::new)?,
                 samples: checked("samples", row, samples[row], Samples::new)?,
-                availability,
+                availability: availability.unwrap_or(Probability::ONE),
+                link_mbps: optional("link_mbps", row, link_mbps, Mbps::new)?,
+                snr_db: optional("snr_db", row, snr_db, Decibel::new)?,
             })?;
         }
         builder.build()
     }
+}
+
+fn optional<Q>(
+    column: &'static str,
+    row: usize,
+    values: Option<&[f64]>,
+    check: fn(f64) -> Result<Q, OutOfRange>,
+) -> Result<Option<Q>, FleetError> {
+    values.map(|values| checked(column, row, values[row], check)).transpose()
 }
 
 fn checked<Q>(
@@ -79,6 +93,8 @@ mod tests {
         comm_secs: &[7.0, 0.0],
         samples: &[300.0, 100.0],
         availability: Some(&[0.5, 1.0]),
+        link_mbps: None,
+        snr_db: None,
     };
 
     #[test]

@@ -16,8 +16,6 @@ pub struct Conditions {
     pub fading_db: f64,
     /// The probability that a device of the cohort vanishes, at a time that is uniform over its own part of the round.
     pub dropout: f64,
-    /// The seconds that are added to every round, empty ones included.
-    pub overhead_secs: f64,
 }
 
 impl Conditions {

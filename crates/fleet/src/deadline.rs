@@ -7,7 +7,7 @@
 //! device is lost because of a slower one.
 
 use crate::bandwidth::{Allocation, DeviceJob, Division, Job, Share, divide};
-use crate::units::Mbps;
+use crate::link::Band;
 
 /// The time at which a round ends for devices that have not reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,14 +28,15 @@ impl Deadline {
 /// Divides the bandwidth among a cohort, so that every device that can meet the deadline does.
 pub fn divide_by(
     device_jobs: &[DeviceJob],
-    bandwidth: Mbps,
+    band: impl Into<Band>,
     division: Division,
     deadline: Option<Deadline>,
 ) -> Allocation {
-    let together = divide(device_jobs.iter().copied(), bandwidth, division);
+    let band = band.into();
+    let together = divide(device_jobs.iter().copied(), band, division);
     match deadline {
         Some(deadline) if together.round_secs > deadline.planned_secs() => {
-            in_turns(device_jobs, bandwidth, division, deadline)
+            in_turns(device_jobs, band, division, deadline)
         }
         _ => together,
     }
@@ -43,42 +44,37 @@ pub fn divide_by(
 
 /// Lets groups upload in turns: first the devices that meet D′, then the devices that meet D with the time that is left.
 /// Groups follow the order of need, so that no device waits for a device that needs more, or shares bandwidth with it.
-fn in_turns(
-    device_jobs: &[DeviceJob],
-    bandwidth: Mbps,
-    division: Division,
-    deadline: Deadline,
-) -> Allocation {
+fn in_turns(device_jobs: &[DeviceJob], band: Band, division: Division, deadline: Deadline) -> Allocation {
     let mut turns =
         Turns { device_jobs, shares: vec![None; device_jobs.len()], start_secs: 0.0, round_secs: 0.0 };
-    let mut waiting = in_order_of_need(device_jobs, deadline);
+    let mut waiting = in_order_of_need(device_jobs, band, deadline);
     let mut hopeless = Vec::new();
     let mut limit_secs = deadline.planned_secs();
     while !waiting.is_empty() {
-        let needs = |place: usize| need(device_jobs[place].job, turns.start_secs, limit_secs);
-        let admitted = admitted(waiting.iter().map(|&place| needs(place)), bandwidth, division);
-        turns.upload(&waiting[..admitted], bandwidth, division);
+        let needs = |place: usize| need(device_jobs[place].job, band, turns.start_secs, limit_secs);
+        let admitted = admitted(waiting.iter().map(|&place| needs(place)), band, division);
+        turns.upload(&waiting[..admitted], band, division);
         waiting.drain(..admitted);
         limit_secs = deadline.secs;
         let start_secs = turns.start_secs;
         // These devices would be late even with the whole bandwidth: no other device must wait for them.
         let (late, next) = waiting
             .into_iter()
-            .partition(|&place| need(device_jobs[place].job, start_secs, limit_secs) > bandwidth.get());
+            .partition(|&place| need(device_jobs[place].job, band, start_secs, limit_secs) > band.total());
         hopeless.extend::<Vec<usize>>(late);
         waiting = next;
     }
     // With equal shares, a device that computes faster than expected may still be in time, however slow another is.
-    turns.upload(&hopeless, bandwidth, Division::Equal);
+    turns.upload(&hopeless, band, Division::Equal);
     Allocation { round_secs: turns.round_secs, shares: turns.shares.into_iter().flatten().collect() }
 }
 
 /// Places of the cohort, the least need first. Devices that cannot meet D′ at all are ordered by the rate with which they
 /// would meet D.
-fn in_order_of_need(device_jobs: &[DeviceJob], deadline: Deadline) -> Vec<usize> {
+fn in_order_of_need(device_jobs: &[DeviceJob], band: Band, deadline: Deadline) -> Vec<usize> {
     let key = |place: usize| {
         let job = device_jobs[place].job;
-        [need(job, 0.0, deadline.planned_secs()), need(job, 0.0, deadline.secs), job.compute_secs]
+        [need(job, band, 0.0, deadline.planned_secs()), need(job, band, 0.0, deadline.secs), job.compute_secs]
     };
     let mut places: Vec<usize> = (0..device_jobs.len()).collect();
     places.sort_by(|&a, &b| {
@@ -88,23 +84,24 @@ fn in_order_of_need(device_jobs: &[DeviceJob], deadline: Deadline) -> Vec<usize>
     places
 }
 
-/// The rate with which `job` finishes by `limit_secs` if it uploads after `start_secs`; infinite if no rate suffices.
-fn need(job: Job, start_secs: f64, limit_secs: f64) -> f64 {
+/// The part of the band with which `job` finishes by `limit_secs` if it uploads after `start_secs`; infinite if nothing
+/// suffices.
+fn need(job: Job, band: Band, start_secs: f64, limit_secs: f64) -> f64 {
     let upload_secs = limit_secs - job.compute_secs.max(start_secs);
     if job.load_mbit <= 0.0 {
         return if upload_secs >= 0.0 { 0.0 } else { f64::INFINITY };
     }
-    if upload_secs > 0.0 { job.load_mbit / upload_secs } else { f64::INFINITY }
+    if upload_secs > 0.0 { band.part_for(job.load_mbit / upload_secs, job.link) } else { f64::INFINITY }
 }
 
 /// The number of devices, in the order of their needs, whose needs fit into the bandwidth together.
-fn admitted(needs: impl Iterator<Item = f64>, bandwidth: Mbps, division: Division) -> usize {
+fn admitted(needs: impl Iterator<Item = f64>, band: Band, division: Division) -> usize {
     let (mut total, mut largest) = (0.0_f64, 0.0_f64);
     let fits = |(count, need): &(usize, f64)| {
         (total, largest) = (total + need, largest.max(*need));
         match division {
-            Division::Adaptive => total <= bandwidth.get(),
-            Division::Equal => largest * (*count + 1) as f64 <= bandwidth.get(),
+            Division::Adaptive => total <= band.total(),
+            Division::Equal => largest * (*count + 1) as f64 <= band.total(),
         }
     };
     needs.enumerate().take_while(fits).count()
@@ -123,7 +120,7 @@ struct Turns<'a> {
 
 impl Turns<'_> {
     /// Gives the whole bandwidth to a group, from the end of the group before.
-    fn upload(&mut self, group: &[usize], bandwidth: Mbps, division: Division) {
+    fn upload(&mut self, group: &[usize], band: Band, division: Division) {
         if group.is_empty() {
             return;
         }
@@ -133,7 +130,7 @@ impl Turns<'_> {
             let compute_secs = (job.compute_secs - start_secs).max(0.0);
             DeviceJob { device, job: Job { compute_secs, ..job } }
         };
-        let Allocation { round_secs, shares } = divide(group.iter().map(later), bandwidth, division);
+        let Allocation { round_secs, shares } = divide(group.iter().map(later), band, division);
         for (&place, share) in group.iter().zip(shares) {
             let compute_secs = self.device_jobs[place].job.compute_secs;
             self.shares[place] = Some(Share { compute_secs, upload_from_secs: start_secs, ..share });
@@ -147,6 +144,7 @@ impl Turns<'_> {
 mod tests {
     use super::*;
     use crate::stream::{Purpose, StreamKey};
+    use crate::units::Mbps;
     use proptest::prelude::*;
     use rand_distr::{Distribution, LogNormal};
 
@@ -157,8 +155,10 @@ mod tests {
     }
 
     fn cohort(jobs: &[(f64, f64)]) -> Vec<DeviceJob> {
-        let job =
-            |(device, &(compute_secs, load_mbit))| DeviceJob { device, job: Job { compute_secs, load_mbit } };
+        let job = |(device, &(compute_secs, load_mbit))| DeviceJob {
+            device,
+            job: Job::new(compute_secs, load_mbit),
+        };
         jobs.iter().enumerate().map(job).collect()
     }
 
@@ -229,7 +229,7 @@ mod tests {
                 lost(&divide_by(device_jobs, band(mbps), division, Some(deadline)), secs, |_| 1.0)
             };
             let all = lost_with(&device_jobs);
-            let order = in_order_of_need(&device_jobs, deadline);
+            let order = in_order_of_need(&device_jobs, band(mbps).into(), deadline);
             for kept in 1..order.len() {
                 let quicker: Vec<DeviceJob> =
                     device_jobs.iter().copied().filter(|device_job| order[..kept].contains(&device_job.device)).collect();
@@ -277,7 +277,7 @@ mod tests {
         ) {
             let deadline = Deadline { secs, margin: MARGIN };
             let allocation = divide_by(&device_jobs, band(mbps), division, Some(deadline));
-            let needs = |device_job: &DeviceJob| need(device_job.job, 0.0, deadline.planned_secs());
+            let needs = |device_job: &DeviceJob| need(device_job.job, band(mbps).into(), 0.0, deadline.planned_secs());
             let least = device_jobs.iter().map(needs).fold(f64::INFINITY, f64::min);
             for (share, device_job) in allocation.shares.iter().zip(&device_jobs) {
                 if share.upload_from_secs <= 0.0 && needs(device_job) <= mbps && least <= mbps {

@@ -77,6 +77,12 @@ pub enum FleetError {
         /// The position before it.
         before: usize,
     },
+    /// A signal-to-noise ratio that only a part of the devices has.
+    #[error("device {position}: either all devices have a signal-to-noise ratio, or none has")]
+    PartOfSignals {
+        /// The position of the first device that differs.
+        position: usize,
+    },
     /// Settings from which no fleet can be made.
     #[error("{what}: {problem}")]
     Recipe {
@@ -137,6 +143,7 @@ impl FleetError {
             Self::BadPosition { devices, .. } => {
                 format!("positions run from 0 to {}", devices.saturating_sub(1))
             }
+            Self::PartOfSignals { .. } => "give every device its ratio in dB over the whole band".to_owned(),
             Self::UnorderedPosition { .. } => "sort the positions and remove repetitions".to_owned(),
             Self::Recipe { hint, .. } | Self::File { hint, .. } | Self::Cell { hint, .. } => hint.clone(),
         }

@@ -1,8 +1,9 @@
 //! A validated list of devices.
 
 use crate::error::FleetError;
+use crate::link::Link;
 use crate::names::Names;
-use crate::units::{Probability, Samples, Secs};
+use crate::units::{Decibel, Mbps, Probability, Samples, Secs};
 
 /// One device, as it enters a fleet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +18,18 @@ pub struct Device<'a> {
     pub samples: Samples,
     /// The share of rounds in which the device can be reached: a cap on its q_n.
     pub availability: Probability,
+    /// The largest rate of its link, if it has a limit of its own.
+    pub link_mbps: Option<Mbps>,
+    /// The signal-to-noise ratio of its link over the whole band, which a band of spectrum asks for.
+    pub snr_db: Option<Decibel>,
+}
+
+impl<'a> Device<'a> {
+    /// A device that is always available, and whose link has no limits of its own.
+    pub fn new(name: &'a str, compute_secs: Secs, comm_secs: Secs, samples: Samples) -> Self {
+        let availability = Probability::ONE;
+        Self { name, compute_secs, comm_secs, samples, availability, link_mbps: None, snr_db: None }
+    }
 }
 
 /// The largest fleet: it takes some two gigabytes with everything that is computed from it.
@@ -37,6 +50,18 @@ pub struct Fleet {
     samples: Vec<f64>,
     weights: Vec<f64>,
     availability: Vec<f64>,
+    links: Links,
+}
+
+/// Columns that most fleets lack: a column is empty unless a device has a value.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Links {
+    /// Infinite for a device without a limit.
+    limit_mbps: Vec<f64>,
+    /// In dB; NaN never occurs, because a column of ratios is complete or empty.
+    snr_db: Vec<f64>,
+    /// The same as factors.
+    snr: Vec<f64>,
 }
 
 impl Fleet {
@@ -80,6 +105,25 @@ impl Fleet {
         &self.availability
     }
 
+    /// The links' own limits in Mbit/s, infinite for a device without one; none if no device has a limit.
+    pub fn link_mbps(&self) -> Option<&[f64]> {
+        Some(self.links.limit_mbps.as_slice()).filter(|column| !column.is_empty())
+    }
+
+    /// The signal-to-noise ratios in dB; none if they are unknown.
+    pub fn snr_db(&self) -> Option<&[f64]> {
+        Some(self.links.snr_db.as_slice()).filter(|column| !column.is_empty())
+    }
+
+    /// What limits the link of the device at `position`.
+    pub fn link(&self, position: usize) -> Link {
+        let unlimited = Link::default();
+        Link {
+            limit_mbps: self.links.limit_mbps.get(position).copied().unwrap_or(unlimited.limit_mbps),
+            snr: self.links.snr.get(position).copied().unwrap_or(unlimited.snr),
+        }
+    }
+
     /// The same devices with other samples: device n holds `samples[n]`.
     pub fn with_samples(&self, samples: &[Samples]) -> Result<Self, FleetError> {
         if samples.len() != self.len() {
@@ -108,12 +152,39 @@ impl Fleet {
             weights: shares(&samples),
             samples,
             availability: column(&self.availability),
+            links: self.links.subset(positions),
         })
     }
 
     /// The name of the device at `position`; empty outside the fleet.
     pub fn name(&self, position: usize) -> &str {
         self.names.get(position)
+    }
+}
+
+impl Links {
+    /// Appends the link of the device at `position`.
+    fn push(&mut self, position: usize, device: &Device<'_>) -> Result<(), FleetError> {
+        match device.snr_db {
+            Some(ratio) if self.snr_db.len() == position => {
+                self.snr_db.push(ratio.get());
+                self.snr.push(ratio.factor());
+            }
+            None if self.snr_db.is_empty() => {}
+            _ => return Err(FleetError::PartOfSignals { position }),
+        }
+        if device.link_mbps.is_some() || !self.limit_mbps.is_empty() {
+            // The devices before the first one with a limit have none.
+            self.limit_mbps.resize(position, f64::INFINITY);
+            self.limit_mbps.push(device.link_mbps.map_or(f64::INFINITY, Mbps::get));
+        }
+        Ok(())
+    }
+
+    fn subset(&self, positions: &[usize]) -> Self {
+        let column = |of: &[f64]| positions.iter().filter_map(|&n| of.get(n).copied()).collect();
+        let Self { limit_mbps, snr_db, snr } = self;
+        Self { limit_mbps: column(limit_mbps), snr_db: column(snr_db), snr: column(snr) }
     }
 }
 
@@ -136,6 +207,7 @@ pub struct FleetBuilder {
     comm_secs: Vec<f64>,
     samples: Vec<f64>,
     availability: Vec<f64>,
+    links: Links,
 }
 
 impl FleetBuilder {
@@ -147,6 +219,7 @@ impl FleetBuilder {
         if self.len() == DEVICES_MAX {
             return Err(FleetError::TooManyDevices);
         }
+        self.links.push(self.len(), &device)?;
         self.names.push(device.name);
         self.compute_secs.push(device.compute_secs.get());
         self.comm_secs.push(device.comm_secs.get());
@@ -180,6 +253,7 @@ impl FleetBuilder {
             comm_secs: self.comm_secs,
             samples: self.samples,
             availability: self.availability,
+            links: self.links,
         })
     }
 }
@@ -189,13 +263,8 @@ mod tests {
     use super::*;
 
     fn device(name: &str, samples: f64) -> Device<'_> {
-        Device {
-            name,
-            compute_secs: Secs::new(1.5).unwrap(),
-            comm_secs: Secs::new(0.7).unwrap(),
-            samples: Samples::new(samples).unwrap(),
-            availability: Probability::ONE,
-        }
+        let secs = |secs| Secs::new(secs).unwrap();
+        Device::new(name, secs(1.5), secs(0.7), Samples::new(samples).unwrap())
     }
 
     #[test]
@@ -232,6 +301,27 @@ mod tests {
         assert_eq!((two.weights(), two.name(1)), (&[0.75, 0.25][..], "c"));
         assert_eq!(fleet.subset(&[0, 1, 2]).unwrap(), fleet);
         assert!(fleet.subset(&[]).is_err() && fleet.subset(&[3]).is_err());
+    }
+
+    #[test]
+    fn links_are_kept_where_devices_have_them() {
+        let mut builder = Fleet::builder();
+        builder.push(device("a", 1.0)).unwrap();
+        builder.push(Device { link_mbps: Mbps::new(5.0).ok(), ..device("b", 1.0) }).unwrap();
+        builder.push(device("c", 1.0)).unwrap();
+        let signal = Device { snr_db: Decibel::new(10.0).ok(), ..device("d", 1.0) };
+        assert_eq!(builder.push(signal), Err(FleetError::PartOfSignals { position: 3 }));
+        let fleet = builder.build().unwrap();
+        assert_eq!(fleet.link_mbps(), Some(&[f64::INFINITY, 5.0, f64::INFINITY][..]));
+        assert_eq!((fleet.snr_db(), fleet.link(1)), (None, Link { limit_mbps: 5.0, ..Link::default() }));
+        let two = fleet.subset(&[2, 1]).unwrap();
+        assert_eq!(two.link_mbps(), Some(&[f64::INFINITY, 5.0][..]));
+
+        let mut builder = Fleet::builder();
+        builder.push(signal).unwrap();
+        assert_eq!(builder.push(device("e", 1.0)), Err(FleetError::PartOfSignals { position: 1 }));
+        let fleet = builder.build().unwrap();
+        assert_eq!((fleet.link(0).snr, fleet.link_mbps()), (10.0, None));
     }
 
     #[test]

@@ -30,7 +30,9 @@
 //! - [`csv_file`]: fleets as CSV files; [`csv_table`]: any table with a line per device, with errors that name file,
 //!   line, column and value; `csv_lines`: lines of fields with their line numbers, in bounded memory.
 //! - [`profile`]: the paper's five device types, and fleets made from them.
-//! - [`bandwidth`]: T̂(K) and the shares f_n with which a cohort finishes together.
+//! - [`link`]: links with limits of their own, and the band that they share: Mbit/s or spectrum.
+//! - `finish`: T̂(K), the time at which a cohort finishes together; [`bandwidth`]: the shares f_n for it.
+//! - [`costs`]: what a round costs besides computing: the band, the download of the model, the overhead.
 //! - [`deadline`]: the shares in a round with a deadline.
 //! - [`stream`]: random streams keyed by (seed, purpose, round, device).
 //! - [`conditions`]: how the simulated world departs from the fleet's numbers.
@@ -49,12 +51,15 @@ pub mod bandwidth;
 pub mod cohort;
 mod columns;
 pub mod conditions;
+pub mod costs;
 pub mod csv_file;
 mod csv_lines;
 pub mod csv_table;
 pub mod deadline;
 pub mod error;
+mod finish;
 pub mod fleet;
+pub mod link;
 pub mod metrics;
 pub mod model;
 pub mod named;
@@ -70,13 +75,15 @@ pub use bandwidth::{Allocation, Share};
 pub use cohort::CohortSampler;
 pub use columns::Columns;
 pub use conditions::Conditions;
+pub use costs::{Downlink, Download, RoundCosts};
 pub use error::FleetError;
 pub use fleet::{DEVICES_MAX, Device, Fleet, FleetBuilder};
+pub use link::{Band, Link};
 pub use metrics::{Direction, Display, MetricInfo, Metrics};
 pub use model::ModelVector;
 pub use names::type_of;
 pub use nearest::nearest;
 pub use printable::printable;
 pub use stream::{Purpose, StreamKey};
-pub use units::{Gflop, GflopPerSec, Mbit, Mbps, OutOfRange, Probability, Samples, Secs};
+pub use units::{Decibel, Gflop, GflopPerSec, Mbit, Mbps, Mhz, OutOfRange, Probability, Samples, Secs};
 pub use weights::{GivenWeights, Weights};

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Gamma};
 use crate::error::FleetError;
 use crate::fleet::{DEVICES_MAX, Device, Fleet};
 use crate::stream::{Purpose, StreamKey};
-use crate::units::{Gflop, GflopPerSec, Mbit, OutOfRange, Probability, Samples, Secs, plain};
+use crate::units::{Gflop, GflopPerSec, Mbit, OutOfRange, Samples, Secs, plain};
 
 /// A type of device: its training speed, and the part of its bandwidth that carries payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,14 +69,10 @@ impl Hardware<'_> {
             let count = (devices + self.types.len() - 1 - position) / self.types.len();
             let (compute_secs, comm_secs) = self.times(kind)?;
             for (number, &samples) in (0..count).zip(&mut samples) {
-                builder.push(Device {
-                    name: &format!("{}-{number:0width$}", kind.slug),
-                    compute_secs,
-                    comm_secs,
-                    samples: Samples::new(samples as f64)
-                        .map_err(|error| too_much("samples_total", kind, &error))?,
-                    availability: Probability::ONE,
-                })?;
+                let name = format!("{}-{number:0width$}", kind.slug);
+                let samples =
+                    Samples::new(samples as f64).map_err(|error| too_much("samples_total", kind, &error))?;
+                builder.push(Device::new(&name, compute_secs, comm_secs, samples))?;
             }
         }
         builder.build()

@@ -37,6 +37,8 @@ pub enum Purpose {
     UpdateRounding = 12,
     /// The training samples that are held out for validation.
     Validation = 13,
+    /// The rounding of the model's numbers, up or down, when the model is encoded for its download.
+    ModelRounding = 14,
     /// Numbers for tests.
     Test = 1000,
 }

@@ -70,6 +70,16 @@ quantity!(
     |value| (1e-9..=1e9).contains(&value)
 );
 quantity!(
+    /// A width of spectrum in MHz.
+    Mhz, " MHz", "a spectrum above 0 MHz (from 1e-6 to 1e6)",
+    |value| (1e-6..=1e6).contains(&value)
+);
+quantity!(
+    /// A ratio of powers in decibels.
+    Decibel, " dB", "a ratio from -60 to 120 dB",
+    |value| (-60.0..=120.0).contains(&value)
+);
+quantity!(
     /// An amount of computation in 10⁹ floating-point operations.
     Gflop, " GFLOP", "an amount from 0 to 1e9 GFLOP (and, if not 0, at least 1e-9)",
     |value| value == 0.0 || (1e-9..=1e9).contains(&value)
@@ -95,6 +105,13 @@ impl Probability {
     pub const ONE: Self = Self(1.0);
     /// The paper's choice for fixed sampling.
     pub const ONE_FIFTH: Self = Self(0.2);
+}
+
+impl Decibel {
+    /// The ratio as a factor: 10^(dB/10).
+    pub fn factor(self) -> f64 {
+        10.0_f64.powf(self.0 / 10.0)
+    }
 }
 
 impl Mbit {

@@ -41,6 +41,29 @@ fn the_same_fleet_in_other_clothes() {
     }
 }
 
+/// Links: both columns are optional, and what is written reads back, a device without a limit too.
+#[test]
+fn links_have_limits_and_signals() {
+    let text = "device,compute_secs,comm_secs,samples,link_mbps,snr_db\na,1,2,3,5,-3\nb,1,2,3,1e9,12.5\n";
+    let fleet = parse(text).unwrap();
+    assert_eq!((fleet.link_mbps(), fleet.snr_db()), (Some(&[5.0, 1e9][..]), Some(&[-3.0, 12.5][..])));
+    let mut written = Vec::new();
+    write(&fleet, &mut written).unwrap();
+    assert_eq!(parse(&written).unwrap(), fleet);
+    let header = "device,compute_secs,comm_secs,samples,link_mbps,snr_db\n";
+    for (row, wanted) in [
+        ("a,1,2,3,0,1\n", "column link_mbps: \"0\""),
+        ("a,1,2,3,-5,1\n", "column link_mbps: \"-5\""),
+        ("a,1,2,3,,1\n", "1e9 for a device without a limit"),
+        ("a,1,2,3,5,NaN\n", "column snr_db: \"NaN\""),
+        ("a,1,2,3,5,500\n", "a ratio from -60 to 120 dB"),
+        ("a,1,2,3,5,\n", "for every device, or for none"),
+    ] {
+        let refusal = refusal(format!("{header}{row}"));
+        assert!(refusal.contains("line 2") && refusal.contains(wanted), "{row:?}: {refusal}");
+    }
+}
+
 #[test]
 fn a_name_may_hold_commas_and_quotes() {
     let fleet = parse("device,compute_secs,comm_secs,samples\n\"lab, \"\"north\"\"\",1,2,3\n").unwrap();

@@ -181,16 +181,14 @@ impl Measures {
         let measured = self.devices.get(slot);
         let reported_secs = measured.and_then(|measured| measured.compute_secs.value());
         let claimed_secs = measured.map_or(0.0, |measured| measured.claimed_secs);
-        Job { compute_secs: believed.deadline_secs(reported_secs, claimed_secs), load_mbit }
+        Job::new(believed.deadline_secs(reported_secs, claimed_secs), load_mbit)
     }
 
     /// A device's expected job in a round.
     pub fn job(&self, slot: usize, believed: Believed) -> Job {
-        let Some(measured) = self.devices.get(slot) else { return Job { compute_secs: 0.0, load_mbit: 0.0 } };
-        Job {
-            compute_secs: measured.compute_secs(believed.compute_secs_max),
-            load_mbit: measured.comm_mbit.value().unwrap_or(0.0).min(believed.comm_mbit_max),
-        }
+        let Some(measured) = self.devices.get(slot) else { return Job::new(0.0, 0.0) };
+        let load_mbit = measured.comm_mbit.value().unwrap_or(0.0).min(believed.comm_mbit_max);
+        Job::new(measured.compute_secs(believed.compute_secs_max), load_mbit)
     }
 
     /// The measured fleet, for the planner; `devices` are in the order of their slots. The weights stand where a fleet has
@@ -202,7 +200,7 @@ impl Measures {
             let known = device.slot < self.devices.len();
             let job = match known {
                 true => self.job(device.slot, believed),
-                false => Job { compute_secs: device.compute_secs, load_mbit: device.comm_mbit },
+                false => Job::new(device.compute_secs, device.comm_mbit),
             };
             let refuse = |what, wanted: &str| FleetError::Recipe {
                 what,
@@ -218,6 +216,8 @@ impl Measures {
                 samples: Samples::new(weight).map_err(|_| refuse("samples", Samples::WANTED))?,
                 availability: Probability::new(self.availability(device.slot))
                     .map_err(|_| refuse("availability", Probability::WANTED))?,
+                link_mbps: None,
+                snr_db: None,
             })?;
         }
         builder.build()

@@ -115,7 +115,7 @@ fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), St
     // The same draws for both plans, so that chance does not decide between them.
     let total_secs = |plan: &Plan| {
         let draws = monte_carlo::default_draws(plan.q().iter().sum());
-        let round_secs = monte_carlo::round_secs(fleet, plan.q(), bandwidth, planning.seed, draws).mean;
+        let round_secs = monte_carlo::round_secs(&problem, plan.q(), planning.seed, draws).mean;
         goal.total_secs(&problem, plan.q(), round_secs)
     };
     match (total_secs(&now), total_secs(&plan)) {

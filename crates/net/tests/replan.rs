@@ -20,6 +20,8 @@ fn fleet(rows: &[Row]) -> Fleet {
                 comm_secs: Secs::new(*comm_mbit).unwrap(),
                 samples: Samples::new(*samples).unwrap(),
                 availability: Probability::new(*availability).unwrap(),
+                link_mbps: None,
+                snr_db: None,
             })
             .unwrap();
     }
@@ -63,7 +65,8 @@ impl Desk {
     /// The expected time to the target with this q, as far as the caps allow it.
     fn expected_secs(&self, q: &[f64], fleet: &Fleet) -> f64 {
         let q: Vec<f64> = q.iter().zip(fleet.availability()).map(|(q, cap)| q.min(*cap)).collect();
-        let round_secs = monte_carlo::round_secs(fleet, &q, Self::band(), self.planning.seed, 20_000).mean;
+        let round_secs =
+            monte_carlo::round_secs(&Problem::new(fleet, Self::band()), &q, self.planning.seed, 20_000).mean;
         let constants = self.planning.constants.unwrap();
         let variance = Problem::new(fleet, Self::band()).sampling_variance(&q);
         constants.alpha() / (constants.beta() - variance) * round_secs

@@ -6,8 +6,8 @@
 use fedflip_fleet::Fleet;
 
 use crate::error::{PilotError, PlanError, short};
+use crate::methods::baseline;
 use crate::scheme::Scheme;
-use crate::solve::baseline;
 use crate::student::t_quantile_975;
 use crate::variance::sampling_variance;
 

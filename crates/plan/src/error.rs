@@ -95,6 +95,28 @@ pub enum PlanError {
         /// A name in the file that may be meant for the first device, and its line.
         nearest: Option<(String, u64)>,
     },
+    /// A cohort that is larger than the fleet.
+    #[error("{scheme}={cohort} draws {cohort} devices per round, and the fleet has {devices}")]
+    CohortTooLarge {
+        /// The name of the scheme, without its number.
+        scheme: &'static str,
+        /// K.
+        cohort: usize,
+        /// N.
+        devices: usize,
+    },
+    /// A scheme whose cohorts have a fixed size, and a device that cannot always be drawn.
+    #[error(
+        "{scheme} draws devices that are always available, and the availability of {name:?} is {availability}"
+    )]
+    NotAlwaysAvailable {
+        /// The name of the scheme, without its number.
+        scheme: &'static str,
+        /// The device's name.
+        name: String,
+        /// Its availability.
+        availability: f64,
+    },
     /// More devices than a scheme can plan for in reasonable time.
     #[error("{scheme} plans for at most {devices_max} devices, and the fleet has {devices}")]
     FleetTooLarge {
@@ -232,6 +254,12 @@ impl PlanError {
                 return format!("add a line for each device; line {line} has {name:?}");
             }
             Self::NoQ { nearest: None, .. } => "add a line for each device",
+            Self::CohortTooLarge { devices, .. } => {
+                return format!("draw at most {devices} devices per round");
+            }
+            Self::NotAlwaysAvailable { .. } => {
+                "use a scheme with independent coins, such as auto or fixed=0.2, or leave the column availability out"
+            }
             Self::FleetTooLarge { scheme: Scheme::PaperLinesearch, .. } => {
                 "use the scheme paper: the same optimum in closed form, for any number of devices"
             }

@@ -1,21 +1,24 @@
 //! The predicted outcome of a plan.
 
-use crate::constants::Constants;
 use crate::monte_carlo::{self, Estimate};
 use crate::plan::Plan;
+use crate::planning::Planning;
 use crate::problem::{Problem, RoundModel};
 use crate::round_time;
+use crate::schedule::Schedule;
 
-/// Four models of the mean round time.
+/// Four models of the mean round time, with the download and the overhead of a round.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct RoundSecs {
-    /// Σ q c: the bound that P2 and P3 minimise.
+    /// o + Σ q c: the bound that P2 and P3 minimise.
     pub linear_bound: f64,
-    /// Σ q t/f + E[max τ]: Theorem 2's first bound.
+    /// o + Σ q t/f + E[max τ]: Theorem 2's first bound.
     pub theorem2_bound: f64,
-    /// T(q), the paper's approximation under the expected bandwidth.
-    pub expected_bandwidth: f64,
-    /// E[T̂], estimated by Monte Carlo.
+    /// T(q), the paper's approximation under the expected bandwidth; none on a band of spectrum.
+    pub expected_bandwidth: Option<f64>,
+    /// o: the part that every round takes, whoever takes part.
+    pub overhead: f64,
+    /// The mean itself, estimated by Monte Carlo.
     #[serde(flatten)]
     pub mean: Estimate,
 }
@@ -39,23 +42,22 @@ pub struct Evaluation {
     pub objective_p3: Option<f64>,
     /// The mean length of a round.
     pub round_secs: RoundSecs,
-    /// R(q) · E[T̂]; none where there are no rounds.
+    /// R(q) times the mean round time; none where there are no rounds.
     pub total_secs: Option<f64>,
 }
 
 impl Evaluation {
-    /// Evaluates `plan`. Without `draws`, the number of cohorts drawn follows from the expected participants.
-    pub fn new(
-        problem: &Problem<'_>,
-        plan: &Plan,
-        constants: Option<Constants>,
-        seed: u64,
-        draws: Option<u64>,
-    ) -> Self {
-        let (fleet, bandwidth, q) = (problem.fleet(), problem.bandwidth(), plan.q());
+    /// Evaluates a plan of `planning`. Without `draws`, the number of cohorts drawn follows from the expected participants.
+    pub fn new(problem: &Problem<'_>, plan: &Plan, planning: &Planning, draws: Option<u64>) -> Self {
+        let q = plan.q();
         let expected_participants = q.iter().sum();
         let draws = draws.unwrap_or_else(|| monte_carlo::default_draws(expected_participants));
-        let mean = monte_carlo::round_secs(fleet, q, bandwidth, seed, draws);
+        let method = planning.scheme.method();
+        if !method.flips_coins() {
+            return Self::of_draws(problem, plan, planning, draws);
+        }
+        let constants = planning.constants;
+        let mean = monte_carlo::round_secs(problem, q, planning.seed, draws);
         let model = constants.map(|constants| RoundModel::new(problem, constants));
         let rounds = model.and_then(|model| model.rounds(q));
         Self {
@@ -68,11 +70,38 @@ impl Evaluation {
             objective_p3: model.and_then(|model| model.objective_p3(q)),
             round_secs: RoundSecs {
                 linear_bound: problem.linear_bound_secs(q),
-                theorem2_bound: round_time::theorem2_bound_secs(fleet, q, bandwidth),
-                expected_bandwidth: round_time::expected_bandwidth_secs(fleet, q, bandwidth),
+                theorem2_bound: round_time::theorem2_bound_secs(problem, q),
+                expected_bandwidth: round_time::expected_bandwidth_secs(problem, q),
+                overhead: problem.overhead_secs(),
                 mean,
             },
             total_secs: rounds.map(|rounds| rounds * mean.mean),
+        }
+    }
+
+    /// Cohorts that are not independent coins: the round model and Theorem 2 say nothing about them, and the mean round time
+    /// comes from the cohorts themselves. Σ q c bounds it for any way of drawing.
+    fn of_draws(problem: &Problem<'_>, plan: &Plan, planning: &Planning, draws: u64) -> Self {
+        let schedule = Schedule::new(plan.clone(), 1);
+        let mut sampler = planning.scheme.method().sampler(&schedule, problem.fleet());
+        let mean = monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, draws);
+        let linear_bound = problem.linear_bound_secs(plan.q());
+        Self {
+            expected_participants: plan.q().iter().sum(),
+            empty_round_probability: 0.0,
+            sampling_variance: problem.sampling_variance(plan.q()),
+            largest_weight: plan.aggregation_weights().iter().copied().fold(0.0, f64::max),
+            rounds: None,
+            objective_p2: None,
+            objective_p3: None,
+            round_secs: RoundSecs {
+                linear_bound,
+                theorem2_bound: linear_bound,
+                expected_bandwidth: None,
+                overhead: problem.overhead_secs(),
+                mean,
+            },
+            total_secs: None,
         }
     }
 }

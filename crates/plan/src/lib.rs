@@ -6,12 +6,13 @@
 //! ```text
 //! rounds      R(q) = α / (β − C(q)),        C(q) = Σ a_n²/q_n          (Theorem 1)
 //! round time  E[T̂(q)] ≤ Σ q_n t_n/f + E[max τ] ≤ Σ q_n c_n             (Theorem 2), c_n = t_n/f + τ_n
-//! P2          min over 0 < q_n ≤ cap_n of  α Σ q_n c_n / (β − C(q))
-//! P3          min over lo_n < q_n ≤ cap_n of  (α/(Nβ)) Σ q_n/(q_n − lo_n) · Σ q_n c_n,  lo_n = a_n² N/β
+//! P2          min over 0 < q_n ≤ cap_n of  α (o + Σ q_n c_n) / (β − C(q))
+//! P3          min over lo_n < q_n ≤ cap_n of  (α/(Nβ)) Σ q_n/(q_n − lo_n) · (o + Σ q_n c_n),  lo_n = a_n² N/β
 //! ```
 //!
 //! Here a_n is the device's share of the data, τ_n its compute time, t_n its upload time at 1 Mbit/s, f the shared
-//! bandwidth, and cap_n the device's availability. C(q) is the *sampling variance*.
+//! bandwidth, and cap_n the device's availability. C(q) is the *sampling variance*. The overhead o, which every round
+//! costs, the download of the model and the limits of links go beyond the paper, where they are 0 or absent.
 //!
 //! Planning does no I/O and reads no clock. Equal inputs give equal plans, to the bit.
 //!
@@ -56,13 +57,14 @@
 //!
 //! - [`mod@problem`]: the given quantities (fleet, bandwidth), the goals of a plan, and the objectives of P2 and P3.
 //! - [`mod@planning`]: [`solve()`] plans one round, [`schedule()`] plans a run.
-//! - [`scheme`]: the table of all sampling schemes; [`given`]: q that a person chose, from a file.
+//! - [`scheme`]: the table of all sampling schemes; [`method`]: what a scheme decides; `methods`: the schemes, one file
+//!   each; [`parameter`]: the numbers behind their names; [`given`]: q that a person chose, from a file.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
 //! - [`sampler`]: draws cohorts and their aggregation weights at run time.
 //! - [`variance`]: the sampling variance; [`constants`]: α and β, and how pilots yield them.
 //! - [`theorem1`]: the convergence bound, its conditions, and the rounds to a threshold.
 //! - [`round_time`]: E[max τ], the bounds of Theorem 2, and T(q); [`monte_carlo`]: E[T̂] itself.
-//! - [`evaluation`]: the predicted outcome of a plan.
+//! - [`evaluation`]: the predicted outcome of a plan; [`certificate`]: how far a plan can be from the optimum.
 //! - `solve`: one file per solver. `student`: the quantile that confidence intervals need.
 //! - [`error`]: one enum for all errors, each with a hint.
 //!
@@ -72,11 +74,15 @@
 
 #![warn(missing_docs)]
 
+pub mod certificate;
 pub mod constants;
 pub mod error;
 pub mod evaluation;
 pub mod given;
+pub mod method;
+mod methods;
 pub mod monte_carlo;
+pub mod parameter;
 pub mod plan;
 pub mod planning;
 pub mod problem;
@@ -89,10 +95,13 @@ mod student;
 pub mod theorem1;
 pub mod variance;
 
+pub use certificate::optimality_gap;
 pub use constants::{Constants, Interval, Pilot, PilotFit};
 pub use error::{PilotError, PlanError};
 pub use evaluation::Evaluation;
 pub use given::GivenQ;
+pub use method::Method;
+pub use parameter::{CohortSize, Factor};
 pub use plan::{Plan, PlanStatus};
 pub use planning::{PLANNING_SEED, Planned, Planning, schedule, schedule_from, solve};
 pub use problem::{Goal, Problem, RoundModel};

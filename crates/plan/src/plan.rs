@@ -3,10 +3,10 @@
 use fedflip_fleet::{CohortSampler, Fleet, Mbps};
 
 use crate::error::PlanError;
+use crate::methods::baseline;
 use crate::planning::{Planning, solve};
 use crate::problem::Problem;
 use crate::scheme::Scheme;
-use crate::solve::baseline;
 
 /// How good a plan is. None of these is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::plan::{Plan, PlanStatus};
 use crate::problem::{Goal, Problem, RoundModel};
 use crate::schedule::{Expected, Quiet, Schedule};
 use crate::scheme::{Needs, Scheme};
-use crate::solve::{Search, exact, line_search, paper, sampled, tight};
+use crate::solve::{Search, exact, tight};
 use crate::variance::{DEFAULT_VARIANCE, VARIANCE_RANGE, VARIANCE_WANTED};
 
 /// The seed of the random numbers in plans of runs. It is not the run's seed, so that all seeds of a scheme share one
@@ -67,7 +67,8 @@ impl Planning {
         match (self.scheme.describe().needs, self.constants) {
             (Needs::Nothing, _) => Ok(None),
             (Needs::Variance, _) => Ok(Some(Goal::Variance(self.variance))),
-            (Needs::Constants, Some(constants)) => Ok(Some(Goal::Rounds(constants))),
+            (Needs::Constants | Needs::Goal, Some(constants)) => Ok(Some(Goal::Rounds(constants))),
+            (Needs::Goal, None) => Ok(Some(Goal::Variance(self.variance))),
             (Needs::Constants, None) => Err(PlanError::ConstantsMissing { scheme: self.scheme.clone() }),
         }
     }
@@ -78,23 +79,16 @@ impl Planning {
 /// A scheme that does not need constants is planned also where the known ones rule it out; its status is then
 /// [`PlanStatus::Unreachable`].
 pub fn solve(problem: &Problem<'_>, planning: &Planning) -> Result<Plan, PlanError> {
-    let scheme = &planning.scheme;
-    let model = || {
-        let constants =
-            planning.constants.ok_or_else(|| PlanError::ConstantsMissing { scheme: scheme.clone() })?;
-        RoundModel::reachable(problem, constants)
-    };
-    match scheme {
-        Scheme::Auto => Ok(judged(problem, planning, for_variance(problem, planning.variance)?)),
-        Scheme::Exact => Ok(exact::plan(&model()?)),
-        Scheme::Paper => paper::plan(&model()?),
-        Scheme::PaperLinesearch => line_search::plan(&model()?, planning.line_search),
-        Scheme::Tight => Ok(tight::plan(&model()?)),
-        Scheme::Sampled => sampled::plan(&model()?, planning.seed),
-        Scheme::Full | Scheme::Fixed(_) | Scheme::Uniform | Scheme::Weighted | Scheme::File(_) => {
-            Plan::baseline(problem.fleet(), scheme).map(|plan| judged(problem, planning, plan))
-        }
-    }
+    planning.scheme.method().plan(problem, planning)
+}
+
+/// The round model of the known constants.
+pub(crate) fn round_model<'p, 'a>(
+    problem: &'p Problem<'a>,
+    planning: &Planning,
+) -> Result<RoundModel<'p, 'a>, PlanError> {
+    let missing = || PlanError::ConstantsMissing { scheme: planning.scheme.clone() };
+    RoundModel::reachable(problem, planning.constants.ok_or_else(missing)?)
 }
 
 /// Plans a whole run: the usual rounds by [`solve`], the quiet ones by their variance.
@@ -106,24 +100,33 @@ pub fn schedule(problem: &Problem<'_>, planning: &Planning) -> Result<Planned, P
 pub fn schedule_from(problem: &Problem<'_>, planning: &Planning, usual: Plan) -> Result<Planned, PlanError> {
     let schedule = Schedule::new(usual, planning.evaluate_every);
     let schedule = match planning.quiet {
-        Some(quiet) => add_quiet_rounds(problem, schedule, quiet)?,
+        Some(quiet) => add_quiet_rounds(problem, planning, schedule, quiet)?,
         None => schedule,
     };
     let expected = expected(problem, planning, &schedule);
     Ok(Planned { schedule, expected })
 }
 
+/// The best plan under Theorem 2's first bound for a sampling variance.
+pub(crate) fn shortest_rounds(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
+    Ok(tight::quick_plan(&RoundModel::for_goal(problem, variance_goal(variance)?)?))
+}
+
 /// P2's optimum for a sampling variance.
-fn for_variance(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
-    if !VARIANCE_RANGE.contains(&variance) {
-        return Err(PlanError::BadNumber { name: "variance", value: variance, wanted: VARIANCE_WANTED });
-    }
-    let q = exact::participation(problem, Goal::Variance(variance).beta(problem));
+pub(crate) fn fewest_device_secs(problem: &Problem<'_>, variance: f64) -> Result<Plan, PlanError> {
+    let q = exact::participation(problem, variance_goal(variance)?.beta(problem));
     Ok(Plan::new(problem.fleet(), PlanStatus::Optimal, q))
 }
 
+fn variance_goal(variance: f64) -> Result<Goal, PlanError> {
+    if VARIANCE_RANGE.contains(&variance) {
+        return Ok(Goal::Variance(variance));
+    }
+    Err(PlanError::BadNumber { name: "variance", value: variance, wanted: VARIANCE_WANTED })
+}
+
 /// Marks a plan that was made without constants as unreachable where the known ones rule it out.
-fn judged(problem: &Problem<'_>, planning: &Planning, plan: Plan) -> Plan {
+pub(crate) fn judged(problem: &Problem<'_>, planning: &Planning, plan: Plan) -> Plan {
     match planning.constants {
         Some(constants) if problem.sampling_variance(plan.q()) >= constants.beta() => {
             plan.with_status(PlanStatus::Unreachable)
@@ -132,13 +135,20 @@ fn judged(problem: &Problem<'_>, planning: &Planning, plan: Plan) -> Plan {
     }
 }
 
-/// Quiet rounds are never noisier than usual ones: where their plan would be, they follow the usual plan.
-fn add_quiet_rounds(problem: &Problem<'_>, schedule: Schedule, quiet: Quiet) -> Result<Schedule, PlanError> {
+/// Quiet rounds are never noisier than usual ones: where their plan would be, they follow the usual plan. So they do where
+/// cohorts are not independent coins, which no other q would change.
+fn add_quiet_rounds(
+    problem: &Problem<'_>,
+    planning: &Planning,
+    schedule: Schedule,
+    quiet: Quiet,
+) -> Result<Schedule, PlanError> {
     let Quiet { variance, every } = quiet;
-    let plan = for_variance(problem, variance)?;
+    let plan = fewest_device_secs(problem, variance)?;
     let variance_of = |plan: &Plan| problem.sampling_variance(plan.q());
     let usual = schedule.usual();
-    let plan = if variance_of(usual) <= variance_of(&plan) { usual.clone() } else { plan };
+    let coins = planning.scheme.method().flips_coins();
+    let plan = if !coins || variance_of(usual) <= variance_of(&plan) { usual.clone() } else { plan };
     schedule.with_quiet(every, plan)
 }
 
@@ -146,13 +156,17 @@ fn add_quiet_rounds(problem: &Problem<'_>, schedule: Schedule, quiet: Quiet) -> 
 fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> Expected {
     let participants = schedule.mean(|plan| plan.q().iter().sum());
     let constants = planning.constants.filter(|constants| problem.least_variance() < constants.beta());
+    if !planning.scheme.method().flips_coins() {
+        // The round model is about independent coins.
+        let mut sampler = planning.scheme.method().sampler(schedule, problem.fleet());
+        let mean = monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, planning.draws).mean;
+        return Expected { participants, rounds: None, round_secs: Some(mean) };
+    }
     let Some(constants) = constants else {
         return Expected { participants, ..Expected::default() };
     };
-    let round_secs = |plan: &Plan| {
-        let (fleet, bandwidth) = (problem.fleet(), problem.bandwidth());
-        monte_carlo::round_secs(fleet, plan.q(), bandwidth, planning.seed, planning.draws).mean
-    };
+    let round_secs =
+        |plan: &Plan| monte_carlo::round_secs(problem, plan.q(), planning.seed, planning.draws).mean;
     Expected {
         participants,
         // Theorem 1 adds up the variance of all rounds, so their mean counts.
@@ -163,7 +177,7 @@ fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> 
 
 #[cfg(test)]
 mod tests {
-    use fedflip_fleet::{Fleet, Mbps, csv_file};
+    use fedflip_fleet::{Fleet, Mbps, RoundCosts, Secs, csv_file};
 
     use super::*;
 
@@ -182,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_is_p2_at_twice_its_variance_whatever_the_constants() {
+    fn auto_linear_is_p2_at_twice_its_variance_whatever_the_constants() {
         let fleet = fleet(FLEET);
         let problem = Problem::new(&fleet, bandwidth());
         let twice = Planning { constants: constants(2.0 * DEFAULT_VARIANCE), ..Planning::new(Scheme::Exact) };
@@ -193,7 +207,7 @@ mod tests {
             (constants(1.0), PlanStatus::Unreachable),
             (constants(0.1), PlanStatus::Unreachable),
         ] {
-            let plan = solve(&problem, &Planning { constants, ..Planning::new(Scheme::Auto) }).unwrap();
+            let plan = solve(&problem, &Planning { constants, ..Planning::new(Scheme::AutoLinear) }).unwrap();
             assert_eq!((plan.q(), plan.status()), (exact.q(), status), "{constants:?}");
         }
     }
@@ -202,8 +216,11 @@ mod tests {
     fn the_variance_is_met_where_no_device_is_capped_and_approached_where_all_are() {
         let fleet = fleet(FLEET);
         let problem = Problem::new(&fleet, bandwidth());
+        let linear = |variance: f64| {
+            solve(&problem, &Planning { variance, ..Planning::new(Scheme::AutoLinear) }).unwrap()
+        };
         for variance in [3.0, DEFAULT_VARIANCE] {
-            let plan = Plan::for_variance(&fleet, bandwidth(), variance).unwrap();
+            let plan = linear(variance);
             assert!(plan.q().iter().all(|&q| q < 1.0), "{:?}", plan.q());
             assert!((problem.sampling_variance(plan.q()) / variance - 1.0).abs() < 1e-9);
         }
@@ -211,6 +228,28 @@ mod tests {
         assert_eq!(plan(problem.least_variance()), plan(1e-6));
         for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(plan(wrong), Err(PlanError::BadNumber { name: "variance", .. })), "{wrong}");
+        }
+    }
+
+    /// A variance is what rounds without overhead choose. With overhead the plan goes below it, by the closed form
+    /// √ρ = (S + √(S² + β o))/β, C = S/√ρ where no device is at its cap.
+    #[test]
+    fn the_longer_the_overhead_the_lower_the_variance() {
+        let fleet = fleet(FLEET);
+        let plain = Problem::new(&fleet, bandwidth());
+        let costs = plain.cost_secs().iter();
+        let s: f64 = fleet.weights().iter().zip(costs).map(|(a, cost)| a * cost.sqrt()).sum();
+        let beta = 2.0 * 3.0;
+        for overhead in [0.0, 0.1, 1.0, 5.0] {
+            let costs = RoundCosts::from(bandwidth()).with_overhead(Secs::new(overhead).unwrap());
+            let problem = Problem::new(&fleet, costs);
+            let planning = |scheme| Planning { variance: 3.0, ..Planning::new(scheme) };
+            let linear = solve(&problem, &planning(Scheme::AutoLinear)).unwrap();
+            assert!(linear.q().iter().all(|&q| q < 1.0), "{:?}", linear.q());
+            let root = (s + (s * s + beta * overhead).sqrt()) / beta;
+            assert!((problem.sampling_variance(linear.q()) / (s / root) - 1.0).abs() < 1e-9);
+            let auto = solve(&problem, &planning(Scheme::Auto)).unwrap();
+            assert!(problem.sampling_variance(auto.q()) < problem.sampling_variance(linear.q()));
         }
     }
 
@@ -224,6 +263,16 @@ mod tests {
         for scheme in Scheme::ALL {
             for constants in [None, constants(2.2)] {
                 let planned = schedule(&problem, &Planning { constants, ..Planning::new(scheme.clone()) });
+                let without_goal = scheme.describe().needs == Needs::Constants;
+                if constants.is_none() && scheme.needs_constants() && !without_goal {
+                    assert!(planned.is_ok(), "{scheme} has the variance as its goal");
+                    continue;
+                }
+                // Cohorts of a fixed size ask for devices that are always there.
+                if !scheme.method().flips_coins() {
+                    assert!(planned.is_err(), "{scheme}");
+                    continue;
+                }
                 match (scheme.needs_constants(), constants) {
                     (true, None) => {
                         let scheme = scheme.clone();
@@ -286,7 +335,7 @@ mod tests {
         assert!((expected.participants - mean(1.0, quiet_q.iter().sum())).abs() < 1e-12);
         let variance = mean(problem.sampling_variance(&[0.25; 4]), problem.sampling_variance(quiet_q));
         assert!((expected.rounds.unwrap() - 10.0 / (30.0 - variance)).abs() < 1e-12);
-        let secs = |q: &[f64]| monte_carlo::round_secs(&fleet, q, bandwidth(), 3, 4_000).mean;
+        let secs = |q: &[f64]| monte_carlo::round_secs(&problem, q, 3, 4_000).mean;
         assert!((expected.round_secs.unwrap() - mean(secs(&[0.25; 4]), secs(quiet_q))).abs() < 1e-12);
 
         // A mean variance that reaches β is out of reach, and quiet rounds may bring it back.

@@ -1,26 +1,56 @@
 //! The given quantities of a planning problem, and what a plan is optimised for.
 
-use fedflip_fleet::{Fleet, Mbps};
+use fedflip_fleet::bandwidth::{Job, finish_together};
+use fedflip_fleet::{Band, Downlink, Fleet, RoundCosts};
 
 use crate::constants::Constants;
 use crate::error::PlanError;
 use crate::variance::{least_sampling_variance, sampling_variance};
 
-/// A fleet whose devices share one bandwidth.
+/// A fleet, and what its rounds cost.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
     fleet: &'a Fleet,
-    bandwidth: Mbps,
+    costs: RoundCosts,
+    /// Whether the band is linear, no link has a limit, and downloads are not one per device: then transfers that follow
+    /// each other take Σ t/f_tot.
+    plain: bool,
+    transfer_secs: Vec<f64>,
+    /// Empty unless the model is broadcast.
+    broadcast_secs: Vec<f64>,
     cost_secs: Vec<f64>,
     least_variance: f64,
 }
 
 impl<'a> Problem<'a> {
     /// Computes each device's cost and the least sampling variance that the fleet allows.
-    pub fn new(fleet: &'a Fleet, bandwidth: Mbps) -> Self {
-        let times = fleet.compute_secs().iter().zip(fleet.comm_secs());
-        let cost_secs = times.map(|(tau, t)| t / bandwidth.get() + tau).collect();
-        Self { fleet, bandwidth, cost_secs, least_variance: least_sampling_variance(fleet) }
+    ///
+    /// `costs` is a bandwidth, as in the paper, or all costs of a round. A band of spectrum needs a fleet with
+    /// signal-to-noise ratios; without them every device has 0 dB.
+    pub fn new(fleet: &'a Fleet, costs: impl Into<RoundCosts>) -> Self {
+        let costs = costs.into();
+        let RoundCosts { band, downlink, .. } = costs;
+        let unicast = matches!(downlink, Downlink::Unicast(_));
+        let plain = matches!(band, Band::Linear(_)) && fleet.link_mbps().is_none() && !unicast;
+        let jobs = || (0..fleet.len()).map(|device| job(fleet, device));
+        let transfer_secs: Vec<f64> = match (plain, band) {
+            (true, Band::Linear(bandwidth)) => {
+                fleet.comm_secs().iter().map(|t| t / bandwidth.get()).collect()
+            }
+            _ => {
+                let download_secs = |job| if unicast { downlink.alone_secs(job) } else { 0.0 };
+                jobs().map(|job| costs.upload_alone_secs(job) + download_secs(job)).collect()
+            }
+        };
+        let broadcast_secs: Vec<f64> = match downlink {
+            Downlink::Broadcast(_) => jobs().map(|job| downlink.alone_secs(job)).collect(),
+            Downlink::None | Downlink::Unicast(_) => Vec::new(),
+        };
+        let times = fleet.compute_secs().iter().zip(&transfer_secs);
+        let mut cost_secs: Vec<f64> = times.map(|(tau, transfer)| transfer + tau).collect();
+        cost_secs.iter_mut().zip(&broadcast_secs).for_each(|(cost, download)| *cost += download);
+        let least_variance = least_sampling_variance(fleet);
+        Self { fleet, costs, plain, transfer_secs, broadcast_secs, cost_secs, least_variance }
     }
 
     /// The devices.
@@ -28,14 +58,80 @@ impl<'a> Problem<'a> {
         self.fleet
     }
 
-    /// f_tot, which the devices of a cohort share.
-    pub fn bandwidth(&self) -> Mbps {
-        self.bandwidth
+    /// What rounds cost besides computing.
+    pub fn costs(&self) -> &RoundCosts {
+        &self.costs
     }
 
-    /// c_n = t_n/f_tot + τ_n: what one certain participation costs in the paper's upper bound.
+    /// o: the time that every round takes in addition.
+    pub fn overhead_secs(&self) -> f64 {
+        self.costs.overhead_secs
+    }
+
+    /// c_n = t_n/f_tot + τ_n: what one certain participation costs in the paper's upper bound. The upload is that of a
+    /// device with the whole band for itself, and the download of the model is part of the cost.
     pub fn cost_secs(&self) -> &[f64] {
         &self.cost_secs
+    }
+
+    /// t_n/f_tot, and the download if each device has one of its own: the transfers of a device alone.
+    pub fn transfer_secs(&self) -> &[f64] {
+        &self.transfer_secs
+    }
+
+    /// The download of a broadcast to each device alone; empty if the model is not broadcast.
+    pub fn broadcast_secs(&self) -> &[f64] {
+        &self.broadcast_secs
+    }
+
+    /// Σ q_n t_n/f_tot: the mean time of transfers that follow each other.
+    pub fn mean_transfer_secs(&self, q: &[f64]) -> f64 {
+        match self.costs.band {
+            Band::Linear(bandwidth) if self.plain => {
+                q.iter().zip(self.fleet.comm_secs()).map(|(q, t)| q * t).sum::<f64>() / bandwidth.get()
+            }
+            _ => q.iter().zip(&self.transfer_secs).map(|(q, transfer)| q * transfer).sum(),
+        }
+    }
+
+    /// The work of a device.
+    pub fn job(&self, device: usize) -> Job {
+        job(self.fleet, device)
+    }
+
+    /// The length of the round of a cohort, from the start of its downloads to the end of its uploads.
+    pub fn cohort_secs(&self, jobs: impl Iterator<Item = Job> + Clone) -> f64 {
+        let download_secs = self.costs.downlink.secs(jobs.clone());
+        download_secs + finish_together(jobs, self.costs.band).round_secs()
+    }
+
+    /// What finishing together saves a cohort on transfers that follow each other after the slowest computation: at least
+    /// 0, and 0 for a cohort of one.
+    pub fn gap_secs(&self, jobs: impl Iterator<Item = Job> + Clone) -> f64 {
+        // Of T̂ = max τ + tail only the tail differs.
+        let tail_secs = finish_together(jobs.clone(), self.costs.band).tail_secs;
+        match self.costs.band {
+            Band::Linear(bandwidth) if self.plain => {
+                (jobs.map(|job| job.load_mbit).sum::<f64>() / bandwidth.get() - tail_secs).max(0.0)
+            }
+            _ => {
+                let upload_secs: f64 = jobs.clone().map(|job| self.costs.upload_alone_secs(job)).sum();
+                (upload_secs - tail_secs).max(0.0) + self.download_gap_secs(jobs)
+            }
+        }
+    }
+
+    /// What downloads that finish together save on downloads that follow each other. The mean of a broadcast is known, so
+    /// nothing of it is a gap.
+    fn download_gap_secs(&self, jobs: impl Iterator<Item = Job> + Clone) -> f64 {
+        let downlink = &self.costs.downlink;
+        match downlink {
+            Downlink::Unicast(_) => {
+                let in_turn_secs: f64 = jobs.clone().map(|job| downlink.alone_secs(job)).sum();
+                (in_turn_secs - downlink.secs(jobs)).max(0.0)
+            }
+            Downlink::None | Downlink::Broadcast(_) => 0.0,
+        }
     }
 
     /// Σ a_n²/cap_n: the sampling variance when every device takes part as often as it can.
@@ -48,10 +144,15 @@ impl<'a> Problem<'a> {
         sampling_variance(self.fleet.weights(), q)
     }
 
-    /// Σ q_n c_n, the paper's upper bound on the mean round time.
+    /// o + Σ q_n c_n, the paper's upper bound on the mean round time.
     pub fn linear_bound_secs(&self, q: &[f64]) -> f64 {
-        q.iter().zip(&self.cost_secs).map(|(q, cost)| q * cost).sum()
+        self.costs.overhead_secs + q.iter().zip(&self.cost_secs).map(|(q, cost)| q * cost).sum::<f64>()
     }
+}
+
+fn job(fleet: &Fleet, device: usize) -> Job {
+    let (compute_secs, load_mbit) = (fleet.compute_secs()[device], fleet.comm_secs()[device]);
+    Job { compute_secs, load_mbit, link: fleet.link(device) }
 }
 
 /// What an optimised plan is optimal for.
@@ -59,15 +160,16 @@ impl<'a> Problem<'a> {
 pub enum Goal {
     /// Reach the target in the least time, where α and β predict the number of rounds.
     Rounds(Constants),
-    /// Spend the fewest device seconds on rounds of this sampling variance. No constants are needed, and the number of
-    /// rounds stays unknown. Devices at their caps may leave the plan above the variance.
+    /// Have the shortest rounds for this sampling variance. No constants are needed, and the number of rounds stays
+    /// unknown. The variance is what rounds without overhead would choose: the plan goes below it as the overhead grows,
+    /// and above it where devices are at their caps.
     Variance(f64),
 }
 
 impl Goal {
-    /// β of the ratio (Σ q c)/(β − C(q)) that the plan minimises.
+    /// β of the ratio (o + Σ q c)/(β − C(q)) that the plan minimises.
     ///
-    /// Below the caps the optimum of that ratio has the variance β/2, so a variance V is the goal β = 2V. A V that no q
+    /// Without overhead and below the caps the optimum of that ratio has the variance β/2, so a variance V is the goal β = 2V. A V that no q
     /// attains becomes the least attainable one.
     pub(crate) fn beta(self, problem: &Problem<'_>) -> f64 {
         match self {
@@ -91,23 +193,33 @@ impl Goal {
     }
 }
 
-/// A problem with known constants: the round model R(q) = α/(β − C(q)), and the objectives of P2 and P3.
+/// A problem and a goal: the round model R(q) = α/(β − C(q)), and the objectives of P2 and P3.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundModel<'p, 'a> {
     problem: &'p Problem<'a>,
-    constants: Constants,
+    alpha: f64,
+    beta: f64,
 }
 
 impl<'p, 'a> RoundModel<'p, 'a> {
     /// The round model of `problem`, whether or not some q reaches the target.
     pub fn new(problem: &'p Problem<'a>, constants: Constants) -> Self {
-        Self { problem, constants }
+        Self { problem, alpha: constants.alpha(), beta: constants.beta() }
+    }
+
+    /// The round model of a goal. For a variance, the number of rounds has an arbitrary unit. Constants whose target no q
+    /// can reach are refused.
+    pub fn for_goal(problem: &'p Problem<'a>, goal: Goal) -> Result<Self, PlanError> {
+        match goal {
+            Goal::Rounds(constants) => Self::reachable(problem, constants),
+            Goal::Variance(_) => Ok(Self { problem, alpha: 1.0, beta: goal.beta(problem) }),
+        }
     }
 
     /// Refuses constants whose target no q can reach.
     pub fn reachable(problem: &'p Problem<'a>, constants: Constants) -> Result<Self, PlanError> {
         if problem.least_variance < constants.beta() {
-            return Ok(Self { problem, constants });
+            return Ok(Self::new(problem, constants));
         }
         let fleet = problem.fleet;
         let (worst, worst_variance) = largest_term(fleet, fleet.availability());
@@ -124,7 +236,7 @@ impl<'p, 'a> RoundModel<'p, 'a> {
     }
 
     pub(crate) fn beta(&self) -> f64 {
-        self.constants.beta()
+        self.beta
     }
 
     /// β − C(q) where it is positive, so that q reaches the target.
@@ -134,10 +246,10 @@ impl<'p, 'a> RoundModel<'p, 'a> {
 
     /// R(q) = α/(β − C(q)), if q reaches the target.
     pub fn rounds(&self, q: &[f64]) -> Option<f64> {
-        self.constants.rounds(self.problem.sampling_variance(q))
+        self.headroom(q).map(|headroom| self.alpha / headroom)
     }
 
-    /// P2's objective: R(q) · Σ q_n c_n, in seconds.
+    /// P2's objective: R(q) · (o + Σ q_n c_n), in seconds.
     pub fn objective_p2(&self, q: &[f64]) -> Option<f64> {
         self.rounds(q).map(|rounds| rounds * self.problem.linear_bound_secs(q))
     }
@@ -147,7 +259,7 @@ impl<'p, 'a> RoundModel<'p, 'a> {
         weight.powi(2) * self.problem.fleet.len() as f64 / self.beta()
     }
 
-    /// P3's objective: Σ α q_n/(Nβ q_n − a_n² N²) · Σ q_n c_n, in seconds; none outside its domain.
+    /// P3's objective: Σ α q_n/(Nβ q_n − a_n² N²) · (o + Σ q_n c_n), in seconds; none outside its domain.
     pub fn objective_p3(&self, q: &[f64]) -> Option<f64> {
         let mut stretch = 0.0;
         for (&q, &weight) in q.iter().zip(self.problem.fleet.weights()) {
@@ -157,7 +269,7 @@ impl<'p, 'a> RoundModel<'p, 'a> {
             }
             stretch += q / (q - floor);
         }
-        let scale = self.constants.alpha() / (self.problem.fleet.len() as f64 * self.beta());
+        let scale = self.alpha / (self.problem.fleet.len() as f64 * self.beta());
         Some(scale * stretch * self.problem.linear_bound_secs(q))
     }
 }

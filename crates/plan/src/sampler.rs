@@ -72,86 +72,26 @@ impl Sampler for Coins<'_> {
     }
 }
 
+impl<S: Sampler + ?Sized> Sampler for Box<S> {
+    fn draw(&mut self, round: u64, seed: u64, observed: &Observed<'_>, draws: &mut Vec<Draw>) {
+        (**self).draw(round, seed, observed, draws);
+    }
+
+    fn is_unbiased(&self) -> bool {
+        (**self).is_unbiased()
+    }
+}
+
+/// What tests of samplers share.
 #[cfg(test)]
-mod tests {
+pub(crate) mod testing {
     use fedflip_fleet::{Columns, Fleet};
-    use rand::RngExt;
 
     use super::*;
 
-    /// K of N devices without replacement, each with the weight a·N/K.
-    struct WithoutReplacement {
-        shares: Vec<f64>,
-        cohort: usize,
-    }
+    pub(crate) const SAMPLES: [f64; 4] = [100.0, 250.0, 50.0, 400.0];
 
-    impl WithoutReplacement {
-        fn weighted(&self, mut chosen: Vec<usize>, draws: &mut Vec<Draw>) {
-            chosen.sort_unstable();
-            let factor = self.shares.len() as f64 / self.cohort as f64;
-            draws.clear();
-            draws.extend(chosen.iter().map(|&device| Draw { device, weight: factor * self.shares[device] }));
-        }
-    }
-
-    impl Sampler for WithoutReplacement {
-        fn draw(&mut self, round: u64, seed: u64, _: &Observed<'_>, draws: &mut Vec<Draw>) {
-            let mut stream = StreamKey { seed, purpose: Purpose::Cohort, round }.shared();
-            let mut devices: Vec<usize> = (0..self.shares.len()).collect();
-            for place in 0..self.cohort {
-                let other = stream.random_range(place..devices.len());
-                devices.swap(place, other);
-            }
-            devices.truncate(self.cohort);
-            self.weighted(devices, draws);
-        }
-
-        fn is_unbiased(&self) -> bool {
-            true
-        }
-    }
-
-    /// K draws with replacement by share of the data, each with the weight 1/K.
-    struct Multinomial {
-        shares: Vec<f64>,
-        cohort: usize,
-    }
-
-    impl Multinomial {
-        fn weighted(&self, drawn: &[usize], draws: &mut Vec<Draw>) {
-            draws.clear();
-            for device in 0..self.shares.len() {
-                let times = drawn.iter().filter(|&&other| other == device).count();
-                if times > 0 {
-                    draws.push(Draw { device, weight: times as f64 / self.cohort as f64 });
-                }
-            }
-        }
-    }
-
-    impl Sampler for Multinomial {
-        fn draw(&mut self, round: u64, seed: u64, _: &Observed<'_>, draws: &mut Vec<Draw>) {
-            let mut stream = StreamKey { seed, purpose: Purpose::Cohort, round }.shared();
-            let mut one = || {
-                let mut number = stream.random::<f64>();
-                let passed = self.shares.iter().take_while(|share| {
-                    number -= **share;
-                    number >= 0.0
-                });
-                passed.count().min(self.shares.len() - 1)
-            };
-            let drawn: Vec<usize> = (0..self.cohort).map(|_| one()).collect();
-            self.weighted(&drawn, draws);
-        }
-
-        fn is_unbiased(&self) -> bool {
-            true
-        }
-    }
-
-    const SAMPLES: [f64; 4] = [100.0, 250.0, 50.0, 400.0];
-
-    fn fleet() -> Fleet {
+    pub(crate) fn fleet() -> Fleet {
         Fleet::from_columns(Columns {
             compute_secs: &[1.0; 4],
             comm_secs: &[2.0; 4],
@@ -161,21 +101,42 @@ mod tests {
         .unwrap()
     }
 
-    fn schedule() -> Schedule {
-        let plan = |q: &[f64]| Plan::from_q(&fleet(), q.to_vec()).unwrap();
-        Schedule::new(plan(&[0.3, 0.5, 0.0, 1.0]), 1).with_quiet(3, plan(&[0.6, 0.9, 0.4, 1.0])).unwrap()
-    }
-
-    /// Adds `chance` times the weights of `draws` to the expected weights.
-    fn add(expected: &mut [f64], chance: f64, draws: &[Draw]) {
-        draws.iter().for_each(|draw| expected[draw.device] += chance * draw.weight);
+    /// The mean weight of each of four devices over the draws of as many seeds. Draws are repeatable and ascend.
+    pub(crate) fn expected_weights(
+        sampler: &mut dyn Sampler,
+        seeds: u64,
+        mut look: impl FnMut(&[Draw]),
+    ) -> [f64; 4] {
+        let (mut draws, mut again) = (Vec::new(), vec![Draw { device: 9, weight: 9.0 }]);
+        let mut mean = [0.0; 4];
+        for seed in 0..seeds {
+            sampler.draw(1, seed, &Observed::default(), &mut draws);
+            sampler.draw(1, seed, &Observed::default(), &mut again);
+            assert_eq!(draws, again);
+            assert!(draws.windows(2).all(|pair| pair[0].device < pair[1].device));
+            draws.iter().for_each(|draw| mean[draw.device] += draw.weight / seeds as f64);
+            look(&draws);
+        }
+        mean
     }
 
     #[track_caller]
-    fn assert_shares(expected: &[f64], shares: &[f64]) {
+    pub(crate) fn assert_shares(expected: &[f64], shares: &[f64], tolerance: f64) {
+        assert_eq!(expected.len(), shares.len());
         for (expected, share) in expected.iter().zip(shares) {
-            assert!((expected - share).abs() < 1e-12, "{expected} is not {share}");
+            assert!((expected - share).abs() < tolerance, "{expected} is not {share}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{SAMPLES, assert_shares, expected_weights, fleet};
+    use super::*;
+
+    fn schedule() -> Schedule {
+        let plan = |q: &[f64]| Plan::from_q(&fleet(), q.to_vec()).unwrap();
+        Schedule::new(plan(&[0.3, 0.5, 0.0, 1.0]), 1).with_quiet(3, plan(&[0.6, 0.9, 0.4, 1.0])).unwrap()
     }
 
     /// Coins fall independently, so each cohort's probability is a product.
@@ -187,73 +148,21 @@ mod tests {
             let mut expected = [0.0; 4];
             for members in 0_usize..16 {
                 let is_in = |n: usize| members >> n & 1 == 1;
-                let chance = (0..4).map(|n| if is_in(n) { plan.q()[n] } else { 1.0 - plan.q()[n] });
-                let draws = (0..4).filter(|&n| is_in(n));
-                let draws: Vec<Draw> =
-                    draws.map(|device| Draw { device, weight: plan.aggregation_weights()[device] }).collect();
-                add(&mut expected, chance.product(), &draws);
+                let chance: f64 =
+                    (0..4).map(|n| if is_in(n) { plan.q()[n] } else { 1.0 - plan.q()[n] }).product();
+                for device in (0..4).filter(|&n| is_in(n)) {
+                    expected[device] += chance * plan.aggregation_weights()[device];
+                }
             }
             let total: f64 = planned.iter().map(|&n| SAMPLES[n]).sum();
             let shares = [0, 1, 2, 3].map(|n| if planned.contains(&n) { SAMPLES[n] / total } else { 0.0 });
-            assert_shares(&expected, &shares);
+            assert_shares(&expected, &shares, 1e-12);
         }
-    }
-
-    #[test]
-    fn the_expected_weights_without_replacement_are_the_shares() {
-        let sampler = WithoutReplacement { shares: fleet().weights().to_vec(), cohort: 2 };
-        let mut expected = [0.0; 4];
-        let mut draws = Vec::new();
-        let pairs: Vec<[usize; 2]> = (0..4).flat_map(|a| (0..a).map(move |b| [a, b])).collect();
-        for pair in &pairs {
-            sampler.weighted(pair.to_vec(), &mut draws);
-            add(&mut expected, 1.0 / pairs.len() as f64, &draws);
-        }
-        assert_shares(&expected, fleet().weights());
-    }
-
-    #[test]
-    fn the_expected_weights_with_replacement_are_the_shares() {
-        let fleet = fleet();
-        let shares = fleet.weights();
-        let sampler = Multinomial { shares: shares.to_vec(), cohort: 2 };
-        let mut expected = [0.0; 4];
-        let mut draws = Vec::new();
-        for [a, b] in (0..4).flat_map(|a| (0..4).map(move |b| [a, b])) {
-            sampler.weighted(&[a, b], &mut draws);
-            assert!(draws.len() == if a == b { 1 } else { 2 }, "a device occurs once");
-            add(&mut expected, shares[a] * shares[b], &draws);
-        }
-        assert_shares(&expected, shares);
-    }
-
-    /// What the enumerations above assume holds for the draws themselves: repeatable, ascending, and right on average.
-    #[test]
-    fn all_three_fit_the_seam() {
-        let schedule = schedule();
-        let shares = fleet().weights().to_vec();
-        let planned: f64 = 1.0 - shares[2];
-        let of_usual = [0, 1, 2, 3].map(|n| if n == 2 { 0.0 } else { shares[n] / planned });
-        let samplers: [(Box<dyn Sampler>, &[f64]); 3] = [
-            (Box::new(Coins::new(&schedule)), &of_usual),
-            (Box::new(WithoutReplacement { shares: shares.clone(), cohort: 2 }), &shares),
-            (Box::new(Multinomial { shares: shares.clone(), cohort: 2 }), &shares),
-        ];
-        for (mut sampler, shares) in samplers {
-            assert!(sampler.is_unbiased());
-            let (mut draws, mut again) = (Vec::new(), vec![Draw { device: 9, weight: 9.0 }]);
-            let (mut mean, rounds) = ([0.0; 4], 40_000);
-            for seed in 0..rounds {
-                sampler.draw(1, seed, &Observed::default(), &mut draws);
-                sampler.draw(1, seed, &Observed::default(), &mut again);
-                assert_eq!(draws, again);
-                assert!(draws.windows(2).all(|pair| pair[0].device < pair[1].device));
-                add(&mut mean, 1.0 / rounds as f64, &draws);
-            }
-            for (mean, share) in mean.iter().zip(shares) {
-                assert!((mean - share).abs() < 0.02, "{mean} is not {share}");
-            }
-        }
+        // What the enumeration assumes holds for the draws themselves.
+        let of_usual = [0, 1, 2, 3].map(|n| if n == 2 { 0.0 } else { SAMPLES[n] / 750.0 });
+        let mut coins = Coins::new(&schedule);
+        assert!(coins.is_unbiased());
+        assert_shares(&expected_weights(&mut coins, 40_000, |_| {}), &of_usual, 0.02);
     }
 
     /// The cohorts of a run with a given seed do not change with the interface.

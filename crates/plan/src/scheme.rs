@@ -7,6 +7,9 @@ use fedflip_fleet::{Probability, nearest};
 
 use crate::error::PlanError;
 use crate::given::GivenQ;
+use crate::method::Method;
+use crate::methods::{baseline, best, fedavg, multinomial, planned};
+use crate::parameter::{CohortSize, Factor, Parameter};
 
 /// What a scheme needs to choose q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub enum Needs {
     Variance,
     /// The constants α and β of the round model.
     Constants,
+    /// A goal: α and β where they are known, and otherwise a sampling variance.
+    Goal,
 }
 
 /// What is known about a scheme besides how it computes q.
@@ -32,21 +37,23 @@ pub struct Description {
     pub needs: Needs,
 }
 
-/// Declares [`Scheme`], [`Scheme::ALL`] and [`Scheme::describe`] from one row per scheme.
+/// Declares [`Scheme`], [`Scheme::ALL`], [`Scheme::describe`] and [`Scheme::method`] from one row per scheme.
 macro_rules! schemes {
-    (by rule { $($(#[doc = $doc:literal])* $variant:ident $(($parameter:ty = $example:expr))?: $needs:ident,
+    (by rule { $($(#[doc = $doc:literal])*
+        $variant:ident $(($parameter:ident: $kind:ty = $example:expr))? by $method:path: $needs:ident,
         $name:literal, $summary:literal, $rule:literal;)* }
-    by file { $($(#[doc = $file_doc:literal])* $file:ident($rows:ty = $file_example:literal): $file_needs:ident,
+    by file { $($(#[doc = $file_doc:literal])*
+        $file:ident($rows:ident: $rows_kind:ty = $file_example:literal) by $file_method:path: $file_needs:ident,
         $file_name:literal, $file_summary:literal, $file_rule:literal;)* }) => {
-        /// How the participation probabilities q are chosen.
+        /// How the participation probabilities q are chosen, and how cohorts are drawn.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Scheme {
-            $($(#[doc = $doc])* $variant $(($parameter))?,)*
-            $($(#[doc = $file_doc])* $file($rows),)*
+            $($(#[doc = $doc])* $variant $(($kind))?,)*
+            $($(#[doc = $file_doc])* $file($rows_kind),)*
         }
 
         impl Scheme {
-            /// Every scheme that needs no file, those with a parameter with the paper's value for it.
+            /// Every scheme that needs no file, those with a parameter with an example of it.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant $(($example))?),*];
 
             /// The rows of the schemes that need a file, each with an example.
@@ -74,56 +81,112 @@ macro_rules! schemes {
                     },)*
                 }
             }
+
+            /// How the scheme chooses q and draws cohorts.
+            pub fn method(&self) -> Box<dyn Method + '_> {
+                match self {
+                    $(Self::$variant $(($parameter))? => Box::new($method $((*$parameter))?),)*
+                    $(Self::$file($rows) => Box::new($file_method($rows.clone())),)*
+                }
+            }
+
+            /// The parameter as it is written behind the name.
+            fn parameter(&self) -> Option<String> {
+                match self {
+                    $($(Self::$variant($parameter) => Some($parameter.to_string()),)?)*
+                    _ => None,
+                }
+            }
+
+            /// The scheme of a row with a parameter: none if the text begins with no such row's name, and otherwise what the
+            /// parameter should be if it is not right.
+            fn with_parameter(text: &str) -> Option<Result<Self, (&'static str, &'static str)>> {
+                let (name, value) = text.split_once('=')?;
+                $($(if name == $name.trim_end_matches('=') {
+                    let wanted = <$kind as Parameter>::WANTED;
+                    let $parameter = <$kind as Parameter>::read(value);
+                    return Some($parameter.map(Self::$variant).ok_or(($name, wanted)));
+                })?)*
+                None
+            }
         }
     };
 }
 
 schemes! {
 by rule {
+    /// The shortest rounds, by Theorem 2's first bound, for a given sampling variance.
+    Auto by planned::Auto: Variance, "auto",
+        "Have the shortest rounds for a given sampling variance; needs no pilots.",
+        "q follows auto-linear, but a compute time counts only where it makes the slowest device of the round slower.";
     /// P2's optimum for a given sampling variance.
-    Auto: Variance, "auto",
+    AutoLinear by planned::AutoLinear: Variance, "auto-linear",
         "Spend the fewest device seconds for a given sampling variance; needs no pilots.",
         "q follows the same rule as exact, for the given sampling variance instead of half the β of pilots.";
     /// The global optimum of P2.
-    Exact: Constants, "exact",
+    Exact by planned::Exact: Constants, "exact",
         "Solve the paper's P2 exactly, without the floor on q that only P3 needs.",
         "q = a·√(ρ/c) up to the cap: twice the data, twice as often; four times the cost c = t/f + τ, half as often.";
     /// The global optimum of P3, the paper's surrogate, in closed form.
-    Paper: Constants, "paper",
+    Paper by planned::Paper: Constants, "paper",
         "Solve P3, the paper's convex surrogate of P2, in closed form.",
         "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo.";
     /// P3 by Algorithm 2 as printed.
-    PaperLinesearch: Constants, "paper-linesearch",
+    PaperLinesearch by planned::PaperLinesearch: Constants, "paper-linesearch",
         "Solve P3 by Algorithm 2 as printed: a line search over convex programs.",
         "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo.";
     /// P2 with Theorem 2's first bound instead of Σ q c.
-    Tight: Constants, "tight",
+    Tight by planned::Tight: Constants, "tight",
         "Solve P2 with Theorem 2's first bound on the round time.",
         "q follows exact, but a compute time counts only where it makes the slowest device of the round slower.";
     /// P2 with E[T̂] itself, by common random numbers.
-    Sampled: Constants, "sampled",
+    Sampled by planned::Sampled: Constants, "sampled",
         "Solve P2 with the mean round time itself, estimated by common random numbers.",
         "q follows exact, but a device costs what its presence adds to the mean round time.";
     /// q = 1.
-    Full: Nothing, "full",
+    Full by baseline::Full: Nothing, "full",
         "Baseline: every device takes part in every round.",
         "Every device takes part whenever it is available: the fewest rounds, the longest ones.";
     /// The same q for every device.
-    Fixed(Probability = Probability::ONE_FIFTH): Nothing, "fixed",
+    Fixed(q: Probability = Probability::ONE_FIFTH) by baseline::Fixed: Nothing, "fixed",
         "Baseline fixed=Q: every device takes part with probability Q.",
         "Every device has the same q, whatever it costs or holds.";
     /// q = 1/N.
-    Uniform: Nothing, "uniform",
+    Uniform by baseline::Uniform: Nothing, "uniform",
         "Baseline: every device takes part with probability 1/N.",
         "Every device has the same q, whatever it costs or holds.";
     /// q_n = a_n.
-    Weighted: Nothing, "weighted",
+    Weighted by baseline::Weighted: Nothing, "weighted",
         "Baseline: every device takes part with its share of the data as probability.",
         "q is the share of the data, whatever a device costs.";
+    /// The best constant q for the goal.
+    BestFixed by best::BestFixed: Goal, "fixed=best",
+        "Every device takes part with the same probability, the best one for the goal.",
+        "Every device has the same q: the one with the least time to the goal under Theorem 2's first bound.";
+    /// q_n = min(1, M a_n).
+    WeightedBy(factor: Factor = Factor::TWO) by baseline::WeightedBy: Nothing, "weighted=",
+        "weighted=M: every device takes part with M times its share of the data as probability.",
+        "q is a multiple of the share of the data, up to 1, whatever a device costs.";
+    /// The best multiple of the data shares for the goal.
+    BestWeighted by best::BestWeighted: Goal, "weighted=best",
+        "Every device takes part with a multiple of its share of the data, the best one for the goal.",
+        "q is a multiple of the share of the data: the one with the least time to the goal under Theorem 2's first bound.";
+    /// K of N without replacement, and the weighted mean of their updates.
+    FedAvg(size: CohortSize = CohortSize::TEN) by fedavg::FedAvg: Nothing, "fedavg",
+        "fedavg=K: K devices without replacement, weighted mean of their updates (biased).",
+        "Every cohort of K devices is equally likely; q is K/N, and the weighted mean of a cohort is biased.";
+    /// K of N without replacement, and the unbiased sum of their updates.
+    FedAvgUnbiased(size: CohortSize = CohortSize::TEN) by fedavg::FedAvgUnbiased: Nothing, "fedavg-unbiased",
+        "fedavg-unbiased=K: K devices without replacement, each update with the weight a·N/K.",
+        "Every cohort of K devices is equally likely; q is K/N.";
+    /// K draws with replacement by share of the data.
+    Multinomial(size: CohortSize = CohortSize::TEN) by multinomial::Multinomial: Nothing, "multinomial",
+        "multinomial=K: K draws with replacement by share of the data, mean of the draws.",
+        "q is the chance to be among K draws by share of the data.";
 }
 by file {
     /// q of a file, by the names of the devices.
-    File(GivenQ = "file=q.csv"): Nothing, "file=",
+    File(rows: GivenQ = "file=q.csv") by baseline::File: Nothing, "file=",
         "Your own plan: read q from a CSV file with the columns device,q.",
         "q is that of the file, up to the cap.";
 }
@@ -168,12 +231,18 @@ impl Scheme {
 
     /// Whether q depends on α and β, which pilots measure.
     pub fn needs_constants(&self) -> bool {
-        self.describe().needs == Needs::Constants
+        matches!(self.describe().needs, Needs::Constants | Needs::Goal)
     }
 
     /// Whether q is planned for a given sampling variance.
     pub fn needs_variance(&self) -> bool {
         self.describe().needs == Needs::Variance
+    }
+
+    /// Whether q minimises the time to the goal under Theorem 2's first bound, so that [`crate::optimality_gap`] says how
+    /// good it is.
+    pub fn minimises_first_bound(&self) -> bool {
+        matches!(self, Self::Auto | Self::Tight)
     }
 
     /// Whether q is found by a line search, whose step can be chosen and which takes minutes for many devices.
@@ -184,10 +253,11 @@ impl Scheme {
 
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed(q) => write!(f, "{}={}", self.describe().name, q.get()),
-            Self::File(given) => write!(f, "{}{}", self.describe().name, given.name()),
-            _ => f.pad(self.describe().name),
+        let name = self.describe().name;
+        match (self, self.parameter()) {
+            (Self::File(given), _) => write!(f, "{name}{}", given.name()),
+            (_, Some(parameter)) => write!(f, "{}={parameter}", name.trim_end_matches('=')),
+            _ => f.pad(name),
         }
     }
 }
@@ -198,12 +268,6 @@ impl FromStr for Scheme {
     /// The scheme of a name. A scheme with a file is refused: see [`Scheme::file_name`].
     fn from_str(text: &str) -> Result<Self, PlanError> {
         let unknown = |hint: String| PlanError::UnknownScheme { text: text.to_owned(), hint };
-        if let Some(value) = text.strip_prefix("fixed=") {
-            let q = value.parse().ok().and_then(|q| Probability::new(q).ok());
-            return q.map(Self::Fixed).ok_or_else(|| {
-                unknown(format!("after fixed= comes {}, such as fixed=0.2", Probability::WANTED))
-            });
-        }
         match text.strip_prefix(FILE_PREFIX) {
             Some("") => {
                 let hint = "after file= comes the name of a CSV file with the columns device,q";
@@ -212,8 +276,17 @@ impl FromStr for Scheme {
             Some(_) => return Err(PlanError::FileNotRead { text: text.to_owned() }),
             None => {}
         }
-        let named = Self::ALL.into_iter().find(|scheme| scheme.to_string() == text);
-        named.ok_or_else(|| unknown(hint(text)))
+        // By its whole name first: `fixed=best` is a row of its own.
+        if let Some(named) = Self::ALL.into_iter().find(|scheme| scheme.to_string() == text) {
+            return Ok(named);
+        }
+        match Self::with_parameter(text) {
+            Some(Ok(scheme)) => Ok(scheme),
+            Some(Err((name, wanted))) => {
+                Err(unknown(format!("after {}= comes {wanted}", name.trim_end_matches('='))))
+            }
+            None => Err(unknown(hint(text))),
+        }
     }
 }
 
@@ -234,6 +307,9 @@ mod tests {
             assert_eq!(scheme.to_string().parse(), Ok(scheme));
         }
         assert_eq!("fixed=1".parse(), Ok(Scheme::Fixed(Probability::ONE)));
+        assert_eq!("fedavg=7".parse(), Ok(Scheme::FedAvg(CohortSize::new(7).unwrap())));
+        assert_eq!("weighted=0.5".parse::<Scheme>().unwrap().to_string(), "weighted=0.5");
+        assert_eq!("fixed=best".parse(), Ok(Scheme::BestFixed));
     }
 
     #[test]
@@ -256,7 +332,7 @@ mod tests {
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
         for (example, Description { name, summary, rule, .. }) in Scheme::table() {
             assert!(summary.ends_with('.') && rule.ends_with('.'), "{example}");
-            assert!(example.starts_with(name), "{example}");
+            assert!(example.starts_with(name), "{example} {name}");
         }
     }
 
@@ -268,9 +344,15 @@ mod tests {
         assert_eq!(hint("fixed"), "did you mean fixed=0.2?");
         assert_eq!(hint("file"), "did you mean file=q.csv?");
         assert!(hint("file=").starts_with("after file= comes the name of a CSV file"));
-        assert!(hint("oort").starts_with("the schemes are auto, exact, paper"));
+        assert!(hint("oort").starts_with("the schemes are auto, auto-linear, exact"));
         for wrong in ["fixed=0", "fixed=1.2", "fixed=", "fixed=NaN", "fixed=x"] {
-            assert!(hint(wrong).contains("fixed=0.2"), "{wrong}");
+            assert!(hint(wrong).contains("such as 0.2"), "{wrong}");
+        }
+        for wrong in ["fedavg=0", "fedavg=-1", "fedavg=1.5", "multinomial=", "fedavg-unbiased=x"] {
+            assert!(hint(wrong).contains("a number of devices, such as 10"), "{wrong}");
+        }
+        for wrong in ["weighted=0", "weighted=NaN", "weighted=bset"] {
+            assert!(hint(wrong).contains("a number above 0"), "{wrong}");
         }
     }
 }

@@ -6,10 +6,11 @@ mod common;
 
 use common::{Columns, assert_close, cohorts, mbps};
 use fedflip_fleet::bandwidth::{Division, allocate};
+use fedflip_fleet::{RoundCosts, Secs};
 use fedflip_plan::round_time::theorem2_bound_secs;
 use fedflip_plan::{
-    Constants, GivenQ, Plan, PlanError, PlanStatus, Planning, Problem, RoundModel, Scheme, Search,
-    monte_carlo, solve,
+    Constants, GivenQ, Goal, Plan, PlanError, PlanStatus, Planning, Problem, RoundModel, Scheme, Search,
+    monte_carlo, optimality_gap, solve,
 };
 use proptest::prelude::*;
 
@@ -46,6 +47,11 @@ fn plan(problem: &Problem<'_>, constants: Constants, scheme: Scheme) -> Result<P
 fn quick_plan(problem: &Problem<'_>, constants: Constants, scheme: Scheme) -> Result<Plan, PlanError> {
     let line_search = Search::Refined { values: 4 };
     solve(problem, &Planning { constants: Some(constants), line_search, seed: 0, ..Planning::new(scheme) })
+}
+
+/// The schemes with independent coins: the others have tests beside their code.
+fn coins() -> impl Iterator<Item = Scheme> {
+    Scheme::ALL.into_iter().filter(|scheme| scheme.method().flips_coins())
 }
 
 proptest! {
@@ -91,11 +97,11 @@ proptest! {
             .collect();
         let mean: f64 = rounds.iter().map(|(chance, secs)| chance * secs).sum();
         let variance: f64 = rounds.iter().map(|(chance, secs)| chance * (secs - mean).powi(2)).sum();
-        let first = theorem2_bound_secs(&fleet, q, band);
-        let second = Problem::new(&fleet, band).linear_bound_secs(q);
+        let problem = Problem::new(&fleet, band);
+        let (first, second) = (theorem2_bound_secs(&problem, q), problem.linear_bound_secs(q));
         prop_assert!(mean <= first * (1.0 + 1e-12), "{mean} > {first}");
         prop_assert!(first <= second * (1.0 + 1e-12), "{first} > {second}");
-        let estimate = monte_carlo::round_secs(&fleet, q, band, 5, 400);
+        let estimate = monte_carlo::round_secs(&problem, q, 5, 400);
         let off = (estimate.mean - mean).abs();
         // Draws that have missed a rare and slow device cannot know how far they are off: the cohorts can.
         let std_error = estimate.std_error.max((variance / 400.0).sqrt());
@@ -107,11 +113,11 @@ proptest! {
     #[test]
     fn aggregation_is_unbiased(
         columns in any_columns(1..=10), updates in prop::collection::vec(-5.0..5.0_f64, 10),
-        headroom in 1.05..20.0_f64, pick in 0_usize..Scheme::ALL.len(),
+        headroom in 1.05..20.0_f64, pick in 0_usize..coins().count(),
     ) {
         let fleet = columns.fleet();
         let (problem, constants) = (Problem::new(&fleet, mbps(20.0)), constants(&columns, headroom));
-        let plan = match quick_plan(&problem, constants, Scheme::ALL[pick].clone()) {
+        let plan = match quick_plan(&problem, constants, coins().nth(pick).unwrap()) {
             Ok(plan) => plan,
             Err(PlanError::SurrogateInfeasible { .. }) => return Ok(()),
             Err(other) => return Err(TestCaseError::fail(other.to_string())),
@@ -122,6 +128,24 @@ proptest! {
             .sum();
         let full: f64 = fleet.weights().iter().zip(&updates).map(|(a, x)| a * x).sum();
         prop_assert!((mean - full).abs() < 1e-10, "{mean} is not {full}");
+    }
+
+    /// `auto` under its own objective: never worse than `auto-linear`, and close to a bound that no plan can beat.
+    #[test]
+    fn auto_is_never_worse_than_auto_linear_and_near_the_optimum(
+        columns in any_columns(1..=30), headroom in 1.02..30.0_f64, f in 0.1..500.0_f64, overhead in 0.0..20.0_f64,
+    ) {
+        let fleet = columns.fleet();
+        let costs = RoundCosts::from(mbps(f)).with_overhead(Secs::new(overhead).unwrap());
+        let problem = Problem::new(&fleet, costs);
+        let variance = problem.least_variance() * headroom / 2.0;
+        let model = RoundModel::for_goal(&problem, Goal::Variance(variance)).unwrap();
+        let value = |q: &[f64]| model.headroom(q).map_or(f64::INFINITY, |headroom| theorem2_bound_secs(&problem, q) / headroom);
+        let plan = |scheme| solve(&problem, &Planning { variance, ..Planning::new(scheme) }).unwrap();
+        let (auto, linear) = (plan(Scheme::Auto), plan(Scheme::AutoLinear));
+        prop_assert!(value(auto.q()) <= value(linear.q()) * (1.0 + 1e-12));
+        let gap = optimality_gap(&model, auto.q()).unwrap();
+        prop_assert!(gap < 0.02, "the gap is {gap}");
     }
 
     #[test]
@@ -135,8 +159,8 @@ proptest! {
         prop_assert_eq!(exact.status(), PlanStatus::Optimal);
         prop_assert!(exact.kkt_residual().unwrap() < 1e-9, "{:?}", exact.kkt_residual());
         let best = model.objective_p2(exact.q()).unwrap();
-        let tight_objective = |q: &[f64]| model.rounds(q).unwrap() * theorem2_bound_secs(&fleet, q, problem.bandwidth());
-        for scheme in Scheme::ALL {
+        let tight_objective = |q: &[f64]| model.rounds(q).unwrap() * theorem2_bound_secs(&problem, q);
+        for scheme in coins() {
             let plan = match quick_plan(&problem, constants, scheme.clone()) {
                 Ok(plan) => plan,
                 Err(PlanError::SurrogateInfeasible { position, floor, cap, .. }) => {
@@ -229,7 +253,7 @@ fn one_device_and_identical_devices() {
         };
         let fleet = columns.fleet();
         let (problem, constants) = (Problem::new(&fleet, mbps(10.0)), constants(&columns, 4.0));
-        for scheme in Scheme::ALL {
+        for scheme in coins() {
             let plan = plan(&problem, constants, scheme.clone()).unwrap();
             if scheme != Scheme::Sampled {
                 let first = plan.q()[0];
@@ -281,7 +305,7 @@ fn sampled_repeats_and_is_never_worse_than_exact_under_its_own_objective() {
     assert_eq!(sampled, plan(&problem, constants, Scheme::Sampled).unwrap());
     let exact = plan(&problem, constants, Scheme::Exact).unwrap();
     let [ours, theirs] = [&sampled, &exact].map(|plan| {
-        let mean = monte_carlo::round_secs(&fleet, plan.q(), problem.bandwidth(), 9, 40_000);
+        let mean = monte_carlo::round_secs(&problem, plan.q(), 9, 40_000);
         model.rounds(plan.q()).unwrap() * mean.mean
     });
     assert!(ours < theirs, "{ours} against {theirs}");
@@ -323,12 +347,13 @@ fn rare_events_count_in_the_mean() {
     };
     columns.compute_secs[30] = 1e9;
     let fleet = columns.fleet();
+    let problem = Problem::new(&fleet, mbps(10.0));
     let mut q = vec![0.03; 31];
     q[30] = 2e-9;
-    let rare = monte_carlo::round_secs(&fleet, &q, mbps(10.0), 0, 1000);
+    let rare = monte_carlo::round_secs(&problem, &q, 0, 1000);
     assert!(rare.mean > 2.0 && rare.mean < 3.0 && rare.std_error < 0.1, "{rare:?}");
 
-    let tiny = monte_carlo::round_secs(&fleet, &[1e-12; 31], mbps(10.0), 0, 1000);
+    let tiny = monte_carlo::round_secs(&problem, &[1e-12; 31], 0, 1000);
     let expected = 1e-12 * (1e9 + 30.0 + 31.0 * 0.05);
     assert!((tiny.mean / expected - 1.0).abs() < 1e-9 && tiny.std_error > 0.0, "{tiny:?}");
 }

@@ -6,7 +6,7 @@
 //! # Layout
 //!
 //! - [`schema`]: the lines of `records.jsonl` and their version.
-//! - [`changed`]: settings that changed meanwhile.
+//! - [`changed`]: settings that changed meanwhile; [`costs`]: what rounds cost besides computing and bandwidth.
 //! - [`writer`]: appending them; [`reader`]: reading them back, also while they are being written.
 //! - [`checkpoint`]: where a run can go on from, as bytes that show any damage.
 //! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
@@ -20,6 +20,7 @@ pub mod atomic;
 pub mod best;
 pub mod changed;
 pub mod checkpoint;
+pub mod costs;
 pub mod error;
 mod estimated;
 pub mod export;
@@ -35,6 +36,7 @@ pub mod writer;
 pub use best::Best;
 pub use changed::{Changed, KeyChange};
 pub use checkpoint::Checkpoint;
+pub use costs::Costs;
 pub use error::{FolderProblem, RecordError};
 pub use estimated::Estimated;
 pub use fold::{Curve, Fold, Point};

@@ -5,6 +5,7 @@ use fedflip_fleet::{MetricInfo, Metrics};
 use serde::{Deserialize, Serialize};
 
 use crate::changed::Changed;
+use crate::costs::Costs;
 use crate::estimated::Estimated;
 use crate::target::Target;
 use crate::text::{optional_word, word};
@@ -52,6 +53,9 @@ pub struct Header {
     pub parameters: usize,
     /// The bandwidth that the devices share, in Mbit/s.
     pub bandwidth_mbps: f64,
+    /// What rounds cost besides.
+    #[serde(default, skip_serializing_if = "Costs::is_paper")]
+    pub costs: Costs,
     /// The metrics of an evaluation; the first one is the headline.
     pub metrics: Vec<MetricInfo>,
     /// The target at which the run ends.
@@ -138,11 +142,14 @@ pub struct Round {
     pub start_secs: f64,
     /// How long it took.
     pub round_secs: f64,
+    /// The part of it until all devices had the model; 0 where downloads cost nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub download_secs: f64,
     /// Positions of those who took part, ascending; nobody in an empty round.
     pub cohort: Vec<usize>,
     /// Their shares of the bandwidth, in Mbit/s.
     pub mbps: Vec<f32>,
-    /// How long they computed and sent, where that is not what the fleet says.
+    /// The time until they began to upload, and how long they uploaded, where that is not what the fleet says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compute_secs: Vec<f32>,
     /// See `compute_secs`.
@@ -162,6 +169,10 @@ pub struct Round {
     /// How sure the metrics are, where devices evaluated the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
+}
+
+fn is_zero(secs: &f64) -> bool {
+    *secs == 0.0
 }
 
 impl Round {

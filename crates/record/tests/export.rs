@@ -20,6 +20,7 @@ fn records() -> Records {
         devices: 3,
         parameters: 2,
         bandwidth_mbps: 100.0,
+        costs: Default::default(),
         metrics: ["accuracy", "loss", "top-5, by class"]
             .map(|name| MetricInfo::new(name, Direction::Larger, Display::Number))
             .into(),

@@ -25,6 +25,7 @@ fn contents(run: &str) -> Contents {
         devices: 3,
         parameters: 2,
         bandwidth_mbps: 100.0,
+        costs: Default::default(),
         metrics: vec![MetricInfo::new("accuracy", Direction::Larger, Display::Share)],
         stop: Some(Target { metric: "accuracy".to_owned(), at: 0.5, mode: TargetMode::Max }),
         pilot: false,

@@ -1,7 +1,6 @@
 //! A scheme's plan in numbers: what it expected of a round and of the whole, and what came of it.
 
-use fedflip_fleet::Mbps;
-use fedflip_plan::{Plan, monte_carlo, round_time, variance};
+use fedflip_plan::{Plan, Problem, monte_carlo, round_time, variance};
 
 use crate::collection::SchemeRuns;
 use crate::config::Config;
@@ -60,10 +59,8 @@ impl<'a> Explained<'a> {
     pub fn of(scheme: &'a SchemeRuns) -> Option<Self> {
         let first = scheme.runs.first()?;
         let plan = first.plans.last()?;
-        // The overhead of rounds on real devices is not known before.
-        let overhead_secs = first.config.number("round.overhead_secs").filter(|_| !first.is_deployed());
-        let overhead_secs = overhead_secs.unwrap_or(0.0);
-        let round_model = round_model(scheme, first, overhead_secs);
+        let overhead_secs = first.header.costs.overhead_secs;
+        let round_model = round_model(scheme, first);
         let expected_secs = round_model.map(|model| model.mean_secs).or(plan.made.expected_round_secs);
         let all = scheme.rounds() as f64;
         let total_secs: f64 = scheme.runs.iter().map(RunView::secs_of_rounds).sum();
@@ -108,19 +105,16 @@ impl<'a> Explained<'a> {
     }
 }
 /// None where devices do not finish together, and without the fleet.
-fn round_model(scheme: &SchemeRuns, run: &RunView, overhead_secs: f64) -> Option<RoundModel> {
+fn round_model(scheme: &SchemeRuns, run: &RunView) -> Option<RoundModel> {
     let is_adaptive = run.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");
     let Devices { fleet, schedule, .. } = scheme.devices.as_ref().filter(|_| is_adaptive)?;
-    let bandwidth = Mbps::new(run.header.bandwidth_mbps).ok()?;
+    let problem = Problem::new(fleet, run.header.costs.round_costs(run.header.bandwidth_mbps)?);
     // Over usual and quiet rounds.
-    let mean = |of: &dyn Fn(&[f64]) -> f64| overhead_secs + schedule.mean(|plan| of(plan.q()));
+    let mean = |of: &dyn Fn(&[f64]) -> f64| schedule.mean(|plan| of(plan.q()));
     Some(RoundModel {
-        mean_secs: mean(&|q| monte_carlo::round_secs(fleet, q, bandwidth, run.header.seed, DRAWS).mean),
-        theorem2_secs: mean(&|q| round_time::theorem2_bound_secs(fleet, q, bandwidth)),
-        linear_secs: mean(&|q| {
-            let costs = fleet.compute_secs().iter().zip(fleet.comm_secs()).zip(q);
-            costs.map(|((tau, t), q)| q * (t / bandwidth.get() + tau)).sum()
-        }),
+        mean_secs: mean(&|q| monte_carlo::round_secs(&problem, q, run.header.seed, DRAWS).mean),
+        theorem2_secs: mean(&|q| round_time::theorem2_bound_secs(&problem, q)),
+        linear_secs: mean(&|q| problem.linear_bound_secs(q)),
     })
 }
 

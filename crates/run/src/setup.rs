@@ -60,7 +60,7 @@ impl Setup {
             evaluate_every: scenario.record.evaluate_every,
             ..Planning::new(scenario.plan.scheme.clone())
         };
-        Ok(schedule(&Problem::new(&self.fleet, scenario.bandwidth), &planning)?)
+        Ok(schedule(&Problem::new(&self.fleet, scenario.planned_costs()), &planning)?)
     }
 
     /// The first line of a run's records.
@@ -99,6 +99,7 @@ pub(crate) fn header(
         devices: plan.q().len(),
         parameters,
         bandwidth_mbps: scenario.bandwidth.get(),
+        costs: scenario.round_costs().into(),
         metrics: metrics.iter().map(|metric| metric.info.clone()).collect(),
         stop: scenario.target().cloned(),
         pilot,

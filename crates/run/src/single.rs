@@ -217,7 +217,7 @@ impl Single<'_> {
         Engine {
             fleet: &setup.fleet,
             schedule: &planned.schedule,
-            bandwidth: scenario.bandwidth,
+            costs: scenario.round_costs(),
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
             deadline_margin: if varies { scenario.round.deadline_margin } else { 0.0 },
@@ -230,8 +230,11 @@ impl Single<'_> {
     fn world<'w>(&'w self, crew: &'w mut dyn Crew, secs: f64) -> SimWorld<'w> {
         let Self { setup, scenario, planned, .. } = *self;
         let clock = (scenario.seed, secs);
+        let sampler = scenario.plan.scheme.method().sampler(&planned.schedule, &setup.fleet);
         let world = SimWorld::new(crew, &setup.fleet, &planned.schedule, scenario.world, clock)
-            .with_encoding(scenario.update.encoding);
+            .with_sampler(sampler)
+            .with_encoding(scenario.update.encoding)
+            .with_download_encoding(scenario.download_encoding());
         match scenario.round.aggregation {
             Aggregation::CohortMean => world.with_weighed_rates(),
             _ => world,

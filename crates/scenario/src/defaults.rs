@@ -8,8 +8,8 @@ use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{ExternalTask, Task, TaskSettings};
 
 use super::{
-    Data, Evaluate, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario, Server,
-    Stop, Train, Update,
+    Costs, Data, Evaluate, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario,
+    Server, Stop, Train, Update,
 };
 use crate::error::ScenarioError;
 
@@ -24,6 +24,8 @@ impl Scenario {
         let SgdSettings { learning_rate, batch, iterations } = sgd;
         let train = Train { learning_rate: as_written(learning_rate), batch, iterations };
         let update = Update::default();
+        let bandwidth = Mbps::new(BANDWIDTH_MBPS);
+        let bandwidth = bandwidth.map_err(ScenarioError::out_of_range("fleet.bandwidth_mbps"))?;
         Ok(Self {
             seed: 1,
             task,
@@ -44,8 +46,8 @@ impl Scenario {
                 payload: payload(task, None, update)?,
                 work: work(task, None, train)?,
             }),
-            bandwidth: Mbps::new(BANDWIDTH_MBPS)
-                .map_err(ScenarioError::out_of_range("fleet.bandwidth_mbps"))?,
+            bandwidth,
+            costs: Costs::paper(payload(task, None, update)?, bandwidth)?,
             train,
             server: Server::paper(),
             update,

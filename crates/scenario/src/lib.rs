@@ -22,6 +22,7 @@
 //! - `error`: refusals with their place.
 
 mod check;
+mod costs;
 mod defaults;
 #[cfg(test)]
 mod docs;
@@ -53,6 +54,7 @@ use std::sync::Arc;
 use fedflip_fleet::{Conditions, Mbps};
 use fedflip_learn::task::Task;
 
+pub use self::costs::{Costs, DownlinkMode, Radio};
 pub use self::error::{KeyError, Place, ScenarioError};
 pub use self::initial::InitialModel;
 pub use self::over::{Axis, Point, points};
@@ -117,6 +119,7 @@ pub struct Scenario {
     pub fleet: FleetSource,
     /// The bandwidth f_tot that the cohort shares.
     pub bandwidth: Mbps,
+    pub costs: Costs,
     pub train: Train,
     pub server: Server,
     pub update: Update,

@@ -7,6 +7,7 @@ use fedflip_fleet::units::plain;
 use fedflip_learn::task::Task;
 
 use super::check::{self, refuse};
+use super::costs;
 use super::defaults;
 use super::entries::Entry;
 use super::error::{KeyError, Place, Refusal};
@@ -58,6 +59,8 @@ pub(super) fn resolve(
     initial::check(&scenario, &given, &whole_file)?;
     target::check(&scenario, &given, &whole_file)?;
     follow(&mut scenario, &given, &whole_file)?;
+    costs::follow(&mut scenario, &given).map_err(|error| follows(error, &whole_file))?;
+    costs::check(&scenario, &given, &whole_file)?;
     Ok(scenario)
 }
 

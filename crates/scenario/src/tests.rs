@@ -1,5 +1,6 @@
 //! The scenario as a value: it prints and reads back, whatever is in it.
 
+mod costs;
 mod external;
 mod fleet_files;
 mod own_files;
@@ -13,7 +14,7 @@ use fedflip_engine::{Aggregation, Clip};
 use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::profile::PAPER;
-use fedflip_fleet::{Gflop, Mbit, Mbps, Probability, Secs, csv_file};
+use fedflip_fleet::{Gflop, Mbit, Mbps, Mhz, Probability, Secs, csv_file};
 use fedflip_learn::Encoding;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
@@ -25,8 +26,8 @@ use tempfile::TempDir;
 use super::QUIET_EVERY;
 use super::server::Kind;
 use super::{
-    Data, FleetSource, GeneratedFleet, Pilots, Planning, Preset, Record, Round, Scenario, Server, Source,
-    Stop, Train, Update,
+    Costs, Data, DownlinkMode, FleetSource, GeneratedFleet, Pilots, Planning, Preset, Radio, Record, Round,
+    Scenario, Server, Source, Stop, Train, Update,
 };
 use crate::error::ScenarioError;
 
@@ -77,7 +78,7 @@ fn commented_lines_are_ready_to_use() {
             parse_in(folder.path(), &template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 11);
+    assert_eq!(commented, 14);
 }
 
 #[test]
@@ -417,6 +418,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             if !task.row().sharings.contains(&sharing.name()) {
                 sharing = Sharing::paper();
             }
+            let payload = made_up.payload;
             Scenario {
                 seed,
                 task,
@@ -433,6 +435,18 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 external_settings: Default::default(),
                 fleet: FleetSource::Generated(made_up),
                 bandwidth: Mbps::new(band).unwrap(),
+                costs: Costs {
+                    overhead,
+                    planned_overhead: (seeds % 3 == 0).then_some(overhead),
+                    radio: Radio::Linear,
+                    spectrum: (seeds % 2 == 0).then(|| Mhz::new(20.0).unwrap()),
+                    downlink: [DownlinkMode::None, DownlinkMode::Broadcast, DownlinkMode::Unicast]
+                        [(seeds % 3) as usize],
+                    download_bandwidth: Mbps::new(band).unwrap(),
+                    download_encoding: [Encoding::F32, Encoding::Int8][(seeds % 2) as usize],
+                    download: payload,
+                    upload: payload,
+                },
                 train: Train { learning_rate, batch, iterations },
                 server,
                 update: Update { encoding },
@@ -445,7 +459,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
                 round: Round { allocation, aggregation, deadline, deadline_margin: dropout / 2.0 },
-                world: Conditions { compute_jitter, fading_db, dropout, overhead_secs: overhead.get() },
+                world: Conditions { compute_jitter, fading_db, dropout },
                 stop: Stop { target, rounds_max, virtual_hours_max: virtual_max, real_hours_max: real_max },
                 record: Record { evaluate_every, checkpoint },
             }

@@ -8,7 +8,7 @@ use fedflip_engine::{
     Aggregation, BoxedError, Control, Engine, Optimiser, Outcome, Sink, State, Stop, Target, TargetMode,
 };
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Conditions, Device, Fleet, Mbps, Probability, Samples, Secs};
+use fedflip_fleet::{Conditions, Device, Fleet, Mbps, Samples, Secs};
 use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::{Plan, Schedule};
 use fedflip_record::Round;
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (device, name) in ["phone", "tablet", "laptop", "watch", "board"].into_iter().enumerate() {
         let (compute_secs, comm_secs) = (Secs::new(1.0 + device as f64)?, Secs::new(5.0)?);
         let samples = Samples::new(learner.samples(device) as f64)?;
-        fleet.push(Device { name, compute_secs, comm_secs, samples, availability: Probability::ONE })?;
+        fleet.push(Device::new(name, compute_secs, comm_secs, samples))?;
     }
     let (fleet, seed) = (fleet.build()?, 1);
     // Each device takes part in three of five rounds, by its own coin.
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
-        bandwidth: Mbps::new(10.0)?,
+        costs: Mbps::new(10.0)?.into(),
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, Update, World};
-use fedflip_fleet::{Conditions, Fleet, Metrics, ModelVector, bandwidth};
+use fedflip_fleet::{Conditions, Fleet, Metrics, ModelVector, Purpose, StreamKey, bandwidth};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
 use fedflip_plan::Schedule;
 use fedflip_plan::sampler::{Coins, Draw, Observed, Sampler};
@@ -23,6 +23,7 @@ pub struct SimWorld<'w> {
     sampler: Box<dyn Sampler + 'w>,
     conditions: Conditions,
     encoding: Encoding,
+    download_encoding: Encoding,
     seed: u64,
     secs: f64,
     draws: Vec<Draw>,
@@ -49,7 +50,7 @@ impl<'w> SimWorld<'w> {
     ) -> Self {
         let (cohort, took_secs, settled, keys) = (Vec::new(), Vec::new(), VecDeque::new(), Vec::new());
         let (sampler, draws) = (Box::new(Coins::new(schedule)), Vec::new());
-        let (encoding, weighs_rates) = (Encoding::default(), false);
+        let (encoding, download_encoding, weighs_rates) = (Encoding::default(), Encoding::default(), false);
         Self {
             crew,
             fleet,
@@ -57,6 +58,7 @@ impl<'w> SimWorld<'w> {
             draws,
             conditions,
             encoding,
+            download_encoding,
             weighs_rates,
             seed,
             secs,
@@ -80,6 +82,22 @@ impl<'w> SimWorld<'w> {
     /// Encodes updates before they are sent.
     pub fn with_encoding(self, encoding: Encoding) -> Self {
         Self { encoding, ..self }
+    }
+
+    /// Encodes the model before devices download it.
+    pub fn with_download_encoding(self, download_encoding: Encoding) -> Self {
+        Self { download_encoding, ..self }
+    }
+
+    /// The model as devices receive it, if that is not the model itself. All devices of a round receive the same.
+    fn received(&self, round: u64, model: &Arc<ModelVector>) -> Option<Arc<ModelVector>> {
+        if self.download_encoding == Encoding::default() || self.keys.is_empty() {
+            return None;
+        }
+        let mut received = ModelVector::clone(model);
+        let key = StreamKey { seed: self.seed, purpose: Purpose::ModelRounding, round };
+        self.download_encoding.round_trip(received.as_mut_slice(), &mut key.shared());
+        Some(Arc::new(received))
     }
 }
 
@@ -113,13 +131,15 @@ impl World for SimWorld<'_> {
     }
 
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
-        let Order { round, model, allocation, deadline_secs } = order;
+        let Order { round, model, allocation, deadline_secs, download_secs, overhead_secs } = order;
         let (conditions, seed) = (self.conditions, self.seed);
         self.took_secs.clear();
         self.settled.clear();
         let (mut last_secs, mut late) = (0.0_f64, false);
         for share in &allocation.shares {
-            let compute_secs = share.compute_secs * conditions.jitter(seed, round, share.device);
+            let jitter = conditions.jitter(seed, round, share.device);
+            // The download, which comes first, does not vary.
+            let compute_secs = download_secs + (share.compute_secs - download_secs) * jitter;
             let begin_secs = compute_secs.max(share.upload_from_secs);
             let finish_secs = begin_secs + share.upload_secs;
             match conditions.vanishes_after(seed, round, share.device) {
@@ -144,7 +164,7 @@ impl World for SimWorld<'_> {
             _ if as_planned => allocation.round_secs,
             _ => last_secs,
         };
-        self.secs += round_secs + conditions.overhead_secs;
+        self.secs += round_secs + overhead_secs;
 
         let weight = |device: usize| {
             let found = self.draws.binary_search_by_key(&device, |draw| draw.device);
@@ -159,7 +179,8 @@ impl World for SimWorld<'_> {
         for neighbours in self.keys.chunks_mut(NEIGHBOURS) {
             neighbours.sort_by_key(|key| std::cmp::Reverse(self.crew.relative_cost(key.device)));
         }
-        self.crew.train(model, self.encoding, &self.keys)?;
+        let received = self.received(round, model);
+        self.crew.train(received.as_ref().unwrap_or(model), self.encoding, &self.keys)?;
         Ok(())
     }
 

@@ -35,6 +35,8 @@ fn run(compute_secs: &[f64], division: Division, compute_jitter: f64) -> (Vec<Ro
             comm_secs: Secs::new(1.0).unwrap(),
             samples: Samples::new(learner.samples(n) as f64).unwrap(),
             availability: Probability::ONE,
+            link_mbps: None,
+            snr_db: None,
         };
         fleet.push(device).unwrap();
     }
@@ -43,7 +45,7 @@ fn run(compute_secs: &[f64], division: Division, compute_jitter: f64) -> (Vec<Ro
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
-        bandwidth: Mbps::new(10.0).unwrap(),
+        costs: Mbps::new(10.0).unwrap().into(),
         division,
         deadline_secs: Some(DEADLINE_SECS),
         deadline_margin: if compute_jitter > 0.0 { 0.1 } else { 0.0 },

@@ -53,6 +53,8 @@ impl Bench {
                 comm_secs: Secs::new(2.0).unwrap(),
                 samples: Samples::new(learner.samples(n) as f64).unwrap(),
                 availability: Probability::ONE,
+                link_mbps: None,
+                snr_db: None,
             };
             fleet.push(device).unwrap();
         }
@@ -75,7 +77,7 @@ impl Bench {
         let engine = Engine {
             fleet: &self.fleet,
             schedule: &self.schedule,
-            bandwidth: Mbps::new(20.0).unwrap(),
+            costs: Mbps::new(20.0).unwrap().into(),
             division: Division::Adaptive,
             deadline_secs: None,
             deadline_margin: 0.0,

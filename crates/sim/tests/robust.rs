@@ -107,6 +107,8 @@ fn fleet(learner: &SgdLearner) -> Fleet {
             comm_secs: Secs::new(1.0).unwrap(),
             samples: Samples::new(learner.samples(n) as f64).unwrap(),
             availability: Probability::ONE,
+            link_mbps: None,
+            snr_db: None,
         };
         fleet.push(device).unwrap();
     }
@@ -125,7 +127,7 @@ fn run<L: Learner>(
     let engine = Engine {
         fleet,
         schedule: &schedule,
-        bandwidth: Mbps::new(20.0).unwrap(),
+        costs: Mbps::new(20.0).unwrap().into(),
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,

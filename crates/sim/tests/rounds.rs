@@ -12,12 +12,12 @@ use fedflip_engine::{
 };
 use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
+use fedflip_fleet::{Device, Downlink, Download, Fleet, Mbps, Probability, RoundCosts, Samples, Secs};
 use fedflip_learn::metrics::METRICS;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::{ParamValue, TaskSettings};
 use fedflip_learn::{Encoding, LearnError, Learner, Metric, Sums, TrainKey, with_crew};
-use fedflip_plan::{Plan, Schedule, monte_carlo};
+use fedflip_plan::{Plan, Problem, Schedule, monte_carlo};
 use fedflip_record::{EndReason, Initial, Round};
 use fedflip_sim::SimWorld;
 
@@ -41,6 +41,8 @@ fn fleet(learner: &SgdLearner) -> Fleet {
                 comm_secs: Secs::new(40.0 - n as f64).unwrap(),
                 samples: Samples::new(learner.samples(n) as f64).unwrap(),
                 availability: Probability::ONE,
+                link_mbps: None,
+                snr_db: None,
             })
             .unwrap();
     }
@@ -55,6 +57,7 @@ struct Case<'a> {
     /// One in so many rounds has this plan.
     quiet: Option<(u64, &'a Plan)>,
     conditions: Conditions,
+    costs: RoundCosts,
     encoding: Encoding,
     aggregation: Aggregation,
     deadline_secs: Option<f64>,
@@ -74,6 +77,7 @@ impl<'a> Case<'a> {
             plan,
             quiet: None,
             conditions,
+            costs: band().into(),
             encoding,
             aggregation,
             deadline_secs,
@@ -90,7 +94,7 @@ impl<'a> Case<'a> {
         let engine = Engine {
             fleet: self.fleet,
             schedule: &schedule,
-            bandwidth: band(),
+            costs: self.costs,
             division: Division::Adaptive,
             deadline_secs: self.deadline_secs,
             deadline_margin: 0.0,
@@ -148,11 +152,16 @@ fn the_number_of_workers_does_not_change_a_byte() {
     let learner = learner(3);
     let fleet = fleet(&learner);
     let plan = plan(&fleet, "fixed=0.4");
-    let conditions = Conditions { compute_jitter: 0.2, fading_db: 3.0, dropout: 0.1, overhead_secs: 0.5 };
+    let conditions = Conditions { compute_jitter: 0.2, fading_db: 3.0, dropout: 0.1 };
+    let download = Download { bandwidth: Mbps::new(50.0).unwrap(), per_upload: 4.0 };
+    let costs = RoundCosts::from(band())
+        .with_overhead(Secs::new(0.5).unwrap())
+        .with_downlink(Downlink::Broadcast(download));
     let run = |threads| {
         let deadline_secs = Some(25.0);
         let case = Case {
             conditions,
+            costs,
             deadline_secs,
             evaluate_every: 3,
             threads,
@@ -195,7 +204,7 @@ fn participation_and_round_times_are_those_of_the_plan() {
         let took_part = rounds.iter().filter(|round| round.cohort.contains(&device)).count() as f64;
         assert!((took_part / count - 0.3).abs() < 4.5 * (0.21 / count).sqrt(), "{device}: {took_part}");
     }
-    let expected = monte_carlo::round_secs(&fleet, plan.q(), band(), 3, 200_000);
+    let expected = monte_carlo::round_secs(&Problem::new(&fleet, band()), plan.q(), 3, 200_000);
     let mean = rounds.iter().map(|round| round.round_secs).sum::<f64>() / count;
     let variance = rounds.iter().map(|round| (round.round_secs - mean).powi(2)).sum::<f64>() / count;
     let error = (variance / count).sqrt().hypot(expected.std_error);
@@ -390,7 +399,7 @@ fn a_worker_that_dies_is_an_error_and_no_hang() {
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
-        bandwidth: band(),
+        costs: band().into(),
         division: Division::Equal,
         deadline_secs: None,
         deadline_margin: 0.0,
@@ -436,7 +445,7 @@ fn the_first_model_is_evaluated_and_may_already_meet_the_target() {
         let engine = Engine {
             fleet: &fleet,
             schedule: &schedule,
-            bandwidth: band(),
+            costs: band().into(),
             division: Division::Equal,
             deadline_secs: None,
             deadline_margin: 0.0,
@@ -496,4 +505,36 @@ fn divergence_ends_the_run_with_the_last_good_model() {
     assert_eq!(end.reason, EndReason::Diverged);
     assert!(end.detail.as_ref().unwrap().contains("device"), "{end:?}");
     assert_eq!(Outcome::Ended(end), run(3));
+}
+
+/// The clock of a round: the download, then computing and uploading together, and the overhead; an empty round takes the
+/// overhead alone. Neither changes a model, unless the download rounds it.
+#[test]
+fn rounds_take_their_download_and_overhead() {
+    let learner = learner(3);
+    let fleet = fleet(&learner);
+    let plan = plan(&fleet, "fixed=0.1");
+    let run = |costs| {
+        let mut state = State::new(learner.initial_model(9));
+        let (rounds, _) = Case { costs, ..Case::new(&learner, &fleet, &plan) }.run(&mut state, 60);
+        (rounds, state.model)
+    };
+    let download = Download { bandwidth: Mbps::new(10.0).unwrap(), per_upload: 2.0 };
+    let free = RoundCosts::from(band());
+    let (plain, model) = run(free);
+    for downlink in [Downlink::Broadcast(download), Downlink::Unicast(download)] {
+        let costs = free.with_overhead(Secs::new(0.25).unwrap()).with_downlink(downlink);
+        let (costed, same) = run(costs);
+        assert_eq!(same, model);
+        let mut empty = 0;
+        for (free, costed) in plain.iter().zip(&costed) {
+            let jobs = costed.cohort.iter().map(|&device| Problem::new(&fleet, costs).job(device));
+            let download_secs = downlink.secs(jobs);
+            assert_eq!((&costed.cohort, costed.download_secs), (&free.cohort, download_secs));
+            let wanted = free.round_secs + download_secs + 0.25;
+            assert!((costed.round_secs - wanted).abs() < 1e-9, "{} is not {wanted}", costed.round_secs);
+            empty += usize::from(costed.cohort.is_empty() && download_secs == 0.0);
+        }
+        assert!(empty > 0, "no round was empty");
+    }
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod certs;
+mod costs;
 mod data;
 mod deploy;
 mod devices;
@@ -18,6 +19,7 @@ pub(crate) use certs::{
     CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRenewArgs, CertsRevokeArgs,
     CertsServerArgs,
 };
+pub(crate) use costs::{BandArgs, CostArgs};
 pub(crate) use data::{DataCheckArgs, DataCommand, DataDirArgs, DataGetArgs, DataInspectArgs, DataListArgs};
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use devices::{DevicesCommand, DevicesListArgs, DevicesRetireArgs};

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use fedflip_plan::Scheme;
 
+use super::costs::{BandArgs, CostArgs};
 use super::{count, number};
 
 /// Choose how often each device takes part, to reach the target in the least time.
@@ -12,9 +13,8 @@ use super::{count, number};
 pub(crate) struct PlanArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
-    /// The bandwidth that the devices of a round share, in Mbit/s
-    #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
-    pub bandwidth: f64,
+    #[command(flatten)]
+    pub costs: CostArgs,
     #[command(flatten)]
     pub constants: ConstantsArgs,
     /// How to choose q [default: exact where α and β or pilots are given without --variance, otherwise auto]
@@ -76,6 +76,7 @@ Schemes:
 Examples:
   fedflip plan fleet.csv --bandwidth 100
   fedflip plan fleet.csv --bandwidth 100 --compare
+  fedflip plan fleet.csv --bandwidth 100 --overhead-secs 0.12 --downlink broadcast --downlink-ratio 8
   fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
   fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043 --out q.csv
   fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043 --scheme file=q.csv
@@ -93,9 +94,8 @@ Examples:
 pub(crate) struct AllocateArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
-    /// The bandwidth that the cohort shares, in Mbit/s
-    #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
-    pub bandwidth: f64,
+    #[command(flatten)]
+    pub band: BandArgs,
     /// The devices of the round: names, or positions in the fleet from 0, separated by commas
     #[arg(long, value_name = "DEVICES", allow_hyphen_values = true)]
     pub cohort: String,

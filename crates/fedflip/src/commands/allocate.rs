@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::print_json;
 use crate::args::AllocateArgs;
+use crate::costs::band;
 use crate::error::CliError;
 use crate::render::{Table, duration, name, significant};
-use crate::settings::{bandwidth, read_fleet};
+use crate::settings::read_fleet;
 
 #[derive(Serialize)]
 struct AllocationJson<'a> {
@@ -29,10 +30,10 @@ struct ShareJson<'a> {
 }
 
 pub(super) fn run(args: &AllocateArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let bandwidth = bandwidth(args.bandwidth)?;
     let fleet = read_fleet(&args.fleet)?;
+    let band = band(&args.band, &fleet)?;
     let cohort = cohort(&args.cohort, &fleet)?;
-    let by = |division: Division| allocate(&fleet, &cohort, bandwidth, division);
+    let by = |division: Division| allocate(&fleet, &cohort, band, division);
     let (adaptive, equal) =
         ((by(Division::Adaptive)?, "adaptive shares"), (by(Division::Equal)?, "equal shares"));
     let ((allocation, this), (other, that)) = if args.equal { (equal, adaptive) } else { (adaptive, equal) };

@@ -14,7 +14,7 @@ use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::folder::Contents;
 use fedflip_record::schema::VERSION;
-use fedflip_record::{Header, Round, RunFolder};
+use fedflip_record::{Costs, Header, Round, RunFolder};
 use fedflip_sim::SimWorld;
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +103,7 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
-        bandwidth: Mbps::new(100.0).map_err(CliError::flag("bandwidth"))?,
+        costs: Mbps::new(100.0).map_err(CliError::flag("bandwidth"))?.into(),
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,
@@ -140,11 +140,10 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
 fn fleet(devices: usize) -> Result<Fleet, CliError> {
     let column = |value: fn(usize) -> f64| (0..devices).map(value).collect::<Vec<f64>>();
     Ok(Fleet::from_columns(Columns {
-        names: None,
         compute_secs: &column(|n| 0.1 + (n % 7) as f64 * 0.01),
         comm_secs: &column(|n| 0.7 + (n % 5) as f64 * 0.1),
         samples: &column(|_| 1.0),
-        availability: None,
+        ..Columns::default()
     })?)
 }
 
@@ -158,6 +157,7 @@ fn contents(scheme: &Scheme, plan: &Plan) -> Contents {
         devices: plan.q().len(),
         parameters: 21_840,
         bandwidth_mbps: 100.0,
+        costs: Costs::default(),
         metrics: Vec::new(),
         stop: None,
         pilot: false,

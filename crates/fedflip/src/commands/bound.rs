@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use super::print_json;
 use crate::args::BoundArgs;
+use crate::costs::bandwidth;
 use crate::error::CliError;
 use crate::progress::warn;
 use crate::render::{devices, significant};
-use crate::settings::{bandwidth, positive, read_fleet, scheme, variance};
+use crate::settings::{positive, read_fleet, scheme, variance};
 
 #[derive(Serialize)]
 struct BoundJson {

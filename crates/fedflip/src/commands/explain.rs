@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use fedflip_fleet::bandwidth::{self, Division};
 use fedflip_plan::{Interval, PlanStatus, Problem, RoundModel, problem};
 
 use super::groups;
 use super::plan::SolvedPlan;
+use crate::costs::describe as describe_costs;
 use crate::error::CliError;
 use crate::render::{Table, devices, duration, name, percent, range, significant};
 use crate::settings::{ConstantsSource, PlanSettings};
@@ -23,14 +23,15 @@ pub(super) fn write(
     solved: &SolvedPlan,
 ) -> Result<(), CliError> {
     let (plan, fleet) = (&solved.plan, problem.fleet());
-    let certificate = match (plan.kkt_residual(), plan.convex_programs()) {
-        (_, programs @ 1..) => format!(", {programs} convex programs"),
-        (Some(residual), _) => format!(", KKT residual {}", significant(residual, 1)),
-        (None, _) => String::new(),
+    let certificate = match (plan.kkt_residual(), plan.convex_programs(), solved.optimality_gap) {
+        (_, _, Some(gap)) => format!(", proven to be within {} of the optimum", small_share(gap)),
+        (_, programs @ 1.., _) => format!(", {programs} convex programs"),
+        (Some(residual), _, _) => format!(", KKT residual {}", significant(residual, 1)),
+        (None, _, _) => String::new(),
     };
     let status = plan.status().name();
     let solved_in = duration(solved.solve_secs);
-    writeln!(output, "{}: {} share {}", settings.file(), devices(fleet.len()), problem.bandwidth())?;
+    writeln!(output, "{}: {} {}", settings.file(), devices(fleet.len()), describe_costs(problem.costs()))?;
     let model = format!("R(q) = α/(β − Σ a²/q), {}", describe(settings.constants));
     paragraph(output, "round model", &[model])?;
     let scheme = format!("{}: {status}{certificate}, solved in {solved_in}", solved.scheme);
@@ -130,14 +131,9 @@ fn round(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> Vec<String> {
     let round = evaluation.round_secs;
     let participants = significant(evaluation.expected_participants, 3);
     let empty = percent(evaluation.empty_round_probability);
-    let [mean, error, theorem, linear, printed] = [
-        round.mean.mean,
-        round.mean.std_error,
-        round.theorem2_bound,
-        round.linear_bound,
-        round.expected_bandwidth,
-    ]
-    .map(duration);
+    let [mean, error, theorem, linear] =
+        [round.mean.mean, round.mean.std_error, round.theorem2_bound, round.linear_bound].map(duration);
+    let printed = round.expected_bandwidth.map_or("–".to_owned(), duration);
     let mut lines = vec![
         format!("{participants} devices on average; {empty} of rounds are empty"),
         format!(
@@ -148,11 +144,14 @@ fn round(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> Vec<String> {
     let is_reachable =
         settings.planning.constants.is_none_or(|constants| evaluation.sampling_variance < constants.beta());
     if evaluation.expected_participants < ABOUT_ONE && !solved.scheme.is_baseline() && is_reachable {
-        lines.push(
-            "Fewer than one device per round is sensible here: an empty round takes no time, and the total time counts, \
+        let empty = match round.overhead > 0.0 {
+            true => format!("only the overhead of {}", duration(round.overhead)),
+            false => "no time".to_owned(),
+        };
+        lines.push(format!(
+            "Fewer than one device per round is sensible here: an empty round takes {empty}, and the total time counts, \
              not the number of rounds."
-                .to_owned(),
-        );
+        ));
     }
     lines
 }
@@ -169,7 +168,12 @@ fn to_target(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> String {
         return format!("never: the {variance} reaches β = {beta}");
     };
     let [round, total] = [evaluation.round_secs.mean.mean, total_secs].map(duration);
-    format!("{variance} of β = {beta}: {} rounds × {round} = {total}", significant(rounds, 4))
+    let overhead_secs = evaluation.round_secs.overhead;
+    let without = match overhead_secs > 0.0 {
+        true => format!(" ({} without the overhead)", duration(total_secs - rounds * overhead_secs)),
+        false => String::new(),
+    };
+    format!("{variance} of β = {beta}: {} rounds × {round} = {total}{without}", significant(rounds, 4))
 }
 
 /// Why the plan is what it is.
@@ -207,7 +211,7 @@ fn reasons(
         lines.push(format!("{device} alone adds {variance} (a = {weight}, q = {q}): {remedy}."));
     }
     if let Some(model) = model {
-        lines.extend(against_full_participation(problem, model, solved)?);
+        lines.extend(against_full_participation(problem, model, solved));
     }
     Ok(lines)
 }
@@ -217,22 +221,27 @@ fn against_full_participation(
     problem: &Problem<'_>,
     model: RoundModel<'_, '_>,
     solved: &SolvedPlan,
-) -> Result<Option<String>, CliError> {
+) -> Option<String> {
     let fleet = problem.fleet();
     let always = |shares: &[f64]| shares.iter().all(|&share| share >= 1.0);
     let comparable = always(fleet.availability()) && !always(solved.plan.q());
     let total_secs = solved.evaluation.total_secs.filter(|&secs| comparable && secs > 0.0);
-    let Some((rounds, planned_secs)) = model.rounds(fleet.availability()).zip(total_secs) else {
-        return Ok(None);
-    };
-    let everybody: Vec<usize> = (0..fleet.len()).collect();
-    let round_secs =
-        bandwidth::allocate(fleet, &everybody, problem.bandwidth(), Division::Adaptive)?.round_secs;
+    let (rounds, planned_secs) = model.rounds(fleet.availability()).zip(total_secs)?;
+    let everybody = (0..fleet.len()).map(|device| problem.job(device));
+    let round_secs = problem.cohort_secs(everybody) + problem.overhead_secs();
     let total_secs = rounds * round_secs;
     let [round, total] = [round_secs, total_secs].map(duration);
     let [rounds, ratio] =
         [(rounds, 4), (total_secs / planned_secs, 3)].map(|(value, digits)| significant(value, digits));
-    Ok(Some(format!("Full participation: {rounds} rounds × {round} = {total}, {ratio} × this plan.")))
+    Some(format!("Full participation: {rounds} rounds × {round} = {total}, {ratio} × this plan."))
+}
+
+/// A share that may be far below a per cent.
+fn small_share(share: f64) -> String {
+    match share {
+        share if share < 1e-4 => format!("{} %", significant(100.0 * share, 1)),
+        share => percent(share),
+    }
 }
 
 /// One duration if all are alike, otherwise from – to.

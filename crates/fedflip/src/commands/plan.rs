@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fedflip_plan::{Evaluation, Plan, PlanError, Planning, Problem, Schedule, Scheme, solve};
+use fedflip_plan::{Evaluation, Plan, PlanError, Planning, Problem, RoundModel, Schedule, Scheme, solve};
 use fedflip_record::atomic;
 
 use super::explain;
@@ -45,6 +45,8 @@ pub(super) struct SolvedPlan {
     pub plan: Plan,
     pub evaluation: Evaluation,
     pub solve_secs: f64,
+    /// How far the plan can be from the optimum of its objective, where that is known.
+    pub optimality_gap: Option<f64>,
     pub warnings: Vec<String>,
 }
 
@@ -59,14 +61,22 @@ impl SolvedPlan {
         let start = now();
         let plan = solve(problem, &planning)?;
         let solve_secs = start.elapsed().as_secs_f64();
-        let evaluation =
-            Evaluation::new(problem, &plan, planning.constants, planning.seed, settings.args.draws);
+        let evaluation = Evaluation::new(problem, &plan, &planning, settings.args.draws);
         let mut warnings = warnings(&evaluation);
         warnings.extend(capped(&scheme, &plan, problem.fleet()));
         if scheme.needs_variance() {
             warnings.extend(variance_above("--variance", evaluation.sampling_variance, planning.variance));
         }
-        Ok(Self { scheme, plan, evaluation, solve_secs, warnings })
+        let optimality_gap = optimality_gap(problem, &planning, &plan)?;
+        Ok(Self { scheme, plan, evaluation, solve_secs, optimality_gap, warnings })
+    }
+}
+
+/// The certificate of a scheme that minimises Theorem 2's first bound.
+fn optimality_gap(problem: &Problem<'_>, planning: &Planning, plan: &Plan) -> Result<Option<f64>, PlanError> {
+    match planning.goal()?.filter(|_| planning.scheme.minimises_first_bound()) {
+        Some(goal) => Ok(fedflip_plan::optimality_gap(&RoundModel::for_goal(problem, goal)?, plan.q())),
+        None => Ok(None),
     }
 }
 

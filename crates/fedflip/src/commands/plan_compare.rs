@@ -3,19 +3,22 @@
 use std::io::Write;
 
 use fedflip_plan::{Constants, PlanError, Problem, Scheme};
+use fedflip_record::Costs;
 use serde::Serialize;
 
 use super::plan::{SolvedPlan, warn_of_constants};
 use super::plan_json::PlanJson;
 use super::print_json;
 use crate::advice;
+use crate::costs::describe;
 use crate::error::CliError;
 use crate::render::{Table, devices, duration, percent, significant};
 use crate::settings::PlanSettings;
 
 #[derive(Serialize)]
 struct ComparisonJson<'a> {
-    bandwidth_mbps: f64,
+    bandwidth_mbps: Option<f64>,
+    costs: Costs,
     alpha: Option<f64>,
     beta: Option<f64>,
     schemes: Vec<EntryJson<'a>>,
@@ -71,7 +74,8 @@ pub(super) fn run(settings: &PlanSettings<'_>, output: &mut dyn Write) -> Result
     });
     let constants = settings.planning.constants;
     let comparison = ComparisonJson {
-        bandwidth_mbps: settings.bandwidth.get(),
+        bandwidth_mbps: settings.args.costs.band.bandwidth,
+        costs: settings.costs.into(),
         alpha: constants.map(Constants::alpha),
         beta: constants.map(Constants::beta),
         schemes: schemes.collect(),
@@ -106,8 +110,8 @@ fn write_table(
         }
         None => "α and β are unknown".to_owned(),
     };
-    let (devices, bandwidth) = (devices(settings.fleet.len()), settings.bandwidth);
-    writeln!(output, "{}: {devices} share {bandwidth}; {constants}\n", settings.file())?;
+    let (devices, costs) = (devices(settings.fleet.len()), describe(&settings.costs));
+    writeln!(output, "{}: {devices} {costs}; {constants}\n", settings.file())?;
     let totals = entries.iter().filter_map(|(_, entry)| entry.as_ref().ok()?.evaluation.total_secs);
     let best_secs = totals.fold(f64::INFINITY, f64::min);
     let known = settings.planning.constants.is_some();

@@ -1,6 +1,7 @@
 //! A plan as JSON: one object, the same from `plan` and, per scheme, from `plan --compare`.
 
 use fedflip_plan::{Constants, Evaluation, Interval};
+use fedflip_record::Costs;
 use serde::Serialize;
 
 use super::plan::SolvedPlan;
@@ -11,7 +12,9 @@ pub(super) struct PlanJson<'a> {
     scheme: String,
     status: &'static str,
     devices: usize,
-    bandwidth_mbps: f64,
+    /// Null where devices share spectrum.
+    bandwidth_mbps: Option<f64>,
+    costs: Costs,
     /// Null where the constants are unknown, as are β, the rounds and the total time.
     alpha: Option<f64>,
     beta: Option<f64>,
@@ -26,6 +29,8 @@ pub(super) struct PlanJson<'a> {
     /// The variance that `auto` was asked for, which caps may exceed; null under other schemes.
     sampling_variance_asked: Option<f64>,
     kkt_residual: Option<f64>,
+    /// The proven largest distance of the plan's objective from the optimum, as a share; null where none is known.
+    optimality_gap: Option<f64>,
     convex_programs: usize,
     solve_secs: f64,
     seed: u64,
@@ -56,13 +61,14 @@ impl PilotsJson {
 
 impl<'a> PlanJson<'a> {
     pub(super) fn new(settings: &'a PlanSettings<'a>, solved: &'a SolvedPlan) -> Self {
-        let SolvedPlan { scheme, plan, evaluation, solve_secs, warnings } = solved;
+        let SolvedPlan { scheme, plan, evaluation, solve_secs, optimality_gap, warnings } = solved;
         let (fleet, planning) = (&settings.fleet, &settings.planning);
         Self {
             scheme: scheme.to_string(),
             status: plan.status().name(),
             devices: plan.q().len(),
-            bandwidth_mbps: settings.bandwidth.get(),
+            bandwidth_mbps: settings.args.costs.band.bandwidth,
+            costs: settings.costs.into(),
             alpha: planning.constants.map(Constants::alpha),
             beta: planning.constants.map(Constants::beta),
             pilots: PilotsJson::new(settings.constants),
@@ -72,6 +78,7 @@ impl<'a> PlanJson<'a> {
             evaluation,
             sampling_variance_asked: scheme.needs_variance().then_some(planning.variance),
             kkt_residual: plan.kkt_residual(),
+            optimality_gap: *optimality_gap,
             convex_programs: plan.convex_programs(),
             solve_secs: *solve_secs,
             seed: planning.seed,

@@ -145,6 +145,7 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
         devices: planned.fleet.len(),
         parameters: learner.params_len(),
         bandwidth_mbps: band().get(),
+        costs: Default::default(),
         metrics: learner.metrics().iter().map(|metric| metric.info.clone()).collect(),
         stop: None,
         pilot: false,
@@ -274,7 +275,7 @@ pub(crate) fn parity(case: &Case, asked: Asked) {
     let engine = Engine {
         fleet: &fleet,
         schedule: &schedule,
-        bandwidth: band(),
+        costs: band().into(),
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.0,

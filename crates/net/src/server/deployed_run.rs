@@ -175,7 +175,7 @@ impl<'a> DeployedRun<'a> {
         let engine = Engine {
             fleet: &planned.fleet,
             schedule: &planned.schedule,
-            bandwidth: deployment.bandwidth,
+            costs: deployment.bandwidth.into(),
             division: deployment.division,
             deadline_secs: deployment.deadline_secs,
             deadline_margin: deployment.deadline_margin,

@@ -187,6 +187,7 @@ impl Wanted {
             devices: planned.fleet.len(),
             parameters,
             bandwidth_mbps: self.band_mbps,
+            costs: Default::default(),
             metrics: vec![
                 MetricInfo::new("accuracy", Direction::Larger, Display::Share),
                 MetricInfo::new("loss", Direction::Smaller, Display::Number),

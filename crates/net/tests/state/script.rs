@@ -84,6 +84,7 @@ pub(crate) fn header(devices: usize) -> Header {
         devices,
         parameters: 9,
         bandwidth_mbps: 10.0,
+        costs: Default::default(),
         metrics: vec![
             MetricInfo::new("accuracy", Direction::Larger, Display::Share),
             MetricInfo::new("loss", Direction::Smaller, Display::Number),

@@ -18,6 +18,8 @@ pub(crate) fn fleet(devices: usize) -> Fleet {
                 comm_secs: Secs::new(log_uniform(0.5, 5.0)).unwrap(),
                 samples: Samples::new(log_uniform(20.0, 2000.0)).unwrap(),
                 availability: Probability::new(availability).unwrap(),
+                link_mbps: None,
+                snr_db: None,
             })
             .unwrap();
     }

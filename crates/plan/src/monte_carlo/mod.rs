@@ -9,11 +9,12 @@
 mod at_least_two;
 
 use at_least_two::AtLeastTwo;
-use fedflip_fleet::bandwidth::{self, Job, finish_together};
-use fedflip_fleet::{CohortSampler, Fleet, Mbps, Purpose, StreamKey};
+use fedflip_fleet::{CohortSampler, Purpose, StreamKey};
 use rand::Rng;
 
+use crate::problem::Problem;
 use crate::round_time::theorem2_bound_secs;
+use crate::sampler::{Observed, Sampler};
 
 /// A mean over draws, with what it may be off by.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -38,42 +39,50 @@ pub fn default_draws(expected_participants: f64) -> u64 {
     ((VISITS_MAX / (1.0 + expected_participants)) as u64).clamp(DRAWS_MIN, DRAWS_MAX)
 }
 
-/// Σ_K t/f + max_K τ − T̂(K) ≥ 0: what finishing together saves on computing first and sending one by one.
-pub(crate) fn gap_secs<I>(jobs: I, bandwidth: Mbps) -> f64
-where
-    I: Iterator<Item = Job> + Clone,
-{
-    let in_turn_secs = jobs.clone().map(|job| job.load_mbit).sum::<f64>() / bandwidth.get();
-    // Of T̂ = max τ + tail only the tail differs; of a cohort of one it does not.
-    (in_turn_secs - finish_together(jobs, bandwidth).tail_secs).max(0.0)
-}
-
-/// The mean of T̂ over independent cohorts; an empty cohort takes 0 seconds.
-pub fn round_secs(fleet: &Fleet, q: &[f64], bandwidth: Mbps, seed: u64, draws: u64) -> Estimate {
+/// The mean round time over independent cohorts: T̂, the download and the overhead. An empty cohort takes the overhead.
+pub fn round_secs(problem: &Problem<'_>, q: &[f64], seed: u64, draws: u64) -> Estimate {
     let cohorts = Cohorts::new(q);
     let probability = cohorts.probability();
     // One cohort is all there is where every coin is certain, and none matters where two never meet.
     let certain = matches!(cohorts, Cohorts::Certain(_)) || probability == 0.0;
     let draws = if certain { 1 } else { draws.max(2) };
     let (mut cohort, mut jobs) = (Vec::new(), Vec::new());
-    // Welford's update: no difference of large sums.
-    let (mut mean, mut squares) = (0.0, 0.0);
-    for draw in 0..draws {
+    let gap = mean_of(draws, |draw| {
         let key = StreamKey { seed, purpose: Purpose::RoundTime, round: draw };
         cohorts.draw(&mut key.shared(), &mut cohort);
         jobs.clear();
-        jobs.extend(bandwidth::device_jobs(fleet, &cohort).map(|device_job| device_job.job));
-        let gap_secs = gap_secs(jobs.iter().copied(), bandwidth);
-        let deviation = gap_secs - mean;
-        mean += deviation / (draw + 1) as f64;
-        squares += deviation * (gap_secs - mean);
-    }
-    let std_error = if certain { 0.0 } else { (squares / (draws - 1) as f64 / draws as f64).sqrt() };
+        jobs.extend(cohort.iter().map(|&device| problem.job(device)));
+        problem.gap_secs(jobs.iter().copied())
+    });
     Estimate {
-        mean: theorem2_bound_secs(fleet, q, bandwidth) - probability * mean,
-        std_error: probability * std_error,
+        mean: theorem2_bound_secs(problem, q) - probability * gap.mean,
+        std_error: probability * gap.std_error,
         draws,
     }
+}
+
+/// The mean round time over the cohorts that a sampler draws, however it draws them.
+pub fn round_secs_of(problem: &Problem<'_>, sampler: &mut dyn Sampler, seed: u64, draws: u64) -> Estimate {
+    let (mut cohort, mut jobs) = (Vec::new(), Vec::new());
+    mean_of(draws.max(2), |draw| {
+        sampler.draw(draw + 1, seed, &Observed::default(), &mut cohort);
+        jobs.clear();
+        jobs.extend(cohort.iter().map(|draw| problem.job(draw.device)));
+        problem.cohort_secs(jobs.iter().copied()) + problem.overhead_secs()
+    })
+}
+
+/// The mean of a quantity of draws, by Welford's update: no difference of large sums.
+fn mean_of(draws: u64, mut quantity: impl FnMut(u64) -> f64) -> Estimate {
+    let (mut mean, mut squares) = (0.0, 0.0);
+    for draw in 0..draws {
+        let value = quantity(draw);
+        let deviation = value - mean;
+        mean += deviation / (draw + 1) as f64;
+        squares += deviation * (value - mean);
+    }
+    let std_error = if draws > 1 { (squares / (draws - 1) as f64 / draws as f64).sqrt() } else { 0.0 };
+    Estimate { mean, std_error, draws }
 }
 
 /// Where the cohorts come from that decide the gap.

@@ -111,18 +111,17 @@ pub(crate) fn value(model: &RoundModel<'_, '_>, q: &[f64], round_secs: f64) -> f
 pub(crate) fn starts(model: &RoundModel<'_, '_>) -> Vec<Vec<f64>> {
     let problem = model.problem();
     let fleet = problem.fleet();
-    let (compute, comm) = (fleet.compute_secs(), fleet.comm_secs());
-    let bandwidth_mbps = problem.bandwidth().get();
+    let (compute, transfers) = (fleet.compute_secs(), problem.transfer_secs());
     let mut solver = RatioSolver::default();
     let mut optimum = |offset_secs: f64, compute_cost: &dyn Fn(f64) -> f64| {
         let cost_secs: Vec<f64> =
-            compute.iter().zip(comm).map(|(&tau, t)| t / bandwidth_mbps + compute_cost(tau)).collect();
+            compute.iter().zip(transfers).map(|(&tau, secs)| secs + compute_cost(tau)).collect();
         let mut q = vec![0.0; fleet.len()];
         let ratio = Ratio {
             weights: fleet.weights(),
             caps: fleet.availability(),
             cost_secs: &cost_secs,
-            offset_secs,
+            offset_secs: offset_secs + problem.overhead_secs(),
             beta: model.beta(),
         };
         solver.solve(ratio, &mut q);

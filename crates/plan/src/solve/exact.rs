@@ -1,4 +1,4 @@
-//! P2 exactly: min α Σ q c/(β − C(q)) over 0 < q ≤ cap.
+//! P2 exactly, with the overhead o of a round: min α (o + Σ q c)/(β − C(q)) over 0 < q ≤ cap.
 
 use super::kkt;
 use super::ratio::{Ratio, RatioSolver};
@@ -13,7 +13,7 @@ pub(crate) fn plan(model: &RoundModel<'_, '_>) -> Plan {
     Plan::new(problem.fleet(), PlanStatus::Optimal, q).with_kkt_residual(residual)
 }
 
-/// The q that minimises Σ q c/(β − C(q)). Requires β > Σ a²/cap.
+/// The q that minimises (o + Σ q c)/(β − C(q)). Requires β > Σ a²/cap.
 pub(crate) fn participation(problem: &Problem<'_>, beta: f64) -> Vec<f64> {
     let fleet = problem.fleet();
     let mut q = vec![0.0; fleet.len()];
@@ -21,7 +21,7 @@ pub(crate) fn participation(problem: &Problem<'_>, beta: f64) -> Vec<f64> {
         weights: fleet.weights(),
         caps: fleet.availability(),
         cost_secs: problem.cost_secs(),
-        offset_secs: 0.0,
+        offset_secs: problem.overhead_secs(),
         beta,
     };
     RatioSolver::default().solve(ratio, &mut q);

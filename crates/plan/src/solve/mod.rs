@@ -4,10 +4,8 @@
 //! - `paper`: P3 by its break points.
 //! - `line_search`: P3 as printed, with Clarabel (cargo feature `line-search`).
 //! - `tight`, `sampled`: other round times under the same rounds; `descent` minimises both.
-//! - `baseline`: the paper's baselines.
 //! - `break_points`: piecewise equations solved by one sort; `kkt`: the distance of a q from optimality.
 
-pub(crate) mod baseline;
 mod break_points;
 mod descent;
 pub(crate) mod exact;

@@ -1,11 +1,11 @@
 //! P3, the paper's convex surrogate, in closed form.
 //!
-//! P3 is A(q)·B(q) up to a constant, with A = Σ q/(q − lo) and B = Σ q c. In log(q − lo) both are
-//! log-convex, so again a KKT point is the global optimum: (q_n − lo_n)² = s² lo_n/c_n below the cap, with
-//! s² = B/A. Over the devices below (U) and at (V) their cap that is
+//! P3 is A(q)·B(q) up to a constant, with A = Σ q/(q − lo) and B = o + Σ q c, where the paper has no overhead o. In
+//! log(q − lo) both are log-convex, so again a KKT point is the global optimum: (q_n − lo_n)² = s² lo_n/c_n below the
+//! cap, with s² = B/A. Over the devices below (U) and at (V) their cap that is
 //!
 //! ```text
-//! s² (N + Σ_V lo/(cap − lo)) = Σ_U lo·c + Σ_V cap·c
+//! s² (N + Σ_V lo/(cap − lo)) = o + Σ_U lo·c + Σ_V cap·c
 //! ```
 //!
 //! so the paper's line search over M, with a convex program for each M, comes down to one sort.
@@ -22,7 +22,7 @@ pub(crate) fn plan(model: &RoundModel<'_, '_>) -> Result<Plan, PlanError> {
     let caps = problem.fleet().availability();
     let costs = problem.cost_secs();
     let floors = surrogate_floors(model)?;
-    let devices = floors.len() as f64;
+    let (devices, overhead_secs) = (floors.len() as f64, problem.overhead_secs());
 
     let points = floors.iter().zip(caps).zip(costs).map(|((&floor, &cap), &cost)| BreakPoint {
         at: (cap - floor) * (cost / floor).sqrt(),
@@ -31,7 +31,7 @@ pub(crate) fn plan(model: &RoundModel<'_, '_>) -> Result<Plan, PlanError> {
     });
     let s =
         break_points::solve(&mut points.collect::<Vec<_>>(), |Sums { below, capped: [cost, stretch] }| {
-            ((below + cost) / (devices + stretch)).sqrt()
+            ((below + cost + overhead_secs) / (devices + stretch)).sqrt()
         });
     let q: Vec<f64> = (0..floors.len()).map(|n| clipped(floors[n], caps[n], costs[n], s)).collect();
 

@@ -5,17 +5,16 @@
 //! cohort is {n: u_{s,n} < q_n}. The same numbers serve every q, so two plans differ by what they do and
 //! not by luck; and only the gap to Theorem 2's first bound, which is known exactly, is drawn.
 
-use fedflip_fleet::bandwidth::{Job, finish_together};
-use fedflip_fleet::{Mbps, Purpose, StreamKey};
+use fedflip_fleet::bandwidth::Job;
+use fedflip_fleet::{Purpose, StreamKey};
 use rand::RngExt;
 
 use super::descent::{Descent, Effort, RoundTime, best_descent, starts, value};
-use super::tight::FirstBound;
 use super::{exact, tight};
 use crate::error::PlanError;
-use crate::monte_carlo::gap_secs;
 use crate::plan::Plan;
 use crate::problem::{Problem, RoundModel};
+use crate::round_time::FirstBound;
 use crate::scheme::Scheme;
 
 /// One gradient re-solves a round per device and draw: beyond this it would take minutes.
@@ -76,14 +75,13 @@ pub fn plan_by_draws(model: &RoundModel<'_, '_>, seed: u64) -> Plan {
 }
 
 fn jobs(problem: &Problem<'_>) -> Vec<Job> {
-    let times = problem.fleet().compute_secs().iter().zip(problem.fleet().comm_secs());
-    times.map(|(&compute_secs, &load_mbit)| Job { compute_secs, load_mbit }).collect()
+    (0..problem.fleet().len()).map(|device| problem.job(device)).collect()
 }
 
-/// E[T̂] over all cohorts of a small fleet.
+/// The mean round time over all cohorts of a small fleet.
 struct Enumerated {
     devices: usize,
-    /// T̂ of each cohort, by the bits of its members.
+    /// The round time of each cohort, by the bits of its members.
     round_secs: Vec<f64>,
     folded: Vec<f64>,
 }
@@ -96,7 +94,7 @@ impl Enumerated {
             taking_part.map(|(_, job)| *job)
         };
         let round_secs: Vec<f64> = (0..1_usize << jobs.len())
-            .map(|members| finish_together(cohort(members), problem.bandwidth()).round_secs())
+            .map(|members| problem.cohort_secs(cohort(members)) + problem.overhead_secs())
             .collect();
         Self { devices: jobs.len(), folded: round_secs.clone(), round_secs }
     }
@@ -138,31 +136,30 @@ impl RoundTime for Enumerated {
 }
 
 /// Theorem 2's first bound, less the mean gap over fixed draws.
-struct CommonNumbers<'a> {
-    bound: FirstBound<'a>,
-    gaps: Gaps,
+struct CommonNumbers<'p, 'a> {
+    bound: FirstBound<'p, 'a>,
+    gaps: Gaps<'p, 'a>,
 }
 
 /// The gaps of fixed draws.
-struct Gaps {
+struct Gaps<'p, 'a> {
+    problem: &'p Problem<'a>,
     jobs: Vec<Job>,
-    bandwidth: Mbps,
     /// One row per draw, one number per device.
     numbers: Vec<f64>,
     /// The jobs of the current cohort; a scratch buffer.
     cohort: Vec<Job>,
 }
 
-impl<'a> CommonNumbers<'a> {
-    fn new(problem: &Problem<'a>, seed: u64, draws: std::ops::Range<u64>) -> Self {
+impl<'p, 'a> CommonNumbers<'p, 'a> {
+    fn new(problem: &'p Problem<'a>, seed: u64, draws: std::ops::Range<u64>) -> Self {
         let jobs = jobs(problem);
         let mut numbers = Vec::new();
         for round in draws {
             let mut stream = StreamKey { seed, purpose: Purpose::CommonNumbers, round }.shared();
             numbers.extend((0..jobs.len()).map(|_| stream.random::<f64>()));
         }
-        let gaps =
-            Gaps { cohort: Vec::with_capacity(jobs.len()), jobs, bandwidth: problem.bandwidth(), numbers };
+        let gaps = Gaps { problem, cohort: Vec::with_capacity(jobs.len()), jobs, numbers };
         Self { bound: FirstBound::new(problem), gaps }
     }
 
@@ -186,12 +183,12 @@ impl<'a> CommonNumbers<'a> {
     }
 }
 
-impl Gaps {
+impl Gaps<'_, '_> {
     /// Hands the gap of each draw's cohort under `q` to `take`.
     fn each(&mut self, q: &[f64], mut take: impl FnMut(f64)) {
         for numbers in self.numbers.chunks_exact(self.jobs.len()) {
             flip(&self.jobs, numbers, q, &mut self.cohort);
-            take(gap_secs(self.cohort.iter().copied(), self.bandwidth));
+            take(self.problem.gap_secs(self.cohort.iter().copied()));
         }
     }
 
@@ -208,18 +205,18 @@ impl Gaps {
         for numbers in self.numbers.chunks_exact(self.jobs.len()) {
             flip(&self.jobs, numbers, q, &mut self.cohort);
             let cohort = self.cohort.iter().copied();
-            let gap = gap_secs(cohort.clone(), self.bandwidth);
+            let gap = self.problem.gap_secs(cohort.clone());
             sum += gap;
             let mut place = 0;
             for (n, slope) in gradient.iter_mut().enumerate() {
                 let difference_secs = if numbers[n] < q[n] {
                     let others = cohort.clone().take(place).chain(cohort.clone().skip(place + 1));
                     place += 1;
-                    gap - gap_secs(others, self.bandwidth)
+                    gap - self.problem.gap_secs(others)
                 } else if self.cohort.is_empty() {
                     0.0
                 } else {
-                    gap_secs(cohort.clone().chain([self.jobs[n]]), self.bandwidth) - gap
+                    self.problem.gap_secs(cohort.clone().chain([self.jobs[n]])) - gap
                 };
                 *slope -= difference_secs / draws;
             }
@@ -228,7 +225,7 @@ impl Gaps {
     }
 }
 
-impl RoundTime for CommonNumbers<'_> {
+impl RoundTime for CommonNumbers<'_, '_> {
     fn secs(&mut self, q: &[f64]) -> f64 {
         self.bound.secs(q) - self.gaps.mean(q)
     }
@@ -251,8 +248,10 @@ fn flip(jobs: &[Job], numbers: &[f64], q: &[f64], cohort: &mut Vec<Job>) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use fedflip_fleet::{Columns, Fleet, Mbps};
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         /// Over the same numbers, the slope is the difference between surely in and surely out.
@@ -261,10 +260,16 @@ mod tests {
             devices in prop::collection::vec((0.0..10.0_f64, 0.0..10.0_f64, 0.0..=1.0_f64), 1..8),
             numbers in prop::collection::vec(0.0..1.0_f64, 80),
         ) {
-            let jobs: Vec<Job> = devices.iter().map(|d| Job { compute_secs: d.0, load_mbit: d.1 }).collect();
-            let q: Vec<f64> = devices.iter().map(|device| device.2).collect();
+            let column = |of: fn(&(f64, f64, f64)) -> f64| devices.iter().map(of).collect::<Vec<f64>>();
+            let (tau, comm, q) = (column(|d| d.0), column(|d| d.1 + 1e-3), column(|d| d.2));
+            let columns = Columns {
+                compute_secs: &tau, comm_secs: &comm, samples: &vec![1.0; q.len()], ..Columns::default()
+            };
+            let fleet = Fleet::from_columns(columns).unwrap();
+            let problem = Problem::new(&fleet, Mbps::new(3.0).unwrap());
+            let jobs = jobs(&problem);
             let numbers = numbers[..10 * jobs.len()].to_vec();
-            let mut gaps = Gaps { jobs, bandwidth: Mbps::new(3.0).unwrap(), numbers, cohort: Vec::new() };
+            let mut gaps = Gaps { problem: &problem, jobs, numbers, cohort: Vec::new() };
             let mut gradient = vec![0.0; q.len()];
             let mean = gaps.subtract_gradient(&q, &mut gradient);
             prop_assert!((mean - gaps.mean(&q)).abs() < 1e-12);

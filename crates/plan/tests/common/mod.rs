@@ -1,6 +1,6 @@
 //! Fleets for tests.
 
-use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
+use fedflip_fleet::{Fleet, Mbps};
 use serde::Deserialize;
 
 /// A fleet as the golden files have it.
@@ -14,19 +14,14 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub(crate) fn fleet(&self) -> Fleet {
-        let mut builder = Fleet::builder();
-        for n in 0..self.samples.len() {
-            builder
-                .push(Device {
-                    name: &format!("device-{n}"),
-                    compute_secs: Secs::new(self.compute_secs[n]).unwrap(),
-                    comm_secs: Secs::new(self.comm_secs[n]).unwrap(),
-                    samples: Samples::new(self.samples[n]).unwrap(),
-                    availability: Probability::new(self.availability[n]).unwrap(),
-                })
-                .unwrap();
-        }
-        builder.build().unwrap()
+        Fleet::from_columns(fedflip_fleet::Columns {
+            compute_secs: &self.compute_secs,
+            comm_secs: &self.comm_secs,
+            samples: &self.samples,
+            availability: Some(&self.availability),
+            ..fedflip_fleet::Columns::default()
+        })
+        .unwrap()
     }
 }
 

@@ -10,6 +10,7 @@ Every random number comes from SEED, so a second run on the same machine gives t
 
 import json
 import platform
+import sys
 import warnings
 from pathlib import Path
 
@@ -468,7 +469,10 @@ def lines(cases):
     return "[\n" + ",\n".join(json.dumps(plain(case), allow_nan=False) for case in cases) + "\n]"
 
 
-def main():
+def main(names):
+    # Imported here, because it builds on this module.
+    import costs
+
     generator = {
         "python": platform.python_version(), "cvxpy": cp.__version__, "clarabel": clarabel.__version__,
         "scipy": scipy.__version__, "numpy": np.__version__, "seed": SEED,
@@ -476,9 +480,11 @@ def main():
     files = [
         ("exact", exact_cases, OPTIMUM), ("paper", paper_cases, OPTIMUM), ("tight", tight_cases, OPTIMUM),
         ("round_time", round_time_cases, COMPUTED), ("sampled", sampled_cases, OPTIMUM),
-        ("pilots", pilot_cases, COMPUTED),
+        ("pilots", pilot_cases, COMPUTED), ("costs", costs.cost_cases, COMPUTED),
     ]
     for stream, (name, cases_of, tolerance) in enumerate(files):
+        if names and name not in names:
+            continue
         # A stream per file: changing one file's cases leaves the others as they are.
         cases, summary = cases_of(np.random.default_rng([SEED, stream]))
         head = f'"generator": {json.dumps(generator)},\n"tolerance": {tolerance},\n"cases": '
@@ -488,4 +494,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

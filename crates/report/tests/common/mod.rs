@@ -103,6 +103,7 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         devices: 3,
         parameters: 10,
         bandwidth_mbps: run.bandwidth_mbps,
+        costs: Default::default(),
         metrics: vec![
             MetricInfo { name: run.metric.to_owned().into(), better, display },
             MetricInfo::new("loss", Direction::Smaller, Display::Number),

@@ -9,8 +9,9 @@
 //! - here: sections, what a key is, and all of them in a row.
 //! - one file for the keys of a section, or of two: `top`, `task`, `external`, `data`, `own` (files in `[data]`), `evaluate`,
 //!   `fleet`, `train`, `update`, `server`, `plan`,
-//!   `round`, `stop`.
+//!   `round`, `costs` (what a round costs, in several sections), `stop`.
 
+mod costs;
 mod data;
 mod evaluate;
 mod external;
@@ -33,7 +34,7 @@ use super::value::{Given, Value};
 pub(super) use task::{task_of, value_of};
 
 /// The sections in their order, and what each is about.
-pub(super) const SECTIONS: [(&str, &str); 14] = [
+pub(super) const SECTIONS: [(&str, &str); 15] = [
     ("", "Settings of the whole scenario"),
     ("task", "The model and the data it learns from"),
     ("data", "How the data are shared among devices"),
@@ -45,6 +46,7 @@ pub(super) const SECTIONS: [(&str, &str); 14] = [
     ("plan", "How often each device participates"),
     ("pilot", "How α and β are measured: rounds to the loss F_s with q = 1/N and with q = 1"),
     ("round", "Bandwidth, aggregation and time limits of a round"),
+    ("downlink", "Downloads of the model, where round.downlink is not \"none\""),
     ("world", "How the simulated world departs from the fleet's numbers"),
     ("stop", "When a run ends: whichever comes first"),
     ("record", "When models are evaluated and checkpoints are written"),
@@ -172,6 +174,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Key> + Clone {
         server::KEYS,
         plan::KEYS,
         round::KEYS,
+        costs::KEYS,
         stop::KEYS,
     ]
     .into_iter()

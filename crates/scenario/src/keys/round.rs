@@ -64,14 +64,6 @@ pub(super) static KEYS: &[Key] = &[
     .shown(Shown::FollowsOr("0.1")),
     key(
         "round",
-        "overhead_secs",
-        "added to every round, empty ones included",
-        |s| Some(Value::Number(s.world.overhead_secs)),
-        |s, v| v.quantity(Secs::new, Secs::WANTED).map(|secs| s.world.overhead_secs = secs.get()),
-    )
-    .simulated(),
-    key(
-        "round",
         "deadline_secs",
         "devices that have not reported by then are lost to the round",
         |s| s.round.deadline.map(|secs| Value::Number(secs.get())),

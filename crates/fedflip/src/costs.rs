@@ -1,0 +1,82 @@
+//! The flags about the costs of a round, checked, and the costs in words.
+
+use fedflip_fleet::{Band, Downlink, Download, Fleet, Mbps, Mhz, RoundCosts, Secs, nearest};
+
+use crate::args::{BandArgs, CostArgs};
+use crate::error::CliError;
+use crate::render::{duration, significant};
+
+/// The band of `--bandwidth` or `--spectrum-mhz`. Spectrum needs the signals of the devices.
+pub(crate) fn band(args: &BandArgs, fleet: &Fleet) -> Result<Band, CliError> {
+    let Some(spectrum) = args.spectrum_mhz else {
+        // The parser asks for one of the two.
+        return Ok(Band::Linear(bandwidth(args.bandwidth.unwrap_or(0.0))?));
+    };
+    if fleet.snr_db().is_none() {
+        return Err(CliError::usage(
+            "--spectrum-mhz: the fleet has no column snr_db",
+            "add the signal-to-noise ratio of every device, or use --bandwidth",
+        ));
+    }
+    Ok(Band::Shannon(Mhz::new(spectrum).map_err(CliError::flag("--spectrum-mhz"))?))
+}
+
+pub(crate) fn bandwidth(mbps: f64) -> Result<Mbps, CliError> {
+    Mbps::new(mbps).map_err(CliError::flag("--bandwidth"))
+}
+
+/// All costs of a round.
+pub(crate) fn round_costs(args: &CostArgs, fleet: &Fleet) -> Result<RoundCosts, CliError> {
+    let band = band(&args.band, fleet)?;
+    let overhead = Secs::new(args.overhead_secs).map_err(CliError::flag("--overhead-secs"))?;
+    let downlink = downlink(args, band)?;
+    Ok(RoundCosts::from(band).with_overhead(overhead).with_downlink(downlink))
+}
+
+/// The modes of `--downlink`.
+const MODES: [(&str, fn(Download) -> Downlink); 3] =
+    [("none", |_| Downlink::None), ("broadcast", Downlink::Broadcast), ("unicast", Downlink::Unicast)];
+
+fn downlink(args: &CostArgs, band: Band) -> Result<Downlink, CliError> {
+    let Some((_, downlink)) = MODES.iter().find(|(name, _)| *name == args.downlink) else {
+        let hint = match nearest(&args.downlink, MODES.iter().map(|(name, _)| *name)) {
+            Some(name) => format!("did you mean {name}?"),
+            None => "it is none, broadcast or unicast".to_owned(),
+        };
+        return Err(CliError::usage(format!("--downlink: there is no mode {:?}", args.downlink), hint));
+    };
+    let bandwidth = match (args.downlink_bandwidth, band) {
+        (Some(mbps), _) => Mbps::new(mbps).map_err(CliError::flag("--downlink-bandwidth"))?,
+        (None, Band::Linear(bandwidth)) => bandwidth,
+        (None, Band::Shannon(_)) if args.downlink == MODES[0].0 => return Ok(Downlink::None),
+        (None, Band::Shannon(_)) => {
+            return Err(CliError::usage(
+                "--downlink: the bandwidth of downloads is not known",
+                "add --downlink-bandwidth, since --spectrum-mhz is for uploads",
+            ));
+        }
+    };
+    let wanted = "a number from 0 to 1e6";
+    let per_upload = CliError::in_range("--downlink-ratio", args.downlink_ratio, 0.0..=1e6, wanted)?;
+    Ok(downlink(Download { bandwidth, per_upload }))
+}
+
+/// Such as `share 100 Mbit/s; every round takes 120 ms more`.
+pub(crate) fn describe(costs: &RoundCosts) -> String {
+    let mut text = match costs.band {
+        Band::Linear(bandwidth) => format!("share {bandwidth}"),
+        Band::Shannon(spectrum) => format!("share {spectrum} of spectrum"),
+    };
+    let download = |how: &str, Download { bandwidth, per_upload }: Download| {
+        format!("; {how} of {} × the upload at {bandwidth}", significant(per_upload, 3))
+    };
+    match costs.downlink {
+        Downlink::None => {}
+        Downlink::Broadcast(size) => text += &download("the model is a broadcast", size),
+        Downlink::Unicast(size) => text += &download("each device downloads the model", size),
+    }
+    if costs.overhead_secs > 0.0 {
+        text += &format!("; every round takes {} more", duration(costs.overhead_secs));
+    }
+    text
+}

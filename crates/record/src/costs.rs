@@ -1,0 +1,117 @@
+//! The costs of rounds in a header of records.
+
+use fedflip_fleet::{Band, Downlink, Download, Mbps, Mhz, RoundCosts};
+use serde::{Deserialize, Serialize};
+
+/// What rounds cost besides computing and the shared bandwidth. The default is the paper's model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Costs {
+    /// The time that every round takes in addition.
+    #[serde(default)]
+    pub overhead_secs: f64,
+    /// The band in MHz, where devices share spectrum instead of a bandwidth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spectrum_mhz: Option<f64>,
+    /// How devices get the model; none if downloads cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub downlink: Option<DownlinkCosts>,
+}
+
+/// What downloads cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DownlinkCosts {
+    /// How devices share the downlink.
+    pub mode: DownlinkMode,
+    /// The bandwidth of downloads in Mbit/s.
+    pub bandwidth_mbps: f64,
+    /// What a device downloads, in units of its upload.
+    pub per_upload: f64,
+}
+
+/// How devices share the downlink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DownlinkMode {
+    /// One transfer to all.
+    Broadcast,
+    /// One transfer to each.
+    Unicast,
+}
+
+impl From<RoundCosts> for Costs {
+    fn from(costs: RoundCosts) -> Self {
+        let RoundCosts { band, downlink, overhead_secs } = costs;
+        let download = |mode, Download { bandwidth, per_upload }: Download| {
+            Some(DownlinkCosts { mode, bandwidth_mbps: bandwidth.get(), per_upload })
+        };
+        Self {
+            overhead_secs,
+            spectrum_mhz: match band {
+                Band::Linear(_) => None,
+                Band::Shannon(spectrum) => Some(spectrum.get()),
+            },
+            downlink: match downlink {
+                Downlink::None => None,
+                Downlink::Broadcast(size) => download(DownlinkMode::Broadcast, size),
+                Downlink::Unicast(size) => download(DownlinkMode::Unicast, size),
+            },
+        }
+    }
+}
+
+impl Costs {
+    /// Whether rounds cost what they cost in the paper.
+    pub fn is_paper(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The cost model beside a bandwidth; none if a number of the record is out of range.
+    pub fn round_costs(&self, bandwidth_mbps: f64) -> Option<RoundCosts> {
+        let band = match self.spectrum_mhz {
+            Some(spectrum) => Band::Shannon(Mhz::new(spectrum).ok()?),
+            None => Band::Linear(Mbps::new(bandwidth_mbps).ok()?),
+        };
+        let downlink = match self.downlink {
+            None => Downlink::None,
+            Some(DownlinkCosts { mode, bandwidth_mbps, per_upload }) => {
+                let per_upload = Some(per_upload).filter(|ratio| (0.0..=1e18).contains(ratio))?;
+                let download = Download { bandwidth: Mbps::new(bandwidth_mbps).ok()?, per_upload };
+                match mode {
+                    DownlinkMode::Broadcast => Downlink::Broadcast(download),
+                    DownlinkMode::Unicast => Downlink::Unicast(download),
+                }
+            }
+        };
+        let overhead_secs = Some(self.overhead_secs).filter(|secs| (0.0..=1e9).contains(secs))?;
+        Some(RoundCosts { band, downlink, overhead_secs })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedflip_fleet::Secs;
+
+    use super::*;
+
+    #[test]
+    fn costs_read_back_and_the_papers_are_left_out() {
+        let paper = RoundCosts::from(Mbps::new(100.0).unwrap());
+        assert!(Costs::from(paper).is_paper());
+        let download = Download { bandwidth: Mbps::new(7.0).unwrap(), per_upload: 8.0 };
+        for costs in [
+            paper,
+            paper.with_overhead(Secs::new(0.12).unwrap()),
+            paper.with_downlink(Downlink::Broadcast(download)),
+            RoundCosts { band: Band::Shannon(Mhz::new(20.0).unwrap()), ..paper }
+                .with_downlink(Downlink::Unicast(download)),
+        ] {
+            let text = serde_json::to_string(&Costs::from(costs)).unwrap();
+            let read: Costs = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.round_costs(100.0), Some(costs), "{text}");
+        }
+        for wrong in [r#"{"overhead_secs":-1.0}"#, r#"{"spectrum_mhz":0.0}"#] {
+            let read: Costs = serde_json::from_str(wrong).unwrap();
+            assert_eq!(read.round_costs(100.0), None, "{wrong}");
+        }
+    }
+}
