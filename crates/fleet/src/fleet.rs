@@ -133,6 +133,24 @@ impl Fleet {
         Ok(Self { weights: shares(&samples), samples, ..self.clone() })
     }
 
+    /// The same devices with other names.
+    pub fn renamed(&self, names: &[&str]) -> Result<Self, FleetError> {
+        if names.len() != self.len() {
+            return Err(FleetError::ColumnLength { column: "names", len: names.len(), samples: self.len() });
+        }
+        let mut renamed = Names::default();
+        for (position, name) in names.iter().enumerate() {
+            if !is_name(name) {
+                return Err(FleetError::BadName { name: (*name).to_owned(), position });
+            }
+            renamed.push(name);
+        }
+        if let Some((first, second)) = renamed.first_duplicate() {
+            return Err(FleetError::RepeatedName { name: names[second].to_owned(), first, second });
+        }
+        Ok(Self { names: renamed, ..self.clone() })
+    }
+
     /// Only the devices at these positions, in this order; their shares of the data sum to one again.
     pub fn subset(&self, positions: &[usize]) -> Result<Self, FleetError> {
         if positions.is_empty() {
@@ -301,6 +319,17 @@ mod tests {
         assert_eq!((two.weights(), two.name(1)), (&[0.75, 0.25][..], "c"));
         assert_eq!(fleet.subset(&[0, 1, 2]).unwrap(), fleet);
         assert!(fleet.subset(&[]).is_err() && fleet.subset(&[3]).is_err());
+    }
+
+    #[test]
+    fn other_names_are_names_too() {
+        let mut builder = Fleet::builder();
+        ["a", "b"].iter().for_each(|name| builder.push(device(name, 1.0)).unwrap());
+        let fleet = builder.build().unwrap();
+        let renamed = fleet.renamed(&["north", "south"]).unwrap();
+        assert_eq!((renamed.name(1), renamed.samples()), ("south", fleet.samples()));
+        assert!(fleet.renamed(&["north"]).is_err() && fleet.renamed(&["north", "north"]).is_err());
+        assert!(matches!(fleet.renamed(&["north", ""]), Err(FleetError::BadName { position: 1, .. })));
     }
 
     #[test]

@@ -60,22 +60,10 @@ impl Scenario {
         if names.len() != samples.len() {
             return self.fleet(samples);
         }
-        let counts: Vec<u64> = samples.iter().map(|&count| count as u64).collect();
-        let fleet = generated.hardware().fleet(&counts)?;
-        let mut named = Fleet::builder();
-        for (position, name) in names.into_iter().enumerate() {
-            let secs = |secs: f64| Secs::new(secs).map_err(ScenarioError::out_of_range("fleet.work_gflop"));
-            named.push(Device {
-                name,
-                compute_secs: secs(fleet.compute_secs()[position])?,
-                comm_secs: secs(fleet.comm_secs()[position])?,
-                samples: Samples::new(fleet.samples()[position])
-                    .map_err(ScenarioError::out_of_range("samples"))?,
-                availability: Probability::ONE,
-            })?;
-        }
         self.checked_counts(samples)?;
-        Ok(self.data.weights.weigh(named.build()?)?)
+        let counts: Vec<u64> = samples.iter().map(|&count| count as u64).collect();
+        let named = generated.hardware().fleet(&counts)?.renamed(&names)?;
+        Ok(self.data.weights.weigh(named)?)
     }
 
     fn checked_counts(&self, samples: &[usize]) -> Result<(), ScenarioError> {
