@@ -81,7 +81,11 @@ impl Engine<'_> {
     ) -> Result<Outcome, EngineError> {
         self.check(world, state)?;
         if state.round == 0 && state.evaluated.is_none() {
-            match world.evaluate(state.result()) {
+            // Devices may be those who evaluate.
+            world.await_devices()?;
+            let evaluated = world.evaluate(state.result());
+            world.check_evaluation()?;
+            match evaluated {
                 Ok(metrics) => {
                     let estimated = world.estimated();
                     state.evaluated = Some(believed(&metrics, estimated.as_ref()));
@@ -147,7 +151,9 @@ impl Engine<'_> {
         if state.evaluated.is_some() {
             return Ok(Outcome::Ended(end));
         }
-        match world.evaluate(state.result()) {
+        let evaluated = world.evaluate(state.result());
+        world.check_evaluation()?;
+        match evaluated {
             Ok(metrics) => Ok(Outcome::Ended(End { metrics, estimated: world.estimated(), ..end })),
             Err(error) => diverged(error, state),
         }

@@ -200,6 +200,7 @@ impl<'a> DeployedRun<'a> {
             was_late: false,
             stopping_since: None,
             estimated: None,
+            is_given_up: false,
         };
         let round = self.progress.round;
         let mut committer = Committer {

@@ -81,6 +81,8 @@ pub(crate) struct NetWorld<'a> {
     pub stopping_since: Option<Instant>,
     /// How sure the newest evaluation is, where devices made it.
     pub estimated: Option<Estimated>,
+    /// Whether the newest evaluation ended early, because the run is to stop.
+    pub is_given_up: bool,
 }
 
 impl NetWorld<'_> {
@@ -201,11 +203,15 @@ impl World for NetWorld<'_> {
     }
 
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Scores, LearnError> {
-        self.estimated = None;
+        (self.estimated, self.is_given_up) = (None, false);
         match self.deployment.device_evaluation {
             Some(probability) => self.evaluate_on_devices(model, probability),
             None => (self.evaluate)(model),
         }
+    }
+
+    fn check_evaluation(&mut self) -> Result<(), EngineError> {
+        if self.is_given_up { Err(GivenUp::Stopping.into()) } else { Ok(()) }
     }
 
     fn estimates(&self) -> bool {

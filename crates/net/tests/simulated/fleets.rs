@@ -55,7 +55,10 @@ fn a_server_that_waits_for_a_device_notices_that_it_was_retired() {
     }));
     let retired = SimRun { retire_at_secs: vec![(40.0, 3)], secs_max: 200.0, ..SimRun::full(12, actors, 10) };
     let killed = SimRun { kill_at_secs: vec![20.0, 42.0], ..retired.clone() };
-    for run in [retired, killed] {
+    // Before the first round the server waits for devices that evaluate the first model.
+    let mut evaluating = retired.clone();
+    evaluating.wanted.device_evaluation = Some(1.0);
+    for run in [retired, killed, evaluating] {
         let outcome = run.run();
         assert!(matches!(outcome.ending.ended, Ended::Over(_)), "{:?}", outcome.ending.ended);
         assert!(outcome.ending.secs > 40.0);
@@ -63,6 +66,22 @@ fn a_server_that_waits_for_a_device_notices_that_it_was_retired() {
         assert_eq!(outcome.rounds.len(), 10);
         assert!(outcome.round_secs_max() < 1.0, "the wait is not part of a round");
     }
+}
+
+/// A server that stops while it waits for devices has not evaluated its first model: it does so when it resumes.
+#[test]
+fn a_server_that_stops_before_its_first_evaluation_commits_none() {
+    let mut actors = [0.2, 0.3].map(Actor::honest).to_vec();
+    actors.push(Actor::scripted(|stage| async move {
+        let device = stage.enrolled().await;
+        drop(device);
+    }));
+    let mut run = SimRun { secs_max: 20.0, ..SimRun::full(14, actors, 10) };
+    run.wanted.device_evaluation = Some(1.0);
+    let outcome = run.run();
+    assert_eq!(outcome.ending.ended, Ended::Stopped);
+    let records = String::from_utf8(outcome.file(RECORDS)).unwrap();
+    assert!(!records.is_empty() && !records.contains("initial"), "{records}");
 }
 
 #[test]
