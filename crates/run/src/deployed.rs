@@ -199,6 +199,7 @@ impl Deployed<'_> {
             devices_min: self.devices_min,
             replan_every: self.replan_every,
             timeouts: self.timeouts,
+            operators_folder: Some(self.out.to_owned()),
         };
         // Pilots are there to find the constants, and have none.
         let pilot = constants.is_none();

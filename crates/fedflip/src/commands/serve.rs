@@ -54,7 +54,7 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let timeouts = timeouts(args)?;
     let listen = listen(args)?;
     let room = room(args, &scenario)?;
-    let devices_min = devices_min(args, room.devices_max)?;
+    let devices_min = devices_min(args.devices_min, scenario.devices(), room.devices_max)?;
     let settings = server_settings(args, listen)?;
     refuse_another_folder(&args.out)?;
     rehearse(&settings, &scenario)?;
@@ -224,10 +224,11 @@ fn with_authority(folder: &Path) -> Result<PathBuf, CliError> {
     Ok(folder.to_owned())
 }
 
-fn devices_min(args: &ServeArgs, devices: usize) -> Result<usize, CliError> {
-    let Some(least) = args.devices_min else { return Ok(devices) };
-    let wanted = format!("at most the number of devices, which is {devices}");
-    CliError::in_range("--devices-min", f64::from(least), 0.0..=devices as f64, &wanted)?;
+/// By default the fleet of the scenario: a larger `--devices-max` makes room for others, and waits for none of them.
+fn devices_min(asked: Option<u32>, devices: usize, devices_max: usize) -> Result<usize, CliError> {
+    let Some(least) = asked else { return Ok(devices.min(devices_max)) };
+    let wanted = format!("at most the number of devices, which is {devices_max}");
+    CliError::in_range("--devices-min", f64::from(least), 0.0..=devices_max as f64, &wanted)?;
     Ok(least as usize)
 }
 
@@ -290,4 +291,18 @@ fn write_text(
         line(output, "aggregation", &format!("{rule} (biased)"))?;
     }
     line(output, "kept in", &args.out.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_for_more_devices_is_no_reason_to_wait_for_them() {
+        let least = |asked, devices, most| devices_min(asked, devices, most).ok();
+        assert_eq!(least(None, 3, 8), Some(3));
+        assert_eq!(least(None, 3, 2), Some(2));
+        assert_eq!(least(Some(5), 3, 8), Some(5));
+        assert_eq!(least(Some(9), 3, 8), None);
+    }
 }

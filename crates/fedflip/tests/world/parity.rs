@@ -134,6 +134,7 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
         devices_min: devices,
         replan_every: Some(5),
         timeouts: Timeouts { quorum: 1.0, ..Timeouts::default() },
+        operators_folder: None,
     };
     let mut worker = learner.worker();
     let header = |planned: &fedflip_net::server::Planned| Header {

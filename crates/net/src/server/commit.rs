@@ -1,5 +1,6 @@
 //! Commits the rounds of a run to its state, each before the next one opens.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fedflip_engine::{BoxedError, Control, Sink, State};
@@ -18,6 +19,7 @@ use crate::state::{Commit, EnrolledDevice, Fate, RunState};
 pub(super) struct Committer<'a> {
     pub server: &'a Server,
     pub state: &'a mut RunState,
+    pub operators_folder: PathBuf,
     pub observer: &'a mut dyn Observer,
     pub stop: &'a dyn Fn() -> bool,
     pub model: Arc<ModelVector>,
@@ -108,7 +110,7 @@ impl Sink<Receipt> for Committer<'_> {
 
     fn round(&mut self, record: Round, receipt: Receipt, state: &State) -> Result<Control, BoxedError> {
         self.commit(&record, &receipt, state)?;
-        let left = self.server.look_for_departures(self.state.path());
+        let left = self.server.look_for_departures(&self.operators_folder);
         let came = self.server.hub.state().members.len() > self.devices;
         let due = left
             || receipt.bench_changed

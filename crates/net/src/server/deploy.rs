@@ -1,6 +1,6 @@
 //! A deployed run: its settings, the callbacks of its owner, and its start.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_engine::{Aggregation, Optimiser, Stop};
@@ -53,6 +53,8 @@ pub struct Deployment {
     /// Rounds from one review of the plan to the next; none never reviews it.
     pub replan_every: Option<u64>,
     pub timeouts: Timeouts,
+    /// The folder in which an operator finds the status of devices and retires some; by default the run's own.
+    pub operators_folder: Option<PathBuf>,
 }
 
 /// A run calls these functions of the program that started it.
@@ -110,10 +112,12 @@ impl Deployment {
         server.health.set(Readiness::WaitingForDevices);
         server.restore(&resumed.devices)?;
         server.norms.restore(resumed.norms.as_deref())?;
-        let (wanted, devices) = (self.devices_min, &mut resumed.devices);
+        // A run that has a plan has had its devices: it resumes with those that attend.
+        let wanted = if resumed.plan.is_some() { 0 } else { self.devices_min };
+        let devices = &mut resumed.devices;
         let are_enough = quorum::gather(server, "waiting for devices to enrol", || {
             enrolment::keep(server, state, &mut *callbacks.enrolled, devices)?;
-            server.show_devices(state.path());
+            server.show_devices(self.operators_folder.as_deref().unwrap_or(state.path()));
             Ok::<_, NetError>(match devices.len() {
                 there if there >= wanted => Quorum::Reached,
                 _ if (callbacks.stop)() => Quorum::Cancelled,

@@ -76,9 +76,7 @@ impl NetWorld<'_> {
                 let members = state.members.iter().enumerate();
                 members.filter(|(slot, member)| is_expected(*slot) && member.link.is_some()).count()
             };
-            // After a restart of the server agents need time to connect again.
-            let wanted = if Instant::now() < self.muster_until { devices } else { quorum };
-            if there >= wanted {
+            if there >= quorum {
                 self.server.health.set(Readiness::InRounds);
                 return Ok(Quorum::Reached);
             }
@@ -91,7 +89,7 @@ impl NetWorld<'_> {
             if Instant::now() >= recall_at {
                 self.recall()?;
             }
-            Ok(Quorum::Missing { there, wanted })
+            Ok(Quorum::Missing { there, wanted: quorum })
         };
         gather(server, "waiting for devices", look).map(|_| ())
     }

@@ -73,7 +73,7 @@ pub(crate) struct NetWorld<'a> {
     /// The run's folder.
     pub folder: PathBuf,
     pub clock: &'a mut Clock,
-    /// Until then a restarted server waits for all devices.
+    /// Until then a restarted server recalls no benched devices.
     pub muster_until: Instant,
     pub deadline: Option<Instant>,
     /// The round's deadline was found to have passed long ago, and was moved once.

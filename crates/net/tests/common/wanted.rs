@@ -174,6 +174,7 @@ impl Wanted {
             devices_min: self.devices_min,
             replan_every: self.replan_every,
             timeouts: self.timeouts,
+            operators_folder: None,
         }
     }
 
