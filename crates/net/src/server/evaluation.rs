@@ -40,7 +40,7 @@ enum Seat {
         was: bool,
     },
     Heard(Sums),
-    /// The report made no sense, and there is no second one.
+    /// The report made no sense, or the device cannot evaluate the model; there is no second report.
     Refused,
 }
 
@@ -76,7 +76,7 @@ impl Evaluation {
             && matches!(self.seats.get(&slot), Some(Seat::Silent { .. }))
     }
 
-    /// Takes a report that it wants, or notes that the report was refused.
+    /// Takes a report that it wants, or notes why there is none.
     pub(crate) fn take(&mut self, slot: usize, report: Result<Sums, Reason>) {
         self.seats.insert(slot, report.map_or(Seat::Refused, Seat::Heard));
     }
@@ -175,6 +175,6 @@ impl NetWorld<'_> {
                 evaluation.gone(slot);
             }
         }
-        state.evaluation = Some(evaluation);
+        (state.evaluation, state.evaluated) = (Some(evaluation), Some(toss));
     }
 }

@@ -25,6 +25,7 @@ use crate::reason::Reason;
 use crate::state::{EnrolledDevice, Incident};
 use crate::status::Metrics;
 use crate::wire::limits::NOTICES_WAITING_MAX;
+use crate::wire::sums::DeclaredSums;
 use crate::wire::v1;
 
 /// A message to a device that attends. Boxed, because its channel has room for many and is mostly empty.
@@ -36,12 +37,14 @@ pub(crate) struct Hub {
     /// Limits the lines that devices cause in the log.
     pub(super) journal: Journal,
     pub(super) metrics: Arc<Metrics>,
+    /// The sums of a device's evaluation.
+    pub(super) declared: DeclaredSums,
 }
 
 impl Hub {
-    pub(crate) fn new(room: Room, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(room: Room, declared: DeclaredSums, metrics: Arc<Metrics>) -> Self {
         let state = Mutex::new(ServerState { room, ..ServerState::default() });
-        Self { state, bell: Notify::default(), journal: Journal::default(), metrics }
+        Self { state, bell: Notify::default(), journal: Journal::default(), metrics, declared }
     }
 
     /// Locks the state. Hold the lock only briefly.
@@ -79,6 +82,8 @@ pub(crate) struct ServerState {
     pub shown: Option<Instant>,
     pub current: Option<Current>,
     pub evaluation: Option<Evaluation>,
+    /// The newest evaluation, in progress or over.
+    pub evaluated: Option<Toss>,
     /// The updates of the round before: its devices may not have received their replies.
     pub previous: Option<(Toss, BTreeMap<usize, Taken>)>,
     /// Updates that have arrived, for the round loop.

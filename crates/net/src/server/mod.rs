@@ -73,6 +73,7 @@ use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::ByteStream;
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, KEEP_ALIVE, MESSAGE_BYTES_MAX, WINDOW_BYTES};
+use crate::wire::sums::DeclaredSums;
 use crate::wire::task::OfferedTask;
 use crate::wire::v1::federation_server::FederationServer;
 
@@ -192,7 +193,7 @@ impl Server {
         offer: &Offer,
     ) -> Self {
         let Surroundings { runtime, address, incoming } = surroundings;
-        let hub = Arc::new(Hub::new(offer.room, metrics));
+        let hub = Arc::new(Hub::new(offer.room, DeclaredSums::of_task(&offer.task), metrics));
         let norms = Arc::new(NormGuard::new(offer.update_norm));
         hub.metrics.show_devices(hub.fleet_source());
         let service = Service::new(Arc::clone(&hub), offer.clone(), Arc::clone(&norms));
