@@ -10,11 +10,14 @@ use std::time::Duration;
 use fedflip_agent::{LogFormat, logs};
 use fedflip_dashboard::DeviceWatch;
 use fedflip_engine::Aggregation;
+use fedflip_learn::task::Source;
 use fedflip_net::NetError;
-use fedflip_net::door::{Limits, Security};
+use fedflip_net::door::{Limits, SERVER_FILES, Security};
 use fedflip_net::server::{NormBound, Offer, Room, Server, ServerSettings, Timeouts};
 use fedflip_net::state::STATE;
 use fedflip_net::status::Reach;
+use fedflip_net::wire::limits::SUMS_MAX;
+use fedflip_net::wire::sums::DeclaredSums;
 use fedflip_record::folder::{RECORDS, RUN};
 use fedflip_record::{EndReason, Summary};
 use serde::Serialize;
@@ -134,6 +137,23 @@ fn check_for_devices(scenario: &Scenario, pilots: bool) -> Result<(), CliError> 
             "leave it out: the scheme auto needs no pilots; others take plan.alpha and plan.beta",
         ));
     }
+    if matches!(scenario.task.source(), Source::Own) && scenario.data.own.place == Where::Here {
+        return Err(CliError::usage(
+            format!("data.where = \"here\": devices hold the samples of the task {}", scenario.task.name()),
+            "set data.where = \"devices\": each device joins with files of its own (--data)",
+        ));
+    }
+    if scenario.device_evaluation().is_some()
+        && !DeclaredSums::of_task(&deployed::offered(scenario)?).fit_a_message()
+    {
+        return Err(CliError::usage(
+            format!(
+                "evaluate.where = \"devices\": the metrics of so many classes need more than {SUMS_MAX} sums, the most \
+                 that a device may report"
+            ),
+            "set evaluate.where = \"server\" and data.test, or use at most 1,000 classes",
+        ));
+    }
     if scenario.round.aggregation == Aggregation::CohortMean {
         return Err(CliError::usage(
             "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
@@ -217,11 +237,16 @@ fn refuse_another_folder(out: &Path) -> Result<(), CliError> {
 
 /// The folder, if it holds what a server needs of an authority.
 fn with_authority(folder: &Path) -> Result<PathBuf, CliError> {
-    let needed = ["ca.pem", "revoked.pem", "server/cert.pem", "server/key.pem"];
-    if needed.iter().any(|name| !folder.join(name).exists()) {
-        return Err(NetError::NoAuthority { folder: folder.display().to_string() }.into());
+    let missing: Vec<&str> = SERVER_FILES.into_iter().filter(|name| !folder.join(name).exists()).collect();
+    match missing.len() {
+        0 => Ok(folder.to_owned()),
+        some if some < SERVER_FILES.len() => Err(CliError::usage(
+            format!("--certs: {} lacks {}", folder.display(), missing.join(", ")),
+            "copy ca.pem, revoked.pem, revoked.json and server/ from the folder of the authority, in which \
+             `fedflip certs list` writes a missing revoked.json",
+        )),
+        _ => Err(NetError::NoAuthority { folder: folder.display().to_string() }.into()),
     }
-    Ok(folder.to_owned())
 }
 
 /// By default the fleet of the scenario: a larger `--devices-max` makes room for others, and waits for none of them.

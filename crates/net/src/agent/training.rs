@@ -138,10 +138,16 @@ impl BuiltInTasks {
 
 impl Trains for BuiltInTasks {
     fn prepare(&self, offered: &OfferedTask) -> Result<Box<dyn DeviceTraining>, NetError> {
+        let task = offered.name();
         match offered {
+            OfferedTask::BuiltIn(_) if offered.is_on_devices() && self.own.is_empty() => {
+                Err(NetError::NoOwnData { task })
+            }
             OfferedTask::BuiltIn(settings) if offered.is_on_devices() => {
                 Ok(Box::new(OwnFiles::read(settings, &self.own)?))
             }
+            // Whoever names files expects that they are trained on.
+            OfferedTask::BuiltIn(_) if !self.own.is_empty() => Err(NetError::OwnDataUnused { task }),
             OfferedTask::BuiltIn(settings) => {
                 let (learner, _) = settings.learner(&self.data_dir)?;
                 Ok(Box::new(DeviceLearner::of_all_devices(learner)))
@@ -179,6 +185,23 @@ mod tests {
         fn train(&self, _: &mut (), _: &[f32], key: TrainKey, _: &mut [f32]) -> Result<f64, LearnError> {
             Ok(key.device as f64)
         }
+    }
+
+    #[test]
+    fn own_files_and_the_task_must_fit_each_other() {
+        let refused = |task: &str, own: &[&str]| {
+            let settings = fedflip_learn::task::TaskSettings::paper(task.parse().unwrap(), 1);
+            let own = own.iter().map(PathBuf::from).collect();
+            let prepared =
+                BuiltInTasks { data_dir: PathBuf::new(), own }.prepare(&OfferedTask::BuiltIn(settings));
+            prepared.err()
+        };
+        assert!(matches!(
+            refused("synthetic", &["mine.npz"]),
+            Some(NetError::OwnDataUnused { task: "synthetic" })
+        ));
+        assert!(matches!(refused("own", &[]), Some(NetError::NoOwnData { task: "own" })));
+        assert!(refused("synthetic", &[]).is_none());
     }
 
     #[test]
