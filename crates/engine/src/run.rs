@@ -162,7 +162,7 @@ impl Engine<'_> {
 
 /// The values that a stop rule may rely on.
 pub(crate) fn believed(metrics: &Metrics, estimated: Option<&Estimated>) -> Metrics {
-    estimated.map_or(metrics, |estimated| &estimated.limit).clone()
+    Estimated::believed(metrics, estimated).clone()
 }
 
 fn ended(reason: EndReason, state: &State, detail: Option<String>) -> End {

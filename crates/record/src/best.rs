@@ -5,11 +5,13 @@ use std::path::Path;
 use fedflip_fleet::Metrics;
 
 use crate::error::RecordError;
+use crate::estimated::Estimated;
 use crate::reader;
 use crate::schema::Line;
 use crate::target::{Target, TargetMode};
 
-/// The best value of the metric that a run's target names. Of equal values the first one stays.
+/// The best value of the metric that a run's target names, as far as it can be relied on: of estimates, their limits
+/// compete. Of equal values the first one stays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
     metric: String,
@@ -23,15 +25,25 @@ impl Best {
         Self { metric: target.metric.clone(), mode: target.mode, found: None }
     }
 
-    /// The best of the evaluations in a file of records, which may not be there yet.
+    /// The best of the evaluations in a file of records, which may not be there yet. Evaluations before a change of the
+    /// target's metric do not count: their models were not kept for the new one.
     pub fn read(target: &Target, records: &Path) -> Result<Self, RecordError> {
         let mut best = Self::new(target);
         if records.exists() {
             reader::each(records, |line| {
+                let believed = Estimated::believed;
                 match line {
-                    Line::Initial(initial) => best.take(0, &initial.metrics),
-                    Line::Round(round) => best.take(round.round, &round.metrics),
-                    Line::End(end) => best.take(end.rounds, &end.metrics),
+                    Line::Initial(initial) => {
+                        best.take(0, believed(&initial.metrics, initial.estimated.as_ref()))
+                    }
+                    Line::Round(round) => {
+                        best.take(round.round, believed(&round.metrics, round.estimated.as_ref()))
+                    }
+                    Line::End(end) => best.take(end.rounds, believed(&end.metrics, end.estimated.as_ref())),
+                    Line::Changed(changed) if changed.is_of_metric() => {
+                        best.found = None;
+                        false
+                    }
                     Line::Header(_) | Line::Replan(_) | Line::Changed(_) => false,
                 };
             })?;

@@ -17,3 +17,10 @@ pub struct Estimated {
     #[serde(default, skip_serializing_if = "Metrics::is_empty")]
     pub limit: Metrics,
 }
+
+impl Estimated {
+    /// The values that a rule may rely on: of estimates, their limits.
+    pub fn believed<'a>(metrics: &'a Metrics, estimated: Option<&'a Self>) -> &'a Metrics {
+        estimated.map_or(metrics, |estimated| &estimated.limit)
+    }
+}

@@ -135,6 +135,13 @@ fn targets_caps_and_deadlines_change_and_what_rounds_compute_does_not() {
     // A target that the model has reached ends the run without another round.
     let (_, result, _) = serve(&["stop.rounds_max=20", "stop.at=0.01", "round.deadline_secs=30"]);
     assert_eq!((&result["status"], &result["rounds"]), (&"reached".into(), &9.into()));
+    // A model that was the best by another metric is not kept as the best.
+    let best = folder.join("run/best.safetensors");
+    assert!(best.exists());
+    let (_, result, _) =
+        serve(&["stop.rounds_max=9", "stop.metric=loss", "stop.at=1e-9", "round.deadline_secs=30"]);
+    assert_eq!((&result["status"], &result["rounds"]), (&"cap".into(), &9.into()));
+    assert!(!best.exists());
     let report = done(fedflip().arg("report").arg(folder.join("run")).arg("--json"));
     assert!(!report.stdout.is_empty());
     let mut other = fedflip();

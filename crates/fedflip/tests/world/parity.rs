@@ -157,6 +157,7 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
     let mut callbacks = Callbacks {
         evaluate: &mut |model| learner.evaluate(&mut worker, model.as_slice()),
         metrics: learner.metrics(),
+        test: None,
         stop: &|| false,
         observer: &mut Silent,
         enrolled: &mut |_| Ok(()),

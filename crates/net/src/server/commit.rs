@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fedflip_engine::{BoxedError, Control, Sink, State};
 use fedflip_fleet::{Metrics, ModelVector};
-use fedflip_record::{Best, Initial, Round};
+use fedflip_record::{Best, Estimated, Initial, Round};
 use tracing::info;
 
 use super::Server;
@@ -64,7 +64,8 @@ impl Committer<'_> {
         })?;
         self.model = Arc::clone(&state.model);
         counts::keep(self.server, self.state, &record.cohort, self.kept)?;
-        self.keep_best(record.round, &record.metrics, state)?;
+        let believed = Estimated::believed(&record.metrics, record.estimated.as_ref());
+        self.keep_best(record.round, believed, state)?;
         self.tell(record);
         self.observer.round(record)
     }
@@ -102,7 +103,8 @@ impl Committer<'_> {
 impl Sink<Receipt> for Committer<'_> {
     fn initial(&mut self, initial: Initial, state: &State) -> Result<Control, BoxedError> {
         self.state.initial(&initial)?;
-        self.keep_best(0, &initial.metrics, state)?;
+        let believed = Estimated::believed(&initial.metrics, initial.estimated.as_ref());
+        self.keep_best(0, believed, state)?;
         self.server.hub.metrics.evaluated(&initial.metrics);
         self.observer.initial(&initial)?;
         Ok(if (self.stop)() { Control::Stop } else { Control::GoOn })

@@ -61,6 +61,8 @@ pub struct Deployment {
 pub struct Callbacks<'a> {
     pub evaluate: &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>,
     pub metrics: &'a [Metric],
+    /// Evaluates the model at the end of the run on test samples that nobody has looked at before, where there are such.
+    pub test: Option<&'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>>,
     /// Returns true when the run should stop.
     pub stop: &'a dyn Fn() -> bool,
     pub observer: &'a mut dyn Observer,

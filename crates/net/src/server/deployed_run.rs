@@ -11,7 +11,7 @@ use std::time::Duration;
 use fedflip_engine::{Engine, EngineError, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_plan::Constants;
-use fedflip_record::{Best, Header, atomic};
+use fedflip_record::{Best, End, EndReason, Estimated, Header, atomic};
 use tokio::time::Instant;
 use tracing::info;
 
@@ -163,11 +163,7 @@ impl<'a> DeployedRun<'a> {
     fn rounds_under_plan(&mut self, callbacks: &mut Callbacks<'_>) -> Result<Option<Ended>, NetError> {
         let outcome = self.run_engine(callbacks);
         let ended = match outcome {
-            Ok(Outcome::Ended(end)) => {
-                bring_incidents(self.server, self.state);
-                self.state.end(&end, self.progress.result().as_slice())?;
-                return Ok(Some(Ended::Over(end)));
-            }
+            Ok(Outcome::Ended(end)) => return self.end(end, callbacks).map(Some),
             Ok(Outcome::Stopped) => (callbacks.stop)().then_some(Ended::Stopped),
             Err(error) => match given_up(error)? {
                 GivenUp::Recalled | GivenUp::Departed => None,
@@ -179,6 +175,21 @@ impl<'a> DeployedRun<'a> {
             self.state.flush()?;
         }
         Ok(ended)
+    }
+
+    /// Commits the end of the run. The engine evaluates a last model that no round has evaluated.
+    fn end(&mut self, mut end: End, callbacks: &mut Callbacks<'_>) -> Result<Ended, NetError> {
+        bring_incidents(self.server, self.state);
+        let model = self.progress.result();
+        if let Some(test) = callbacks.test.as_mut().filter(|_| end.reason != EndReason::Diverged) {
+            end.test = test(model)?;
+        }
+        let believed = Estimated::believed(&end.metrics, end.estimated.as_ref());
+        if self.best.as_mut().is_some_and(|best| best.take(end.rounds, believed)) {
+            self.state.keep_best(model.as_slice())?;
+        }
+        self.state.end(&end, model.as_slice())?;
+        Ok(Ended::Over(end))
     }
 
     fn run_engine(&mut self, callbacks: &mut Callbacks<'_>) -> Result<Outcome, EngineError> {

@@ -1,12 +1,13 @@
 //! What a test wants of its run, and the run itself, whatever clock and network the server has.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{Aggregation, Optimiser, Stop};
 use fedflip_fleet::Mbps;
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Direction, Display, MetricInfo, Weights};
+use fedflip_fleet::{Direction, Display, MetricInfo, ModelVector, Weights};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner};
@@ -47,6 +48,8 @@ pub(crate) struct Wanted {
     /// The chance that a device evaluates the model of a round; without it, the server evaluates.
     pub(crate) device_evaluation: Option<f64>,
     pub(crate) target: Option<Target>,
+    /// Whether the last model is evaluated on test samples, too.
+    pub(crate) tested: bool,
 }
 
 impl Wanted {
@@ -81,6 +84,7 @@ impl Wanted {
             weights: Weights::Samples,
             device_evaluation: None,
             target: None,
+            tested: false,
         }
     }
 
@@ -142,10 +146,12 @@ impl Wanted {
         state: (&mut RunState, Resumed),
         stop: &dyn Fn() -> bool,
     ) -> Result<Ended, NetError> {
-        let mut worker = learner.worker();
+        let (mut worker, mut tester) = (learner.worker(), learner.worker());
+        let mut test = |model: &Arc<ModelVector>| learner.evaluate(&mut tester, model.as_slice());
         let mut callbacks = Callbacks {
             evaluate: &mut |model| learner.evaluate(&mut worker, model.as_slice()),
             metrics: learner.metrics(),
+            test: self.tested.then_some(&mut test),
             stop,
             observer: &mut Nobody,
             enrolled: &mut |_| Ok(()),
