@@ -6,6 +6,7 @@ use std::path::Path;
 use fedflip_fleet::Metrics;
 
 use crate::error::RecordError;
+use crate::estimated::Estimated;
 use crate::reader;
 use crate::schema::{End, Header, Initial, Line, Round};
 use crate::summary::Summary;
@@ -53,7 +54,7 @@ impl Fold {
 
     /// Adds the evaluation of the first model.
     pub fn initial(&mut self, initial: &Initial) {
-        self.at(0, initial.secs, &initial.metrics);
+        self.at((0, initial.secs), &initial.metrics, initial.estimated.as_ref());
     }
 
     /// Adds a round.
@@ -64,21 +65,22 @@ impl Fold {
         summary.biased_rounds += u64::from(!round.lost.is_empty());
         let more = round.cohort.len() as f64 - summary.mean_participants;
         summary.mean_participants += more / summary.rounds as f64;
-        self.at(round.round, round.end_secs(), &round.metrics);
+        self.at((round.round, round.end_secs()), &round.metrics, round.estimated.as_ref());
     }
 
     /// Adds the end.
     pub fn end(&mut self, end: &End) {
         self.summary.end = Some(end.reason);
         self.summary.test.clone_from(&end.test);
-        self.at(end.rounds, end.secs, &end.metrics);
+        self.at((end.rounds, end.secs), &end.metrics, end.estimated.as_ref());
     }
 
     /// Moves the clock, and adds an evaluation. Rounds without one leave no trace in the curve.
-    fn at(&mut self, round: u64, secs: f64, metrics: &Metrics) {
+    fn at(&mut self, (round, secs): (u64, f64), metrics: &Metrics, estimated: Option<&Estimated>) {
         self.summary.hours = secs / 3600.0;
         if !metrics.is_empty() {
             self.summary.metrics.clone_from(metrics);
+            self.summary.estimated = estimated.cloned();
             self.summary.evaluated_round = Some(round);
             self.curve.add(round, secs, metrics);
         }
@@ -190,7 +192,7 @@ mod tests {
         for round in 1..=rounds {
             let share = f64::from(round) / f64::from(rounds);
             let metrics = Metrics::from([("accuracy", share), ("loss", 1.0 - share)]);
-            fold.at(round.into(), f64::from(round), &metrics);
+            fold.at((round.into(), f64::from(round)), &metrics, None);
             // Rounds without an evaluation leave no trace.
             fold.at(round.into(), f64::from(round), &Metrics::default());
         }

@@ -3,6 +3,7 @@
 use fedflip_fleet::Metrics;
 use serde::{Deserialize, Serialize};
 
+use crate::estimated::Estimated;
 use crate::schema::{EndReason, Header};
 
 /// What a run came to so far.
@@ -26,6 +27,9 @@ pub struct Summary {
     pub mean_participants: f64,
     /// The metrics of the last evaluation; empty before the first one.
     pub metrics: Metrics,
+    /// How sure `metrics` are, where devices estimated them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<Estimated>,
     /// The metrics of the last model on the test samples, where `metrics` are those on validation samples.
     #[serde(default, skip_serializing_if = "Metrics::is_empty")]
     pub test: Metrics,
@@ -46,6 +50,7 @@ impl Summary {
             hours: 0.0,
             mean_participants: 0.0,
             metrics: Metrics::default(),
+            estimated: None,
             test: Metrics::default(),
             evaluated_round: None,
         }

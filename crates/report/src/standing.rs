@@ -167,6 +167,7 @@ mod tests {
             hours,
             mean_participants: 2.0,
             metrics: Default::default(),
+            estimated: None,
             test: Default::default(),
             evaluated_round: None,
         }

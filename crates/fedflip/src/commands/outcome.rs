@@ -38,13 +38,20 @@ pub(super) fn write(
     for (name, last) in summary.metrics.iter() {
         let points = curve.map_or(Vec::new(), |curve| curve.of(name));
         let way = rise(&points, last, |value| metric_value(display_of(name), value));
-        line(output, name, &(way + &std::mem::take(&mut when)))?;
+        line(output, name, &(way + &sureness(summary, name) + &std::mem::take(&mut when)))?;
     }
     // The others were looked at all the time; these only now.
     for (name, value) in summary.test.iter() {
         line(output, &format!("test {name}"), &metric_value(display_of(name), value))?;
     }
     Ok(())
+}
+
+/// How sure a metric is that devices estimated; nothing of one that was computed.
+fn sureness(summary: &Summary, name: &str) -> String {
+    let Some(estimated) = &summary.estimated else { return String::new() };
+    let se = estimated.se.get(name).map(|se| format!(" ± {}", metric_value(display_of(name), se)));
+    format!("{} (estimated from {} devices)", se.unwrap_or_default(), count(estimated.devices))
 }
 
 /// Where a value came from, its way over virtual time, and where it is: `10 % ▁▂▄▆▇▇█ 95 %`.
@@ -72,5 +79,20 @@ mod tests {
             "  time              30 min\n  rounds            3, 1 empty\n  participants      2 a round\n  \
              rmse              0.750 after round 2\n  loss              0.562\n"
         );
+    }
+
+    #[test]
+    fn estimates_are_marked() {
+        let summary = r#"{"scheme":"exact","seed":1,"end":null,"rounds":3,"empty_rounds":0,"biased_rounds":0,"hours":0.5,
+            "mean_participants":2,"metrics":{"accuracy":0.75,"loss":0.5},"evaluated_round":3,
+            "estimated":{"devices":12,"share":0.5,"se":{"accuracy":0.02}}}"#;
+        let mut output = Vec::new();
+        write(&mut output, "time", &serde_json::from_str(summary).unwrap(), None).unwrap();
+        let text = String::from_utf8(output).unwrap();
+        for expected in
+            ["75.0 % ± 2.0 % (estimated from 12 devices)\n", "0.500 (estimated from 12 devices)\n"]
+        {
+            assert!(text.contains(expected), "{text}");
+        }
     }
 }

@@ -82,7 +82,7 @@ impl Committer<'_> {
         let metrics = &self.server.hub.metrics;
         metrics.rounds_committed.add(1);
         metrics.round_secs.observe(record.round_secs);
-        metrics.evaluated(&record.metrics);
+        metrics.evaluated(&record.metrics, record.estimated.as_ref());
         // The first metric that an evaluation has is the headline.
         let headline = record.metrics.iter().next();
         info!(
@@ -105,7 +105,7 @@ impl Sink<Receipt> for Committer<'_> {
         self.state.initial(&initial)?;
         let believed = Estimated::believed(&initial.metrics, initial.estimated.as_ref());
         self.keep_best(0, believed, state)?;
-        self.server.hub.metrics.evaluated(&initial.metrics);
+        self.server.hub.metrics.evaluated(&initial.metrics, initial.estimated.as_ref());
         self.observer.initial(&initial)?;
         Ok(if (self.stop)() { Control::Stop } else { Control::GoOn })
     }

@@ -195,7 +195,7 @@ impl Server {
         let Surroundings { runtime, address, incoming } = surroundings;
         let hub = Arc::new(Hub::new(offer.room, DeclaredSums::of_task(&offer.task), metrics));
         let norms = Arc::new(NormGuard::new(offer.update_norm));
-        hub.metrics.show_devices(hub.fleet_source());
+        hub.metrics.ask_for_devices(hub.fleet_source());
         let service = Service::new(Arc::clone(&hub), offer.clone(), Arc::clone(&norms));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
