@@ -44,7 +44,7 @@ impl Best {
                         best.found = None;
                         false
                     }
-                    Line::Header(_) | Line::Replan(_) | Line::Changed(_) => false,
+                    Line::Header(_) | Line::Replan(_) | Line::Changed(_) | Line::Recount(_) => false,
                 };
             })?;
         }

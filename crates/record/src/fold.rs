@@ -45,7 +45,7 @@ impl Fold {
     /// Adds a line. A header is part of a fold from its beginning, and neither plans nor other settings change what a run came to.
     pub fn add(&mut self, line: &Line) {
         match line {
-            Line::Header(_) | Line::Replan(_) | Line::Changed(_) => {}
+            Line::Header(_) | Line::Replan(_) | Line::Changed(_) | Line::Recount(_) => {}
             Line::Initial(initial) => self.initial(initial),
             Line::Round(round) => self.round(round),
             Line::End(end) => self.end(end),

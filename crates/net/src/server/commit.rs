@@ -63,7 +63,7 @@ impl Committer<'_> {
             norms: &self.server.norms.stored(),
         })?;
         self.model = Arc::clone(&state.model);
-        counts::keep(self.server, self.state, &record.cohort, self.kept)?;
+        counts::keep(self.server, self.state, (record.round, &record.cohort), self.kept)?;
         let believed = Estimated::believed(&record.metrics, record.estimated.as_ref());
         self.keep_best(record.round, believed, state)?;
         self.tell(record);
