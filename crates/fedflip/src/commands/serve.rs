@@ -13,7 +13,7 @@ use fedflip_engine::Aggregation;
 use fedflip_learn::task::Source;
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, SERVER_FILES, Security};
-use fedflip_net::server::{NormBound, Offer, Room, Server, ServerSettings, Timeouts};
+use fedflip_net::server::{FleetCapacity, NormBound, Offer, Server, ServerSettings, Timeouts};
 use fedflip_net::state::STATE;
 use fedflip_net::status::Reach;
 use fedflip_net::wire::limits::SUMS_MAX;
@@ -56,8 +56,8 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     warn_of_idle_keys(&args.set, from_ref(&scenario.plan.scheme), from_ref(&scenario));
     let timeouts = timeouts(args)?;
     let listen = listen(args)?;
-    let room = room(args, &scenario)?;
-    let devices_min = devices_min(args.devices_min, scenario.devices(), room.devices_max)?;
+    let capacity = fleet_capacity(args, &scenario)?;
+    let devices_min = devices_min(args.devices_min, scenario.devices(), capacity.devices_max)?;
     let settings = server_settings(args, listen)?;
     refuse_another_folder(&args.out)?;
     rehearse(&settings, &scenario)?;
@@ -79,11 +79,11 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let update_norm = host.update_norm(&scenario, &mut session)?;
     let samples_max = args.samples_max;
     let offer =
-        Offer { update_norm, room, samples_max, ..offer(&scenario, host.parameters(), host.samples())? };
+        Offer { update_norm, capacity, samples_max, ..offer(&scenario, host.parameters(), host.samples())? };
     let server = Server::start(&settings, &offer)?;
     scenario.target().into_iter().for_each(|target| server.metrics().ends_at(target));
     watch.ask(server.fleet_source());
-    announce(&server, room.devices_max, settings.limits.connections_max);
+    announce(&server, capacity.devices_max, settings.limits.connections_max);
     let summary = deployed.run(&server, opened, &mut session)?;
 
     let end = summary.as_ref().and_then(|summary| summary.end);
@@ -188,7 +188,7 @@ fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Result<
     let (seed, bandwidth_mbps) = (scenario.seed, scenario.bandwidth.get());
     let encoding = scenario.update.encoding;
     let update_norm = NormBound::Configured(0.0);
-    let room = Room { devices_max: devices, slots_max: shares(scenario) };
+    let capacity = FleetCapacity { devices_max: devices, slots_max: shares(scenario) };
     let weights = scenario.data.weights.clone();
     Ok(Offer {
         task,
@@ -200,7 +200,7 @@ fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Result<
         bandwidth_mbps,
         encoding,
         update_norm,
-        room,
+        capacity,
     })
 }
 
@@ -258,7 +258,7 @@ fn devices_min(asked: Option<u32>, devices: usize, devices_max: usize) -> Result
 }
 
 /// How many devices may enrol. Where each slot has its own share of a data set, there are no more slots than shares.
-fn room(args: &ServeArgs, scenario: &Scenario) -> Result<Room, CliError> {
+fn fleet_capacity(args: &ServeArgs, scenario: &Scenario) -> Result<FleetCapacity, CliError> {
     let devices_max = args.devices_max.map_or(scenario.devices(), |most| most as usize);
     let slots_max = shares(scenario);
     if let Some(shares) = slots_max {
@@ -266,7 +266,7 @@ fn room(args: &ServeArgs, scenario: &Scenario) -> Result<Room, CliError> {
             format!("at most fleet.devices, the number of shares of the data set, which is {shares}");
         CliError::in_range("--devices-max", devices_max as f64, 1.0..=shares as f64, &wanted)?;
     }
-    Ok(Room { devices_max, slots_max })
+    Ok(FleetCapacity { devices_max, slots_max })
 }
 
 /// The number of shares of the data set; none where devices bring data of their own.

@@ -119,7 +119,7 @@ impl Deployment {
         let devices = &mut resumed.devices;
         let are_enough = quorum::gather(server, "waiting for devices to enrol", || {
             enrolment::keep(server, state, &mut *callbacks.enrolled, devices)?;
-            server.show_devices(self.operators_folder.as_deref().unwrap_or(state.path()));
+            server.write_device_status(self.operators_folder.as_deref().unwrap_or(state.path()));
             Ok::<_, NetError>(match devices.len() {
                 there if there >= wanted => Quorum::Reached,
                 _ if (callbacks.stop)() => Quorum::Cancelled,

@@ -10,13 +10,13 @@ use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
+use super::capacity::FleetCapacity;
 use super::evaluation::Evaluation;
 use super::exchange::{Arrival, OfferedModel};
 use super::journal::Journal;
-use super::member::{About, DeviceLink, Member};
+use super::member::{AgentInfo, DeviceLink, Member};
 use super::newcomers::Newcomers;
 use super::rate::Strangers;
-use super::room::Room;
 use super::round::{Current, Taken};
 use crate::coin::Toss;
 use crate::door::Caller;
@@ -42,8 +42,8 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    pub(crate) fn new(room: Room, declared: DeclaredSums, metrics: Arc<Metrics>) -> Self {
-        let state = Mutex::new(ServerState { room, ..ServerState::default() });
+    pub(crate) fn new(capacity: FleetCapacity, declared: DeclaredSums, metrics: Arc<Metrics>) -> Self {
+        let state = Mutex::new(ServerState { capacity, ..ServerState::default() });
         Self { state, bell: Notify::default(), journal: Journal::default(), metrics, declared }
     }
 
@@ -75,7 +75,7 @@ pub(crate) struct ServerState {
     /// The enrolled devices, by slot.
     pub members: Vec<Member>,
     slots: BTreeMap<DeviceName, usize>,
-    pub room: Room,
+    pub capacity: FleetCapacity,
     /// The number of members that have left for good.
     pub departed: usize,
     /// When the status of the devices was last written for operators.
@@ -108,14 +108,14 @@ impl ServerState {
             if self.is_full() {
                 return Err(Reason::FleetFull);
             }
-            self.newcomers.meet(name, *coin, self.room.devices_max, now)?;
+            self.newcomers.meet(name, *coin, self.capacity.devices_max, now)?;
         }
         self.known(caller, now)?;
         Ok((self.slot(name).unwrap_or(self.members.len()), enrolled))
     }
 
     /// Notes what a device that has said hello says of itself.
-    pub(crate) fn introduce(&mut self, name: &DeviceName, about: About) {
+    pub(crate) fn introduce(&mut self, name: &DeviceName, about: AgentInfo) {
         if let Some(slot) = self.slot(name) {
             self.members[slot].about = about;
         } else if let Some(newcomer) = self.newcomers.get_mut(name) {

@@ -118,13 +118,14 @@ impl Deployment {
         let availability: Vec<f64> = active.iter().map(planned_for).collect();
         let planning = self.planning();
         let terms = Terms { fleet: &part, bandwidth: self.bandwidth, planning: &planning };
-        let standing = replan::Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
+        let in_force =
+            replan::PlanInForce { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
         let decision = match change(now, fleet, &active, (standing_of, known_left)) {
-            Some(reason) => replan::replace(standing, terms, reason),
+            Some(reason) => replan::replace(in_force, terms, reason),
             None if !due => return None,
             None => match reweighed(now, fleet, &active) {
-                Some(reason) => replan::replace(standing, terms, reason),
-                None => replan::decide(standing, terms),
+                Some(reason) => replan::replace(in_force, terms, reason),
+                None => replan::decide(in_force, terms),
             },
         };
         match decision {

@@ -82,7 +82,7 @@ impl NetWorld<'_> {
             }
             self.server.health.set(Readiness::WaitingForDevices);
             self.check_stop(Duration::ZERO)?;
-            self.server.show_devices(&self.folder);
+            self.server.write_device_status(&self.folder);
             if self.server.look_for_departures(&self.folder) {
                 return Err(GivenUp::Departed.into());
             }

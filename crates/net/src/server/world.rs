@@ -88,7 +88,7 @@ pub(crate) struct NetWorld<'a> {
 impl NetWorld<'_> {
     /// Waits for the bell, a moment, or `until`.
     pub(super) fn wait(&self, until: Instant) {
-        self.server.show_devices(&self.folder);
+        self.server.write_device_status(&self.folder);
         self.server.wait(until.min(Instant::now() + POLL_EVERY));
     }
 

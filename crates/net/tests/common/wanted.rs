@@ -15,7 +15,8 @@ use fedflip_net::NetError;
 use fedflip_net::agent::OfferedTask;
 use fedflip_net::door::Security;
 use fedflip_net::server::{
-    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Planned, Room, Server, Timeouts,
+    Callbacks, Deployment, Ended, FleetCapacity, NormBound, Observer, Offer, PlanStart, Planned, Server,
+    Timeouts,
 };
 use fedflip_net::state::{NewRun, Resumed, RunState};
 use fedflip_plan::{Quiet, Scheme};
@@ -131,7 +132,7 @@ impl Wanted {
             bandwidth_mbps: self.band_mbps,
             encoding: self.encoding,
             update_norm: NormBound::of_trial(learner, SEED).unwrap(),
-            room: Room {
+            capacity: FleetCapacity {
                 devices_max: self.devices_max.unwrap_or(self.devices),
                 slots_max: Some(self.devices),
             },

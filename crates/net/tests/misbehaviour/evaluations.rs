@@ -9,7 +9,7 @@ use fedflip_learn::learner::pieces;
 use fedflip_learn::sgd::{SgdLearner, SgdWorker};
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{LearnError, Learner, Sums, TrainKey};
-use fedflip_net::agent::{DeviceTraining, OfferedTask, Trains};
+use fedflip_net::agent::{DeviceTraining, OfferedTask, PrepareTask};
 use fedflip_net::reason::Reason;
 use fedflip_net::server::Ended;
 use fedflip_net::wire::limits::SUMS_MAX;
@@ -295,7 +295,7 @@ fn a_run_reaches_its_target_by_the_evaluations_of_its_devices() {
     let wanted = Wanted { device_evaluation: Some(0.67), target: target(0.6), ..Wanted::full(3, 60) };
     let learner = wanted.learner();
     let bench = Bench::serve(wanted);
-    let trains: Arc<dyn Trains> = Arc::new(|offered: &OfferedTask| {
+    let trains: Arc<dyn PrepareTask> = Arc::new(|offered: &OfferedTask| {
         let OfferedTask::BuiltIn(settings) = offered else { panic!("{offered:?}") };
         // The server does not tell devices how many test samples are enough for itself.
         let settings = TaskSettings { test_samples_max: 20, ..settings.clone() };
