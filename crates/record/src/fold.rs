@@ -194,7 +194,7 @@ mod tests {
             let metrics = Metrics::from([("accuracy", share), ("loss", 1.0 - share)]);
             fold.at((round.into(), f64::from(round)), &metrics, None);
             // Rounds without an evaluation leave no trace.
-            fold.at(round.into(), f64::from(round), &Metrics::default());
+            fold.at((round.into(), f64::from(round)), &Metrics::default(), None);
         }
         let accuracy = fold.curve.of("accuracy");
         assert!(accuracy.len() > KEPT_MAX / 2 && accuracy.len() <= KEPT_MAX + 1, "{}", accuracy.len());

@@ -130,6 +130,25 @@ fn devices_evaluate_the_models_of_a_server_without_data() {
 }
 
 #[test]
+fn what_devices_cannot_do_is_refused_before_the_server_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |text: String, expected: [&str; 2]| {
+        std::fs::write(folder.path().join("s.toml"), text).unwrap();
+        let mut command = fedflip();
+        command.arg("serve").arg(folder.path().join("s.toml")).args(["--insecure", "--listen", ANY_PORT]);
+        let output = command.arg("--out").arg(folder.path().join("run")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(expected.iter().all(|words| said.contains(words)), "{said}");
+        assert!(!folder.path().join("run").exists());
+    };
+    refused(scenario("here", 1), ["data.where = \"here\"", "set data.where = \"devices\""]);
+    let many = scenario("devices", 1).replace("classes = 10", "classes = 1100");
+    let many = many + "[evaluate]\nwhere = \"devices\"\n";
+    refused(many, ["more than 3100 sums", "evaluate.where = \"server\""]);
+}
+
+#[test]
 fn six_processes_with_a_file_each_train_one_model() {
     let folder = tempfile::tempdir().unwrap();
     // The server has no training file at all.
@@ -152,6 +171,13 @@ fn six_processes_with_a_file_each_train_one_model() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("wide.csv: the shape of a sample is [2]") && said.contains("[8, 8]"), "{said}");
+
+    let mut without_data = fedflip();
+    without_data.args(["join", &serving.address, "--insecure", "--name", "empty"]);
+    let refused = without_data.output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("no files of them were named") && said.contains("--data mine.npz"), "{said}");
 
     let mut writers: Vec<Running> = (0..)
         .zip(files_of_writers(folder.path()))

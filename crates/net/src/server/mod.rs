@@ -43,6 +43,7 @@ mod probe;
 mod probe_queue;
 mod quorum;
 mod rate;
+mod refusals;
 mod restore;
 mod review;
 mod round;

@@ -145,25 +145,7 @@ impl Metrics {
         page.reasons("refused", "What devices sent and does not count, and devices given up.", &self.refused);
         page.counter("upload_bytes", "Bytes of updates that were received.", &self.upload_bytes);
         page.counter("plan_changes", "Plans that replaced another.", &self.plan_changes);
-        page.named("metric", "Metrics of the newest evaluation.", &self.evaluated);
-        page.named(
-            "metric_standard_error",
-            "Standard error of a metric that devices estimated.",
-            &self.standard_errors,
-        );
-        page.named(
-            "metric_limit",
-            "Confidence limit of an estimated metric, which decides whether the run ends.",
-            &self.limits,
-        );
-        if self.reporting.get() > 0.0 {
-            page.gauge(
-                "metric_devices",
-                "Devices whose reports the metrics are estimated from.",
-                self.reporting.get(),
-            );
-        }
-        page.named("metric_target", "Value of a metric at which the run ends.", &self.target);
+        self.render_evaluation(&mut page);
         page.histogram("round_seconds", "From a round's opening to its commit.", &self.round_secs);
         page.histogram("join_seconds", "From a round's opening to a device's coin.", &self.join_secs);
         page.histogram("upload_seconds", "From a device's grant to its whole update.", &self.upload_secs);
@@ -183,6 +165,29 @@ impl Metrics {
             page.gauge("process_resident_memory_bytes", "Memory that the process holds.", bytes as f64);
         }
         page.text
+    }
+
+    /// The newest evaluation, and how sure it is.
+    fn render_evaluation(&self, page: &mut Page) {
+        page.named("metric", "Metrics of the newest evaluation.", &self.evaluated);
+        page.named(
+            "metric_standard_error",
+            "Standard error of a metric that devices estimated.",
+            &self.standard_errors,
+        );
+        page.named(
+            "metric_limit",
+            "Confidence limit of an estimated metric, which decides whether the run ends.",
+            &self.limits,
+        );
+        if self.reporting.get() > 0.0 {
+            page.gauge(
+                "metric_devices",
+                "Devices whose reports the metrics are estimated from.",
+                self.reporting.get(),
+            );
+        }
+        page.named("metric_target", "Value of a metric at which the run ends.", &self.target);
     }
 }
 
