@@ -51,6 +51,9 @@ before(async () => {
     const identity = path.join("certs/devices", name);
     devices.push(await startDevice([server.address, "--identity", identity, "--data", `${name}.csv`, "--compute-secs", "0.2"], cwd));
   }
+  // There is no fleet before the first plan.
+  const planned = async () => (await fetch(new URL("/fleet", server.url))).ok;
+  while (!(await planned())) await new Promise((resolve) => setTimeout(resolve, 100));
 });
 
 after(async () => {

@@ -295,8 +295,8 @@ fn two_devices_with_other_samples_report_sums_of_the_same_names() {
         let [(ones, others), (twos, more)] = parts;
         // The run, and the digest of the model, which is another one in the other run.
         same_fields(ATTEND, [others, more], &[2, 3]);
-        // Three numbers of each of ten classes, and count, correct and loss.
-        assert_eq!((ones.len(), twos.len()), (33, 33));
+        // Three numbers of each of ten classes; and count, loss, correct and correct among the best five.
+        assert_eq!((ones.len(), twos.len()), (34, 34));
         for ((_, one), (_, two)) in ones.iter().zip(&twos) {
             let [one, two] = [one, two].map(|sum| fields(sum));
             assert_eq!(one[0], two[0], "the name");
