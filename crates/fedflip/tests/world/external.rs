@@ -74,12 +74,12 @@ fn example() -> PathBuf {
     let built = build.args(["--message-format", "json"]).stderr(Stdio::inherit()).output().unwrap();
     assert!(built.status.success());
     let text = String::from_utf8(built.stdout).unwrap();
-    let programs = text.lines().filter_map(|line| {
+    let mut programs = text.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         (message["target"]["name"] == "own_trainer")
             .then(|| message["executable"].as_str().map(PathBuf::from))?
     });
-    programs.last().expect("the program of the example")
+    programs.next_back().expect("the program of the example")
 }
 
 fn start_trainer(example: &Path, server: &str, name: &str, file: &Path) -> Running {

@@ -57,12 +57,15 @@ pub struct Deployment {
     pub operators_folder: Option<PathBuf>,
 }
 
+/// Evaluates a model.
+pub type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>;
+
 /// A run calls these functions of the program that started it.
 pub struct Callbacks<'a> {
-    pub evaluate: &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>,
+    pub evaluate: Evaluate<'a>,
     pub metrics: &'a [Metric],
     /// Evaluates the model at the end of the run on test samples that nobody has looked at before, where there are such.
-    pub test: Option<&'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>>,
+    pub test: Option<Evaluate<'a>>,
     /// Returns true when the run should stop.
     pub stop: &'a dyn Fn() -> bool,
     pub observer: &'a mut dyn Observer,

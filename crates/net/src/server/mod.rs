@@ -79,7 +79,7 @@ use crate::wire::task::OfferedTask;
 use crate::wire::v1::federation_server::FederationServer;
 
 pub use capacity::FleetCapacity;
-pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
+pub use deploy::{Callbacks, Deployment, Ended, Evaluate, Observer, PlanStart};
 pub use norms::NormBound;
 pub use planning::Planned;
 pub use timeouts::Timeouts;

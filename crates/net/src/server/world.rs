@@ -18,7 +18,7 @@ use tracing::info;
 
 use super::Server;
 use super::clock::Clock;
-use super::deploy::Deployment;
+use super::deploy::{Deployment, Evaluate};
 use super::planning::Planned;
 use super::quorum::POLL_EVERY;
 use super::round::Current;
@@ -54,8 +54,6 @@ impl From<GivenUp> for EngineError {
         Self::World(Box::new(given_up))
     }
 }
-
-pub(crate) type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Scores, LearnError>;
 
 /// Devices at the other end of a network.
 pub(crate) struct NetWorld<'a> {
