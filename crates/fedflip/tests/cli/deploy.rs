@@ -91,6 +91,13 @@ fn the_units_and_the_compose_file_use_options_that_the_programs_have() {
     let command: Vec<&str> = command.lines().map_while(|line| line.strip_prefix("      - ")).collect();
     assert_eq!(command[0], "serve");
     accepts(&command.join(" "));
+    // A container does not see that a single mounted file was replaced: certificates come in folders.
+    let mut mounts = compose.lines().filter(|line| line.trim_start().starts_with("- ./state/"));
+    assert!(mounts.all(|mount| !mount.contains(".pem") && !mount.contains("certs/server:")));
+    for needed in fedflip_net::door::SERVER_FILES {
+        let name = needed.split('/').next().unwrap();
+        assert!(compose.contains(&format!(" {name} ")), "{name} is copied for the server");
+    }
 }
 
 #[test]
