@@ -79,7 +79,22 @@ export async function scenario(cwd) {
 // Starts `fedflip` with a dashboard and waits until it says where. It is killed when it is stopped, or at the
 // latest with the test process, which does not wait for it: a test that fails must not hang all of them.
 export function startDashboard(args, cwd, port = 0) {
-  const all = [...args, "--quiet", "--threads", "1", "--dashboard", String(port)];
+  return start([...args, "--quiet", "--threads", "1", "--dashboard", String(port)], cwd, /dashboard: (?<url>http:\/\/\S+)\n/);
+}
+
+// Starts a server of real devices with a dashboard, on free ports; `address` is where devices call.
+export function startServer(args, cwd) {
+  const all = ["serve", ...args, "--listen", "127.0.0.1:0", "--dashboard", "0"];
+  return start(all, cwd, /dashboard: (?<url>http:\/\/\S+)\n[^]*listening address=(?<address>\S+)/);
+}
+
+// Starts a device, which says nothing that is waited for.
+export function startDevice(args, cwd) {
+  return start(["join", ...args], cwd, /(?<any>)/);
+}
+
+// Starts `fedflip` and waits until its standard error matches; the named groups of the match are part of the result.
+function start(all, cwd, ready) {
   const child = spawn(BINARY, all, { cwd, stdio: ["ignore", "ignore", "pipe"] });
   const ended = new Promise((resolve) => child.on("close", resolve));
   child.unref();
@@ -96,8 +111,8 @@ export function startDashboard(args, cwd, port = 0) {
     child.stderr.on("data", (chunk) => {
       said += chunk;
       // To the end of the line: it may come in pieces.
-      const url = said.match(/dashboard: (http:\/\/\S+)\n/)?.[1];
-      if (url) resolve({ url, port: Number(new URL(url).port), ended, stop });
+      const found = said.match(ready)?.groups;
+      if (found) resolve({ ...found, port: found.url && Number(new URL(found.url).port), ended, stop });
     });
     ended.then((code) => reject(new Error(`fedflip ${all.join(" ")} ended with ${code}: ${said}`)));
   });

@@ -51,6 +51,13 @@ pub fn net_hint(error: &NetError) -> String {
         NetError::Call { reason: Some(Reason::TooManySamples), .. } => {
             "join with fewer samples, or ask whoever runs the server to allow more with `fedflip serve --samples-max`"
         }
+        NetError::NoOwnData { .. } => {
+            "name files, folders or patterns with --data, for example --data mine.npz, or as `data` in the --config file"
+        }
+        NetError::OwnDataUnused { .. } => {
+            "leave --data out: the server chooses a share of a public data set; or ask whoever runs the server for a \
+             scenario with the task own and data.where = \"devices\""
+        }
         NetError::NoPlainAnswer { .. } => {
             "this server may want certificates: join with --identity instead of --insecure"
         }

@@ -2,7 +2,7 @@
 //!
 //! [`join_server`] connects to a server, flips this device's coin in each round, trains on this device's data and
 //! uploads the updates. It connects again whenever the connection breaks. `examples/join.rs` is a whole program.
-//! `examples/own_trainer.rs` trains a model of its own: [`Trains`] makes a [`DeviceTraining`] of the task that the server
+//! `examples/own_trainer.rs` trains a model of its own: [`PrepareTask`] makes a [`DeviceTraining`] of the task that the server
 //! offers, and [`DeviceLearner`] makes one of every [`Learner`].
 //!
 //! ```no_run
@@ -51,7 +51,7 @@ pub use fedflip_learn::{LearnError, Learner, TrainKey};
 pub use fedflip_net::NetError;
 pub use fedflip_net::agent::{
     AgentSettings, BuiltInTasks, Credentials, DeviceLearner, DeviceTraining, Farewell, News, OfferedTask,
-    Trains, join as join_server,
+    PrepareTask, join as join_server,
 };
 pub use fedflip_net::door::client_config as read_identity;
 pub use join::{join, plain_identity};

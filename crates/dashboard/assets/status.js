@@ -55,6 +55,14 @@ function shown(status, metric) {
   return [metric.name, metricText(metric, status.summary.metrics[metric.name])];
 }
 
+// How sure a metric is that devices estimated; nothing of one that was computed.
+function estimateOf(status, metric) {
+  const { estimated } = status.summary;
+  if (!estimated) return "";
+  const se = estimated.se?.[metric.name];
+  return `${se === undefined ? "" : `± ${metricText(metric, se)} `}from ${count(estimated.devices)} devices`;
+}
+
 function headline(status) {
   const [metric] = status.header.metrics;
   return metric ? shown(status, metric) : [];
@@ -87,7 +95,8 @@ function figuresOf(status) {
   const metrics = header.metrics.map((metric) => {
     const [name, value] = shown(status, metric);
     const target = targetOf(status, metric.name);
-    return [`Test ${name}`, value, target === undefined ? "" : `target ${metricText(metric, target)}`];
+    const notes = [estimateOf(status, metric), target === undefined ? "" : `target ${metricText(metric, target)}`];
+    return [`${summary.estimated ? "Estimated" : "Test"} ${name}`, value, notes.filter(Boolean).join(", ")];
   });
   return [
     ...metrics,

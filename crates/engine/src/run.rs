@@ -82,7 +82,11 @@ impl Engine<'_> {
     ) -> Result<Outcome, EngineError> {
         self.check(world, state)?;
         if state.round == 0 && state.evaluated.is_none() {
-            match world.evaluate(state.result()) {
+            // Devices may be those who evaluate.
+            world.await_devices()?;
+            let evaluated = world.evaluate(state.result());
+            world.check_evaluation()?;
+            match evaluated {
                 Ok(metrics) => {
                     let estimated = world.estimated();
                     state.evaluated = Some(believed(&metrics, estimated.as_ref()));
@@ -148,7 +152,9 @@ impl Engine<'_> {
         if state.evaluated.is_some() {
             return Ok(Outcome::Ended(end));
         }
-        match world.evaluate(state.result()) {
+        let evaluated = world.evaluate(state.result());
+        world.check_evaluation()?;
+        match evaluated {
             Ok(metrics) => Ok(Outcome::Ended(End { metrics, estimated: world.estimated(), ..end })),
             Err(error) => diverged(error, state),
         }
@@ -157,7 +163,7 @@ impl Engine<'_> {
 
 /// The values that a stop rule may rely on.
 pub(crate) fn believed(metrics: &Metrics, estimated: Option<&Estimated>) -> Metrics {
-    estimated.map_or(metrics, |estimated| &estimated.limit).clone()
+    Estimated::believed(metrics, estimated).clone()
 }
 
 fn ended(reason: EndReason, state: &State, detail: Option<String>) -> End {

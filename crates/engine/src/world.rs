@@ -23,7 +23,7 @@ pub trait World {
     /// The metrics of [`World::evaluate`].
     fn metrics(&self) -> &[Metric];
 
-    /// Waits until a round can open. This time is not part of the round.
+    /// Waits until a round can open, or the first model can be evaluated. This time is not part of a round.
     fn await_devices(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
@@ -48,6 +48,12 @@ pub trait World {
 
     /// Evaluates a model on the test samples.
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError>;
+
+    /// Fails if the last evaluation was given up halfway. The engine asks where a resumed run would evaluate again: before
+    /// the first round and after the last.
+    fn check_evaluation(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     /// Whether evaluations are estimates.
     fn estimates(&self) -> bool {

@@ -90,8 +90,8 @@ impl Sums {
 pub enum Formula {
     /// The mean over the samples of the sum of this name.
     Mean(Cow<'static, str>),
-    /// Any other function.
-    Of(fn(&Sums) -> f64),
+    /// Any other function, of the sums of these names; a name that ends in a slash is the prefix of one sum per class.
+    Of(fn(&Sums) -> f64, &'static [&'static str]),
 }
 
 /// A named function of sums.
@@ -110,7 +110,15 @@ impl Metric {
     pub fn value(&self, sums: &Sums) -> f64 {
         match &self.formula {
             Formula::Mean(of) => sums.mean(of),
-            Formula::Of(function) => function(sums),
+            Formula::Of(function, _) => function(sums),
+        }
+    }
+
+    /// The names of the sums that the value follows from, beside the number of samples; see [`Formula::Of`].
+    pub fn sums(&self) -> Vec<&str> {
+        match &self.formula {
+            Formula::Mean(of) => vec![of],
+            Formula::Of(_, sums) => sums.to_vec(),
         }
     }
 
@@ -137,7 +145,7 @@ pub static METRICS: [Metric; 6] = [
     Metric {
         info: MetricInfo::new("f1", Direction::Larger, Display::Share),
         doc: Cow::Borrowed("The macro F1 score: the mean over classes of 2·TP / (predicted + actual)."),
-        formula: Formula::Of(macro_f1),
+        formula: Formula::Of(macro_f1, &[TRUE_POSITIVE, PREDICTED, ACTUAL]),
     },
     Metric {
         info: MetricInfo::new("top-5", Direction::Larger, Display::Share),
@@ -147,12 +155,12 @@ pub static METRICS: [Metric; 6] = [
     Metric {
         info: MetricInfo::new("rmse", Direction::Smaller, Display::Number),
         doc: Cow::Borrowed("The root of the mean squared error over the test samples."),
-        formula: Formula::Of(|sums| sums.mean(SQUARED_ERROR).sqrt()),
+        formula: Formula::Of(|sums| sums.mean(SQUARED_ERROR).sqrt(), &[SQUARED_ERROR]),
     },
     Metric {
         info: MetricInfo::new("perplexity", Direction::Smaller, Display::Number),
         doc: Cow::Borrowed("The exponential of the mean loss, for models that predict the next token."),
-        formula: Formula::Of(|sums| sums.mean(LOSS).exp()),
+        formula: Formula::Of(|sums| sums.mean(LOSS).exp(), &[LOSS]),
     },
 ];
 

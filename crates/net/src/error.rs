@@ -118,6 +118,10 @@ pub enum NetError {
     Engine(#[from] fedflip_engine::EngineError),
     #[error(transparent)]
     Task(#[from] fedflip_learn::task::TaskError),
+    #[error("the task {task} trains on samples of this device's own, and no files of them were named")]
+    NoOwnData { task: &'static str },
+    #[error("the task {task} does not train on samples of this device's own, and files of them were named")]
+    OwnDataUnused { task: &'static str },
     #[error(transparent)]
     Fleet(#[from] fedflip_fleet::FleetError),
     #[error(transparent)]

@@ -15,7 +15,7 @@ pub const EXCESS_MAX: f64 = 0.05;
 pub const DRIFT_MAX: f64 = 0.2;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
+pub struct PlanInForce<'a> {
     /// The participation probabilities of the plan, by slot.
     pub q: &'a [f64],
     /// q of quiet rounds, if there are any; by slot.
@@ -48,8 +48,8 @@ pub enum Decision {
 }
 
 /// The fleet must have at least the devices of the present plan.
-pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
-    let Standing { q, availability, .. } = standing;
+pub fn decide(in_force: PlanInForce<'_>, terms: Terms<'_>) -> Decision {
+    let PlanInForce { q, availability, .. } = in_force;
     let devices = terms.fleet.len();
     if devices < q.len() || availability.len() != q.len() {
         let reason = format!("{devices} devices were measured, and {} are planned for", q.len());
@@ -57,27 +57,27 @@ pub fn decide(standing: Standing<'_>, terms: Terms<'_>) -> Decision {
     }
     if devices > q.len() {
         let came: Vec<usize> = (q.len()..devices).collect();
-        return replace(standing, terms, format!("{} came", names(terms.fleet, &came)));
+        return replace(in_force, terms, format!("{} came", names(terms.fleet, &came)));
     }
-    if let Some(reason) = over_cap(standing.q, terms.fleet) {
-        return replace(standing, terms, reason);
+    if let Some(reason) = over_cap(in_force.q, terms.fleet) {
+        return replace(in_force, terms, reason);
     }
     // The q of usual rounds stay; every new plan has a new plan of quiet rounds.
-    if let Some(reason) = standing.quiet_q.and_then(|quiet_q| over_cap(quiet_q, terms.fleet)) {
-        return go_on(standing, terms, reason);
+    if let Some(reason) = in_force.quiet_q.and_then(|quiet_q| over_cap(quiet_q, terms.fleet)) {
+        return go_on(in_force, terms, reason);
     }
-    let drifted = drifted(standing, terms.fleet);
+    let drifted = drifted(in_force, terms.fleet);
     let scheme = &terms.planning.scheme;
     if scheme.is_baseline() {
         return match drifted {
-            Some(reason) => replace(standing, terms, reason),
+            Some(reason) => replace(in_force, terms, reason),
             None => Decision::Keep { reason: format!("{scheme} does not depend on times") },
         };
     }
-    match (faster(standing, terms), drifted) {
+    match (faster(in_force, terms), drifted) {
         (Ok((plan, reason)), _) => Decision::Take { plan, reason },
         // The same q, with coins for the measured availabilities.
-        (Err(_), Some(reason)) => go_on(standing, terms, reason),
+        (Err(_), Some(reason)) => go_on(in_force, terms, reason),
         (Err(reason), None) => Decision::Keep { reason },
     }
 }
@@ -92,12 +92,12 @@ fn over_cap(q: &[f64], fleet: &Fleet) -> Option<String> {
 }
 
 /// Names devices whose coins are made for an availability that has changed.
-fn drifted(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
-    let drift = |slot: &usize| (fleet.availability()[*slot] / standing.availability[*slot]).ln().abs();
-    let mut off: Vec<usize> = (0..standing.q.len()).filter(|slot| drift(slot) > DRIFT_MAX.ln_1p()).collect();
+fn drifted(in_force: PlanInForce<'_>, fleet: &Fleet) -> Option<String> {
+    let drift = |slot: &usize| (fleet.availability()[*slot] / in_force.availability[*slot]).ln().abs();
+    let mut off: Vec<usize> = (0..in_force.q.len()).filter(|slot| drift(slot) > DRIFT_MAX.ln_1p()).collect();
     off.sort_by(|a, b| drift(b).total_cmp(&drift(a)));
     let first = *off.first()?;
-    let [found, planned] = [fleet.availability(), standing.availability].map(|shares| percent(shares[first]));
+    let [found, planned] = [fleet.availability(), in_force.availability].map(|shares| percent(shares[first]));
     Some(format!(
         "{} was there in {found} of its rounds, where {planned} was planned for",
         names(fleet, &off)
@@ -105,13 +105,13 @@ fn drifted(standing: Standing<'_>, fleet: &Fleet) -> Option<String> {
 }
 
 /// A plan that saves enough time; otherwise the reason why there is none.
-fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), String> {
+fn faster(in_force: PlanInForce<'_>, terms: Terms<'_>) -> Result<(Plan, String), String> {
     let Terms { fleet, bandwidth, planning } = terms;
     let refused = |error: PlanError| format!("the planner refuses: {error}");
     let goal = planning.goal().map_err(refused)?.ok_or("a baseline has nothing to gain")?;
     let problem = Problem::new(fleet, bandwidth);
     let plan = solve(&problem, planning).map_err(refused)?;
-    let now = clipped(standing, fleet).map_err(refused)?;
+    let now = clipped(in_force, fleet).map_err(refused)?;
     // The same draws for both plans, so that chance does not decide between them.
     let total_secs = |plan: &Plan| {
         let draws = monte_carlo::default_draws(plan.q().iter().sum());
@@ -133,11 +133,11 @@ fn faster(standing: Standing<'_>, terms: Terms<'_>) -> Result<(Plan, String), St
 }
 
 /// A new plan that is needed for this reason, whatever it costs.
-pub fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
+pub fn replace(in_force: PlanInForce<'_>, terms: Terms<'_>, reason: String) -> Decision {
     match solve(&Problem::new(terms.fleet, terms.bandwidth), terms.planning) {
         Ok(plan) => Decision::Take { plan, reason },
         Err(error) => go_on(
-            standing,
+            in_force,
             terms,
             format!("{reason}; all others keep their q, as the planner refuses: {error}"),
         ),
@@ -145,17 +145,17 @@ pub fn replace(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Deci
 }
 
 /// The present plan, as far as it can continue.
-fn go_on(standing: Standing<'_>, terms: Terms<'_>, reason: String) -> Decision {
-    match clipped(standing, terms.fleet) {
+fn go_on(in_force: PlanInForce<'_>, terms: Terms<'_>, reason: String) -> Decision {
+    match clipped(in_force, terms.fleet) {
         Ok(plan) => Decision::Take { plan, reason },
         Err(error) => Decision::Keep { reason: format!("{reason}; but {error}") },
     }
 }
 
 /// The same q within the measured availabilities; a new device gets the mean q of the others.
-fn clipped(standing: Standing<'_>, fleet: &Fleet) -> Result<Plan, PlanError> {
-    let mean = standing.q.iter().sum::<f64>() / standing.q.len() as f64;
-    let wanted = standing.q.iter().copied().chain(std::iter::repeat(mean));
+fn clipped(in_force: PlanInForce<'_>, fleet: &Fleet) -> Result<Plan, PlanError> {
+    let mean = in_force.q.iter().sum::<f64>() / in_force.q.len() as f64;
+    let wanted = in_force.q.iter().copied().chain(std::iter::repeat(mean));
     let q = wanted.zip(fleet.availability()).map(|(q, cap)| q.min(*cap)).collect();
     Plan::from_q(fleet, q)
 }

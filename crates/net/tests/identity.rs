@@ -87,6 +87,13 @@ fn a_revoked_device_is_refused_and_the_others_are_not() {
     assert_eq!(at(&lost), Err(webpki::Error::CertRevoked));
     let unknown = again.revoke("keep", NOW).unwrap_err();
     assert_eq!(unknown.hint(), "did you mean kept?");
+    // A server finds the name of a device that is away, without the list of all identities.
+    let names = || fs::read_to_string(desk.path().join("revoked.json")).unwrap();
+    assert_eq!(names().split_whitespace().collect::<String>(), "[\"lost\"]");
+    fs::remove_file(desk.path().join("revoked.json")).unwrap();
+    drop(again);
+    Store::open(desk.path()).unwrap();
+    assert!(names().contains("lost"), "an authority of an earlier version gets the file");
 }
 
 /// A renewal needs none of the device's secrets, and a revocation holds for every certificate of the device.

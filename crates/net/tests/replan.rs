@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
-use fedflip_net::replan::{self, Decision, Standing, Terms, decide};
+use fedflip_net::replan::{self, Decision, PlanInForce, Terms, decide};
 use fedflip_plan::{Constants, Plan, Planning, Problem, Scheme, monte_carlo, solve};
 use proptest::prelude::*;
 
@@ -58,8 +58,8 @@ impl Desk {
 
     /// The same where quiet rounds have a q of their own.
     fn decide_with(&self, q: &[f64], quiet_q: Option<&[f64]>, before: &Fleet, now: &Fleet) -> Decision {
-        let standing = Standing { q, quiet_q, availability: before.availability() };
-        decide(standing, Terms { fleet: now, bandwidth: Self::band(), planning: &self.planning })
+        let in_force = PlanInForce { q, quiet_q, availability: before.availability() };
+        decide(in_force, Terms { fleet: now, bandwidth: Self::band(), planning: &self.planning })
     }
 
     /// The expected time to the target with this q, as far as the caps allow it.

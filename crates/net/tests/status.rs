@@ -125,8 +125,8 @@ fn a_collector_reads_what_was_counted() {
     }
     assert!(!types.contains_key("fedflip_metric"), "nobody knows it yet");
     // A task without accuracy.
-    metrics.evaluated(&[("rmse", 0.75), ("loss", 0.5625)].into());
-    metrics.evaluated(&fedflip_fleet::Metrics::default());
+    metrics.evaluated(&[("rmse", 0.75), ("loss", 0.5625)].into(), None);
+    metrics.evaluated(&fedflip_fleet::Metrics::default(), None);
     metrics.ends_at(&Target { metric: "rmse".to_owned(), at: 0.5, mode: TargetMode::Min });
     let (samples, types) = parse(&ask(bench.server.address(), "GET", "/metrics").2);
     assert_eq!((samples["fedflip_metric{name=\"rmse\"}"], types["fedflip_metric"].as_str()), (0.75, "gauge"));

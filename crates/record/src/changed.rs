@@ -32,6 +32,13 @@ pub struct KeyChange {
     pub now: Option<String>,
 }
 
+impl Changed {
+    /// Whether the run is judged by another metric from here on, or in another direction.
+    pub fn is_of_metric(&self) -> bool {
+        self.changes.iter().any(|change| ["stop.metric", "stop.mode"].contains(&change.key.as_str()))
+    }
+}
+
 impl Header {
     /// Takes over settings that changed while the run was in progress.
     pub fn take(&mut self, changed: &Changed) {

@@ -13,12 +13,14 @@ pub struct Estimated {
     /// The standard errors of the metrics, by the delta method; 0 if the whole fleet reported. A single report of many has none.
     #[serde(default, skip_serializing_if = "Metrics::is_empty")]
     pub se: Metrics,
-    /// The confidence limits on the safe side: a stop rule believes these, and not a lucky estimate.
+    /// The confidence limits on the safe side: a stop rule believes these, and not a lucky estimate. Few reports have none.
     #[serde(default, skip_serializing_if = "Metrics::is_empty")]
     pub limit: Metrics,
 }
 
 impl Estimated {
-    /// A one-sided limit with a confidence of 95 % is this many standard errors away.
-    pub const ERRORS_TO_LIMIT: f64 = 1.645;
+    /// The values that a rule may rely on: of estimates, their limits.
+    pub fn believed<'a>(metrics: &'a Metrics, estimated: Option<&'a Self>) -> &'a Metrics {
+        estimated.map_or(metrics, |estimated| &estimated.limit)
+    }
 }

@@ -45,7 +45,7 @@ impl Fold {
     /// Adds a line. A header is part of a fold from its beginning, and neither plans nor other settings change what a run came to.
     pub fn add(&mut self, line: &Line) {
         match line {
-            Line::Header(_) | Line::Replan(_) | Line::Changed(_) => {}
+            Line::Header(_) | Line::Replan(_) | Line::Changed(_) | Line::Recount(_) => {}
             Line::Initial(initial) => self.initial(initial),
             Line::Round(round) => self.round(round),
             Line::End(end) => self.end(end),
@@ -54,8 +54,7 @@ impl Fold {
 
     /// Adds the evaluation of the first model.
     pub fn initial(&mut self, initial: &Initial) {
-        self.at(0, initial.secs, &initial.metrics);
-        self.estimated(&initial.metrics, initial.estimated.as_ref());
+        self.at((0, initial.secs), &initial.metrics, initial.estimated.as_ref());
     }
 
     /// Adds a round.
@@ -66,30 +65,22 @@ impl Fold {
         summary.biased_rounds += u64::from(!round.lost.is_empty());
         let more = round.cohort.len() as f64 - summary.mean_participants;
         summary.mean_participants += more / summary.rounds as f64;
-        self.at(round.round, round.end_secs(), &round.metrics);
-        self.estimated(&round.metrics, round.estimated.as_ref());
+        self.at((round.round, round.end_secs()), &round.metrics, round.estimated.as_ref());
     }
 
     /// Adds the end.
     pub fn end(&mut self, end: &End) {
         self.summary.end = Some(end.reason);
         self.summary.test.clone_from(&end.test);
-        self.at(end.rounds, end.secs, &end.metrics);
-        self.estimated(&end.metrics, end.estimated.as_ref());
-    }
-
-    /// How sure the last evaluation is, if there was one now.
-    fn estimated(&mut self, metrics: &Metrics, estimated: Option<&Estimated>) {
-        if !metrics.is_empty() {
-            self.summary.estimated = estimated.cloned();
-        }
+        self.at((end.rounds, end.secs), &end.metrics, end.estimated.as_ref());
     }
 
     /// Moves the clock, and adds an evaluation. Rounds without one leave no trace in the curve.
-    fn at(&mut self, round: u64, secs: f64, metrics: &Metrics) {
+    fn at(&mut self, (round, secs): (u64, f64), metrics: &Metrics, estimated: Option<&Estimated>) {
         self.summary.hours = secs / 3600.0;
         if !metrics.is_empty() {
             self.summary.metrics.clone_from(metrics);
+            self.summary.estimated = estimated.cloned();
             self.summary.evaluated_round = Some(round);
             self.curve.add(round, secs, metrics);
         }
@@ -201,9 +192,9 @@ mod tests {
         for round in 1..=rounds {
             let share = f64::from(round) / f64::from(rounds);
             let metrics = Metrics::from([("accuracy", share), ("loss", 1.0 - share)]);
-            fold.at(round.into(), f64::from(round), &metrics);
+            fold.at((round.into(), f64::from(round)), &metrics, None);
             // Rounds without an evaluation leave no trace.
-            fold.at(round.into(), f64::from(round), &Metrics::default());
+            fold.at((round.into(), f64::from(round)), &Metrics::default(), None);
         }
         let accuracy = fold.curve.of("accuracy");
         assert!(accuracy.len() > KEPT_MAX / 2 && accuracy.len() <= KEPT_MAX + 1, "{}", accuracy.len());

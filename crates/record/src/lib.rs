@@ -27,6 +27,7 @@ pub mod export;
 pub mod fold;
 pub mod folder;
 pub mod reader;
+mod recount;
 pub mod schema;
 pub mod summary;
 mod target;
@@ -41,6 +42,7 @@ pub use error::{FolderProblem, RecordError};
 pub use estimated::Estimated;
 pub use fold::{Curve, Fold, Point};
 pub use folder::{RunFolder, Start};
+pub use recount::{Recount, SampleCount};
 pub use schema::{
     ConstantsSource, Deployed, End, EndReason, Header, Initial, Line, Lost, Replan, Round, UsedConstants,
 };

@@ -36,6 +36,7 @@ pub fn read(path: &Path) -> Result<Records, RecordError> {
         Line::Round(round) => rounds.push(round),
         Line::Replan(_) => {}
         Line::Changed(changed) => header.iter_mut().for_each(|header: &mut Header| header.take(&changed)),
+        Line::Recount(_) => {}
         Line::End(found) => end = Some(found),
     })?;
     let header = header.ok_or_else(|| no_header(path))?;
@@ -104,11 +105,8 @@ pub fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> 
         let refuse = |problem: String| Err(RecordError::bad_line(path, number, problem));
         match &line {
             Line::Header(_) if number > 1 => return refuse("a second header".to_owned()),
-            Line::Initial(_) | Line::Round(_) | Line::Replan(_) | Line::Changed(_) | Line::End(_)
-                if number == 1 =>
-            {
-                return Err(no_header(path));
-            }
+            Line::Header(_) => {}
+            _ if number == 1 => return Err(no_header(path)),
             _ if ended => return refuse("a line after the end".to_owned()),
             Line::Initial(_) if rounds > 0 => {
                 return refuse(format!("the first model's evaluation after round {rounds}"));
@@ -131,7 +129,13 @@ pub fn each(path: &Path, mut take: impl FnMut(Line)) -> Result<(), RecordError> 
                     changed.after_round
                 ));
             }
-            Line::Header(_) | Line::Replan(_) | Line::Changed(_) => {}
+            Line::Recount(recount) if recount.after_round != rounds => {
+                return refuse(format!(
+                    "sample counts of round {}, behind round {rounds}",
+                    recount.after_round
+                ));
+            }
+            Line::Replan(_) | Line::Changed(_) | Line::Recount(_) => {}
             Line::Initial(_) => has_initial = true,
             Line::Round(round) => rounds = round.round,
             Line::End(_) => ended = true,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::changed::Changed;
 use crate::costs::Costs;
 use crate::estimated::Estimated;
+use crate::recount::Recount;
 use crate::target::Target;
 use crate::text::{optional_word, word};
 
@@ -27,6 +28,8 @@ pub enum Line {
     Replan(Replan),
     /// Between two rounds of a deployed run: from here on other settings hold.
     Changed(Changed),
+    /// Between two rounds of a deployed run: devices hold more or fewer samples.
+    Recount(Recount),
     /// The last one of a run that has ended; a run that was interrupted has none.
     End(End),
 }

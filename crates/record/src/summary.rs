@@ -27,7 +27,7 @@ pub struct Summary {
     pub mean_participants: f64,
     /// The metrics of the last evaluation; empty before the first one.
     pub metrics: Metrics,
-    /// How sure the metrics are, where devices estimated them.
+    /// How sure `metrics` are, where devices estimated them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
     /// The metrics of the last model on the test samples, where `metrics` are those on validation samples.

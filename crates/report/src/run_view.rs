@@ -128,7 +128,7 @@ impl RunView {
     fn add(&mut self, line: Line) {
         self.fold.add(&line);
         match line {
-            Line::Header(_) | Line::Initial(_) => {}
+            Line::Header(_) | Line::Initial(_) | Line::Recount(_) => {}
             Line::Round(round) => self.round(round),
             Line::Replan(replan) => {
                 // Devices may come while a run goes on.

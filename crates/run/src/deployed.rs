@@ -199,6 +199,7 @@ impl Deployed<'_> {
             devices_min: self.devices_min,
             replan_every: self.replan_every,
             timeouts: self.timeouts,
+            operators_folder: Some(self.out.to_owned()),
         };
         // Pilots are there to find the constants, and have none.
         let pilot = constants.is_none();
@@ -209,10 +210,16 @@ impl Deployed<'_> {
             Header { deployed, ..header((scenario, pilot), known, &planned.schedule, planned.expected) }
         };
         let title = format!("{} {scheme}", scenario.task.name());
-        let Session { observers, stop, .. } = session;
+        let Session { observers, stop, threads, .. } = session;
         let mut shown = Relay { observers, title, plan: None };
-        let mut callbacks =
-            Callbacks { evaluate, metrics: self.host.metrics(), stop: *stop, observer: &mut shown, enrolled };
+        let on_test = self.host.test.as_ref().filter(|_| !pilot);
+        let mut test = on_test.map(|learner| {
+            let threads = *threads;
+            move |model: &Arc<ModelVector>| with_crew(learner, threads, |crew| crew.evaluate(model))
+        });
+        let test = test.as_mut().map(|test| test as &mut Evaluate<'_>);
+        let (metrics, observer) = (self.host.metrics(), &mut shown);
+        let mut callbacks = Callbacks { evaluate, metrics, test, stop: *stop, observer, enrolled };
         let initial = || self.host.initial_model(scenario.seed);
         let ended = deployment.run(server, (&mut state, resumed), initial, &head, &mut callbacks)?;
         shown.end(match &ended {

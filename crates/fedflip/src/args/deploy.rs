@@ -50,7 +50,7 @@ pub(crate) struct ServeArgs {
     /// First measure α and β by pilots on the devices; auto, the default scheme, needs none
     #[arg(long)]
     pub pilots: bool,
-    /// Begin when this number of devices have enrolled (by default all); others join with the next plan
+    /// Begin when this number of devices have enrolled (by default fleet.devices); others join with the next plan
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub devices_min: Option<u32>,
     /// The most devices at a time; retired ones make room (by default fleet.devices, which is the most where the

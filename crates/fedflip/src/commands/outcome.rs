@@ -37,14 +37,8 @@ pub(super) fn write(
     };
     for (name, last) in summary.metrics.iter() {
         let points = curve.map_or(Vec::new(), |curve| curve.of(name));
-        let shown = |value| metric_value(display_of(name), value);
-        let error = summary.estimated.as_ref().and_then(|estimated| estimated.se.get(name));
-        let error = error.map_or(String::new(), |error| format!(" ± {}", shown(error)));
-        line(output, name, &(rise(&points, last, shown) + &error + &std::mem::take(&mut when)))?;
-    }
-    if let Some(estimated) = &summary.estimated {
-        let devices = count(estimated.devices);
-        line(output, "", &format!("estimates from {devices} devices, with standard errors"))?;
+        let way = rise(&points, last, |value| metric_value(display_of(name), value));
+        line(output, name, &(way + &sureness(summary, name) + &std::mem::take(&mut when)))?;
     }
     if !summary.test.is_empty() && !summary.metrics.is_empty() {
         line(output, "", "on validation samples; on test samples:")?;
@@ -54,6 +48,13 @@ pub(super) fn write(
         line(output, &format!("test {name}"), &metric_value(display_of(name), value))?;
     }
     Ok(())
+}
+
+/// How sure a metric is that devices estimated; nothing of one that was computed.
+fn sureness(summary: &Summary, name: &str) -> String {
+    let Some(estimated) = &summary.estimated else { return String::new() };
+    let se = estimated.se.get(name).map(|se| format!(" ± {}", metric_value(display_of(name), se)));
+    format!("{} (estimated from {} devices)", se.unwrap_or_default(), count(estimated.devices))
 }
 
 /// Where a value came from, its way over virtual time, and where it is: `10 % ▁▂▄▆▇▇█ 95 %`.
@@ -84,18 +85,30 @@ mod tests {
     }
 
     #[test]
-    fn estimates_have_their_errors_and_validation_is_told_from_test() {
+    fn validation_is_told_from_test() {
         let summary = r#"{"scheme":"exact","seed":1,"end":null,"rounds":2,"empty_rounds":0,"biased_rounds":0,"hours":0.5,
-            "mean_participants":2,"metrics":{"rmse":0.75},"evaluated_round":2,"test":{"rmse":0.5},
-            "estimated":{"devices":3,"share":0.5,"se":{"rmse":0.125}}}"#;
+            "mean_participants":2,"metrics":{"rmse":0.75},"evaluated_round":2,"test":{"rmse":0.5}}"#;
         let mut output = Vec::new();
         write(&mut output, "time", &serde_json::from_str(summary).unwrap(), None).unwrap();
         let text = String::from_utf8(output).unwrap();
-        assert!(text.contains("rmse              0.750 ± 0.125\n"), "{text}");
-        assert!(text.contains("estimates from 3 devices, with standard errors\n"), "{text}");
         assert!(
             text.contains("on validation samples; on test samples:\n  test rmse         0.500\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn estimates_are_marked() {
+        let summary = r#"{"scheme":"exact","seed":1,"end":null,"rounds":3,"empty_rounds":0,"biased_rounds":0,"hours":0.5,
+            "mean_participants":2,"metrics":{"accuracy":0.75,"loss":0.5},"evaluated_round":3,
+            "estimated":{"devices":12,"share":0.5,"se":{"accuracy":0.02}}}"#;
+        let mut output = Vec::new();
+        write(&mut output, "time", &serde_json::from_str(summary).unwrap(), None).unwrap();
+        let text = String::from_utf8(output).unwrap();
+        for expected in
+            ["75.0 % ± 2.0 % (estimated from 12 devices)\n", "0.500 (estimated from 12 devices)\n"]
+        {
+            assert!(text.contains(expected), "{text}");
+        }
     }
 }

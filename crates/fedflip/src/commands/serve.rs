@@ -1,25 +1,26 @@
 //! `fedflip serve`: training on real devices.
+//!
+//! - `checks`: what is refused before the server listens.
+
+mod checks;
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_agent::{LogFormat, logs};
 use fedflip_dashboard::DeviceWatch;
-use fedflip_engine::Aggregation;
 use fedflip_net::NetError;
 use fedflip_net::door::{Limits, Security};
-use fedflip_net::server::{NormBound, Offer, Room, Server, ServerSettings, Timeouts};
-use fedflip_net::state::STATE;
+use fedflip_net::server::{FleetCapacity, NormBound, Offer, Server, ServerSettings, Timeouts};
 use fedflip_net::status::Reach;
-use fedflip_record::folder::{RECORDS, RUN};
 use fedflip_record::{EndReason, Summary};
 use serde::Serialize;
 use tracing::{info, warn};
 
+use self::checks::{check_for_devices, devices_min, refuse_another_folder, with_authority};
 use super::outcome::{self, line};
 use super::print_json;
 use crate::args::ServeArgs;
@@ -53,8 +54,8 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     warn_of_idle_keys(&args.set, from_ref(&scenario.plan.scheme), from_ref(&scenario));
     let timeouts = timeouts(args)?;
     let listen = listen(args)?;
-    let room = room(args, &scenario)?;
-    let devices_min = devices_min(args, room.devices_max)?;
+    let capacity = fleet_capacity(args, &scenario)?;
+    let devices_min = devices_min(args.devices_min, scenario.devices(), capacity.devices_max)?;
     let settings = server_settings(args, listen)?;
     refuse_another_folder(&args.out)?;
     rehearse(&settings, &scenario)?;
@@ -76,11 +77,11 @@ pub(super) fn run(args: &ServeArgs, output: &mut dyn Write) -> Result<ExitStatus
     let update_norm = host.update_norm(&scenario, &mut session)?;
     let samples_max = args.samples_max;
     let offer =
-        Offer { update_norm, room, samples_max, ..offer(&scenario, host.parameters(), host.samples())? };
+        Offer { update_norm, capacity, samples_max, ..offer(&scenario, host.parameters(), host.samples())? };
     let server = Server::start(&settings, &offer)?;
     scenario.target().into_iter().for_each(|target| server.metrics().ends_at(target));
     watch.ask(server.fleet_source());
-    announce(&server, room.devices_max, settings.limits.connections_max);
+    announce(&server, capacity.devices_max, settings.limits.connections_max);
     let summary = deployed.run(&server, opened, &mut session)?;
 
     let end = summary.as_ref().and_then(|summary| summary.end);
@@ -126,27 +127,6 @@ fn server_settings(args: &ServeArgs, listen: SocketAddr) -> Result<ServerSetting
     Ok(ServerSettings { listen, security, limits, status: status.map(|address| (address, reach)) })
 }
 
-/// Refuses what is only for simulations, and warns of keys that real devices do not use.
-fn check_for_devices(scenario: &Scenario, pilots: bool) -> Result<(), CliError> {
-    if pilots && scenario.target().is_none() {
-        return Err(CliError::usage(
-            "--pilots: pilots end at a loss, and the server cannot evaluate an external task",
-            "leave it out: the scheme auto needs no pilots; others take plan.alpha and plan.beta",
-        ));
-    }
-    if scenario.round.aggregation == Aggregation::CohortMean {
-        return Err(CliError::usage(
-            "round.aggregation = \"cohort-mean\" is there for simulated comparisons only",
-            "leave it out: on devices updates are added up without bias",
-        ));
-    }
-    let unused = scenario.unused_on_devices()?;
-    if !unused.is_empty() {
-        warn!(keys = unused.join(", "), "the scenario has keys that are not used on real devices");
-    }
-    Ok(())
-}
-
 /// Rounds go to the log; a dashboard shows them, too.
 fn session(args: &ServeArgs, for_programs: bool) -> Result<(Session<'static>, DeviceWatch), CliError> {
     let mut session = new_session(&args.data, args.threads)?;
@@ -168,7 +148,7 @@ fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Result<
     let (seed, bandwidth_mbps) = (scenario.seed, scenario.bandwidth.get());
     let encoding = scenario.update.encoding;
     let update_norm = NormBound::Configured(0.0);
-    let room = Room { devices_max: devices, slots_max: shares(scenario) };
+    let capacity = FleetCapacity { devices_max: devices, slots_max: shares(scenario) };
     let weights = scenario.data.weights.clone();
     Ok(Offer {
         task,
@@ -180,7 +160,7 @@ fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Result<
         bandwidth_mbps,
         encoding,
         update_norm,
-        room,
+        capacity,
     })
 }
 
@@ -197,42 +177,8 @@ fn rehearse(settings: &ServerSettings, scenario: &Scenario) -> Result<(), CliErr
     Ok(())
 }
 
-/// What is in a folder that is no run is somebody else's. A new disk may have something hidden, or what its system
-/// puts there; what there is of a run without its state is refused with better words when it is opened.
-fn refuse_another_folder(out: &Path) -> Result<(), CliError> {
-    let ours = [STATE, RUN, RECORDS].iter().any(|name| out.join(name).exists());
-    let entries = if ours { None } else { std::fs::read_dir(out).ok() };
-    let strange = entries.into_iter().flatten().flatten().map(|entry| entry.file_name()).find(|name| {
-        let name = name.to_string_lossy();
-        !name.starts_with('.') && name != "lost+found"
-    });
-    match strange {
-        Some(name) => Err(CliError::usage(
-            format!("--out: {} is not a run folder (found {:?})", out.display(), name.to_string_lossy()),
-            "name a new folder, or the folder of a run to resume",
-        )),
-        None => Ok(()),
-    }
-}
-
-/// The folder, if it holds what a server needs of an authority.
-fn with_authority(folder: &Path) -> Result<PathBuf, CliError> {
-    let needed = ["ca.pem", "revoked.pem", "server/cert.pem", "server/key.pem"];
-    if needed.iter().any(|name| !folder.join(name).exists()) {
-        return Err(NetError::NoAuthority { folder: folder.display().to_string() }.into());
-    }
-    Ok(folder.to_owned())
-}
-
-fn devices_min(args: &ServeArgs, devices: usize) -> Result<usize, CliError> {
-    let Some(least) = args.devices_min else { return Ok(devices) };
-    let wanted = format!("at most the number of devices, which is {devices}");
-    CliError::in_range("--devices-min", f64::from(least), 0.0..=devices as f64, &wanted)?;
-    Ok(least as usize)
-}
-
 /// How many devices may enrol. Where each slot has its own share of a data set, there are no more slots than shares.
-fn room(args: &ServeArgs, scenario: &Scenario) -> Result<Room, CliError> {
+fn fleet_capacity(args: &ServeArgs, scenario: &Scenario) -> Result<FleetCapacity, CliError> {
     let devices_max = args.devices_max.map_or(scenario.devices(), |most| most as usize);
     let slots_max = shares(scenario);
     if let Some(shares) = slots_max {
@@ -240,7 +186,7 @@ fn room(args: &ServeArgs, scenario: &Scenario) -> Result<Room, CliError> {
             format!("at most fleet.devices, the number of shares of the data set, which is {shares}");
         CliError::in_range("--devices-max", devices_max as f64, 1.0..=shares as f64, &wanted)?;
     }
-    Ok(Room { devices_max, slots_max })
+    Ok(FleetCapacity { devices_max, slots_max })
 }
 
 /// The number of shares of the data set; none where devices bring data of their own.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
-use fedflip_net::status::Metrics;
-use fedflip_record::{Target, TargetMode};
+use fedflip_net::status::{DeviceStatus, FleetStatus, Metrics, Standing};
+use fedflip_record::{Estimated, Target, TargetMode};
 
 use super::Desk;
 
@@ -19,10 +20,30 @@ fn words<'a>(text: &'a str, start: &str) -> BTreeSet<&'a str> {
     text.split(|c| !is_part(c)).filter(|word| word.starts_with(start)).collect()
 }
 
+fn a_device() -> DeviceStatus {
+    DeviceStatus {
+        slot: 0,
+        name: "phone-01".to_owned(),
+        is_connected: true,
+        standing: Standing::Active,
+        version: "1".to_owned(),
+        samples: 10.0,
+        compute_secs: 1.0,
+        comm_mbit: 1.0,
+        availability: 1.0,
+        certificate_until_unix_secs: Some(1),
+        last_seen_unix_secs: None,
+    }
+}
+
 #[test]
 fn the_dashboard_asks_for_metrics_that_the_server_exports() {
     let metrics = Metrics::default();
-    metrics.evaluated(&[("accuracy", 0.5)].into_iter().collect());
+    let some = || [("accuracy", 0.5)].into_iter().collect();
+    let estimated = Estimated { devices: 5, share: 0.5, se: some(), limit: some() };
+    metrics.evaluated(&some(), Some(&estimated));
+    metrics.server_certificate_until.set(1.0);
+    metrics.ask_for_devices(Arc::new(|| Some(FleetStatus { unix_secs: 0, devices: vec![a_device()] })));
     metrics.ends_at(&Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max });
     let exported = metrics.render();
     let exported = words(&exported, "fedflip_");
@@ -36,6 +57,15 @@ fn the_dashboard_asks_for_metrics_that_the_server_exports() {
             assert!(!asked.is_empty() && asked.is_subset(&exported), "{}: {query}", panel["title"]);
         }
     }
+    // What the server exports of devices and certificates is there to be seen.
+    let shown = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let queries: String = shown.map(|target| target["expr"].as_str().unwrap().to_owned() + "\n").collect();
+    let hidden: Vec<&&str> = exported
+        .iter()
+        .filter(|name| name.starts_with("fedflip_device_") || name.contains("certificate"))
+        .filter(|name| !words(&queries, "fedflip_").contains(**name))
+        .collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
     let ids: BTreeSet<u64> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
     assert_eq!(ids.len(), panels.len(), "every panel has its own id");
 }
@@ -61,6 +91,13 @@ fn the_units_and_the_compose_file_use_options_that_the_programs_have() {
     let command: Vec<&str> = command.lines().map_while(|line| line.strip_prefix("      - ")).collect();
     assert_eq!(command[0], "serve");
     accepts(&command.join(" "));
+    // A container does not see that a single mounted file was replaced: certificates come in folders.
+    let mut mounts = compose.lines().filter(|line| line.trim_start().starts_with("- ./state/"));
+    assert!(mounts.all(|mount| !mount.contains(".pem") && !mount.contains("certs/server:")));
+    for needed in fedflip_net::door::SERVER_FILES {
+        let name = needed.split('/').next().unwrap();
+        assert!(compose.contains(&format!(" {name} ")), "{name} is copied for the server");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A task that only programs on devices can train: `fedflip serve`, and the example of an own trainer, as processes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use fedflip_learn::layer::{Init, ParamSpec};
@@ -8,10 +8,6 @@ use fedflip_learn::model_file;
 use fedflip_record::{folder, reader};
 
 use crate::serve::{ANY_PORT, Running, Serving};
-
-#[allow(dead_code, unreachable_pub, reason = "the example is a whole program")]
-#[path = "../../../agent/examples/own_trainer.rs"]
-mod own_trainer;
 
 const SCENARIO: &str = "\
 preset = \"paper\"
@@ -50,19 +46,45 @@ fn loss([b, w]: [f32; 2]) -> f32 {
     errors.iter().sum::<f32>() / errors.len() as f32
 }
 
-/// This test is the process of a trainer, and nothing else.
-#[test]
-fn trainer() {
-    let Ok(args) = std::env::var("FEDFLIP_TEST_TRAINER") else { return };
-    let args: Vec<&str> = args.split('\n').collect();
-    own_trainer::take_part(args[0], args[1], args[2]).unwrap();
+/// Whether a program is newer than all files that it was built from, which cargo lists beside it.
+fn is_fresh(program: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let (Some(built), Ok(list)) = (changed(program), std::fs::read_to_string(program.with_extension("d")))
+    else {
+        return false;
+    };
+    let sources: Vec<&str> = list.split_whitespace().skip(1).collect();
+    // A list of another checkout says nothing about this one.
+    let is_its_list = list.starts_with(&format!("{}:", program.display()));
+    is_its_list
+        && !sources.is_empty()
+        && sources.iter().all(|source| changed(Path::new(source)).is_some_and(|at| at <= built))
 }
 
-fn start_trainer(server: &str, name: &str, file: &Path) -> Running {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["external::trainer", "--exact"]).stdin(Stdio::null()).stdout(Stdio::null());
-    let file = file.display();
-    command.env("FEDFLIP_TEST_TRAINER", format!("{server}\n{name}\n{file}"));
+/// The program of the example: tests of the whole workspace build it beside themselves. Otherwise it is built here, as its
+/// page says.
+fn example() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let beside = tests.ancestors().nth(2).map(|folder| folder.join("examples/own_trainer"));
+    if let Some(program) = beside.filter(|program| is_fresh(program)) {
+        return program;
+    }
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "-p", "fedflip-agent", "--example", "own_trainer"]);
+    let built = build.args(["--message-format", "json"]).stderr(Stdio::inherit()).output().unwrap();
+    assert!(built.status.success());
+    let text = String::from_utf8(built.stdout).unwrap();
+    let mut programs = text.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        (message["target"]["name"] == "own_trainer")
+            .then(|| message["executable"].as_str().map(PathBuf::from))?
+    });
+    programs.next_back().expect("the program of the example")
+}
+
+fn start_trainer(example: &Path, server: &str, name: &str, file: &Path) -> Running {
+    let mut command = Command::new(example);
+    command.args([server, name]).arg(file).stdin(Stdio::null()).stdout(Stdio::null());
     Running(command.spawn().unwrap())
 }
 
@@ -72,13 +94,14 @@ fn programs_on_devices_train_a_model_of_their_own() {
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("s.toml"), SCENARIO).unwrap();
     std::fs::write(at("init.safetensors"), model_file::write(&params(), &[0.0, 0.0]).unwrap()).unwrap();
+    let example = example();
     let serving = Serving::start_plain(folder.path(), ANY_PORT);
     let mut trainers: Vec<Running> = (0..3)
         .map(|device| {
             let file = at(&format!("points-{device}.csv"));
             let text: String = points(device).iter().map(|(x, y)| format!("{x},{y}\n")).collect();
             std::fs::write(&file, text).unwrap();
-            start_trainer(&serving.address, &format!("phone-{device}"), &file)
+            start_trainer(&example, &serving.address, &format!("phone-{device}"), &file)
         })
         .collect();
     let (code, result, log) = serving.end();

@@ -84,7 +84,11 @@ fn devices_are_renewed_retired_and_revoked_while_the_run_goes_on() {
     done(&mut retire(&["b"]));
     wait_for("a plan without the retired device", || replans(folder).iter().any(|plan| plan.retired == [b]));
     assert_eq!(devices[1].0.wait().unwrap().code(), Some(2), "its agent ends");
+    // A device that is away is revoked like any other, and the server needs no list of all identities.
+    drop(devices.remove(2));
+    wait_for("one is away", || listed_device(folder, "c")["state"] == "away");
     done(fedflip().args(["certs", "revoke", "c", "--dir"]).arg(&certs));
+    std::fs::rename(certs.join("issued.json"), folder.join("issued.json")).unwrap();
     let both = if b < c { [b, c] } else { [c, b] };
     wait_for("a plan without the revoked device", || {
         replans(folder).iter().any(|plan| plan.retired == both && plan.reason.contains("c was revoked"))
@@ -135,6 +139,13 @@ fn targets_caps_and_deadlines_change_and_what_rounds_compute_does_not() {
     // A target that the model has reached ends the run without another round.
     let (_, result, _) = serve(&["stop.rounds_max=20", "stop.at=0.01", "round.deadline_secs=30"]);
     assert_eq!((&result["status"], &result["rounds"]), (&"reached".into(), &9.into()));
+    // A model that was the best by another metric is not kept as the best.
+    let best = folder.join("run/best.safetensors");
+    assert!(best.exists());
+    let (_, result, _) =
+        serve(&["stop.rounds_max=9", "stop.metric=loss", "stop.at=1e-9", "round.deadline_secs=30"]);
+    assert_eq!((&result["status"], &result["rounds"]), (&"cap".into(), &9.into()));
+    assert!(!best.exists());
     let report = done(fedflip().arg("report").arg(folder.join("run")).arg("--json"));
     assert!(!report.stdout.is_empty());
     let mut other = fedflip();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fedflip_learn::own::OwnData;
 use fedflip_learn::task::{ParamValue, Sizes, Task, TaskSettings};
-use fedflip_net::agent::{BuiltInTasks, Trains};
+use fedflip_net::agent::{BuiltInTasks, PrepareTask};
 use fedflip_net::wire;
 use fedflip_samples::{Features, Labels, Table, files};
 use fedflip_scenario::Scenario;
@@ -76,7 +76,7 @@ fn files_on_devices_train_the_same_model_as_a_simulation_of_all_of_them() {
         std::fs::write(&path, scenario(place, 1)).unwrap();
         Scenario::read(&path, &[]).unwrap().task_settings()
     };
-    let agent = |file: PathBuf| -> Arc<dyn Trains> {
+    let agent = |file: PathBuf| -> Arc<dyn PrepareTask> {
         Arc::new(BuiltInTasks { data_dir: PathBuf::new(), own: vec![file] })
     };
     let offered = settings("devices");
@@ -90,6 +90,65 @@ fn files_on_devices_train_the_same_model_as_a_simulation_of_all_of_them() {
         },
         Asked::default(),
     );
+}
+
+/// The server has neither samples nor a test file: six devices evaluate its models on samples that they hold out, and the run
+/// ends when the confidence limit of the estimate reaches the target.
+#[test]
+fn devices_evaluate_the_models_of_a_server_without_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let without = scenario("devices", 300).replace("at = 1\n", "at = 0.6\n");
+    let without: String = without
+        .lines()
+        .filter(|line| !line.starts_with("train =") && !line.starts_with("test ="))
+        .fold(String::new(), |all, line| all + line + "\n");
+    let evaluated = "[evaluate]\nwhere = \"devices\"\nholdout = 0.2\nprobability = 0.95\n\
+                     [server]\nupdate_norm_max = 100\n[record]\nevaluate_every = 1\n";
+    std::fs::write(folder.path().join("s.toml"), without + evaluated).unwrap();
+    let serving = Serving::start_plain(folder.path(), ANY_PORT);
+    let mut writers: Vec<Running> = (0..)
+        .zip(files_of_writers(folder.path()))
+        .map(|(n, file)| {
+            let mut command = fedflip();
+            command.args([
+                "join",
+                &serving.address,
+                "--insecure",
+                "--name",
+                &format!("writer-{n}"),
+                "--data",
+            ]);
+            Running(command.arg(file).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+        })
+        .collect();
+    let (code, result, log) = serving.end();
+    assert_eq!((code, &result["status"]), (Some(0), &"reached".into()), "{result} {log:?}");
+    writers.iter_mut().for_each(|writer| assert!(writer.0.wait().unwrap().success()));
+    assert!(result["estimated"]["devices"].as_u64().unwrap() >= 5, "{result}");
+    let records = fedflip_record::reader::read(&folder.path().join("run/records.jsonl")).unwrap();
+    let limit = |round: &fedflip_record::Round| round.estimated.as_ref()?.limit.get("accuracy");
+    let (last, before) = records.rounds.split_last().unwrap();
+    assert!(limit(last) >= Some(0.6), "{last:?}");
+    assert!(before.iter().all(|round| limit(round).is_none_or(|limit| limit < 0.6)), "it ends at the first");
+}
+
+#[test]
+fn what_devices_cannot_do_is_refused_before_the_server_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |text: String, expected: [&str; 2]| {
+        std::fs::write(folder.path().join("s.toml"), text).unwrap();
+        let mut command = fedflip();
+        command.arg("serve").arg(folder.path().join("s.toml")).args(["--insecure", "--listen", ANY_PORT]);
+        let output = command.arg("--out").arg(folder.path().join("run")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(expected.iter().all(|words| said.contains(words)), "{said}");
+        assert!(!folder.path().join("run").exists());
+    };
+    refused(scenario("here", 1), ["data.where = \"here\"", "set data.where = \"devices\""]);
+    let many = scenario("devices", 1).replace("classes = 10", "classes = 1100");
+    let many = many + "[evaluate]\nwhere = \"devices\"\n";
+    refused(many, ["more than 3100 sums", "evaluate.where = \"server\""]);
 }
 
 #[test]
@@ -115,6 +174,13 @@ fn six_processes_with_a_file_each_train_one_model() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("wide.csv: the shape of a sample is [2]") && said.contains("[8, 8]"), "{said}");
+
+    let mut without_data = fedflip();
+    without_data.args(["join", &serving.address, "--insecure", "--name", "empty"]);
+    let refused = without_data.output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("no files of them were named") && said.contains("--data mine.npz"), "{said}");
 
     let mut writers: Vec<Running> = (0..)
         .zip(files_of_writers(folder.path()))

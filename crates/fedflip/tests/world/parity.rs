@@ -15,12 +15,12 @@ use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner, Metrics, model_file, with_crew};
 use fedflip_net::agent::{
-    self, AgentSettings, BuiltInTasks, Credentials, Farewell, News, OfferedTask, Trains,
+    self, AgentSettings, BuiltInTasks, Credentials, Farewell, News, OfferedTask, PrepareTask,
 };
 use fedflip_net::door::{Limits, Security};
 use fedflip_net::server::{
-    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Room, Server, ServerSettings,
-    Timeouts,
+    Callbacks, Deployment, Ended, FleetCapacity, NormBound, Observer, Offer, PlanStart, Server,
+    ServerSettings, Timeouts,
 };
 use fedflip_net::state::{NewRun, RunState, StateView};
 use fedflip_net::{NetError, Toss, plain};
@@ -43,7 +43,7 @@ pub(crate) struct Case {
     pub(crate) host: SgdLearner,
     /// The sample counts that the server knows.
     pub(crate) samples: Vec<u64>,
-    pub(crate) agents: Vec<Arc<dyn Trains>>,
+    pub(crate) agents: Vec<Arc<dyn PrepareTask>>,
 }
 
 fn synthetic() -> Case {
@@ -108,7 +108,7 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
             weights: Default::default(),
             bandwidth_mbps: band().get(),
             encoding,
-            room: Room { devices_max: devices, slots_max: Some(devices) },
+            capacity: FleetCapacity { devices_max: devices, slots_max: Some(devices) },
             update_norm: NormBound::of_trial(learner, SEED).unwrap(),
         },
     )
@@ -134,6 +134,7 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
         devices_min: devices,
         replan_every: Some(5),
         timeouts: Timeouts { quorum: 1.0, ..Timeouts::default() },
+        operators_folder: None,
     };
     let mut worker = learner.worker();
     let header = |planned: &fedflip_net::server::Planned| Header {
@@ -157,6 +158,7 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
     let mut callbacks = Callbacks {
         evaluate: &mut |model| learner.evaluate(&mut worker, model.as_slice()),
         metrics: learner.metrics(),
+        test: None,
         stop: &|| false,
         observer: &mut Silent,
         enrolled: &mut |_| Ok(()),
@@ -171,8 +173,8 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
 }
 
 /// One after the other, so that the n-th device has the n-th place.
-fn start_agents(server: &str, trains: &[Arc<dyn Trains>]) -> Vec<JoinHandle<Farewell>> {
-    let start = |(n, trains): (usize, &Arc<dyn Trains>)| {
+fn start_agents(server: &str, trains: &[Arc<dyn PrepareTask>]) -> Vec<JoinHandle<Farewell>> {
+    let start = |(n, trains): (usize, &Arc<dyn PrepareTask>)| {
         let name = format!("device-{n}").parse().unwrap();
         let settings = AgentSettings {
             server: server.to_owned(),

@@ -22,16 +22,36 @@ struct Heard {
     received: Vec<u8>,
 }
 
-/// A listener that passes connections on to the server, and keeps what goes through each of them.
-fn tap(server: &str) -> (String, Arc<Mutex<Vec<Heard>>>) {
+/// A listener that passes connections on to a server, and keeps what goes through each of them. Its address is the same for
+/// one server after the other, and with it what a device says in the headers of its calls.
+struct Tap {
+    address: String,
+    server: Arc<Mutex<String>>,
+    heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+impl Tap {
+    /// Passes connections on to this server from now on.
+    fn turn_to(&self, server: &str) {
+        server.clone_into(&mut self.server.lock().unwrap());
+        self.heard.lock().unwrap().clear();
+    }
+}
+
+fn tap() -> Tap {
     let listener = TcpListener::bind(ANY_PORT).unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let (all, server) = (Arc::clone(&heard), server.to_owned());
+    let (heard, server) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(String::new())));
+    let (all, to) = (Arc::clone(&heard), Arc::clone(&server));
     std::thread::spawn(move || {
-        for (at, device) in listener.incoming().map(Result::unwrap).enumerate() {
-            let server = TcpStream::connect(&server).unwrap();
-            all.lock().unwrap().push(Heard::default());
+        for device in listener.incoming().map(Result::unwrap) {
+            let address = to.lock().unwrap().clone();
+            let server = TcpStream::connect(address).unwrap();
+            let at = {
+                let mut all = all.lock().unwrap();
+                all.push(Heard::default());
+                all.len() - 1
+            };
             let (there, back) = (Arc::clone(&all), Arc::clone(&all));
             let (from, to) = (server.try_clone().unwrap(), device.try_clone().unwrap());
             std::thread::spawn(move || {
@@ -42,7 +62,7 @@ fn tap(server: &str) -> (String, Arc<Mutex<Vec<Heard>>>) {
             });
         }
     });
-    (address, heard)
+    Tap { address, server, heard }
 }
 
 fn pass(mut from: TcpStream, mut to: TcpStream, keep: impl Fn(&[u8])) {
@@ -56,8 +76,12 @@ fn pass(mut from: TcpStream, mut to: TcpStream, keep: impl Fn(&[u8])) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// The gRPC messages of each HTTP/2 stream, in the order of streams.
-fn messages(sent: &[u8]) -> Vec<Vec<Vec<u8>>> {
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const CONTINUATION: u8 = 9;
+
+/// The bytes of these frames of each HTTP/2 stream, in the order of streams.
+fn frames(sent: &[u8], kinds: &[u8]) -> BTreeMap<u32, Vec<u8>> {
     const PREFACE: usize = 24;
     let mut streams: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
     let mut rest = &sent[PREFACE..];
@@ -65,12 +89,18 @@ fn messages(sent: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let len = u32::from_be_bytes([0, rest[0], rest[1], rest[2]]) as usize;
         let (kind, flags) = (rest[3], rest[4]);
         let stream = u32::from_be_bytes([rest[5], rest[6], rest[7], rest[8]]);
-        if kind == 0 {
+        if kinds.contains(&kind) {
             assert_eq!(flags & 8, 0, "no padding");
             streams.entry(stream).or_default().extend(&rest[9..9 + len]);
         }
         rest = &rest[(9 + len).min(rest.len())..];
     }
+    streams
+}
+
+/// The gRPC messages of each HTTP/2 stream, in the order of streams.
+fn messages(sent: &[u8]) -> Vec<Vec<Vec<u8>>> {
+    let streams = frames(sent, &[DATA]);
     let split = |bytes: Vec<u8>| {
         let (mut rest, mut all) = (&bytes[..], Vec::new());
         while rest.len() >= 5 {
@@ -117,21 +147,34 @@ fn fields(message: &[u8]) -> Vec<(u64, Vec<u8>)> {
     all
 }
 
+/// Who evaluates models: the server on its test file, or the devices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evaluates {
+    Server,
+    Devices,
+}
+
 /// What a device with these samples sends in a run of one round in which it takes part.
-fn sent_with(folder: &Path, x: &[u8], y: &[u8]) -> Vec<Heard> {
+fn sent_with(tap: &Tap, folder: &Path, (x, y): (&[u8], &[u8]), evaluates: Evaluates) -> Vec<Heard> {
     let text = scenario("devices", 1).replace("devices = 6", "devices = 1").replace("fixed=0.7", "full");
-    let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("train =")).collect();
+    let mut text: Vec<&str> = text.lines().filter(|line| !line.starts_with("train =")).collect();
+    if evaluates == Evaluates::Devices {
+        text.push(
+            "[evaluate]\nwhere = \"devices\"\nholdout = 0.5\nprobability = 1\n[record]\nevaluate_every = 1",
+        );
+    }
     std::fs::write(folder.join("s.toml"), text.join("\n")).unwrap();
     let mine = folder.join(NAME);
     std::fs::create_dir(&mine).unwrap();
     let file = mine.join(format!("{NAME}.safetensors"));
     write_samples(&file, x, y);
     let serving = Serving::start_plain(folder, ANY_PORT);
-    let (address, heard) = tap(&serving.address);
+    tap.turn_to(&serving.address);
+    let address = &tap.address;
     let mut command = fedflip();
     command.args([
         "join",
-        &address,
+        address,
         "--insecure",
         "--name",
         "a",
@@ -154,7 +197,7 @@ fn sent_with(folder: &Path, x: &[u8], y: &[u8]) -> Vec<Heard> {
     assert!(device.0.wait().unwrap().success());
     std::fs::write(folder.join("device.log"), log.join().unwrap()).unwrap();
     std::fs::write(folder.join("server.log"), serde_json::to_vec(&server_log).unwrap()).unwrap();
-    std::mem::take(&mut *heard.lock().unwrap())
+    std::mem::take(&mut *tap.heard.lock().unwrap())
 }
 
 /// Samples that depend on a number, with labels that do, too.
@@ -165,15 +208,7 @@ fn samples(salt: usize) -> (Vec<u8>, Vec<u8>) {
 
 #[test]
 fn two_devices_with_other_samples_send_the_same_but_for_their_updates() {
-    let said: Vec<Vec<Vec<Vec<u8>>>> = [0, 4]
-        .map(|salt| {
-            let folder = tempfile::tempdir().unwrap();
-            let (x, y) = samples(salt);
-            // A device that comes before the server is ready comes again.
-            messages(&sent_with(folder.path(), &x, &y).last().unwrap().sent)
-        })
-        .into();
-    let [one, two] = &said[..] else { unreachable!() };
+    let [one, two] = &said_by_two(Evaluates::Server);
     // Hello, probe, enrolment, attendance, the model, the update.
     assert_eq!((one.len(), two.len()), (6, 6));
     // The fields that may differ, by call: compute_secs; the proof of the coin and the name of the run; of the update its
@@ -181,16 +216,6 @@ fn two_devices_with_other_samples_send_the_same_but_for_their_updates() {
     const HELLO: usize = 0;
     const ENROL: usize = 2;
     const FETCHED: usize = 4;
-    let same = |call: usize, one: &[u8], two: &[u8], may_differ: &[u64]| {
-        let [one, two] = [one, two].map(fields);
-        let numbers = |fields: &[(u64, Vec<u8>)]| fields.iter().map(|field| field.0).collect::<Vec<_>>();
-        assert_eq!(numbers(&one), numbers(&two), "call {call}");
-        for (one, two) in one.iter().zip(&two) {
-            assert_eq!(one.1.len(), two.1.len(), "call {call}, field {}", one.0);
-            assert!(one == two || may_differ.contains(&one.0), "call {call}, field {}", one.0);
-        }
-        (one, two)
-    };
     assert_eq!(one[HELLO], two[HELLO]);
     let probed = |call: &[Vec<u8>]| {
         call.iter().flat_map(|part| fields(part)).flat_map(|field| field.1).collect::<Vec<u8>>()
@@ -201,7 +226,6 @@ fn two_devices_with_other_samples_send_the_same_but_for_their_updates() {
     assert_eq!(one[ENROL].len(), 1);
     let (answers, again) = (&one[3], &two[3]);
     assert_eq!((answers.len(), again.len()), (1, 1), "one round, one answer");
-    let inner = |message: &[u8]| fields(message).swap_remove(0).1;
     same(3, &inner(&answers[0]), &inner(&again[0]), &[2, 3]);
     assert_eq!(one[FETCHED], two[FETCHED], "both begin with the same model");
     let (update, other) = (&one[5], &two[5]);
@@ -211,6 +235,77 @@ fn two_devices_with_other_samples_send_the_same_but_for_their_updates() {
     assert_eq!(bytes(update), 4 * (64 * 16 + 16 + 16 * 10 + 10));
 }
 
+type Fields = Vec<(u64, Vec<u8>)>;
+
+/// Both messages have the same fields of the same lengths, and the same values but for those that may differ.
+#[track_caller]
+fn same(call: usize, one: &[u8], two: &[u8], may_differ: &[u64]) -> (Fields, Fields) {
+    same_fields(call, [one, two].map(fields), may_differ)
+}
+
+#[track_caller]
+fn same_fields(call: usize, [one, two]: [Fields; 2], may_differ: &[u64]) -> (Fields, Fields) {
+    let numbers = |fields: &Fields| fields.iter().map(|field| field.0).collect::<Vec<_>>();
+    assert_eq!(numbers(&one), numbers(&two), "call {call}");
+    for (one, two) in one.iter().zip(&two) {
+        assert_eq!(one.1.len(), two.1.len(), "call {call}, field {}", one.0);
+        assert!(one == two || may_differ.contains(&one.0), "call {call}, field {}", one.0);
+    }
+    (one, two)
+}
+
+/// The message in the first field of a message.
+fn inner(message: &[u8]) -> Vec<u8> {
+    fields(message).swap_remove(0).1
+}
+
+/// What two devices with other samples say, call by call. The headers of all calls are the same to the byte: nothing of the
+/// samples is in them.
+fn said_by_two(evaluates: Evaluates) -> [Vec<Vec<Vec<u8>>>; 2] {
+    let tap = tap();
+    let sent = [0, 4].map(|salt| {
+        let folder = tempfile::tempdir().unwrap();
+        let (x, y) = samples(salt);
+        // A device that comes before the server is ready comes again.
+        sent_with(&tap, folder.path(), (&x, &y), evaluates).pop().unwrap().sent
+    });
+    let [one, two] = [&sent[0], &sent[1]].map(|sent| frames(sent, &[HEADERS, CONTINUATION]));
+    assert!(one.len() > 5 && one == two, "{one:?} {two:?}");
+    sent.map(|sent| messages(&sent))
+}
+
+/// Evaluations differ in the values of their sums alone: names, order and length do not depend on the samples.
+#[test]
+fn two_devices_with_other_samples_report_sums_of_the_same_names() {
+    let [one, two] = &said_by_two(Evaluates::Devices);
+    const ATTEND: usize = 3;
+    // The first model, the coin of the round, and the model after it.
+    assert_eq!((one[ATTEND].len(), two[ATTEND].len()), (3, 3));
+    let reports = |call: &[Vec<u8>]| -> Vec<Vec<u8>> {
+        let is_report = |message: &&Vec<u8>| fields(message)[0].0 == 3;
+        call.iter().filter(is_report).map(|message| inner(message)).collect()
+    };
+    let [ones, twos] = [one, two].map(|said| reports(&said[ATTEND]));
+    assert_eq!((ones.len(), twos.len()), (2, 2));
+    let mut differ = 0;
+    for (one, two) in ones.iter().zip(&twos) {
+        const SUMS: u64 = 4;
+        let parts = [one, two]
+            .map(|report| fields(report).into_iter().partition::<Fields, _>(|(number, _)| *number == SUMS));
+        let [(ones, others), (twos, more)] = parts;
+        // The run, and the digest of the model, which is another one in the other run.
+        same_fields(ATTEND, [others, more], &[2, 3]);
+        // Three numbers of each of ten classes; and count, loss, correct and correct among the best five.
+        assert_eq!((ones.len(), twos.len()), (34, 34));
+        for ((_, one), (_, two)) in ones.iter().zip(&twos) {
+            let [one, two] = [one, two].map(|sum| fields(sum));
+            assert_eq!(one[0], two[0], "the name");
+            differ += usize::from(one != two);
+        }
+    }
+    assert!(differ > 2, "the losses differ, at least");
+}
+
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
@@ -218,12 +313,18 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn nothing_of_the_samples_is_on_the_wire_in_the_runs_folder_or_in_a_log() {
+    for evaluates in [Evaluates::Server, Evaluates::Devices] {
+        nothing_is_found(evaluates);
+    }
+}
+
+fn nothing_is_found(evaluates: Evaluates) {
     let folder = tempfile::tempdir().unwrap();
     let (mut x, y) = samples(0);
     for sample in x.chunks_mut(64) {
         sample[20..20 + MARKER.len()].copy_from_slice(&MARKER);
     }
-    let heard = sent_with(folder.path(), &x, &y);
+    let heard = sent_with(&tap(), folder.path(), (&x, &y), evaluates);
     let whole = |one: &Heard| one.sent.len() > 4000 && one.received.len() > 4000;
     assert!(heard.iter().any(whole), "the model went both ways");
     let floats: Vec<u8> =
@@ -232,7 +333,24 @@ fn nothing_of_the_samples_is_on_the_wire_in_the_runs_folder_or_in_a_log() {
     let normalised: Vec<u8> = MARKER[..4].iter().flat_map(|byte| normalised(byte).to_le_bytes()).collect();
     let listed = MARKER.map(|byte| byte.to_string()).join(",");
     let spaced = MARKER.map(|byte| byte.to_string()).join(", ");
-    let traces: [&[u8]; 5] = [&MARKER, &floats, &normalised, listed.as_bytes(), spaced.as_bytes()];
+    // The labels in their order, as bytes, as numbers and as text.
+    let labels = &y[..16];
+    let label_floats: Vec<u8> = labels.iter().flat_map(|label| f32::from(*label).to_le_bytes()).collect();
+    let label_words: Vec<u8> = labels.iter().flat_map(|label| u32::from(*label).to_le_bytes()).collect();
+    let label_text = labels.iter().map(u8::to_string).collect::<Vec<_>>();
+    let [label_list, label_spaced] = [",", ", "].map(|comma| label_text.join(comma));
+    let traces: [&[u8]; 10] = [
+        &MARKER,
+        &floats,
+        &normalised,
+        listed.as_bytes(),
+        spaced.as_bytes(),
+        labels,
+        &label_floats,
+        &label_words,
+        label_list.as_bytes(),
+        label_spaced.as_bytes(),
+    ];
     let clean = |what: &str, bytes: &[u8]| {
         for trace in traces {
             assert!(!bytes.windows(trace.len()).any(|window| window == trace), "{what} has {trace:?}");
@@ -260,4 +378,5 @@ fn nothing_of_the_samples_is_on_the_wire_in_the_runs_folder_or_in_a_log() {
     // The test finds what is there.
     let file = std::fs::read(folder.path().join(NAME).join(format!("{NAME}.safetensors"))).unwrap();
     assert!(file.windows(MARKER.len()).any(|window| window == MARKER));
+    assert!(file.windows(labels.len()).any(|window| window == labels));
 }

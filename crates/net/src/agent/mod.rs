@@ -40,7 +40,7 @@ use self::talk::Talk;
 use crate::error::NetError;
 use crate::wire::v1::HelloReply;
 
-pub use self::training::{BuiltInTasks, DeviceLearner, DeviceTraining, Trains};
+pub use self::training::{BuiltInTasks, DeviceLearner, DeviceTraining, PrepareTask};
 pub use crate::door::Credentials;
 pub use crate::wire::task::OfferedTask;
 
@@ -50,7 +50,7 @@ pub struct AgentSettings {
     pub server: String,
     pub credentials: Credentials,
     /// It trains whatever task the server offers; [`BuiltInTasks`] trains those that fedflip brings along.
-    pub trains: Arc<dyn Trains>,
+    pub trains: Arc<dyn PrepareTask>,
     /// The least time of a round's training, to emulate a slower device.
     pub compute_at_least: Duration,
     /// The file for the model at the end of the run, if this device keeps it.

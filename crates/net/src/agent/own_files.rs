@@ -24,11 +24,11 @@ pub(super) struct OwnFiles {
     /// Files, folders and patterns.
     names: Vec<String>,
     learner: RwLock<Arc<DeviceLearner<SgdLearner>>>,
-    looked: Mutex<Looked>,
+    looked: Mutex<SeenFiles>,
 }
 
 /// What the last look at the files found.
-struct Looked {
+struct SeenFiles {
     stamps: Stamps,
     /// Whether a person was warned that changed files cannot be used.
     has_warned: bool,
@@ -40,7 +40,7 @@ impl OwnFiles {
         let names: Vec<String> = own.iter().map(|path| path.display().to_string()).collect();
         let stamps = stamps(&names)?;
         let learner = RwLock::new(Arc::new(learner(task, &stamps)?));
-        let looked = Mutex::new(Looked { stamps, has_warned: false });
+        let looked = Mutex::new(SeenFiles { stamps, has_warned: false });
         Ok(Self { task: task.clone(), names, learner, looked })
     }
 

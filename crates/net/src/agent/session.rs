@@ -209,19 +209,21 @@ impl Session<'_> {
                 true => work.evaluated(&digest).await,
                 false => Ok(Vec::new()),
             };
-            match sums {
-                Ok(sums) => {
-                    let what = v1::from_device::What::Evaluated(v1::Evaluated { round, run, digest, sums });
-                    // A connection that is gone ends the session.
-                    let _ = send(&answers, what).await;
-                }
+            // The server is told of a failure, too: it would wait for this device otherwise.
+            let failed = sums.is_err();
+            match &sums {
+                Ok(_) => {}
                 Err(Failed::Unable(problem)) => {
-                    warn!(round, problem = %printable(&problem), "cannot evaluate");
+                    warn!(round, problem = %printable(problem), "cannot evaluate");
                 }
                 Err(Failed::Call(status)) => {
                     info!(round, reason = %printable(status.message()), "the model is not there to evaluate");
                 }
             }
+            let sums = sums.unwrap_or_default();
+            let report = v1::Evaluated { round, run, digest, sums, failed };
+            // A connection that is gone ends the session.
+            let _ = send(&answers, v1::from_device::What::Evaluated(report)).await;
         })))
     }
 

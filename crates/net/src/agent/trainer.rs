@@ -2,17 +2,24 @@
 
 use std::time::Duration;
 
-use fedflip_learn::{Encoding, LearnError, Sums, TrainKey, model_file};
+use fedflip_learn::metrics::COUNT;
+use fedflip_learn::{Encoding, LearnError, TrainKey, model_file};
 use prost::bytes::Bytes;
 use tokio::time::Instant;
+use tracing::debug;
 
 use super::training::DeviceTraining;
 use crate::wire::numbers::{VectorDigest, digest_of_bytes};
+use crate::wire::sums::DeclaredSums;
 use crate::wire::task::OfferedTask;
+use crate::wire::v1::evaluated::Sum;
 
 /// The most trainings of a calibration. A slow device has fewer: they end after [`CALIBRATION_TIME`].
 const CALIBRATIONS: usize = 5;
 const CALIBRATION_TIME: Duration = Duration::from_secs(5);
+
+/// A device that holds out fewer samples reports nothing of them: the sums of one sample would reveal its label.
+const HELD_OUT_MIN: f64 = 10.0;
 
 /// An encoded update.
 #[derive(Clone, Debug)]
@@ -38,13 +45,16 @@ pub(super) struct Calibrated {
 pub(super) struct Trainer {
     offered: OfferedTask,
     training: Box<dyn DeviceTraining>,
+    /// The sums that leave this device when it evaluates a model.
+    declared: DeclaredSums,
     /// To emulate a slower device.
     at_least: Duration,
 }
 
 impl Trainer {
     pub(super) fn new(offered: OfferedTask, training: Box<dyn DeviceTraining>, at_least: Duration) -> Self {
-        Self { offered, training, at_least }
+        let declared = DeclaredSums::of_task(&offered);
+        Self { offered, training, declared, at_least }
     }
 
     /// A model as the bytes of a file, with the names of its tensors.
@@ -83,9 +93,15 @@ impl Trainer {
         Ok(Trained { bytes: bytes.into(), digest, train_loss, samples, took })
     }
 
-    /// Scores a model on the samples that the device holds out.
-    pub(super) fn evaluate(&self, model: &[f32]) -> Result<Sums, LearnError> {
-        self.training.evaluate(model)
+    /// Scores a model on the samples that the device holds out, for the server. The message is empty if there are fewer than
+    /// [`HELD_OUT_MIN`], and none if the sums are not fit to be sent.
+    pub(super) fn evaluate(&self, model: &[f32]) -> Result<Option<Vec<Sum>>, LearnError> {
+        let sums = self.training.evaluate(model)?;
+        if sums.get(COUNT) < HELD_OUT_MIN {
+            debug!(held_out = sums.get(COUNT), "too few samples are held out to report on them");
+            return Ok(Some(Vec::new()));
+        }
+        Ok(self.declared.message(&sums))
     }
 
     /// Times a round's training: the median of some trainings, after one that warms up.

@@ -12,12 +12,12 @@ use crate::error::NetError;
 use crate::wire::task::{OfferedTask, TaskMismatch};
 
 /// Prepares the training of whatever task a server offers. A closure does, too.
-pub trait Trains: Send + Sync {
+pub trait PrepareTask: Send + Sync {
     /// Reads this device's data for the task, or refuses it. It is called once for each task, not for each connection.
     fn prepare(&self, offered: &OfferedTask) -> Result<Box<dyn DeviceTraining>, NetError>;
 }
 
-impl<F> Trains for F
+impl<F> PrepareTask for F
 where
     F: Fn(&OfferedTask) -> Result<Box<dyn DeviceTraining>, NetError> + Send + Sync,
 {
@@ -46,12 +46,12 @@ pub struct DeviceLearner<L: Learner> {
     learner: L,
     /// One training at a time, with buffers that are kept.
     worker: Mutex<L::Worker>,
-    holds: Holds,
+    holds: DataScope,
 }
 
 /// Whose data a learner holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum DataScope {
     /// Those of every device: the slot says which are this device's.
     AllDevices,
     /// Those of this device alone, which the learner calls device 0.
@@ -63,26 +63,26 @@ enum Holds {
 impl<L: Learner + Send> DeviceLearner<L> {
     /// Of a learner that holds the data of all devices, each at its slot.
     pub fn of_all_devices(learner: L) -> Self {
-        Self::new(learner, Holds::AllDevices)
+        Self::new(learner, DataScope::AllDevices)
     }
 
     /// Of a learner that holds the data of this device alone, as its device 0.
     pub fn of_this_device(learner: L) -> Self {
-        Self::new(learner, Holds::ThisDevice)
+        Self::new(learner, DataScope::ThisDevice)
     }
 
     /// Of a learner that holds the data of this device alone, and takes any slot for it.
     pub fn of_any_slot(learner: L) -> Self {
-        Self::new(learner, Holds::AnySlot)
+        Self::new(learner, DataScope::AnySlot)
     }
 
-    fn new(learner: L, holds: Holds) -> Self {
+    fn new(learner: L, holds: DataScope) -> Self {
         let worker = Mutex::new(learner.worker());
         Self { learner, worker, holds }
     }
 
     fn device(&self, slot: usize) -> usize {
-        if self.holds == Holds::ThisDevice { 0 } else { slot }
+        if self.holds == DataScope::ThisDevice { 0 } else { slot }
     }
 }
 
@@ -92,7 +92,7 @@ impl<L: Learner + Send> DeviceTraining for DeviceLearner<L> {
     }
 
     fn samples(&self, slot: usize) -> usize {
-        let device = if self.holds == Holds::AnySlot { 0 } else { self.device(slot) };
+        let device = if self.holds == DataScope::AnySlot { 0 } else { self.device(slot) };
         if device < self.learner.devices() { self.learner.samples(device) } else { 0 }
     }
 
@@ -109,7 +109,7 @@ impl<L: Learner + Send> DeviceTraining for DeviceLearner<L> {
     /// Test samples that all devices have in common are not this device's to report.
     fn evaluate(&self, model: &[f32]) -> Result<Sums, LearnError> {
         let mut total = Sums::default();
-        if self.holds == Holds::AllDevices {
+        if self.holds == DataScope::AllDevices {
             return Ok(total);
         }
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,17 +131,23 @@ pub struct BuiltInTasks {
 
 impl BuiltInTasks {
     /// With the data sets in a folder, for [`AgentSettings`](super::AgentSettings).
-    pub fn in_folder(data_dir: impl Into<PathBuf>) -> Arc<dyn Trains> {
+    pub fn in_folder(data_dir: impl Into<PathBuf>) -> Arc<dyn PrepareTask> {
         Arc::new(Self { data_dir: data_dir.into(), own: Vec::new() })
     }
 }
 
-impl Trains for BuiltInTasks {
+impl PrepareTask for BuiltInTasks {
     fn prepare(&self, offered: &OfferedTask) -> Result<Box<dyn DeviceTraining>, NetError> {
+        let task = offered.name();
         match offered {
+            OfferedTask::BuiltIn(_) if offered.is_on_devices() && self.own.is_empty() => {
+                Err(NetError::NoOwnData { task })
+            }
             OfferedTask::BuiltIn(settings) if offered.is_on_devices() => {
                 Ok(Box::new(OwnFiles::read(settings, &self.own)?))
             }
+            // Whoever names files expects that they are trained on.
+            OfferedTask::BuiltIn(_) if !self.own.is_empty() => Err(NetError::OwnDataUnused { task }),
             OfferedTask::BuiltIn(settings) => {
                 let (learner, _) = settings.learner(&self.data_dir)?;
                 Ok(Box::new(DeviceLearner::of_all_devices(learner)))
@@ -179,6 +185,23 @@ mod tests {
         fn train(&self, _: &mut (), _: &[f32], key: TrainKey, _: &mut [f32]) -> Result<f64, LearnError> {
             Ok(key.device as f64)
         }
+    }
+
+    #[test]
+    fn own_files_and_the_task_must_fit_each_other() {
+        let refused = |task: &str, own: &[&str]| {
+            let settings = fedflip_learn::task::TaskSettings::paper(task.parse().unwrap(), 1);
+            let own = own.iter().map(PathBuf::from).collect();
+            let prepared =
+                BuiltInTasks { data_dir: PathBuf::new(), own }.prepare(&OfferedTask::BuiltIn(settings));
+            prepared.err()
+        };
+        assert!(matches!(
+            refused("synthetic", &["mine.npz"]),
+            Some(NetError::OwnDataUnused { task: "synthetic" })
+        ));
+        assert!(matches!(refused("own", &[]), Some(NetError::NoOwnData { task: "own" })));
+        assert!(refused("synthetic", &[]).is_none());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::session::AgentState;
 use super::talk::Talk;
 use super::trainer::{Trained, Trainer, emulated_until};
 use crate::coin::Toss;
-use crate::wire::{sums, v1};
+use crate::wire::v1;
 
 /// The device's memory from round to round, so that nothing is fetched or computed twice.
 #[derive(Clone, Default)]
@@ -130,7 +130,7 @@ impl Work {
         let evaluated = self.state.compute.run(move || trainer.evaluate(&model)).await;
         let evaluated = evaluated.map_err(|error| unable(error.to_string()))?;
         let evaluated = evaluated.map_err(|error| unable(error.to_string()))?;
-        sums::message(&evaluated).ok_or_else(|| unable("the sums are not finite, or too many".to_owned()))
+        evaluated.ok_or_else(|| unable("the sums are not finite, or too many".to_owned()))
     }
 
     /// Takes part from the grant to the server's receipt. An attempt that fails is repeated until the round is over.

@@ -33,6 +33,8 @@ pub struct DeviceTls {
     pub valid_until_unix_secs: i64,
     /// The folder that a renewed certificate is read from; none if there is no such folder.
     pub folder: Option<PathBuf>,
+    /// The device's certificate as it was read.
+    pub certificate_pem: Vec<u8>,
 }
 
 impl Credentials {
@@ -41,8 +43,9 @@ impl Credentials {
     pub fn renewed(&self) -> Option<Self> {
         let tls = self.tls.as_ref()?;
         let now = client_config(tls.folder.as_ref()?).ok()?;
-        let is_newer = now.tls.as_ref()?.valid_until_unix_secs > tls.valid_until_unix_secs;
-        (is_newer && now.name == self.name && now.coin.public() == self.coin.public()).then_some(now)
+        // Another certificate, whatever its end: an operator may shorten the time of a device.
+        let is_another = now.tls.as_ref()?.certificate_pem != tls.certificate_pem;
+        (is_another && now.name == self.name && now.coin.public() == self.coin.public()).then_some(now)
     }
 }
 
@@ -67,10 +70,12 @@ pub fn client_config(folder: &Path) -> Result<Credentials, NetError> {
     if coin.public() != caller.coin {
         return Err(NetError::damaged(&coin_path, "is not the coin that cert.pem vouches for"));
     }
-    let identity = Identity::from_pem(files::read(&certificate_path)?, files::read(&key_path)?);
+    let certificate_pem = files::read(&certificate_path)?;
+    let identity = Identity::from_pem(&certificate_pem, files::read(&key_path)?);
     let authority = Certificate::from_pem(files::read(&authority_path)?);
     let config = ClientTlsConfig::new().ca_certificate(authority).identity(identity);
     let folder = Some(folder.to_owned());
-    let tls = Some(DeviceTls { config, valid_until_unix_secs: not_after_unix_secs, folder });
+    let valid_until_unix_secs = not_after_unix_secs;
+    let tls = Some(DeviceTls { config, valid_until_unix_secs, folder, certificate_pem });
     Ok(Credentials { name: caller.name.clone(), coin, tls })
 }

@@ -43,6 +43,7 @@ pub use connection::{Connection, Peer};
 pub use credentials::{Credentials, DeviceTls, client_config};
 pub use device_certificate::Caller;
 pub use registry::RevokedNames;
+pub use server_tls::SERVER_FILES;
 
 use crate::error::NetError;
 use crate::status::Metrics;

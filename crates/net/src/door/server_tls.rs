@@ -18,17 +18,21 @@ use crate::identity::store;
 pub(super) struct ServerTls {
     pub(super) config: Arc<ServerConfig>,
     pub(super) revoked: CertRevocationList<'static>,
-    /// The names of revoked devices, if the authority's list of identities is beside its certificate.
+    /// The names of revoked devices, also of those that are away.
     pub(super) revoked_names: Vec<String>,
     /// The last second of the server's certificate.
     pub(super) not_after_unix_secs: i64,
 }
 
 /// The modification time and the length of each file; none for a missing file.
-pub(super) type Stamp = [Option<(Option<SystemTime>, u64)>; 4];
+pub(super) type Stamp = [Option<(Option<SystemTime>, u64)>; 5];
 
-fn paths(folder: &Path) -> [PathBuf; 4] {
-    ["ca.pem", "revoked.pem", "server/cert.pem", "server/key.pem"].map(|name| folder.join(name))
+/// What a server needs of the authority's folder.
+pub const SERVER_FILES: [&str; 5] =
+    ["ca.pem", "revoked.pem", "server/cert.pem", "server/key.pem", store::REVOKED_NAMES];
+
+fn paths(folder: &Path) -> [PathBuf; 5] {
+    SERVER_FILES.map(|name| folder.join(name))
 }
 
 /// Changes when a file does. Take it before reading the files, so that a change meanwhile is noticed.
@@ -42,7 +46,7 @@ pub(super) fn stamp(folder: &Path) -> Stamp {
 /// Reads all files, and refuses them unless they belong together: the list must be the authority's own, and devices must
 /// trust the server's certificate.
 pub(super) fn load(folder: &Path) -> Result<ServerTls, NetError> {
-    let [authority_path, list_path, certificate_path, key_path] = paths(folder);
+    let [authority_path, list_path, certificate_path, key_path, _] = paths(folder);
     let authorities = files::certificates(&authority_path)?;
     let (list, revoked) = files::revocations(&list_path)?;
     let chain = files::certificates(&certificate_path)?;
@@ -69,6 +73,6 @@ pub(super) fn load(folder: &Path) -> Result<ServerTls, NetError> {
     // A resumed session would not show its certificate again, which may be revoked by then.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
-    let revoked_names = store::revoked_names(folder);
+    let revoked_names = store::revoked_names(folder)?;
     Ok(ServerTls { config: Arc::new(config), revoked, revoked_names, not_after_unix_secs })
 }

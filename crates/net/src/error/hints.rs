@@ -68,6 +68,11 @@ impl NetError {
                 "start the server again: it resumes after the last round that was committed"
             }
             Self::System { .. } => "see what the system allows: open files, threads, memory",
+            Self::NoOwnData { .. } => "name the files, folders or patterns of this device's samples",
+            Self::OwnDataUnused { .. } => {
+                "leave the files out: the server chooses a share of its data set; or ask whoever runs the server for a task \
+                 whose data are on devices"
+            }
             Self::NoConstants => "give plan.alpha and plan.beta, or let pilots measure them",
             error => error.connection_hint(),
         }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `ca.pem`, `ca.key` | the authority; a person with the key can make devices |
 //! | `revoked.pem` | the list of revoked certificates, for servers |
+//! | `revoked.json` | the names of revoked devices, for servers: certificates are revoked by number |
 //! | `issued.json` | every identity ever issued, by name |
 //! | `server/` | `cert.pem`, `key.pem`, `ca.pem` |
 //! | `devices/NAME/` | `cert.pem`, `key.pem`, `coin.key`, `ca.pem`: to be copied to the device |
@@ -31,6 +32,7 @@ const AUTHORITY: &str = "ca.pem";
 /// The authority exists if this file does.
 pub const AUTHORITY_KEY: &str = "ca.key";
 const REVOKED: &str = "revoked.pem";
+pub(crate) const REVOKED_NAMES: &str = "revoked.json";
 const ISSUED: &str = "issued.json";
 
 /// A device's identity, as it was issued.
@@ -87,7 +89,12 @@ impl Store {
         let authority = Identity { certificate_pem, key_pem: read(folder, AUTHORITY_KEY)? };
         let issued = serde_json::from_str(&read(folder, ISSUED)?)
             .map_err(|error| NetError::damaged(folder.join(ISSUED), error.to_string()))?;
-        Ok(Self { folder: folder.to_owned(), signer: Signer::new(&authority)?, issued, _lock: lock })
+        let store = Self { folder: folder.to_owned(), signer: Signer::new(&authority)?, issued, _lock: lock };
+        // An authority of an earlier version has no such file.
+        if !folder.join(REVOKED_NAMES).exists() {
+            store.write_revoked_names()?;
+        }
+        Ok(store)
     }
 
     /// Replaces the server's identity by a new one, which a running server takes over by itself.
@@ -226,7 +233,17 @@ impl Store {
             }
         }
         let list = self.signer.revocations(&revoked, 1 + revoked.len() as u64, now_unix_secs)?;
+        // The names first: whoever sees the new list finds them.
+        self.write_revoked_names()?;
         write(&self.folder.join(REVOKED), list.as_bytes())
+    }
+
+    fn write_revoked_names(&self) -> Result<(), NetError> {
+        let revoked = self.issued.iter().filter(|issued| issued.revoked_unix_secs.is_some());
+        let names: Vec<&str> = revoked.map(|issued| issued.name.as_str()).collect();
+        let mut text = serde_json::to_vec_pretty(&names).unwrap_or_default();
+        text.push(b'\n');
+        write(&self.folder.join(REVOKED_NAMES), &text)
     }
 
     fn note(&self) -> Result<(), NetError> {
@@ -262,12 +279,10 @@ impl Store {
     }
 }
 
-/// The names of revoked identities. Nobody, if the list is not in this folder: a server needs only a part of the authority's
-/// files, and without this list it still knows revoked certificates by their numbers.
-pub fn revoked_names(folder: &Path) -> Vec<String> {
-    let issued = read(folder, ISSUED).ok().and_then(|text| serde_json::from_str::<Vec<Issued>>(&text).ok());
-    let revoked = issued.into_iter().flatten().filter(|issued| issued.revoked_unix_secs.is_some());
-    revoked.map(|issued| issued.name).collect()
+/// The names of revoked identities, in the authority's folder or in a server's part of it.
+pub(crate) fn revoked_names(folder: &Path) -> Result<Vec<String>, NetError> {
+    serde_json::from_str(&read(folder, REVOKED_NAMES)?)
+        .map_err(|error| NetError::damaged(folder.join(REVOKED_NAMES), error.to_string()))
 }
 
 fn read(folder: &Path, name: &str) -> Result<String, NetError> {

@@ -12,8 +12,8 @@ use super::journal::Permit;
 use super::round::check_coin;
 use crate::coin::Toss;
 use crate::reason::Reason;
+use crate::wire::v1;
 use crate::wire::v1::from_device::What;
-use crate::wire::{sums, v1};
 
 /// The open stream of a device. It ends when the device leaves, for whatever reason.
 pub(super) struct Attendance {
@@ -113,14 +113,21 @@ impl Attendance {
         self.hub.ring();
     }
 
-    /// Takes the sums of an evaluation. A report that nobody awaits any more is counted, and nothing else.
+    /// Takes the sums of an evaluation. A report that nobody awaits any more is a sign of life, and nothing else.
     fn evaluated(&self, report: &v1::Evaluated) {
         let slot = self.slot;
+        let toss = Toss::named(&report.run, report.round);
         let is_wanted = |state: &ServerState| {
             state.evaluation.as_ref().is_some_and(|evaluation| evaluation.wants(slot, report))
         };
         let wanted = {
-            let state = self.hub.state();
+            let mut state = self.hub.state();
+            let is_known =
+                |newest: Toss| toss.is_some_and(|toss| toss.run == newest.run && toss.round <= newest.round);
+            // A device on a slow link is late again and again: it is waited for again after some late reports.
+            if state.evaluated.is_some_and(is_known) && !report.failed {
+                state.members[slot].evaluating.answered(report.round);
+            }
             is_wanted(&state).then(|| state.members[slot].device.samples)
         };
         let Some(samples) = wanted else {
@@ -129,26 +136,23 @@ impl Attendance {
             return;
         };
         // Nobody waits for the lock meanwhile.
-        let sums = sums::checked(&report.sums, samples);
+        let sums = match report.failed {
+            true => Err(Reason::Failed),
+            false => self.hub.declared.checked(&report.sums, samples),
+        };
         if let Err(reason) = sums {
             if let Some(Permit { left_out }) = self.log_permit("evaluation") {
-                warn!(
-                    slot,
-                    round = report.round,
-                    reason = reason.name(),
-                    left_out,
-                    "an evaluation is refused"
-                );
+                let (round, reason) = (report.round, reason.name());
+                warn!(slot, round, reason, left_out, "an evaluation does not count");
             }
-            self.note(Toss::named(&report.run, report.round), reason);
+            self.note(toss, reason);
         }
         {
             let mut state = self.hub.state();
-            if is_wanted(&state) {
-                state.members[slot].evaluating.answered(report.round);
-                if let Some(evaluation) = &mut state.evaluation {
-                    evaluation.take(slot, sums);
-                }
+            if is_wanted(&state)
+                && let Some(evaluation) = &mut state.evaluation
+            {
+                evaluation.take(slot, sums);
             }
         }
         self.hub.ring();

@@ -1,10 +1,11 @@
 //! Commits the rounds of a run to its state, each before the next one opens.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fedflip_engine::{BoxedError, Control, Sink, State};
 use fedflip_fleet::{Metrics, ModelVector};
-use fedflip_record::{Best, Initial, Round};
+use fedflip_record::{Best, Estimated, Initial, Round};
 use tracing::info;
 
 use super::Server;
@@ -18,6 +19,7 @@ use crate::state::{Commit, EnrolledDevice, Fate, RunState};
 pub(super) struct Committer<'a> {
     pub server: &'a Server,
     pub state: &'a mut RunState,
+    pub operators_folder: PathBuf,
     pub observer: &'a mut dyn Observer,
     pub stop: &'a dyn Fn() -> bool,
     pub model: Arc<ModelVector>,
@@ -61,8 +63,9 @@ impl Committer<'_> {
             norms: &self.server.norms.stored(),
         })?;
         self.model = Arc::clone(&state.model);
-        counts::keep(self.server, self.state, &record.cohort, self.kept)?;
-        self.keep_best(record.round, &record.metrics, state)?;
+        counts::keep(self.server, self.state, (record.round, &record.cohort), self.kept)?;
+        let believed = Estimated::believed(&record.metrics, record.estimated.as_ref());
+        self.keep_best(record.round, believed, state)?;
         self.tell(record);
         self.observer.round(record)
     }
@@ -79,7 +82,7 @@ impl Committer<'_> {
         let metrics = &self.server.hub.metrics;
         metrics.rounds_committed.add(1);
         metrics.round_secs.observe(record.round_secs);
-        metrics.evaluated(&record.metrics);
+        metrics.evaluated(&record.metrics, record.estimated.as_ref());
         // The first metric that an evaluation has is the headline.
         let headline = record.metrics.iter().next();
         info!(
@@ -100,15 +103,16 @@ impl Committer<'_> {
 impl Sink<Receipt> for Committer<'_> {
     fn initial(&mut self, initial: Initial, state: &State) -> Result<Control, BoxedError> {
         self.state.initial(&initial)?;
-        self.keep_best(0, &initial.metrics, state)?;
-        self.server.hub.metrics.evaluated(&initial.metrics);
+        let believed = Estimated::believed(&initial.metrics, initial.estimated.as_ref());
+        self.keep_best(0, believed, state)?;
+        self.server.hub.metrics.evaluated(&initial.metrics, initial.estimated.as_ref());
         self.observer.initial(&initial)?;
         Ok(if (self.stop)() { Control::Stop } else { Control::GoOn })
     }
 
     fn round(&mut self, record: Round, receipt: Receipt, state: &State) -> Result<Control, BoxedError> {
         self.commit(&record, &receipt, state)?;
-        let left = self.server.look_for_departures(self.state.path());
+        let left = self.server.look_for_departures(&self.operators_folder);
         let came = self.server.hub.state().members.len() > self.devices;
         let due = left
             || receipt.bench_changed

@@ -1,5 +1,6 @@
 //! Sample counts that devices report and nobody else can check: bounded, recorded, and taken up by the next plan.
 
+use fedflip_record::{Recount, SampleCount};
 use tracing::{info, warn};
 
 use super::Server;
@@ -50,27 +51,29 @@ impl Service {
     }
 }
 
-/// Stores the counts of a round's devices that have changed. A count that is lost because the server is killed before this
+/// Stores and records the counts of a round's devices that have changed. A count that is lost because the server is killed before this
 /// comes again with the device's next update.
 pub(super) fn keep(
     server: &Server,
     state: &mut RunState,
-    cohort: &[usize],
+    (round, cohort): (u64, &[usize]),
     kept: &mut [EnrolledDevice],
 ) -> Result<(), NetError> {
-    let changed: Vec<(usize, f64)> = {
+    let counts: Vec<SampleCount> = {
         let hub = server.hub.state();
-        let samples = |slot: usize| Some((slot, hub.members.get(slot)?.device.samples));
-        let is_new =
-            |(slot, samples): &(usize, f64)| kept.get(*slot).is_some_and(|kept| kept.samples != *samples);
-        cohort.iter().filter_map(|slot| samples(*slot)).filter(is_new).collect()
+        let count = |device: usize| {
+            let (before, now) = (kept.get(device)?.samples, hub.members.get(device)?.device.samples);
+            Some(SampleCount { device, before: before as u64, now: now as u64 })
+        };
+        cohort.iter().filter_map(|slot| count(*slot)).filter(|count| count.before != count.now).collect()
     };
-    if changed.is_empty() {
+    if counts.is_empty() {
         return Ok(());
     }
-    state.recount(&changed)?;
-    for (slot, samples) in changed {
-        kept[slot].samples = samples;
+    let recount = Recount { after_round: round, counts };
+    state.recount(&recount)?;
+    for count in recount.counts {
+        kept[count.device].samples = count.now as f64;
     }
     Ok(())
 }

@@ -43,6 +43,7 @@ impl Server {
                 is_changed = true;
             }
         }
+        self.hub.metrics.devices_departed.set(state.departed as f64);
         Ok(is_changed)
     }
 

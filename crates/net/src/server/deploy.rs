@@ -1,6 +1,6 @@
 //! A deployed run: its settings, the callbacks of its owner, and its start.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_engine::{Aggregation, Optimiser, Stop};
@@ -53,12 +53,19 @@ pub struct Deployment {
     /// Rounds from one review of the plan to the next; none never reviews it.
     pub replan_every: Option<u64>,
     pub timeouts: Timeouts,
+    /// The folder in which an operator finds the status of devices and retires some; by default the run's own.
+    pub operators_folder: Option<PathBuf>,
 }
+
+/// Evaluates a model.
+pub type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>;
 
 /// A run calls these functions of the program that started it.
 pub struct Callbacks<'a> {
-    pub evaluate: &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>,
+    pub evaluate: Evaluate<'a>,
     pub metrics: &'a [Metric],
+    /// Evaluates the model at the end of the run on test samples that nobody has looked at before, where there are such.
+    pub test: Option<Evaluate<'a>>,
     /// Returns true when the run should stop.
     pub stop: &'a dyn Fn() -> bool,
     pub observer: &'a mut dyn Observer,
@@ -110,10 +117,12 @@ impl Deployment {
         server.health.set(Readiness::WaitingForDevices);
         server.restore(&resumed.devices)?;
         server.norms.restore(resumed.norms.as_deref())?;
-        let (wanted, devices) = (self.devices_min, &mut resumed.devices);
+        // A run that has a plan has had its devices: it resumes with those that attend.
+        let wanted = if resumed.plan.is_some() { 0 } else { self.devices_min };
+        let devices = &mut resumed.devices;
         let are_enough = quorum::gather(server, "waiting for devices to enrol", || {
             enrolment::keep(server, state, &mut *callbacks.enrolled, devices)?;
-            server.show_devices(state.path());
+            server.write_device_status(self.operators_folder.as_deref().unwrap_or(state.path()));
             Ok::<_, NetError>(match devices.len() {
                 there if there >= wanted => Quorum::Reached,
                 _ if (callbacks.stop)() => Quorum::Cancelled,

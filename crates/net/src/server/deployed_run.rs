@@ -4,13 +4,14 @@
 //! measured until then.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{Engine, EngineError, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_plan::Constants;
-use fedflip_record::{Best, Header, atomic};
+use fedflip_record::{Best, End, EndReason, Estimated, Header, atomic};
 use tokio::time::Instant;
 use tracing::info;
 
@@ -20,7 +21,7 @@ use super::commit::Committer;
 use super::deploy::{Callbacks, Deployment, Ended, MEASURED, PlanStart};
 use super::enrolment;
 use super::planning::Planned;
-use super::restore::{restored_best, restored_measures, restored_progress};
+use super::restore::{known_left, restored_best, restored_measures, restored_progress};
 use super::world::{GivenUp, NetWorld};
 use crate::error::NetError;
 use crate::measure::Measures;
@@ -38,11 +39,13 @@ pub(super) struct DeployedRun<'a> {
     devices: Vec<EnrolledDevice>,
     measures: Measures,
     planned: Planned,
+    /// The slots of devices of which the records say that they have left for good.
+    known_left: Vec<usize>,
     progress: State,
     /// The best evaluation so far; none of a run without a target.
     best: Option<Best>,
     clock: Clock,
-    /// A server that resumes a run waits for all devices until then.
+    /// A server that resumes a run recalls no benched devices until then.
     muster_until: Instant,
 }
 
@@ -72,6 +75,7 @@ impl<'a> DeployedRun<'a> {
         let run_id = resumed.run_id;
         let progress = restored_progress(&deployment, state, resumed, initial_model)?;
         let best = restored_best(&deployment, state, &progress)?;
+        let known_left = known_left(state)?;
         let muster = if progress.round > 0 { deployment.timeouts.muster } else { Duration::ZERO };
         Ok(Self {
             server,
@@ -81,6 +85,7 @@ impl<'a> DeployedRun<'a> {
             devices,
             measures,
             planned,
+            known_left,
             // The time of the run stands still until the first round after a restart opens.
             clock: if progress.round > 0 {
                 Clock::paused_at(progress.secs)
@@ -98,7 +103,7 @@ impl<'a> DeployedRun<'a> {
     pub(super) fn run(mut self, callbacks: &mut Callbacks<'_>) -> Result<Ended, NetError> {
         let replans = self.deployment.replan_every.is_some();
         let mut due = false;
-        self.server.note_departures(self.state.path())?;
+        self.server.note_departures(self.operators_folder())?;
         self.server.note_conditions(&self.measures);
         loop {
             self.replan(due)?;
@@ -120,6 +125,11 @@ impl<'a> DeployedRun<'a> {
         }
     }
 
+    /// The folder in which an operator finds the status of devices and retires some: pilots use that of their run.
+    fn operators_folder(&self) -> &Path {
+        self.deployment.operators_folder.as_deref().unwrap_or(self.state.path())
+    }
+
     /// Replaces the plan where the measurements ask for it; measured times count only when a review is `due`. This
     /// happens before the first round after a restart, too: a killed server may have benched a device without a plan.
     fn replan(&mut self, due: bool) -> Result<(), NetError> {
@@ -137,13 +147,14 @@ impl<'a> DeployedRun<'a> {
         let retired: Vec<usize> = (0..fleet.len()).filter(|slot| standing_of(*slot).has_left()).collect();
         // Nothing has been measured before the first round, but devices may have left.
         if (self.progress.round > 0 || !retired.is_empty())
-            && let Some(next) = self.deployment.next_plan(&self.planned, &fleet, standing_of, due)
+            && let Some(next) =
+                self.deployment.next_plan(&self.planned, &fleet, (standing_of, &self.known_left), due)
         {
             info!(round = self.progress.round, reason = %next.reason, "a new plan");
             self.server.hub.metrics.plan_changes.add(1);
             let State { round, secs, .. } = self.progress;
             self.state.replan(&self.deployment.stored_plan(&next, round, secs), &retired)?;
-            self.planned = next;
+            (self.planned, self.known_left) = (next, retired);
         }
         Ok(())
     }
@@ -152,11 +163,7 @@ impl<'a> DeployedRun<'a> {
     fn rounds_under_plan(&mut self, callbacks: &mut Callbacks<'_>) -> Result<Option<Ended>, NetError> {
         let outcome = self.run_engine(callbacks);
         let ended = match outcome {
-            Ok(Outcome::Ended(end)) => {
-                bring_incidents(self.server, self.state);
-                self.state.end(&end, self.progress.result().as_slice())?;
-                return Ok(Some(Ended::Over(end)));
-            }
+            Ok(Outcome::Ended(end)) => return self.end(end, callbacks).map(Some),
             Ok(Outcome::Stopped) => (callbacks.stop)().then_some(Ended::Stopped),
             Err(error) => match given_up(error)? {
                 GivenUp::Recalled | GivenUp::Departed => None,
@@ -170,7 +177,23 @@ impl<'a> DeployedRun<'a> {
         Ok(ended)
     }
 
+    /// Commits the end of the run. The engine evaluates a last model that no round has evaluated.
+    fn end(&mut self, mut end: End, callbacks: &mut Callbacks<'_>) -> Result<Ended, NetError> {
+        bring_incidents(self.server, self.state);
+        let model = self.progress.result();
+        if let Some(test) = callbacks.test.as_mut().filter(|_| end.reason != EndReason::Diverged) {
+            end.test = test(model)?;
+        }
+        let believed = Estimated::believed(&end.metrics, end.estimated.as_ref());
+        if self.best.as_mut().is_some_and(|best| best.take(end.rounds, believed)) {
+            self.state.keep_best(model.as_slice())?;
+        }
+        self.state.end(&end, model.as_slice())?;
+        Ok(Ended::Over(end))
+    }
+
     fn run_engine(&mut self, callbacks: &mut Callbacks<'_>) -> Result<Outcome, EngineError> {
+        let folder = self.operators_folder().to_owned();
         let (deployment, server, planned) = (&self.deployment, self.server, &self.planned);
         let engine = Engine {
             fleet: &planned.fleet,
@@ -193,17 +216,19 @@ impl<'a> DeployedRun<'a> {
             evaluate: &mut *callbacks.evaluate,
             scored_by: callbacks.metrics,
             stop: callbacks.stop,
-            folder: self.state.path().to_owned(),
+            folder: folder.clone(),
             clock: &mut self.clock,
             muster_until: self.muster_until,
             deadline: None,
             was_late: false,
             stopping_since: None,
             estimated: None,
+            is_given_up: false,
         };
         let round = self.progress.round;
         let mut committer = Committer {
             server,
+            operators_folder: folder,
             observer: &mut *callbacks.observer,
             stop: callbacks.stop,
             model: Arc::clone(&self.progress.model),

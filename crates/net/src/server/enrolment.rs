@@ -21,7 +21,9 @@ impl Server {
             }
         }
         // Rounds are counted anew: answers to a pilot belong to other rounds.
-        state.members.iter_mut().for_each(|member| member.silence = Silence::default());
+        for member in &mut state.members {
+            (member.silence, member.evaluating) = (Silence::default(), Silence::default());
+        }
         state.open = true;
         Ok(())
     }

@@ -40,7 +40,7 @@ enum Seat {
         was: bool,
     },
     Heard(Sums),
-    /// The report made no sense, and there is no second one.
+    /// The report made no sense, or the device cannot evaluate the model; there is no second report.
     Refused,
 }
 
@@ -76,7 +76,7 @@ impl Evaluation {
             && matches!(self.seats.get(&slot), Some(Seat::Silent { .. }))
     }
 
-    /// Takes a report that it wants, or notes that the report was refused.
+    /// Takes a report that it wants, or notes why there is none.
     pub(crate) fn take(&mut self, slot: usize, report: Result<Sums, Reason>) {
         self.seats.insert(slot, report.map_or(Seat::Refused, Seat::Heard));
     }
@@ -112,10 +112,6 @@ impl NetWorld<'_> {
     ) -> Result<Metrics, LearnError> {
         let current = self.server.hub.state().current.as_ref().map(|current| current.toss);
         let round = current.filter(|toss| toss.run == self.toss_run).map_or(0, |toss| toss.round);
-        // Before the first round devices are still on their way. A run that is to stop does without.
-        if round == 0 && self.gather().is_err() {
-            return Ok(Metrics::default());
-        }
         let active: Vec<usize> = (0..self.planned.fleet.len())
             .filter(|&slot| {
                 let is_benched = self.measures.is_benched(slot);
@@ -127,6 +123,7 @@ impl NetWorld<'_> {
         let is_over = |state: &ServerState| state.evaluation.as_ref().is_none_or(Evaluation::awaits_nobody);
         while Instant::now() < until && !is_over(&self.server.hub.state()) {
             if self.check_stop(self.deployment.timeouts.finish).is_err() {
+                self.is_given_up = true;
                 break;
             }
             self.wait(until);
@@ -178,6 +175,6 @@ impl NetWorld<'_> {
                 evaluation.gone(slot);
             }
         }
-        state.evaluation = Some(evaluation);
+        (state.evaluation, state.evaluated) = (Some(evaluation), Some(toss));
     }
 }

@@ -10,13 +10,13 @@ use prost::bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
+use super::capacity::FleetCapacity;
 use super::evaluation::Evaluation;
 use super::exchange::{Arrival, OfferedModel};
 use super::journal::Journal;
-use super::member::{About, DeviceLink, Member};
+use super::member::{AgentInfo, DeviceLink, Member};
 use super::newcomers::Newcomers;
 use super::rate::Strangers;
-use super::room::Room;
 use super::round::{Current, Taken};
 use crate::coin::Toss;
 use crate::door::Caller;
@@ -25,6 +25,7 @@ use crate::reason::Reason;
 use crate::state::{EnrolledDevice, Incident};
 use crate::status::Metrics;
 use crate::wire::limits::NOTICES_WAITING_MAX;
+use crate::wire::sums::DeclaredSums;
 use crate::wire::v1;
 
 /// A message to a device that attends. Boxed, because its channel has room for many and is mostly empty.
@@ -36,12 +37,14 @@ pub(crate) struct Hub {
     /// Limits the lines that devices cause in the log.
     pub(super) journal: Journal,
     pub(super) metrics: Arc<Metrics>,
+    /// The sums of a device's evaluation.
+    pub(super) declared: DeclaredSums,
 }
 
 impl Hub {
-    pub(crate) fn new(room: Room, metrics: Arc<Metrics>) -> Self {
-        let state = Mutex::new(ServerState { room, ..ServerState::default() });
-        Self { state, bell: Notify::default(), journal: Journal::default(), metrics }
+    pub(crate) fn new(capacity: FleetCapacity, declared: DeclaredSums, metrics: Arc<Metrics>) -> Self {
+        let state = Mutex::new(ServerState { capacity, ..ServerState::default() });
+        Self { state, bell: Notify::default(), journal: Journal::default(), metrics, declared }
     }
 
     /// Locks the state. Hold the lock only briefly.
@@ -72,13 +75,15 @@ pub(crate) struct ServerState {
     /// The enrolled devices, by slot.
     pub members: Vec<Member>,
     slots: BTreeMap<DeviceName, usize>,
-    pub room: Room,
+    pub capacity: FleetCapacity,
     /// The number of members that have left for good.
     pub departed: usize,
     /// When the status of the devices was last written for operators.
     pub shown: Option<Instant>,
     pub current: Option<Current>,
     pub evaluation: Option<Evaluation>,
+    /// The newest evaluation, in progress or over.
+    pub evaluated: Option<Toss>,
     /// The updates of the round before: its devices may not have received their replies.
     pub previous: Option<(Toss, BTreeMap<usize, Taken>)>,
     /// Updates that have arrived, for the round loop.
@@ -91,9 +96,6 @@ pub(crate) struct ServerState {
     links_ever: u64,
 }
 
-/// At most this many incidents wait to be recorded; a newer one replaces the oldest.
-const INCIDENTS_WAITING_MAX: usize = 1000;
-
 impl ServerState {
     /// A device says hello. Returns its slot, or the next free one if it has none, and whether it has one.
     pub(crate) fn hello(&mut self, caller: &Caller, now: Instant) -> Result<(usize, bool), Reason> {
@@ -103,14 +105,14 @@ impl ServerState {
             if self.is_full() {
                 return Err(Reason::FleetFull);
             }
-            self.newcomers.meet(name, *coin, self.room.devices_max, now)?;
+            self.newcomers.meet(name, *coin, self.capacity.devices_max, now)?;
         }
         self.known(caller, now)?;
         Ok((self.slot(name).unwrap_or(self.members.len()), enrolled))
     }
 
     /// Notes what a device that has said hello says of itself.
-    pub(crate) fn introduce(&mut self, name: &DeviceName, about: About) {
+    pub(crate) fn introduce(&mut self, name: &DeviceName, about: AgentInfo) {
         if let Some(slot) = self.slot(name) {
             self.members[slot].about = about;
         } else if let Some(newcomer) = self.newcomers.get_mut(name) {
@@ -257,39 +259,6 @@ impl ServerState {
     pub(crate) fn tell_refusal(&mut self, slot: usize, round: u64, reason: Reason) {
         let refusal = v1::Refusal { round, reason: reason.name().to_owned() };
         self.tell(slot, v1::to_device::What::Refusal(refusal));
-    }
-
-    /// Whether a toss belongs to the round in progress or to the one before.
-    pub(crate) fn is_recent(&self, toss: Toss) -> bool {
-        let is_previous = self.previous.as_ref().is_some_and(|(previous, _)| *previous == toss);
-        is_previous || self.current.as_ref().is_some_and(|current| current.is(toss))
-    }
-
-    /// Notes an incident. A device may name any round; only the round in progress and the one before are believed.
-    pub(crate) fn note(&mut self, toss: Option<Toss>, slot: Option<usize>, reason: Reason) {
-        let in_progress = self.current.as_ref().map_or(0, Current::round);
-        let round = toss.filter(|toss| self.is_recent(*toss)).map_or(in_progress, |toss| toss.round);
-        let device = slot.and_then(|slot| self.members.get(slot)).map(|member| member.device.name.clone());
-        let incident = Incident { round, device, reason: reason.name().to_owned() };
-        // Once in a round is enough: a device that repeats itself must not fill the disk.
-        if !self.incidents.contains(&incident) {
-            if self.incidents.len() == INCIDENTS_WAITING_MAX {
-                self.incidents.pop_front();
-            }
-            self.incidents.push_back(incident);
-        }
-    }
-
-    /// Notes a refusal. A device whose message cannot be an accident loses its turn.
-    pub(crate) fn give_up_on(&mut self, slot: usize, toss: Option<Toss>, reason: Reason) {
-        self.note(toss, Some(slot), reason);
-        if let Some(current) = &mut self.current
-            && toss.is_some_and(|toss| current.is(toss))
-            && !reason.may_try_again()
-            && current.take(slot, Taken::Refused(reason))
-        {
-            self.arrived.push_back(Arrival { slot, what: Err(reason) });
-        }
     }
 
     pub(super) fn tell_finished(&mut self, slot: usize) {

@@ -24,7 +24,7 @@ pub(crate) struct Member {
     pub silence: Silence,
     /// The same for evaluations.
     pub evaluating: Silence,
-    pub about: About,
+    pub about: AgentInfo,
     pub condition: Condition,
     /// Set when the device has left the run for good.
     pub departed: Option<Departure>,
@@ -33,7 +33,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    pub(super) fn new(device: EnrolledDevice, coin: CoinPublic, calls: Bucket, about: About) -> Self {
+    pub(super) fn new(device: EnrolledDevice, coin: CoinPublic, calls: Bucket, about: AgentInfo) -> Self {
         let EnrolledDevice { compute_secs, comm_mbit, .. } = device;
         Self {
             condition: Condition { availability: 1.0, compute_secs, comm_mbit, is_benched: false },
@@ -71,7 +71,7 @@ impl Member {
 
 /// What a device and its connection say of themselves.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct About {
+pub(crate) struct AgentInfo {
     /// The version of the agent; empty if it is not known.
     pub version: String,
     /// The last second of the device's certificate.

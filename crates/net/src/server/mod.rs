@@ -4,7 +4,7 @@
 //!
 //! - here: a server that listens, on a runtime of its own or in given [`Surroundings`].
 //! - `hub`: the state that calls and the round loop share; `exchange`: models and updates in it; `member`: a device of
-//!   the fleet; `newcomers`: devices that are about to enrol; `room`: their number; `round`: a round in progress; `grant`: a device's
+//!   the fleet; `newcomers`: devices that are about to enrol; `capacity`: their number; `round`: a round in progress; `grant`: a device's
 //!   bandwidth in it.
 //! - `service`: the calls of devices; `attend`: the call that stays open; `intake`: uploads; `download`: models;
 //!   `probe`: timed transfers; `probe_queue`: their order.
@@ -18,6 +18,7 @@
 //!   `enrolment`: its devices; [`planning`]: its plans; `commit`: commits its rounds.
 
 mod attend;
+mod capacity;
 mod clock;
 mod commit;
 mod counts;
@@ -42,9 +43,9 @@ mod probe;
 mod probe_queue;
 mod quorum;
 mod rate;
+mod refusals;
 mod restore;
 mod review;
-mod room;
 mod round;
 mod service;
 mod timeouts;
@@ -73,13 +74,14 @@ use crate::error::NetError;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::ByteStream;
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, KEEP_ALIVE, MESSAGE_BYTES_MAX, WINDOW_BYTES};
+use crate::wire::sums::DeclaredSums;
 use crate::wire::task::OfferedTask;
 use crate::wire::v1::federation_server::FederationServer;
 
-pub use deploy::{Callbacks, Deployment, Ended, Observer, PlanStart};
+pub use capacity::FleetCapacity;
+pub use deploy::{Callbacks, Deployment, Ended, Evaluate, Observer, PlanStart};
 pub use norms::NormBound;
 pub use planning::Planned;
-pub use room::Room;
 pub use timeouts::Timeouts;
 
 const HEADER_BYTES_MAX: u32 = 16 << 10;
@@ -113,7 +115,7 @@ pub struct Offer {
     pub encoding: Encoding,
     /// Bounds the norm of updates before devices have sent any.
     pub update_norm: NormBound,
-    pub room: Room,
+    pub capacity: FleetCapacity,
 }
 
 impl Offer {
@@ -192,9 +194,9 @@ impl Server {
         offer: &Offer,
     ) -> Self {
         let Surroundings { runtime, address, incoming } = surroundings;
-        let hub = Arc::new(Hub::new(offer.room, metrics));
+        let hub = Arc::new(Hub::new(offer.capacity, DeclaredSums::of_task(&offer.task), metrics));
         let norms = Arc::new(NormGuard::new(offer.update_norm));
-        hub.metrics.show_devices(hub.fleet_source());
+        hub.metrics.ask_for_devices(hub.fleet_source());
         let service = Service::new(Arc::clone(&hub), offer.clone(), Arc::clone(&norms));
         let service = FederationServer::new(service)
             .max_decoding_message_size(MESSAGE_BYTES_MAX)

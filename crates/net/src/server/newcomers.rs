@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::member::About;
+use super::member::AgentInfo;
 use crate::coin::CoinPublic;
 use crate::identity::DeviceName;
 use crate::reason::Reason;
@@ -22,7 +22,7 @@ pub(crate) struct Newcomer {
     /// The number of its timed transfers so far.
     pub probes: u32,
     pub called: Instant,
-    pub about: About,
+    pub about: AgentInfo,
 }
 
 impl Newcomer {
@@ -59,7 +59,8 @@ impl Newcomers {
         if self.0.len() >= most {
             return Err(Reason::OutOfMemory);
         }
-        let newcomer = Newcomer { coin, comm_mbit: None, probes: 0, called: now, about: About::default() };
+        let newcomer =
+            Newcomer { coin, comm_mbit: None, probes: 0, called: now, about: AgentInfo::default() };
         self.0.insert(name.clone(), newcomer);
         Ok(())
     }

@@ -95,13 +95,13 @@ impl Deployment {
         Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected })
     }
 
-    /// Another plan, if a device was benched, has returned, has enrolled or has left for good, or if a review is `due` and
-    /// sample counts, weights or measured times call for one. Only active devices are part of it, and the data shares are theirs.
+    /// Another plan, if a device was benched, has returned, has enrolled or has left for good (and is not `known_left`), or if
+    /// a review is `due` and sample counts, weights or measured times call for one. Only active devices are part of it, and the data shares are theirs.
     pub(super) fn next_plan(
         &self,
         now: &Planned,
         fleet: &Fleet,
-        standing_of: impl Fn(usize) -> Standing,
+        (standing_of, known_left): (impl Fn(usize) -> Standing, &[usize]),
         due: bool,
     ) -> Option<Planned> {
         // A device that enrols during the run and is not in the file has no q.
@@ -118,13 +118,14 @@ impl Deployment {
         let availability: Vec<f64> = active.iter().map(planned_for).collect();
         let planning = self.planning();
         let terms = Terms { fleet: &part, bandwidth: self.bandwidth, planning: &planning };
-        let standing = replan::Standing { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
-        let decision = match change(now, fleet, &active, standing_of) {
-            Some(reason) => replan::replace(standing, terms, reason),
+        let in_force =
+            replan::PlanInForce { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
+        let decision = match change(now, fleet, &active, (standing_of, known_left)) {
+            Some(reason) => replan::replace(in_force, terms, reason),
             None if !due => return None,
             None => match reweighed(now, fleet, &active) {
-                Some(reason) => replan::replace(standing, terms, reason),
-                None => replan::decide(standing, terms),
+                Some(reason) => replan::replace(in_force, terms, reason),
+                None => replan::decide(in_force, terms),
             },
         };
         match decision {
@@ -174,16 +175,18 @@ fn difference(given: &GivenQ, stored: &StoredPlan, fleet: &Fleet) -> Option<Stri
 }
 
 /// Names the devices that enrolled, were benched, returned or left since the plan was made; none without such devices.
+/// `known_left` are those of which the records already say that they have left: a benched device may leave, too.
 fn change(
     now: &Planned,
     fleet: &Fleet,
     active: &[usize],
-    standing_of: impl Fn(usize) -> Standing,
+    (standing_of, known_left): (impl Fn(usize) -> Standing, &[usize]),
 ) -> Option<String> {
     let is_active = |slot: &usize| active.binary_search(slot).is_ok();
     let left = |standing: Standing| -> Vec<usize> {
-        let planned = (0..now.fleet.len()).filter(|slot| now.takes_part(*slot));
-        planned.filter(|slot| standing_of(*slot) == standing).collect()
+        let is_new =
+            |slot: &usize| now.takes_part(*slot) || (standing.has_left() && !known_left.contains(slot));
+        (0..now.fleet.len()).filter(|slot| standing_of(*slot) == standing).filter(is_new).collect()
     };
     let returned = active.iter().copied().filter(|slot| *slot < now.fleet.len() && !now.takes_part(*slot));
     let (came, without_q): (Vec<usize>, Vec<usize>) = (now.fleet.len()..fleet.len()).partition(is_active);

@@ -56,7 +56,15 @@ impl NetWorld<'_> {
     /// Waits until enough devices attend.
     pub(super) fn gather(&mut self) -> Result<(), EngineError> {
         let planned = self.planned;
-        let devices = (0..planned.fleet.len()).filter(|&slot| planned.takes_part(slot)).count();
+        let is_expected = {
+            let state = self.server.hub.state();
+            // The plan may still contain a device that has left, where the planner found no plan without it.
+            let stays = |slot: usize| !state.standing(slot, false).has_left();
+            let slots = 0..planned.fleet.len();
+            slots.map(|slot| planned.takes_part(slot) && stays(slot)).collect::<Vec<bool>>()
+        };
+        let is_expected = |slot: usize| is_expected.get(slot).copied().unwrap_or(false);
+        let devices = (0..planned.fleet.len()).filter(|&slot| is_expected(slot)).count();
         let quorum =
             ((self.deployment.timeouts.quorum * devices as f64).ceil() as usize).clamp(1, devices.max(1));
         let server = self.server;
@@ -66,24 +74,22 @@ impl NetWorld<'_> {
                 let state = self.server.hub.state();
                 self.server.hub.metrics.devices_attending.set(state.attending() as f64);
                 let members = state.members.iter().enumerate();
-                members.filter(|(slot, member)| planned.takes_part(*slot) && member.link.is_some()).count()
+                members.filter(|(slot, member)| is_expected(*slot) && member.link.is_some()).count()
             };
-            // After a restart of the server agents need time to connect again.
-            let wanted = if Instant::now() < self.muster_until { devices } else { quorum };
-            if there >= wanted {
+            if there >= quorum {
                 self.server.health.set(Readiness::InRounds);
                 return Ok(Quorum::Reached);
             }
             self.server.health.set(Readiness::WaitingForDevices);
             self.check_stop(Duration::ZERO)?;
-            self.server.show_devices(&self.folder);
+            self.server.write_device_status(&self.folder);
             if self.server.look_for_departures(&self.folder) {
                 return Err(GivenUp::Departed.into());
             }
             if Instant::now() >= recall_at {
                 self.recall()?;
             }
-            Ok(Quorum::Missing { there, wanted })
+            Ok(Quorum::Missing { there, wanted: quorum })
         };
         gather(server, "waiting for devices", look).map(|_| ())
     }

@@ -3,7 +3,7 @@
 use fedflip_engine::State;
 use fedflip_fleet::ModelVector;
 use fedflip_record::folder::RECORDS;
-use fedflip_record::{Best, reader};
+use fedflip_record::{Best, Line, reader};
 
 use super::deploy::Deployment;
 use crate::error::NetError;
@@ -47,6 +47,19 @@ pub(super) fn restored_progress(
         reader::each(&state.path().join(RECORDS), |line| progress.norms.take_line(&line))?;
     }
     Ok(progress)
+}
+
+/// The slots of devices of which the records say that they have left for good.
+pub(super) fn known_left(state: &RunState) -> Result<Vec<usize>, NetError> {
+    let (records, mut retired) = (state.path().join(RECORDS), Vec::new());
+    if records.exists() {
+        reader::each(&records, |line| {
+            if let Line::Replan(replan) = line {
+                retired = replan.retired;
+            }
+        })?;
+    }
+    Ok(retired)
 }
 
 /// The best evaluation of the records. If it is the last one, its model is kept again: the server may have been killed

@@ -17,7 +17,7 @@ use super::attend::Attendance;
 use super::download::download;
 use super::hub::Hub;
 use super::journal::Permit;
-use super::member::About;
+use super::member::AgentInfo;
 use super::norms::NormGuard;
 use super::probe;
 use super::probe_queue::ProbeQueue;
@@ -109,7 +109,7 @@ impl Federation for Service {
         }
         let peer = request.extensions().get::<Peer>();
         let certificate_until_unix_secs = peer.and_then(|peer| peer.certificate_until_unix_secs);
-        let about = About { version, certificate_until_unix_secs };
+        let about = AgentInfo { version, certificate_until_unix_secs };
         let greeted = {
             let mut state = self.hub.state();
             if !state.open {

@@ -8,7 +8,8 @@ pub struct Timeouts {
     pub window: Duration,
     /// The share of the fleet that must attend before a round opens.
     pub quorum: f64,
-    /// A server that was restarted waits this long for the whole fleet.
+    /// Agents have this long to connect again after a restart of the server, before benched devices take the place of absent
+    /// ones. Rounds begin sooner if the quorum attends.
     pub muster: Duration,
     /// An automatic deadline is this many times the expected length of the round …
     pub deadline_factor: f64,

@@ -77,7 +77,7 @@ impl Server {
     }
 
     /// Writes the status of all devices into the folder of the run, every few seconds.
-    pub(super) fn show_devices(&self, folder: &Path) {
+    pub(super) fn write_device_status(&self, folder: &Path) {
         let devices = {
             let mut state = self.hub.state();
             let every = WRITE_EVERY.mul_f64(1.0 + state.members.len() as f64 / 1000.0);

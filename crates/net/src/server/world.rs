@@ -18,7 +18,7 @@ use tracing::info;
 
 use super::Server;
 use super::clock::Clock;
-use super::deploy::Deployment;
+use super::deploy::{Deployment, Evaluate};
 use super::planning::Planned;
 use super::quorum::POLL_EVERY;
 use super::round::Current;
@@ -55,8 +55,6 @@ impl From<GivenUp> for EngineError {
     }
 }
 
-pub(crate) type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Scores, LearnError>;
-
 /// Devices at the other end of a network.
 pub(crate) struct NetWorld<'a> {
     pub server: &'a Server,
@@ -73,7 +71,7 @@ pub(crate) struct NetWorld<'a> {
     /// The run's folder.
     pub folder: PathBuf,
     pub clock: &'a mut Clock,
-    /// Until then a restarted server waits for all devices.
+    /// Until then a restarted server recalls no benched devices.
     pub muster_until: Instant,
     pub deadline: Option<Instant>,
     /// The round's deadline was found to have passed long ago, and was moved once.
@@ -81,12 +79,14 @@ pub(crate) struct NetWorld<'a> {
     pub stopping_since: Option<Instant>,
     /// How sure the newest evaluation is, where devices made it.
     pub estimated: Option<Estimated>,
+    /// Whether the newest evaluation ended early, because the run is to stop.
+    pub is_given_up: bool,
 }
 
 impl NetWorld<'_> {
     /// Waits for the bell, a moment, or `until`.
     pub(super) fn wait(&self, until: Instant) {
-        self.server.show_devices(&self.folder);
+        self.server.write_device_status(&self.folder);
         self.server.wait(until.min(Instant::now() + POLL_EVERY));
     }
 
@@ -201,11 +201,15 @@ impl World for NetWorld<'_> {
     }
 
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Scores, LearnError> {
-        self.estimated = None;
+        (self.estimated, self.is_given_up) = (None, false);
         match self.deployment.device_evaluation {
             Some(probability) => self.evaluate_on_devices(model, probability),
             None => (self.evaluate)(model),
         }
+    }
+
+    fn check_evaluation(&mut self) -> Result<(), EngineError> {
+        if self.is_given_up { Err(GivenUp::Stopping.into()) } else { Ok(()) }
     }
 
     fn estimates(&self) -> bool {

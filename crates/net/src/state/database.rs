@@ -15,7 +15,7 @@ use crate::error::NetError;
 pub const STATE: &str = "state.sqlite";
 
 /// The version of the tables below. It changes with the meaning of any column.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 
 /// The mark of fedflip's files: `fedf`.
 const APPLICATION: i64 = 0x6665_6466;
@@ -72,7 +72,8 @@ CREATE TABLE plan_devices (
     CHECK ((quiet_q IS NULL) = (quiet_weight IS NULL)),
     PRIMARY KEY (plan, slot)
 ) STRICT, WITHOUT ROWID;
--- model_round names the file, and is 0 before anybody has moved the model. metrics are those of the model as JSON.
+-- model_round names the file, and is 0 before anybody has moved the model. metrics are those of the model as
+-- JSON, and of estimates their confidence limits: the values that a stop rule believes.
 CREATE TABLE rounds (
     round INTEGER PRIMARY KEY,
     plan INTEGER NOT NULL REFERENCES plans,

@@ -12,6 +12,7 @@ pub(super) fn kind(line: &Line) -> &'static str {
         Line::Round(_) => "round",
         Line::Replan(_) => "replan",
         Line::Changed(_) => "changed",
+        Line::Recount(_) => "recount",
         Line::End(_) => "end",
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use fedflip_record::folder::{self, FLEET, MODEL, PLAN, RECORDS, RUN};
+use fedflip_record::folder::{self, BEST, FLEET, MODEL, PLAN, RECORDS, RUN};
 use fedflip_record::{Changed, End, EndReason, KeyChange, Line, atomic, changed};
 use rand_core::RngCore;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
@@ -145,8 +145,12 @@ fn check(
     let end = view.end()?;
     let has_ended = end.is_some();
     let takes_back_end = end.is_some_and(resumes);
-    let changed =
-        Line::Changed(Changed { after_round: view.rounds()?, changes, stop: new_run.stop.cloned() });
+    let changed = Changed { after_round: view.rounds()?, changes, stop: new_run.stop.cloned() };
+    if changed.is_of_metric() {
+        // The model there was the best by another metric. It goes first: a server that is killed here does this again.
+        remove_if_there(&view.folder.join(BEST))?;
+    }
+    let changed = Line::Changed(changed);
     let transaction = view.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute("UPDATE run SET scenario = ?1", [new_run.run_toml])?;
     seals.renew_run(&transaction)?;
@@ -164,6 +168,15 @@ fn check(
     seals.write(&transaction)?;
     transaction.commit()?;
     Ok(seals)
+}
+
+fn remove_if_there(path: &Path) -> Result<(), NetError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(NetError::io(path, "cannot be removed")(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn in_words(changes: &[KeyChange]) -> String {

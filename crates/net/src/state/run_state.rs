@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 
 use fedflip_record::folder::{BEST, MODEL};
-use fedflip_record::{End, Initial, Line, atomic};
+use fedflip_record::{End, Initial, Line, Recount, atomic};
 use rusqlite::{Transaction, TransactionBehavior, params};
 
 use super::database::in_folder;
@@ -96,15 +96,22 @@ impl RunState {
         Ok(())
     }
 
-    /// Stores new sample counts of devices, by slot.
-    pub fn recount(&mut self, counts: &[(usize, f64)]) -> Result<(), NetError> {
-        let wrong = counts.iter().find(|(slot, samples)| *slot >= self.devices.len() || !samples.is_finite());
-        if let Some((slot, samples)) = wrong {
-            return refuse(format!("{samples} samples at {slot}"));
+    /// Stores new sample counts of devices, with a line of the records.
+    pub fn recount(&mut self, recount: &Recount) -> Result<(), NetError> {
+        self.goes_on()?;
+        if recount.after_round != self.round() {
+            return refuse(format!(
+                "sample counts of round {}, in round {}",
+                recount.after_round,
+                self.round()
+            ));
         }
-        self.write(None, |state, _, seals| {
-            for (slot, samples) in counts {
-                let row = *slot as i64;
+        if let Some(wrong) = recount.counts.iter().find(|count| count.device >= self.devices.len()) {
+            return refuse(format!("{} samples at {}", wrong.now, wrong.device));
+        }
+        self.write(Some(&Line::Recount(recount.clone())), |state, _, seals| {
+            for count in &recount.counts {
+                let (row, samples) = (count.device as i64, count.now as f64);
                 let digest = || Sum::of(state, "SELECT * FROM devices WHERE slot = ?1", [row]);
                 seals.devices.toggle(digest()?);
                 state.execute("UPDATE devices SET samples = ?2 WHERE slot = ?1", params![row, samples])?;

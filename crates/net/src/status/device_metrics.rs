@@ -19,8 +19,12 @@ const GAUGES: [DeviceGauge; 4] = [
     ("device_samples", "Samples of the device.", |device| Some(device.samples)),
     (
         "device_certificate_expiry_timestamp_seconds",
-        "Last second of the device's certificate, since 1970.",
-        |device| device.certificate_until_unix_secs.map(|until| until as f64),
+        "Last second of the certificate of a device that has not left, since 1970.",
+        // Nobody renews the certificate of a device that has left: it must not keep an alert on.
+        |device| {
+            let until = device.certificate_until_unix_secs.filter(|_| !device.standing.has_left());
+            until.map(|until| until as f64)
+        },
     ),
 ];
 
@@ -53,13 +57,13 @@ mod tests {
             slot,
             name: format!("phone-{slot}"),
             is_connected: slot == 0,
-            standing: Standing::Active,
+            standing: if slot == 1 { Standing::Retired } else { Standing::Active },
             version: "0.1\"\\".to_owned(),
             samples: 10.0,
             compute_secs: 1.0,
             comm_mbit: 1.0,
             availability: 0.5,
-            certificate_until_unix_secs: (slot == 0).then_some(1_900_000_000),
+            certificate_until_unix_secs: (slot < 2).then_some(1_900_000_000),
             last_seen_unix_secs: None,
         }
     }

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use fedflip_record::Target;
+use fedflip_record::{Estimated, Target};
 
 use super::device_metrics;
 use super::devices::FleetSource;
@@ -30,6 +30,7 @@ pub struct Metrics {
     pub devices_enrolled: Gauge,
     pub devices_attending: Gauge,
     pub devices_benched: Gauge,
+    pub devices_departed: Gauge,
     pub connections_open: Gauge,
     pub server_certificate_until: Gauge,
     pub connections_refused: ByReason<ConnectionRefusal>,
@@ -40,6 +41,10 @@ pub struct Metrics {
     pub upload_bytes: Counter,
     pub plan_changes: Counter,
     evaluated: NamedGauges,
+    /// Of estimates; otherwise there are none.
+    standard_errors: NamedGauges,
+    limits: NamedGauges,
+    reporting: Gauge,
     target: NamedGauges,
     devices: OnceLock<FleetSource>,
     pub round_secs: Histogram,
@@ -61,6 +66,7 @@ impl Default for Metrics {
             devices_enrolled: Gauge::default(),
             devices_attending: Gauge::default(),
             devices_benched: Gauge::default(),
+            devices_departed: Gauge::default(),
             connections_open: Gauge::default(),
             server_certificate_until: Gauge::default(),
             connections_refused: ByReason::default(),
@@ -71,6 +77,9 @@ impl Default for Metrics {
             upload_bytes: Counter::default(),
             plan_changes: Counter::default(),
             evaluated: NamedGauges::default(),
+            standard_errors: NamedGauges::default(),
+            limits: NamedGauges::default(),
+            reporting: Gauge::default(),
             target: NamedGauges::default(),
             devices: OnceLock::new(),
             round_secs: Histogram::new(ROUND_SECS),
@@ -81,10 +90,15 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Shows the metrics of the newest evaluation. A round without one changes nothing.
-    pub fn evaluated(&self, metrics: &fedflip_fleet::Metrics) {
+    /// Shows the metrics of the newest evaluation, and how sure they are if they are estimates. A round without an
+    /// evaluation changes nothing.
+    pub fn evaluated(&self, metrics: &fedflip_fleet::Metrics, estimated: Option<&Estimated>) {
         if !metrics.is_empty() {
+            let sure = estimated.cloned().unwrap_or_default();
             self.evaluated.locked().clone_from(metrics);
+            *self.standard_errors.locked() = sure.se;
+            *self.limits.locked() = sure.limit;
+            self.reporting.set(sure.devices as f64);
         }
     }
 
@@ -94,7 +108,7 @@ impl Metrics {
     }
 
     /// Shows the metrics of single devices, too; only the first source counts.
-    pub(crate) fn show_devices(&self, source: FleetSource) {
+    pub fn ask_for_devices(&self, source: FleetSource) {
         let _ = self.devices.set(source);
     }
 
@@ -114,6 +128,11 @@ impl Metrics {
             "Devices that are not asked for a while, because they keep failing to deliver.",
             self.devices_benched.get(),
         );
+        page.gauge(
+            "devices_departed",
+            "Devices that were retired or revoked, and are not planned for.",
+            self.devices_departed.get(),
+        );
         page.gauge("connections_open", "Connections that were let in.", self.connections_open.get());
         page.reasons(
             "connections_refused",
@@ -126,8 +145,7 @@ impl Metrics {
         page.reasons("refused", "What devices sent and does not count, and devices given up.", &self.refused);
         page.counter("upload_bytes", "Bytes of updates that were received.", &self.upload_bytes);
         page.counter("plan_changes", "Plans that replaced another.", &self.plan_changes);
-        page.named("metric", "Metrics of the newest evaluation.", &self.evaluated);
-        page.named("metric_target", "Value of a metric at which the run ends.", &self.target);
+        self.render_evaluation(&mut page);
         page.histogram("round_seconds", "From a round's opening to its commit.", &self.round_secs);
         page.histogram("join_seconds", "From a round's opening to a device's coin.", &self.join_secs);
         page.histogram("upload_seconds", "From a device's grant to its whole update.", &self.upload_secs);
@@ -147,6 +165,29 @@ impl Metrics {
             page.gauge("process_resident_memory_bytes", "Memory that the process holds.", bytes as f64);
         }
         page.text
+    }
+
+    /// The newest evaluation, and how sure it is.
+    fn render_evaluation(&self, page: &mut Page) {
+        page.named("metric", "Metrics of the newest evaluation.", &self.evaluated);
+        page.named(
+            "metric_standard_error",
+            "Standard error of a metric that devices estimated.",
+            &self.standard_errors,
+        );
+        page.named(
+            "metric_limit",
+            "Confidence limit of an estimated metric, which decides whether the run ends.",
+            &self.limits,
+        );
+        if self.reporting.get() > 0.0 {
+            page.gauge(
+                "metric_devices",
+                "Devices whose reports the metrics are estimated from.",
+                self.reporting.get(),
+            );
+        }
+        page.named("metric_target", "Value of a metric at which the run ends.", &self.target);
     }
 }
 

@@ -21,7 +21,8 @@ use super::v1;
 use super::v1::task::Sharing as SharingMessage;
 use super::v1::task_param::Value;
 
-/// Devices never evaluate, so one test sample is enough.
+/// Devices do not look at the test samples of a data set, so one is enough. Devices that evaluate use all samples that they
+/// hold out, whatever this number.
 const TEST_SAMPLES_MAX: usize = 1;
 
 /// Why a device cannot train the task of a server.

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fedflip_net::NetError;
-use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, Farewell, Trains};
+use fedflip_net::agent::{self, AgentSettings, BuiltInTasks, Credentials, Farewell, PrepareTask};
 use fedflip_net::door::Limits;
 use fedflip_net::plain;
 use fedflip_net::server::{Ended, Server, ServerSettings};
@@ -87,7 +87,7 @@ impl Agent {
     }
 
     /// With a training of its own.
-    pub(crate) fn join_with(server: SocketAddr, name: &str, trains: Arc<dyn Trains>) -> Self {
+    pub(crate) fn join_with(server: SocketAddr, name: &str, trains: Arc<dyn PrepareTask>) -> Self {
         let name: fedflip_net::identity::DeviceName = name.parse().unwrap();
         let coin = plain::coin(&name).unwrap();
         let settings = AgentSettings {

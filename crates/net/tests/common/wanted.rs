@@ -1,12 +1,13 @@
 //! What a test wants of its run, and the run itself, whatever clock and network the server has.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{Aggregation, Optimiser, Stop};
 use fedflip_fleet::Mbps;
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Direction, Display, MetricInfo, Weights};
+use fedflip_fleet::{Direction, Display, MetricInfo, ModelVector, Weights};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner};
@@ -14,7 +15,8 @@ use fedflip_net::NetError;
 use fedflip_net::agent::OfferedTask;
 use fedflip_net::door::Security;
 use fedflip_net::server::{
-    Callbacks, Deployment, Ended, NormBound, Observer, Offer, PlanStart, Planned, Room, Server, Timeouts,
+    Callbacks, Deployment, Ended, FleetCapacity, NormBound, Observer, Offer, PlanStart, Planned, Server,
+    Timeouts,
 };
 use fedflip_net::state::{NewRun, Resumed, RunState};
 use fedflip_plan::{Quiet, Scheme};
@@ -47,6 +49,8 @@ pub(crate) struct Wanted {
     /// The chance that a device evaluates the model of a round; without it, the server evaluates.
     pub(crate) device_evaluation: Option<f64>,
     pub(crate) target: Option<Target>,
+    /// Whether the last model is evaluated on test samples, too.
+    pub(crate) tested: bool,
 }
 
 impl Wanted {
@@ -81,6 +85,7 @@ impl Wanted {
             weights: Weights::Samples,
             device_evaluation: None,
             target: None,
+            tested: false,
         }
     }
 
@@ -127,7 +132,7 @@ impl Wanted {
             bandwidth_mbps: self.band_mbps,
             encoding: self.encoding,
             update_norm: NormBound::of_trial(learner, SEED).unwrap(),
-            room: Room {
+            capacity: FleetCapacity {
                 devices_max: self.devices_max.unwrap_or(self.devices),
                 slots_max: Some(self.devices),
             },
@@ -142,10 +147,12 @@ impl Wanted {
         state: (&mut RunState, Resumed),
         stop: &dyn Fn() -> bool,
     ) -> Result<Ended, NetError> {
-        let mut worker = learner.worker();
+        let (mut worker, mut tester) = (learner.worker(), learner.worker());
+        let mut test = |model: &Arc<ModelVector>| learner.evaluate(&mut tester, model.as_slice());
         let mut callbacks = Callbacks {
             evaluate: &mut |model| learner.evaluate(&mut worker, model.as_slice()),
             metrics: learner.metrics(),
+            test: self.tested.then_some(&mut test),
             stop,
             observer: &mut Nobody,
             enrolled: &mut |_| Ok(()),
@@ -174,6 +181,7 @@ impl Wanted {
             devices_min: self.devices_min,
             replan_every: self.replan_every,
             timeouts: self.timeouts,
+            operators_folder: None,
         }
     }
 

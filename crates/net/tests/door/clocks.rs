@@ -20,7 +20,7 @@ fn settings(bench: &Bench, folder: &Path, valid_until_unix_secs: i64) -> AgentSe
     let config = ClientTlsConfig::new()
         .ca_certificate(Certificate::from_pem(read("ca.pem")))
         .identity(Identity::from_pem(read("cert.pem"), read("key.pem")));
-    let tls = Some(DeviceTls { config, valid_until_unix_secs, folder: None });
+    let tls = Some(DeviceTls { config, valid_until_unix_secs, folder: None, certificate_pem: Vec::new() });
     AgentSettings {
         server: format!("localhost:{}", bench.address.port()),
         credentials: Credentials { name: "early".parse().unwrap(), coin: CoinKey::generate(), tls },

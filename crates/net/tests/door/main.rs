@@ -104,6 +104,34 @@ async fn a_revoked_device_is_cut_off_and_stays_out() {
     assert_eq!(later.metrics.connections_refused.get(Because::Revoked), 1);
 }
 
+/// A renewal may end sooner than the certificate before it.
+#[tokio::test]
+async fn a_renewed_certificate_is_taken_up_whatever_its_end() {
+    let mut bench = Bench::open(Limits::default()).await;
+    let folder = bench.device("phone-01");
+    let credentials = client_config(&folder).unwrap();
+    assert!(credentials.renewed().is_none());
+    let until = |credentials: &fedflip_net::door::Credentials| {
+        credentials.tls.as_ref().map(|tls| tls.valid_until_unix_secs)
+    };
+    let sooner = Validity { days: 1, ..validity() };
+    bench.store.renew(&"phone-01".parse().unwrap(), sooner).unwrap();
+    let renewed = credentials.renewed().expect("another certificate");
+    assert!(until(&renewed) < until(&credentials));
+    assert!(renewed.renewed().is_none());
+}
+
+/// A server with its part of the authority's files learns the names of devices that were revoked while they were away.
+#[tokio::test]
+async fn revoked_devices_are_known_by_name_although_they_are_away() {
+    let mut bench = Bench::open(Limits::default()).await;
+    bench.device("away");
+    assert!(bench.second_door().await.revoked_names().is_empty());
+    bench.store.revoke("away", now_unix_secs()).unwrap();
+    fs::remove_file(bench.folder().join("issued.json")).unwrap();
+    assert!(bench.second_door().await.revoked_names().contains("away"));
+}
+
 #[tokio::test]
 async fn a_connection_does_not_outlive_its_certificate() {
     let mut bench = Bench::open(bench::quick()).await;

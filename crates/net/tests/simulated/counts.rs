@@ -4,6 +4,8 @@ use fedflip_fleet::Weights;
 use fedflip_net::server::Ended;
 use fedflip_net::wire::v1::to_device::What as Notice;
 use fedflip_net::wire::v1::upload_part::Head;
+use fedflip_record::folder::RECORDS;
+use fedflip_record::{Line, Recount};
 
 use crate::device::Device;
 use crate::roles::{Actor, Stage};
@@ -48,6 +50,13 @@ fn shares(outcome: &Outcome, plan: usize) -> Vec<f64> {
     outcome.plans[plan].devices.iter().map(|device| device.weight * device.q).collect()
 }
 
+/// The lines of the records about sample counts.
+fn recounts(outcome: &Outcome) -> Vec<Recount> {
+    let records = String::from_utf8(outcome.file(RECORDS)).unwrap();
+    let lines = records.lines().map(|line| serde_json::from_str::<Line>(line).unwrap());
+    lines.filter_map(|line| if let Line::Recount(recount) = line { Some(recount) } else { None }).collect()
+}
+
 #[test]
 fn growth_changes_the_weights_with_the_next_plan_and_survives_a_restart() {
     let calm = run(21, |round| if round < 5 { 0 } else { 5000 });
@@ -58,6 +67,11 @@ fn growth_changes_the_weights_with_the_next_plan_and_survives_a_restart() {
         assert_eq!(replanned(&outcome), [0, 10]);
         assert!(outcome.plans[1].reason.contains("sample count"), "{}", outcome.plans[1].reason);
         assert_eq!(outcome.samples[slot], 5000.0);
+        let [recount] = &recounts(&outcome)[..] else { panic!("{:?}", recounts(&outcome)) };
+        let [count] = recount.counts[..] else { panic!("{recount:?}") };
+        assert_eq!((count.device, count.now), (slot, 5000));
+        assert!(recount.after_round >= 5, "{recount:?}");
+        assert!(count.before > 0 && count.before != 5000);
         let total: f64 = outcome.samples.iter().sum();
         for (share, samples) in shares(&outcome, 1).iter().zip(&outcome.samples) {
             assert!((share - samples / total).abs() < 1e-9, "{:?}", outcome.samples);
@@ -72,18 +86,20 @@ fn a_device_that_changes_its_count_every_round_is_heard_at_reviews_only() {
     let outcome = run(22, |round| 1000 + 100 * round).run();
     assert_eq!(replanned(&outcome), [0, 10, 20, 30]);
     assert_eq!(outcome.samples[outcome.slots[0].unwrap()], 4500.0);
+    assert_eq!(recounts(&outcome).len(), 35, "every change is recorded");
     assert_eq!(outcome.accepted(0), 35);
 }
 
 #[test]
 fn a_count_beyond_the_limit_changes_nothing_and_the_update_counts() {
     let run = run(23, |_| 1_000_000_000);
-    let held = fedflip_learn::Learner::samples(&run.wanted.learner(), 0) as f64;
+    let learner = run.wanted.learner();
     let outcome = run.run();
     assert_eq!(replanned(&outcome), [0]);
-    let slot = outcome.slots[0].unwrap();
-    assert!(slot != 0 || outcome.samples[slot] == held);
-    assert!(outcome.samples.iter().all(|samples| *samples < 1e6), "{:?}", outcome.samples);
+    // A device counts what it holds at the slot that is free when it says hello, which another may take before it.
+    let held: Vec<f64> = (0..3).map(|slot| fedflip_learn::Learner::samples(&learner, slot) as f64).collect();
+    assert!(outcome.samples.iter().all(|samples| held.contains(samples)), "{:?}", outcome.samples);
+    assert!(recounts(&outcome).is_empty());
     assert_eq!(outcome.accepted(0), 35);
     let noted = outcome.incidents.iter().filter(|(_, _, reason)| reason == "too_many_samples");
     assert!(noted.count() > 0, "{:?}", outcome.incidents);

@@ -55,7 +55,10 @@ fn a_server_that_waits_for_a_device_notices_that_it_was_retired() {
     }));
     let retired = SimRun { retire_at_secs: vec![(40.0, 3)], secs_max: 200.0, ..SimRun::full(12, actors, 10) };
     let killed = SimRun { kill_at_secs: vec![20.0, 42.0], ..retired.clone() };
-    for run in [retired, killed] {
+    // Before the first round the server waits for devices that evaluate the first model.
+    let mut evaluating = retired.clone();
+    evaluating.wanted.device_evaluation = Some(1.0);
+    for run in [retired, killed, evaluating] {
         let outcome = run.run();
         assert!(matches!(outcome.ending.ended, Ended::Over(_)), "{:?}", outcome.ending.ended);
         assert!(outcome.ending.secs > 40.0);
@@ -63,6 +66,22 @@ fn a_server_that_waits_for_a_device_notices_that_it_was_retired() {
         assert_eq!(outcome.rounds.len(), 10);
         assert!(outcome.round_secs_max() < 1.0, "the wait is not part of a round");
     }
+}
+
+/// A server that stops while it waits for devices has not evaluated its first model: it does so when it resumes.
+#[test]
+fn a_server_that_stops_before_its_first_evaluation_commits_none() {
+    let mut actors = [0.2, 0.3].map(Actor::honest).to_vec();
+    actors.push(Actor::scripted(|stage| async move {
+        let device = stage.enrolled().await;
+        drop(device);
+    }));
+    let mut run = SimRun { secs_max: 20.0, ..SimRun::full(14, actors, 10) };
+    run.wanted.device_evaluation = Some(1.0);
+    let outcome = run.run();
+    assert_eq!(outcome.ending.ended, Ended::Stopped);
+    let records = String::from_utf8(outcome.file(RECORDS)).unwrap();
+    assert!(!records.is_empty() && !records.contains("initial"), "{records}");
 }
 
 #[test]
@@ -78,6 +97,49 @@ fn a_fleet_is_full_at_its_limit_and_a_retired_device_makes_no_second_share() {
     let refused: Vec<usize> = outcome.ending.events.iter().filter(refused).map(|noted| noted.actor).collect();
     assert_eq!(refused.len(), 1, "{:?}", outcome.ending.events);
     assert_eq!(outcome.slots.iter().filter(|slot| slot.is_some()).count(), 2);
+}
+
+/// A device that never delivers is benched, and then retired: the records say so once, and the bench does not bring it back.
+#[test]
+fn a_benched_device_that_is_retired_is_recorded() {
+    let mut actors = [0.2, 0.3, 0.4].map(Actor::honest).to_vec();
+    actors.push(Actor::scripted(crate::roles::never_uploads));
+    let retired = SimRun { retire_at_secs: vec![(25.0, 3)], ..SimRun::full(16, actors, 80) };
+    let killed = SimRun { kill_at_secs: vec![30.0], ..retired.clone() };
+    for run in [retired, killed] {
+        let outcome = run.run();
+        let slot = outcome.slots[3].unwrap();
+        let of =
+            |holds: &dyn Fn(&Replan) -> bool| replans(&outcome).iter().filter(|plan| holds(plan)).count();
+        assert!(of(&|plan| plan.benched == [slot]) > 0, "{:?}", replans(&outcome));
+        assert_eq!(of(&|plan| plan.reason.contains("was retired")), 1, "{:?}", replans(&outcome));
+        assert_eq!(replans(&outcome).last().unwrap().retired, [slot]);
+    }
+}
+
+/// One of four devices is gone for good when the server comes back, which wants more devices than there are: those that
+/// attend are enough, at once.
+#[test]
+fn a_quorum_is_enough_after_a_restart_even_if_more_devices_may_enrol() {
+    let mut actors = [0.5, 0.5, 0.5].map(Actor::honest).to_vec();
+    actors.push(Actor::scripted(|stage| async move {
+        let mut device = stage.enrolled().await;
+        while let Some(opened) = device.opened().await {
+            device.answer(opened.round, Vec::new()).await;
+            if opened.round == 3 {
+                return;
+            }
+        }
+    }));
+    let mut run = SimRun { kill_at_secs: vec![9.0], ..SimRun::full(15, actors, 30) };
+    run.wanted.timeouts.quorum = 0.5;
+    let mut restarted = run.wanted.clone();
+    (restarted.devices_min, restarted.rounds) = (8, 31);
+    run.restarted = Some(restarted);
+    let outcome = run.run();
+    assert!(matches!(outcome.ending.ended, Ended::Over(_)), "{:?}", outcome.ending.ended);
+    let trained = outcome.rounds.iter().map(|round| round.round_secs).sum::<f64>();
+    assert!(outcome.ending.secs < trained + 7.0, "{} s for {trained} s of rounds", outcome.ending.secs);
 }
 
 /// Neither the time without a server nor the wait for devices after it is part of the run or of a round.

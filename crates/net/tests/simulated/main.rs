@@ -19,6 +19,7 @@ mod deeds;
 #[allow(dead_code, reason = "not every call by hand is made here")]
 mod device;
 mod fleets;
+mod models;
 mod network;
 mod pipe;
 #[path = "../common/plenty.rs"]

@@ -31,8 +31,10 @@ pub(crate) struct SimRun {
     pub(crate) actors: Vec<Actor>,
     /// The server is killed at these moments …
     pub(crate) kill_at_secs: Vec<f64>,
-    /// … and started again after so long.
+    /// … and started again after so long …
     pub(crate) down_secs: f64,
+    /// … with these settings, if others than before.
+    pub(crate) restarted: Option<Wanted>,
     /// At these moments devices are retired, as by an operator.
     pub(crate) retire_at_secs: Vec<(f64, usize)>,
     /// A run that is not over by then is stopped.
@@ -49,6 +51,7 @@ impl SimRun {
             actors,
             kill_at_secs: Vec::new(),
             down_secs: 1.0,
+            restarted: None,
             retire_at_secs: Vec::new(),
             secs_max: 3600.0,
         }
@@ -66,12 +69,15 @@ impl SimRun {
         let log = Log { since: Instant::now(), lines: Arc::default() };
         let actors = self.begin(&runtime, &network, &learner, &log);
         let mut kills = self.kill_at_secs.iter().map(|secs| log.since + Duration::from_secs_f64(*secs));
+        let mut wanted = &self.wanted;
         let ended = loop {
-            let served = Served { run: self, runtime: &runtime, network: &network, learner: &learner };
+            let served =
+                Served { run: self, wanted, runtime: &runtime, network: &network, learner: &learner };
             match served.until(folder.path(), log.since, kills.next()) {
                 Some(ended) => break ended.expect("a server that ends well"),
                 None => runtime.block_on(tokio::time::sleep(Duration::from_secs_f64(self.down_secs))),
             }
+            wanted = self.restarted.as_ref().unwrap_or(wanted);
         };
         let secs = log.since.elapsed().as_secs_f64();
         for actor in actors.into_iter().filter(JoinHandle::is_finished) {
@@ -106,6 +112,7 @@ impl SimRun {
 /// A server from its start to its end.
 struct Served<'a> {
     run: &'a SimRun,
+    wanted: &'a Wanted,
     runtime: &'a Arc<Runtime>,
     network: &'a Network,
     learner: &'a SgdLearner,
@@ -117,7 +124,7 @@ struct Killed;
 impl Served<'_> {
     /// How it ended; none if it was killed.
     fn until(&self, folder: &Path, since: Instant, kill: Option<Instant>) -> Option<Result<Ended, NetError>> {
-        let Self { run, runtime, network, learner } = self;
+        let Self { run, wanted, runtime, network, learner } = self;
         let stop = || {
             for (secs, actor) in &run.retire_at_secs {
                 if since.elapsed().as_secs_f64() >= *secs {
@@ -134,12 +141,12 @@ impl Served<'_> {
         let serve = || -> Result<Ended, NetError> {
             let mut run_id = [0; 16];
             stream(run.seed, 1 << 35).fill_bytes(&mut run_id);
-            let (mut state, resumed) = run.wanted.open(folder, learner, Some(run_id))?;
+            let (mut state, resumed) = wanted.open(folder, learner, Some(run_id))?;
             let address = ([10, 255, 0, 1], 1).into();
             let surroundings =
                 Surroundings { runtime: Arc::clone(runtime), address, incoming: network.listen() };
-            let server = Server::start_in(surroundings, &run.wanted.offer(learner));
-            let ended = run.wanted.run(&server, learner, (&mut state, resumed), &stop)?;
+            let server = Server::start_in(surroundings, &wanted.offer(learner));
+            let ended = wanted.run(&server, learner, (&mut state, resumed), &stop)?;
             server.finish(None);
             Ok(ended)
         };

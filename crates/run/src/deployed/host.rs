@@ -18,6 +18,8 @@ use crate::session::Session;
 /// task it knows the tensors alone, and does neither.
 pub struct Host {
     pub(super) learner: Option<SgdLearner>,
+    /// Evaluates on the test samples at the end of a run, if the other one looks at validation samples.
+    pub(super) test: Option<SgdLearner>,
     pub(super) params: Vec<(String, ParamSpec)>,
     /// Whether the learner holds what devices train on.
     knows_samples: bool,
@@ -38,24 +40,27 @@ impl Host {
     pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
         let what = format!("reading the data of {}", scenario.task.name());
         let Session { observers, data_dir, .. } = session;
-        let (learner, params) = match scenario.external()? {
-            Some(task) => (None, task.params().to_vec()),
+        let (learner, test, params) = match scenario.external()? {
+            Some(task) => (None, None, task.params().to_vec()),
             None => {
                 let settings = scenario.task_settings();
                 // Devices evaluate models, and a server without files has nothing to read.
                 let has_nothing = scenario.device_evaluation().is_some() && scenario.data.own.test.is_empty();
-                let learner = match scenario.data.own.place {
-                    Where::Devices if has_nothing => settings.learner_without_samples()?,
-                    Where::Devices => observers.while_working(&what, || settings.server_learner())?,
-                    Where::Here => observers.while_working(&what, || settings.learner(data_dir))?.0,
+                let (learner, test) = match scenario.data.own.place {
+                    Where::Devices if has_nothing => (settings.learner_without_samples()?, None),
+                    Where::Devices => (observers.while_working(&what, || settings.server_learner())?, None),
+                    Where::Here => {
+                        let learners = observers.while_working(&what, || settings.learners(data_dir))?;
+                        (learners.learner, learners.test)
+                    }
                 };
                 let params = learner.network().params();
-                (Some(learner), params)
+                (Some(learner), test, params)
             }
         };
         let initial = scenario.initial_model(&params)?;
         let knows_samples = scenario.data.own.place == Where::Here;
-        Ok(Self { learner, params, knows_samples, initial })
+        Ok(Self { learner, test, params, knows_samples, initial })
     }
 
     /// The number of parameters of the model.

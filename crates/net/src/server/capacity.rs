@@ -4,7 +4,7 @@ use super::hub::ServerState;
 
 /// How many devices may enrol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Room {
+pub struct FleetCapacity {
     /// The most devices at a time: those that have left for good make room.
     pub devices_max: usize,
     /// The most slots ever, where each slot has its share of a data set; none where devices bring data of their own.
@@ -14,7 +14,7 @@ pub struct Room {
 impl ServerState {
     /// Whether no other device can enrol.
     pub(super) fn is_full(&self) -> bool {
-        let Room { devices_max, slots_max } = self.room;
+        let FleetCapacity { devices_max, slots_max } = self.capacity;
         let present = self.members.len().saturating_sub(self.departed);
         present >= devices_max || slots_max.is_some_and(|slots| self.members.len() >= slots)
     }
