@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::{Device, Fleet, FleetError, Probability, Samples, Secs, Weights};
+use fedflip_fleet::{Fleet, FleetError, Samples, Weights};
 use fedflip_learn::LearnError;
 use fedflip_learn::own::OwnDigests;
 use fedflip_learn::sgd::SgdSettings;
