@@ -18,24 +18,7 @@ pub(crate) fn split_samples(
     concentration: f64,
     seed: u64,
 ) -> Result<Vec<u64>, FleetError> {
-    if devices == 0 {
-        return Err(FleetError::NoDevices);
-    }
-    if devices > DEVICES_MAX {
-        return Err(FleetError::Recipe {
-            what: "devices",
-            problem: format!("{devices} is out of range"),
-            hint: format!("a fleet holds at most {DEVICES_MAX} devices"),
-        });
-    }
-    // Beyond 2⁵³ a count is no longer exact as f64.
-    if total < devices as u64 || total > 1 << 53 {
-        return Err(FleetError::Recipe {
-            what: "samples_total",
-            problem: format!("{total} samples cannot be split over {devices} devices"),
-            hint: "give every device at least one sample, and not more than 2^53 in all".to_owned(),
-        });
-    }
+    check_counts(devices, total)?;
     let wrong_concentration = || FleetError::Recipe {
         what: "concentration",
         problem: format!("{} is out of range", plain(concentration)),
@@ -72,6 +55,29 @@ pub(crate) fn split_samples(
         *last += spare - given;
     }
     Ok(counts)
+}
+
+/// Checks that there are devices, and enough samples for all of them.
+fn check_counts(devices: usize, total: u64) -> Result<(), FleetError> {
+    if devices == 0 {
+        return Err(FleetError::NoDevices);
+    }
+    if devices > DEVICES_MAX {
+        return Err(FleetError::Recipe {
+            what: "devices",
+            problem: format!("{devices} is out of range"),
+            hint: format!("a fleet holds at most {DEVICES_MAX} devices"),
+        });
+    }
+    // Beyond 2⁵³ a count is no longer exact as f64.
+    if total < devices as u64 || total > 1 << 53 {
+        return Err(FleetError::Recipe {
+            what: "samples_total",
+            problem: format!("{total} samples cannot be split over {devices} devices"),
+            hint: "give every device at least one sample, and not more than 2^53 in all".to_owned(),
+        });
+    }
+    Ok(())
 }
 
 #[cfg(test)]
