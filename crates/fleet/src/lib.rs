@@ -29,7 +29,8 @@
 //! - [`mod@fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one; `columns`: a fleet from slices.
 //! - [`csv_file`]: fleets as CSV files; [`csv_table`]: any table with a line per device, with errors that name file,
 //!   line, column and value; `csv_lines`: lines of fields with their line numbers, in bounded memory.
-//! - [`profile`]: the paper's five device types, and fleets made from them.
+//! - [`profile`]: the paper's five device types, and fleets made from them; [`profiles`]: named kinds of fleets.
+//! - [`radio`]: the links of generated fleets on Wi-Fi, LTE and NB-IoT; `split`: the samples of their devices.
 //! - [`link`]: links with limits of their own, and the band that they share: Mbit/s or spectrum.
 //! - `finish`: T̂(K), the time at which a cohort finishes together; [`bandwidth`]: the shares f_n for it.
 //! - [`costs`]: what a round costs besides computing: the band, the download of the model, the overhead.
@@ -67,6 +68,9 @@ pub mod names;
 pub mod nearest;
 pub mod printable;
 pub mod profile;
+pub mod profiles;
+pub mod radio;
+mod split;
 pub mod stream;
 pub mod units;
 pub mod weights;

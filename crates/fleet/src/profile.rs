@@ -3,12 +3,10 @@
 //! The paper names five types with 20 devices each, and prints no times for them. The speeds and link
 //! efficiencies here are estimates; `docs/devices.md` derives them.
 
-use rand_distr::{Distribution, Gamma};
-
 use crate::error::FleetError;
 use crate::fleet::{DEVICES_MAX, Device, Fleet};
-use crate::stream::{Purpose, StreamKey};
-use crate::units::{Gflop, GflopPerSec, Mbit, OutOfRange, Samples, Secs, plain};
+use crate::split::split_samples;
+use crate::units::{Decibel, Gflop, GflopPerSec, Mbit, Mbps, OutOfRange, Samples, Secs, plain};
 
 /// A type of device: its training speed, and the part of its bandwidth that carries payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,27 +53,15 @@ pub struct Hardware<'a> {
 impl Hardware<'_> {
     /// The fleet in which device n holds `samples[n]` samples.
     pub fn fleet(&self, samples: &[u64]) -> Result<Fleet, FleetError> {
-        let devices = samples.len();
-        if self.types.is_empty() || devices == 0 {
-            return Err(FleetError::NoDevices);
-        }
-        if devices > DEVICES_MAX {
-            return Err(FleetError::TooManyDevices);
-        }
-        let width = (devices.div_ceil(self.types.len()) - 1).to_string().len().max(2);
-        let mut builder = Fleet::builder();
-        let mut samples = samples.iter();
-        for (position, kind) in self.types.iter().enumerate() {
-            let count = (devices + self.types.len() - 1 - position) / self.types.len();
+        in_blocks(&self.blocks()?, samples, |_| Ok((None, None)))
+    }
+
+    pub(crate) fn blocks(&self) -> Result<Vec<Block>, FleetError> {
+        let block = |kind: &DeviceType| {
             let (compute_secs, comm_secs) = self.times(kind)?;
-            for (number, &samples) in (0..count).zip(&mut samples) {
-                let name = format!("{}-{number:0width$}", kind.slug);
-                let samples =
-                    Samples::new(samples as f64).map_err(|error| too_much("samples_total", kind, &error))?;
-                builder.push(Device::new(&name, compute_secs, comm_secs, samples))?;
-            }
-        }
-        builder.build()
+            Ok(Block { slug: kind.slug, compute_secs, comm_secs })
+        };
+        self.types.iter().map(block).collect()
     }
 
     /// Checks that the times of every type are within range.
@@ -86,11 +72,51 @@ impl Hardware<'_> {
 
     fn times(&self, kind: &DeviceType) -> Result<(Secs, Secs), FleetError> {
         let compute_secs =
-            kind.compute_secs(self.work).map_err(|error| too_much("compute_gflop", kind, &error))?;
+            kind.compute_secs(self.work).map_err(|error| too_much("compute_gflop", kind.slug, &error))?;
         let comm_secs =
-            kind.comm_secs(self.payload).map_err(|error| too_much("payload_mbit", kind, &error))?;
+            kind.comm_secs(self.payload).map_err(|error| too_much("payload_mbit", kind.slug, &error))?;
         Ok((compute_secs, comm_secs))
     }
+}
+
+/// Devices of one type: what they have in common.
+pub(crate) struct Block {
+    pub slug: &'static str,
+    pub compute_secs: Secs,
+    pub comm_secs: Secs,
+}
+
+/// The limit and the signal of a link, as far as they are known.
+pub(crate) type LinkColumns = (Option<Mbps>, Option<Decibel>);
+
+/// Devices in blocks of one size; the first blocks take the remainder. `link` has the link of the device at a position.
+pub(crate) fn in_blocks(
+    blocks: &[Block],
+    samples: &[u64],
+    link: impl Fn(usize) -> Result<LinkColumns, FleetError>,
+) -> Result<Fleet, FleetError> {
+    let devices = samples.len();
+    if blocks.is_empty() || devices == 0 {
+        return Err(FleetError::NoDevices);
+    }
+    if devices > DEVICES_MAX {
+        return Err(FleetError::TooManyDevices);
+    }
+    let width = (devices.div_ceil(blocks.len()) - 1).to_string().len().max(2);
+    let mut builder = Fleet::builder();
+    let mut samples = samples.iter();
+    for (position, block) in blocks.iter().enumerate() {
+        let count = (devices + blocks.len() - 1 - position) / blocks.len();
+        for (number, &samples) in (0..count).zip(&mut samples) {
+            let name = format!("{}-{number:0width$}", block.slug);
+            let samples = Samples::new(samples as f64)
+                .map_err(|error| too_much("samples_total", block.slug, &error))?;
+            let (link_mbps, snr_db) = link(builder.len())?;
+            let device = Device::new(&name, block.compute_secs, block.comm_secs, samples);
+            builder.push(Device { link_mbps, snr_db, ..device })?;
+        }
+    }
+    builder.build()
 }
 
 /// The settings of a generated fleet whose samples are drawn at random.
@@ -112,79 +138,17 @@ pub struct Recipe<'a> {
 impl Recipe<'_> {
     /// Generates the fleet. Equal settings give equal fleets.
     pub fn build(&self) -> Result<Fleet, FleetError> {
-        if self.devices == 0 {
-            return Err(FleetError::NoDevices);
-        }
-        if self.devices > DEVICES_MAX {
-            return Err(FleetError::Recipe {
-                what: "devices",
-                problem: format!("{} is out of range", self.devices),
-                hint: format!("a fleet holds at most {DEVICES_MAX} devices"),
-            });
-        }
         let samples = split_samples(self.devices, self.samples_total, self.concentration, self.seed)?;
         self.hardware.fleet(&samples)
     }
 }
 
-fn too_much(what: &'static str, kind: &DeviceType, error: &OutOfRange) -> FleetError {
+pub(crate) fn too_much(what: &'static str, slug: &str, error: &OutOfRange) -> FleetError {
     FleetError::Recipe {
         what,
-        problem: format!("a {} would have {}, which is out of range", kind.slug, plain(error.value)),
+        problem: format!("a {slug} would have {}, which is out of range", plain(error.value)),
         hint: format!("it must be {}", error.wanted),
     }
-}
-
-/// Splits `total` into whole counts of at least one with Dirichlet(concentration) shares.
-///
-/// Shares are Gamma(concentration) draws from one stream per device, divided by their sum. Each device
-/// gets one sample, and the rest by its share, rounded so that the running total is never off by more
-/// than half a sample: the counts sum to `total` exactly.
-fn split_samples(devices: usize, total: u64, concentration: f64, seed: u64) -> Result<Vec<u64>, FleetError> {
-    // Beyond 2⁵³ a count is no longer exact as f64.
-    if total < devices as u64 || total > 1 << 53 {
-        return Err(FleetError::Recipe {
-            what: "samples_total",
-            problem: format!("{total} samples cannot be split over {devices} devices"),
-            hint: "give every device at least one sample, and not more than 2^53 in all".to_owned(),
-        });
-    }
-    let wrong_concentration = || FleetError::Recipe {
-        what: "concentration",
-        problem: format!("{} is out of range", plain(concentration)),
-        hint: "it must be a number from 0.01 (one device holds nearly all) to 1e6 (all hold the same)"
-            .to_owned(),
-    };
-    if !(0.01..=1e6).contains(&concentration) {
-        return Err(wrong_concentration());
-    }
-    let gamma = Gamma::new(concentration, 1.0).map_err(|_| wrong_concentration())?;
-    let key = StreamKey { seed, purpose: Purpose::FleetSamples, round: 0 };
-    let mut shares: Vec<f64> =
-        (0..devices as u64).map(|device| gamma.sample(&mut key.device(device))).collect();
-    // Very small concentrations can underflow every draw to 0: an even split is then as good as any.
-    if shares.iter().sum::<f64>() <= 0.0 {
-        shares.fill(1.0);
-    }
-    let share_sum: f64 = shares.iter().sum();
-
-    let spare = total - devices as u64;
-    let (mut drawn, mut given) = (0.0, 0);
-    let mut counts: Vec<u64> = shares
-        .iter()
-        .map(|share| {
-            drawn += share;
-            let due = ((spare as f64 * (drawn / share_sum)).round() as u64).clamp(given, spare);
-            let count = 1 + due - given;
-            given = due;
-            count
-        })
-        .collect();
-    // Rounding of the running sum may leave the last few to nobody.
-    if let Some(last) = counts.last_mut() {
-        *last += spare - given;
-    }
-    Ok(counts)
 }
 
 #[cfg(test)]
@@ -239,29 +203,6 @@ mod tests {
         assert!(slow.checked().is_ok(), "the slowest needs 2e8 s");
         let snail = [DeviceType { sustained_gflops: 0.5, ..PAPER[0] }];
         assert!(Hardware { types: &snail, ..slow }.checked().is_err());
-    }
-
-    #[test]
-    fn samples_are_split_to_the_last_one() {
-        for (devices, total, concentration) in
-            [(10, 10, 0.8), (7, 1000, 0.01), (100, 60_000, 0.8), (3, 1 << 53, 1e6)]
-        {
-            let counts = split_samples(devices, total, concentration, 3).unwrap();
-            assert_eq!(counts.iter().sum::<u64>(), total);
-            assert!(counts.iter().all(|&count| count >= 1));
-        }
-    }
-
-    /// Var(share) of a symmetric Dirichlet is (1/N)(1 − 1/N)/(N·concentration + 1).
-    #[test]
-    fn the_split_is_as_skewed_as_a_dirichlet() {
-        let (devices, total) = (1000, 100_000_000);
-        let counts = split_samples(devices, total, 0.8, 11).unwrap();
-        let mean = 1.0 / devices as f64;
-        let shares = counts.iter().map(|&count| count as f64 / total as f64);
-        let variance = shares.map(|share| (share - mean).powi(2)).sum::<f64>() / devices as f64;
-        let expected = mean * (1.0 - mean) / (devices as f64 * 0.8 + 1.0);
-        assert!((variance / expected - 1.0).abs() < 0.25, "{variance} against {expected}");
     }
 
     #[test]

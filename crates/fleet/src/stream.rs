@@ -39,6 +39,8 @@ pub enum Purpose {
     Validation = 13,
     /// The rounding of the model's numbers, up or down, when the model is encoded for its download.
     ModelRounding = 14,
+    /// The signal of each device of a generated fleet.
+    FleetLinks = 15,
     /// Numbers for tests.
     Test = 1000,
 }

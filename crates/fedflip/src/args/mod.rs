@@ -23,7 +23,7 @@ pub(crate) use costs::{BandArgs, CostArgs};
 pub(crate) use data::{DataCheckArgs, DataCommand, DataDirArgs, DataGetArgs, DataInspectArgs, DataListArgs};
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use devices::{DevicesCommand, DevicesListArgs, DevicesRetireArgs};
-pub(crate) use fleet::{FleetCommand, FleetNewArgs, FleetShowArgs, Profile};
+pub(crate) use fleet::{FleetCommand, FleetNewArgs, FleetShowArgs};
 pub(crate) use plan::{AllocateArgs, BoundArgs, ConstantsArgs, PlanArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use scenario::{ScenarioCheckArgs, ScenarioCommand, ScenarioNewArgs};

@@ -2,32 +2,30 @@
 
 use std::io::Write;
 
-use fedflip_fleet::profile::{Hardware, PAPER, Recipe};
-use fedflip_fleet::{Gflop, Mbit, csv_file};
+use fedflip_fleet::profiles::{Profile, ProfileSettings};
+use fedflip_fleet::{Fleet, Gflop, Mbit, csv_file};
 use fedflip_plan::variance::least_sampling_variance;
 use serde::Serialize;
 
 use super::groups;
 use super::print_json;
-use crate::args::{FleetNewArgs, FleetShowArgs, Profile};
+use crate::args::{FleetNewArgs, FleetShowArgs};
 use crate::error::CliError;
 use crate::render::{Table, devices, histogram, percent, range, significant};
 use crate::settings::{read_fleet, source_name};
 
 pub(super) fn new(args: &FleetNewArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let types = match args.profile {
-        Profile::Paper => &PAPER,
-    };
-    let payload = Mbit::new(args.payload_mbit).map_err(CliError::flag("--payload-mbit"))?;
-    let work = Gflop::new(args.compute_gflop).map_err(CliError::flag("--compute-gflop"))?;
-    let recipe = Recipe {
-        hardware: Hardware { types, payload, work },
+    let work = args.compute_gflop.map(Gflop::new).transpose().map_err(CliError::flag("--compute-gflop"))?;
+    let settings = ProfileSettings {
         devices: usize::try_from(args.devices).unwrap_or(usize::MAX),
+        payload: Mbit::new(args.payload_mbit).map_err(CliError::flag("--payload-mbit"))?,
+        work,
         samples_total: args.samples_total.unwrap_or(args.devices.saturating_mul(600)),
         concentration: args.concentration,
         seed: args.seed,
     };
-    Ok(csv_file::write(&recipe.build()?, output)?)
+    let fleet = Profile::named(&args.profile)?.fleet(&settings)?;
+    Ok(csv_file::write(&fleet, output)?)
 }
 
 #[derive(Serialize)]
@@ -41,6 +39,12 @@ struct Summary {
     compute_secs: Range,
     comm_secs: Range,
     availability: Range,
+    /// The links' own limits; absent where devices have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link_mbps: Option<Range>,
+    /// The signal-to-noise ratios; absent where they are unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snr_db: Option<Range>,
 }
 
 #[derive(Serialize)]
@@ -60,9 +64,16 @@ impl Range {
     }
 }
 
+/// The limits of the links that have one: a device without a limit has no place on a scale.
+fn known_limits(fleet: &Fleet) -> Option<Vec<f64>> {
+    let limits = fleet.link_mbps()?.iter().copied().filter(|mbps| mbps.is_finite());
+    Some(limits.collect()).filter(|limits: &Vec<f64>| !limits.is_empty())
+}
+
 pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let fleet = read_fleet(&args.fleet)?;
     let least_variance = least_sampling_variance(&fleet);
+    let limits = known_limits(&fleet);
     let summary = Summary {
         devices: fleet.len(),
         samples: fleet.samples().iter().sum(),
@@ -71,6 +82,8 @@ pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), C
         compute_secs: Range::of(fleet.compute_secs()),
         comm_secs: Range::of(fleet.comm_secs()),
         availability: Range::of(fleet.availability()),
+        link_mbps: limits.as_deref().map(Range::of),
+        snr_db: fleet.snr_db().map(Range::of),
     };
     if args.json {
         return print_json(output, &summary);
@@ -88,6 +101,9 @@ pub(super) fn show(args: &FleetShowArgs, output: &mut dyn Write) -> Result<(), C
     writeln!(output, "  samples                   {}", histogram(fleet.samples(), ""))?;
     if summary.availability.min < 1.0 {
         writeln!(output, "  availability              {}", histogram(fleet.availability(), ""))?;
+    }
+    if let Some(limits) = &limits {
+        writeln!(output, "  limit of the link         {}", histogram(limits, "Mbit/s"))?;
     }
     writeln!(output)?;
     if let Some(groups) = groups::by_type(&fleet) {

@@ -11,6 +11,7 @@
 //! - `own_data`: samples of the user's own.
 //! - `own_plan`: participation probabilities from a file.
 //! - `own_model`: first models from files, and tasks whose model fedflip does not know.
+//! - `fleet_profiles`: fleets by profile.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
 //! - `report`: pages, figures and tables.
 //! - `robust`: runs whose sums limit what a single device can do.
@@ -26,6 +27,7 @@ mod dashboard;
 mod data;
 mod deadlines;
 mod deploy;
+mod fleet_profiles;
 mod json;
 mod own_data;
 mod own_model;

@@ -153,6 +153,11 @@ fn numbers_and_names() {
         ("fleet new --payload-mbit -1", &["--payload-mbit", "-1"]),
         ("fleet new --compute-gflop NaN", &["--compute-gflop", "NaN"]),
         ("fleet new --profile phones", &["phones", "paper"]),
+        ("fleet new --profile nbiot", &["nbiot", "similar", "nb-iot"]),
+        (
+            "fleet new --profile paper-calibrated --compute-gflop 0.92",
+            &["--compute-gflop", "paper-calibrated fixes the compute times", "leave it out"],
+        ),
         (
             "bound fleet.csv --learning-rate 0 --smoothness 1 --divergence 1 --gradient-variance 1 --initial-gap 1 --rounds 9",
             &["--learning-rate: 0", "above 0"],
