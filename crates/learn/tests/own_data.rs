@@ -55,7 +55,8 @@ fn nothing_is_evaluated_on_no_samples() {
     let without_test = settings(&[], own);
     refused(&without_test, "there are no samples to evaluate models on; name test files");
     let validated = learners(&TaskSettings { validation: 0.25, ..without_test.clone() }).unwrap();
-    assert_eq!(validated.learner.test_samples(), 5);
+    // About a quarter: each sample is held out or not by a draw of its own.
+    assert!((1..=10).contains(&validated.learner.test_samples()), "{}", validated.learner.test_samples());
     assert!(validated.test.is_none(), "there is no test result without test samples");
     let own = OwnData { test: train, ..without_test.own.clone() };
     let both = learners(&TaskSettings { validation: 0.25, own, ..without_test }).unwrap();

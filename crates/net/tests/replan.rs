@@ -207,7 +207,7 @@ fn where_the_planner_refuses_the_run_goes_on() {
 /// A new plan is for the sampling variance of the run.
 #[test]
 fn a_new_plan_is_for_the_variance_of_the_first() {
-    let mut desk = Desk::new(Scheme::Auto);
+    let mut desk = Desk::new(Scheme::AutoLinear);
     for variance in [1.4, 0.7] {
         desk.planning.variance = variance;
         let (plan, _) = taken(desk.decide(&[0.2; 3], &fleet(&ROWS[..3]), &fleet(&ROWS)));

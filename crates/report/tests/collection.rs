@@ -282,7 +282,8 @@ fn the_model_of_a_round_says_what_it_does_not_know() {
         (explained.round_model, explained.left_out)
     };
     let plain = of().0.unwrap();
-    alter(&folder, "run.toml", "[stop]", "[round]\noverhead_secs = 5.0\n[world]\ndropout = 0.1\n[stop]");
+    alter(&folder, "run.toml", "[stop]", "[round]\n[world]\ndropout = 0.1\n[stop]");
+    alter(&folder, "records.jsonl", "\"metrics\":[", "\"costs\":{\"overhead_secs\":5.0},\"metrics\":[");
     let (model, left_out) = of();
     assert!((model.unwrap().mean_secs - plain.mean_secs - 5.0).abs() < 1e-12);
     assert_eq!(left_out, ["world.dropout"]);

@@ -14,7 +14,7 @@ use fedflip_net::server::{Callbacks, Deployment, Ended, Server, Timeouts};
 use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, MODEL, RECORDS, WEIGHTS};
-use fedflip_record::{ConstantsSource, Header, Summary, UsedConstants, atomic, reader};
+use fedflip_record::{ConstantsSource, Costs, Header, Summary, UsedConstants, atomic, reader};
 use tracing::{info, warn};
 
 use crate::error::RunError;
@@ -207,7 +207,11 @@ impl Deployed<'_> {
         let head = |planned: &fedflip_net::server::Planned| {
             let used = constants.map(|constants| self.used(constants));
             let deployed = Some(fedflip_record::Deployed { constants: used });
-            Header { deployed, ..header((scenario, pilot), known, &planned.schedule, planned.expected) }
+            Header {
+                deployed,
+                costs: Costs::default(),
+                ..header((scenario, pilot), known, &planned.schedule, planned.expected)
+            }
         };
         let title = format!("{} {scheme}", scenario.task.name());
         let Session { observers, stop, threads, .. } = session;

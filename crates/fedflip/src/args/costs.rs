@@ -4,14 +4,13 @@ use super::number;
 
 /// The band that the devices of a round share.
 #[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
 pub(crate) struct BandArgs {
     /// The bandwidth that the devices of a round share, in Mbit/s
     #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
-    #[arg(required_unless_present = "spectrum_mhz")]
     pub bandwidth: Option<f64>,
     /// The spectrum that they share instead, in MHz: rates follow Shannon, and the fleet needs the column snr_db
     #[arg(long, value_name = "MHZ", value_parser = number, allow_negative_numbers = true)]
-    #[arg(conflicts_with = "bandwidth")]
     pub spectrum_mhz: Option<f64>,
 }
 

@@ -68,7 +68,7 @@ impl ConstantsArgs {
 /// The schemes, as their table describes them, and examples.
 fn plan_help() -> String {
     let schemes: String =
-        Scheme::table().map(|(example, row)| format!("  {example:<18}{}\n", row.summary)).collect();
+        Scheme::table().map(|(example, row)| format!("  {example:<20}{}\n", row.summary)).collect();
     format!(
         "\
 Schemes:

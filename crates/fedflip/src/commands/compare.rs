@@ -192,6 +192,11 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
         "\n  {counted}; devices and rounds are means; ± is one standard deviation\n  over seeds; the curve is that \
          of the first seed over its own time"
     )?;
+    let biased = entries.iter().filter(|entry| !entry.scheme.method().is_unbiased());
+    let biased: Vec<String> = biased.map(|entry| entry.scheme.to_string()).collect();
+    if !biased.is_empty() {
+        writeln!(output, "  the sums of {} are biased (docs/schemes.md)", biased.join(", "))?;
+    }
     if is_tested {
         writeln!(
             output,

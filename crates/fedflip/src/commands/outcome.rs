@@ -106,7 +106,7 @@ mod tests {
         write(&mut output, "time", &serde_json::from_str(summary).unwrap(), None).unwrap();
         let text = String::from_utf8(output).unwrap();
         for expected in
-            ["75.0 % ± 2.0 % (estimated from 12 devices)\n", "0.500 (estimated from 12 devices)\n"]
+            ["75 % ± 2 % (estimated from 12 devices)\n", "0.500 (estimated from 12 devices)\n"]
         {
             assert!(text.contains(expected), "{text}");
         }

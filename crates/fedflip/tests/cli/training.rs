@@ -67,8 +67,9 @@ fn threads_do_not_change_a_byte() {
 fn a_run_has_the_noise_that_its_scenario_allows() {
     let desk = desk();
     let participants = |noise: f64| {
-        let line =
-            format!("run s.toml {QUICK} --scheme auto --set plan.variance={noise} --set world.dropout=0");
+        let line = format!(
+            "run s.toml {QUICK} --scheme auto-linear --set plan.variance={noise} --set world.dropout=0"
+        );
         desk.json(&line)["mean_participants"].as_f64().unwrap()
     };
     let [few, many] = [1.4, 0.35].map(participants);
@@ -81,7 +82,7 @@ fn a_run_has_the_noise_that_its_scenario_allows() {
 fn quiet_rounds_are_run_resumed_and_reported() {
     let desk = desk();
     let quiet = "--set plan.quiet_variance=0.2 --set plan.quiet_every=6 --set world.dropout=0";
-    let line = format!("run s.toml {QUICK} --scheme auto {quiet}");
+    let line = format!("run s.toml {QUICK} --scheme auto-linear {quiet}");
     desk.stdout(&format!("{line} --out whole --threads 1"));
     desk.stdout(&format!("{line} --out parts --threads 3 --set stop.rounds_max=50"));
     desk.stdout(&format!("{line} --out parts --threads 2 --resume"));
@@ -106,7 +107,7 @@ fn quiet_rounds_are_run_resumed_and_reported() {
     let number = |key: &str| explained[key].as_f64().unwrap();
     let planned = number("expected_participants");
     assert!((number("participants") / planned - 1.0).abs() < 0.2, "{explained}");
-    // Five rounds in six with the noise of auto, and one with less.
+    // Five rounds in six with the variance of auto-linear, and one with less.
     assert!((number("sampling_variance") - (5.0 * 1.4 + 0.2) / 6.0).abs() < 1e-6, "{explained}");
 }
 
@@ -357,7 +358,8 @@ fn a_noise_without_auto_is_idle() {
 fn quiet_rounds_that_nobody_has_are_idle() {
     let desk = desk();
     let said = |line: &str| String::from_utf8(desk.run(line).stderr).unwrap();
-    let run = format!("run s.toml {QUICK} --scheme auto --set stop.rounds_max=1 --set plan.quiet_every=5");
+    let run =
+        format!("run s.toml {QUICK} --scheme auto-linear --set stop.rounds_max=1 --set plan.quiet_every=5");
     assert!(
         said(&run)
             .contains("--set plan.quiet_every makes no difference here, because there are no quiet rounds")
@@ -366,7 +368,7 @@ fn quiet_rounds_that_nobody_has_are_idle() {
     let noisier = said(&format!("{run} --set plan.quiet_variance=5"));
     assert!(
         noisier.contains(
-            "under auto quiet rounds are like all others: the sampling variance is 1.400, and plan.quiet_variance is 5"
+            "under auto-linear quiet rounds are like all others: the sampling variance is 1.400, and plan.quiet_variance is 5"
         ),
         "{noisier}"
     );
@@ -488,4 +490,57 @@ fn a_comparison_has_its_keys_and_goes_on() {
             .stdout
             .starts_with(b"PAR1")
     );
+}
+
+/// Cohorts of a fixed size: each round has K devices, a resumed run draws the same, and biased sums are marked.
+#[test]
+fn cohorts_of_a_fixed_size_are_run_resumed_and_compared() {
+    let desk = desk();
+    for scheme in ["fedavg=3", "fedavg-unbiased=3", "multinomial=3"] {
+        let line =
+            format!("run s.toml {QUICK} --scheme {scheme} --set stop.rounds_max=40 --set world.dropout=0");
+        let (whole, parts) = (format!("{scheme}-whole"), format!("{scheme}-parts"));
+        desk.stdout(&format!("{line} --out {whole} --threads 1"));
+        desk.stdout(&format!("{line} --out {parts} --threads 2 --set stop.rounds_max=17"));
+        desk.stdout(&format!("{line} --out {parts} --threads 3 --resume"));
+        assert_eq!(results(&desk, &parts), results(&desk, &whole), "{scheme}");
+        let records = String::from_utf8(file(&desk, &format!("{whole}/records.jsonl"))).unwrap();
+        let rounds = records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        for round in rounds.filter(|line| line["type"] == "round") {
+            let devices = round["cohort"].as_array().unwrap().len();
+            let fits =
+                if scheme.starts_with("multinomial") { (1..=3).contains(&devices) } else { devices == 3 };
+            assert!(fits, "{scheme}: {round}");
+        }
+    }
+    let line = format!("compare s.toml {QUICK} --set stop.rounds_max=20 --seeds 1 --no-pilot");
+    let table =
+        desk.stdout(&format!("{line} --schemes fedavg=3,multinomial=3,fixed=best --reference fedavg=3"));
+    assert!(table.contains("the sums of fedavg=3 are biased"), "{table}");
+    let refused = desk.run(&format!("run s.toml {QUICK} --scheme fedavg=5000"));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && said.contains("draws 5000 devices per round"), "{said}");
+}
+
+/// Downloads and overhead are on the clock, in the records and in the plan, and change no model without rounding.
+#[test]
+fn what_rounds_cost_is_on_the_clock() {
+    let desk = desk();
+    let line =
+        format!("run s.toml {QUICK} --scheme fixed=0.2 --set stop.rounds_max=20 --set world.dropout=0");
+    let costs = "--set round.overhead_secs=0.5 --set round.downlink=unicast --set downlink.bandwidth_mbps=5";
+    let hours = |flags: &str| desk.json(&format!("{line} {flags}"))["hours"].as_f64().unwrap();
+    let more = hours(costs) - hours("");
+    assert!(more > 20.0 * 0.5 / 3600.0, "{more}");
+    desk.stdout(&format!("{line} {costs} --out costed"));
+    desk.stdout(&format!("{line} --out plain"));
+    assert_eq!(file(&desk, "costed/model.safetensors"), file(&desk, "plain/model.safetensors"));
+    let records = String::from_utf8(file(&desk, "costed/records.jsonl")).unwrap();
+    assert!(
+        records.contains("\"costs\":{\"overhead_secs\":0.5,\"downlink\":{\"mode\":\"unicast\""),
+        "{records}"
+    );
+    assert!(records.contains("\"download_secs\":"), "{records}");
+    desk.stdout(&format!("{line} {costs} --set downlink.encoding=int8 --out rounded"));
+    assert_ne!(file(&desk, "rounded/model.safetensors"), file(&desk, "plain/model.safetensors"));
 }

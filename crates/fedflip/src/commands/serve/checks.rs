@@ -18,6 +18,15 @@ use crate::error::CliError;
 
 /// Refuses what is only for simulations, and warns of keys that real devices do not use.
 pub(super) fn check_for_devices(scenario: &Scenario, pilots: bool) -> Result<(), CliError> {
+    let scheme = &scenario.plan.scheme;
+    if !scheme.method().flips_coins() {
+        return Err(CliError::usage(
+            format!(
+                "plan.scheme: {scheme} draws cohorts on the server, and real devices flip their own coins"
+            ),
+            "serve a scheme with coins, such as auto or fixed=0.2; `fedflip run` simulates the others",
+        ));
+    }
     if pilots && scenario.target().is_none() {
         return Err(CliError::usage(
             "--pilots: pilots end at a loss, and the server cannot evaluate an external task",
