@@ -6,7 +6,12 @@ use crate::args::{LogArgs, LogFormat};
 
 /// Starts the log; only the first call has an effect.
 pub fn begin(args: LogArgs) {
-    let logs = fmt().with_max_level(args.log_level).with_writer(std::io::stderr).with_target(false);
+    // A reader of the log that is gone, such as `head`, must not end the program: nothing is said about lost lines.
+    let logs = fmt()
+        .with_max_level(args.log_level)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .with_target(false);
     // A log that was started before stays.
     let _ = match args.log {
         LogFormat::Text => {

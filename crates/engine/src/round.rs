@@ -103,14 +103,10 @@ impl Engine<'_> {
         let mut allocation = deadline::divide_by(device_jobs, self.costs.band, self.division, deadline);
 
         // Line 4, computation, and line 5, communication: all at once, each with its share of the bandwidth.
-        world.dispatch(Order {
-            round,
-            model: &state.model,
-            allocation: &allocation,
-            deadline_secs,
-            download_secs,
-            overhead_secs: self.costs.overhead_secs,
-        })?;
+        let (model, overhead_secs) = (&state.model, self.costs.overhead_secs);
+        let order =
+            Order { round, model, allocation: &allocation, deadline_secs, download_secs, overhead_secs };
+        world.dispatch(order)?;
         if let Some(error) = self.collect(world, &mut allocation, state, buffers)? {
             return Ok(RoundOutcome::Diverged(error));
         }
@@ -118,17 +114,9 @@ impl Engine<'_> {
 
         // Line 7, aggregation: x_{r+1} = x_r + Σ (a_n/q_n) Δ_n over the devices that reported; or what another optimiser
         // makes of this sum, or another sum.
-        let step = buffers.aggregator.step();
-        let moved = if step.is_none() && self.optimiser.is_plain() {
-            None
-        } else {
-            match buffers.spare.next_model(&self.optimiser, state, step) {
-                (next, true) => Some(next),
-                (_, false) => {
-                    let error = LearnError::NotFinite { what: "model", value: f64::NAN };
-                    return Ok(RoundOutcome::Diverged(error));
-                }
-            }
+        let moved = match self.moved(state, buffers) {
+            Ok(moved) => moved,
+            Err(error) => return Ok(RoundOutcome::Diverged(error)),
         };
 
         // Line 8, synchronisation, is the model of the next order. What remains is the evaluation.
@@ -150,6 +138,18 @@ impl Engine<'_> {
         let Some((metrics, estimated)) = evaluated else { return Ok(RoundOutcome::Done(record)) };
         state.evaluated = Some(believed(&metrics, estimated.as_ref()));
         Ok(RoundOutcome::Done(Round { metrics, estimated, ..record }))
+    }
+
+    /// The model after the step of a round; none if it is still the same. A model that is not finite is an error.
+    fn moved(&self, state: &State, buffers: &mut RoundBuffers) -> Result<Option<ModelBuffers>, LearnError> {
+        let step = buffers.aggregator.step();
+        if step.is_none() && self.optimiser.is_plain() {
+            return Ok(None);
+        }
+        match buffers.spare.next_model(&self.optimiser, state, step) {
+            (next, true) => Ok(Some(next)),
+            (_, false) => Err(LearnError::NotFinite { what: "model", value: f64::NAN }),
+        }
     }
 
     /// The evaluation after a round, if the schedule has one. A model that did not change is not evaluated again.

@@ -45,6 +45,12 @@ fn downlink(args: &CostArgs, band: Band) -> Result<Downlink, CliError> {
         };
         return Err(CliError::usage(format!("--downlink: there is no mode {:?}", args.downlink), hint));
     };
+    if args.downlink == MODES[0].0 && args.downlink_bandwidth.is_some() {
+        return Err(CliError::usage(
+            "--downlink-bandwidth: downloads cost nothing without --downlink",
+            "add --downlink broadcast or --downlink unicast",
+        ));
+    }
     let bandwidth = match (args.downlink_bandwidth, band) {
         (Some(mbps), _) => Mbps::new(mbps).map_err(CliError::flag("--downlink-bandwidth"))?,
         (None, Band::Linear(bandwidth)) => bandwidth,

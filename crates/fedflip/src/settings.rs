@@ -69,6 +69,12 @@ impl<'a> PlanSettings<'a> {
             None if args.constants.are_given() && args.variance.is_none() => Scheme::Exact,
             None => Scheme::Auto,
         };
+        if args.out.is_some() && !scheme.method().flips_coins() {
+            return Err(CliError::usage(
+                format!("--out: a file of probabilities says how coins fall, and {scheme} flips none"),
+                "leave out --out, or write the plan of another scheme",
+            ));
+        }
         let line_search = match positive("--step", args.step)? {
             Some(_) if !scheme.has_line_search() && !args.compare => {
                 return Err(CliError::usage(

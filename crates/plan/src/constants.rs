@@ -5,8 +5,9 @@
 
 use fedflip_fleet::Fleet;
 
-use crate::error::{PilotError, PlanError, short};
+use crate::error::{PlanError, short};
 use crate::methods::baseline;
+use crate::pilot_error::PilotError;
 use crate::scheme::Scheme;
 use crate::student::t_quantile_975;
 use crate::variance::sampling_variance;

@@ -66,7 +66,7 @@
 //! - [`round_time`]: E[max τ], the bounds of Theorem 2, and T(q); [`monte_carlo`]: E[T̂] itself.
 //! - [`evaluation`]: the predicted outcome of a plan; [`certificate`]: how far a plan can be from the optimum.
 //! - `solve`: one file per solver. `student`: the quantile that confidence intervals need.
-//! - [`error`]: one enum for all errors, each with a hint.
+//! - [`error`]: one enum for all errors, each with a hint; `pilot_error`: those of pilots.
 //!
 //! # Features
 //!
@@ -83,6 +83,7 @@ pub mod method;
 mod methods;
 pub mod monte_carlo;
 pub mod parameter;
+mod pilot_error;
 pub mod plan;
 pub mod planning;
 pub mod problem;
@@ -97,11 +98,12 @@ pub mod variance;
 
 pub use certificate::optimality_gap;
 pub use constants::{Constants, Interval, Pilot, PilotFit};
-pub use error::{PilotError, PlanError};
+pub use error::PlanError;
 pub use evaluation::Evaluation;
 pub use given::GivenQ;
 pub use method::Method;
 pub use parameter::{CohortSize, Factor};
+pub use pilot_error::PilotError;
 pub use plan::{Plan, PlanStatus};
 pub use planning::{PLANNING_SEED, Planned, Planning, schedule, schedule_from, solve};
 pub use problem::{Goal, Problem, RoundModel};

@@ -12,7 +12,7 @@ use fedflip_engine::{
 };
 use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Device, Downlink, Download, Fleet, Mbps, Probability, RoundCosts, Samples, Secs};
+use fedflip_fleet::{Device, Downlink, Download, Fleet, Mbps, RoundCosts, Samples, Secs};
 use fedflip_learn::metrics::METRICS;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::{ParamValue, TaskSettings};
@@ -34,17 +34,9 @@ fn learner(iterations: usize) -> SgdLearner {
 fn fleet(learner: &SgdLearner) -> Fleet {
     let mut fleet = Fleet::builder();
     for n in 0..DEVICES {
-        fleet
-            .push(Device {
-                name: &format!("d{n}"),
-                compute_secs: Secs::new(0.5 + 0.25 * n as f64).unwrap(),
-                comm_secs: Secs::new(40.0 - n as f64).unwrap(),
-                samples: Samples::new(learner.samples(n) as f64).unwrap(),
-                availability: Probability::ONE,
-                link_mbps: None,
-                snr_db: None,
-            })
-            .unwrap();
+        let (secs, name) = (|secs| Secs::new(secs).unwrap(), format!("d{n}"));
+        let samples = Samples::new(learner.samples(n) as f64).unwrap();
+        fleet.push(Device::new(&name, secs(0.5 + 0.25 * n as f64), secs(40.0 - n as f64), samples)).unwrap();
     }
     fleet.build().unwrap()
 }
@@ -505,36 +497,4 @@ fn divergence_ends_the_run_with_the_last_good_model() {
     assert_eq!(end.reason, EndReason::Diverged);
     assert!(end.detail.as_ref().unwrap().contains("device"), "{end:?}");
     assert_eq!(Outcome::Ended(end), run(3));
-}
-
-/// The clock of a round: the download, then computing and uploading together, and the overhead; an empty round takes the
-/// overhead alone. Neither changes a model, unless the download rounds it.
-#[test]
-fn rounds_take_their_download_and_overhead() {
-    let learner = learner(3);
-    let fleet = fleet(&learner);
-    let plan = plan(&fleet, "fixed=0.1");
-    let run = |costs| {
-        let mut state = State::new(learner.initial_model(9));
-        let (rounds, _) = Case { costs, ..Case::new(&learner, &fleet, &plan) }.run(&mut state, 60);
-        (rounds, state.model)
-    };
-    let download = Download { bandwidth: Mbps::new(10.0).unwrap(), per_upload: 2.0 };
-    let free = RoundCosts::from(band());
-    let (plain, model) = run(free);
-    for downlink in [Downlink::Broadcast(download), Downlink::Unicast(download)] {
-        let costs = free.with_overhead(Secs::new(0.25).unwrap()).with_downlink(downlink);
-        let (costed, same) = run(costs);
-        assert_eq!(same, model);
-        let mut empty = 0;
-        for (free, costed) in plain.iter().zip(&costed) {
-            let jobs = costed.cohort.iter().map(|&device| Problem::new(&fleet, costs).job(device));
-            let download_secs = downlink.secs(jobs);
-            assert_eq!((&costed.cohort, costed.download_secs), (&free.cohort, download_secs));
-            let wanted = free.round_secs + download_secs + 0.25;
-            assert!((costed.round_secs - wanted).abs() < 1e-9, "{} is not {wanted}", costed.round_secs);
-            empty += usize::from(costed.cohort.is_empty() && download_secs == 0.0);
-        }
-        assert!(empty > 0, "no round was empty");
-    }
 }

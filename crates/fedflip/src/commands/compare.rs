@@ -5,6 +5,7 @@ use std::io::Write;
 use fedflip_fleet::Display;
 use fedflip_learn::task::Task;
 use fedflip_record::Target;
+use fedflip_run::comparison::Entry;
 use fedflip_run::study::{Studied, Study, write_json};
 use fedflip_run::verdict::{ComparisonJson, GainJson, PilotJson, gains};
 use fedflip_scenario::{Preset, Scenario, Source};
@@ -183,6 +184,21 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
             writeln!(output, "\n  {}: {error}\n    hint: {hint}", entry.scheme)?;
         }
     }
+    write_notes(output, kept, entries)?;
+    if is_tested {
+        writeln!(
+            output,
+            "  {metric} is on validation samples, {tested} on test samples at the end, a mean over seeds"
+        )?;
+    }
+    if json.schemes.iter().any(|scheme| scheme.lower_bound) {
+        writeln!(output, "  > a lower bound: some run was stopped before it reached the target")?;
+    }
+    Ok(())
+}
+
+/// What the columns of the table mean.
+fn write_notes(output: &mut dyn Write, kept: bool, entries: &[Entry]) -> Result<(), CliError> {
     let counted = match kept {
         true => "time and ratio include the pilots of schemes that continued from theirs",
         false => "time and ratio are without the pilots",
@@ -196,15 +212,6 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
     let biased: Vec<String> = biased.map(|entry| entry.scheme.to_string()).collect();
     if !biased.is_empty() {
         writeln!(output, "  the sums of {} are biased (docs/schemes.md)", biased.join(", "))?;
-    }
-    if is_tested {
-        writeln!(
-            output,
-            "  {metric} is on validation samples, {tested} on test samples at the end, a mean over seeds"
-        )?;
-    }
-    if json.schemes.iter().any(|scheme| scheme.lower_bound) {
-        writeln!(output, "  > a lower bound: some run was stopped before it reached the target")?;
     }
     Ok(())
 }

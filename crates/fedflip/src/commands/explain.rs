@@ -85,6 +85,8 @@ fn participation(
 ) -> Result<(), CliError> {
     let (fleet, q) = (problem.fleet(), solved.plan.q());
     let weights = solved.plan.aggregation_weights();
+    // The mean weight of a device's updates, whichever way cohorts are drawn, where the sum is unbiased.
+    let weight = |shown: String| if solved.scheme.method().is_unbiased() { shown } else { "–".to_owned() };
     let groups =
         if list_devices || fleet.len() <= LISTED_DEVICES_MAX { None } else { groups::by_type(fleet) };
     if let Some(groups) = groups {
@@ -98,7 +100,7 @@ fn participation(
                 cost_range(group.range(problem.cost_secs())),
                 range(group.range(q), ""),
                 significant(group.sum(q), 3),
-                format!("up to {}", significant(group.range(weights).1, 3)),
+                weight(format!("up to {}", significant(group.range(weights).1, 3))),
             ]);
         }
         table.write(output)?;
@@ -115,7 +117,7 @@ fn participation(
             percent(fleet.weights()[n]),
             duration(problem.cost_secs()[n]),
             significant(q[n], 3) + if q[n] >= fleet.availability()[n] { " (cap)" } else { "" },
-            significant(weights[n], 3),
+            weight(significant(weights[n], 3)),
         ]);
     }
     table.write(output)?;
@@ -134,6 +136,12 @@ fn round(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> Vec<String> {
     let [mean, error, theorem, linear] =
         [round.mean.mean, round.mean.std_error, round.theorem2_bound, round.linear_bound].map(duration);
     let printed = round.expected_bandwidth.map_or("–".to_owned(), duration);
+    if !solved.scheme.method().flips_coins() {
+        return vec![
+            format!("{participants} different devices on average; no round is empty"),
+            format!("{mean} ± {error} (one standard error; bound: Σ q c {linear})"),
+        ];
+    }
     let mut lines = vec![
         format!("{participants} devices on average; {empty} of rounds are empty"),
         format!(
@@ -159,6 +167,9 @@ fn round(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> Vec<String> {
 /// The predicted rounds and the predicted time to the target.
 fn to_target(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> String {
     let evaluation = &solved.evaluation;
+    if !solved.scheme.method().flips_coins() {
+        return "no prediction: the round model is about independent coins".to_owned();
+    }
     let variance = format!("sampling variance Σ a²/q = {}", significant(evaluation.sampling_variance, 4));
     let Some(constants) = settings.planning.constants else {
         return format!("{variance}; the number of rounds is unknown without α and β, or pilots");

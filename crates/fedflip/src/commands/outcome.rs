@@ -105,9 +105,7 @@ mod tests {
         let mut output = Vec::new();
         write(&mut output, "time", &serde_json::from_str(summary).unwrap(), None).unwrap();
         let text = String::from_utf8(output).unwrap();
-        for expected in
-            ["75 % ± 2 % (estimated from 12 devices)\n", "0.500 (estimated from 12 devices)\n"]
-        {
+        for expected in ["75 % ± 2 % (estimated from 12 devices)\n", "0.500 (estimated from 12 devices)\n"] {
             assert!(text.contains(expected), "{text}");
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //!
+//! - `cohorts_and_costs`: cohorts of a fixed size, and what rounds cost.
 //! - `dashboard`: runs as they go, in a browser.
 //! - `certs`: identities of devices.
 //! - `data`: data sets, without any network.
@@ -23,6 +24,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod certs;
+mod cohorts_and_costs;
 mod dashboard;
 mod data;
 mod deadlines;

@@ -9,23 +9,23 @@ use serde_json::Value;
 use super::Desk;
 
 /// A run of some hundred rounds that takes well under a second.
-const QUICK: &str = "--set task.hidden=8 --set fleet.devices=20 --set data.test_samples_max=200 \
+pub(super) const QUICK: &str = "--set task.hidden=8 --set fleet.devices=20 --set data.test_samples_max=200 \
                      --set stop.target_accuracy=0.999 --set stop.rounds_max=120 --set seed=5 --quiet \
                      --set world.compute_jitter=0.1 --set world.dropout=0.05 --set plan.scheme=fixed=0.3";
 
-fn desk() -> Desk {
+pub(super) fn desk() -> Desk {
     let desk = Desk::new();
     let scenario = desk.stdout("scenario new synthetic");
     desk.write("s.toml", scenario);
     desk
 }
 
-fn file(desk: &Desk, name: &str) -> Vec<u8> {
+pub(super) fn file(desk: &Desk, name: &str) -> Vec<u8> {
     fs::read(desk.folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// What must not depend on anything but scenario and seed.
-fn results(desk: &Desk, run: &str) -> [Vec<u8>; 5] {
+pub(super) fn results(desk: &Desk, run: &str) -> [Vec<u8>; 5] {
     ["records.jsonl", "model.safetensors", "best.safetensors", "run.toml", "plan.csv"]
         .map(|name| file(desk, &format!("{run}/{name}")))
 }
@@ -490,57 +490,4 @@ fn a_comparison_has_its_keys_and_goes_on() {
             .stdout
             .starts_with(b"PAR1")
     );
-}
-
-/// Cohorts of a fixed size: each round has K devices, a resumed run draws the same, and biased sums are marked.
-#[test]
-fn cohorts_of_a_fixed_size_are_run_resumed_and_compared() {
-    let desk = desk();
-    for scheme in ["fedavg=3", "fedavg-unbiased=3", "multinomial=3"] {
-        let line =
-            format!("run s.toml {QUICK} --scheme {scheme} --set stop.rounds_max=40 --set world.dropout=0");
-        let (whole, parts) = (format!("{scheme}-whole"), format!("{scheme}-parts"));
-        desk.stdout(&format!("{line} --out {whole} --threads 1"));
-        desk.stdout(&format!("{line} --out {parts} --threads 2 --set stop.rounds_max=17"));
-        desk.stdout(&format!("{line} --out {parts} --threads 3 --resume"));
-        assert_eq!(results(&desk, &parts), results(&desk, &whole), "{scheme}");
-        let records = String::from_utf8(file(&desk, &format!("{whole}/records.jsonl"))).unwrap();
-        let rounds = records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        for round in rounds.filter(|line| line["type"] == "round") {
-            let devices = round["cohort"].as_array().unwrap().len();
-            let fits =
-                if scheme.starts_with("multinomial") { (1..=3).contains(&devices) } else { devices == 3 };
-            assert!(fits, "{scheme}: {round}");
-        }
-    }
-    let line = format!("compare s.toml {QUICK} --set stop.rounds_max=20 --seeds 1 --no-pilot");
-    let table =
-        desk.stdout(&format!("{line} --schemes fedavg=3,multinomial=3,fixed=best --reference fedavg=3"));
-    assert!(table.contains("the sums of fedavg=3 are biased"), "{table}");
-    let refused = desk.run(&format!("run s.toml {QUICK} --scheme fedavg=5000"));
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(refused.status.code() == Some(2) && said.contains("draws 5000 devices per round"), "{said}");
-}
-
-/// Downloads and overhead are on the clock, in the records and in the plan, and change no model without rounding.
-#[test]
-fn what_rounds_cost_is_on_the_clock() {
-    let desk = desk();
-    let line =
-        format!("run s.toml {QUICK} --scheme fixed=0.2 --set stop.rounds_max=20 --set world.dropout=0");
-    let costs = "--set round.overhead_secs=0.5 --set round.downlink=unicast --set downlink.bandwidth_mbps=5";
-    let hours = |flags: &str| desk.json(&format!("{line} {flags}"))["hours"].as_f64().unwrap();
-    let more = hours(costs) - hours("");
-    assert!(more > 20.0 * 0.5 / 3600.0, "{more}");
-    desk.stdout(&format!("{line} {costs} --out costed"));
-    desk.stdout(&format!("{line} --out plain"));
-    assert_eq!(file(&desk, "costed/model.safetensors"), file(&desk, "plain/model.safetensors"));
-    let records = String::from_utf8(file(&desk, "costed/records.jsonl")).unwrap();
-    assert!(
-        records.contains("\"costs\":{\"overhead_secs\":0.5,\"downlink\":{\"mode\":\"unicast\""),
-        "{records}"
-    );
-    assert!(records.contains("\"download_secs\":"), "{records}");
-    desk.stdout(&format!("{line} {costs} --set downlink.encoding=int8 --out rounded"));
-    assert_ne!(file(&desk, "rounded/model.safetensors"), file(&desk, "plain/model.safetensors"));
 }
