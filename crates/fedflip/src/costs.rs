@@ -33,8 +33,11 @@ pub(crate) fn round_costs(args: &CostArgs, fleet: &Fleet) -> Result<RoundCosts, 
     Ok(RoundCosts::from(band).with_overhead(overhead).with_downlink(downlink))
 }
 
+/// Makes a mode from the size of its downloads.
+type Mode = fn(Download) -> Downlink;
+
 /// The modes of `--downlink`.
-const MODES: [(&str, fn(Download) -> Downlink); 3] =
+const MODES: [(&str, Mode); 3] =
     [("none", |_| Downlink::None), ("broadcast", Downlink::Broadcast), ("unicast", Downlink::Unicast)];
 
 fn downlink(args: &CostArgs, band: Band) -> Result<Downlink, CliError> {

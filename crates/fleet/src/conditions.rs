@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn as_described() {
-        let real = Conditions { compute_jitter: 0.3, fading_db: 4.0, dropout: 0.1, ..Conditions::default() };
+        let real = Conditions { compute_jitter: 0.3, fading_db: 4.0, dropout: 0.1 };
         // Within five standard errors of mean 1 and variance 0.09.
         let jitter = |round| real.jitter(7, round, 3);
         assert!((mean(jitter) - 1.0).abs() < 5.0 * 0.3 / (DRAWS as f64).sqrt());

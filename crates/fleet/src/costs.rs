@@ -76,19 +76,19 @@ impl Download {
 
 impl Downlink {
     /// The time from the start of a round until all devices of the cohort have the model.
-    pub fn secs(&self, jobs: impl Iterator<Item = Job> + Clone) -> f64 {
-        let slowest = |download: &Download| {
-            let alone = jobs.clone().map(|job| download.alone_secs(job.load_mbit, job.link));
-            alone.fold(0.0, f64::max)
+    pub fn secs(&self, jobs: impl Iterator<Item = Job>) -> f64 {
+        let (download, in_turn) = match self {
+            Self::None => return 0.0,
+            Self::Broadcast(download) => (download, false),
+            Self::Unicast(download) => (download, true),
         };
-        match self {
-            Self::None => 0.0,
-            Self::Broadcast(download) => slowest(download),
-            Self::Unicast(download) => {
-                let load_mbit: f64 = jobs.clone().map(|job| job.load_mbit).sum();
-                slowest(download).max(download.per_upload * load_mbit / download.bandwidth.get())
-            }
+        let (mut slowest_secs, mut load_mbit) = (0.0_f64, 0.0);
+        for job in jobs {
+            slowest_secs = slowest_secs.max(download.alone_secs(job.load_mbit, job.link));
+            load_mbit += job.load_mbit;
         }
+        let shared_secs = download.per_upload * load_mbit / download.bandwidth.get();
+        if in_turn { slowest_secs.max(shared_secs) } else { slowest_secs }
     }
 
     /// The download of a device that is alone in its cohort.

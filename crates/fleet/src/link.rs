@@ -106,8 +106,7 @@ pub(crate) fn spectrum_for(rate_mbps: f64, signal_mhz: f64) -> (f64, f64) {
     for _ in 0..60 {
         let fall = k - 1.0 / (1.0 + x);
         let step = (k * x - x.ln_1p()) / fall;
-        // Written so that NaN ends the loop too.
-        if !(step > x * 1e-15) {
+        if step.is_nan() || step <= x * 1e-15 {
             break;
         }
         x -= step;
