@@ -114,7 +114,7 @@ fn faster(in_force: PlanInForce<'_>, terms: Terms<'_>) -> Result<(Plan, String),
     let now = clipped(in_force, fleet).map_err(refused)?;
     // The same draws for both plans, so that chance does not decide between them.
     let total_secs = |plan: &Plan| {
-        let draws = monte_carlo::default_draws(plan.q().iter().sum());
+        let draws = monte_carlo::default_draws(bandwidth.into(), plan.q().iter().sum());
         let round_secs = monte_carlo::round_secs(&problem, plan.q(), planning.seed, draws).mean;
         goal.total_secs(&problem, plan.q(), round_secs)
     };

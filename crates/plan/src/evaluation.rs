@@ -51,7 +51,8 @@ impl Evaluation {
     pub fn new(problem: &Problem<'_>, plan: &Plan, planning: &Planning, draws: Option<u64>) -> Self {
         let q = plan.q();
         let expected_participants = q.iter().sum();
-        let draws = draws.unwrap_or_else(|| monte_carlo::default_draws(expected_participants));
+        let draws =
+            draws.unwrap_or_else(|| monte_carlo::default_draws(problem.costs().band, expected_participants));
         let method = planning.scheme.method();
         if !method.flips_coins() {
             return Self::of_draws(problem, plan, planning, draws);

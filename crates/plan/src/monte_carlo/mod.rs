@@ -9,7 +9,7 @@
 mod at_least_two;
 
 use at_least_two::AtLeastTwo;
-use fedflip_fleet::{CohortSampler, Purpose, StreamKey};
+use fedflip_fleet::{Band, CohortSampler, Purpose, StreamKey};
 use rand::Rng;
 
 use crate::problem::Problem;
@@ -34,9 +34,16 @@ const DRAWS_MIN: u64 = 8;
 /// Participants visited over all draws: half a second of work, whatever the size of the fleet.
 const VISITS_MAX: f64 = 1e7;
 
+/// Visits of linear rounds that take as long as one on a band of spectrum, where every rate is a root of its own.
+const SPECTRUM_VISIT: f64 = 30.0;
+
 /// How many draws keep the work bounded when this many devices are expected to take part.
-pub fn default_draws(expected_participants: f64) -> u64 {
-    ((VISITS_MAX / (1.0 + expected_participants)) as u64).clamp(DRAWS_MIN, DRAWS_MAX)
+pub fn default_draws(band: Band, expected_participants: f64) -> u64 {
+    let visits = match band {
+        Band::Linear(_) => VISITS_MAX,
+        Band::Shannon(_) => VISITS_MAX / SPECTRUM_VISIT,
+    };
+    ((visits / (1.0 + expected_participants)) as u64).clamp(DRAWS_MIN, DRAWS_MAX)
 }
 
 /// The mean round time over independent cohorts: T̂, the download and the overhead. An empty cohort takes the overhead.

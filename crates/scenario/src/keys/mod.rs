@@ -110,6 +110,11 @@ impl Key {
         Self { simulated: true, ..self }
     }
 
+    /// Whether the default follows from other values.
+    pub(super) fn follows(&self) -> bool {
+        matches!(self.shown, Shown::Follows | Shown::FollowsOr(_))
+    }
+
     /// `train.batch`, and `seed` for what stands above all sections.
     pub(super) fn path(&self) -> String {
         if self.section.is_empty() { self.name.to_owned() } else { format!("{}.{}", self.section, self.name) }
