@@ -58,7 +58,8 @@ impl Scenario {
         if reads_codes(&found.model) {
             settings.push(("train.learning_rate", Value::Number(0.8)));
         }
-        let Described { params, columns } = found.described;
+        let Described { params, columns, sharing } = found.described;
+        settings.extend(sharing);
         if !columns.is_empty() {
             settings.push(("task.columns", names(&columns)));
         }
@@ -80,14 +81,12 @@ struct Suggested {
 /// Every text can be a device; the alphabet is that of the texts.
 fn of_texts(paths: &[PathBuf], wanted: &OwnTemplate<'_>) -> Result<Suggested, SuggestError> {
     let texts = files::read_texts(paths)?;
-    let symbols: usize = texts.iter().map(|text| text.chars().count()).sum();
     let alphabet = alphabet_of(texts.iter().map(String::as_str));
-    let described = described_text(&alphabet);
+    let described = described_text(&alphabet, &texts);
     let mut settings = vec![("task.alphabet", Value::text(alphabet))];
     // What a small model of characters reaches: it knows more than half of the information of a character.
     settings.push(("stop.at", Value::Number(TEXT_ACCURACY)));
     settings.push(("pilot.loss", Value::Number(TEXT_PILOT_LOSS)));
-    settings.extend(sharing(symbols, (texts.len() > 1).then_some(texts.len()), true));
     Ok(Suggested { model: wanted.model.unwrap_or(TEXT_MODEL).to_owned(), described, settings })
 }
 
@@ -99,8 +98,6 @@ fn of_table(table: &Table, wanted: &OwnTemplate<'_>) -> Suggested {
     if !decided.reads_codes {
         settings.extend(normalisation(&inspected));
     }
-    let has_classes = matches!(inspected.labels, LabelSummary::Classes(_));
-    settings.extend(sharing(table.len(), inspected.devices.as_ref().map(Vec::len), has_classes));
     Suggested { model, described: described(table, decided), settings }
 }
 
@@ -149,7 +146,11 @@ fn targets(labels: &LabelSummary) -> Vec<(&'static str, Value)> {
 }
 
 /// Whoever holds the samples is a device; samples that nobody holds are shared among up to a hundred.
-fn sharing(samples: usize, holders: Option<usize>, has_classes: bool) -> Vec<(&'static str, Value)> {
+pub(super) fn sharing(
+    samples: usize,
+    holders: Option<usize>,
+    has_classes: bool,
+) -> Vec<(&'static str, Value)> {
     if let Some(holders) = holders {
         return vec![("data.sharing", Value::text("by-device")), ("fleet.devices", Value::count(holders))];
     }

@@ -124,3 +124,26 @@ fn generated_devices_have_the_names_of_the_data() {
     assert_ne!(found.named_fleet(&[3, 4], &several).unwrap().name(0), "north");
     assert!(found.named_fleet(&[3, 0], &names).is_err());
 }
+
+/// A scenario that says nothing of devices takes those of its files.
+#[test]
+fn who_holds_samples_follows_from_the_files() {
+    let rows = |row: fn(usize) -> String| (0..200).map(row).collect::<String>();
+    let wards = format!("a,label,device\n{}", rows(|n| format!("{n},{},ward-{}\n", n % 2, n % 5)));
+    let nobody = format!("a,label\n{}", rows(|n| format!("{n},{}\n", n % 2)));
+    let prices = format!("a,label\n{}", rows(|n| format!("{n},{n}.5\n")));
+    let files = [("wards.csv", wards), ("nobody.csv", nobody), ("prices.csv", prices)];
+    let folder = folder(&files.each_ref().map(|(name, text)| (*name, text.as_bytes())));
+    let read = |file: &str, keys: &str| {
+        let text = format!("[task]\nname = 'own'\n[data]\ntrain = '{file}.csv'\n{keys}\n[stop]\nat = 0.9\n");
+        std::fs::write(folder.path().join("s.toml"), text).unwrap();
+        let found = Scenario::read(&folder.path().join("s.toml"), &[]).unwrap();
+        (found.data.sharing.name(), found.devices())
+    };
+    assert_eq!(read("wards", ""), ("by-device", 5));
+    assert_eq!(read("wards", "[fleet]\ndevices = 2"), ("by-device", 2));
+    assert_eq!(read("wards", "sharing = 'iid'\n[fleet]\ndevices = 40"), ("iid", 40));
+    assert_eq!(read("wards", "concentration = 3"), ("dirichlet", 5));
+    assert_eq!(read("nobody", ""), ("dirichlet", 3));
+    assert_eq!(read("prices", ""), ("iid", 3));
+}
