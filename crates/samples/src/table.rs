@@ -75,6 +75,7 @@ impl Table {
 
     pub(crate) fn from_arrays(arrays: Arrays) -> Result<Self, Problem> {
         let Arrays { x, y, device, names } = arrays;
+        Problem::of_capitals(&names, "device")?;
         let missing = |name: &str| Problem::Missing { wanted: format!("array {name}"), found: names.clone() };
         let (x, y) = (x.ok_or_else(|| missing("x"))?, y.ok_or_else(|| missing("y"))?);
         let Some((&samples, shape)) = x.shape.split_first() else {
