@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::arrange::OtherColumns;
+
 /// Why samples cannot be read or used: the file, and what is wrong with it. [`SamplesError::hint`] says what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", .file.display())]
@@ -116,6 +118,14 @@ pub enum Problem {
         /// The limit.
         limit: u64,
     },
+    /// The file has other columns than the files before it.
+    #[error("the table {}", .columns.beside(&format!("{} does not have", .first.display())))]
+    Columns {
+        /// What it has and lacks.
+        columns: OtherColumns,
+        /// The first file.
+        first: PathBuf,
+    },
     /// The file does not fit the files before it.
     #[error("{what} is {found}; in {}, which is read with it, {what} is {expected}", .first.display())]
     Differs {
@@ -195,7 +205,7 @@ impl SamplesError {
             Problem::Value { wanted, .. } => format!("replace it by {wanted}, or remove the sample"),
             Problem::Empty => "name a file with at least one sample".to_owned(),
             Problem::TooLarge { .. } => "use fewer samples, or bytes (uint8) instead of floats".to_owned(),
-            Problem::Differs { .. } => {
+            Problem::Columns { .. } | Problem::Differs { .. } => {
                 "files that are read together must have the same shape, type and columns".to_owned()
             }
         }
