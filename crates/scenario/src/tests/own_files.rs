@@ -18,11 +18,11 @@ fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 /// The scenario that is suggested for a file.
 fn suggested(folder: &Path, train: &str, model: Option<&str>) -> Scenario {
     let train = [train.to_owned()];
-    let wanted = OwnTemplate { train: &train, test: &train, model, folder };
-    let text = Scenario::template_own(Task::by_name("own").unwrap(), Preset::default(), &wanted);
-    let text = text.unwrap_or_else(|error| panic!("{error}"));
+    let wanted = OwnTemplate { train: &train, test: &train, model, loss: None, validation: None, folder };
+    let found = Scenario::template_own(Task::by_name("own").unwrap(), Preset::default(), &wanted);
+    let found = found.unwrap_or_else(|error| panic!("{error}"));
     let path = folder.join("s.toml");
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, found.text).unwrap();
     Scenario::read(&path, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
