@@ -147,3 +147,26 @@ fn who_holds_samples_follows_from_the_files() {
     assert_eq!(read("nobody", ""), ("dirichlet", 3));
     assert_eq!(read("prices", ""), ("iid", 3));
 }
+
+#[test]
+fn notes_say_what_is_probably_not_meant() {
+    let prices: String = (0..150).map(|n| format!("{n},{n}\n")).collect();
+    let prices = format!("a,label\n{prices}");
+    let folder = folder(&[("1.csv", prices.as_bytes()), ("2.csv", prices.as_bytes())]);
+    let notes = |train: &str, loss| {
+        let train = [train.to_owned()];
+        let files = OwnTemplate {
+            train: &train,
+            test: &[],
+            model: None,
+            loss,
+            validation: Some(0.2),
+            folder: folder.path(),
+        };
+        let task = Task::by_name("own").unwrap();
+        Scenario::template_own(task, Preset::default(), &files).unwrap().notes.join("\n")
+    };
+    assert!(notes("1.csv", None).contains("add --loss squared-error"), "{}", notes("1.csv", None));
+    assert_eq!(notes("1.csv", Some("squared-error")), "");
+    assert!(notes("?.csv", Some("squared-error")).contains("the 2 files do not name devices"));
+}
