@@ -317,6 +317,8 @@ mod tests {
                  so {moved} samples were moved"
             )
         );
+        let one = Minimum { moved: 1, left_out: 1, ..report }.to_string();
+        assert!(one.ends_with("so 1 sample was moved; 1 sample was left out"), "{one}");
         let roles = by_role(&[0..5, 5..7, 10..20], 2, 3, 7).unwrap().minimum();
         assert_eq!(
             roles.to_string(),

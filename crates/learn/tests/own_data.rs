@@ -87,10 +87,13 @@ fn columns_of_training_and_test_files_are_the_same() {
         "weight 80 is class 1"
     );
     assert_eq!(accuracy(&on(&swapped, &["weight", "age"])), 1.0, "age 30 is below 75");
-    refused(&on(&other, &[]), "other.csv: the list of columns is height; the task declares weight");
+    refused(
+        &on(&other, &[]),
+        "other.csv: the table has height, which the task does not declare, and lacks weight",
+    );
     refused(
         &on(&train, &["age", "size"]),
-        "train.csv: the list of columns is weight; the task declares size",
+        "train.csv: the table has weight, which the task does not declare, and lacks size",
     );
 }
 

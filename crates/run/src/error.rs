@@ -51,6 +51,16 @@ pub enum RunError {
         /// The key that names the files.
         key: &'static str,
     },
+    /// Other samples than those that a run in a folder was started with.
+    #[error("{folder}: the {samples} samples, which {key} names, are not those of this run")]
+    OtherSamples {
+        /// The folder of the run.
+        folder: String,
+        /// `training` or `test`.
+        samples: &'static str,
+        /// The key that names the files.
+        key: &'static str,
+    },
     /// A scenario that continues from pilots, in a comparison without pilots.
     #[error("pilot.keep continues from pilots, and the comparison runs none")]
     NoPilots,
@@ -85,6 +95,9 @@ impl RunError {
             Self::OtherData { .. } => {
                 "restore the files, or leave data.train_digest and data.test_digest out to train on other samples"
                     .to_owned()
+            }
+            Self::OtherSamples { .. } => {
+                "restore the files to resume the run, or train on these samples in another folder".to_owned()
             }
             Self::NoPilots => "leave out pilot.keep, or run pilots".to_owned(),
         }

@@ -1,5 +1,6 @@
 //! A scenario's data, learner and fleet, made once for many runs; plans for them.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use fedflip_fleet::{Fleet, ModelVector};
@@ -10,6 +11,7 @@ use fedflip_learn::{Learner, Metric};
 pub use fedflip_plan::Planned;
 use fedflip_plan::{Constants, Expected, Planning, Problem, Schedule, schedule};
 use fedflip_record::Header;
+use fedflip_record::folder::RUN;
 use fedflip_record::schema::VERSION;
 use fedflip_scenario::Scenario;
 
@@ -63,6 +65,17 @@ impl Setup {
         Ok(schedule(&Problem::new(&self.fleet, scenario.planned_costs()), &planning)?)
     }
 
+    /// Refuses to resume a run of other samples. A folder that cannot be read is refused when it is opened.
+    pub(crate) fn check_resumed(&self, folder: &Path) -> Result<(), RunError> {
+        let Ok(stored) = Scenario::read(&folder.join(RUN), &[]) else { return Ok(()) };
+        match differing(&stored.data.own.digests, &self.digests) {
+            Some((samples, key)) => {
+                Err(RunError::OtherSamples { folder: folder.display().to_string(), samples, key })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The first line of a run's records.
     pub(crate) fn header(&self, scenario: &Scenario, planned: &Planned, pilot: bool) -> Header {
         let learner = (self.learner.params_len(), self.learner.metrics());
@@ -72,14 +85,19 @@ impl Setup {
 
 /// A stored scenario is one for its samples, and for no others.
 fn check_digests(stored: &OwnDigests, found: &OwnDigests) -> Result<(), RunError> {
-    for (key, stored, found) in
-        [("data.train", &stored.train, &found.train), ("data.test", &stored.test, &found.test)]
-    {
-        if stored.is_some() && stored != found {
-            return Err(RunError::OtherData { key });
-        }
+    match differing(stored, found) {
+        Some((_, key)) => Err(RunError::OtherData { key }),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// The samples that are not those of the digests, and the key that names their files.
+fn differing(stored: &OwnDigests, found: &OwnDigests) -> Option<(&'static str, &'static str)> {
+    let differ = |stored: &Option<String>, found: &Option<String>| stored.is_some() && stored != found;
+    if differ(&stored.train, &found.train) {
+        return Some(("training", "data.train"));
+    }
+    differ(&stored.test, &found.test).then_some(("test", "data.test"))
 }
 
 /// The first line of the records of a run.

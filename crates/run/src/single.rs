@@ -88,6 +88,9 @@ impl Single<'_> {
         let header = setup.header(scenario, planned, self.pilot);
         let (mut keep, start) = match self.out {
             Some(folder) => {
+                if session.resume {
+                    setup.check_resumed(folder)?;
+                }
                 let (folder, start) = RunFolder::open(folder, &self.contents(&header), session.resume)?;
                 (Keep::Folder(folder), start)
             }

@@ -1,12 +1,12 @@
 //! Features by their names: two tables may have the same columns in different orders.
 
 use crate::error::listed;
-use crate::table::{Difference, Features, Table};
+use crate::table::{Features, Table};
 
 impl Table {
     /// Puts the features into the order of these names. A table with other names is refused; a table without names, and
     /// an empty list, change nothing.
-    pub fn arrange(&mut self, columns: &[String]) -> Result<(), Difference> {
+    pub fn arrange(&mut self, columns: &[String]) -> Result<(), OtherColumns> {
         if columns.is_empty() || self.columns.is_empty() || self.columns == columns {
             return Ok(());
         }
@@ -27,14 +27,33 @@ impl Table {
         Ok(())
     }
 
-    /// The columns that only one side has, or all of them if names repeat.
-    fn other_columns(&self, columns: &[String]) -> Difference {
+    fn other_columns(&self, columns: &[String]) -> OtherColumns {
         let only = |these: &[String], those: &[String]| {
-            let only: Vec<String> = these.iter().filter(|name| !those.contains(name)).cloned().collect();
-            if only.is_empty() { these.to_vec() } else { only }
+            these.iter().filter(|name| !those.contains(name)).cloned().collect()
         };
-        let expected = listed(&only(columns, &self.columns));
-        Difference { what: "the list of columns", expected, found: listed(&only(&self.columns, columns)) }
+        OtherColumns { extra: only(&self.columns, columns), lacking: only(columns, &self.columns) }
+    }
+}
+
+/// The columns that only one side has; none if names repeat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherColumns {
+    /// Those of the table that are not wanted.
+    pub extra: Vec<String>,
+    /// Those that are wanted, and that the table does not have.
+    pub lacking: Vec<String>,
+}
+
+impl OtherColumns {
+    /// What a file has and lacks in comparison with others: "has height, which the task does not declare".
+    pub fn beside(&self, others: &str) -> String {
+        let extra = listed(&self.extra);
+        match (self.extra.is_empty(), self.lacking.is_empty()) {
+            (false, true) => format!("has {extra}, which {others}"),
+            (false, false) => format!("has {extra}, which {others}, and lacks {}", listed(&self.lacking)),
+            (true, false) => format!("lacks {}", listed(&self.lacking)),
+            (true, true) => "has columns that repeat and cannot be told apart".to_owned(),
+        }
     }
 }
 
@@ -82,7 +101,11 @@ mod tests {
     #[test]
     fn other_names_are_refused() {
         let refused = table(&["age", "weight"]).arrange(&names(&["age", "height"])).unwrap_err();
-        assert_eq!((refused.expected.as_str(), refused.found.as_str()), ("height", "weight"));
+        let said = |refused: OtherColumns| refused.beside("the task does not declare");
+        assert_eq!(said(refused), "has weight, which the task does not declare, and lacks height");
+        let extra = table(&["a", "b"]).arrange(&names(&["a"])).unwrap_err();
+        assert_eq!(said(extra), "has b, which the task does not declare");
+        assert_eq!(said(table(&["a"]).arrange(&names(&["a", "b"])).unwrap_err()), "lacks b");
         table(&["a", "a"]).arrange(&names(&["a", "b"])).unwrap_err();
         table(&["a", "b"]).arrange(&names(&["a", "a"])).unwrap_err();
         table(&["a", "a"]).arrange(&names(&["a", "a"])).unwrap();

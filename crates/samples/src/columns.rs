@@ -17,6 +17,10 @@ pub(crate) enum Role {
 
 /// The roles of columns by their names.
 pub(crate) fn roles(names: &[String]) -> Result<Vec<Role>, Problem> {
+    if let Some(at) = names.iter().position(String::is_empty) {
+        return Err(Problem::Unnamed { column: at + 1 });
+    }
+    ["label", "device"].into_iter().try_for_each(|meant| Problem::of_capitals(names, meant))?;
     let mut features = 0;
     let roles: Vec<Role> = names
         .iter()
@@ -106,5 +110,24 @@ impl Rows {
         let devices = self.devices.map(|devices| Devices::of(Values::Texts(devices))).transpose()?;
         let (shape, features) = (vec![self.features], Features::Floats(self.x));
         Ok(Table { shape, columns: self.columns, features, labels, devices })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_probably_not_meant_are_refused() {
+        let refused = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            roles(&names).err().map(|problem| problem.in_file("t.csv".as_ref()))
+        };
+        let said = |names: &[&str]| refused(names).map(|error| format!("{error}; {}", error.hint())).unwrap();
+        assert!(said(&["", "age", "label"]).contains("column 1 has no name"));
+        assert!(said(&["", "age", "label"]).contains("index=False"));
+        assert!(said(&["age", "label", "Device"]).contains("did you mean device?"));
+        assert!(said(&["age", "Label"]).contains("did you mean label?"));
+        assert!(refused(&["Device", "age", "label", "device"]).is_none());
     }
 }

@@ -76,10 +76,34 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
             };
             match role {
                 Role::Feature(_) => rows.x.push(text.parse().map_err(|_| refused("a number"))?),
-                Role::Label => rows.push_label(text.parse().map_err(|_| refused("a number"))?),
+                Role::Label => rows.push_label(text.parse().map_err(|_| match refused("a number") {
+                    Problem::Value { place, value, .. } if !text.is_empty() => {
+                        Problem::TextLabel { place, value }
+                    }
+                    missing => missing,
+                })?),
                 Role::Device => rows.push_device(text),
             }
         }
     }
     rows.table()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_are_words_are_refused_with_a_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, "age,label\n1,cat\n").unwrap();
+        let error = read(&path).unwrap_err().in_file(&path);
+        assert!(
+            error.to_string().ends_with("line 2, column label: \"cat\" is a text, and labels are numbers")
+        );
+        assert!(error.hint().contains("factorize"), "{}", error.hint());
+        std::fs::write(&path, "age,label\n1,\n").unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("\"\" is not a number"));
+    }
 }

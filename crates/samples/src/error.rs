@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::arrange::OtherColumns;
+
 /// Why samples cannot be read or used: the file, and what is wrong with it. [`SamplesError::hint`] says what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", .file.display())]
@@ -46,6 +48,28 @@ pub enum Problem {
         wanted: String,
         /// The names that are there.
         found: Vec<String>,
+    },
+    /// A column without a name, such as an index of pandas, which is no feature.
+    #[error("column {column} has no name")]
+    Unnamed {
+        /// Its position, counted from 1.
+        column: usize,
+    },
+    /// A name that differs from one with a meaning in its capitals alone.
+    #[error("{found:?} would not be read as {meant}")]
+    Misspelt {
+        /// The name in the file.
+        found: String,
+        /// The name with a meaning.
+        meant: &'static str,
+    },
+    /// A label that is a word.
+    #[error("{place}: {value} is a text, and labels are numbers")]
+    TextLabel {
+        /// Such as `line 7, column label`.
+        place: String,
+        /// The label as it is written.
+        value: String,
     },
     /// Values of a type that cannot be used.
     #[error("{what} has the type {found}; it must be {wanted}")]
@@ -94,6 +118,14 @@ pub enum Problem {
         /// The limit.
         limit: u64,
     },
+    /// The file has other columns than the files before it.
+    #[error("the table {}", .columns.beside(&format!("{} does not have", .first.display())))]
+    Columns {
+        /// What it has and lacks.
+        columns: OtherColumns,
+        /// The first file.
+        first: PathBuf,
+    },
     /// The file does not fit the files before it.
     #[error("{what} is {found}; in {}, which is read with it, {what} is {expected}", .first.display())]
     Differs {
@@ -125,6 +157,17 @@ impl Problem {
         SamplesError { file: file.to_owned(), problem: self }
     }
 
+    /// Refuses a name that is `meant` but for its capitals.
+    pub(crate) fn of_capitals(names: &[String], meant: &'static str) -> Result<(), Self> {
+        let is_near = |name: &&String| name.as_str() != meant && name.eq_ignore_ascii_case(meant);
+        match names.iter().find(is_near) {
+            Some(found) if names.iter().all(|name| name != meant) => {
+                Err(Self::Misspelt { found: found.clone(), meant })
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn malformed(format: &'static str, detail: impl fmt::Display) -> Self {
         Self::Malformed { format, detail: detail.to_string() }
     }
@@ -144,6 +187,16 @@ impl SamplesError {
                 "arrays are x, y and optionally device; tables have a column label and optionally device"
                     .to_owned()
             }
+            Problem::Unnamed { .. } => {
+                "name the column, or leave it out: pandas writes its index unless to_csv has index=False"
+                    .to_owned()
+            }
+            Problem::Misspelt { meant, .. } => {
+                format!("did you mean {meant}? Write it like this, or give it a name of its own")
+            }
+            Problem::TextLabel { .. } => "write classes as whole numbers from 0, in pandas with \
+                 rows[\"label\"], names = pandas.factorize(rows[\"label\"], sort=True)"
+                .to_owned(),
             Problem::Type { wanted, .. } => format!("convert it to {wanted} before saving"),
             Problem::Objects { .. } => {
                 "save numbers, or strings of a fixed width (numpy.array(names, dtype=\"U\"))".to_owned()
@@ -152,7 +205,7 @@ impl SamplesError {
             Problem::Value { wanted, .. } => format!("replace it by {wanted}, or remove the sample"),
             Problem::Empty => "name a file with at least one sample".to_owned(),
             Problem::TooLarge { .. } => "use fewer samples, or bytes (uint8) instead of floats".to_owned(),
-            Problem::Differs { .. } => {
+            Problem::Columns { .. } | Problem::Differs { .. } => {
                 "files that are read together must have the same shape, type and columns".to_owned()
             }
         }

@@ -123,8 +123,14 @@ pub fn read(files: &[PathBuf]) -> Result<Table, SamplesError> {
         match &mut all {
             None => all = Some(table),
             Some(all) => all.append(table).map_err(|difference| {
-                let Difference { what, expected, found } = difference;
-                Problem::Differs { what, first: files[0].clone(), expected, found }.in_file(file)
+                let first = files[0].clone();
+                let problem = match difference {
+                    Difference::Columns(columns) => Problem::Columns { columns, first },
+                    Difference::Of { what, expected, found } => {
+                        Problem::Differs { what, first, expected, found }
+                    }
+                };
+                problem.in_file(file)
             })?,
         }
     }

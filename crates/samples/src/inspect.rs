@@ -86,6 +86,16 @@ pub struct DeviceSummary {
     pub samples: usize,
 }
 
+impl Inspection {
+    /// A remark on classes that are probably numbers: there are many of them, with few samples each.
+    pub fn many_classes(&self) -> Option<String> {
+        let LabelSummary::Classes(counts) = &self.labels else { return None };
+        let classes = counts.len();
+        (classes > 100 && self.samples < 10 * classes)
+            .then(|| format!("the labels are {classes} classes with fewer than 10 samples each on average"))
+    }
+}
+
 impl Table {
     /// The table in a few numbers.
     pub fn inspect(&self) -> Inspection {

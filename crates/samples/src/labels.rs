@@ -2,7 +2,6 @@
 
 use crate::array::Values;
 use crate::error::Problem;
-use crate::table::wrong_type;
 
 /// The most classes.
 pub const CLASSES_MAX: usize = 65_536;
@@ -71,7 +70,9 @@ impl Labels {
             Values::Unsigned(values) => Ok(of_integers(values)),
             Values::Bytes(values) => Ok(Self::Classes(values.into_iter().map(u32::from).collect())),
             Values::Floats(values) => numbers(values),
-            other @ Values::Texts(_) => Err(wrong_type("y", &other, "integers, or floats for regression")),
+            Values::Texts(_) => {
+                Err(Problem::TextLabel { place: "array y".to_owned(), value: "its type".to_owned() })
+            }
         }
     }
 }

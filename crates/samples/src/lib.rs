@@ -46,9 +46,10 @@ mod safetensors_file;
 pub mod table;
 mod text_file;
 
+pub use arrange::OtherColumns;
 pub use devices::Devices;
 pub use digest::DataDigest;
 pub use error::{Problem, SamplesError};
 pub use inspect::Inspection;
 pub use labels::{CLASSES_MAX, Labels};
-pub use table::{Difference, Features, Table};
+pub use table::{Features, Table};

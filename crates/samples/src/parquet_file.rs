@@ -210,6 +210,13 @@ impl Target<'_> {
                 devices.push(text.trim());
                 Ok(())
             }
+            (Role::Label, _) => Err(Problem::TextLabel {
+                place: format!("column {name}"),
+                value: format!(
+                    "{:?}",
+                    value.as_utf8().unwrap_or("\u{fffd}").chars().take(40).collect::<String>()
+                ),
+            }),
             _ => {
                 Err(Problem::Type { what: format!("column {name}"), found: "text".into(), wanted: "numbers" })
             }

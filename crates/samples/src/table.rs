@@ -1,5 +1,6 @@
 //! Samples in memory: features, labels, and whose they are.
 
+use crate::arrange::OtherColumns;
 use crate::array::{Array, Values};
 use crate::devices::Devices;
 use crate::error::{Problem, Shape};
@@ -75,6 +76,7 @@ impl Table {
 
     pub(crate) fn from_arrays(arrays: Arrays) -> Result<Self, Problem> {
         let Arrays { x, y, device, names } = arrays;
+        Problem::of_capitals(&names, "device")?;
         let missing = |name: &str| Problem::Missing { wanted: format!("array {name}"), found: names.clone() };
         let (x, y) = (x.ok_or_else(|| missing("x"))?, y.ok_or_else(|| missing("y"))?);
         let Some((&samples, shape)) = x.shape.split_first() else {
@@ -102,12 +104,12 @@ impl Table {
 
     /// Appends the samples of another file, which must be of the same kind.
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), Difference> {
-        let differ = |what, expected, found| Err(Difference { what, expected, found });
+        let differ = |what, expected, found| Err(Difference::Of { what, expected, found });
+        other.arrange(&self.columns).map_err(Difference::Columns)?;
         if self.shape != other.shape {
             let [expected, found] = [&self.shape, &other.shape].map(|shape| Shape(shape.clone()).to_string());
             return differ("the shape of a sample", expected, found);
         }
-        other.arrange(&self.columns)?;
         match (&mut self.features, other.features) {
             (Features::Bytes(all), Features::Bytes(more)) => move_to(all, more),
             (Features::Floats(all), Features::Floats(more)) => move_to(all, more),
@@ -140,15 +142,16 @@ fn move_to<T: Copy>(all: &mut Vec<T>, mut more: Vec<T>) {
     all[first..].reverse();
 }
 
-/// In what two files differ, or a file and a declaration.
+/// In what two files differ.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Such as `the shape of a sample`.
-    pub what: &'static str,
-    /// As in the first file.
-    pub expected: String,
-    /// As in the other file.
-    pub found: String,
+pub(crate) enum Difference {
+    Columns(OtherColumns),
+    /// `what` is such as `the shape of a sample`; as in the first file, and as in the other one.
+    Of {
+        what: &'static str,
+        expected: String,
+        found: String,
+    },
 }
 
 fn one_per_sample(array: Array, name: &str, samples: usize) -> Result<Values, Problem> {

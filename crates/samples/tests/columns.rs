@@ -71,7 +71,7 @@ fn columns_are_matched_by_name() {
     assert_eq!(both.features, Features::Floats(vec![30.0, 80.0, 40.0, 70.0]));
     let other = write(folder.path(), "3.csv", "age,height,label\n1,2,0\n");
     let refused = files::read(&[first, other]).unwrap_err();
-    assert!(refused.to_string().contains("3.csv: the list of columns is height; in "), "{refused}");
+    assert!(refused.to_string().contains("3.csv: the table has height, which "), "{refused}");
 }
 
 #[test]

@@ -43,7 +43,15 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
             "server",
             "update_norm_max",
             "is missing, and a server without test files cannot make a trial update",
-            "write update_norm_max = NUMBER below [server]: the largest norm of an honest update",
+            match scenario.data.own.train.is_empty() {
+                true => {
+                    "to serve it, write update_norm_max = NUMBER below [server], the largest norm of an honest \
+                     update; without data.train there is nothing to simulate, so run refuses it in any case"
+                }
+                false => {
+                    "write update_norm_max = NUMBER below [server]: the largest norm of an honest update"
+                }
+            },
         );
     }
     Ok(())
@@ -85,6 +93,8 @@ mod tests {
             let refused = read(&rest).unwrap_err();
             assert!(refused.contains(says), "{refused}");
         }
+        let bare = Scenario::from_toml(&format!("{OWN}{on_devices}[evaluate]\nwhere = 'devices'\n"));
+        assert!(bare.unwrap_err().hint().contains("nothing to simulate"));
         let other = Scenario::from_toml("[task]\nname = 'synthetic'\n[evaluate]\nwhere = 'devices'\n");
         assert!(other.unwrap_err().to_string().contains("where"));
     }

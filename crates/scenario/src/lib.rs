@@ -66,7 +66,7 @@ pub use self::sections::{
     Train, Update, Where,
 };
 pub use self::server::{Kind, Server};
-pub use self::suggest::{OwnTemplate, SuggestError};
+pub use self::suggest::{OwnSuggestion, OwnTemplate, SuggestError};
 pub use self::value::Value;
 
 /// Keys that may change when a simulated run resumes: they decide when to stop and how often to save, not what the records

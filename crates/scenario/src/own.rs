@@ -1,5 +1,6 @@
 //! What follows from files of the user's own: the parameters of the task, and whose samples they are.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use fedflip_learn::loss::Loss;
@@ -9,8 +10,11 @@ use fedflip_samples::inspect::Channels;
 use fedflip_samples::{CLASSES_MAX, Features, Labels, SamplesError, Table, files};
 
 use super::error::{KeyError, Place, Refusal};
+use super::keys;
 use super::resolve::Keys;
-use super::{FleetSource, Scenario};
+use super::suggest;
+use super::value::{Given, Value};
+use super::{FleetSource, OwnFiles, Scenario};
 
 /// What files say of their samples.
 pub(super) struct Described {
@@ -18,6 +22,8 @@ pub(super) struct Described {
     pub params: Vec<(&'static str, ParamValue<'static>)>,
     /// The names of features, if the files have them.
     pub columns: Vec<String>,
+    /// How the samples are shared if nobody says it.
+    pub sharing: Vec<(&'static str, Value)>,
 }
 
 /// What a scenario has decided about its samples, whatever the files say.
@@ -77,18 +83,23 @@ pub(super) fn declare(scenario: &mut Scenario, given: &Keys<'_>) -> Result<(), K
     };
     let missing: Vec<&str> =
         DECLARED.into_iter().filter(|name| !given.has("task", name) && counts(name)).collect();
-    let Some(entry) = given.entry("data", "train").filter(|_| !missing.is_empty()) else { return Ok(()) };
+    // A scenario that has a key of one way of sharing has chosen it.
+    let is_shared = ["sharing", "concentration", "min_samples"].iter().any(|name| given.has("data", name));
+    let has_fleet = given.has("fleet", "devices") || given.has("fleet", "file");
+    let is_whole = missing.is_empty() && is_shared && has_fleet;
+    let Some(entry) = given.entry("data", "train").filter(|_| !is_whole) else { return Ok(()) };
     let own = &scenario.data.own;
     let refuse =
         |problem: String, hint: String| Refusal { problem, hint }.at(entry.place.clone(), "data.train");
     let unusable = |error: SamplesError| refuse(error.to_string(), error.hint());
-    let paths = files::found(&own.folder, &own.train).map_err(unusable)?;
     // Whatever does not fit in the end is refused when a learner checks all samples.
     let loss = given.has("task", "loss").then(|| scenario.task.params().choice("loss"));
     let decided = Decided { loss, reads_codes, alphabet: &own.alphabet };
-    let Described { params, columns } = match files::are_texts(&paths) {
-        true => described_text(decided.alphabet),
-        false => described(&files::read(&paths).map_err(unusable)?, decided),
+    let Described { params, columns, sharing } = match read(own, decided) {
+        Ok(described) => described,
+        // Samples that are declared may be elsewhere, and a server that leaves them to devices shares nothing.
+        Err(_) if missing.is_empty() => return Ok(()),
+        Err(error) => return Err(unusable(error)),
     };
     if !given.has("task", "columns") {
         scenario.data.own.columns = columns;
@@ -96,7 +107,21 @@ pub(super) fn declare(scenario: &mut Scenario, given: &Keys<'_>) -> Result<(), K
     for (name, value) in params.into_iter().filter(|(name, _)| missing.contains(name)) {
         scenario.task.set(name, value).map_err(|error| refuse(error.to_string(), error.hint()))?;
     }
+    for (path, value) in sharing.into_iter().filter(|(path, _)| !(is_shared && path.starts_with("data."))) {
+        let Some(key) = keys::all().find(|key| key.path() == path) else { continue };
+        let value = Given { value: &value, folder: Path::new("") };
+        key.set(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), path))?;
+    }
     Ok(())
+}
+
+/// What the training files say.
+fn read(own: &OwnFiles, decided: Decided<'_>) -> Result<Described, SamplesError> {
+    let paths = files::found(&own.folder, &own.train)?;
+    Ok(match files::are_texts(&paths) {
+        true => described_text(decided.alphabet, &files::read_texts(&paths)?),
+        false => described(&files::read(&paths)?, decided),
+    })
 }
 
 /// The parameters that describe samples; those that a scenario leaves out are taken from its files.
@@ -140,7 +165,9 @@ pub(super) fn described(table: &Table, decided: Decided<'_>) -> Described {
     if decided.reads_codes {
         params.push(("symbols", ParamValue::Count(symbols(&table.features))));
     }
-    Described { params, columns: table.columns.clone() }
+    let holders = table.devices.as_ref().map(|devices| devices.names.len());
+    let sharing = suggest::sharing(table.len(), holders, loss.row().classifies);
+    Described { params, columns: table.columns.clone(), sharing }
 }
 
 /// One more than the largest code.
@@ -153,8 +180,10 @@ fn symbols(features: &Features) -> usize {
 }
 
 /// What is said of a text, whose windows are as long as those of Shakespeare.
-pub(super) fn described_text(alphabet: &str) -> Described {
+pub(super) fn described_text(alphabet: &str, texts: &[String]) -> Described {
     let symbols = symbols_of(alphabet);
+    let characters = texts.iter().map(|text| text.chars().count()).sum();
+    let sharing = suggest::sharing(characters, (texts.len() > 1).then_some(texts.len()), true);
     let params = vec![
         ("shape", ParamValue::Sizes(Sizes::one(fedflip_learn::models::lstm::STEPS))),
         ("channels", ParamValue::Choice("last")),
@@ -163,7 +192,7 @@ pub(super) fn described_text(alphabet: &str) -> Described {
         ("classes", ParamValue::Count(symbols)),
         ("symbols", ParamValue::Count(symbols)),
     ];
-    Described { params, columns: Vec::new() }
+    Described { params, columns: Vec::new(), sharing }
 }
 
 /// Counts can only follow a fleet file, and only whole ones.

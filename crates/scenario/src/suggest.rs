@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use fedflip_learn::loss::Loss;
 use fedflip_learn::own::{alphabet_of, reads_codes};
-use fedflip_learn::task::Task;
+use fedflip_learn::task::{ParamValue, Task};
 use fedflip_samples::inspect::{Channels, LabelSummary};
 use fedflip_samples::{Inspection, SamplesError, Table, files};
 
@@ -32,8 +33,21 @@ pub struct OwnTemplate<'a> {
     pub test: &'a [String],
     /// The network; one that suits the samples if nothing is said.
     pub model: Option<&'a str>,
+    /// The loss; what the labels look like decides if nothing is said.
+    pub loss: Option<&'a str>,
+    /// The share of the training samples to hold out.
+    pub validation: Option<f64>,
     /// Relative names start here.
     pub folder: &'a Path,
+}
+
+/// A scenario for files of the user's own.
+#[derive(Clone, Debug)]
+pub struct OwnSuggestion {
+    /// The commented scenario.
+    pub text: String,
+    /// What is allowed and probably not meant.
+    pub notes: Vec<String>,
 }
 
 impl Scenario {
@@ -42,7 +56,7 @@ impl Scenario {
         task: Task,
         preset: Preset,
         wanted: &OwnTemplate<'_>,
-    ) -> Result<String, SuggestError> {
+    ) -> Result<OwnSuggestion, SuggestError> {
         let names = |names: &[String]| Value::List(names.iter().map(Value::text).collect());
         let mut settings = vec![("data.train", names(wanted.train))];
         if !wanted.test.is_empty() {
@@ -51,14 +65,16 @@ impl Scenario {
         let paths = files::found(wanted.folder, wanted.train)?;
         let found = match files::are_texts(&paths) {
             true => of_texts(&paths, wanted)?,
-            false => of_table(&files::read(&paths)?, wanted),
+            false => of_table(files::read(&paths)?, &paths, wanted)?,
         };
+        settings.extend(wanted.validation.map(|share| ("data.validation", Value::Number(share))));
         settings.push(("task.model", Value::text(&found.model)));
         settings.extend(found.settings);
         if reads_codes(&found.model) {
             settings.push(("train.learning_rate", Value::Number(0.8)));
         }
-        let Described { params, columns } = found.described;
+        let Described { params, columns, sharing } = found.described;
+        settings.extend(sharing);
         if !columns.is_empty() {
             settings.push(("task.columns", names(&columns)));
         }
@@ -66,7 +82,8 @@ impl Scenario {
         let settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value));
         let overrides: Vec<String> =
             settings.chain(params).map(|(key, value)| format!("{key}={value}")).collect();
-        Ok(Self::template_with(task, preset, &overrides, wanted.folder)?)
+        let text = Self::template_with(task, preset, &overrides, wanted.folder)?;
+        Ok(OwnSuggestion { text, notes: found.notes })
     }
 }
 
@@ -75,33 +92,61 @@ struct Suggested {
     model: String,
     described: Described,
     settings: Vec<(&'static str, Value)>,
+    notes: Vec<String>,
 }
 
 /// Every text can be a device; the alphabet is that of the texts.
 fn of_texts(paths: &[PathBuf], wanted: &OwnTemplate<'_>) -> Result<Suggested, SuggestError> {
     let texts = files::read_texts(paths)?;
-    let symbols: usize = texts.iter().map(|text| text.chars().count()).sum();
     let alphabet = alphabet_of(texts.iter().map(String::as_str));
-    let described = described_text(&alphabet);
+    let mut described = described_text(&alphabet, &texts);
+    // Characters are classes: another loss is refused at its key.
+    if let Some(loss) = wanted.loss.and_then(Loss::by_name) {
+        described.params.push(("loss", ParamValue::Choice(loss.row().name)));
+    }
     let mut settings = vec![("task.alphabet", Value::text(alphabet))];
     // What a small model of characters reaches: it knows more than half of the information of a character.
     settings.push(("stop.at", Value::Number(TEXT_ACCURACY)));
     settings.push(("pilot.loss", Value::Number(TEXT_PILOT_LOSS)));
-    settings.extend(sharing(symbols, (texts.len() > 1).then_some(texts.len()), true));
-    Ok(Suggested { model: wanted.model.unwrap_or(TEXT_MODEL).to_owned(), described, settings })
+    Ok(Suggested {
+        model: wanted.model.unwrap_or(TEXT_MODEL).to_owned(),
+        described,
+        settings,
+        notes: Vec::new(),
+    })
 }
 
-fn of_table(table: &Table, wanted: &OwnTemplate<'_>) -> Suggested {
+fn of_table(
+    mut table: Table,
+    paths: &[PathBuf],
+    wanted: &OwnTemplate<'_>,
+) -> Result<Suggested, SuggestError> {
+    table.labels = match wanted.loss.and_then(Loss::by_name) {
+        Some(loss) if loss.row().classifies => {
+            table.labels.into_classes().map_err(|problem| problem.in_file(&paths[0]))?
+        }
+        Some(_) => table.labels.into_numbers(),
+        None => table.labels,
+    };
     let inspected = table.inspect();
     let model = wanted.model.map_or_else(|| suited(&inspected), str::to_owned);
-    let decided = Decided { reads_codes: reads_codes(&model), ..Decided::default() };
+    let decided = Decided { loss: wanted.loss, reads_codes: reads_codes(&model), ..Decided::default() };
     let mut settings = targets(&inspected.labels);
     if !decided.reads_codes {
         settings.extend(normalisation(&inspected));
     }
-    let has_classes = matches!(inspected.labels, LabelSummary::Classes(_));
-    settings.extend(sharing(table.len(), inspected.devices.as_ref().map(Vec::len), has_classes));
-    Suggested { model, described: described(table, decided), settings }
+    let many = inspected.many_classes();
+    let many = many.map(|many| format!("{many}; if the labels are numbers, add --loss squared-error"));
+    let is_mixed = paths.len() > 1 && inspected.devices.is_none();
+    let devices = is_mixed.then(|| {
+        format!(
+            "the {} files do not name devices, so their samples are mixed: to make every file a device, add an array or \
+             a column device to each",
+            paths.len()
+        )
+    });
+    let notes = many.filter(|_| wanted.loss.is_none()).into_iter().chain(devices).collect();
+    Ok(Suggested { model, described: described(&table, decided), settings, notes })
 }
 
 /// Why no scenario can be suggested.
@@ -149,7 +194,11 @@ fn targets(labels: &LabelSummary) -> Vec<(&'static str, Value)> {
 }
 
 /// Whoever holds the samples is a device; samples that nobody holds are shared among up to a hundred.
-fn sharing(samples: usize, holders: Option<usize>, has_classes: bool) -> Vec<(&'static str, Value)> {
+pub(super) fn sharing(
+    samples: usize,
+    holders: Option<usize>,
+    has_classes: bool,
+) -> Vec<(&'static str, Value)> {
     if let Some(holders) = holders {
         return vec![("data.sharing", Value::text("by-device")), ("fleet.devices", Value::count(holders))];
     }

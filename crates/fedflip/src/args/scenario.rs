@@ -26,7 +26,7 @@ pub(crate) struct ScenarioNewArgs {
     /// synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet, shakespeare-lstm, or own for files of your own
     pub task: String,
     /// A file of training samples for the task own; may be given more than once
-    #[arg(long, value_name = "FILE", requires = "test")]
+    #[arg(long, value_name = "FILE")]
     pub train: Vec<String>,
     /// A file of test samples for the task own; may be given more than once
     #[arg(long, value_name = "FILE", requires = "train")]
@@ -34,6 +34,12 @@ pub(crate) struct ScenarioNewArgs {
     /// The model of the task own: softmax, mlp, cnn, mobilenet or lstm; by default one that suits the samples
     #[arg(long, requires = "train")]
     pub model: Option<String>,
+    /// What the labels of the task own are: classes (cross-entropy) or numbers (squared-error)
+    #[arg(long, requires = "train", value_parser = ["cross-entropy", "squared-error"])]
+    pub loss: Option<String>,
+    /// The share of the training samples to evaluate on, with or without --test
+    #[arg(long, value_name = "SHARE", requires = "train")]
+    pub validation: Option<f64>,
     /// Settings of the server, the encoding and the plan
     #[arg(long, default_value = Preset::default().name(), value_parser = preset_parser())]
     pub preset: Preset,

@@ -140,7 +140,9 @@ fn numbers(values: &[f64]) -> String {
 
 /// What is allowed and probably not meant.
 fn remarks(found: &Inspection) -> Vec<String> {
-    let mut remarks = Vec::new();
+    let many = found.many_classes();
+    let many = many.map(|many| format!("{many}; task.loss = \"squared-error\" takes them for numbers"));
+    let mut remarks: Vec<String> = many.into_iter().collect();
     match &found.labels {
         LabelSummary::Classes(classes) => {
             let most = classes.keys().max().map_or(0, |most| *most as usize + 1);

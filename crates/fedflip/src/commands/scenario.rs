@@ -4,33 +4,55 @@ use std::io::Write;
 use std::path::Path;
 
 use fedflip_learn::Learner;
+use fedflip_learn::own::{OwnData, OwnSamples};
 use fedflip_learn::task::{Learners, SharingReport, Source, Task};
 use serde::Serialize;
 
 use super::print_json;
 use crate::args::{ScenarioCheckArgs, ScenarioNewArgs};
 use crate::error::CliError;
+use crate::progress::warn;
 use crate::render::count;
 use fedflip_scenario::{OwnTemplate, Scenario, Where};
 
 pub(super) fn new(args: &ScenarioNewArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let task: Task = args.task.parse()?;
     if !args.train.is_empty() {
-        if !matches!(task.source(), Source::Own) {
-            return Err(CliError::usage(
-                format!("--train: the task {} has data of its own", task.name()),
-                "name the task own, or leave --train and --test out",
-            ));
-        }
-        let wanted = OwnTemplate {
-            train: &args.train,
-            test: &args.test,
-            model: args.model.as_deref(),
-            folder: Path::new(""),
-        };
-        return Ok(write!(output, "{}", Scenario::template_own(task, args.preset, &wanted)?)?);
+        return new_own(task, args, output);
     }
     Ok(write!(output, "{}", Scenario::template(task, args.preset)?)?)
+}
+
+/// A scenario for files, after the test files were found to fit the training files.
+fn new_own(task: Task, args: &ScenarioNewArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    if !matches!(task.source(), Source::Own) {
+        return Err(CliError::usage(
+            format!("--train: the task {} has data of its own", task.name()),
+            "name the task own, or leave --train and --test out",
+        ));
+    }
+    if args.test.is_empty() && args.validation.is_none_or(|share| share == 0.0) {
+        return Err(CliError::usage(
+            "--test is missing: there are no samples to evaluate models on".to_owned(),
+            "add --test FILE, or --validation 0.2 to hold a fifth of the training samples out",
+        ));
+    }
+    let wanted = OwnTemplate {
+        train: &args.train,
+        test: &args.test,
+        model: args.model.as_deref(),
+        loss: args.loss.as_deref(),
+        validation: args.validation,
+        folder: Path::new(""),
+    };
+    let found = Scenario::template_own(task, args.preset, &wanted)?;
+    let settings = Scenario::from_toml(&found.text)?.task_settings();
+    if !args.test.is_empty() {
+        let test = OwnData { train: settings.own.test, test: Vec::new(), ..settings.own };
+        OwnSamples::read(&test, settings.task.params())?;
+    }
+    found.notes.iter().for_each(|note| warn(note));
+    Ok(write!(output, "{}", found.text)?)
 }
 
 pub(super) fn check(args: &ScenarioCheckArgs, output: &mut dyn Write) -> Result<(), CliError> {

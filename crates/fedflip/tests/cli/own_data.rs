@@ -88,6 +88,9 @@ fn files_that_cannot_be_read_are_refused() {
     desk.write("ragged.csv", "a,b,label\n1,2,0\n3,1\n");
     desk.write("nan.csv", "a,label\n1,0\nNaN,1\n");
     desk.write("unlabelled.csv", "a,b\n1,2\n");
+    desk.write("thin.csv", "age,label\n1,0\n");
+    desk.write("wide.csv", "age,pulse,extra,label\n1,2,3,0\n");
+    desk.write("index.csv", ",age,label\n0,30,1\n");
     let cases: &[(&str, &[&str])] = &[
         ("data inspect cut.npz", &["cut.npz: not a valid npz file", "hint: write the file again"]),
         ("data inspect objects.npz", &["holds Python objects", "would run code", "hint: save numbers"]),
@@ -103,6 +106,18 @@ fn files_that_cannot_be_read_are_refused() {
                 "\"softmax\", \"mlp\", \"cnn\", \"mobilenet\" or \"lstm\"",
             ],
         ),
+        ("scenario new own --train wards.csv", &["--test is missing", "--validation"]),
+        ("scenario new own --train wards.csv --test none.csv", &["none.csv: no file has this name"]),
+        (
+            "scenario new own --train wards.csv --test train.npz",
+            &["train.npz: the shape of a sample is [8, 8]"],
+        ),
+        ("scenario new own --train wards.csv --test thin.csv", &["thin.csv: the table lacks pulse", "hint:"]),
+        (
+            "scenario new own --train wards.csv --test wide.csv",
+            &["has extra, which the task does not declare"],
+        ),
+        ("scenario new own --train index.csv --validation 0.2", &["column 1 has no name", "index=False"]),
         ("scenario new own --train objects.npz --test objects.npz", &["holds Python objects"]),
     ];
     for (line, wanted) in cases {
@@ -264,7 +279,15 @@ fn a_run_is_tied_to_its_samples_and_can_be_repeated_from_its_folder() {
     let wards = String::from_utf8(read("wards.csv")).unwrap();
     desk.write("wards.csv", wards.replace(",1,north", ",0,north"));
     let more = "--set stop.rounds_max=4 --set stop.at=1 --quiet";
-    assert_refused(&desk, &format!("run wards.toml {more} --out run --resume"), b"", &["data.train_digest"]);
+    assert_refused(
+        &desk,
+        &format!("run wards.toml {more} --out run --resume"),
+        b"",
+        &[
+            "run: the training samples, which data.train names, are not those of this run",
+            "in another folder",
+        ],
+    );
     assert_refused(
         &desk,
         &format!("run run/run.toml {two} --out other"),
@@ -341,4 +364,34 @@ fn a_test_that_overflows_does_not_undo_the_run() {
     assert!(detail.contains("the test samples could not be evaluated"), "{result}");
     let records = fs::read_to_string(desk.folder.path().join("run/records.jsonl")).unwrap();
     assert!(records.contains("\"type\":\"end\""), "{records}");
+}
+
+/// Whole prices are classes until somebody says otherwise, and a share of the samples can stand in for test files.
+#[test]
+fn whole_numbers_may_be_prices_and_test_files_may_be_left_out() {
+    let desk = desk();
+    let rows: String = (0..300).map(|n| format!("{},{}\n", n % 17, 100 + 3 * n)).collect();
+    desk.write("prices.csv", format!("rooms,label\n{rows}"));
+    let inspected = desk.stdout("data inspect prices.csv");
+    assert!(inspected.contains("300 classes with fewer than 10 samples each"), "{inspected}");
+    let text = desk.stdout("scenario new own --train prices.csv --validation 0.2 --loss squared-error");
+    for line in ["loss = \"squared-error\"", "metric = \"rmse\"", "classes = 1 ", "validation = 0.2"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    desk.write("prices.toml", text);
+    desk.stdout("run prices.toml --set stop.rounds_max=2 --quiet");
+    assert_refused(&desk, "run prices.toml --set data.test=\"\"", b"", &["data.test", "is an empty name"]);
+}
+
+/// A scenario of two keys has the devices that its files name.
+#[test]
+fn a_scenario_of_two_keys_follows_its_files() {
+    let desk = desk();
+    let keys = "[task]\nname = \"own\"\n[data]\ntrain = \"wards.csv\"\ntest = \"wards-test.csv\"\n";
+    desk.write("bare.toml", keys);
+    let checked = desk.stdout("scenario check bare.toml");
+    assert!(
+        checked.contains("sharing = \"by-device\"") && checked.contains("3 devices hold 96"),
+        "{checked}"
+    );
 }

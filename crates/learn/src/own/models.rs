@@ -17,25 +17,42 @@ pub(super) struct OwnModel {
     pub(super) reads_codes: bool,
     /// The metrics of a classifier, the most important one first.
     metrics: &'static [&'static str],
+    /// The same where there are at most five classes.
+    few_metrics: &'static [&'static str],
 }
 
 const CLASSIFIER: &[&str] = &["accuracy", "top-5", "f1", "loss"];
+const FEW_CLASSES: &[&str] = &["accuracy", "f1", "loss"];
 
 const MODELS: [OwnModel; 5] = [
-    OwnModel { name: "softmax", build: |params| mlp(params, 0), reads_codes: false, metrics: CLASSIFIER },
+    OwnModel {
+        name: "softmax",
+        build: |params| mlp(params, 0),
+        reads_codes: false,
+        metrics: CLASSIFIER,
+        few_metrics: FEW_CLASSES,
+    },
     OwnModel {
         name: "mlp",
         build: |params| mlp(params, params.count("hidden_units")),
         reads_codes: false,
         metrics: CLASSIFIER,
+        few_metrics: FEW_CLASSES,
     },
-    OwnModel { name: "cnn", build: cnn, reads_codes: false, metrics: CLASSIFIER },
-    OwnModel { name: "mobilenet", build: mobilenet, reads_codes: false, metrics: CLASSIFIER },
+    OwnModel { name: "cnn", build: cnn, reads_codes: false, metrics: CLASSIFIER, few_metrics: FEW_CLASSES },
+    OwnModel {
+        name: "mobilenet",
+        build: mobilenet,
+        reads_codes: false,
+        metrics: CLASSIFIER,
+        few_metrics: FEW_CLASSES,
+    },
     OwnModel {
         name: "lstm",
         build: lstm,
         reads_codes: true,
         metrics: &["accuracy", "top-5", "perplexity", "loss"],
+        few_metrics: &["accuracy", "perplexity", "loss"],
     },
 ];
 
@@ -89,6 +106,8 @@ pub(super) fn network(params: &Params) -> Result<Network<f32>, LearnError> {
 pub(super) fn metrics(params: &Params) -> &'static [&'static str] {
     match (loss(params), model(params)) {
         (Ok(row), _) if !row.classifies => &["rmse", "loss"],
+        // Five guesses among five classes are always right.
+        (_, Ok(model)) if params.count("classes") <= 5 => model.few_metrics,
         (_, Ok(model)) => model.metrics,
         (_, Err(_)) => &[],
     }
@@ -174,6 +193,8 @@ mod tests {
         let number = [("loss", ParamValue::Choice("squared-error")), ("classes", ParamValue::Count(1))];
         assert_eq!(own(&number).network().unwrap().classes(), 1);
         assert_eq!(own(&number).metrics(), ["rmse", "loss"]);
+        let of_classes = |count| own(&[("classes", ParamValue::Count(count))]).metrics().contains(&"top-5");
+        assert_eq!([of_classes(5), of_classes(6)], [false, true]);
     }
 
     #[test]

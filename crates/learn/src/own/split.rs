@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::loss::Loss;
 use crate::task::{Params, TaskError};
-use fedflip_samples::{DataDigest, Difference, Features, Labels, Table, files};
+use fedflip_samples::{DataDigest, Features, Labels, Table, files};
 
 use super::OwnData;
 use super::alphabet::Alphabet;
@@ -48,10 +48,7 @@ impl SplitSamples {
         if table.len() > u32::MAX as usize / 2 {
             return Err(TaskError::TooManySamples { samples: table.len() });
         }
-        table.arrange(columns).map_err(|difference| {
-            let Difference { what, expected: declared, found } = difference;
-            TaskError::NotAsDeclared { file: paths[0].clone(), what, found, declared }
-        })?;
+        table.arrange(columns).map_err(|columns| TaskError::Columns { file: paths[0].clone(), columns })?;
         checked(table, &paths[0], params).map(Self::Table)
     }
 

@@ -31,13 +31,18 @@ impl fmt::Display for Minimum {
         let plural = if *asked == 1 { "" } else { "s" };
         write!(f, "at least {asked} sample{plural} a device: the smallest has {smallest}")?;
         if *raised > 0 {
-            write!(f, "; {raised} had fewer (down to {smallest_drawn}), so {moved} samples were moved")?;
+            let moved = counted(*moved);
+            write!(f, "; {raised} had fewer (down to {smallest_drawn}), so {moved} moved")?;
         }
         if *left_out > 0 {
-            write!(f, "; {left_out} samples were left out")?;
+            write!(f, "; {} left out", counted(*left_out))?;
         }
         Ok(())
     }
+}
+
+fn counted(samples: usize) -> String {
+    if samples == 1 { "1 sample was".to_owned() } else { format!("{samples} samples were") }
 }
 
 impl Minimum {

@@ -8,7 +8,7 @@ use crate::error::LearnError;
 use crate::partition::PartitionError;
 use crate::task::Task;
 use fedflip_datasets::DataError;
-use fedflip_samples::SamplesError;
+use fedflip_samples::{OtherColumns, SamplesError};
 
 /// Why a task cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +62,14 @@ pub enum TaskError {
         found: String,
         /// As the task's parameters say.
         declared: String,
+    },
+    /// A table of the user's own has other columns than the task declares, or than the training files.
+    #[error("{}: the table {}", .file.display(), .columns.beside("the task does not declare"))]
+    Columns {
+        /// The first of the files.
+        file: PathBuf,
+        /// What it has and lacks.
+        columns: OtherColumns,
     },
     /// There is nothing to evaluate models on.
     #[error("there are no samples to evaluate models on")]
@@ -126,6 +134,9 @@ impl TaskError {
             }
             Self::NotAsDeclared { .. } => {
                 "correct the keys of [task] in the scenario, or take samples that fit".to_owned()
+            }
+            Self::Columns { .. } => {
+                "correct task.columns in the scenario, or take a table with these columns".to_owned()
             }
             Self::NothingToEvaluate => {
                 "name test files (data.test), or hold a share of the training samples out (data.validation)"

@@ -152,5 +152,12 @@ fn numbers(numbers: &[f64]) -> Option<Value> {
 /// Names are kept as they are written; the folder from which they start is kept beside them.
 fn names(s: &mut Scenario, v: &Given<'_>) -> Result<Vec<String>, Refusal> {
     s.data.own = OwnFiles { folder: v.folder.to_owned(), ..std::mem::take(&mut s.data.own) };
-    v.texts("the name of a file, or a list of names")
+    let wanted = "the name of a file, or a list of names";
+    let names = v.texts(wanted)?;
+    match names.iter().any(|name| name.trim().is_empty()) {
+        true => {
+            Err(v.refuse("is an empty name", &format!("{wanted}; leave the key out if there is no file")))
+        }
+        false => Ok(names),
+    }
 }

@@ -18,11 +18,11 @@ fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 /// The scenario that is suggested for a file.
 fn suggested(folder: &Path, train: &str, model: Option<&str>) -> Scenario {
     let train = [train.to_owned()];
-    let wanted = OwnTemplate { train: &train, test: &train, model, folder };
-    let text = Scenario::template_own(Task::by_name("own").unwrap(), Preset::default(), &wanted);
-    let text = text.unwrap_or_else(|error| panic!("{error}"));
+    let wanted = OwnTemplate { train: &train, test: &train, model, loss: None, validation: None, folder };
+    let found = Scenario::template_own(Task::by_name("own").unwrap(), Preset::default(), &wanted);
+    let found = found.unwrap_or_else(|error| panic!("{error}"));
     let path = folder.join("s.toml");
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, found.text).unwrap();
     Scenario::read(&path, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -123,4 +123,50 @@ fn generated_devices_have_the_names_of_the_data() {
     let several = [vec!["north".to_owned(), "west".to_owned()], vec!["south".to_owned()]];
     assert_ne!(found.named_fleet(&[3, 4], &several).unwrap().name(0), "north");
     assert!(found.named_fleet(&[3, 0], &names).is_err());
+}
+
+/// A scenario that says nothing of devices takes those of its files.
+#[test]
+fn who_holds_samples_follows_from_the_files() {
+    let rows = |row: fn(usize) -> String| (0..200).map(row).collect::<String>();
+    let wards = format!("a,label,device\n{}", rows(|n| format!("{n},{},ward-{}\n", n % 2, n % 5)));
+    let nobody = format!("a,label\n{}", rows(|n| format!("{n},{}\n", n % 2)));
+    let prices = format!("a,label\n{}", rows(|n| format!("{n},{n}.5\n")));
+    let files = [("wards.csv", wards), ("nobody.csv", nobody), ("prices.csv", prices)];
+    let folder = folder(&files.each_ref().map(|(name, text)| (*name, text.as_bytes())));
+    let read = |file: &str, keys: &str| {
+        let text = format!("[task]\nname = 'own'\n[data]\ntrain = '{file}.csv'\n{keys}\n[stop]\nat = 0.9\n");
+        std::fs::write(folder.path().join("s.toml"), text).unwrap();
+        let found = Scenario::read(&folder.path().join("s.toml"), &[]).unwrap();
+        (found.data.sharing.name(), found.devices())
+    };
+    assert_eq!(read("wards", ""), ("by-device", 5));
+    assert_eq!(read("wards", "[fleet]\ndevices = 2"), ("by-device", 2));
+    assert_eq!(read("wards", "sharing = 'iid'\n[fleet]\ndevices = 40"), ("iid", 40));
+    assert_eq!(read("wards", "concentration = 3"), ("dirichlet", 5));
+    assert_eq!(read("nobody", ""), ("dirichlet", 3));
+    assert_eq!(read("prices", ""), ("iid", 3));
+}
+
+#[test]
+fn notes_say_what_is_probably_not_meant() {
+    let prices: String = (0..150).map(|n| format!("{n},{n}\n")).collect();
+    let prices = format!("a,label\n{prices}");
+    let folder = folder(&[("1.csv", prices.as_bytes()), ("2.csv", prices.as_bytes())]);
+    let notes = |train: &str, loss| {
+        let train = [train.to_owned()];
+        let files = OwnTemplate {
+            train: &train,
+            test: &[],
+            model: None,
+            loss,
+            validation: Some(0.2),
+            folder: folder.path(),
+        };
+        let task = Task::by_name("own").unwrap();
+        Scenario::template_own(task, Preset::default(), &files).unwrap().notes.join("\n")
+    };
+    assert!(notes("1.csv", None).contains("add --loss squared-error"), "{}", notes("1.csv", None));
+    assert_eq!(notes("1.csv", Some("squared-error")), "");
+    assert!(notes("?.csv", Some("squared-error")).contains("the 2 files do not name devices"));
 }
