@@ -1,5 +1,7 @@
 //! Features by their names: two tables may have the same columns in different orders.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::error::listed;
 use crate::table::{Features, Table};
 
@@ -10,8 +12,10 @@ impl Table {
         if columns.is_empty() || self.columns.is_empty() || self.columns == columns {
             return Ok(());
         }
+        let known: BTreeMap<&str, usize> =
+            self.columns.iter().enumerate().rev().map(|(place, name)| (name.as_str(), place)).collect();
         let places: Option<Vec<usize>> =
-            columns.iter().map(|name| self.columns.iter().position(|known| known == name)).collect();
+            columns.iter().map(|name| known.get(name.as_str()).copied()).collect();
         // Each name stands for one column: names that repeat cannot be told apart.
         let is_permutation = |places: &Vec<usize>| {
             let mut sorted = places.clone();
@@ -29,6 +33,7 @@ impl Table {
 
     fn other_columns(&self, columns: &[String]) -> OtherColumns {
         let only = |these: &[String], those: &[String]| {
+            let those: BTreeSet<&String> = those.iter().collect();
             these.iter().filter(|name| !those.contains(name)).cloned().collect()
         };
         OtherColumns { extra: only(&self.columns, columns), lacking: only(columns, &self.columns) }

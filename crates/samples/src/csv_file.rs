@@ -57,10 +57,11 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
         let what = format!("it has {} columns; at most {COLUMNS_MAX} are read", header.len());
         return Err(Problem::malformed("CSV", what));
     }
-    let names: Vec<String> = header
-        .iter()
-        .map(|name| String::from_utf8_lossy(name).trim_start_matches('\u{feff}').trim().to_owned())
-        .collect();
+    let name = |(column, name)| match str::from_utf8(name) {
+        Ok(name) => Ok(name.trim_start_matches('\u{feff}').trim().to_owned()),
+        Err(_) => Err(not_utf8(format!("line 1, column {}", column + 1), name)),
+    };
+    let names = header.iter().enumerate().map(name).collect::<Result<Vec<String>, Problem>>()?;
     let roles = columns::roles(&names)?;
     let mut rows = Rows::new(&roles, &names);
     let mut record = ByteRecord::new();
@@ -68,9 +69,11 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
         bytes.set(0);
         for ((field, role), name) in record.iter().zip(&roles).zip(&names) {
             let line = || record.position().map_or(0, csv::Position::line);
-            let text = str::from_utf8(field).unwrap_or("\u{fffd}").trim();
+            let place = || format!("line {}, column {name}", line());
+            // Replaced by a sign for what cannot be read, two devices would become one.
+            let text = str::from_utf8(field).map_err(|_| not_utf8(place(), field))?.trim();
             let refused = |wanted| Problem::Value {
-                place: format!("line {}, column {name}", line()),
+                place: place(),
                 value: format!("{:?}", text.chars().take(40).collect::<String>()),
                 wanted,
             };
@@ -87,6 +90,12 @@ pub(crate) fn read(path: &Path) -> Result<Table, Problem> {
         }
     }
     rows.table()
+}
+
+/// A text in another encoding.
+fn not_utf8(place: String, text: &[u8]) -> Problem {
+    let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
+    Problem::Value { place, value: format!("{shown:?}"), wanted: "UTF-8 text" }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Which files are meant, and who reads each: the table of formats.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -39,6 +40,7 @@ pub fn found(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Samples
 /// The files that paths stand for, as in [`found`].
 pub fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, SamplesError> {
     let mut files: Vec<PathBuf> = Vec::new();
+    let mut known: BTreeSet<PathBuf> = BTreeSet::new();
     for whole in paths {
         // A file whose very name has a star in it is meant, too, and a folder stands for its files.
         let matched = if whole.is_dir() {
@@ -52,7 +54,7 @@ pub fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, SamplesError> {
             return Err(Problem::NoMatch.in_file(whole));
         }
         for file in matched {
-            if !files.contains(&file) {
+            if known.insert(file.clone()) {
                 files.push(file);
             }
         }
@@ -141,6 +143,10 @@ fn read_one(file: &Path) -> Result<Table, Problem> {
     let ending = ending(file);
     let format = FORMATS.iter().find(|format| format.ending == ending);
     let format = format.ok_or(Problem::UnknownFormat { ending })?;
+    // Reading a pipe would wait for whoever writes to it.
+    if std::fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+        return Err(Problem::malformed("file", "it is not a regular file"));
+    }
     let table = (format.read)(file).map_err(|problem| match problem {
         Problem::Io(error) => of_content(error, format.ending),
         other => other,

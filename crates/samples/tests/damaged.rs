@@ -176,3 +176,19 @@ proptest! {
         prop_assert_eq!(&table.labels, &Labels::Classes((0..samples).map(|at| at as u32 % 7).collect()));
     }
 }
+
+/// Device names in another encoding: replaced by a sign for what cannot be read, two devices would become one.
+#[test]
+fn a_table_in_another_encoding_is_refused_by_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes, place) in [
+        ("cell.csv", &b"a,label,device\n1,0,ok\n2,1,Stra\xdfe\n"[..], "line 3, column device"),
+        ("header.csv", &b"gr\xf6\xdfe,label\n1,0\n"[..], "line 1, column 1"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let error = fedflip_samples::files::read(&[path]).unwrap_err();
+        let text = format!("{error}; {}", error.hint());
+        assert!(text.contains(place) && text.contains("UTF-8 text"), "{text}");
+    }
+}

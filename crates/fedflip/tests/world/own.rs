@@ -217,5 +217,5 @@ fn columns_and_alphabets_reach_devices() {
     std::fs::write(&file, "age,height,label\n1,2,0\n3,4,1\n").unwrap();
     let mine = TaskSettings { own: OwnData { train: vec![file], ..own }, ..declared };
     let refused = mine.device_learner().map(drop).unwrap_err().to_string();
-    assert!(refused.contains("the list of columns is height; the task declares pulse"), "{refused}");
+    assert!(refused.contains("has height, which the task does not declare, and lacks pulse"), "{refused}");
 }
