@@ -136,7 +136,7 @@ fn of_table(
         settings.extend(normalisation(&inspected));
     }
     let many = inspected.many_classes();
-    let many = many.map(|many| format!("{many}; if the labels are numbers, add --loss squared-error"));
+    let many = many.map(|many| format!("{many}; if the labels are numbers, choose the loss squared-error"));
     let is_mixed = paths.len() > 1 && inspected.devices.is_none();
     let devices = is_mixed.then(|| {
         format!(

@@ -76,7 +76,7 @@ fn a_plan_without_coins_predicts_only_what_it_knows() {
 #[test]
 fn a_plan_counts_overhead_downloads_and_spectrum() {
     let desk = super::Desk::new();
-    let plan = "plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043 --json";
+    let plan = "plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043";
     let total = |flags: &str| desk.json(&format!("{plan} {flags}"))["total_secs"].as_f64().unwrap();
     let free = total("");
     assert!(total("--overhead-secs 0.12") > 1.3 * free);
@@ -102,11 +102,11 @@ fn a_plan_counts_overhead_downloads_and_spectrum() {
         "radio.csv",
         "device,compute_secs,comm_secs,samples,link_mbps,snr_db\na,1,2,30,5,10\nb,2,2,30,1e9,-3\n",
     );
-    let spectrum = desk.json("plan radio.csv --spectrum-mhz 20 --json");
+    let spectrum = desk.json("plan radio.csv --spectrum-mhz 20");
     assert_eq!(
         (&spectrum["bandwidth_mbps"], &spectrum["costs"]["spectrum_mhz"]),
         (&Value::Null, &20.0.into())
     );
-    let shares = desk.json("allocate radio.csv --spectrum-mhz 20 --cohort a,b --json");
+    let shares = desk.json("allocate radio.csv --spectrum-mhz 20 --cohort a,b");
     assert!(shares["shares"][0]["mbps"].as_f64().unwrap() <= 5.0, "{shares}");
 }

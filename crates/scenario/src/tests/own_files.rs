@@ -166,7 +166,7 @@ fn notes_say_what_is_probably_not_meant() {
         let task = Task::by_name("own").unwrap();
         Scenario::template_own(task, Preset::default(), &files).unwrap().notes.join("\n")
     };
-    assert!(notes("1.csv", None).contains("add --loss squared-error"), "{}", notes("1.csv", None));
+    assert!(notes("1.csv", None).contains("choose the loss squared-error"), "{}", notes("1.csv", None));
     assert_eq!(notes("1.csv", Some("squared-error")), "");
     assert!(notes("?.csv", Some("squared-error")).contains("the 2 files do not name devices"));
 }
