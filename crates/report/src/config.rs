@@ -37,6 +37,8 @@ const FREE_FOR_PILOTS: &[&str] =
 /// Keys whose defaults are computed from other keys. Where those differ, these say nothing more.
 const COMPUTED: &[(&str, &[&str])] = &[
     ("fleet.payload_mbit", &["update.encoding"]),
+    ("downlink.bandwidth_mbps", &["fleet.bandwidth_mbps"]),
+    ("downlink.payload_mbit", &["downlink.encoding"]),
     ("fleet.work_gflop", &["train.batch", "train.iterations"]),
 ];
 
@@ -218,6 +220,11 @@ mod tests {
         assert_eq!(Config::deciding_differences(&[&f16, &int8]), ["update.encoding"]);
         let both = ["fleet.bandwidth_mbps", "update.encoding"];
         assert_eq!(Config::deciding_differences(&[&f16, &int8, &wide]), both);
+        // The bandwidth of downloads follows that of uploads, even where nothing is downloaded.
+        let shared = |mbps: u32| {
+            config(&format!("[fleet]\nbandwidth_mbps = {mbps}\n[downlink]\nbandwidth_mbps = {mbps}"))
+        };
+        assert_eq!(Config::deciding_differences(&[&shared(100), &shared(200)]), ["fleet.bandwidth_mbps"]);
         // Under one encoding a payload was given by hand, and tells two groups apart.
         let own = sent("int8", 50.0, 100);
         assert_eq!(Config::deciding_differences(&[&int8, &own]), ["fleet.payload_mbit"]);
