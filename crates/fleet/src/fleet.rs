@@ -133,6 +133,14 @@ impl Fleet {
         Ok(Self { weights: shares(&samples), samples, ..self.clone() })
     }
 
+    /// The same devices with the samples of another fleet, device by device.
+    pub fn with_samples_of(&self, other: &Self) -> Result<Self, FleetError> {
+        if other.len() != self.len() {
+            return Err(FleetError::SampleCounts { given: other.len(), devices: self.len() });
+        }
+        Ok(Self { samples: other.samples.clone(), weights: other.weights.clone(), ..self.clone() })
+    }
+
     /// The same devices with other names.
     pub fn renamed(&self, names: &[&str]) -> Result<Self, FleetError> {
         if names.len() != self.len() {

@@ -61,6 +61,14 @@ pub enum RunError {
         /// The key that names the files.
         key: &'static str,
     },
+    /// A run that another clock would have changed.
+    #[error("{folder}: this run cannot get another clock: {reason}")]
+    CannotRetime {
+        /// The folder of the run.
+        folder: String,
+        /// What the clock decides.
+        reason: String,
+    },
     /// A scenario that continues from pilots, in a comparison without pilots.
     #[error("pilot.keep continues from pilots, and the comparison runs none")]
     NoPilots,
@@ -99,6 +107,7 @@ impl RunError {
             Self::OtherSamples { .. } => {
                 "restore the files to resume the run, or train on these samples in another folder".to_owned()
             }
+            Self::CannotRetime { .. } => "run the scenario again with the other clock".to_owned(),
             Self::NoPilots => "leave out pilot.keep, or run pilots".to_owned(),
         }
     }

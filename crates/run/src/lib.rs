@@ -32,6 +32,7 @@
 //!   person should know before a run.
 //! - [`single`]: one simulated run, in a folder or in memory; [`keep`]: where its records and checkpoints go; `best`: its best
 //!   model.
+//! - [`mod@retime`]: a finished run under another clock, without training again.
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON.
@@ -50,6 +51,7 @@ pub mod keep;
 pub mod observe;
 pub mod pilots;
 mod relay;
+pub mod retime;
 pub mod session;
 pub mod setup;
 pub mod single;
@@ -60,6 +62,7 @@ pub mod warnings;
 
 pub use error::RunError;
 pub use observe::{Observer, RunInfo};
+pub use retime::{Retimed, retime};
 pub use session::Session;
 pub use setup::{Planned, Setup};
 pub use single::{Finished, Single, simulate};

@@ -55,14 +55,7 @@ impl Setup {
 
     /// The schedule under the scenario's scheme, and what is expected of it. Without constants it predicts no rounds.
     pub fn plan(&self, scenario: &Scenario, constants: Option<Constants>) -> Result<Planned, RunError> {
-        let planning = Planning {
-            constants,
-            variance: scenario.plan.variance,
-            quiet: scenario.plan.quiet(),
-            evaluate_every: scenario.record.evaluate_every,
-            ..Planning::new(scenario.plan.scheme.clone())
-        };
-        Ok(schedule(&Problem::new(&self.fleet, scenario.planned_costs()), &planning)?)
+        plan_for(&self.fleet, scenario, constants)
     }
 
     /// Refuses to resume a run of other samples. A folder that cannot be read is refused when it is opened.
@@ -98,6 +91,22 @@ fn differing(stored: &OwnDigests, found: &OwnDigests) -> Option<(&'static str, &
         return Some(("training", "data.train"));
     }
     differ(&stored.test, &found.test).then_some(("test", "data.test"))
+}
+
+/// The schedule of a fleet under a scenario's scheme and costs.
+pub(crate) fn plan_for(
+    fleet: &Fleet,
+    scenario: &Scenario,
+    constants: Option<Constants>,
+) -> Result<Planned, RunError> {
+    let planning = Planning {
+        constants,
+        variance: scenario.plan.variance,
+        quiet: scenario.plan.quiet(),
+        evaluate_every: scenario.record.evaluate_every,
+        ..Planning::new(scenario.plan.scheme.clone())
+    };
+    Ok(schedule(&Problem::new(fleet, scenario.planned_costs()), &planning)?)
 }
 
 /// The first line of the records of a run.

@@ -9,6 +9,7 @@ mod devices;
 mod fleet;
 mod plan;
 mod report;
+mod retime;
 mod scenario;
 mod training;
 
@@ -26,6 +27,7 @@ pub(crate) use devices::{DevicesCommand, DevicesListArgs, DevicesRetireArgs};
 pub(crate) use fleet::{FleetCommand, FleetNewArgs, FleetShowArgs};
 pub(crate) use plan::{AllocateArgs, BoundArgs, ConstantsArgs, PlanArgs};
 pub(crate) use report::ReportArgs;
+pub(crate) use retime::RetimeArgs;
 pub(crate) use scenario::{ScenarioCheckArgs, ScenarioCommand, ScenarioNewArgs};
 pub(crate) use training::{
     CompareArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, SweepArgs,
@@ -78,6 +80,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Write a run's records as a table, or its curves for TensorBoard
     Export(ExportArgs),
+    /// Give finished runs another clock, without training again
+    Retime(RetimeArgs),
     /// Make a certificate authority, and identities for devices
     #[command(subcommand)]
     Certs(CertsCommand),

@@ -21,6 +21,7 @@ mod plan;
 mod plan_compare;
 mod plan_json;
 mod report;
+mod retime;
 mod run;
 mod scenario;
 mod scheme_cells;
@@ -61,6 +62,7 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Scenario(ScenarioCommand::Check(args)) => scenario::check(&args, output),
         Command::Report(args) => report::run(&args, output),
         Command::Export(args) => export::run(&args, output),
+        Command::Retime(args) => retime::run(&args, output),
         Command::Certs(command) => certs::run(&command, output),
         Command::Devices(command) => devices::run(&command, output),
         Command::Bench(args) => bench::run(&args, output),

@@ -15,6 +15,7 @@
 //! - `fleet_profiles`: fleets by profile.
 //! - `refusals`: bad input, each with its place, its value and what would be right.
 //! - `report`: pages, figures and tables.
+//! - `retime`: finished runs under another clock.
 //! - `robust`: runs whose sums limit what a single device can do.
 //! - `scenario`: scenarios: what is printed, and what is refused.
 //! - `sweep`: a comparison at every value of a key.
@@ -36,6 +37,7 @@ mod own_model;
 mod own_plan;
 mod refusals;
 mod report;
+mod retime;
 mod robust;
 mod scenario;
 mod snapshots;

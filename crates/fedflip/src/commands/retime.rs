@@ -1,0 +1,80 @@
+//! `fedflip retime`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fedflip_run::{Retimed, retime};
+use serde::Serialize;
+
+use super::print_json;
+use crate::args::RetimeArgs;
+use crate::error::CliError;
+use crate::render::{Table, duration, significant};
+
+#[derive(Serialize)]
+struct RetimedJson {
+    run: String,
+    out: String,
+    #[serde(flatten)]
+    retimed: Retimed,
+}
+
+pub(super) fn run(args: &RetimeArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    let overrides = overrides(args)?;
+    let mut table = Table::new(&["run", "rounds", "time", "was", "ratio"]);
+    for (from, out) in args.runs.iter().zip(folders(args)?) {
+        let retimed = retime(from, &overrides, &out)?;
+        let (run, out) = (from.display().to_string(), out.display().to_string());
+        let Retimed { rounds, secs_before, secs } = retimed;
+        if args.json {
+            print_json(output, &RetimedJson { run, out, retimed })?;
+        } else {
+            let ratio = format!("{} ×", significant(secs / secs_before, 3));
+            table.row(vec![run, rounds.to_string(), duration(secs), duration(secs_before), ratio]);
+        }
+    }
+    if !args.json {
+        table.write(output)?;
+    }
+    Ok(())
+}
+
+/// The flags as keys of a scenario.
+fn overrides(args: &RetimeArgs) -> Result<Vec<String>, CliError> {
+    let mut keys = Vec::new();
+    if let Some(fleet) = &args.fleet {
+        // The stored scenario looks for files in the folder of its run.
+        let path = std::path::absolute(fleet)?;
+        keys.push(format!("fleet.file={:?}", path.display().to_string()));
+    }
+    keys.extend(args.bandwidth.map(|mbps| format!("fleet.bandwidth_mbps={mbps}")));
+    keys.extend(args.overhead_secs.map(|secs| format!("round.overhead_secs={secs}")));
+    keys.extend(args.downlink.as_ref().map(|mode| format!("round.downlink={mode}")));
+    keys.extend_from_slice(&args.set);
+    if keys.is_empty() {
+        return Err(CliError::usage(
+            "nothing of the clock is to be changed",
+            "add --fleet, --bandwidth, --overhead-secs, --downlink or --set KEY=VALUE",
+        ));
+    }
+    Ok(keys)
+}
+
+/// Where each run goes.
+fn folders(args: &RetimeArgs) -> Result<Vec<PathBuf>, CliError> {
+    if args.runs.len() == 1 {
+        return Ok(vec![args.out.clone()]);
+    }
+    let named = |run: &PathBuf| Path::file_name(run).map(|name| args.out.join(name));
+    let folders: Option<Vec<PathBuf>> = args.runs.iter().map(named).collect();
+    let folders = folders.ok_or_else(|| CliError::usage("a run has no name", "name the folders of runs"))?;
+    let mut sorted = folders.clone();
+    sorted.sort();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(CliError::usage(
+            format!("--out: two runs would go to {}", pair[0].display()),
+            "retime runs of the same name one by one",
+        )),
+        None => Ok(folders),
+    }
+}
