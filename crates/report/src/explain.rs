@@ -1,10 +1,12 @@
 //! A scheme's plan in numbers: what it expected of a round and of the whole, and what came of it.
 
 use fedflip_plan::{Plan, Problem, monte_carlo, round_time, variance};
+use fedflip_record::costs::DownlinkMode;
 
 use crate::collection::SchemeRuns;
 use crate::config::Config;
 use crate::devices::Devices;
+use crate::numbers::{duration, significant};
 use crate::pilots::needs_pilots;
 use crate::run_view::{HeldPlan, RunView};
 use crate::standing::Spread;
@@ -104,6 +106,34 @@ impl<'a> Explained<'a> {
         format!(" E[T̂] and the bounds ignore {}.", self.left_out.join(", "))
     }
 }
+/// What rounds cost besides computing and uploading, as a sentence; nothing for real devices, whose rounds cost what they
+/// cost.
+pub(crate) fn costs_sentence(scheme: &SchemeRuns) -> String {
+    let Some(run) = scheme.runs.first().filter(|run| !run.is_deployed()) else { return String::new() };
+    let costs = run.header.costs;
+    let mut parts = Vec::new();
+    if costs.overhead_secs > 0.0 {
+        parts.push(format!("an overhead of {}", duration(costs.overhead_secs)));
+    }
+    parts.extend(costs.downlink.map(|downlink| {
+        let how = match downlink.mode {
+            DownlinkMode::Broadcast => "a broadcast",
+            DownlinkMode::Unicast => "a download of each device",
+        };
+        let size = significant(downlink.per_upload, 3);
+        format!("{how} of {size} times the upload at {} Mbit/s", significant(downlink.bandwidth_mbps, 3))
+    }));
+    let spectrum = costs
+        .spectrum_mhz
+        .map_or(String::new(), |mhz| format!(" Devices share {} MHz of spectrum.", significant(mhz, 3)));
+    match parts.is_empty() {
+        true => format!(" Rounds cost computing and uploading alone, as in the paper.{spectrum}"),
+        false => {
+            format!(" Besides computing and uploading, rounds cost {}.{spectrum}", parts.join(" and "))
+        }
+    }
+}
+
 /// None where devices do not finish together, and without the fleet.
 fn round_model(scheme: &SchemeRuns, run: &RunView) -> Option<RoundModel> {
     let is_adaptive = run.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");

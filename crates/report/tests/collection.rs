@@ -289,6 +289,7 @@ fn the_model_of_a_round_says_what_it_does_not_know() {
     assert_eq!(left_out, ["world.dropout"]);
     let html = html(&runs.read(), None);
     assert!(html.contains("ignore world.dropout") && html.contains("count as 5 s in both means"));
+    assert!(html.contains("rounds cost an overhead of 5 s") && html.contains("without overhead"));
     alter(&folder, "run.toml", "[round]", "[round]\nallocation = \"equal\"");
     assert_eq!(of().0, None, "E[T̂] is of rounds in which all finish together");
 }

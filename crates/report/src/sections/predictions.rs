@@ -1,7 +1,7 @@
 //! What plans expected, and what came of it.
 
 use super::Material;
-use crate::explain::Explained;
+use crate::explain::{Explained, costs_sentence};
 use crate::model::Block;
 use crate::numbers::duration;
 use crate::standing::mean;
@@ -22,16 +22,23 @@ pub(super) fn block(Material { group, explained, .. }: &Material<'_>) -> Option<
     if explained.iter().any(Explained::has_replaced) {
         note += " Where plans were replaced, what is predicted is of the last one.";
     }
-    let table = Table::of(explained.iter().map(row))?;
+    note += &explained.first().map_or(String::new(), |first| costs_sentence(first.scheme));
+    let has_overhead = explained.iter().any(|explained| explained.overhead_secs > 0.0);
+    let table = Table::of(explained.iter().map(|explained| row(explained, has_overhead)))?;
     Some(Block::Table(table.named("plan", "Predicted against realised", &note)))
 }
 
-fn row(explained: &Explained<'_>) -> Vec<Field> {
+/// With overhead, the time that is predicted without it stands beside the other.
+fn row(explained: &Explained<'_>, has_overhead: bool) -> Vec<Field> {
     let (standing, expected) = (&explained.scheme.standing, &explained.plan.made);
     let (hours, bound) = (mean(explained.hours), standing.bound());
     let round = explained.round_model.map(|model| model.mean_secs);
     let ratio = hours.zip(explained.expected_hours).map(|(real, expected)| real / expected);
-    vec![
+    let overhead_hours = expected.expected_rounds.map(|rounds| rounds * explained.overhead_secs / 3600.0);
+    let without = explained.expected_hours.zip(overhead_hours).map(|(hours, overhead)| hours - overhead);
+    let without = has_overhead
+        .then(|| number("without overhead", "expected_hours_without_overhead", Cell::hours(without)));
+    let mut fields = vec![
         words("scheme", "scheme", &explained.scheme.scheme),
         number("Σ q", "expected_participants", Cell::short(Some(expected.expected_participants))),
         number("devices a round", "participants", Cell::short(mean(standing.participants))),
@@ -42,7 +49,9 @@ fn row(explained: &Explained<'_>) -> Vec<Field> {
         number("E[T̂]", "expected_round_secs", Cell::number(round, duration)),
         number("round, realised", "round_secs", Cell::number(explained.round_secs, duration)),
         number("time, predicted", "expected_hours", Cell::hours(explained.expected_hours)),
-        number("time, realised", "hours", Cell::hours(hours)).bounded(bound),
-        number("realised/predicted", "hours_ratio", Cell::ratio(ratio)).bounded(bound),
-    ]
+    ];
+    fields.extend(without);
+    fields.push(number("time, realised", "hours", Cell::hours(hours)).bounded(bound));
+    fields.push(number("realised/predicted", "hours_ratio", Cell::ratio(ratio)).bounded(bound));
+    fields
 }

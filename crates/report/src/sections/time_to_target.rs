@@ -4,6 +4,7 @@ use fedflip_fleet::MetricInfo;
 
 use super::Material;
 use crate::collection::{Group, SchemeRuns};
+use crate::explain::costs_sentence;
 use crate::model::Block;
 use crate::numbers::{duration, metric_value};
 use crate::pilots::{hours_before, pilot_hours};
@@ -26,11 +27,12 @@ pub fn table(group: &Group, reference: Option<&SchemeRuns>) -> Option<Table> {
     });
     let note = format!(
         "{}, means over seeds with one standard deviation; the ratio is to the best scheme that reached \
-         the target with every seed; {}. “>” marks a lower bound: some run ended before the target.{to_reference}{}{}",
+         the target with every seed; {}. “>” marks a lower bound: some run ended before the target.{to_reference}{}{}{}",
         if group.setting.on_devices() { "Time by the clock on the wall" } else { "Virtual time" },
         pilots_note(group),
         biased(group),
-        evaluated_on(group)
+        evaluated_on(group),
+        group.schemes.first().map_or(String::new(), costs_sentence)
     );
     Some(Table::of(rows)?.named("table1", &format!("Time to {}", group.target_words()), &note))
 }
