@@ -26,9 +26,13 @@ fn cohorts_of_a_fixed_size_are_run_resumed_and_compared() {
         }
     }
     let line = format!("compare s.toml {QUICK} --set stop.rounds_max=20 --seeds 1 --no-pilot");
-    let table =
-        desk.stdout(&format!("{line} --schemes fedavg=3,multinomial=3,fixed=best --reference fedavg=3"));
+    let table = desk.stdout(&format!(
+        "{line} --schemes fedavg=3,multinomial=3,fixed=best --reference fedavg=3 --out compared"
+    ));
     assert!(table.contains("the sums of fedavg=3 are biased"), "{table}");
+    desk.stdout("report compared --format md --out compared.md");
+    let report = String::from_utf8(file(&desk, "compared.md")).unwrap();
+    assert!(report.contains("The sums of fedavg=3 are biased by the scheme."), "{report}");
     let refused = desk.run(&format!("run s.toml {QUICK} --scheme fedavg=5000"));
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(2) && said.contains("draws 5000 devices per round"), "{said}");

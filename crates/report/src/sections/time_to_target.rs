@@ -1,6 +1,7 @@
 //! The paper's Table I: how long each scheme takes to the target.
 
 use fedflip_fleet::MetricInfo;
+use fedflip_plan::Scheme;
 
 use super::Material;
 use crate::collection::{Group, SchemeRuns};
@@ -30,7 +31,7 @@ pub fn table(group: &Group, reference: Option<&SchemeRuns>) -> Option<Table> {
          the target with every seed; {}. “>” marks a lower bound: some run ended before the target.{to_reference}{}{}{}",
         if group.setting.on_devices() { "Time by the clock on the wall" } else { "Virtual time" },
         pilots_note(group),
-        biased(group),
+        biased(group) + &biased_schemes(group),
         evaluated_on(group),
         group.schemes.first().map_or(String::new(), costs_sentence)
     );
@@ -121,6 +122,17 @@ fn pilots_note(group: &Group) -> String {
             "a pair of pilots takes {time}, counted under “with pilots” for schemes that need α and β"
         ),
         None => "no pilots are at hand, so “with pilots” counts none".to_owned(),
+    }
+}
+
+/// The schemes whose weighted sum is biased, whoever reports.
+fn biased_schemes(group: &Group) -> String {
+    let is_biased = |name: &&str| name.parse::<Scheme>().is_ok_and(|scheme| !scheme.method().is_unbiased());
+    let names = group.schemes.iter().map(|scheme| scheme.scheme.as_str());
+    let biased: Vec<&str> = names.filter(is_biased).collect();
+    match biased.is_empty() {
+        true => String::new(),
+        false => format!(" The sums of {} are biased by the scheme.", biased.join(", ")),
     }
 }
 
