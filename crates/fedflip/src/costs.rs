@@ -2,6 +2,8 @@
 
 use fedflip_fleet::{Band, Downlink, Download, Fleet, Mbps, Mhz, RoundCosts, Secs, nearest};
 
+use fedflip_record::costs::DownlinkMode;
+
 use crate::args::{BandArgs, CostArgs};
 use crate::error::CliError;
 use crate::render::{duration, significant};
@@ -33,32 +35,26 @@ pub(crate) fn round_costs(args: &CostArgs, fleet: &Fleet) -> Result<RoundCosts, 
     Ok(RoundCosts::from(band).with_overhead(overhead).with_downlink(downlink))
 }
 
-/// Makes a mode from the size of its downloads.
-type Mode = fn(Download) -> Downlink;
-
-/// The modes of `--downlink`.
-const MODES: [(&str, Mode); 3] =
-    [("none", |_| Downlink::None), ("broadcast", Downlink::Broadcast), ("unicast", Downlink::Unicast)];
-
 fn downlink(args: &CostArgs, band: Band) -> Result<Downlink, CliError> {
-    let Some((_, downlink)) = MODES.iter().find(|(name, _)| *name == args.downlink) else {
-        let hint = match nearest(&args.downlink, MODES.iter().map(|(name, _)| *name)) {
+    let names = DownlinkMode::NAMES;
+    let Some((_, mode)) = names.iter().find(|(name, _)| *name == args.downlink) else {
+        let hint = match nearest(&args.downlink, names.map(|(name, _)| name)) {
             Some(name) => format!("did you mean {name}?"),
-            None => "it is none, broadcast or unicast".to_owned(),
+            None => format!("the modes are {}", names.map(|(name, _)| name).join(", ")),
         };
         return Err(CliError::usage(format!("--downlink: there is no mode {:?}", args.downlink), hint));
     };
-    if args.downlink == MODES[0].0 && args.downlink_bandwidth.is_some() {
-        return Err(CliError::usage(
-            "--downlink-bandwidth: downloads cost nothing without --downlink",
-            "add --downlink broadcast or --downlink unicast",
-        ));
-    }
-    let bandwidth = match (args.downlink_bandwidth, band) {
-        (Some(mbps), _) => Mbps::new(mbps).map_err(CliError::flag("--downlink-bandwidth"))?,
-        (None, Band::Linear(bandwidth)) => bandwidth,
-        (None, Band::Shannon(_)) if args.downlink == MODES[0].0 => return Ok(Downlink::None),
-        (None, Band::Shannon(_)) => {
+    let bandwidth = match (mode, args.downlink_bandwidth, band) {
+        (None, Some(_), _) => {
+            return Err(CliError::usage(
+                "--downlink-bandwidth: downloads cost nothing without --downlink",
+                "add --downlink broadcast or --downlink unicast",
+            ));
+        }
+        (None, None, _) => return Ok(Downlink::None),
+        (Some(_), Some(mbps), _) => Mbps::new(mbps).map_err(CliError::flag("--downlink-bandwidth"))?,
+        (Some(_), None, Band::Linear(bandwidth)) => bandwidth,
+        (Some(_), None, Band::Shannon(_)) => {
             return Err(CliError::usage(
                 "--downlink: the bandwidth of downloads is not known",
                 "add --downlink-bandwidth, since --spectrum-mhz is for uploads",
@@ -67,7 +63,7 @@ fn downlink(args: &CostArgs, band: Band) -> Result<Downlink, CliError> {
     };
     let wanted = "a number from 0 to 1e6";
     let per_upload = CliError::in_range("--downlink-ratio", args.downlink_ratio, 0.0..=1e6, wanted)?;
-    Ok(downlink(Download { bandwidth, per_upload }))
+    Ok(mode.map_or(Downlink::None, |mode| mode.downlink(Download { bandwidth, per_upload })))
 }
 
 /// Such as `share 100 Mbit/s; every round takes 120 ms more`.

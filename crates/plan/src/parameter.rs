@@ -30,7 +30,7 @@ impl CohortSize {
         (1..=Self::MAX).contains(&size).then_some(Self(size))
     }
 
-    /// The number.
+    /// K, as a plain number.
     pub fn get(self) -> usize {
         self.0
     }
@@ -84,7 +84,7 @@ impl Factor {
         (1e-9..=1e9).contains(&factor).then_some(Self(factor))
     }
 
-    /// The number.
+    /// M, as a plain number.
     pub fn get(self) -> f64 {
         self.0
     }

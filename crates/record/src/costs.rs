@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What rounds cost besides computing and the shared bandwidth. The default is the paper's model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Costs {
+pub struct RecordedCosts {
     /// The time that every round takes in addition.
     #[serde(default)]
     pub overhead_secs: f64,
@@ -38,7 +38,21 @@ pub enum DownlinkMode {
     Unicast,
 }
 
-impl From<RoundCosts> for Costs {
+impl DownlinkMode {
+    /// What the ways to get the model are called; none costs nothing.
+    pub const NAMES: [(&str, Option<Self>); 3] =
+        [("none", None), ("broadcast", Some(Self::Broadcast)), ("unicast", Some(Self::Unicast))];
+
+    /// The cost of such downloads.
+    pub fn downlink(self, download: Download) -> Downlink {
+        match self {
+            Self::Broadcast => Downlink::Broadcast(download),
+            Self::Unicast => Downlink::Unicast(download),
+        }
+    }
+}
+
+impl From<RoundCosts> for RecordedCosts {
     fn from(costs: RoundCosts) -> Self {
         let RoundCosts { band, downlink, overhead_secs } = costs;
         let download = |mode, Download { bandwidth, per_upload }: Download| {
@@ -59,7 +73,7 @@ impl From<RoundCosts> for Costs {
     }
 }
 
-impl Costs {
+impl RecordedCosts {
     /// Whether rounds cost what they cost in the paper.
     pub fn is_paper(&self) -> bool {
         *self == Self::default()
@@ -75,11 +89,7 @@ impl Costs {
             None => Downlink::None,
             Some(DownlinkCosts { mode, bandwidth_mbps, per_upload }) => {
                 let per_upload = Some(per_upload).filter(|ratio| (0.0..=1e18).contains(ratio))?;
-                let download = Download { bandwidth: Mbps::new(bandwidth_mbps).ok()?, per_upload };
-                match mode {
-                    DownlinkMode::Broadcast => Downlink::Broadcast(download),
-                    DownlinkMode::Unicast => Downlink::Unicast(download),
-                }
+                mode.downlink(Download { bandwidth: Mbps::new(bandwidth_mbps).ok()?, per_upload })
             }
         };
         let overhead_secs = Some(self.overhead_secs).filter(|secs| (0.0..=1e9).contains(secs))?;
@@ -96,7 +106,7 @@ mod tests {
     #[test]
     fn costs_read_back_and_the_papers_are_left_out() {
         let paper = RoundCosts::from(Mbps::new(100.0).unwrap());
-        assert!(Costs::from(paper).is_paper());
+        assert!(RecordedCosts::from(paper).is_paper());
         let download = Download { bandwidth: Mbps::new(7.0).unwrap(), per_upload: 8.0 };
         for costs in [
             paper,
@@ -105,12 +115,12 @@ mod tests {
             RoundCosts { band: Band::Shannon(Mhz::new(20.0).unwrap()), ..paper }
                 .with_downlink(Downlink::Unicast(download)),
         ] {
-            let text = serde_json::to_string(&Costs::from(costs)).unwrap();
-            let read: Costs = serde_json::from_str(&text).unwrap();
+            let text = serde_json::to_string(&RecordedCosts::from(costs)).unwrap();
+            let read: RecordedCosts = serde_json::from_str(&text).unwrap();
             assert_eq!(read.round_costs(100.0), Some(costs), "{text}");
         }
         for wrong in [r#"{"overhead_secs":-1.0}"#, r#"{"spectrum_mhz":0.0}"#] {
-            let read: Costs = serde_json::from_str(wrong).unwrap();
+            let read: RecordedCosts = serde_json::from_str(wrong).unwrap();
             assert_eq!(read.round_costs(100.0), None, "{wrong}");
         }
     }

@@ -37,7 +37,7 @@ pub mod writer;
 pub use best::Best;
 pub use changed::{Changed, KeyChange};
 pub use checkpoint::Checkpoint;
-pub use costs::Costs;
+pub use costs::RecordedCosts;
 pub use error::{FolderProblem, RecordError};
 pub use estimated::Estimated;
 pub use fold::{Curve, Fold, Point};

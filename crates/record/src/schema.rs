@@ -5,7 +5,7 @@ use fedflip_fleet::{MetricInfo, Metrics};
 use serde::{Deserialize, Serialize};
 
 use crate::changed::Changed;
-use crate::costs::Costs;
+use crate::costs::RecordedCosts;
 use crate::estimated::Estimated;
 use crate::recount::Recount;
 use crate::target::Target;
@@ -57,8 +57,8 @@ pub struct Header {
     /// The bandwidth that the devices share, in Mbit/s.
     pub bandwidth_mbps: f64,
     /// What rounds cost besides.
-    #[serde(default, skip_serializing_if = "Costs::is_paper")]
-    pub costs: Costs,
+    #[serde(default, skip_serializing_if = "RecordedCosts::is_paper")]
+    pub costs: RecordedCosts,
     /// The metrics of an evaluation; the first one is the headline.
     pub metrics: Vec<MetricInfo>,
     /// The target at which the run ends.

@@ -14,7 +14,7 @@ use fedflip_net::server::{Callbacks, Deployment, Ended, Server, Timeouts};
 use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, MODEL, RECORDS, WEIGHTS};
-use fedflip_record::{ConstantsSource, Costs, Header, Summary, UsedConstants, atomic, reader};
+use fedflip_record::{ConstantsSource, Header, RecordedCosts, Summary, UsedConstants, atomic, reader};
 use tracing::{info, warn};
 
 use crate::error::RunError;
@@ -209,7 +209,7 @@ impl Deployed<'_> {
             let deployed = Some(fedflip_record::Deployed { constants: used });
             Header {
                 deployed,
-                costs: Costs::default(),
+                costs: RecordedCosts::default(),
                 ..header((scenario, pilot), known, &planned.schedule, planned.expected)
             }
         };

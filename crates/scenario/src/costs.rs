@@ -2,6 +2,7 @@
 
 use fedflip_fleet::{Band, Downlink, Download, Mbit, Mbps, Mhz, RoundCosts, Secs};
 use fedflip_learn::Encoding;
+use fedflip_record::costs::DownlinkMode;
 
 use super::error::{KeyError, Place, Refusal};
 use super::resolve::Keys;
@@ -10,7 +11,7 @@ use crate::error::ScenarioError;
 
 /// What rounds cost. By default, as in the paper, only uploads over a linear band.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Costs {
+pub struct CostSettings {
     /// The time that every round takes in addition, empty ones included.
     pub overhead: Secs,
     /// The overhead that plans are made for, if it is not that of the rounds. 0 is the paper as printed.
@@ -18,7 +19,8 @@ pub struct Costs {
     pub radio: Radio,
     /// The band of the radio `shannon`.
     pub spectrum: Option<Mhz>,
-    pub downlink: DownlinkMode,
+    /// How devices get the model; none costs nothing.
+    pub downlink: Option<DownlinkMode>,
     /// The bandwidth of downloads. It follows that of uploads unless it is given.
     pub download_bandwidth: Mbps,
     pub download_encoding: Encoding,
@@ -28,7 +30,7 @@ pub struct Costs {
     pub(super) upload: Mbit,
 }
 
-impl Costs {
+impl CostSettings {
     /// The paper's costs, for a model of this size and a bandwidth.
     pub(super) fn paper(model: Mbit, bandwidth: Mbps) -> Result<Self, ScenarioError> {
         Ok(Self {
@@ -36,7 +38,7 @@ impl Costs {
             planned_overhead: None,
             radio: Radio::Linear,
             spectrum: None,
-            downlink: DownlinkMode::None,
+            downlink: None,
             download_bandwidth: bandwidth,
             download_encoding: Encoding::default(),
             download: model,
@@ -54,14 +56,6 @@ pub enum Radio {
     Shannon,
 }
 
-/// How devices get the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DownlinkMode {
-    None,
-    Broadcast,
-    Unicast,
-}
-
 impl Scenario {
     /// What a round costs.
     pub fn round_costs(&self) -> RoundCosts {
@@ -74,20 +68,13 @@ impl Scenario {
             bandwidth: costs.download_bandwidth,
             per_upload: costs.download.get() / costs.upload.get().max(f64::MIN_POSITIVE),
         };
-        let downlink = match costs.downlink {
-            DownlinkMode::None => Downlink::None,
-            DownlinkMode::Broadcast => Downlink::Broadcast(download),
-            DownlinkMode::Unicast => Downlink::Unicast(download),
-        };
+        let downlink = costs.downlink.map_or(Downlink::None, |mode| mode.downlink(download));
         RoundCosts { band, downlink, overhead_secs: costs.overhead.get() }
     }
 
     /// The encoding in which devices get the model. Where downloads cost nothing, nothing is encoded.
     pub fn download_encoding(&self) -> Encoding {
-        match self.costs.downlink {
-            DownlinkMode::None => Encoding::default(),
-            DownlinkMode::Broadcast | DownlinkMode::Unicast => self.costs.download_encoding,
-        }
+        self.costs.downlink.map_or(Encoding::default(), |_| self.costs.download_encoding)
     }
 
     /// The costs that plans are made for.

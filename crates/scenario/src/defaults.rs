@@ -8,8 +8,8 @@ use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::{ExternalTask, Task, TaskSettings};
 
 use super::{
-    Costs, Data, Evaluate, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round, Scenario,
-    Server, Stop, Train, Update,
+    CostSettings, Data, Evaluate, FleetSource, GeneratedFleet, OwnFiles, Pilots, Planning, Record, Round,
+    Scenario, Server, Stop, Train, Update,
 };
 use crate::error::ScenarioError;
 
@@ -47,7 +47,7 @@ impl Scenario {
                 work: work(task, None, train)?,
             }),
             bandwidth,
-            costs: Costs::paper(payload(task, None, update)?, bandwidth)?,
+            costs: CostSettings::paper(payload(task, None, update)?, bandwidth)?,
             train,
             server: Server::paper(),
             update,

@@ -54,7 +54,7 @@ use std::sync::Arc;
 use fedflip_fleet::{Conditions, Mbps};
 use fedflip_learn::task::Task;
 
-pub use self::costs::{Costs, DownlinkMode, Radio};
+pub use self::costs::{CostSettings, Radio};
 pub use self::error::{KeyError, Place, ScenarioError};
 pub use self::initial::InitialModel;
 pub use self::over::{Axis, Point, points};
@@ -119,7 +119,7 @@ pub struct Scenario {
     pub fleet: FleetSource,
     /// The bandwidth f_tot that the cohort shares.
     pub bandwidth: Mbps,
-    pub costs: Costs,
+    pub costs: CostSettings,
     pub train: Train,
     pub server: Server,
     pub update: Update,

@@ -19,6 +19,7 @@ use fedflip_learn::Encoding;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
 use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
+use fedflip_record::costs::DownlinkMode;
 use fedflip_record::{Target, TargetMode};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -26,7 +27,7 @@ use tempfile::TempDir;
 use super::QUIET_EVERY;
 use super::server::Kind;
 use super::{
-    Costs, Data, DownlinkMode, FleetSource, GeneratedFleet, Pilots, Planning, Preset, Radio, Record, Round,
+    CostSettings, Data, FleetSource, GeneratedFleet, Pilots, Planning, Preset, Radio, Record, Round,
     Scenario, Server, Source, Stop, Train, Update,
 };
 use crate::error::ScenarioError;
@@ -435,13 +436,12 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 external_settings: Default::default(),
                 fleet: FleetSource::Generated(made_up),
                 bandwidth: Mbps::new(band).unwrap(),
-                costs: Costs {
+                costs: CostSettings {
                     overhead,
                     planned_overhead: (seeds % 3 == 0).then_some(overhead),
                     radio: Radio::Linear,
                     spectrum: (seeds % 2 == 0).then(|| Mhz::new(20.0).unwrap()),
-                    downlink: [DownlinkMode::None, DownlinkMode::Broadcast, DownlinkMode::Unicast]
-                        [(seeds % 3) as usize],
+                    downlink: DownlinkMode::NAMES[(seeds % 3) as usize].1,
                     download_bandwidth: Mbps::new(band).unwrap(),
                     download_encoding: [Encoding::F32, Encoding::Int8][(seeds % 2) as usize],
                     download: payload,

@@ -14,7 +14,7 @@ use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::{Plan, Schedule, Scheme};
 use fedflip_record::folder::Contents;
 use fedflip_record::schema::VERSION;
-use fedflip_record::{Costs, Header, Round, RunFolder};
+use fedflip_record::{Header, RecordedCosts, Round, RunFolder};
 use fedflip_sim::SimWorld;
 use serde::{Deserialize, Serialize};
 
@@ -157,7 +157,7 @@ fn contents(scheme: &Scheme, plan: &Plan) -> Contents {
         devices: plan.q().len(),
         parameters: 21_840,
         bandwidth_mbps: 100.0,
-        costs: Costs::default(),
+        costs: RecordedCosts::default(),
         metrics: Vec::new(),
         stop: None,
         pilot: false,

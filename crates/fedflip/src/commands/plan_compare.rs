@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fedflip_plan::{Constants, PlanError, Problem, Scheme};
-use fedflip_record::Costs;
+use fedflip_record::RecordedCosts;
 use serde::Serialize;
 
 use super::plan::{SolvedPlan, warn_of_constants};
@@ -18,7 +18,7 @@ use crate::settings::PlanSettings;
 #[derive(Serialize)]
 struct ComparisonJson<'a> {
     bandwidth_mbps: Option<f64>,
-    costs: Costs,
+    costs: RecordedCosts,
     alpha: Option<f64>,
     beta: Option<f64>,
     schemes: Vec<EntryJson<'a>>,

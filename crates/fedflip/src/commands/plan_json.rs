@@ -1,7 +1,7 @@
 //! A plan as JSON: one object, the same from `plan` and, per scheme, from `plan --compare`.
 
 use fedflip_plan::{Constants, Evaluation, Interval};
-use fedflip_record::Costs;
+use fedflip_record::RecordedCosts;
 use serde::Serialize;
 
 use super::plan::SolvedPlan;
@@ -14,7 +14,7 @@ pub(super) struct PlanJson<'a> {
     devices: usize,
     /// Null where devices share spectrum.
     bandwidth_mbps: Option<f64>,
-    costs: Costs,
+    costs: RecordedCosts,
     /// Null where the constants are unknown, as are β, the rounds and the total time.
     alpha: Option<f64>,
     beta: Option<f64>,

@@ -9,17 +9,17 @@ use crate::parameter::Factor;
 use crate::plan::{Plan, PlanStatus};
 use crate::scheme::Scheme;
 
-/// q = 1.
+/// Every device takes part in every round: q = 1.
 pub(crate) struct Full;
 /// The same q for every device.
 pub(crate) struct Fixed(pub Probability);
-/// q = 1/N.
+/// One device takes part on average: q = 1/N.
 pub(crate) struct Uniform;
-/// q = a.
+/// The paper's weighted sampling: q is the share of the data.
 pub(crate) struct Weighted;
-/// q = M·a.
+/// M times the share of the data, up to 1.
 pub(crate) struct WeightedBy(pub Factor);
-/// q of a file.
+/// Probabilities that a person chose, from a file.
 pub(crate) struct File(pub GivenQ);
 
 type Rule = Option<Result<Vec<f64>, PlanError>>;

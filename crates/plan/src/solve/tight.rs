@@ -11,34 +11,25 @@ use crate::round_time::FirstBound;
 
 /// The best of several descents; never worse than `exact` under its own objective, which is a start.
 pub(crate) fn plan(model: &RoundModel<'_, '_>) -> Plan {
+    best_of(model, effort(model.problem().fleet().len()))
+}
+
+/// The same in a small part of the time: from the most promising starts alone, and to fewer digits.
+pub(crate) fn quick_plan(model: &RoundModel<'_, '_>) -> Plan {
+    best_of(model, quick_effort(model.problem().fleet().len()))
+}
+
+fn best_of(model: &RoundModel<'_, '_>, (count, effort): (usize, Effort)) -> Plan {
     let problem = model.problem();
-    let mut bound = FirstBound::new(problem);
-    let (count, effort) = effort(problem.fleet().len());
     let mut from = starts(model);
     if problem.fleet().len() > LARGE_FLEET {
         from.truncate(3);
     }
-    match best_descent(model, &mut bound, from, count, effort) {
+    match best_descent(model, &mut FirstBound::new(problem), from, count, effort) {
         Some(best) => best.into_plan(model),
         // Every problem has a feasible point, so this is for the type only.
         None => exact::plan(model),
     }
-}
-
-/// The same in a small part of the time: it descends from the two best starts, and stops at fewer digits.
-pub(crate) fn quick_plan(model: &RoundModel<'_, '_>) -> Plan {
-    let devices = model.problem().fleet().len();
-    let effort = match devices {
-        0..=LARGE_FLEET => Effort { steps_max: 60, improvement_min: 1e-9 },
-        _ => Effort { steps_max: 8, improvement_min: 1e-5 },
-    };
-    let count = if devices > LARGE_FLEET { 1 } else { 2 };
-    let mut from = starts(model);
-    if devices > LARGE_FLEET {
-        from.truncate(3);
-    }
-    let best = best_descent(model, &mut FirstBound::new(model.problem()), from, count, effort);
-    best.map_or_else(|| exact::plan(model), |best| best.into_plan(model))
 }
 
 /// From here on a step takes tens of milliseconds and more.
@@ -51,6 +42,14 @@ fn effort(devices: usize) -> (usize, Effort) {
         0..=1_000 => (usize::MAX, Effort { steps_max: 500, improvement_min: 1e-13 }),
         1_001..=LARGE_FLEET => (4, Effort { steps_max: 100, improvement_min: 1e-10 }),
         _ => (1, Effort { steps_max: 10, improvement_min: 1e-6 }),
+    }
+}
+
+/// The two best starts, or the best one where a step takes long.
+fn quick_effort(devices: usize) -> (usize, Effort) {
+    match devices {
+        0..=LARGE_FLEET => (2, Effort { steps_max: 60, improvement_min: 1e-9 }),
+        _ => (1, Effort { steps_max: 8, improvement_min: 1e-5 }),
     }
 }
 

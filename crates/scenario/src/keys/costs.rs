@@ -2,18 +2,13 @@
 
 use fedflip_fleet::{Mbit, Mbps, Mhz, Secs};
 use fedflip_learn::Encoding;
+use fedflip_record::costs::DownlinkMode;
 
 use super::{Key, Shown, key, name_of};
-use crate::costs::{DownlinkMode, Radio};
+use crate::costs::Radio;
 use crate::value::Value;
 
 const RADIOS: [(&str, Radio); 2] = [("linear", Radio::Linear), ("shannon", Radio::Shannon)];
-
-const DOWNLINKS: [(&str, DownlinkMode); 3] = [
-    ("none", DownlinkMode::None),
-    ("broadcast", DownlinkMode::Broadcast),
-    ("unicast", DownlinkMode::Unicast),
-];
 
 /// Fewer bits than eight would spoil the model that everybody starts from.
 const ENCODINGS: [(&str, Encoding); 3] =
@@ -57,8 +52,8 @@ pub(super) static KEYS: &[Key] = &[
         "round",
         "downlink",
         "how devices get the model: \"none\", \"broadcast\" or \"unicast\"",
-        |s| name_of(&DOWNLINKS, &s.costs.downlink),
-        |s, v| v.choice(&DOWNLINKS).map(|downlink| s.costs.downlink = downlink),
+        |s| name_of(&DownlinkMode::NAMES, &s.costs.downlink),
+        |s, v| v.choice(&DownlinkMode::NAMES).map(|downlink| s.costs.downlink = downlink),
     )
     .simulated(),
     key(
