@@ -2,7 +2,7 @@
 
 use crate::monte_carlo::{self, Estimate};
 use crate::plan::Plan;
-use crate::planning::Planning;
+use crate::planning::{Planning, drawn_round_secs};
 use crate::problem::{Problem, RoundModel};
 use crate::round_time;
 use crate::schedule::Schedule;
@@ -53,8 +53,7 @@ impl Evaluation {
         let expected_participants = q.iter().sum();
         let draws =
             draws.unwrap_or_else(|| monte_carlo::default_draws(problem.costs().band, expected_participants));
-        let method = planning.scheme.method();
-        if !method.flips_coins() {
+        if !planning.scheme.method().flips_coins() {
             return Self::of_draws(problem, plan, planning, draws);
         }
         let constants = planning.constants;
@@ -83,9 +82,7 @@ impl Evaluation {
     /// Cohorts that are not independent coins: the round model and Theorem 2 say nothing about them, and the mean round time
     /// comes from the cohorts themselves. Σ q c bounds it for any way of drawing.
     fn of_draws(problem: &Problem<'_>, plan: &Plan, planning: &Planning, draws: u64) -> Self {
-        let schedule = Schedule::new(plan.clone(), 1);
-        let mut sampler = planning.scheme.method().sampler(&schedule, problem.fleet());
-        let mean = monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, draws);
+        let mean = drawn_round_secs(problem, planning, &Schedule::new(plan.clone(), 1), draws);
         let linear_bound = problem.linear_bound_secs(plan.q());
         Self {
             expected_participants: plan.q().iter().sum(),

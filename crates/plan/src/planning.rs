@@ -2,7 +2,7 @@
 
 use crate::constants::Constants;
 use crate::error::PlanError;
-use crate::monte_carlo;
+use crate::monte_carlo::{self, Estimate};
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::{Goal, Problem, RoundModel};
 use crate::schedule::{Expected, Quiet, Schedule};
@@ -158,8 +158,7 @@ fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> 
     let constants = planning.constants.filter(|constants| problem.least_variance() < constants.beta());
     if !planning.scheme.method().flips_coins() {
         // The round model is about independent coins.
-        let mut sampler = planning.scheme.method().sampler(schedule, problem.fleet());
-        let mean = monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, planning.draws).mean;
+        let mean = drawn_round_secs(problem, planning, schedule, planning.draws).mean;
         return Expected { participants, rounds: None, round_secs: Some(mean) };
     }
     let Some(constants) = constants else {
@@ -173,6 +172,17 @@ fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> 
         rounds: constants.rounds(schedule.mean(|plan| problem.sampling_variance(plan.q()))),
         round_secs: Some(schedule.mean(round_secs)),
     }
+}
+
+/// The mean round time over cohorts that the scheme itself draws, for schemes without coins.
+pub(crate) fn drawn_round_secs(
+    problem: &Problem<'_>,
+    planning: &Planning,
+    schedule: &Schedule,
+    draws: u64,
+) -> Estimate {
+    let mut sampler = planning.scheme.method().sampler(schedule, problem.fleet());
+    monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, draws)
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl DeclaredSums {
         Self { names: names.into_iter().collect() }
     }
 
-    /// Whether a message can hold so many sums.
+    /// Whether one report can hold the sums of all metrics.
     pub fn fit_a_message(&self) -> bool {
         self.names.len() <= SUMS_MAX
     }

@@ -2,6 +2,7 @@
 
 use fedflip_fleet::{Fleet, Mbps};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// A fleet as the golden files have it.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,4 +46,16 @@ pub(crate) fn assert_close(what: &str, ours: f64, expected: f64, relative: f64) 
         off <= relative * expected.abs().max(1e-300),
         "{what}: {ours} is not {expected} (off by {off:e})"
     );
+}
+
+/// The cases of a golden file; `tests/golden/README.md` says where they come from.
+#[allow(dead_code, reason = "the properties of plans have no golden values")]
+pub(crate) fn golden<T: DeserializeOwned>(file: &str) -> T {
+    #[derive(Deserialize)]
+    struct Golden<T> {
+        cases: T,
+    }
+    let path = format!("{}/tests/golden/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    serde_json::from_str::<Golden<T>>(&text).unwrap_or_else(|error| panic!("{path}: {error}")).cases
 }

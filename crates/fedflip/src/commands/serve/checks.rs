@@ -44,7 +44,7 @@ pub(super) fn check_for_devices(scenario: &Scenario, pilots: bool) -> Result<(),
     {
         return Err(CliError::usage(
             format!(
-                "evaluate.where = \"devices\": the metrics of so many classes need more than {SUMS_MAX} sums, the most \
+                "evaluate.where = \"devices\": the metrics of this number of classes need more than {SUMS_MAX} sums, the most \
                  that a device may report"
             ),
             "set evaluate.where = \"server\" and data.test, or use at most 1,000 classes",
