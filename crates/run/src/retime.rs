@@ -12,7 +12,7 @@ use fedflip_fleet::{Fleet, Metrics, ModelVector, csv_file};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
 use fedflip_record::folder::{BEST, Contents, FLEET, MODEL, RECORDS, RUN, WEIGHTS};
 use fedflip_record::reader::{self, Records};
-use fedflip_record::{End, EndReason, Header, Initial, Round, RunFolder};
+use fedflip_record::{End, EndReason, FolderProblem, Header, Initial, RecordError, Round, RunFolder};
 use fedflip_scenario::{FREE_KEYS, FleetSource, InitialModel, Scenario};
 use fedflip_sim::SimWorld;
 
@@ -55,6 +55,9 @@ pub fn retime(from: &Path, overrides: &[String], out: &Path) -> Result<Retimed, 
         if !CLOCK_KEYS.contains(&key) {
             return Err(refuse(format!("{key} changes more than the clock")));
         }
+    }
+    if !from.join(RECORDS).exists() {
+        return Err(RecordError::folder(from, FolderProblem::NoRun).into());
     }
     let records = reader::read(&from.join(RECORDS))?;
     let (before, scenario) = scenarios(&from.join(RUN), overrides)?;

@@ -29,7 +29,10 @@ pub(super) fn run(args: &RetimeArgs, output: &mut dyn Write) -> Result<(), CliEr
         if args.json {
             print_json(output, &RetimedJson { run, out, retimed })?;
         } else {
-            let ratio = format!("{} ×", significant(secs / secs_before, 3));
+            let ratio = match secs_before > 0.0 {
+                true => format!("{} ×", significant(secs / secs_before, 3)),
+                false => "–".to_owned(),
+            };
             table.row(vec![run, rounds.to_string(), duration(secs), duration(secs_before), ratio]);
         }
     }

@@ -83,6 +83,7 @@ fn runs_that_their_clock_decides_are_refused_with_the_reason() {
         assert!(said.contains(wanted), "{name}: {said}");
         assert!(!desk.folder.path().join(format!("{name}-again")).exists(), "{name} left a folder behind");
     }
+    assert!(refused("retime nowhere --bandwidth 10 --out again").contains("nowhere"));
     // An overhead that the plan does not count on changes no q.
     desk.stdout(&format!(
         "run s.toml {RUN} --scheme exact --set plan.overhead_secs=0 --set stop.rounds_max=5 --out free"
