@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use fedflip_engine::{BoxedError, Control, Sink, State};
 use fedflip_fleet::Metrics;
-use fedflip_record::{Fold, Initial, Round, RunFolder};
+use fedflip_record::reader::Records;
+use fedflip_record::{Fold, Header, Initial, Round, RunFolder};
 use fedflip_scenario::Scenario;
 
 use crate::best::BestModel;
@@ -16,7 +17,19 @@ const FLUSH_EVERY: Duration = Duration::from_millis(200);
 /// Where the records go.
 pub(crate) enum Keep {
     Folder(RunFolder),
-    Memory(Box<Fold>),
+    Memory {
+        fold: Box<Fold>,
+        /// All records, if they are to serve other clocks.
+        records: Option<Box<Records>>,
+    },
+}
+
+impl Keep {
+    /// Nothing is written to a disk.
+    pub(crate) fn memory(header: &Header, with_records: bool) -> Self {
+        let records = || Records { header: header.clone(), initial: None, rounds: Vec::new(), end: None };
+        Self::Memory { fold: Box::new(Fold::new(header)), records: with_records.then(|| Box::new(records())) }
+    }
 }
 
 /// The sink of one run.
@@ -74,7 +87,10 @@ impl Sink for Keeper<'_, '_> {
         self.session.observers.initial(&initial)?;
         match &mut self.keep {
             Keep::Folder(folder) => folder.append_initial(initial)?,
-            Keep::Memory(fold) => fold.initial(&initial),
+            Keep::Memory { fold, records } => {
+                fold.initial(&initial);
+                records.iter_mut().for_each(|records| records.initial = Some(initial.clone()));
+            }
         }
         Ok(Control::GoOn)
     }
@@ -97,7 +113,12 @@ impl Sink for Keeper<'_, '_> {
                     folder.checkpoint(state.checkpoint())?;
                 }
             }
-            Keep::Memory(fold) => fold.round(&record),
+            Keep::Memory { fold, records } => {
+                fold.round(&record);
+                if let Some(records) = records {
+                    records.rounds.push(record);
+                }
+            }
         }
         let late = self.real_end.is_some_and(|end| now >= end);
         Ok(if late || (self.session.stop)() { Control::Stop } else { Control::GoOn })

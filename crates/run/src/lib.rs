@@ -32,7 +32,8 @@
 //!   person should know before a run.
 //! - [`single`]: one simulated run, in a folder or in memory; [`keep`]: where its records and checkpoints go; `best`: its best
 //!   model.
-//! - [`mod@retime`]: a finished run under another clock, without training again.
+//! - [`replay`]: the rounds of a finished run on another clock, without training; [`mod@retime`]: in its folder; [`reuse`]: in
+//!   a sweep, where one training serves several points.
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON.
@@ -51,7 +52,9 @@ pub mod keep;
 pub mod observe;
 pub mod pilots;
 mod relay;
+pub mod replay;
 pub mod retime;
+pub mod reuse;
 pub mod session;
 pub mod setup;
 pub mod single;

@@ -1,39 +1,18 @@
-//! One training, many clocks: the cohorts and models of a finished run under another fleet, bandwidth or cost model.
-//!
-//! Without a deadline, coins, updates and models do not depend on the clock. The rounds are therefore run again by the
-//! same engine in the same simulated world, but nothing is trained: every device delivers an empty update, and losses and
-//! metrics are those of the records. Equal code gives equal bytes: a run from scratch would have recorded the same.
+//! One training, many clocks: a finished run in its folder under another fleet, bandwidth or cost model.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
-use fedflip_engine::{Aggregation, BoxedError, Control, Engine, Optimiser, Sink, State, Stop};
-use fedflip_fleet::{Fleet, Metrics, ModelVector, csv_file};
-use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
+use fedflip_fleet::{Fleet, csv_file};
 use fedflip_record::folder::{BEST, Contents, FLEET, MODEL, RECORDS, RUN, WEIGHTS};
 use fedflip_record::reader::{self, Records};
-use fedflip_record::{End, EndReason, FolderProblem, Header, Initial, RecordError, Round, RunFolder};
+use fedflip_record::{FolderProblem, RecordError, RunFolder};
 use fedflip_scenario::{FREE_KEYS, FleetSource, InitialModel, Scenario};
-use fedflip_sim::SimWorld;
 
 use crate::error::RunError;
-use crate::setup::{Planned, plan_for};
+use crate::replay::{Clock, Replayed, replay};
+use crate::setup::plan_for;
 
-/// The keys that change the clock and nothing else.
-pub const CLOCK_KEYS: &[&str] = &[
-    "fleet.file",
-    "fleet.bandwidth_mbps",
-    "fleet.radio",
-    "fleet.spectrum_mhz",
-    "fleet.work_gflop",
-    "round.allocation",
-    "round.overhead_secs",
-    "round.downlink",
-    "downlink.bandwidth_mbps",
-    "downlink.payload_mbit",
-    "world.compute_jitter",
-    "world.fading_db",
-];
+pub use crate::replay::CLOCK_KEYS;
 
 /// What a run took, and what it takes on its new clock.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -61,29 +40,59 @@ pub fn retime(from: &Path, overrides: &[String], out: &Path) -> Result<Retimed, 
     }
     let records = reader::read(&from.join(RECORDS))?;
     let (before, scenario) = scenarios(&from.join(RUN), overrides)?;
-    let end = decided_by_rounds(&before, &records).map_err(|reason| refuse(reason.to_owned()))?;
     let stored = stored_fleet(from)?;
     let fleet = timed_fleet(&scenario, &stored)?;
     let constants = Some(scenario.plan.constants);
     let (old, planned) = (plan_for(&stored, &before, constants)?, plan_for(&fleet, &scenario, constants)?);
-    let q_of = |planned: &Planned| (planned.schedule.usual().q().to_vec(), planned.schedule.mean_q());
-    if q_of(&old) != q_of(&planned) {
-        let scheme = &scenario.plan.scheme;
-        return Err(refuse(format!("{scheme} plans other participation probabilities for the new clock")));
+    let before = Clock { scenario: &before, fleet: &stored, planned: &old };
+    let now = Clock { scenario: &scenario, fleet: &fleet, planned: &planned };
+    let retimed = match replay(&records, &before, &now)? {
+        Replayed::Same(retimed) => retimed,
+        Replayed::Other(reason) => return Err(refuse(reason)),
+    };
+    write(from, &retimed, &now, scenario.stored(), out)?;
+    let secs_of = |records: &Records| records.end.as_ref().map_or(0.0, |end| end.secs);
+    Ok(Retimed {
+        rounds: retimed.rounds.len() as u64,
+        secs_before: secs_of(&records),
+        secs: secs_of(&retimed),
+    })
+}
+
+/// Writes retimed records to a folder, beside the models of the run in `from`. The folder is whole or it does not exist.
+pub(crate) fn write(
+    from: &Path,
+    records: &Records,
+    clock: &Clock<'_>,
+    run: String,
+    out: &Path,
+) -> Result<(), RunError> {
+    if out.join(RUN).exists() {
+        return Err(RecordError::folder(out, FolderProblem::Occupied).into());
     }
-    let (folder, _) = RunFolder::open(out, &contents(&scenario, &records, &fleet, &planned), false)?;
+    let beside = beside(out);
+    if beside.exists() {
+        std::fs::remove_dir_all(&beside).map_err(unreadable(&beside))?;
+    }
+    let mut fleet = Vec::new();
+    // Memory takes whatever is written to it.
+    let _ = csv_file::write(clock.fleet, &mut fleet);
+    let plan = clock.planned.schedule.csv(clock.fleet);
+    let contents = Contents { run, free_keys: FREE_KEYS, fleet, plan, header: records.header.clone() };
+    let (mut folder, _) = RunFolder::open(&beside, &contents, false)?;
     copy_models(from, &folder)?;
-    let mut sink = Rewritten { records: &records, folder, changed: None };
-    let state = replay(&scenario, &fleet, &planned, end.rounds, &mut sink)?;
-    if let Some(round) = sink.changed {
-        // Half a run is of no use. If it cannot be removed, it is a run that was interrupted.
-        let _ = std::fs::remove_dir_all(out);
-        return Err(refuse(format!("round {round} has another cohort than its records")));
+    records.initial.iter().try_for_each(|initial| folder.append_initial(initial.clone()))?;
+    records.rounds.iter().try_for_each(|round| folder.append(round.clone()))?;
+    if let Some(end) = &records.end {
+        folder.end(end.clone(), &std::fs::read(from.join(MODEL)).map_err(unreadable(&from.join(MODEL)))?)?;
     }
-    let model = std::fs::read(from.join(MODEL)).map_err(unreadable(&from.join(MODEL)))?;
-    let secs_before = end.secs;
-    sink.folder.end(End { secs: state.secs, ..end }, &model)?;
-    Ok(Retimed { rounds: state.round, secs_before, secs: state.secs })
+    std::fs::rename(&beside, out).map_err(unreadable(out))
+}
+
+/// Where a folder is written before it gets its name.
+fn beside(out: &Path) -> PathBuf {
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    out.with_file_name(format!("{name}.retiming"))
 }
 
 /// The stored scenario, and the same with other keys.
@@ -95,70 +104,6 @@ fn scenarios(run: &Path, overrides: &[String]) -> Result<(Scenario, Scenario), R
         scenario.costs.download_bandwidth = scenario.bandwidth;
     }
     Ok((before, scenario))
-}
-
-/// What the new folder starts with.
-fn contents(scenario: &Scenario, records: &Records, fleet: &Fleet, planned: &Planned) -> Contents {
-    let header = Header {
-        bandwidth_mbps: scenario.bandwidth.get(),
-        costs: scenario.round_costs().into(),
-        expected_participants: planned.expected.participants,
-        expected_rounds: planned.expected.rounds,
-        expected_round_secs: planned.expected.round_secs,
-        ..records.header.clone()
-    };
-    let mut csv = Vec::new();
-    // Memory takes whatever is written to it.
-    let _ = csv_file::write(fleet, &mut csv);
-    let (run, plan) = (scenario.stored(), planned.schedule.csv(fleet));
-    Contents { run, free_keys: FREE_KEYS, fleet: csv, plan, header }
-}
-
-/// Runs the rounds with empty models, so that only their times are computed.
-fn replay(
-    scenario: &Scenario,
-    fleet: &Fleet,
-    planned: &Planned,
-    rounds: u64,
-    sink: &mut Rewritten<'_>,
-) -> Result<State, RunError> {
-    let engine = Engine {
-        fleet,
-        schedule: &planned.schedule,
-        costs: scenario.round_costs(),
-        division: scenario.round.allocation,
-        deadline_secs: None,
-        deadline_margin: 0.0,
-        aggregation: Aggregation::Unbiased,
-        optimiser: Optimiser::default(),
-        stop: Stop::after_rounds(rounds),
-    };
-    let mut state = State::new(ModelVector::new(Vec::new()));
-    let mut nobody = Nobody { devices: fleet.len(), keys: Vec::new() };
-    let sampler = scenario.plan.scheme.method().sampler(&planned.schedule, fleet);
-    let clock = (scenario.seed, 0.0);
-    let mut world =
-        SimWorld::new(&mut nobody, fleet, &planned.schedule, scenario.world, clock).with_sampler(sampler);
-    engine.run(&mut world, &mut state, sink)?;
-    Ok(state)
-}
-
-/// The end of a run whose rounds no clock decides; otherwise the reason why one does.
-fn decided_by_rounds(scenario: &Scenario, records: &Records) -> Result<End, &'static str> {
-    let end = records.end.clone().ok_or("the run has not ended")?;
-    if records.header.deployed.is_some() {
-        return Err("the run was on real devices, whose clock is real");
-    }
-    if records.header.pilot || records.initial.as_ref().is_some_and(|initial| initial.secs > 0.0) {
-        return Err("the run is a pilot, or continues from pilots, which are on its clock");
-    }
-    if scenario.round.deadline.is_some() {
-        return Err("a deadline decides who is lost (round.deadline_secs)");
-    }
-    if scenario.stop.virtual_hours_max.is_some() || end.reason == EndReason::VirtualTimeMax {
-        return Err("a cap on virtual time may end the run (stop.virtual_hours_max)");
-    }
-    Ok(end)
 }
 
 fn stored_fleet(from: &Path) -> Result<Fleet, RunError> {
@@ -190,67 +135,4 @@ fn copy_models(from: &Path, folder: &RunFolder) -> Result<(), RunError> {
 fn unreadable(path: &Path) -> impl Fn(std::io::Error) -> RunError {
     let path = path.display().to_string();
     move |source| RunError::Open { path: path.clone(), source }
-}
-
-/// Writes rounds with their new times, and with the losses and metrics of the records.
-struct Rewritten<'r> {
-    records: &'r Records,
-    folder: RunFolder,
-    /// The first round whose cohort is not that of its record.
-    changed: Option<u64>,
-}
-
-impl Sink for Rewritten<'_> {
-    fn initial(&mut self, initial: Initial, _: &State) -> Result<Control, BoxedError> {
-        if let Some(recorded) = &self.records.initial {
-            self.folder.append_initial(Initial { secs: initial.secs, ..recorded.clone() })?;
-        }
-        Ok(Control::GoOn)
-    }
-
-    fn round(&mut self, timed: Round, (): (), state: &State) -> Result<Control, BoxedError> {
-        let recorded = self.records.rounds.get(state.round as usize - 1);
-        let same = |recorded: &&Round| recorded.cohort == timed.cohort && recorded.lost == timed.lost;
-        let Some(recorded) = recorded.filter(same) else {
-            self.changed = Some(timed.round);
-            return Ok(Control::Stop);
-        };
-        let Round { update_norm, train_loss, metrics, estimated, .. } = recorded.clone();
-        self.folder.append(Round { update_norm, train_loss, metrics, estimated, ..timed })?;
-        Ok(Control::GoOn)
-    }
-}
-
-/// A crew that delivers empty updates at once.
-struct Nobody {
-    devices: usize,
-    keys: Vec<TrainKey>,
-}
-
-impl Crew for Nobody {
-    fn devices(&self) -> usize {
-        self.devices
-    }
-
-    fn params_len(&self) -> usize {
-        0
-    }
-
-    fn metrics(&self) -> &[Metric] {
-        &[]
-    }
-
-    fn train(&mut self, _: &Arc<ModelVector>, _: Encoding, keys: &[TrainKey]) -> Result<(), LearnError> {
-        self.keys.extend_from_slice(keys);
-        Ok(())
-    }
-
-    fn next_trained(&mut self) -> Result<Option<Trained>, LearnError> {
-        let trained = |key: TrainKey| Trained { device: key.device, delta: Vec::new(), train_loss: Ok(0.0) };
-        Ok(self.keys.pop().map(trained))
-    }
-
-    fn evaluate(&mut self, _: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
-        Ok(Metrics::default())
-    }
 }

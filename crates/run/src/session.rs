@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::observe::{Observer, Observers};
+use crate::reuse::Trainings;
 
 /// What the machine and the user bring to a run. Nothing in it changes a result.
 pub struct Session<'a> {
@@ -17,6 +18,8 @@ pub struct Session<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// The clock on the wall, for checkpoints and caps on real time.
     pub now: fn() -> Instant,
+    /// Finished runs whose trainings serve other clocks; none to train every run.
+    pub trainings: Option<Trainings>,
     /// The observers.
     pub observers: Observers<'a>,
 }
@@ -30,6 +33,7 @@ impl<'a> Session<'a> {
             resume: false,
             stop: &|| false,
             now: system_now,
+            trainings: None,
             observers: Observers::default(),
         }
     }

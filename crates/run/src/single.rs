@@ -7,6 +7,7 @@ use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::{Crew, LearnError, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS, WEIGHTS};
+use fedflip_record::reader::Records;
 use fedflip_record::{
     Checkpoint, End, EndReason, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader,
 };
@@ -18,6 +19,7 @@ use crate::error::RunError;
 use crate::host;
 use crate::keep::{Keep, Keeper};
 use crate::observe::RunInfo;
+use crate::reuse;
 use crate::session::Session;
 use crate::setup::{Planned, Setup};
 
@@ -83,7 +85,27 @@ pub fn simulate(
 
 impl Single<'_> {
     /// Runs it, or resumes it, until it ends or the session is to stop.
+    ///
+    /// Where the session keeps trainings, a run that differs from an earlier one in its clock alone is not trained.
     pub fn run(&self, crew: &mut dyn Crew, session: &mut Session<'_>) -> Result<Finished, RunError> {
+        let trainings = session.trainings.as_mut();
+        if let Some((finished, records)) = trainings.map(|known| known.retimed(self)).transpose()?.flatten() {
+            reuse::show(self, &records, session)?;
+            return Ok(finished);
+        }
+        let (finished, records) = self.trained(crew, session)?;
+        if let Some(trainings) = &mut session.trainings {
+            trainings.keep(self, &finished, records);
+        }
+        Ok(finished)
+    }
+
+    /// The run, and its records if they are to serve other clocks and are in no folder.
+    fn trained(
+        &self,
+        crew: &mut dyn Crew,
+        session: &mut Session<'_>,
+    ) -> Result<(Finished, Option<Box<Records>>), RunError> {
         let Self { setup, scenario, planned, .. } = *self;
         let header = setup.header(scenario, planned, self.pilot);
         let (mut keep, start) = match self.out {
@@ -94,12 +116,13 @@ impl Single<'_> {
                 let (folder, start) = RunFolder::open(folder, &self.contents(&header), session.resume)?;
                 (Keep::Folder(folder), start)
             }
-            None => (Keep::Memory(Box::new(Fold::new(&header))), Start::New),
+            None => (Keep::memory(&header, session.trainings.is_some()), Start::New),
         };
         let optimiser = scenario.server.optimiser();
         let mut state = match (start, &mut keep) {
             (Start::Ended(end), Keep::Folder(folder)) => {
-                return self.show_again(&folder.path().join(RECORDS), &header, end, session);
+                let shown = self.show_again(&folder.path().join(RECORDS), &header, end, session)?;
+                return Ok((shown, None));
             }
             (Start::After(checkpoint), Keep::Folder(folder)) => {
                 self.resumed_state(folder, checkpoint, header.parameters, &optimiser)?
@@ -120,7 +143,7 @@ impl Single<'_> {
         };
         let sitting = match &keep {
             Keep::Folder(folder) => Some(host::Sitting::begin(folder.path(), session.threads, state.round)?),
-            Keep::Memory(_) => None,
+            Keep::Memory { .. } => None,
         };
         session.observers.begin(&self.info(&header, &planned.schedule.mean_q()))?;
         let mut world = self.world(crew, state.secs);
@@ -137,9 +160,9 @@ impl Single<'_> {
             sitting.end(real, state.round)?;
         }
         let detail = end.as_ref().and_then(|end| end.detail.clone());
-        let fold = self.finish(kept, &state, end)?;
+        let (fold, records) = self.finish(kept, &state, end)?;
         let model = Some(Arc::clone(state.result()));
-        Ok(Finished { fold, model, detail, had_ended: false })
+        Ok((Finished { fold, model, detail, had_ended: false }, records))
     }
 
     /// Adds the metrics of the test samples, which nobody has looked at before. A pilot is no result.
@@ -183,7 +206,7 @@ impl Single<'_> {
         (keep, best): (Keep, Option<BestModel>),
         state: &State,
         end: Option<End>,
-    ) -> Result<Fold, RunError> {
+    ) -> Result<(Fold, Option<Box<Records>>), RunError> {
         match keep {
             Keep::Folder(mut folder) => {
                 let records = folder.path().join(RECORDS);
@@ -196,11 +219,12 @@ impl Single<'_> {
                     let params = self.setup.learner.network().params();
                     folder.end(end, &model_file::write(&params, state.result().as_slice())?)?;
                 }
-                Ok(Fold::read(&records)?)
+                Ok((Fold::read(&records)?, None))
             }
-            Keep::Memory(mut fold) => {
+            Keep::Memory { mut fold, mut records } => {
                 end.iter().for_each(|end| fold.end(end));
-                Ok(*fold)
+                records.iter_mut().for_each(|records| records.end.clone_from(&end));
+                Ok((*fold, records))
             }
         }
     }
@@ -271,9 +295,14 @@ impl Single<'_> {
         Ok(state)
     }
 
-    fn info<'r>(&'r self, header: &'r Header, q: &'r [f64]) -> RunInfo<'r> {
+    pub(crate) fn info<'r>(&'r self, header: &'r Header, q: &'r [f64]) -> RunInfo<'r> {
         let (title, folder) = (self.title, self.out);
         RunInfo { title, header, fleet: &self.setup.fleet, q, folder }
+    }
+
+    /// The scenario as the run's folder has it.
+    pub(crate) fn stored(&self) -> String {
+        self.scenario.with_digests(&self.setup.digests).stored()
     }
 
     /// What the run's folder starts with.
@@ -282,7 +311,7 @@ impl Single<'_> {
         // Memory takes whatever is written to it.
         let _ = csv_file::write(&self.setup.fleet, &mut fleet);
         Contents {
-            run: self.scenario.with_digests(&self.setup.digests).stored(),
+            run: self.stored(),
             free_keys: FREE_KEYS,
             fleet,
             plan: self.planned.schedule.csv(&self.setup.fleet),

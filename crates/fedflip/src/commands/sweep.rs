@@ -15,6 +15,8 @@ use crate::error::{CliError, ExitStatus};
 use crate::render::{Cell, Table};
 use crate::training::{self, overrides, warn_of_idle_keys};
 use fedflip_run::comparison::Entry;
+use fedflip_run::retime::CLOCK_KEYS;
+use fedflip_run::reuse::Trainings;
 use fedflip_run::study::{Study, write_json};
 use fedflip_run::verdict::{ComparisonJson, SchemeJson};
 use fedflip_run::{RunError, Session};
@@ -80,6 +82,9 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     let sweep = Sweep::read(args, &study)?;
     warn_of_idle_keys(&training.set, &study.schemes, &sweep.scenarios);
     let mut session = training::session(training)?;
+    // What does not depend on the clock is trained once.
+    let has_clock_axis = sweep.axes.iter().any(|axis| CLOCK_KEYS.contains(&axis.path().as_str()));
+    session.trainings = has_clock_axis.then(Trainings::default);
     let Some(found) = sweep.run(&study, training.out.as_deref(), &mut session)? else {
         super::stopped(training.out.is_some());
         return Ok(ExitStatus::Stopped);
@@ -90,6 +95,7 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
         over: over.collect(),
         points: found.iter().map(|found| &found.json).collect(),
     };
+    let retimed = session.trainings.as_ref().map_or(0, Trainings::reused);
     if let Some(out) = &training.out {
         write_json(&out.join("sweep.json"), &json)?;
     }
@@ -97,6 +103,12 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
         print_json(output, &json)?;
     } else {
         sweep.write_table(output, &found)?;
+        if retimed > 0 {
+            writeln!(
+                output,
+                "  retimed, not trained again: {retimed} runs that differ from others in their clock alone"
+            )?;
+        }
     }
     training::finish(session, training, output)?;
     Ok(ExitStatus::Done)

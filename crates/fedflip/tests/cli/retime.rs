@@ -70,9 +70,21 @@ fn runs_that_their_clock_decides_are_refused_with_the_reason() {
         ("late", "--scheme full --set round.deadline_secs=60", "--bandwidth 10", "a deadline decides"),
         (
             "capped",
-            "--scheme full --set stop.virtual_hours_max=100",
+            "--scheme full --set stop.virtual_hours_max=0.1",
+            "--overhead-secs 200",
+            "the cap on virtual time (stop.virtual_hours_max) would end it in round 2",
+        ),
+        (
+            "ended",
+            "--scheme full --set stop.virtual_hours_max=1e-6",
             "--bandwidth 10",
-            "a cap on virtual time",
+            "a cap on virtual time ended the run",
+        ),
+        (
+            "rounded",
+            "--scheme full --set downlink.encoding=int8",
+            "--downlink broadcast",
+            "a model in another encoding",
         ),
         ("other", "--scheme full", "--set train.batch=8", "train.batch changes more than the clock"),
         ("none", "--scheme full", "", "nothing of the clock"),
@@ -89,4 +101,6 @@ fn runs_that_their_clock_decides_are_refused_with_the_reason() {
         "run s.toml {RUN} --scheme exact --set plan.overhead_secs=0 --set stop.rounds_max=5 --out free"
     ));
     desk.stdout("retime free --overhead-secs 1 --out paid");
+    // A cap that is not reached decides nothing.
+    desk.stdout("retime capped --overhead-secs 1 --out within-cap");
 }

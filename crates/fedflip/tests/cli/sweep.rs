@@ -56,6 +56,41 @@ fn a_sweep_is_a_comparison_at_each_value_and_goes_on() {
     assert_eq!(stored(), before);
 }
 
+/// Baselines and pilots are trained at the first point alone, and the others have what a comparison from scratch has.
+#[test]
+fn one_training_serves_all_clocks_of_a_sweep() {
+    let desk = Desk::new();
+    let flags =
+        QUICK.replace("--schemes exact,full --give-up 1000x", "--schemes exact,full,fedavg=3 --give-up 3");
+    let over = "--over fleet.bandwidth_mbps=20,2000 --over round.overhead_secs=0,2";
+    let table = desk.stdout(&format!("sweep {flags} {over} --out s"));
+    // Three other points with two pilots of each of three seeds, and full and fedavg; exact plans for the clock. At the
+    // first point the limit of the comparison ends the run under full, so that the second one trains it.
+    assert!(table.contains("retimed, not trained again: 23 runs"), "{table}");
+    for (bandwidth, overhead) in [(20, 2), (2000, 0), (2000, 2)] {
+        let point = format!("fleet.bandwidth_mbps={bandwidth},round.overhead_secs={overhead}");
+        let alone = format!("alone-{bandwidth}-{overhead}");
+        let keys = format!("--set fleet.bandwidth_mbps={bandwidth} --set round.overhead_secs={overhead}");
+        desk.stdout(&format!("compare {flags} {keys} --out {alone}"));
+        let mut compared = 0;
+        for part in ["runs", "pilots"] {
+            for run in fs::read_dir(desk.folder.path().join(&alone).join(part)).unwrap() {
+                let run = run.unwrap();
+                let swept = desk.folder.path().join("s").join(&point).join(part).join(run.file_name());
+                for name in ["records.jsonl", "model.safetensors", "run.toml", "plan.csv", "fleet.csv"] {
+                    let [alone, swept] =
+                        [run.path(), swept.clone()].map(|run| fs::read(run.join(name)).unwrap());
+                    assert!(alone == swept, "{point}: {part} {:?} {name} differs", run.file_name());
+                    compared += 1;
+                }
+            }
+        }
+        assert_eq!(compared, 5 * 9);
+    }
+    // Nothing else is trained where nothing is kept, and the table is the same.
+    assert_eq!(desk.stdout(&format!("sweep {flags} {over}")), table);
+}
+
 #[test]
 fn two_keys_make_every_combination() {
     let desk = Desk::new();
