@@ -12,7 +12,7 @@ use fedflip_learn::metrics::{self, Direction};
 use fedflip_learn::own::OwnDigests;
 use fedflip_learn::sgd::{LocalOptions, SgdSettings, Steps};
 use fedflip_learn::task::{Sharing, Task};
-use fedflip_plan::{Constants, DEFAULT_VARIANCE, Quiet, Scheme};
+use fedflip_plan::{Constants, DEFAULT_VARIANCE, GradientBounds, PlanError, Quiet, Scheme};
 use fedflip_record::{Target, TargetMode};
 
 use crate::error::ScenarioError;
@@ -158,13 +158,23 @@ pub struct Planning {
     pub quiet_variance: Option<f64>,
     /// The number of rounds from one quiet round to the next.
     pub quiet_every: u64,
+    /// G_n of `luo` in the order of the fleet; empty where all are 1.
+    pub luo_norms: Vec<f64>,
+    /// B of `luo`.
+    pub luo_offset: f64,
 }
 
 impl Planning {
     pub(crate) fn of(task: Task) -> Result<Self, ScenarioError> {
         let constants = Constants::new(number(task, "plan.alpha"), number(task, "plan.beta"))?;
         let (scheme, variance, quiet_every) = (Scheme::Auto, DEFAULT_VARIANCE, QUIET_EVERY);
-        Ok(Self { scheme, constants, variance, quiet_variance: None, quiet_every })
+        let (luo_norms, luo_offset) = (Vec::new(), 0.0);
+        Ok(Self { scheme, constants, variance, quiet_variance: None, quiet_every, luo_norms, luo_offset })
+    }
+
+    /// What `luo` knows of the devices' gradients.
+    pub fn gradient_bounds(&self) -> Result<GradientBounds, PlanError> {
+        GradientBounds::new(&self.luo_norms, self.luo_offset)
     }
 
     /// Quiet rounds, if there are any.

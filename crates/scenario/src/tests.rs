@@ -85,7 +85,7 @@ fn commented_lines_are_ready_to_use() {
             parse_in(folder.path(), &set, &[]).unwrap();
         }
     }
-    assert_eq!(commented, 19);
+    assert_eq!(commented, 21);
 }
 
 #[test]
@@ -473,6 +473,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     variance,
                     quiet_variance: quiet.map(|(variance, _)| variance),
                     quiet_every: quiet.map_or(QUIET_EVERY, |(_, every)| every),
+                    luo_norms: if seeds % 2 == 0 { vec![1.0, 0.5 + dropout] } else { Vec::new() },
+                    luo_offset: if seeds % 3 == 0 { loss } else { 0.0 },
                 },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
                 round: Round { allocation, aggregation, deadline, deadline_margin: dropout / 2.0 },
