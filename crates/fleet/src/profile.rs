@@ -46,8 +46,10 @@ pub struct Hardware<'a> {
     pub types: &'a [DeviceType],
     /// The payload that a device uploads in a round.
     pub payload: Mbit,
-    /// The work that a device computes in a round.
+    /// The work that a device computes in a round, whatever it holds.
     pub work: Gflop,
+    /// The work in addition for each sample that the device holds.
+    pub sample_work: Gflop,
 }
 
 impl Hardware<'_> {
@@ -59,7 +61,8 @@ impl Hardware<'_> {
     pub(crate) fn blocks(&self) -> Result<Vec<Block>, FleetError> {
         let block = |kind: &DeviceType| {
             let (compute_secs, comm_secs) = self.times(kind)?;
-            Ok(Block { slug: kind.slug, compute_secs, comm_secs })
+            let sample_secs = self.sample_work.get() / kind.sustained_gflops;
+            Ok(Block { slug: kind.slug, compute_secs, sample_secs, comm_secs })
         };
         self.types.iter().map(block).collect()
     }
@@ -83,7 +86,17 @@ impl Hardware<'_> {
 pub(crate) struct Block {
     pub slug: &'static str,
     pub compute_secs: Secs,
+    /// The compute time in addition for each sample of a device.
+    pub sample_secs: f64,
     pub comm_secs: Secs,
+}
+
+impl Block {
+    /// How long a device with these samples computes.
+    fn compute_secs_with(&self, samples: Samples) -> Result<Secs, FleetError> {
+        Secs::new(self.compute_secs.get() + self.sample_secs * samples.get())
+            .map_err(|error| too_much("compute_gflop", self.slug, &error))
+    }
 }
 
 /// The limit and the signal of a link, as far as they are known.
@@ -112,7 +125,8 @@ pub(crate) fn in_blocks(
             let samples = Samples::new(samples as f64)
                 .map_err(|error| too_much("samples_total", block.slug, &error))?;
             let (link_mbps, snr_db) = link(builder.len())?;
-            let device = Device::new(&name, block.compute_secs, block.comm_secs, samples);
+            let compute_secs = block.compute_secs_with(samples)?;
+            let device = Device::new(&name, compute_secs, block.comm_secs, samples);
             builder.push(Device { link_mbps, snr_db, ..device })?;
         }
     }
@@ -158,7 +172,7 @@ mod tests {
     fn recipe(devices: usize) -> Recipe<'static> {
         let (payload, work) = (Mbit::new(0.7).unwrap(), Gflop::new(0.92).unwrap());
         Recipe {
-            hardware: Hardware { types: &PAPER, payload, work },
+            hardware: Hardware { types: &PAPER, payload, work, sample_work: Gflop::ZERO },
             devices,
             samples_total: 600 * devices as u64,
             concentration: 0.8,
@@ -192,17 +206,38 @@ mod tests {
 
     #[test]
     fn given_samples_stay_where_they_are() {
-        let Hardware { types, payload, work } = recipe(7).hardware;
+        let hardware = recipe(7).hardware;
         let counts = [5, 1, 900, 33, 4, 2, 8];
-        let fleet = Hardware { types, payload, work }.fleet(&counts).unwrap();
+        let fleet = hardware.fleet(&counts).unwrap();
         assert_eq!(fleet.samples(), counts.map(|count| count as f64));
         assert_eq!(fleet.name(2), "honor-play-6t-00");
         assert_eq!(fleet.compute_secs(), recipe(7).build().unwrap().compute_secs());
-        assert!(Hardware { types, payload, work }.fleet(&[5, 0]).is_err(), "a device without samples");
-        let slow = Hardware { types, payload, work: Gflop::new(1e9).unwrap() };
+        assert!(hardware.fleet(&[5, 0]).is_err(), "a device without samples");
+        let slow = Hardware { work: Gflop::new(1e9).unwrap(), ..hardware };
         assert!(slow.checked().is_ok(), "the slowest needs 2e8 s");
         let snail = [DeviceType { sustained_gflops: 0.5, ..PAPER[0] }];
         assert!(Hardware { types: &snail, ..slow }.checked().is_err());
+    }
+
+    #[test]
+    fn work_for_each_sample_makes_compute_times_proportional_to_the_data() {
+        let plain = recipe(7).hardware;
+        let hardware = Hardware { work: Gflop::ZERO, sample_work: Gflop::new(0.01).unwrap(), ..plain };
+        let counts = [5, 1, 900, 33, 4, 2, 8];
+        let fleet = hardware.fleet(&counts).unwrap();
+        for (n, &count) in counts.iter().enumerate() {
+            let kind = PAPER.iter().find(|kind| fleet.name(n).starts_with(kind.slug)).unwrap();
+            let secs = 0.01 * count as f64 / kind.sustained_gflops;
+            assert!((fleet.compute_secs()[n] / secs - 1.0).abs() < 1e-12);
+        }
+        let both = Hardware { sample_work: Gflop::new(0.01).unwrap(), ..plain }.fleet(&counts).unwrap();
+        let only = plain.fleet(&counts).unwrap();
+        for n in 0..counts.len() {
+            let sum = fleet.compute_secs()[n] + only.compute_secs()[n];
+            assert!((both.compute_secs()[n] / sum - 1.0).abs() < 1e-12);
+        }
+        let endless = Hardware { sample_work: Gflop::new(1e9).unwrap(), ..plain };
+        assert!(endless.fleet(&counts).is_err(), "900 samples take longer than a time can be");
     }
 
     #[test]

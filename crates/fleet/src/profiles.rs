@@ -155,7 +155,7 @@ impl Profile {
                     None => Gflop::new(WORK_GFLOP)
                         .map_err(|error| too_much("compute_gflop", self.name, &error))?,
                 };
-                Hardware { types, payload, work }.blocks()
+                Hardware { types, payload, work, sample_work: Gflop::ZERO }.blocks()
             }
             Compute::Uploads(_) if settings.work.is_some() => Err(FleetError::Recipe {
                 what: "compute_gflop",
@@ -168,7 +168,7 @@ impl Profile {
                 };
                 let block = |&(slug, uploads): &(&'static str, f64)| {
                     let compute_secs = secs(slug, uploads * payload.get() / CALIBRATED_AT_MBPS)?;
-                    Ok(Block { slug, compute_secs, comm_secs: secs(slug, payload.get())? })
+                    Ok(Block { slug, compute_secs, sample_secs: 0.0, comm_secs: secs(slug, payload.get())? })
                 };
                 types.iter().map(block).collect()
             }
@@ -199,8 +199,12 @@ mod tests {
 
     #[test]
     fn the_default_profile_is_the_papers_recipe() {
-        let hardware =
-            Hardware { types: &PAPER, payload: settings(1).payload, work: Gflop::new(0.92).unwrap() };
+        let hardware = Hardware {
+            types: &PAPER,
+            payload: settings(1).payload,
+            work: Gflop::new(0.92).unwrap(),
+            sample_work: Gflop::ZERO,
+        };
         let recipe = Recipe { hardware, devices: 100, samples_total: 60_000, concentration: 0.8, seed: 7 };
         assert_eq!(PROFILES[0].name, "paper");
         assert_eq!(PROFILES[0].fleet(&settings(100)), recipe.build());

@@ -122,6 +122,9 @@ impl Mbit {
 }
 
 impl Gflop {
+    /// Nothing to compute.
+    pub const ZERO: Self = Self(0.0);
+
     /// How long this takes to compute at `speed`.
     pub fn compute_secs(self, speed: GflopPerSec) -> Result<Secs, OutOfRange> {
         Secs::new(self.0 / speed.0)

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use fedflip_learn::sgd::Steps;
 use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
 use fedflip_learn::{Learner, TrainKey};
 
@@ -38,7 +39,7 @@ fn main() -> Result<(), Problem> {
     let steps: usize = flags.or("--steps", 1875)?;
     // What lies between two lines is a "round" of the one device that has everything.
     let every: usize = flags.or("--every", steps.div_ceil(10))?.max(1);
-    settings.sgd.iterations = every;
+    settings.sgd.steps = Steps::Iterations(every);
 
     let (learner, report) = settings.learner(&data_dir)?;
     let (rate, batch) = (settings.sgd.learning_rate, settings.sgd.batch);

@@ -1,4 +1,9 @@
 //! Local SGD with a [`Network`] on [`Shards`]: the learner that all of the paper's tasks use.
+//!
+//! `settings` has what a user may choose, and `step` has one step of the parameters.
+
+mod settings;
+mod step;
 
 use std::ops::Range;
 
@@ -13,41 +18,15 @@ use crate::metrics::{self, Metric, Sums};
 use crate::network::{Buffers, Network};
 use crate::shards::{SampleBuffer, Shards};
 
-/// How devices train.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SgdSettings {
-    /// η.
-    pub learning_rate: f32,
-    /// Samples a step.
-    pub batch: usize,
-    /// Steps a round; a device with fewer samples than that takes goes through them again.
-    pub iterations: usize,
-}
-
-impl SgdSettings {
-    /// Checks the ranges.
-    pub fn checked(self) -> Result<Self, LearnError> {
-        let refuse = |name, value: f64, wanted| Err(LearnError::BadSetting { name, value, wanted });
-        if !(self.learning_rate > 0.0 && self.learning_rate <= 1e6) {
-            return refuse("learning_rate", f64::from(self.learning_rate), "a number above 0, at most 1e6");
-        }
-        if !(1..=65_536).contains(&self.batch) {
-            return refuse("batch", self.batch as f64, "a whole number from 1 to 65536");
-        }
-        if self.iterations > 1_000_000 {
-            return refuse("iterations", self.iterations as f64, "a whole number up to 1000000");
-        }
-        Ok(self)
-    }
-}
+pub use settings::{LocalOptions, SgdSettings, Steps};
+use step::{LocalRound, Stepper};
 
 /// Local SGD on every device's own samples.
 pub struct SgdLearner {
     network: Network<f32>,
     shards: Box<dyn Shards>,
     settings: SgdSettings,
-    /// Where SGD moves parameters, and where running statistics are replaced: (start, end, trained).
-    ranges: Vec<(usize, usize, bool)>,
+    stepper: Stepper,
     metrics: Vec<Metric>,
     /// The names of each class's sums, in the order of [`SgdWorker::classes`].
     class_sums: Vec<[String; 3]>,
@@ -57,6 +36,8 @@ pub struct SgdLearner {
 pub struct SgdWorker {
     buffers: Buffers<f32>,
     params: Vec<f32>,
+    /// What momentum remembers of earlier steps; empty without momentum.
+    velocity: Vec<f32>,
     labels: Vec<f32>,
     /// The device's samples, where they are made and not just looked up.
     made: SampleBuffer,
@@ -75,22 +56,14 @@ impl SgdLearner {
         shards: Box<dyn Shards>,
         settings: SgdSettings,
     ) -> Result<Self, LearnError> {
-        let mut ranges: Vec<(usize, usize, bool)> = Vec::new();
-        let mut at = 0;
-        for (_, spec) in network.params() {
-            match ranges.last_mut() {
-                Some(range) if range.2 == spec.trained => range.1 += spec.len(),
-                _ => ranges.push((at, at + spec.len(), spec.trained)),
-            }
-            at += spec.len();
-        }
+        let stepper = Stepper::new(network.params().iter().map(|(_, spec)| (spec.len(), spec.trained)));
         let prefixes = [metrics::TRUE_POSITIVE, metrics::PREDICTED, metrics::ACTUAL];
         let class_sums = |class| prefixes.map(|prefix| format!("{prefix}{class}"));
         let loss = network.loss().row();
         let classes = if loss.classifies { network.classes() } else { 0 };
         let class_sums = (0..classes).map(class_sums).collect();
         let metrics = (loss.metrics)();
-        Ok(Self { network, shards, settings: settings.checked()?, ranges, metrics, class_sums })
+        Ok(Self { network, shards, settings: settings.checked()?, stepper, metrics, class_sums })
     }
 
     /// Evaluates by these metrics instead of those of the network's loss.
@@ -108,13 +81,6 @@ impl SgdLearner {
         let want = self.network.params_len();
         if model.len() == want { Ok(()) } else { Err(LearnError::WrongLength { have: model.len(), want }) }
     }
-
-    fn step(&self, params: &mut [f32], grad: &[f32], rate_factor: f32) {
-        for &(start, end, trained) in &self.ranges {
-            let rate = if trained { rate_factor * self.settings.learning_rate } else { 1.0 };
-            params[start..end].iter_mut().zip(&grad[start..end]).for_each(|(x, grad)| *x -= rate * grad);
-        }
-    }
 }
 
 impl Learner for SgdLearner {
@@ -129,7 +95,10 @@ impl Learner for SgdLearner {
     }
 
     fn relative_cost(&self, device: usize) -> u64 {
-        self.shards.cost_of_opening(device)
+        match self.settings.steps {
+            Steps::Iterations(_) => self.shards.cost_of_opening(device),
+            Steps::Epochs(_) => self.shards.samples(device) as u64,
+        }
     }
 
     fn params_len(&self) -> usize {
@@ -158,6 +127,7 @@ impl Learner for SgdLearner {
         SgdWorker {
             buffers: self.network.buffers(batch),
             params: vec![0.0; self.params_len()],
+            velocity: vec![0.0; if self.settings.options.momentum > 0.0 { self.params_len() } else { 0 }],
             labels: vec![0.0; batch],
             made: SampleBuffer::default(),
             picks: vec![0; batch],
@@ -180,18 +150,23 @@ impl Learner for SgdLearner {
         if samples == 0 {
             return Err(LearnError::NoSamples { device });
         }
-        if self.settings.iterations == 0 {
+        let (steps, last_batch) = self.settings.steps.of(samples, self.settings.batch);
+        if steps == 0 {
             update.fill(0.0);
             return Ok(0.0);
         }
         let mut stream = StreamKey { seed, purpose: Purpose::Batches, round }.device(device as u64);
-        let SgdWorker { buffers, params, labels, made, picks, order, .. } = worker;
+        let SgdWorker { buffers, params, velocity, labels, made, picks, order, .. } = worker;
         params.copy_from_slice(model);
+        velocity.fill(0.0);
+        let of_round = LocalRound { settings: self.settings, rate_factor, model };
         self.shards.open(device, made);
         order.clear();
         order.extend(0..samples as u32);
         let (mut next, mut loss_sum) = (0, 0.0);
-        for iteration in 1..=self.settings.iterations {
+        for iteration in 1..=steps {
+            let size = if iteration == steps { last_batch } else { self.settings.batch };
+            let (picks, labels) = (&mut picks[..size], &mut labels[..size]);
             // Passes through the device's samples, each in an order of its own, cut into batches. The order
             // is drawn as far as it is used: a step's cost does not grow with the device's data.
             for pick in picks.iter_mut() {
@@ -207,7 +182,7 @@ impl Learner for SgdLearner {
                 return Err(LearnError::Diverged { device, iteration, what: "the loss", value: loss });
             }
             loss_sum += loss;
-            self.step(params, &buffers.params_grad, rate_factor);
+            self.stepper.step(of_round, params, velocity, &buffers.params_grad);
         }
         let mut finite = true;
         for ((update, local), global) in update.iter_mut().zip(params.iter()).zip(model) {
@@ -215,10 +190,14 @@ impl Learner for SgdLearner {
             finite &= update.is_finite();
         }
         if !finite {
-            let iteration = self.settings.iterations;
-            return Err(LearnError::Diverged { device, iteration, what: "the model", value: f64::NAN });
+            return Err(LearnError::Diverged {
+                device,
+                iteration: steps,
+                what: "the model",
+                value: f64::NAN,
+            });
         }
-        Ok(loss_sum / self.settings.iterations as f64)
+        Ok(loss_sum / steps as f64)
     }
 
     fn test_samples(&self) -> usize {

@@ -199,7 +199,7 @@ mod tests {
 
     fn learner() -> SgdLearner {
         let data = Synthetic::new(ALIKE, 4, 200, 5).unwrap();
-        let settings = SgdSettings { learning_rate: 0.05, batch: 32, iterations: 10 };
+        let settings = SgdSettings::plain(0.05, 32, 10);
         SgdLearner::new(mlp(FEATURES, 32, CLASSES), Box::new(data), settings).unwrap()
     }
 

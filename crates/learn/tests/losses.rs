@@ -42,7 +42,7 @@ impl Shards for Rows {
 }
 
 fn learner(network: Network<f32>, features: Vec<f32>, labels: Vec<f32>) -> SgdLearner {
-    let settings = SgdSettings { learning_rate: 0.1, batch: 16, iterations: 300 };
+    let settings = SgdSettings::plain(0.1, 16, 300);
     SgdLearner::new(network, Box::new(Rows(SampleBuffer { features, labels })), settings).unwrap()
 }
 

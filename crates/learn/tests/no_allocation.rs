@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use fedflip_learn::models::mobilenet::{Norm, mobilenet};
 use fedflip_learn::models::{cnn, lstm};
 use fedflip_learn::network::Network;
-use fedflip_learn::sgd::{SgdLearner, SgdSettings};
+use fedflip_learn::sgd::{LocalOptions, SgdLearner, SgdSettings, Steps};
 use fedflip_learn::shards::{SampleBuffer, Shards};
 use fedflip_learn::{Learner, Sums, TrainKey};
 
@@ -100,7 +100,10 @@ impl Shards for Numbers {
 
 /// Trains and evaluates once to warm up, then watched. The second device holds less than a batch.
 fn assert_none_of_ours(network: Network<f32>) {
-    let settings = SgdSettings { learning_rate: 1e-3, batch: 8, iterations: 2 };
+    assert_none_of_ours_with(network, SgdSettings::plain(1e-3, 8, 2));
+}
+
+fn assert_none_of_ours_with(network: Network<f32>, settings: SgdSettings) {
     let learner = SgdLearner::new(network, Box::new(Numbers), settings).unwrap();
     let model = learner.initial_model(1);
     let mut worker = learner.worker();
@@ -133,6 +136,13 @@ fn an_allocation_is_noticed_with_its_place() {
 fn the_cnns() {
     assert_none_of_ours(cnn::cnn(10));
     assert_none_of_ours(cnn::wide_cnn(10));
+}
+
+#[test]
+fn the_options_of_local_training() {
+    let options = LocalOptions { momentum: 0.9, weight_decay: 1e-4, proximal: 0.1 };
+    let plain = SgdSettings::plain(1e-3, 8, 2);
+    assert_none_of_ours_with(cnn::cnn(10), SgdSettings { steps: Steps::Epochs(2), options, ..plain });
 }
 
 #[test]

@@ -106,6 +106,14 @@ pub enum PlanError {
         /// N.
         devices: usize,
     },
+    /// Bounds on gradient norms for another number of devices.
+    #[error("there are gradient norms of {given} devices, and the fleet has {devices}")]
+    NormCount {
+        /// The number of norms.
+        given: usize,
+        /// N.
+        devices: usize,
+    },
     /// A scheme whose cohorts have a fixed size, and a device that cannot always be drawn.
     #[error(
         "{scheme} draws devices that are always available, and the availability of {name:?} is {availability}"
@@ -204,6 +212,7 @@ impl PlanError {
             Self::CohortTooLarge { devices, .. } => {
                 return format!("draw at most {devices} devices per round");
             }
+            Self::NormCount { .. } => "give one number for each device, in the order of the fleet, or none",
             Self::NotAlwaysAvailable { .. } => {
                 "use a scheme with independent coins, such as auto or fixed=0.2, or leave the column availability out"
             }

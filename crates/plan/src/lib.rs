@@ -61,7 +61,8 @@
 //!   each; [`parameter`]: the numbers behind their names; [`given`]: q that a person chose, from a file.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
 //! - [`sampler`]: draws cohorts and their aggregation weights at run time.
-//! - [`variance`]: the sampling variance; [`constants`]: α and β, and how pilots yield them.
+//! - [`variance`]: the sampling variance; [`constants`]: α and β, and how pilots yield them;
+//!   [`gradient_bounds`]: what `luo` knows of gradients.
 //! - [`theorem1`]: the convergence bound, its conditions, and the rounds to a threshold.
 //! - [`round_time`]: E[max τ], the bounds of Theorem 2, and T(q); [`monte_carlo`]: E[T̂] itself.
 //! - [`evaluation`]: the predicted outcome of a plan; [`certificate`]: how far a plan can be from the optimum.
@@ -79,6 +80,7 @@ pub mod constants;
 pub mod error;
 pub mod evaluation;
 pub mod given;
+pub mod gradient_bounds;
 pub mod method;
 mod methods;
 pub mod monte_carlo;
@@ -101,6 +103,7 @@ pub use constants::{Constants, Interval, Pilot, PilotFit};
 pub use error::PlanError;
 pub use evaluation::Evaluation;
 pub use given::GivenQ;
+pub use gradient_bounds::GradientBounds;
 pub use method::Method;
 pub use parameter::{CohortSize, Factor};
 pub use pilot_error::PilotError;

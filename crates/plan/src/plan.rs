@@ -48,6 +48,8 @@ pub struct Plan {
     capped: usize,
     kkt_residual: Option<f64>,
     convex_programs: usize,
+    /// Of schemes that draw with replacement: the probabilities of one draw, which sum to 1.
+    draw_probabilities: Option<Vec<f64>>,
 }
 
 impl Plan {
@@ -62,6 +64,7 @@ impl Plan {
             capped: 0,
             kkt_residual: None,
             convex_programs: 0,
+            draw_probabilities: None,
         }
     }
 
@@ -108,6 +111,7 @@ impl Plan {
             capped: 0,
             kkt_residual: None,
             convex_programs: 0,
+            draw_probabilities: None,
         })
     }
 
@@ -128,6 +132,10 @@ impl Plan {
         Self { convex_programs, ..self }
     }
 
+    pub(crate) fn with_draw_probabilities(self, of_a_draw: Vec<f64>) -> Self {
+        Self { draw_probabilities: Some(of_a_draw), ..self }
+    }
+
     /// How good the plan is.
     pub fn status(&self) -> PlanStatus {
         self.status
@@ -136,6 +144,12 @@ impl Plan {
     /// The participation probabilities, in fleet order.
     pub fn q(&self) -> &[f64] {
         &self.q
+    }
+
+    /// The probabilities of one draw, in fleet order, where a scheme optimises them and draws with replacement. [`Self::q`] then has the
+    /// probabilities to be in the cohort.
+    pub fn draw_probabilities(&self) -> Option<&[f64]> {
+        self.draw_probabilities.as_deref()
     }
 
     /// Draws cohorts with this q and no other.

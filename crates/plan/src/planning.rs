@@ -2,6 +2,7 @@
 
 use crate::constants::Constants;
 use crate::error::PlanError;
+use crate::gradient_bounds::GradientBounds;
 use crate::monte_carlo::{self, Estimate};
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::{Goal, Problem, RoundModel};
@@ -36,6 +37,8 @@ pub struct Planning {
     pub draws: u64,
     /// How `paper-linesearch` chooses the values of M.
     pub line_search: Search,
+    /// What `luo` knows of the devices' gradients.
+    pub gradient_bounds: GradientBounds,
 }
 
 /// A schedule and its predicted outcome.
@@ -59,13 +62,14 @@ impl Planning {
             seed: PLANNING_SEED,
             draws: DRAWS,
             line_search: Search::default(),
+            gradient_bounds: GradientBounds::default(),
         }
     }
 
     /// What the scheme optimises for; none for a baseline, which does not optimise.
     pub fn goal(&self) -> Result<Option<Goal>, PlanError> {
         match (self.scheme.describe().needs, self.constants) {
-            (Needs::Nothing, _) => Ok(None),
+            (Needs::Nothing | Needs::Costs, _) => Ok(None),
             (Needs::Variance, _) => Ok(Some(Goal::Variance(self.variance))),
             (Needs::Constants | Needs::Goal, Some(constants)) => Ok(Some(Goal::Rounds(constants))),
             (Needs::Goal, None) => Ok(Some(Goal::Variance(self.variance))),

@@ -8,7 +8,7 @@ use fedflip_fleet::{Probability, nearest};
 use crate::error::PlanError;
 use crate::given::GivenQ;
 use crate::method::Method;
-use crate::methods::{baseline, best, fedavg, multinomial, planned};
+use crate::methods::{baseline, best, fedavg, luo, multinomial, planned};
 use crate::parameter::{CohortSize, Factor, Parameter};
 
 /// What a scheme needs to choose q.
@@ -16,6 +16,8 @@ use crate::parameter::{CohortSize, Factor, Parameter};
 pub enum Needs {
     /// Nothing besides the fleet: q follows a fixed rule, as in the paper's baselines, or a file.
     Nothing,
+    /// What rounds cost, and nothing else that has to be given.
+    Costs,
     /// The sampling variance to plan for.
     Variance,
     /// The constants α and β of the round model.
@@ -183,6 +185,10 @@ by rule {
     Multinomial(size: CohortSize = CohortSize::TEN) by multinomial::Multinomial: Nothing, "multinomial",
         "multinomial=K: K draws with replacement by share of the data, mean of the draws.",
         "q is the chance to be among K draws by share of the data.";
+    /// K draws with replacement by optimised probabilities.
+    Luo(size: CohortSize = CohortSize::TEN) by luo::LuoDraws: Costs, "luo",
+        "luo=K: K draws with replacement by probabilities that Luo et al. optimise.",
+        "q is the chance to be among K draws, each in proportion to a·G/√(λc − B): more data, larger gradients, lower cost.";
 }
 by file {
     /// q of a file, by the names of the devices.

@@ -39,7 +39,8 @@ const COMPUTED: &[(&str, &[&str])] = &[
     ("fleet.payload_mbit", &["update.encoding"]),
     ("downlink.bandwidth_mbps", &["fleet.bandwidth_mbps"]),
     ("downlink.payload_mbit", &["downlink.encoding"]),
-    ("fleet.work_gflop", &["train.batch", "train.iterations"]),
+    ("fleet.work_gflop", &["train.batch", "train.iterations", "train.epochs"]),
+    ("fleet.sample_work_gflop", &["train.batch", "train.iterations", "train.epochs"]),
 ];
 
 impl Config {

@@ -25,6 +25,7 @@ pub const CLOCK_KEYS: &[&str] = &[
     "fleet.radio",
     "fleet.spectrum_mhz",
     "fleet.work_gflop",
+    "fleet.sample_work_gflop",
     "round.allocation",
     "round.overhead_secs",
     "round.downlink",

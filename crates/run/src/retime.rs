@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fedflip_fleet::{Fleet, csv_file};
+use fedflip_fleet::{Fleet, Gflop, Weights, csv_file};
 use fedflip_record::folder::{BEST, Contents, FLEET, MODEL, RECORDS, RUN, WEIGHTS};
 use fedflip_record::reader::{self, Records};
 use fedflip_record::{FolderProblem, RecordError, RunFolder};
@@ -40,6 +40,14 @@ pub fn retime(from: &Path, overrides: &[String], out: &Path) -> Result<Retimed, 
     }
     let records = reader::read(&from.join(RECORDS))?;
     let (before, scenario) = scenarios(&from.join(RUN), overrides)?;
+    if let FleetSource::Generated(fleet) = &scenario.fleet
+        && fleet.sample_work != Gflop::ZERO
+        && scenario.data.weights != Weights::Samples
+    {
+        let reason = "compute times follow the numbers of samples (fleet.sample_work_gflop), and its fleet.csv has \
+                      weights in their place (data.weights)";
+        return Err(refuse(reason.to_owned()));
+    }
     let stored = stored_fleet(from)?;
     let fleet = timed_fleet(&scenario, &stored)?;
     let constants = Some(scenario.plan.constants);
@@ -118,7 +126,9 @@ fn timed_fleet(scenario: &Scenario, stored: &Fleet) -> Result<Fleet, RunError> {
         return Ok(fleet.with_samples_of(stored)?);
     }
     let names: Vec<&str> = (0..stored.len()).map(|device| stored.name(device)).collect();
-    Ok(scenario.fleet(&vec![1; stored.len()])?.with_samples_of(stored)?.renamed(&names)?)
+    // Compute times may follow the counts.
+    let counts: Vec<usize> = stored.samples().iter().map(|&count| count.max(1.0) as usize).collect();
+    Ok(scenario.fleet(&counts)?.with_samples_of(stored)?.renamed(&names)?)
 }
 
 /// The models and files that do not depend on the clock.

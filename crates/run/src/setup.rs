@@ -104,6 +104,7 @@ pub(crate) fn plan_for(
         variance: scenario.plan.variance,
         quiet: scenario.plan.quiet(),
         evaluate_every: scenario.record.evaluate_every,
+        gradient_bounds: scenario.plan.gradient_bounds()?,
         ..Planning::new(scenario.plan.scheme.clone())
     };
     Ok(schedule(&Problem::new(fleet, scenario.planned_costs()), &planning)?)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Conditions, Gflop, Mbit, Mbps, Weights};
-use fedflip_learn::sgd::SgdSettings;
+use fedflip_learn::sgd::{SgdSettings, Steps};
 use fedflip_learn::task::{ExternalTask, Task, TaskSettings};
 
 use super::{
@@ -21,8 +21,16 @@ impl Scenario {
     pub(super) fn paper(task: Task) -> Result<Self, ScenarioError> {
         let TaskSettings { sharing, validation, test_samples_max, data_seed, sgd, .. } =
             TaskSettings::paper(task, DEVICES);
-        let SgdSettings { learning_rate, batch, iterations } = sgd;
-        let train = Train { learning_rate: as_written(learning_rate), batch, iterations };
+        let SgdSettings { learning_rate, batch, steps, options } = sgd;
+        let train = Train {
+            learning_rate: as_written(learning_rate),
+            batch,
+            steps,
+            momentum: as_written(options.momentum),
+            weight_decay: as_written(options.weight_decay),
+            proximal: as_written(options.proximal),
+        };
+        let (work, sample_work) = work(task, None, train)?;
         let update = Update::default();
         let bandwidth = Mbps::new(BANDWIDTH_MBPS);
         let bandwidth = bandwidth.map_err(ScenarioError::out_of_range("fleet.bandwidth_mbps"))?;
@@ -44,7 +52,8 @@ impl Scenario {
                 devices: DEVICES,
                 types: PAPER.to_vec(),
                 payload: payload(task, None, update)?,
-                work: work(task, None, train)?,
+                work,
+                sample_work,
             }),
             bandwidth,
             costs: CostSettings::paper(payload(task, None, update)?, bandwidth)?,
@@ -75,19 +84,26 @@ pub(super) fn payload(
         .map_err(ScenarioError::out_of_range("fleet.payload_mbit"))
 }
 
-/// What a device computes in a round: its steps of SGD. Those of an external task are a guess: six operations for each
-/// parameter and sample, as in a network of dense layers.
+/// What a device computes in a round, whatever it holds and for each of its samples: its steps of SGD. Those of an external
+/// task are a guess: six operations for each parameter and sample, as in a network of dense layers. Momentum, weight decay
+/// and the proximal term are not counted: they are a few operations for each parameter and step.
 pub(super) fn work(
     task: Task,
     external: Option<&ExternalTask>,
     train: Train,
-) -> Result<Gflop, ScenarioError> {
+) -> Result<(Gflop, Gflop), ScenarioError> {
     let step_flop = match task.is_external() {
         true => 6.0 * external_params(external) as f64 * train.batch as f64,
         false => task.costed_network()?.step_flop(train.batch),
     };
-    Gflop::new(step_flop * train.iterations as f64 / 1e9)
-        .map_err(ScenarioError::out_of_range("fleet.work_gflop"))
+    let gflop = |flop: f64, key| Gflop::new(flop / 1e9).map_err(ScenarioError::out_of_range(key));
+    Ok(match train.steps {
+        Steps::Iterations(steps) => (gflop(step_flop * steps as f64, "fleet.work_gflop")?, Gflop::ZERO),
+        Steps::Epochs(epochs) => {
+            let flop = step_flop / train.batch as f64 * epochs as f64;
+            (Gflop::ZERO, gflop(flop, "fleet.sample_work_gflop")?)
+        }
+    })
 }
 
 /// Before the file with the tensors is read there is one parameter.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use fedflip_fleet::{Fleet, FleetError, Samples, Weights};
 use fedflip_learn::LearnError;
 use fedflip_learn::own::OwnDigests;
-use fedflip_learn::sgd::SgdSettings;
 use fedflip_learn::task::TaskSettings;
 use fedflip_plan::Scheme;
 use fedflip_record::Target;
@@ -37,11 +36,7 @@ impl Scenario {
             own: self.own_data(),
             test_samples_max: self.data.test_samples_max,
             data_seed: self.data.seed,
-            sgd: SgdSettings {
-                learning_rate: self.train.learning_rate as f32,
-                batch: self.train.batch,
-                iterations: self.train.iterations,
-            },
+            sgd: self.train.sgd(),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
+use fedflip_fleet::{FleetError, Gflop};
 use fedflip_learn::task::Task;
 
 use super::check::{self, refuse};
@@ -33,7 +33,7 @@ pub(super) fn resolve(
         check::key(entry, task)?;
     }
     let mut scenario = Scenario::paper(task)?;
-    let given = Keys { given: one_fleet(target::last(last_preset(given))?, &scenario)?, folder };
+    let given = Keys { given: one_fleet(one_length(target::last(last_preset(given))?)?, &scenario)?, folder };
     given.set(&mut scenario, |key| key.section == "task")?;
     given.set(&mut scenario, |key| key.section == "data")?;
     own::declare(&mut scenario, &given)?;
@@ -116,9 +116,12 @@ fn follow(scenario: &mut Scenario, given: &Keys<'_>, whole_file: &Place) -> Resu
         fleet.payload =
             defaults::payload(task, external.as_ref(), update).map_err(|error| follows(error, whole_file))?;
     }
-    if !given.has("fleet", "work_gflop") {
-        fleet.work =
+    // Of two amounts of work the one that is not given is none beside the other.
+    if !given.has("fleet", "work_gflop") && !given.has("fleet", "sample_work_gflop") {
+        (fleet.work, fleet.sample_work) =
             defaults::work(task, external.as_ref(), train).map_err(|error| follows(error, whole_file))?;
+    } else if !given.has("fleet", "work_gflop") {
+        fleet.work = Gflop::ZERO;
     }
     fleet.hardware().checked().map_err(|error| times_out_of_range(&error, given, whole_file))?;
     Ok(())
@@ -165,8 +168,29 @@ fn task(given: &[Entry], whole_file: &Place) -> Result<Task, KeyError> {
     }
 }
 
+/// Training has a number of steps or of passes. An override of the one takes back what the file says of the other.
+fn one_length(mut given: Vec<Entry>) -> Result<Vec<Entry>, KeyError> {
+    let is = |entry: &Entry, key: &str| entry.section == "train" && entry.key == key;
+    let is_set = |entry: &Entry, key: &str| entry.place.is_over_file() && is(entry, key);
+    for [set, taken_back] in [["epochs", "iterations"], ["iterations", "epochs"]] {
+        if given.iter().any(|entry| is_set(entry, set)) {
+            given.retain(|entry| entry.place.is_over_file() || !is(entry, taken_back));
+        }
+    }
+    match given.iter().rfind(|entry| is(entry, "epochs")) {
+        Some(epochs) if given.iter().any(|entry| is(entry, "iterations")) => Err(refuse(
+            epochs,
+            "train.epochs stands beside train.iterations".to_owned(),
+            "leave out one of the two: epochs are passes through a device's own samples, iterations are the same \
+             number of steps on every device"
+                .to_owned(),
+        )),
+        _ => Ok(given),
+    }
+}
+
 /// The keys that a fleet file replaces.
-const GENERATED: [&str; 4] = ["devices", "types", "payload_mbit", "work_gflop"];
+const GENERATED: [&str; 5] = ["devices", "types", "payload_mbit", "work_gflop", "sample_work_gflop"];
 
 /// A fleet is read or generated. An override of the one takes back what the file says of the other, and a file takes the
 /// place of keys with their default values, as `fedflip scenario new` prints them.
@@ -203,7 +227,7 @@ fn follows(error: ScenarioError, whole_file: &Place) -> ScenarioError {
     let ScenarioError::OutOfRange { key, value, wanted } = error else { return error };
     let refusal = Refusal {
         problem: format!("{}, which follows from [task] and [train], is out of range", plain(value)),
-        hint: format!("it must be {wanted}: set it, or lower train.batch or train.iterations"),
+        hint: format!("it must be {wanted}: set it, or lower train.batch, train.iterations or train.epochs"),
     };
     refusal.at(whole_file.clone(), key).into()
 }

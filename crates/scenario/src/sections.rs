@@ -10,8 +10,9 @@ use fedflip_fleet::{Fleet, Gflop, Mbit, Secs, Weights};
 use fedflip_learn::Encoding;
 use fedflip_learn::metrics::{self, Direction};
 use fedflip_learn::own::OwnDigests;
+use fedflip_learn::sgd::{LocalOptions, SgdSettings, Steps};
 use fedflip_learn::task::{Sharing, Task};
-use fedflip_plan::{Constants, DEFAULT_VARIANCE, Quiet, Scheme};
+use fedflip_plan::{Constants, DEFAULT_VARIANCE, GradientBounds, PlanError, Quiet, Scheme};
 use fedflip_record::{Target, TargetMode};
 
 use crate::error::ScenarioError;
@@ -107,16 +108,37 @@ pub struct GeneratedFleet {
     pub devices: usize,
     pub types: Vec<DeviceType>,
     pub payload: Mbit,
+    /// The work of a round, whatever a device holds.
     pub work: Gflop,
+    /// The work in addition for each sample of a device.
+    pub sample_work: Gflop,
 }
 
-/// How devices train.
+/// How devices train. Numbers are as the scenario has them, in f64; training uses f32.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Train {
-    /// As the scenario has it, in f64; training uses f32.
     pub learning_rate: f64,
     pub batch: usize,
-    pub iterations: usize,
+    pub steps: Steps,
+    pub momentum: f64,
+    pub weight_decay: f64,
+    pub proximal: f64,
+}
+
+impl Train {
+    /// The settings of the learner.
+    pub fn sgd(&self) -> SgdSettings {
+        SgdSettings {
+            learning_rate: self.learning_rate as f32,
+            batch: self.batch,
+            steps: self.steps,
+            options: LocalOptions {
+                momentum: self.momentum as f32,
+                weight_decay: self.weight_decay as f32,
+                proximal: self.proximal as f32,
+            },
+        }
+    }
 }
 
 /// How devices send what they have learnt. By default, as in the paper, numbers are sent as they are.
@@ -136,13 +158,23 @@ pub struct Planning {
     pub quiet_variance: Option<f64>,
     /// The number of rounds from one quiet round to the next.
     pub quiet_every: u64,
+    /// G_n of `luo` in the order of the fleet; empty where all are 1.
+    pub luo_norms: Vec<f64>,
+    /// B of `luo`.
+    pub luo_offset: f64,
 }
 
 impl Planning {
     pub(crate) fn of(task: Task) -> Result<Self, ScenarioError> {
         let constants = Constants::new(number(task, "plan.alpha"), number(task, "plan.beta"))?;
         let (scheme, variance, quiet_every) = (Scheme::Auto, DEFAULT_VARIANCE, QUIET_EVERY);
-        Ok(Self { scheme, constants, variance, quiet_variance: None, quiet_every })
+        let (luo_norms, luo_offset) = (Vec::new(), 0.0);
+        Ok(Self { scheme, constants, variance, quiet_variance: None, quiet_every, luo_norms, luo_offset })
+    }
+
+    /// What `luo` knows of the devices' gradients.
+    pub fn gradient_bounds(&self) -> Result<GradientBounds, PlanError> {
+        GradientBounds::new(&self.luo_norms, self.luo_offset)
     }
 
     /// Quiet rounds, if there are any.
@@ -222,6 +254,7 @@ impl Record {
 
 impl GeneratedFleet {
     pub(crate) fn hardware(&self) -> Hardware<'_> {
-        Hardware { types: &self.types, payload: self.payload, work: self.work }
+        let Self { types, payload, work, sample_work, .. } = self;
+        Hardware { types, payload: *payload, work: *work, sample_work: *sample_work }
     }
 }

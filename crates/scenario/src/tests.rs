@@ -3,6 +3,7 @@
 mod costs;
 mod external;
 mod fleet_files;
+mod local_training;
 mod own_files;
 mod robust;
 mod scheme_files;
@@ -17,6 +18,7 @@ use fedflip_fleet::profile::PAPER;
 use fedflip_fleet::{Gflop, Mbit, Mbps, Mhz, Probability, Secs, csv_file};
 use fedflip_learn::Encoding;
 use fedflip_learn::partition::Dirichlet;
+use fedflip_learn::sgd::Steps;
 use fedflip_learn::task::{ParamValue, Sharing, Task, TaskSettings};
 use fedflip_plan::{Constants, DEFAULT_VARIANCE, Scheme};
 use fedflip_record::costs::DownlinkMode;
@@ -76,10 +78,14 @@ fn commented_lines_are_ready_to_use() {
         let (key, _) = line.split_once(" = ").unwrap_or_default();
         if !key.is_empty() && !key.contains(' ') {
             commented += 1;
-            parse_in(folder.path(), &template.replace(&format!("# {line}"), line), &[]).unwrap();
+            let mut set = template.replace(&format!("# {line}"), line);
+            if key == "epochs" {
+                set = set.replace("\niterations = ", "\n# iterations = ");
+            }
+            parse_in(folder.path(), &set, &[]).unwrap();
         }
     }
-    assert_eq!(commented, 14);
+    assert_eq!(commented, 21);
 }
 
 #[test]
@@ -339,6 +345,7 @@ fn fleets() -> impl Strategy<Value = GeneratedFleet> {
             types,
             payload: Mbit::new(payload).unwrap(),
             work: Gflop::new(work).unwrap(),
+            sample_work: Gflop::new(if devices % 2 == 0 { work / 1e3 } else { 0.0 }).unwrap(),
         }
     })
 }
@@ -447,7 +454,17 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     download: payload,
                     upload: payload,
                 },
-                train: Train { learning_rate, batch, iterations },
+                train: Train {
+                    learning_rate,
+                    batch,
+                    steps: match iterations % 3 {
+                        0 => Steps::Epochs(1 + iterations % 10_000),
+                        _ => Steps::Iterations(iterations),
+                    },
+                    momentum: if seeds % 2 == 0 { dropout.min(0.999_999) } else { 0.0 },
+                    weight_decay: if seeds % 3 == 0 { loss } else { 0.0 },
+                    proximal: if seeds % 5 == 0 { loss } else { 0.0 },
+                },
                 server,
                 update: Update { encoding },
                 plan: Planning {
@@ -456,6 +473,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     variance,
                     quiet_variance: quiet.map(|(variance, _)| variance),
                     quiet_every: quiet.map_or(QUIET_EVERY, |(_, every)| every),
+                    luo_norms: if seeds % 2 == 0 { vec![1.0, 0.5 + dropout] } else { Vec::new() },
+                    luo_offset: if seeds % 3 == 0 { loss } else { 0.0 },
                 },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
                 round: Round { allocation, aggregation, deadline, deadline_margin: dropout / 2.0 },

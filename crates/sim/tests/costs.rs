@@ -11,6 +11,7 @@ use common::{Kept, plan};
 use fedflip_engine::{Aggregation, Engine, Optimiser, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Columns, Conditions, Downlink, Download, Fleet, Mbps, ModelVector, RoundCosts, Secs};
+use fedflip_learn::sgd::Steps;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::{Problem, Schedule};
@@ -21,7 +22,7 @@ const DEVICES: usize = 8;
 
 fn run(costs: RoundCosts) -> (Fleet, Vec<Round>, Arc<ModelVector>) {
     let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
-    settings.sgd.iterations = 3;
+    settings.sgd.steps = Steps::Iterations(3);
     let learner = settings.learner(Path::new("")).unwrap().0;
     let column = |of: &dyn Fn(usize) -> f64| (0..DEVICES).map(of).collect::<Vec<f64>>();
     let fleet = Fleet::from_columns(Columns {

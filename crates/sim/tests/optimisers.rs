@@ -11,7 +11,7 @@ use fedflip_engine::{
 use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Fleet, Mbps, Probability, Samples, Secs};
-use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::sgd::{SgdLearner, Steps};
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::{Plan, Schedule, Scheme};
@@ -42,7 +42,7 @@ impl Bench {
     fn new() -> Self {
         let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
         settings.sgd.learning_rate = 0.05;
-        settings.sgd.iterations = 3;
+        settings.sgd.steps = Steps::Iterations(3);
         settings.test_samples_max = 100;
         let learner = settings.learner(Path::new("")).unwrap().0;
         let mut fleet = Fleet::builder();

@@ -14,7 +14,7 @@ use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Device, Downlink, Download, Fleet, Mbps, RoundCosts, Samples, Secs};
 use fedflip_learn::metrics::METRICS;
-use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::sgd::{SgdLearner, Steps};
 use fedflip_learn::task::{ParamValue, TaskSettings};
 use fedflip_learn::{Encoding, LearnError, Learner, Metric, Sums, TrainKey, with_crew};
 use fedflip_plan::{Plan, Problem, Schedule, monte_carlo};
@@ -25,7 +25,7 @@ const DEVICES: usize = 12;
 
 fn learner(iterations: usize) -> SgdLearner {
     let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
-    settings.sgd.iterations = iterations;
+    settings.sgd.steps = Steps::Iterations(iterations);
     settings.sgd.learning_rate = 0.05;
     settings.test_samples_max = 300;
     settings.learner(Path::new("")).unwrap().0

@@ -91,7 +91,7 @@ impl Sink for Clocked {
 }
 
 fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> Result<f64, CliError> {
-    let settings = SgdSettings { learning_rate: 0.01, batch: 1, iterations: 0 };
+    let settings = SgdSettings::plain(0.01, 1, 0);
     let network = Task::by_name("mnist-cnn")?.network()?;
     let learner = SgdLearner::new(network, Box::new(Blank { devices }), settings)?;
     let fleet = fleet(devices)?;

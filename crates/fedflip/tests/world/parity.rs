@@ -11,7 +11,7 @@ use fedflip_engine::{Aggregation, BoxedError, Clip, Control, Engine, Optimiser, 
 use fedflip_fleet::Conditions;
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Mbps, csv_file};
-use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::sgd::{LocalOptions, SgdLearner, SgdSettings, Steps};
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner, Metrics, model_file, with_crew};
 use fedflip_net::agent::{
@@ -47,8 +47,13 @@ pub(crate) struct Case {
 }
 
 fn synthetic() -> Case {
+    synthetic_with(SgdSettings::plain(0.01, 32, 10))
+}
+
+fn synthetic_with(sgd: SgdSettings) -> Case {
     let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
     settings.test_samples_max = 200;
+    settings.sgd = sgd;
     let learner = || settings.learner(Path::new("")).unwrap().0;
     let simulated = learner();
     let samples = (0..DEVICES).map(|slot| simulated.samples(slot) as u64).collect();
@@ -245,6 +250,15 @@ fn and_with_an_optimiser_and_updates_in_fewer_bits() {
     let adam = Adaptive { step: 0.05, momentum: 0.9, second_moment: 0.99, epsilon: 1e-3 };
     let optimiser = Optimiser { averaging: 0.8, ..Rule::Adam(adam).into() };
     parity(&synthetic(), Asked { optimiser, encoding: Encoding::Int8, ..Asked::default() });
+}
+
+/// Devices are told all options of local training.
+#[test]
+fn and_with_the_options_of_local_training() {
+    let options = LocalOptions { momentum: 0.9, weight_decay: 1e-3, proximal: 0.5 };
+    let iterations = SgdSettings { options, ..SgdSettings::plain(0.01, 32, 10) };
+    parity(&synthetic_with(iterations), Asked::default());
+    parity(&synthetic_with(SgdSettings { steps: Steps::Epochs(2), ..iterations }), Asked::default());
 }
 
 /// The deployed world has robust sums too, with limits learnt from the same norms.

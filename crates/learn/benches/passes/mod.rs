@@ -136,7 +136,7 @@ impl Shards for Grey {
 impl LocalUpdate {
     pub(crate) fn new() -> Self {
         let network = Network::new(vec![Box::new(Linear::new("linear", 784, 100))]);
-        let settings = SgdSettings { learning_rate: 0.01, batch: 1, iterations: 10 };
+        let settings = SgdSettings::plain(0.01, 1, 10);
         let learner = SgdLearner::new(network, Box::new(Grey), settings).unwrap();
         let model = numbers(learner.params_len());
         let mut update = Self { worker: learner.worker(), update: model.clone(), model, learner };

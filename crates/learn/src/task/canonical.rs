@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::error::LearnError;
 use crate::partition::Dirichlet;
+use crate::sgd::Steps;
 
 use super::settings::{Sharing, TaskSettings};
 
@@ -49,7 +50,17 @@ impl TaskSettings {
             let _ = writeln!(text, "alphabet {:?}", self.own.alphabet);
         }
         let sgd = self.sgd;
-        let _ = writeln!(text, "sgd {:?} {} {}", sgd.learning_rate, sgd.batch, sgd.iterations);
+        let _ = match sgd.steps {
+            Steps::Iterations(steps) => {
+                writeln!(text, "sgd {:?} {} {steps}", sgd.learning_rate, sgd.batch)
+            }
+            Steps::Epochs(epochs) => {
+                writeln!(text, "sgd {:?} {} epochs {epochs}", sgd.learning_rate, sgd.batch)
+            }
+        };
+        if !sgd.options.is_plain() {
+            let _ = writeln!(text, "{:?}", sgd.options);
+        }
         Ok(text)
     }
 }
@@ -70,18 +81,22 @@ mod tests {
              network fc.bias [10] trained\nsharing dirichlet 0.8 32\ndevices 7\ndata_seed 1\n\
              sgd 0.01 32 10\n"
         );
-        let mut others: [TaskSettings; 11] = std::array::from_fn(|_| settings.clone());
+        let mut others: [TaskSettings; 15] = std::array::from_fn(|_| settings.clone());
         others[0].task.set("model_spread", ParamValue::Number(0.25)).unwrap();
         others[1].task.set("hidden", ParamValue::Count(1)).unwrap();
         others[2].sharing = Sharing::Iid;
         others[3].devices = 8;
         others[4].data_seed = 2;
         others[5].sgd.learning_rate = 0.02;
-        others[6].sgd.iterations = 11;
+        others[6].sgd.steps = Steps::Iterations(11);
         others[7].validation = 0.1;
         others[8].own.mean = vec![0.5];
         others[9].own.columns = vec!["age".to_owned()];
         others[10].own.alphabet = "abc".to_owned();
+        others[11].sgd.steps = Steps::Epochs(10);
+        others[12].sgd.options.momentum = 0.9;
+        others[13].sgd.options.weight_decay = 1e-4;
+        others[14].sgd.options.proximal = 0.1;
         for other in others {
             assert_ne!(other.canonical().unwrap(), text, "{other:?}");
         }

@@ -120,7 +120,7 @@ impl TaskSettings {
             data_seed: 1,
             validation: 0.0,
             own: OwnData::default(),
-            sgd: SgdSettings { learning_rate, batch: 32, iterations: 10 },
+            sgd: SgdSettings::plain(learning_rate, 32, 10),
         }
     }
 
@@ -270,6 +270,7 @@ impl Data {
 mod tests {
     use super::*;
     use crate::learner::Learner;
+    use crate::sgd::Steps;
 
     fn synthetic(devices: usize) -> TaskSettings {
         TaskSettings::paper("synthetic".parse().unwrap(), devices)
@@ -286,7 +287,10 @@ mod tests {
                 "own" => 0.05,
                 _ => 0.01,
             };
-            assert_eq!((concentration, sgd.batch, sgd.iterations, sgd.learning_rate), (0.8, 32, 10, rate));
+            assert_eq!(
+                (concentration, sgd.batch, sgd.steps, sgd.learning_rate),
+                (0.8, 32, Steps::Iterations(10), rate)
+            );
         }
     }
 

@@ -1,6 +1,6 @@
 """Losses and parameters of PyTorch over fifty steps of SGD, for crates/learn/tests/against_pytorch.rs.
 
-Writes <case>.json beside this file. Parameters and batches come from a formula that Rust repeats to the bit
+Writes <case>.json beside this file, and then runs options.py. Parameters and batches come from a formula that Rust repeats to the bit
 (`number` below), rounded to f32, so only results are stored: the loss of every step, and for each parameter
 array a digest of what the steps changed. The digest is the root mean square of the change and its products
 with four vectors of pseudo-random signs and sizes: an entry that is wrong, missing, or in another's place (a
@@ -147,3 +147,6 @@ def main():
 
 if __name__ == "__main__":
     main()
+    import options
+
+    options.main()

@@ -9,7 +9,7 @@ use fedflip_learn::LearnError;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::own::OwnData;
 use fedflip_learn::partition::Dirichlet;
-use fedflip_learn::sgd::SgdSettings;
+use fedflip_learn::sgd::{LocalOptions, SgdSettings, Steps};
 use fedflip_learn::task::{
     DIMENSIONS_MAX, ExternalTask, ParamValue, Sharing, Sizes, Source, Task, TaskSettings,
 };
@@ -125,6 +125,11 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
         };
         v1::TaskParam { name: param.name.to_owned(), value: Some(value) }
     });
+    let (iterations, epochs) = match settings.sgd.steps {
+        Steps::Iterations(steps) => (steps, 0),
+        Steps::Epochs(epochs) => (0, epochs),
+    };
+    let LocalOptions { momentum, weight_decay, proximal } = settings.sgd.options;
     Some(v1::Task {
         name: settings.task.name().to_owned(),
         params: params.collect(),
@@ -134,7 +139,11 @@ pub fn message(settings: &TaskSettings) -> Option<v1::Task> {
         data_seed: settings.data_seed,
         learning_rate: settings.sgd.learning_rate,
         batch: settings.sgd.batch.try_into().ok()?,
-        iterations: settings.sgd.iterations.try_into().ok()?,
+        iterations: iterations.try_into().ok()?,
+        epochs: epochs.try_into().ok()?,
+        momentum,
+        weight_decay,
+        proximal,
         validation: settings.validation,
         mean: settings.own.mean.clone(),
         std: settings.own.std.clone(),
@@ -181,12 +190,20 @@ pub fn stated(message: &v1::Task) -> Result<TaskSettings, TaskMismatch> {
             alphabet: message.alphabet.clone(),
             ..OwnData::default()
         },
-        sgd: SgdSettings {
-            learning_rate: message.learning_rate,
-            batch: message.batch as usize,
-            iterations: message.iterations as usize,
-        },
+        sgd: sgd(message)?,
     })
+}
+
+/// How the devices train.
+fn sgd(message: &v1::Task) -> Result<SgdSettings, TaskMismatch> {
+    let &v1::Task { learning_rate, momentum, weight_decay, proximal, .. } = message;
+    let steps = match (message.iterations as usize, message.epochs as usize) {
+        (steps, 0) => Steps::Iterations(steps),
+        (0, epochs) => Steps::Epochs(epochs),
+        _ => return Err(TaskMismatch::Incomplete),
+    };
+    let options = LocalOptions { momentum, weight_decay, proximal };
+    Ok(SgdSettings { learning_rate, batch: message.batch as usize, steps, options })
 }
 
 /// The task of this version with the parameters of the message, of which none may be missing.
@@ -238,6 +255,11 @@ mod tests {
             let back = settings(&message(&there).unwrap()).unwrap();
             assert_eq!(back, TaskSettings { test_samples_max: TEST_SAMPLES_MAX, ..there.clone() });
         }
+        let mut local = TaskSettings::paper(Task::by_name("synthetic").unwrap(), 7);
+        local.sgd.steps = Steps::Epochs(3);
+        local.sgd.options = LocalOptions { momentum: 0.9, weight_decay: 1e-4, proximal: 0.1 };
+        let back = settings(&message(&local).unwrap()).unwrap();
+        assert_eq!(back.sgd, local.sgd, "devices train with the same options");
         let fleet = |devices| message(&TaskSettings::paper(Task::by_name("synthetic").unwrap(), devices));
         assert!(settings(&fleet(20_000_000).unwrap()).is_ok());
         assert_eq!(settings(&fleet(20_000_001).unwrap()), Err(TaskMismatch::Incomplete));
@@ -281,5 +303,9 @@ mod tests {
         assert_eq!(changed(|task| task.data_seed += 1), TaskMismatch::OtherDigest);
         assert_eq!(changed(|task| task.learning_rate = f32::NAN), TaskMismatch::OtherDigest);
         assert_eq!(changed(|task| task.batch += 1), TaskMismatch::OtherDigest);
+        assert_eq!(changed(|task| task.momentum = 0.9), TaskMismatch::OtherDigest);
+        assert_eq!(changed(|task| task.weight_decay = f32::NAN), TaskMismatch::OtherDigest);
+        assert_eq!(changed(|task| task.proximal = 0.1), TaskMismatch::OtherDigest);
+        assert_eq!(changed(|task| task.epochs = 1), TaskMismatch::Incomplete, "epochs beside iterations");
     }
 }

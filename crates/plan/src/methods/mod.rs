@@ -5,9 +5,11 @@
 //! - `best`: the best q of a one-dimensional family.
 //! - `fedavg`: K of N devices without replacement.
 //! - `multinomial`: K draws with replacement, by share of the data.
+//! - `luo`: K draws with replacement, by probabilities that minimise a bound on the time.
 
 pub(crate) mod baseline;
 pub(crate) mod best;
 pub(crate) mod fedavg;
+pub(crate) mod luo;
 pub(crate) mod multinomial;
 pub(crate) mod planned;

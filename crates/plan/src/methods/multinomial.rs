@@ -23,7 +23,7 @@ impl Method for Multinomial {
     }
 
     fn sampler<'s>(&self, _: &'s Schedule, fleet: &'s Fleet) -> Box<dyn Sampler + 's> {
-        Box::new(WithReplacement::new(fleet, self.0))
+        Box::new(WithReplacement::weighing(fleet.weights(), fleet.weights(), self.0))
     }
 
     fn flips_coins(&self) -> bool {
@@ -31,28 +31,34 @@ impl Method for Multinomial {
     }
 }
 
-/// Draws devices by their shares of the data.
-struct WithReplacement {
-    /// Σ a over the devices up to each one.
+/// Draws devices by given probabilities.
+pub(super) struct WithReplacement {
+    /// Σ of the probabilities over the devices up to each one.
     up_to: Vec<f64>,
+    /// The weight of one draw of each device.
+    weights: Vec<f64>,
     draws: usize,
     drawn: Vec<usize>,
 }
 
 impl WithReplacement {
-    fn new(fleet: &Fleet, draws: CohortSize) -> Self {
+    /// Draws by `probabilities`, which sum to 1. The weight of a draw is a/(K·probability), so that the expected weight of
+    /// a device is its share a.
+    pub(super) fn weighing(shares: &[f64], probabilities: &[f64], draws: CohortSize) -> Self {
         let mut sum = 0.0;
-        let up_to = fleet.weights().iter().map(|a| {
-            sum += a;
+        let up_to = probabilities.iter().map(|probability| {
+            sum += probability;
             sum
         });
-        Self { up_to: up_to.collect(), draws: draws.get(), drawn: Vec::new() }
+        let draws = draws.get();
+        let weights = shares.iter().zip(probabilities).map(|(share, q)| share / q / draws as f64);
+        Self { up_to: up_to.collect(), weights: weights.collect(), draws, drawn: Vec::new() }
     }
 
     fn weigh(&self, draws: &mut Vec<Draw>) {
         draws.clear();
         for &device in &self.drawn {
-            let weight = 1.0 / self.draws as f64;
+            let weight = self.weights[device];
             match draws.last_mut() {
                 Some(last) if last.device == device => last.weight += weight,
                 _ => draws.push(Draw { device, weight }),
@@ -89,7 +95,7 @@ mod tests {
     fn the_expected_weights_are_the_shares() {
         let fleet = fleet();
         let shares = fleet.weights();
-        let mut sampler = WithReplacement::new(&fleet, CohortSize::new(2).unwrap());
+        let mut sampler = WithReplacement::weighing(shares, shares, CohortSize::new(2).unwrap());
         let mut expected = [0.0; 4];
         let mut draws = Vec::new();
         for [a, b] in (0..4).flat_map(|a| (0..4).map(move |b| [a, b])) {
@@ -110,7 +116,7 @@ mod tests {
         let fleet = fleet();
         let size = CohortSize::new(3).unwrap();
         let q = Multinomial(size).rule(&fleet).unwrap().unwrap();
-        let mut sampler = WithReplacement::new(&fleet, size);
+        let mut sampler = WithReplacement::weighing(fleet.weights(), fleet.weights(), size);
         let mut taken = [0.0; 4];
         expected_weights(&mut sampler, 60_000, |draws| {
             draws.iter().for_each(|draw| taken[draw.device] += 1.0 / 60_000.0);

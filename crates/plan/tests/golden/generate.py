@@ -470,8 +470,9 @@ def lines(cases):
 
 
 def main(names):
-    # Imported here, because it builds on this module.
+    # Imported here, because they build on this module.
     import costs
+    import luo
 
     generator = {
         "python": platform.python_version(), "cvxpy": cp.__version__, "clarabel": clarabel.__version__,
@@ -481,6 +482,7 @@ def main(names):
         ("exact", exact_cases, OPTIMUM), ("paper", paper_cases, OPTIMUM), ("tight", tight_cases, OPTIMUM),
         ("round_time", round_time_cases, COMPUTED), ("sampled", sampled_cases, OPTIMUM),
         ("pilots", pilot_cases, COMPUTED), ("costs", costs.cost_cases, COMPUTED),
+        ("luo", luo.luo_cases, OPTIMUM),
     ]
     for stream, (name, cases_of, tolerance) in enumerate(files):
         if names and name not in names:

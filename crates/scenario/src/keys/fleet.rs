@@ -15,7 +15,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "file",
-        "a fleet file, which replaces the four keys below",
+        "a fleet file, which replaces the five keys below",
         |s| match &s.fleet {
             FleetSource::File { name, .. } => Some(Value::text(name)),
             FleetSource::Generated(_) => None,
@@ -56,11 +56,24 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "work_gflop",
-        "work of a device per round; by default its steps of SGD",
+        "work of a device per round; by default its train.iterations of SGD",
         |s| generated(s).map(|fleet| Value::Number(fleet.work.get())),
         |s, v| v.quantity(Gflop::new, Gflop::WANTED).map(|gflop| change(s, |fleet| fleet.work = gflop)),
     )
     .shown(Shown::Follows),
+    key(
+        "fleet",
+        "sample_work_gflop",
+        "work per round for each sample that a device holds; by default its train.epochs",
+        |s| {
+            let work = generated(s).map(|fleet| fleet.sample_work).filter(|work| *work != Gflop::ZERO);
+            work.map(|work| Value::Number(work.get()))
+        },
+        |s, v| {
+            v.quantity(Gflop::new, Gflop::WANTED).map(|gflop| change(s, |fleet| fleet.sample_work = gflop))
+        },
+    )
+    .shown(Shown::FollowsOr("0.003")),
     key(
         "fleet",
         "bandwidth_mbps",

@@ -198,6 +198,11 @@ fn loss(v: &Given<'_>) -> Result<f64, Refusal> {
     v.number(1e-9..=1e15, "a number above 0 (from 1e-9 to 1e15)")
 }
 
+/// A share below 1, such as a momentum.
+fn share(v: &Given<'_>) -> Result<f64, Refusal> {
+    v.number(0.0..=0.999_999, "a number from 0 to below 1 (to 0.999999)")
+}
+
 /// What a choice is called.
 fn name_of<T: PartialEq>(choices: &[(&'static str, T)], choice: &T) -> Option<Value> {
     choices.iter().find(|(_, known)| known == choice).map(|(name, _)| Value::text(*name))

@@ -145,7 +145,7 @@ fn files(names: &[String]) -> Option<Value> {
     }
 }
 
-fn numbers(numbers: &[f64]) -> Option<Value> {
+pub(super) fn numbers(numbers: &[f64]) -> Option<Value> {
     (!numbers.is_empty()).then(|| Value::List(numbers.iter().copied().map(Value::Number).collect()))
 }
 

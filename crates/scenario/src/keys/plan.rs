@@ -1,12 +1,16 @@
 //! The keys of `[plan]` and `[pilot]`.
 
-use fedflip_plan::{Constants, PlanError, Scheme, VARIANCE_RANGE, VARIANCE_WANTED};
+use fedflip_plan::{Constants, GradientBounds, PlanError, Scheme, VARIANCE_RANGE, VARIANCE_WANTED};
 
 use super::external::is_trained_here;
-use super::{Key, ROUNDS_MAX, key, loss};
+use super::own::numbers;
+use super::{Key, ROUNDS_MAX, Shown, key, loss};
 use crate::error::Refusal;
 use crate::value::{Given, Value};
 use crate::{Scenario, read_scheme};
+
+/// The most norms that fit into a scenario's file.
+const NORMS_MAX: usize = 1 << 16;
 
 pub(super) static KEYS: &[Key] = &[
     key(
@@ -54,6 +58,26 @@ pub(super) static KEYS: &[Key] = &[
         |s| Some(Value::Whole(s.plan.quiet_every.into())),
         |s, v| v.whole(2..=ROUNDS_MAX).map(|rounds| s.plan.quiet_every = rounds),
     ),
+    key(
+        "plan",
+        "luo_norms",
+        "G of luo, a bound on each device's gradient norm in fleet order; not set: 1 for all",
+        |s| numbers(&s.plan.luo_norms),
+        |s, v| v.numbers(GradientBounds::NORM_RANGE, NORMS_MAX).map(|norms| s.plan.luo_norms = norms),
+    )
+    .shown(Shown::Example("[]")),
+    key(
+        "plan",
+        "luo_offset",
+        "B of luo, the part of the rounds that no sampling changes; not set: 0",
+        |s| (s.plan.luo_offset != 0.0).then_some(Value::Number(s.plan.luo_offset)),
+        |s, v| {
+            let offset = v.number(GradientBounds::OFFSET_RANGE, "a number from 0 to 1e15")?;
+            s.plan.luo_offset = offset;
+            Ok(())
+        },
+    )
+    .shown(Shown::Example("1")),
     key(
         "pilot",
         "loss",

@@ -1,14 +1,11 @@
 //! The keys of `[server]`.
 
-use super::{Key, key, name_of};
-use crate::error::Refusal;
+use super::{Key, key, name_of, share};
 use crate::server::{Kind, Server};
-use crate::value::{Given, Value};
+use crate::value::Value;
 
 const KINDS: [(&str, Kind); 4] =
     [("none", Kind::None), ("momentum", Kind::Momentum), ("adam", Kind::Adam), ("yogi", Kind::Yogi)];
-
-const SHARE: &str = "a number from 0 to below 1 (to 0.999999)";
 
 pub(super) static KEYS: &[Key] = &[
     key(
@@ -84,10 +81,6 @@ pub(super) static KEYS: &[Key] = &[
         },
     ),
 ];
-
-fn share(v: &Given<'_>) -> Result<f64, Refusal> {
-    v.number(0.0..=0.999_999, SHARE)
-}
 
 /// A value that the kind does not use is checked, and stays the default.
 fn set(server: &mut Server, matters: fn(Kind) -> bool, change: impl FnOnce(&mut Server)) {
