@@ -13,6 +13,8 @@ use crate::metrics::{self, Metric, Sums};
 use crate::network::{Buffers, Network};
 use crate::shards::{SampleBuffer, Shards};
 
+mod own_loss;
+
 /// How devices train.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SgdSettings {
@@ -219,6 +221,14 @@ impl Learner for SgdLearner {
             return Err(LearnError::Diverged { device, iteration, what: "the model", value: f64::NAN });
         }
         Ok(loss_sum / self.settings.iterations as f64)
+    }
+
+    fn loss(&self, worker: &mut SgdWorker, model: &[f32], device: usize) -> Result<f64, LearnError> {
+        self.own_loss(worker, model, device)
+    }
+
+    fn relative_loss_time(&self, device: usize) -> f64 {
+        self.own_loss_time(device)
     }
 
     fn test_samples(&self) -> usize {

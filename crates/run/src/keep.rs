@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use fedflip_engine::{BoxedError, Control, Sink, State};
 use fedflip_fleet::Metrics;
-use fedflip_record::{Fold, Initial, Round, RunFolder};
+use fedflip_record::folder::RECORDS;
+use fedflip_record::{Fold, Initial, Line, RecordError, Round, RunFolder, reader};
 use fedflip_scenario::Scenario;
 
 use crate::best::BestModel;
@@ -17,6 +18,18 @@ const FLUSH_EVERY: Duration = Duration::from_millis(200);
 pub(crate) enum Keep {
     Folder(RunFolder),
     Memory(Box<Fold>),
+}
+
+impl Keep {
+    /// Hands over the rounds of earlier sessions; there are none in memory.
+    pub(crate) fn each_round(&self, mut take: impl FnMut(Round)) -> Result<(), RecordError> {
+        let Self::Folder(folder) = self else { return Ok(()) };
+        reader::each(&folder.path().join(RECORDS), |line| {
+            if let Line::Round(round) = line {
+                take(round);
+            }
+        })
+    }
 }
 
 /// The sink of one run.

@@ -5,9 +5,15 @@
 //! - `best`: the best q of a one-dimensional family.
 //! - `fedavg`: K of N devices without replacement.
 //! - `multinomial`: K draws with replacement, by share of the data.
+//! - `ocs`: coins by the norms of updates.
+//! - `power_of_choice`: of some candidates, those with the largest losses.
+//! - `oort`: devices by utility and speed, as earlier rounds showed them.
 
 pub(crate) mod baseline;
 pub(crate) mod best;
 pub(crate) mod fedavg;
 pub(crate) mod multinomial;
+pub(crate) mod ocs;
+pub(crate) mod oort;
 pub(crate) mod planned;
+pub(crate) mod power_of_choice;

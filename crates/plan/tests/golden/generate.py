@@ -470,8 +470,9 @@ def lines(cases):
 
 
 def main(names):
-    # Imported here, because it builds on this module.
+    # Imported here, because one of them builds on this module.
     import costs
+    import methods
 
     generator = {
         "python": platform.python_version(), "cvxpy": cp.__version__, "clarabel": clarabel.__version__,
@@ -491,6 +492,8 @@ def main(names):
         (HERE / f"{name}.json").write_text("{\n" + head + lines(cases) + "\n}\n")
         count = {k: len(v) for k, v in cases.items()} if isinstance(cases, dict) else len(cases)
         print(f"{name}.json: {count} cases; {summary}", flush=True)
+    if not names or "methods" in names:
+        methods.main()
 
 
 if __name__ == "__main__":
