@@ -37,3 +37,40 @@ impl SgdLearner {
         self.shards.samples(device) as f64 / (3.0 * trained as f64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::learner::{Learner, TrainKey};
+    use crate::task::TaskSettings;
+
+    /// A first step on all samples of a device sees the same loss.
+    #[test]
+    fn the_loss_is_that_of_one_step_on_all_samples() {
+        let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), 5);
+        settings.sgd.iterations = 1;
+        let learner = |batch: usize| {
+            let mut settings = settings.clone();
+            settings.sgd.batch = batch;
+            settings.learner(Path::new("")).unwrap().0
+        };
+        let model = learner(1).initial_model(3);
+        for device in 0..5 {
+            let samples = learner(1).samples(device);
+            let whole = learner(samples);
+            let mut update = vec![0.0; whole.params_len()];
+            let key = TrainKey::new(1, 1, device);
+            let step = whole.train(&mut whole.worker(), model.as_slice(), key, &mut update).unwrap();
+            // Also in batches of which the last one is not full.
+            for batch in [samples, 7, 64] {
+                let learner = learner(batch);
+                let loss = learner.loss(&mut learner.worker(), model.as_slice(), device).unwrap();
+                assert!((loss / step - 1.0).abs() < 1e-5, "{loss} is not {step}");
+                let time = samples as f64 / (3.0 * batch as f64);
+                assert!((learner.relative_loss_time(device) / time - 1.0).abs() < 1e-12);
+            }
+        }
+        assert!(learner(8).loss(&mut learner(8).worker(), model.as_slice(), 99).is_err());
+    }
+}
