@@ -19,7 +19,7 @@
 //!
 //! # Layout
 //!
-//! - [`world`]: the seam to the devices.
+//! - [`world`]: the seam to the devices; [`lead`]: what a round takes before its cohort computes.
 //! - [`round`]: a round, its steps numbered as in the paper's Algorithm 1.
 //! - [`aggregation`]: which sum of the updates a run makes: unbiased, or robust and biased.
 //! - [`aggregate`]: that sum in device order, whatever the order of arrival; [`trimmed`]: a sum without its extremes.
@@ -34,6 +34,7 @@
 pub mod aggregate;
 pub mod aggregation;
 pub mod error;
+pub mod lead;
 pub mod norms;
 pub mod optimiser;
 pub mod round;
@@ -46,6 +47,7 @@ pub mod world;
 pub use aggregation::{Aggregation, Clip};
 pub use error::{BoxedError, EngineError};
 pub use fedflip_record::{Target, TargetMode};
+pub use lead::Lead;
 pub use norms::NormHistory;
 pub use optimiser::Optimiser;
 pub use run::{Control, Engine, Outcome, Sink};

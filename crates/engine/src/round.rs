@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::bandwidth::{self, Allocation, DeviceJob, Job};
+use fedflip_fleet::bandwidth::{self, Allocation, DeviceJob};
 use fedflip_fleet::deadline::{self, Deadline};
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::LearnError;
@@ -11,6 +11,7 @@ use fedflip_record::{Estimated, Lost, Round};
 use crate::aggregate::{Aggregator, Rule};
 use crate::aggregation::Aggregation;
 use crate::error::EngineError;
+use crate::lead::Lead;
 use crate::optimiser::{Memory, Optimiser};
 use crate::run::{Engine, believed};
 use crate::state::State;
@@ -20,7 +21,7 @@ use crate::world::{Cohort, Event, Order, Update, World};
 #[derive(Debug, Default)]
 pub(crate) struct RoundBuffers {
     cohort: Cohort,
-    /// The work of the cohort, counted from the start of the round, if a download comes first.
+    /// The work of the cohort, counted from the start of the round, if downloads or answers come first.
     delayed: Vec<DeviceJob>,
     aggregator: Aggregator,
     /// One for each device of the cohort.
@@ -94,18 +95,20 @@ impl Engine<'_> {
         let start_secs = world.now_secs();
 
         // Lines 2–3, sampling: every device flips its own coin, and says so if it takes part.
-        world.open(round, &state.model, &mut buffers.cohort)?;
-        let device_jobs = buffers.cohort.device_jobs();
-        let download_secs = self.costs.downlink.secs(device_jobs.iter().map(|device_job| device_job.job));
-        let device_jobs = delayed(device_jobs, download_secs, &mut buffers.delayed);
+        match world.open(round, &state.model, &mut buffers.cohort) {
+            // A device that was asked could not train.
+            Err(EngineError::Learn(error)) => return Ok(RoundOutcome::Diverged(error)),
+            opened => opened?,
+        }
+        let lead = Lead::of(&buffers.cohort, &self.costs, self.division);
+        let device_jobs = lead.delayed(buffers.cohort.device_jobs(), &mut buffers.delayed);
         let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(device_jobs));
         let deadline = deadline_secs.map(|secs| Deadline { secs, margin: self.deadline_margin });
         let mut allocation = deadline::divide_by(device_jobs, self.costs.band, self.division, deadline);
 
         // Line 4, computation, and line 5, communication: all at once, each with its share of the bandwidth.
         let (model, overhead_secs) = (&state.model, self.costs.overhead_secs);
-        let order =
-            Order { round, model, allocation: &allocation, deadline_secs, download_secs, overhead_secs };
+        let order = Order { round, model, allocation: &allocation, deadline_secs, lead, overhead_secs };
         world.dispatch(order)?;
         if let Some(error) = self.collect(world, &mut allocation, state, buffers)? {
             return Ok(RoundOutcome::Diverged(error));
@@ -125,8 +128,10 @@ impl Engine<'_> {
             Err(error @ LearnError::NotFinite { .. }) => return Ok(RoundOutcome::Diverged(error)),
             Err(error) => return Err(error.into()),
         };
-        let record = self.record(round, [start_secs, secs, download_secs], &allocation, buffers);
+        let times = ([start_secs, secs], lead);
+        let record = self.record(round, times, &allocation, buffers, world.observes());
         state.norms.take(&record);
+        world.observe(&record);
         (state.round, state.secs) = (round, secs);
         if let Some(ModelBuffers { model, memory }) = moved {
             let model = std::mem::replace(&mut state.model, model);
@@ -232,9 +237,10 @@ impl Engine<'_> {
     fn record(
         &self,
         round: u64,
-        [start_secs, end_secs, download_secs]: [f64; 3],
+        ([start_secs, end_secs], lead): ([f64; 2], Lead),
         allocation: &Allocation,
         buffers: &RoundBuffers,
+        with_losses: bool,
     ) -> Round {
         let shares = &allocation.shares;
         let losses = || {
@@ -252,7 +258,7 @@ impl Engine<'_> {
         let usual = shares.iter().zip(buffers.cohort.device_jobs()).all(|(share, device_job)| {
             let nominal = bandwidth::device_jobs(self.fleet, &[share.device]).next();
             nominal == Some(*device_job)
-                && share.compute_secs.to_bits() == (download_secs + device_job.job.compute_secs).to_bits()
+                && share.compute_secs.to_bits() == (lead.secs() + device_job.job.compute_secs).to_bits()
         });
         let unusual = |secs: fn(&bandwidth::Share) -> f64| {
             if usual { Vec::new() } else { shares.iter().map(|share| secs(share) as f32).collect() }
@@ -261,7 +267,8 @@ impl Engine<'_> {
             round,
             start_secs,
             round_secs: end_secs - start_secs,
-            download_secs,
+            download_secs: lead.download_secs,
+            asked_secs: lead.asked_secs,
             cohort: shares.iter().map(|share| share.device).collect(),
             mbps: shares.iter().map(|share| share.mbps as f32).collect(),
             compute_secs: unusual(|share| share.compute_secs),
@@ -273,25 +280,9 @@ impl Engine<'_> {
                 .then(|| buffers.aggregator.median_norm())
                 .flatten(),
             train_loss: (reported > 0).then(|| losses().sum::<f64>() / reported as f64),
+            train_losses: if with_losses { losses().collect() } else { Vec::new() },
             metrics: Metrics::default(),
             estimated: None,
         }
     }
-}
-
-/// The work of devices that begin to compute after a download.
-fn delayed<'b>(
-    device_jobs: &'b [DeviceJob],
-    download_secs: f64,
-    delayed: &'b mut Vec<DeviceJob>,
-) -> &'b [DeviceJob] {
-    if download_secs <= 0.0 {
-        return device_jobs;
-    }
-    delayed.clear();
-    delayed.extend(device_jobs.iter().map(|&DeviceJob { device, job }| DeviceJob {
-        device,
-        job: Job { compute_secs: download_secs + job.compute_secs, ..job },
-    }));
-    delayed
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use fedflip_fleet::bandwidth::{Allocation, DeviceJob};
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::{LearnError, Metric};
-use fedflip_record::Estimated;
+use fedflip_record::{Estimated, Round};
 
 use crate::error::EngineError;
+use crate::lead::Lead;
 
 /// Where devices live: a simulation on a virtual clock, or a server with devices at the other end.
 ///
@@ -29,7 +30,7 @@ pub trait World {
     }
 
     /// Opens a round that starts from `model`: writes the cohort in device order, each device with its work as far as it
-    /// is known and with its aggregation weight.
+    /// is known and with its aggregation weight. A world that asks devices before it draws says what their answers take.
     fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError>;
 
     /// The world's own deadline for a round of these devices, which holds if the settings of the run have none.
@@ -65,6 +66,15 @@ pub trait World {
         None
     }
 
+    /// Whether [`World::observe`] uses the loss of each device. Records hold these losses only then.
+    fn observes(&self) -> bool {
+        false
+    }
+
+    /// Takes the record of a round that is over, on which later cohorts may depend. Whoever resumes a run hands over the
+    /// rounds before.
+    fn observe(&mut self, _record: &Round) {}
+
     /// Closes a round that ended at `secs` and whose step is part of the model.
     fn close(&mut self, round: u64, secs: f64) -> Result<Self::Receipt, EngineError>;
 }
@@ -74,6 +84,10 @@ pub trait World {
 pub struct Cohort {
     device_jobs: Vec<DeviceJob>,
     weights: Vec<f64>,
+    /// The devices that download the model, if they are not just the cohort.
+    receivers: Vec<DeviceJob>,
+    /// What the devices that are asked do for their answers.
+    answers: Vec<DeviceJob>,
 }
 
 impl Cohort {
@@ -81,12 +95,34 @@ impl Cohort {
     pub fn clear(&mut self) {
         self.device_jobs.clear();
         self.weights.clear();
+        self.receivers.clear();
+        self.answers.clear();
     }
 
     /// Appends a device. Devices come in ascending order.
     pub fn push(&mut self, device_job: DeviceJob, weight: f64) {
         self.device_jobs.push(device_job);
         self.weights.push(weight);
+    }
+
+    /// Adds a device that downloads the model. If there are any, devices of the cohort are among them.
+    pub fn push_receiver(&mut self, device_job: DeviceJob) {
+        self.receivers.push(device_job);
+    }
+
+    /// Adds a device that is asked before the cohort is drawn: what it computes and sends for its answer.
+    pub fn push_answer(&mut self, device_job: DeviceJob) {
+        self.answers.push(device_job);
+    }
+
+    /// The devices that download the model.
+    pub fn receivers(&self) -> &[DeviceJob] {
+        if self.receivers.is_empty() { &self.device_jobs } else { &self.receivers }
+    }
+
+    /// What the devices that are asked do for their answers.
+    pub fn answers(&self) -> &[DeviceJob] {
+        &self.answers
     }
 
     /// The devices and their work.
@@ -116,9 +152,9 @@ pub struct Order<'a> {
     pub allocation: &'a Allocation,
     /// After this time the round is over for devices that have not reported.
     pub deadline_secs: Option<f64>,
-    /// The time until all devices have the model. Their compute times in the allocation count from the start of the round,
-    /// so they include it.
-    pub download_secs: f64,
+    /// The time before the cohort computes. The compute times in the allocation count from the start of the round, so they
+    /// include it.
+    pub lead: Lead,
     /// The time that the round takes in addition.
     pub overhead_secs: f64,
 }

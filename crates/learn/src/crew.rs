@@ -45,6 +45,17 @@ pub trait Crew {
     /// Takes back the memory of an update that the caller no longer needs.
     fn recycle(&mut self, _delta: Vec<f32>) {}
 
+    /// The mean loss of a model over the training samples of each of these devices, in their order. No training may be
+    /// outstanding. The error is that of the first device without a loss.
+    fn losses(&mut self, _model: &Arc<ModelVector>, _devices: &[usize]) -> Result<Vec<f64>, LearnError> {
+        Err(LearnError::NoOwnLoss)
+    }
+
+    /// The time that the loss of a device takes, in units of its training of a round.
+    fn relative_loss_time(&self, _device: usize) -> f64 {
+        1.0 / 3.0
+    }
+
     /// Evaluates a model on all test samples.
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError>;
 }

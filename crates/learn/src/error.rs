@@ -65,6 +65,9 @@ pub enum LearnError {
     /// The task is external: programs on devices train it.
     #[error("the task external has no network here: only programs on devices can train it")]
     NoNetwork,
+    /// A scheme chooses devices by the loss of the model on their own samples, and the learner or the crew has none.
+    #[error("the learner cannot compute the loss of a model on a device's own samples")]
+    NoOwnLoss,
     /// A file that is not such a model.
     #[error("{file}: {problem}")]
     ModelFile {
@@ -90,6 +93,9 @@ impl LearnError {
             Self::NoNetwork => {
                 "serve it to devices whose programs train it; a Rust program with a Learner of its own simulates it"
                     .to_owned()
+            }
+            Self::NoOwnLoss => {
+                "implement Learner::loss, or use a scheme that does not ask for losses, such as auto".to_owned()
             }
             Self::ModelFile { .. } => "name a safetensors file that fedflip wrote for this task".to_owned(),
         }

@@ -68,6 +68,16 @@ pub trait Learner: Sync {
         key: TrainKey,
         update: &mut [f32],
     ) -> Result<f64, LearnError>;
+    /// The mean loss of `model` over all training samples of a device, without training. Schemes that choose devices by
+    /// their loss ask for it.
+    fn loss(&self, _worker: &mut Self::Worker, _model: &[f32], _device: usize) -> Result<f64, LearnError> {
+        Err(LearnError::NoOwnLoss)
+    }
+    /// The time of [`Learner::loss`] in units of the device's training of a round. By default a forward pass over as many
+    /// samples, which is about a third of a step of training.
+    fn relative_loss_time(&self, _device: usize) -> f64 {
+        1.0 / 3.0
+    }
     /// The number of test samples. A learner that only trains, as on a device, has none.
     fn test_samples(&self) -> usize {
         0

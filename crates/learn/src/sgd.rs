@@ -1,7 +1,9 @@
 //! Local SGD with a [`Network`] on [`Shards`]: the learner that all of the paper's tasks use.
 //!
-//! `settings` has what a user may choose, and `step` has one step of the parameters.
+//! `settings` has what a user may choose, `step` has one step of the parameters, and `own_loss` has the loss of a model on a
+//! device's own samples.
 
+mod own_loss;
 mod settings;
 mod step;
 
@@ -198,6 +200,14 @@ impl Learner for SgdLearner {
             });
         }
         Ok(loss_sum / steps as f64)
+    }
+
+    fn loss(&self, worker: &mut SgdWorker, model: &[f32], device: usize) -> Result<f64, LearnError> {
+        self.own_loss(worker, model, device)
+    }
+
+    fn relative_loss_time(&self, device: usize) -> f64 {
+        self.own_loss_time(device)
     }
 
     fn test_samples(&self) -> usize {

@@ -57,11 +57,13 @@ pub struct ThreadCrew<'a, L: Learner> {
 enum Job {
     Train { model: Arc<ModelVector>, key: TrainKey, encoding: Encoding },
     Score { model: Arc<ModelVector>, piece: usize, samples: Range<usize>, sums: Sums },
+    Loss { model: Arc<ModelVector>, place: usize, device: usize },
 }
 
 enum Done {
     Trained(Trained),
     Scored { piece: usize, sums: Result<Sums, LearnError> },
+    Loss { place: usize, loss: Result<f64, LearnError> },
 }
 
 #[derive(Default)]
@@ -116,6 +118,22 @@ impl<L: Learner> Crew for ThreadCrew<'_, L> {
 
     fn recycle(&mut self, delta: Vec<f32>) {
         locked(&self.shared.spare).push(delta);
+    }
+
+    fn losses(&mut self, model: &Arc<ModelVector>, devices: &[usize]) -> Result<Vec<f64>, LearnError> {
+        let job = |(place, &device)| Job::Loss { model: Arc::clone(model), place, device };
+        self.begin(devices.iter().enumerate().map(job));
+        let mut losses = vec![None; devices.len()];
+        for _ in 0..devices.len() {
+            if let Done::Loss { place, loss } = self.next()? {
+                losses[place] = Some(loss);
+            }
+        }
+        losses.into_iter().map(|loss| loss.ok_or_else(lost)?).collect()
+    }
+
+    fn relative_loss_time(&self, device: usize) -> f64 {
+        self.learner.relative_loss_time(device)
     }
 
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
@@ -206,6 +224,10 @@ fn perform<L: Learner>(learner: &L, shared: &Shared, worker: &mut L::Worker, job
                 learner.score(worker, model.as_slice(), samples, &mut sums)
             });
             Done::Scored { piece, sums: scored.map(|()| sums) }
+        }
+        Job::Loss { model, place, device } => {
+            let loss = guarded(learner, worker, |worker| learner.loss(worker, model.as_slice(), device));
+            Done::Loss { place, loss }
         }
     }
 }

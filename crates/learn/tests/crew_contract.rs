@@ -49,6 +49,14 @@ impl Crew for Broken<'_> {
         Ok(trained)
     }
 
+    fn losses(&mut self, model: &Arc<ModelVector>, devices: &[usize]) -> Result<Vec<f64>, LearnError> {
+        self.crew.losses(model, devices)
+    }
+
+    fn relative_loss_time(&self, device: usize) -> f64 {
+        self.crew.relative_loss_time(device)
+    }
+
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
         self.crew.evaluate(model)
     }

@@ -22,6 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let problem = Problem::new(&fleet, bandwidth);
     let outcome = Evaluation::new(&problem, &plan, &Planning::new(Scheme::Auto), None);
     println!("A round has {:.2} devices on average", outcome.expected_participants);
-    println!("and takes {:.2} s.", outcome.round_secs.mean.mean);
+    let round_secs = outcome.round_secs.map_or(f64::NAN, |round_secs| round_secs.mean.mean);
+    println!("and takes {round_secs:.2} s.");
     Ok(())
 }

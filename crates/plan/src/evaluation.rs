@@ -28,8 +28,8 @@ pub struct RoundSecs {
 pub struct Evaluation {
     /// Σ q: the mean size of a cohort.
     pub expected_participants: f64,
-    /// Π (1 − q): the probability that a cohort is empty.
-    pub empty_round_probability: f64,
+    /// Π (1 − q): the probability that a cohort is empty; none if cohorts depend on what devices report.
+    pub empty_round_probability: Option<f64>,
     /// C(q) = Σ a²/q.
     pub sampling_variance: f64,
     /// max a/q: the largest factor that multiplies an update.
@@ -40,8 +40,8 @@ pub struct Evaluation {
     pub objective_p2: Option<f64>,
     /// P3's objective in seconds; none outside its domain, or if α and β are unknown.
     pub objective_p3: Option<f64>,
-    /// The mean length of a round.
-    pub round_secs: RoundSecs,
+    /// The mean length of a round; none if cohorts depend on what devices report.
+    pub round_secs: Option<RoundSecs>,
     /// R(q) times the mean round time; none where there are no rounds.
     pub total_secs: Option<f64>,
 }
@@ -62,19 +62,19 @@ impl Evaluation {
         let rounds = model.and_then(|model| model.rounds(q));
         Self {
             expected_participants,
-            empty_round_probability: q.iter().map(|&q| (-q).ln_1p()).sum::<f64>().exp(),
+            empty_round_probability: Some(q.iter().map(|&q| (-q).ln_1p()).sum::<f64>().exp()),
             sampling_variance: problem.sampling_variance(q),
             largest_weight: plan.aggregation_weights().iter().copied().fold(0.0, f64::max),
             rounds,
             objective_p2: model.and_then(|model| model.objective_p2(q)),
             objective_p3: model.and_then(|model| model.objective_p3(q)),
-            round_secs: RoundSecs {
+            round_secs: Some(RoundSecs {
                 linear_bound: problem.linear_bound_secs(q),
                 theorem2_bound: round_time::theorem2_bound_secs(problem, q),
                 expected_bandwidth: round_time::expected_bandwidth_secs(problem, q),
                 overhead: problem.overhead_secs(),
                 mean,
-            },
+            }),
             total_secs: rounds.map(|rounds| rounds * mean.mean),
         }
     }
@@ -86,19 +86,19 @@ impl Evaluation {
         let linear_bound = problem.linear_bound_secs(plan.q());
         Self {
             expected_participants: plan.q().iter().sum(),
-            empty_round_probability: 0.0,
+            empty_round_probability: mean.map(|_| 0.0),
             sampling_variance: problem.sampling_variance(plan.q()),
             largest_weight: plan.aggregation_weights().iter().copied().fold(0.0, f64::max),
             rounds: None,
             objective_p2: None,
             objective_p3: None,
-            round_secs: RoundSecs {
+            round_secs: mean.map(|mean| RoundSecs {
                 linear_bound,
                 theorem2_bound: linear_bound,
                 expected_bandwidth: None,
                 overhead: problem.overhead_secs(),
                 mean,
-            },
+            }),
             total_secs: None,
         }
     }

@@ -60,7 +60,7 @@
 //! - [`scheme`]: the table of all sampling schemes; [`method`]: what a scheme decides; `methods`: the schemes, one file
 //!   each; [`parameter`]: the numbers behind their names; [`given`]: q that a person chose, from a file.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
-//! - [`sampler`]: draws cohorts and their aggregation weights at run time.
+//! - [`sampler`]: draws cohorts and their aggregation weights at run time; `weighted_draw`: draws without replacement.
 //! - [`variance`]: the sampling variance; [`constants`]: α and β, and how pilots yield them;
 //!   [`gradient_bounds`]: what `luo` knows of gradients.
 //! - [`theorem1`]: the convergence bound, its conditions, and the rounds to a threshold.
@@ -97,6 +97,7 @@ mod solve;
 mod student;
 pub mod theorem1;
 pub mod variance;
+mod weighted_draw;
 
 pub use certificate::optimality_gap;
 pub use constants::{Constants, Interval, Pilot, PilotFit};
@@ -110,7 +111,7 @@ pub use pilot_error::PilotError;
 pub use plan::{Plan, PlanStatus};
 pub use planning::{PLANNING_SEED, Planned, Planning, schedule, schedule_from, solve};
 pub use problem::{Goal, Problem, RoundModel};
-pub use sampler::{Coins, Draw, Observed, Sampler};
+pub use sampler::{Coins, Draw, Observed, Quantity, Question, Report, Sampler};
 pub use schedule::{Expected, Quiet, Schedule};
 pub use scheme::{Needs, Scheme};
 pub use solve::Search;

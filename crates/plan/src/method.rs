@@ -34,6 +34,11 @@ pub trait Method {
         true
     }
 
+    /// Whether cohorts depend on what devices report during a run, so that none can be drawn or timed before it.
+    fn depends_on_reports(&self) -> bool {
+        false
+    }
+
     /// Whether the expected weight of every device is its share of the data.
     fn is_unbiased(&self) -> bool {
         true

@@ -162,8 +162,8 @@ fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> 
     let constants = planning.constants.filter(|constants| problem.least_variance() < constants.beta());
     if !planning.scheme.method().flips_coins() {
         // The round model is about independent coins.
-        let mean = drawn_round_secs(problem, planning, schedule, planning.draws).mean;
-        return Expected { participants, rounds: None, round_secs: Some(mean) };
+        let round_secs = drawn_round_secs(problem, planning, schedule, planning.draws).map(|secs| secs.mean);
+        return Expected { participants, rounds: None, round_secs };
     }
     let Some(constants) = constants else {
         return Expected { participants, ..Expected::default() };
@@ -178,15 +178,20 @@ fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> 
     }
 }
 
-/// The mean round time over cohorts that the scheme itself draws, for schemes without coins.
+/// The mean round time over cohorts that the scheme itself draws, for schemes without coins; none if the cohorts depend on
+/// what devices report.
 pub(crate) fn drawn_round_secs(
     problem: &Problem<'_>,
     planning: &Planning,
     schedule: &Schedule,
     draws: u64,
-) -> Estimate {
-    let mut sampler = planning.scheme.method().sampler(schedule, problem.fleet());
-    monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, draws)
+) -> Option<Estimate> {
+    let method = planning.scheme.method();
+    if method.depends_on_reports() {
+        return None;
+    }
+    let mut sampler = method.sampler(schedule, problem.fleet());
+    Some(monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, draws))
 }
 
 #[cfg(test)]

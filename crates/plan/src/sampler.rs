@@ -3,7 +3,7 @@
 //! A round adds Σ weight · update over its draws to the model. The sum is unbiased if the expected weight of every
 //! device is its share a_n of the data: then the expected step is that of full participation. [`Coins`] draws devices
 //! independently, with (q, a/q). Schemes that draw K of N, with replacement or by observed losses implement the same
-//! trait.
+//! trait. A sampler may ask devices a question about the model before it draws, and may observe earlier rounds.
 
 use fedflip_fleet::{CohortSampler, Purpose, StreamKey};
 
@@ -20,21 +20,70 @@ pub struct Draw {
     pub weight: f64,
 }
 
-/// What the server has observed in earlier rounds.
+/// What devices are asked before the cohort is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// What the answer of a device is.
+    pub about: Quantity,
+    /// The numbers of 32 bits that a device sends until the cohort is known.
+    pub numbers: u32,
+}
+
+/// A number that a device computes from the model of the round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// The mean loss of the model over the device's own samples, before training.
+    Loss,
+    /// The Euclidean norm of the update, for which the device trains.
+    UpdateNorm,
+}
+
+/// What the server knows when it draws a cohort.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Observed<'a> {
-    /// The last training loss that each device reported; none before its first report. Empty if nothing is recorded.
-    pub losses: &'a [Option<f64>],
-    /// The seconds that each device took in its last round; none before its first round. Empty if nothing is recorded.
-    pub round_secs: &'a [Option<f64>],
+    /// One answer for each device that was asked, in their order. Empty if nobody was asked.
+    pub answers: &'a [f64],
+    /// The seconds that each device of the fleet takes for a round alone, by the fleet's numbers. Empty if unknown.
+    pub alone_secs: &'a [f64],
+}
+
+/// What the server saw of a device that reported.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// The position in the fleet.
+    pub device: usize,
+    /// The mean loss of the local training.
+    pub train_loss: f64,
+    /// The seconds of its computation and of its upload, had it had the band for itself.
+    pub alone_secs: f64,
 }
 
 /// Draws the cohort of every round.
 pub trait Sampler {
+    /// The question of a round, counted from 1. Writes the devices that are asked, in ascending order. By default nobody
+    /// is asked. The question and the devices are a function of the same things as the draws.
+    fn ask(&mut self, _round: u64, _seed: u64, _asked: &mut Vec<usize>) -> Option<Question> {
+        None
+    }
+
     /// Replaces `draws` with the cohort of a round, counted from 1, in ascending order of devices.
     ///
-    /// The draws are a function of the arguments and of earlier calls alone, so that a resumed run can repeat them.
+    /// The draws are a function of the arguments and of earlier reports alone, so that a resumed run can repeat them.
     fn draw(&mut self, round: u64, seed: u64, observed: &Observed<'_>, draws: &mut Vec<Draw>);
+
+    /// How many of the drawn devices count: those that are ready first. The others are not part of the cohort.
+    fn counted(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Whether the sampler wants [`Sampler::observe`] to be called after each round. A resumed run calls it for the rounds
+    /// before.
+    fn observes(&self) -> bool {
+        false
+    }
+
+    /// Takes the reports of a round, in ascending order of devices.
+    fn observe(&mut self, _round: u64, _reports: &[Report]) {}
 
     /// Whether the expected weight of every device is its share of the data.
     fn is_unbiased(&self) -> bool;
@@ -73,8 +122,24 @@ impl Sampler for Coins<'_> {
 }
 
 impl<S: Sampler + ?Sized> Sampler for Box<S> {
+    fn ask(&mut self, round: u64, seed: u64, asked: &mut Vec<usize>) -> Option<Question> {
+        (**self).ask(round, seed, asked)
+    }
+
     fn draw(&mut self, round: u64, seed: u64, observed: &Observed<'_>, draws: &mut Vec<Draw>) {
         (**self).draw(round, seed, observed, draws);
+    }
+
+    fn counted(&self) -> usize {
+        (**self).counted()
+    }
+
+    fn observes(&self) -> bool {
+        (**self).observes()
+    }
+
+    fn observe(&mut self, round: u64, reports: &[Report]) {
+        (**self).observe(round, reports);
     }
 
     fn is_unbiased(&self) -> bool {
@@ -118,6 +183,21 @@ pub(crate) mod testing {
             look(&draws);
         }
         mean
+    }
+
+    /// The cases of a scheme in `tests/golden/methods.json`.
+    pub(crate) fn golden<T: serde::de::DeserializeOwned>(scheme: &str) -> Vec<T> {
+        let path = format!("{}/tests/golden/methods.json", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let file: serde_json::Value = serde_json::from_str(&text).unwrap();
+        serde_json::from_value(file["cases"][scheme].clone()).unwrap()
+    }
+
+    /// A fleet of which only the amounts of data matter.
+    pub(crate) fn with_samples(samples: &[f64]) -> Fleet {
+        let secs = vec![1.0; samples.len()];
+        let columns = Columns { compute_secs: &secs, comm_secs: &secs, samples, ..Columns::default() };
+        Fleet::from_columns(columns).unwrap()
     }
 
     #[track_caller]

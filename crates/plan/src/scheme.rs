@@ -8,7 +8,7 @@ use fedflip_fleet::{Probability, nearest};
 use crate::error::PlanError;
 use crate::given::GivenQ;
 use crate::method::Method;
-use crate::methods::{baseline, best, fedavg, luo, multinomial, planned};
+use crate::methods::{baseline, best, fedavg, luo, multinomial, ocs, oort, planned, power_of_choice};
 use crate::parameter::{CohortSize, Factor, Parameter};
 
 /// What a scheme needs to choose q.
@@ -189,6 +189,22 @@ by rule {
     Luo(size: CohortSize = CohortSize::TEN) by luo::LuoDraws: Costs, "luo",
         "luo=K: K draws with replacement by probabilities that Luo et al. optimise.",
         "q is the chance to be among K draws, each in proportion to a·G/√(λc − B): more data, larger gradients, lower cost.";
+    /// Coins by the norms of updates.
+    Ocs(size: CohortSize = CohortSize::TEN) by ocs::Ocs: Nothing, "ocs",
+        "ocs=M: all devices train, and M on average upload, by the norm of their updates.",
+        "q is that of equally long updates: the share of the data, up to 1; the norms of a round decide.";
+    /// Coins by the norms of updates, of which the server learns only sums.
+    OcsApprox(size: CohortSize = CohortSize::TEN) by ocs::OcsApprox: Nothing, "ocs-approx",
+        "ocs-approx=M: as ocs=M, and the server learns only sums of the norms.",
+        "q is that of equally long updates: the share of the data, up to 1; the norms of a round decide.";
+    /// The largest losses among candidates by share of the data.
+    PowerOfChoice(size: CohortSize = CohortSize::TEN) by power_of_choice::PowerOfChoice: Nothing, "power-of-choice",
+        "power-of-choice=K: the K largest losses of 2K candidates, mean of their updates (biased).",
+        "q is that of equal losses, roughly the share of the data, up to 1; the losses of a round decide.";
+    /// Utility and speed, as earlier rounds showed them.
+    Oort(size: CohortSize = CohortSize::TEN) by oort::Oort: Nothing, "oort",
+        "oort=K: K devices with large losses that are not slow, mean of their updates (biased).",
+        "q is that of equally useful devices, K/N; losses and times of earlier rounds decide.";
 }
 by file {
     /// q of a file, by the names of the devices.
@@ -350,11 +366,14 @@ mod tests {
         assert_eq!(hint("fixed"), "did you mean fixed=0.2?");
         assert_eq!(hint("file"), "did you mean file=q.csv?");
         assert!(hint("file=").starts_with("after file= comes the name of a CSV file"));
-        assert!(hint("oort").starts_with("the schemes are auto, auto-linear, exact"));
+        assert!(hint("zzz").starts_with("the schemes are auto, auto-linear, exact"));
+        assert_eq!(hint("oort"), "did you mean oort=10?");
         for wrong in ["fixed=0", "fixed=1.2", "fixed=", "fixed=NaN", "fixed=x"] {
             assert!(hint(wrong).contains("such as 0.2"), "{wrong}");
         }
-        for wrong in ["fedavg=0", "fedavg=-1", "fedavg=1.5", "multinomial=", "fedavg-unbiased=x"] {
+        for wrong in
+            ["fedavg=0", "fedavg=-1", "fedavg=1.5", "multinomial=", "oort=0", "ocs=-2", "power-of-choice=x"]
+        {
             assert!(hint(wrong).contains("a number of devices, such as 10"), "{wrong}");
         }
         for wrong in ["weighted=0", "weighted=NaN", "weighted=bset"] {

@@ -148,6 +148,9 @@ pub struct Round {
     /// The part of it until all devices had the model; 0 where downloads cost nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub download_secs: f64,
+    /// The part of it after the downloads until all devices that were asked had answered; 0 where nobody is asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub asked_secs: f64,
     /// Positions of those who took part, ascending; nobody in an empty round.
     pub cohort: Vec<usize>,
     /// Their shares of the bandwidth, in Mbit/s.
@@ -166,6 +169,9 @@ pub struct Round {
     pub update_norm: Option<f64>,
     /// Mean loss of the local training; none in a round without updates.
     pub train_loss: Option<f64>,
+    /// The loss of each device that reported, in their order, where the scheme depends on the losses of earlier rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub train_losses: Vec<f64>,
     /// The metrics of the model after the round; empty if the model was not evaluated.
     #[serde(default, skip_serializing_if = "Metrics::is_empty")]
     pub metrics: Metrics,

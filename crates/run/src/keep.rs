@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use fedflip_engine::{BoxedError, Control, Sink, State};
 use fedflip_fleet::Metrics;
-use fedflip_record::reader::Records;
-use fedflip_record::{Fold, Header, Initial, Round, RunFolder};
+use fedflip_record::folder::RECORDS;
+use fedflip_record::reader::{self, Records};
+use fedflip_record::{Fold, Header, Initial, Line, RecordError, Round, RunFolder};
 use fedflip_scenario::Scenario;
 
 use crate::best::BestModel;
@@ -29,6 +30,16 @@ impl Keep {
     pub(crate) fn memory(header: &Header, with_records: bool) -> Self {
         let records = || Records { header: header.clone(), initial: None, rounds: Vec::new(), end: None };
         Self::Memory { fold: Box::new(Fold::new(header)), records: with_records.then(|| Box::new(records())) }
+    }
+
+    /// Hands over the rounds of earlier sessions; there are none in memory.
+    pub(crate) fn each_round(&self, mut take: impl FnMut(Round)) -> Result<(), RecordError> {
+        let Self::Folder(folder) = self else { return Ok(()) };
+        reader::each(&folder.path().join(RECORDS), |line| {
+            if let Line::Round(round) = line {
+                take(round);
+            }
+        })
     }
 }
 

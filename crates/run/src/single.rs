@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State};
+use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State, World};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::{Crew, LearnError, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS, WEIGHTS};
@@ -147,6 +147,9 @@ impl Single<'_> {
         };
         session.observers.begin(&self.info(&header, &planned.schedule.mean_q()))?;
         let mut world = self.world(crew, state.secs);
+        if world.observes() {
+            keep.each_round(|round| world.observe(&round))?;
+        }
         let best = self.best(&keep)?;
         let mut keeper = Keeper::new(keep, best, session, scenario);
         let outcome = self.engine(optimiser).run(&mut world, &mut state, &mut keeper)?;
@@ -260,6 +263,7 @@ impl Single<'_> {
         let sampler = scenario.plan.scheme.method().sampler(&planned.schedule, &setup.fleet);
         let world = SimWorld::new(crew, &setup.fleet, &planned.schedule, scenario.world, clock)
             .with_sampler(sampler)
+            .with_costs(scenario.round_costs())
             .with_encoding(scenario.update.encoding)
             .with_download_encoding(scenario.download_encoding());
         match scenario.round.aggregation {

@@ -4,10 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, Update, World};
-use fedflip_fleet::{Conditions, Fleet, Metrics, ModelVector, Purpose, StreamKey, bandwidth};
+use fedflip_fleet::bandwidth::{self, DeviceJob};
+use fedflip_fleet::{Conditions, Fleet, Metrics, ModelVector, Purpose, RoundCosts, StreamKey};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
 use fedflip_plan::Schedule;
 use fedflip_plan::sampler::{Coins, Draw, Observed, Sampler};
+use fedflip_record::Round;
+
+mod feedback;
+mod question;
 
 /// Devices among which the longest is trained first.
 const NEIGHBOURS: usize = 64;
@@ -37,6 +42,15 @@ pub struct SimWorld<'w> {
     settled: VecDeque<Event>,
     /// The trainings of the round.
     keys: Vec<TrainKey>,
+    /// The costs of rounds, where the sampler compares the times of devices.
+    costs: Option<RoundCosts>,
+    /// The devices that were asked in this round, and their answers.
+    asked: Vec<usize>,
+    answers: Vec<f64>,
+    /// Whether the devices of the cohort have trained already, for their answers.
+    has_trained: bool,
+    /// The time of each device alone, if the sampler compares them.
+    alone_secs: Vec<f64>,
 }
 
 impl<'w> SimWorld<'w> {
@@ -51,6 +65,8 @@ impl<'w> SimWorld<'w> {
         let (cohort, took_secs, settled, keys) = (Vec::new(), Vec::new(), VecDeque::new(), Vec::new());
         let (sampler, draws) = (Box::new(Coins::new(schedule)), Vec::new());
         let (encoding, download_encoding, weighs_rates) = (Encoding::default(), Encoding::default(), false);
+        let (asked, answers, alone_secs) = (Vec::new(), Vec::new(), Vec::new());
+        let (costs, has_trained) = (None, false);
         Self {
             crew,
             fleet,
@@ -66,12 +82,22 @@ impl<'w> SimWorld<'w> {
             took_secs,
             settled,
             keys,
+            costs,
+            asked,
+            answers,
+            has_trained,
+            alone_secs,
         }
     }
 
     /// Draws cohorts in another way, such as by the coins of real devices.
     pub fn with_sampler(self, sampler: impl Sampler + 'w) -> Self {
         Self { sampler: Box::new(sampler), ..self }
+    }
+
+    /// The costs of rounds, for samplers that compare the times of devices. Without them only compute times are compared.
+    pub fn with_costs(self, costs: RoundCosts) -> Self {
+        Self { costs: Some(costs), ..self }
     }
 
     /// Every device's learning rate is multiplied by its weight a/q, as in the code of the paper's authors.
@@ -91,13 +117,32 @@ impl<'w> SimWorld<'w> {
 
     /// The model as devices receive it, if that is not the model itself. All devices of a round receive the same.
     fn received(&self, round: u64, model: &Arc<ModelVector>) -> Option<Arc<ModelVector>> {
-        if self.download_encoding == Encoding::default() || self.keys.is_empty() {
+        if self.download_encoding == Encoding::default() {
             return None;
         }
         let mut received = ModelVector::clone(model);
         let key = StreamKey { seed: self.seed, purpose: Purpose::ModelRounding, round };
         self.download_encoding.round_trip(received.as_mut_slice(), &mut key.shared());
         Some(Arc::new(received))
+    }
+
+    /// The work of devices in a round, as far as the server knows it.
+    fn device_jobs<'a>(&'a self, round: u64, devices: &'a [usize]) -> impl Iterator<Item = DeviceJob> + 'a {
+        bandwidth::device_jobs(self.fleet, devices).map(move |mut device_job| {
+            device_job.job.load_mbit *= self.conditions.fade(self.seed, round, device_job.device);
+            device_job
+        })
+    }
+
+    /// Begins the trainings of `self.keys`.
+    fn train(&mut self, round: u64, model: &Arc<ModelVector>) -> Result<(), LearnError> {
+        // Long trainings begin first, so that none is left when the others are done; equals stay in device order. Only
+        // neighbours change places: an update waits in memory for those before it.
+        for neighbours in self.keys.chunks_mut(NEIGHBOURS) {
+            neighbours.sort_by_key(|key| std::cmp::Reverse(self.crew.relative_cost(key.device)));
+        }
+        let received = if self.keys.is_empty() { None } else { self.received(round, model) };
+        self.crew.train(received.as_ref().unwrap_or(model), self.encoding, &self.keys)
     }
 }
 
@@ -112,39 +157,41 @@ impl World for SimWorld<'_> {
         self.crew.metrics()
     }
 
-    fn open(
-        &mut self,
-        round: u64,
-        _model: &Arc<ModelVector>,
-        cohort: &mut Cohort,
-    ) -> Result<(), EngineError> {
-        // Nothing is observed yet: a resumed run must draw the same cohorts, and records hold no losses of devices.
-        self.sampler.draw(round, self.seed, &Observed::default(), &mut self.draws);
+    fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError> {
+        cohort.clear();
+        self.ask(round, model, cohort)?;
+        self.compare_times();
+        let observed = Observed { answers: &self.answers, alone_secs: &self.alone_secs };
+        self.sampler.draw(round, self.seed, &observed, &mut self.draws);
+        self.dismiss_surplus(round, cohort);
         self.cohort.clear();
         self.cohort.extend(self.draws.iter().map(|draw| draw.device));
-        cohort.clear();
-        for (mut device_job, draw) in bandwidth::device_jobs(self.fleet, &self.cohort).zip(&self.draws) {
-            device_job.job.load_mbit *= self.conditions.fade(self.seed, round, device_job.device);
+        for (mut device_job, draw) in self.device_jobs(round, &self.cohort).zip(&self.draws) {
+            if self.has_trained {
+                device_job.job.compute_secs = 0.0;
+            }
             cohort.push(device_job, draw.weight);
         }
         Ok(())
     }
 
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
-        let Order { round, model, allocation, deadline_secs, download_secs, overhead_secs } = order;
+        let Order { round, model, allocation, deadline_secs, lead, overhead_secs } = order;
         let (conditions, seed) = (self.conditions, self.seed);
         self.took_secs.clear();
         self.settled.clear();
         let (mut last_secs, mut late) = (0.0_f64, false);
         for share in &allocation.shares {
             let jitter = conditions.jitter(seed, round, share.device);
-            // The download, which comes first, does not vary.
-            let compute_secs = download_secs + (share.compute_secs - download_secs) * jitter;
+            // What comes first does not vary.
+            let compute_secs = lead.secs() + (share.compute_secs - lead.secs()) * jitter;
             let begin_secs = compute_secs.max(share.upload_from_secs);
             let finish_secs = begin_secs + share.upload_secs;
-            match conditions.vanishes_after(seed, round, share.device) {
-                Some(part) if deadline_secs.is_none_or(|deadline| part * finish_secs <= deadline) => {
-                    last_secs = last_secs.max(part * finish_secs);
+            // A device that is drawn for its answer has answered.
+            let vanishes_secs = |part: f64| lead.asked_secs + part * (finish_secs - lead.asked_secs);
+            match conditions.vanishes_after(seed, round, share.device).map(vanishes_secs) {
+                Some(secs) if deadline_secs.is_none_or(|deadline| secs <= deadline) => {
+                    last_secs = last_secs.max(secs);
                     self.settled.push_back(Event::Lost { device: share.device, reason: "vanished" });
                 }
                 Some(_) => late = true,
@@ -164,7 +211,9 @@ impl World for SimWorld<'_> {
             _ if as_planned => allocation.round_secs,
             _ => last_secs,
         };
-        self.secs += round_secs + overhead_secs;
+        // Answers take their time also if nobody is drawn for them.
+        let answered_secs = if lead.asked_secs > 0.0 { lead.secs() } else { 0.0 };
+        self.secs += round_secs.max(answered_secs) + overhead_secs;
 
         let weight = |device: usize| {
             let found = self.draws.binary_search_by_key(&device, |draw| draw.device);
@@ -174,14 +223,7 @@ impl World for SimWorld<'_> {
         let key = |device| TrainKey { rate_factor: factor(device), ..TrainKey::new(seed, round, device) };
         self.keys.clear();
         self.keys.extend(self.took_secs.iter().map(|&(device, _)| key(device)));
-        // Long trainings begin first, so that none is left when the others are done; equals stay in device order. Only
-        // neighbours change places: an update waits in memory for those before it.
-        for neighbours in self.keys.chunks_mut(NEIGHBOURS) {
-            neighbours.sort_by_key(|key| std::cmp::Reverse(self.crew.relative_cost(key.device)));
-        }
-        let received = self.received(round, model);
-        self.crew.train(received.as_ref().unwrap_or(model), self.encoding, &self.keys)?;
-        Ok(())
+        Ok(self.train(round, model)?)
     }
 
     fn next_event(&mut self) -> Result<Event, EngineError> {
@@ -214,6 +256,17 @@ impl World for SimWorld<'_> {
 
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
         self.crew.evaluate(model)
+    }
+
+    fn observes(&self) -> bool {
+        self.sampler.observes()
+    }
+
+    fn observe(&mut self, record: &Round) {
+        if self.sampler.observes() {
+            let reports = self.reports(record);
+            self.sampler.observe(record.round, &reports);
+        }
     }
 
     fn close(&mut self, _round: u64, _secs: f64) -> Result<(), EngineError> {

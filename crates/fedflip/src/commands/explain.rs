@@ -130,9 +130,14 @@ fn participation(
 /// The size and the length of a round.
 fn round(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> Vec<String> {
     let evaluation = &solved.evaluation;
-    let round = evaluation.round_secs;
     let participants = significant(evaluation.expected_participants, 3);
-    let empty = percent(evaluation.empty_round_probability);
+    let Some(round) = evaluation.round_secs else {
+        return vec![
+            format!("{participants} devices on average; what devices report in a run decides which"),
+            "no prediction: the cohorts of a run are not known before it".to_owned(),
+        ];
+    };
+    let empty = percent(evaluation.empty_round_probability.unwrap_or(0.0));
     let [mean, error, theorem, linear] =
         [round.mean.mean, round.mean.std_error, round.theorem2_bound, round.linear_bound].map(duration);
     let printed = round.expected_bandwidth.map_or("–".to_owned(), duration);
@@ -175,11 +180,12 @@ fn to_target(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> String {
         return format!("{variance}; the number of rounds is unknown without α and β, or pilots");
     };
     let beta = significant(constants.beta(), 4);
-    let Some((rounds, total_secs)) = evaluation.rounds.zip(evaluation.total_secs) else {
+    let predicted = evaluation.rounds.zip(evaluation.total_secs).zip(evaluation.round_secs);
+    let Some(((rounds, total_secs), round_secs)) = predicted else {
         return format!("never: the {variance} reaches β = {beta}");
     };
-    let [round, total] = [evaluation.round_secs.mean.mean, total_secs].map(duration);
-    let overhead_secs = evaluation.round_secs.overhead;
+    let [round, total] = [round_secs.mean.mean, total_secs].map(duration);
+    let overhead_secs = round_secs.overhead;
     let without = match overhead_secs > 0.0 {
         true => format!(" ({} without the overhead)", duration(total_secs - rounds * overhead_secs)),
         false => String::new(),

@@ -158,7 +158,7 @@ fn row_without_rounds(scheme: &Scheme, solved: &SolvedPlan) -> Vec<String> {
         solved.plan.status().name().to_owned(),
         significant(solved.evaluation.expected_participants, 3),
         significant(solved.evaluation.sampling_variance, 4),
-        duration(solved.evaluation.round_secs.mean.mean),
+        solved.evaluation.round_secs.map_or("–".to_owned(), |round| duration(round.mean.mean)),
         duration(solved.solve_secs),
     ]
 }
@@ -169,16 +169,16 @@ fn needs_constants(refusal: Option<&Refusal>) -> bool {
 
 fn row(scheme: &Scheme, solved: &SolvedPlan, best_secs: f64) -> Vec<String> {
     let evaluation = &solved.evaluation;
-    let round = evaluation.round_secs.mean;
+    let round = evaluation.round_secs.map(|round| round.mean);
     let or_never = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or("–".to_owned(), show);
     vec![
         scheme.to_string(),
         solved.plan.status().name().to_owned(),
         significant(evaluation.expected_participants, 3),
         or_never(evaluation.rounds, &|rounds| significant(rounds, 4)),
-        duration(round.mean),
+        or_never(round.map(|round| round.mean), &duration),
         or_never(evaluation.total_secs, &duration),
-        or_never(evaluation.total_secs, &|_| percent(round.std_error / round.mean)),
+        or_never(evaluation.total_secs.and(round).map(|round| round.std_error / round.mean), &percent),
         or_never(evaluation.total_secs, &|secs| format!("{:.2}", secs / best_secs)),
         or_never(evaluation.objective_p2, &duration),
         duration(solved.solve_secs),

@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //!
+//! - `asked`: schemes that ask or observe devices.
 //! - `cohorts_and_costs`: cohorts of a fixed size, and what rounds cost.
 //! - `dashboard`: runs as they go, in a browser.
 //! - `certs`: identities of devices.
@@ -24,6 +25,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod asked;
 mod certs;
 mod cohorts_and_costs;
 mod dashboard;

@@ -54,6 +54,10 @@ impl Learner for ContractLearner {
         PARAMETERS
     }
 
+    fn relative_loss_time(&self, device: usize) -> f64 {
+        device as f64 / 5.0
+    }
+
     fn initial_model(&self, _seed: u64) -> ModelVector {
         ModelVector::new((0..PARAMETERS).map(|at| at as f32 / 3.0).collect())
     }
@@ -73,6 +77,14 @@ impl Learner for ContractLearner {
             *update = parameter * (key.device + 1) as f32 / 7.0 + (at as u64 * key.round) as f32 / 9.0;
         }
         Ok((key.device as f64 + 1.0) / 3.0)
+    }
+
+    fn loss(&self, _: &mut (), model: &[f32], device: usize) -> Result<f64, LearnError> {
+        (device..DEVICES).for_each(|_| std::thread::yield_now());
+        match self.fault {
+            Fault::Foreign if device >= FAULTY => Err(foreign()),
+            _ => Ok(f64::from(model[device % PARAMETERS]) + device as f64 / 11.0),
+        }
     }
 
     /// Several pieces, the last of which is not full.
@@ -130,6 +142,10 @@ fn results_do_not_depend_on_order(crew: &mut dyn Crew, learner: ContractLearner)
         return Err("the crew does not tell its learner's size".to_owned());
     }
     let model = Arc::new(learner.initial_model(0));
+    let times = |device| (crew.relative_loss_time(device), learner.relative_loss_time(device));
+    if let Some(device) = (0..DEVICES).find(|&device| times(device).0 != times(device).1) {
+        return Err(format!("the loss of device {device} takes another time than the learner's"));
+    }
     let forward: Vec<usize> = (0..DEVICES).collect();
     let backward: Vec<usize> = (0..DEVICES).rev().collect();
     for (round, devices) in [(1, forward), (2, backward.clone()), (3, backward)] {
@@ -141,6 +157,11 @@ fn results_do_not_depend_on_order(crew: &mut dyn Crew, learner: ContractLearner)
                 return Err(format!("device {device} has another update in round {round}: {trained:?}"));
             }
             crew.recycle(trained.delta);
+        }
+        let losses = devices.iter().map(|&device| learner.loss(&mut (), model.as_slice(), device));
+        let (found, wanted) = (crew.losses(&model, &devices), losses.collect());
+        if found != wanted {
+            return Err(format!("the losses of devices are {found:?}, where the learner has {wanted:?}"));
         }
         let (found, wanted) = (crew.evaluate(&model), learner.evaluate(&mut (), model.as_slice()));
         if found != wanted {
@@ -163,6 +184,10 @@ fn a_foreign_failure_surfaces(crew: &mut dyn Crew, learner: ContractLearner) -> 
         if !as_promised {
             return Err(format!("with a foreign failure, device {} has {trained:?}", trained.device));
         }
+    }
+    match crew.losses(&model, &devices) {
+        Err(LearnError::Foreign { message, .. }) if message.contains(MESSAGE) => {}
+        other => return Err(format!("losses that fail in foreign code are {other:?}")),
     }
     match crew.evaluate(&model) {
         Err(LearnError::Foreign { message, .. }) if message.contains(MESSAGE) => Ok(()),

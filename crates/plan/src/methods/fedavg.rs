@@ -51,7 +51,11 @@ impl Method for FedAvgUnbiased {
 }
 
 /// K/N for every device.
-fn inclusion(fleet: &Fleet, scheme: &'static str, size: CohortSize) -> Result<Vec<f64>, PlanError> {
+pub(super) fn inclusion(
+    fleet: &Fleet,
+    scheme: &'static str,
+    size: CohortSize,
+) -> Result<Vec<f64>, PlanError> {
     size.check(fleet, scheme)?;
     Ok(vec![size.get() as f64 / fleet.len() as f64; fleet.len()])
 }

@@ -6,10 +6,16 @@
 //! - `fedavg`: K of N devices without replacement.
 //! - `multinomial`: K draws with replacement, by share of the data.
 //! - `luo`: K draws with replacement, by probabilities that minimise a bound on the time.
+//! - `ocs`: coins by the norms of updates.
+//! - `power_of_choice`: of some candidates, those with the largest losses.
+//! - `oort`: devices by utility and speed, as earlier rounds showed them.
 
 pub(crate) mod baseline;
 pub(crate) mod best;
 pub(crate) mod fedavg;
 pub(crate) mod luo;
 pub(crate) mod multinomial;
+pub(crate) mod ocs;
+pub(crate) mod oort;
 pub(crate) mod planned;
+pub(crate) mod power_of_choice;

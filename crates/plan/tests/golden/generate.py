@@ -473,6 +473,7 @@ def main(names):
     # Imported here, because they build on this module.
     import costs
     import luo
+    import methods
 
     generator = {
         "python": platform.python_version(), "cvxpy": cp.__version__, "clarabel": clarabel.__version__,
@@ -493,6 +494,8 @@ def main(names):
         (HERE / f"{name}.json").write_text("{\n" + head + lines(cases) + "\n}\n")
         count = {k: len(v) for k, v in cases.items()} if isinstance(cases, dict) else len(cases)
         print(f"{name}.json: {count} cases; {summary}", flush=True)
+    if not names or "methods" in names:
+        methods.main()
 
 
 if __name__ == "__main__":

@@ -79,7 +79,10 @@ fn rows<'a>(scheme: &SchemeRuns, round: &'a Round) -> Vec<Row<'a>> {
     let row = |(place, &device): (usize, &usize)| {
         let mbps = round.mbps.get(place).copied().map_or(0.0, f64::from);
         let recorded = |secs: &[f32]| secs.get(place).copied().map(f64::from);
-        let compute_secs = recorded(&round.compute_secs).or(fleet.map(|fleet| fleet.compute_secs()[device]));
+        // Recorded times count from the start of the round.
+        let lead_secs = round.download_secs + round.asked_secs;
+        let nominal_secs = fleet.map(|fleet| lead_secs + fleet.compute_secs()[device]);
+        let compute_secs = recorded(&round.compute_secs).or(nominal_secs);
         let upload_secs =
             recorded(&round.upload_secs).or(fleet.map(|fleet| fleet.comm_secs()[device] / mbps));
         Row {
