@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::bandwidth::{self, Allocation, DeviceJob, Job};
-use fedflip_fleet::deadline::{self, Deadline};
+use fedflip_fleet::bandwidth::{self, Allocation, DeviceJob};
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::LearnError;
 use fedflip_record::{Estimated, Lost, Round};
 
 use crate::aggregate::{Aggregator, Rule};
 use crate::aggregation::Aggregation;
+use crate::divided::Divided;
 use crate::error::EngineError;
 use crate::optimiser::{Memory, Optimiser};
 use crate::run::{Engine, believed};
@@ -95,15 +95,11 @@ impl Engine<'_> {
 
         // Lines 2–3, sampling: every device flips its own coin, and says so if it takes part.
         world.open(round, &state.model, &mut buffers.cohort)?;
-        let device_jobs = buffers.cohort.device_jobs();
-        let download_secs = self.costs.downlink.secs(device_jobs.iter().map(|device_job| device_job.job));
-        let device_jobs = delayed(device_jobs, download_secs, &mut buffers.delayed);
-        let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(device_jobs));
-        let deadline = deadline_secs.map(|secs| Deadline { secs, margin: self.deadline_margin });
-        let mut allocation = deadline::divide_by(device_jobs, self.costs.band, self.division, deadline);
+        let Divided { mut allocation, deadline_secs, download_secs, overhead_secs } =
+            self.divided(world, &buffers.cohort, &mut buffers.delayed);
 
         // Line 4, computation, and line 5, communication: all at once, each with its share of the bandwidth.
-        let (model, overhead_secs) = (&state.model, self.costs.overhead_secs);
+        let model = &state.model;
         let order =
             Order { round, model, allocation: &allocation, deadline_secs, download_secs, overhead_secs };
         world.dispatch(order)?;
@@ -249,11 +245,13 @@ impl Engine<'_> {
             _ => None,
         });
         // The record leaves out times that follow from the fleet and the shares.
-        let usual = shares.iter().zip(buffers.cohort.device_jobs()).all(|(share, device_job)| {
-            let nominal = bandwidth::device_jobs(self.fleet, &[share.device]).next();
-            nominal == Some(*device_job)
-                && share.compute_secs.to_bits() == (download_secs + device_job.job.compute_secs).to_bits()
-        });
+        let usual = buffers.cohort.lags().is_empty();
+        let usual = usual
+            && shares.iter().zip(buffers.cohort.device_jobs()).all(|(share, device_job)| {
+                let nominal = bandwidth::device_jobs(self.fleet, &[share.device]).next();
+                nominal == Some(*device_job)
+                    && share.compute_secs.to_bits() == (download_secs + device_job.job.compute_secs).to_bits()
+            });
         let unusual = |secs: fn(&bandwidth::Share) -> f64| {
             if usual { Vec::new() } else { shares.iter().map(|share| secs(share) as f32).collect() }
         };
@@ -266,6 +264,7 @@ impl Engine<'_> {
             mbps: shares.iter().map(|share| share.mbps as f32).collect(),
             compute_secs: unusual(|share| share.compute_secs),
             upload_secs: unusual(|share| share.upload_secs),
+            lags: buffers.cohort.lags().to_vec(),
             lost: lost.collect(),
             update_norm: self
                 .aggregation
@@ -277,21 +276,4 @@ impl Engine<'_> {
             estimated: None,
         }
     }
-}
-
-/// The work of devices that begin to compute after a download.
-fn delayed<'b>(
-    device_jobs: &'b [DeviceJob],
-    download_secs: f64,
-    delayed: &'b mut Vec<DeviceJob>,
-) -> &'b [DeviceJob] {
-    if download_secs <= 0.0 {
-        return device_jobs;
-    }
-    delayed.clear();
-    delayed.extend(device_jobs.iter().map(|&DeviceJob { device, job }| DeviceJob {
-        device,
-        job: Job { compute_secs: download_secs + job.compute_secs, ..job },
-    }));
-    delayed
 }

@@ -156,6 +156,10 @@ fn add_quiet_rounds(
 fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> Expected {
     let participants = schedule.mean(|plan| plan.q().iter().sum());
     let constants = planning.constants.filter(|constants| problem.least_variance() < constants.beta());
+    if planning.scheme.method().buffer().is_some() {
+        // Without rounds, only a simulation knows how long a step takes.
+        return Expected { participants, ..Expected::default() };
+    }
     if !planning.scheme.method().flips_coins() {
         // The round model is about independent coins.
         let mean = drawn_round_secs(problem, planning, schedule, planning.draws).mean;
@@ -174,13 +178,16 @@ fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> 
     }
 }
 
-/// The mean round time over cohorts that the scheme itself draws, for schemes without coins.
+/// The mean round time over cohorts that the scheme itself draws, for schemes without coins; NaN where there are no rounds.
 pub(crate) fn drawn_round_secs(
     problem: &Problem<'_>,
     planning: &Planning,
     schedule: &Schedule,
     draws: u64,
 ) -> Estimate {
+    if planning.scheme.method().buffer().is_some() {
+        return Estimate { mean: f64::NAN, std_error: f64::NAN, draws: 0 };
+    }
     let mut sampler = planning.scheme.method().sampler(schedule, problem.fleet());
     monte_carlo::round_secs_of(problem, &mut *sampler, planning.seed, draws)
 }

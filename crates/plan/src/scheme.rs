@@ -8,7 +8,7 @@ use fedflip_fleet::{Probability, nearest};
 use crate::error::PlanError;
 use crate::given::GivenQ;
 use crate::method::Method;
-use crate::methods::{baseline, best, fedavg, multinomial, planned};
+use crate::methods::{baseline, best, fedavg, fedbuff, multinomial, planned};
 use crate::parameter::{CohortSize, Factor, Parameter};
 
 /// What a scheme needs to choose q.
@@ -183,6 +183,10 @@ by rule {
     Multinomial(size: CohortSize = CohortSize::TEN) by multinomial::Multinomial: Nothing, "multinomial",
         "multinomial=K: K draws with replacement by share of the data, mean of the draws.",
         "q is the chance to be among K draws by share of the data.";
+    /// No rounds: the server steps after every K updates.
+    FedBuff(updates: CohortSize = CohortSize::TEN) by fedbuff::FedBuff: Nothing, "fedbuff",
+        "fedbuff=K: no rounds; the server steps after every K updates, stale ones count less (biased).",
+        "Devices are drawn uniformly and fast ones deliver more often; K/N is the mean over all devices.";
 }
 by file {
     /// q of a file, by the names of the devices.

@@ -30,7 +30,7 @@
 //! - [`session`]: what the machine and the user bring to a run: threads, folders, the wish to stop, observers.
 //! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them; [`warnings`]: what a
 //!   person should know before a run.
-//! - [`single`]: one simulated run, in a folder or in memory; [`keep`]: where its records and checkpoints go; `best`: its best
+//! - [`single`]: one simulated run, in a folder or in memory; `worlds`: its engine and its world; [`keep`]: where its records and checkpoints go; `best`: its best
 //!   model.
 //! - [`mod@retime`]: a finished run under another clock, without training again.
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
@@ -59,6 +59,7 @@ pub mod study;
 pub mod tensorboard;
 pub mod verdict;
 pub mod warnings;
+mod worlds;
 
 pub use error::RunError;
 pub use observe::{Observer, RunInfo};

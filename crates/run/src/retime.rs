@@ -152,6 +152,9 @@ fn decided_by_rounds(scenario: &Scenario, records: &Records) -> Result<End, &'st
     if records.header.pilot || records.initial.as_ref().is_some_and(|initial| initial.secs > 0.0) {
         return Err("the run is a pilot, or continues from pilots, which are on its clock");
     }
+    if scenario.plan.scheme.method().buffer().is_some() {
+        return Err("devices work without rounds, so that the clock decides who delivers when (plan.scheme)");
+    }
     if scenario.round.deadline.is_some() {
         return Err("a deadline decides who is lost (round.deadline_secs)");
     }

@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, Update, World};
-use fedflip_fleet::{Conditions, Fleet, Metrics, ModelVector, Purpose, StreamKey, bandwidth};
+use fedflip_fleet::{Conditions, Fleet, Metrics, ModelVector, bandwidth};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
 use fedflip_plan::Schedule;
 use fedflip_plan::sampler::{Coins, Draw, Observed, Sampler};
+
+use crate::received::received;
 
 /// Devices among which the longest is trained first.
 const NEIGHBOURS: usize = 64;
@@ -87,17 +89,6 @@ impl<'w> SimWorld<'w> {
     /// Encodes the model before devices download it.
     pub fn with_download_encoding(self, download_encoding: Encoding) -> Self {
         Self { download_encoding, ..self }
-    }
-
-    /// The model as devices receive it, if that is not the model itself. All devices of a round receive the same.
-    fn received(&self, round: u64, model: &Arc<ModelVector>) -> Option<Arc<ModelVector>> {
-        if self.download_encoding == Encoding::default() || self.keys.is_empty() {
-            return None;
-        }
-        let mut received = ModelVector::clone(model);
-        let key = StreamKey { seed: self.seed, purpose: Purpose::ModelRounding, round };
-        self.download_encoding.round_trip(received.as_mut_slice(), &mut key.shared());
-        Some(Arc::new(received))
     }
 }
 
@@ -179,7 +170,10 @@ impl World for SimWorld<'_> {
         for neighbours in self.keys.chunks_mut(NEIGHBOURS) {
             neighbours.sort_by_key(|key| std::cmp::Reverse(self.crew.relative_cost(key.device)));
         }
-        let received = self.received(round, model);
+        let received = match self.keys.is_empty() {
+            true => None,
+            false => received(self.download_encoding, (seed, round), model),
+        };
         self.crew.train(received.as_ref().unwrap_or(model), self.encoding, &self.keys)?;
         Ok(())
     }

@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //!
+//! - `buffered`: devices that work without rounds.
 //! - `cohorts_and_costs`: cohorts of a fixed size, and what rounds cost.
 //! - `dashboard`: runs as they go, in a browser.
 //! - `certs`: identities of devices.
@@ -24,6 +25,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod buffered;
 mod certs;
 mod cohorts_and_costs;
 mod dashboard;

@@ -4,10 +4,12 @@
 //! - `baseline`: q that follows a fixed rule or a file, with independent coins.
 //! - `best`: the best q of a one-dimensional family.
 //! - `fedavg`: K of N devices without replacement.
+//! - `fedbuff`: no rounds; the server steps after every K updates.
 //! - `multinomial`: K draws with replacement, by share of the data.
 
 pub(crate) mod baseline;
 pub(crate) mod best;
 pub(crate) mod fedavg;
+pub(crate) mod fedbuff;
 pub(crate) mod multinomial;
 pub(crate) mod planned;
