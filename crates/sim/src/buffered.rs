@@ -47,6 +47,11 @@ impl<'w> BufferedWorld<'w> {
         Self { download_encoding, ..self }
     }
 
+    /// The events of the timeline so far; see [`Timeline::events`].
+    pub fn events(&self) -> u64 {
+        self.timeline.events()
+    }
+
     /// Replays the timeline up to a state, and takes over its stale models; none if the state is not of this timeline.
     pub fn resumed(mut self, state: &State) -> Option<Self> {
         while self.timeline.steps() < state.round {

@@ -2,11 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::path::Path;
 
-use common::plan;
 use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_engine::{Aggregation, BoxedError, Control, Engine, Optimiser, Outcome, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
@@ -14,7 +11,7 @@ use fedflip_fleet::{Columns, Conditions, Downlink, Download, Fleet, Mbps, RoundC
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner, with_crew};
-use fedflip_plan::{Buffered, Schedule, Scheme};
+use fedflip_plan::{Buffered, Plan, Schedule, Scheme};
 use fedflip_record::Round;
 use fedflip_sim::{BufferedWorld, Timeline};
 
@@ -88,7 +85,7 @@ impl Case {
     }
 
     fn schedule(&self) -> Schedule {
-        Schedule::new(plan(&self.fleet, &self.scheme.to_string()), 5)
+        Schedule::new(Plan::baseline(&self.fleet, &self.scheme).unwrap(), 5)
     }
 
     fn engine<'a>(&'a self, schedule: &'a Schedule, steps: u64) -> Engine<'a> {

@@ -8,12 +8,10 @@ use fedflip_engine::{Aggregation, BoxedError, Control, Engine, Optimiser, Sink, 
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Columns, Conditions, Downlink, Download, Fleet, Mbps, ModelVector, RoundCosts};
 use fedflip_learn::{LearnError, Learner, Sums, TrainKey, with_crew};
-use fedflip_plan::{Buffered, Schedule, Scheme};
+use fedflip_plan::{Buffered, Plan, Schedule, Scheme};
 use fedflip_record::Round;
 use fedflip_sim::{BufferedWorld, SimWorld, Timeline};
 use serde::Deserialize;
-
-mod common;
 
 const GOLDEN: &str = include_str!("golden/buffered.json");
 const RATE: f32 = 0.25;
@@ -124,8 +122,8 @@ impl Case {
     /// The steps of the scheme, or the rounds if it has some.
     fn steps_of(&self, scheme: &str) -> Vec<(Round, Vec<f32>)> {
         let (fleet, learner) = (self.fleet(), Points(self.devices.iter().map(|device| device.3).collect()));
-        let schedule = Schedule::new(common::plan(&fleet, scheme), u64::MAX);
         let scheme: Scheme = scheme.parse().unwrap();
+        let schedule = Schedule::new(Plan::baseline(&fleet, &scheme).unwrap(), u64::MAX);
         let engine = Engine {
             fleet: &fleet,
             schedule: &schedule,
