@@ -12,9 +12,12 @@ export function showTimeline(timeline) {
     body.replaceChildren();
     return;
   }
-  const { round, round_secs: roundSecs, participants, bars } = timeline;
+  const { round, round_secs: roundSecs, participants, own_starts: ownStarts, bars } = timeline;
   const some = bars.length < participants ? `; ${bars.length} of them shown` : "";
-  summary.textContent = `Round ${count(round)} took ${duration(roundSecs)} with ${count(participants)} ${participants === 1 ? "device" : "devices"}${some}.`;
+  const who = `${count(participants)} ${participants === 1 ? "device" : "devices"}${some}`;
+  summary.textContent = ownStarts
+    ? `Step ${count(round)} came ${duration(roundSecs)} after the one before, with ${who}. Bars begin when their device began.`
+    : `Round ${count(round)} took ${duration(roundSecs)} with ${who}.`;
 
   // Whoever computes longest first, so that the bars make stairs.
   const ordered = [...bars].sort((a, b) => b.compute_secs - a.compute_secs);

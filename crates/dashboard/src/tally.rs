@@ -70,6 +70,8 @@ pub struct Timeline {
     pub round: u64,
     pub round_secs: f64,
     pub participants: usize,
+    /// Whether there are no rounds: then this is a step of the server, and each bar begins at its device's own start.
+    pub own_starts: bool,
     /// Some of them, if there are many.
     pub bars: Vec<Bar>,
 }
@@ -100,7 +102,8 @@ impl Timeline {
             Some(Bar { device, took, lost: lost.map(|lost| lost.reason.clone()) })
         });
         let bars = bars.collect();
-        *self = Self { round: round.round, round_secs: round.round_secs, participants, bars };
+        let own_starts = !round.lags.is_empty();
+        *self = Self { round: round.round, round_secs: round.round_secs, participants, own_starts, bars };
     }
 }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use fedflip_fleet::bandwidth::{self, Allocation, DeviceJob};
-use fedflip_fleet::deadline::{self, Deadline};
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::LearnError;
 use fedflip_record::{Estimated, Lost, Round};
 
 use crate::aggregate::{Aggregator, Rule};
 use crate::aggregation::Aggregation;
+use crate::divided::Divided;
 use crate::error::EngineError;
 use crate::lead::Lead;
 use crate::optimiser::{Memory, Optimiser};
@@ -100,14 +100,11 @@ impl Engine<'_> {
             Err(EngineError::Learn(error)) => return Ok(RoundOutcome::Diverged(error)),
             opened => opened?,
         }
-        let lead = Lead::of(&buffers.cohort, &self.costs, self.division);
-        let device_jobs = lead.delayed(buffers.cohort.device_jobs(), &mut buffers.delayed);
-        let deadline_secs = self.deadline_secs.or_else(|| world.deadline_secs(device_jobs));
-        let deadline = deadline_secs.map(|secs| Deadline { secs, margin: self.deadline_margin });
-        let mut allocation = deadline::divide_by(device_jobs, self.costs.band, self.division, deadline);
+        let Divided { mut allocation, deadline_secs, lead, overhead_secs } =
+            self.divided(world, &buffers.cohort, &mut buffers.delayed);
 
         // Line 4, computation, and line 5, communication: all at once, each with its share of the bandwidth.
-        let (model, overhead_secs) = (&state.model, self.costs.overhead_secs);
+        let model = &state.model;
         let order = Order { round, model, allocation: &allocation, deadline_secs, lead, overhead_secs };
         world.dispatch(order)?;
         if let Some(error) = self.collect(world, &mut allocation, state, buffers)? {
@@ -255,11 +252,13 @@ impl Engine<'_> {
             _ => None,
         });
         // The record leaves out times that follow from the fleet and the shares.
-        let usual = shares.iter().zip(buffers.cohort.device_jobs()).all(|(share, device_job)| {
-            let nominal = bandwidth::device_jobs(self.fleet, &[share.device]).next();
-            nominal == Some(*device_job)
-                && share.compute_secs.to_bits() == (lead.secs() + device_job.job.compute_secs).to_bits()
-        });
+        let mut worked = shares.iter().zip(buffers.cohort.device_jobs());
+        let usual = buffers.cohort.lags().is_empty()
+            && worked.all(|(share, device_job)| {
+                let nominal = bandwidth::device_jobs(self.fleet, &[share.device]).next();
+                nominal == Some(*device_job)
+                    && share.compute_secs.to_bits() == (lead.secs() + device_job.job.compute_secs).to_bits()
+            });
         let unusual = |secs: fn(&bandwidth::Share) -> f64| {
             if usual { Vec::new() } else { shares.iter().map(|share| secs(share) as f32).collect() }
         };
@@ -273,6 +272,7 @@ impl Engine<'_> {
             mbps: shares.iter().map(|share| share.mbps as f32).collect(),
             compute_secs: unusual(|share| share.compute_secs),
             upload_secs: unusual(|share| share.upload_secs),
+            lags: buffers.cohort.lags().to_vec(),
             lost: lost.collect(),
             update_norm: self
                 .aggregation

@@ -107,6 +107,7 @@ impl Engine<'_> {
             match self.round(world, state, &mut buffers)? {
                 RoundOutcome::Done(record) => {
                     let receipt = world.close(state.round, state.secs)?;
+                    state.stale = world.stale_models();
                     if sink.round(record, receipt, state).map_err(EngineError::Sink)? == Control::Stop {
                         return Ok(Outcome::Stopped);
                     }

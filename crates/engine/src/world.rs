@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::bandwidth::{Allocation, DeviceJob};
+use fedflip_fleet::bandwidth::{Allocation, DeviceJob, Share};
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::{LearnError, Metric};
 use fedflip_record::{Estimated, Round};
@@ -75,11 +75,20 @@ pub trait World {
     /// rounds before.
     fn observe(&mut self, _record: &Round) {}
 
+    /// The models that devices still train from although the server has stepped since, oldest first. Worlds with rounds have
+    /// none between two rounds.
+    fn stale_models(&self) -> Vec<Arc<ModelVector>> {
+        Vec::new()
+    }
+
     /// Closes a round that ended at `secs` and whose step is part of the model.
     fn close(&mut self, round: u64, secs: f64) -> Result<Self::Receipt, EngineError>;
 }
 
 /// The devices of a round: what each has to do, and its aggregation weight.
+///
+/// Where devices work without rounds, a round is a step of the server, and its cohort are the devices whose work ended
+/// since the step before. They have divided the band among themselves, and each has its own lag.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cohort {
     device_jobs: Vec<DeviceJob>,
@@ -88,6 +97,8 @@ pub struct Cohort {
     receivers: Vec<DeviceJob>,
     /// What the devices that are asked do for their answers.
     answers: Vec<DeviceJob>,
+    worked: Vec<Share>,
+    lags: Vec<u64>,
 }
 
 impl Cohort {
@@ -97,6 +108,8 @@ impl Cohort {
         self.weights.clear();
         self.receivers.clear();
         self.answers.clear();
+        self.worked.clear();
+        self.lags.clear();
     }
 
     /// Appends a device. Devices come in ascending order.
@@ -123,6 +136,24 @@ impl Cohort {
     /// What the devices that are asked do for their answers.
     pub fn answers(&self) -> &[DeviceJob] {
         &self.answers
+    }
+
+    /// Appends a device that has done its work without a round: with its times, counted from its own start, its mean rate,
+    /// and the steps of the server since then. Devices come in ascending order.
+    pub fn push_worked(&mut self, device_job: DeviceJob, weight: f64, worked: Share, lag: u64) {
+        self.push(device_job, weight);
+        self.worked.push(worked);
+        self.lags.push(lag);
+    }
+
+    /// The shares of devices that have worked without a round; empty where the engine divides the band.
+    pub fn worked(&self) -> &[Share] {
+        &self.worked
+    }
+
+    /// The steps of the server since each device began; empty where there are rounds.
+    pub fn lags(&self) -> &[u64] {
+        &self.lags
     }
 
     /// The devices and their work.

@@ -35,6 +35,7 @@
 //! - `finish`: T̂(K), the time at which a cohort finishes together; [`bandwidth`]: the shares f_n for it.
 //! - [`costs`]: what a round costs besides computing: the band, the download of the model, the overhead.
 //! - [`deadline`]: the shares in a round with a deadline.
+//! - [`transfers`]: a band that is divided anew whenever a transfer begins or ends.
 //! - [`stream`]: random streams keyed by (seed, purpose, round, device).
 //! - [`conditions`]: how the simulated world departs from the fleet's numbers.
 //! - [`cohort`]: independent coin flips for a whole fleet at the cost of the cohort.
@@ -72,6 +73,7 @@ pub mod profiles;
 pub mod radio;
 mod split;
 pub mod stream;
+pub mod transfers;
 pub mod units;
 pub mod weights;
 

@@ -30,7 +30,8 @@ pub trait Crew {
         1
     }
 
-    /// Begins one training for each key, in the order of the keys. Updates are as a receiver decodes them.
+    /// Begins one training for each key, in the order of the keys. Updates are as a receiver decodes them. Trainings of other
+    /// devices, from this or another model, may be outstanding.
     fn train(
         &mut self,
         model: &Arc<ModelVector>,

@@ -126,6 +126,36 @@ pub enum PlanError {
         /// Its availability.
         availability: f64,
     },
+    /// A buffer that the whole fleet does not fill.
+    #[error(
+        "a buffer for {updates} updates waits for as many different devices, and the fleet has {devices}"
+    )]
+    BufferTooLarge {
+        /// K.
+        updates: usize,
+        /// N.
+        devices: usize,
+    },
+    /// A number of devices at work that the fleet does not have.
+    #[error("round.concurrency: {concurrency} devices cannot work at a time in a fleet of {devices}")]
+    BadConcurrency {
+        /// The number that was refused.
+        concurrency: usize,
+        /// N.
+        devices: usize,
+    },
+    /// A setting or a prediction that is about rounds, and a scheme that has none.
+    #[error(
+        "{what}: {scheme} has no rounds: its devices work on their own, and the server steps after every few updates"
+    )]
+    NoRounds {
+        /// The scheme that was asked for.
+        scheme: Scheme,
+        /// The setting or the prediction.
+        what: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
     /// More devices than a scheme can plan for in reasonable time.
     #[error("{scheme} plans for at most {devices_max} devices, and the fleet has {devices}")]
     FleetTooLarge {
@@ -213,6 +243,13 @@ impl PlanError {
                 return format!("draw at most {devices} devices per round");
             }
             Self::NormCount { .. } => "give one number for each device, in the order of the fleet, or none",
+            Self::BufferTooLarge { devices, .. } => {
+                return format!("wait for the updates of at most {devices} devices");
+            }
+            Self::BadConcurrency { devices, .. } => {
+                return format!("choose a number from 1 to {devices}, or leave the key out");
+            }
+            Self::NoRounds { remedy, .. } => remedy,
             Self::NotAlwaysAvailable { .. } => {
                 "use a scheme with independent coins, such as auto or fixed=0.2, or leave the column availability out"
             }

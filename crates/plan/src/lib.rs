@@ -60,6 +60,7 @@
 //! - [`scheme`]: the table of all sampling schemes; [`method`]: what a scheme decides; `methods`: the schemes, one file
 //!   each; [`parameter`]: the numbers behind their names; [`given`]: q that a person chose, from a file.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
+//! - [`buffered`]: schemes without rounds: how many devices work at a time, and how much a stale update counts.
 //! - [`sampler`]: draws cohorts and their aggregation weights at run time; `weighted_draw`: draws without replacement.
 //! - [`variance`]: the sampling variance; [`constants`]: α and β, and how pilots yield them;
 //!   [`gradient_bounds`]: what `luo` knows of gradients.
@@ -75,6 +76,7 @@
 
 #![warn(missing_docs)]
 
+pub mod buffered;
 pub mod certificate;
 pub mod constants;
 pub mod error;
@@ -99,6 +101,7 @@ pub mod theorem1;
 pub mod variance;
 mod weighted_draw;
 
+pub use buffered::Buffered;
 pub use certificate::optimality_gap;
 pub use constants::{Constants, Interval, Pilot, PilotFit};
 pub use error::PlanError;

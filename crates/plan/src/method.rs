@@ -4,6 +4,7 @@ use fedflip_fleet::Fleet;
 
 use crate::error::PlanError;
 use crate::methods::baseline;
+use crate::parameter::CohortSize;
 use crate::plan::Plan;
 use crate::planning::{Planning, judged};
 use crate::problem::Problem;
@@ -27,6 +28,12 @@ pub trait Method {
     /// Draws the cohorts of a run. By default every device flips its own coin.
     fn sampler<'s>(&self, schedule: &'s Schedule, _fleet: &'s Fleet) -> Box<dyn Sampler + 's> {
         Box::new(Coins::new(schedule))
+    }
+
+    /// K, if there are no rounds: devices work on their own, and the server steps after every K updates. Such a scheme has no
+    /// sampler.
+    fn buffer(&self) -> Option<CohortSize> {
+        None
     }
 
     /// Whether devices flip independent coins, so that real devices can flip them on their own.

@@ -160,6 +160,10 @@ fn add_quiet_rounds(
 fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> Expected {
     let participants = schedule.mean(|plan| plan.q().iter().sum());
     let constants = planning.constants.filter(|constants| problem.least_variance() < constants.beta());
+    if planning.scheme.method().buffer().is_some() {
+        // Without rounds, only a simulation knows how long a step takes.
+        return Expected { participants, ..Expected::default() };
+    }
     if !planning.scheme.method().flips_coins() {
         // The round model is about independent coins.
         let round_secs = drawn_round_secs(problem, planning, schedule, planning.draws).map(|secs| secs.mean);
@@ -179,7 +183,7 @@ fn expected(problem: &Problem<'_>, planning: &Planning, schedule: &Schedule) -> 
 }
 
 /// The mean round time over cohorts that the scheme itself draws, for schemes without coins; none if the cohorts depend on
-/// what devices report.
+/// what devices report, or if there are no rounds.
 pub(crate) fn drawn_round_secs(
     problem: &Problem<'_>,
     planning: &Planning,
@@ -187,7 +191,7 @@ pub(crate) fn drawn_round_secs(
     draws: u64,
 ) -> Option<Estimate> {
     let method = planning.scheme.method();
-    if method.depends_on_reports() {
+    if method.depends_on_reports() || method.buffer().is_some() {
         return None;
     }
     let mut sampler = method.sampler(schedule, problem.fleet());

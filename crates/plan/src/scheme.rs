@@ -1,14 +1,14 @@
-//! The sampling schemes: one row per scheme, from which names, help and predicates come.
+//! The sampling schemes: one row per scheme, from which names, help and predicates come. `names`: how a scheme is written.
 
-use std::fmt;
-use std::str::FromStr;
+mod names;
 
-use fedflip_fleet::{Probability, nearest};
+use fedflip_fleet::Probability;
 
-use crate::error::PlanError;
 use crate::given::GivenQ;
 use crate::method::Method;
-use crate::methods::{baseline, best, fedavg, luo, multinomial, ocs, oort, planned, power_of_choice};
+use crate::methods::{
+    baseline, best, fedavg, fedbuff, luo, multinomial, ocs, oort, planned, power_of_choice,
+};
 use crate::parameter::{CohortSize, Factor, Parameter};
 
 /// What a scheme needs to choose q.
@@ -205,6 +205,10 @@ by rule {
     Oort(size: CohortSize = CohortSize::TEN) by oort::Oort: Nothing, "oort",
         "oort=K: K devices with large losses that are not slow, mean of their updates (biased).",
         "q is that of equally useful devices, K/N; losses and times of earlier rounds decide.";
+    /// No rounds: the server steps after every K updates.
+    FedBuff(updates: CohortSize = CohortSize::TEN) by fedbuff::FedBuff: Nothing, "fedbuff",
+        "fedbuff=K: no rounds; the server steps after every K updates, stale ones count less (biased).",
+        "Devices are drawn uniformly and fast ones deliver more often; K/N is the mean over all devices.";
 }
 by file {
     /// q of a file, by the names of the devices.
@@ -273,55 +277,10 @@ impl Scheme {
     }
 }
 
-impl fmt::Display for Scheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.describe().name;
-        match (self, self.parameter()) {
-            (Self::File(given), _) => write!(f, "{name}{}", given.name()),
-            (_, Some(parameter)) => write!(f, "{}={parameter}", name.trim_end_matches('=')),
-            _ => f.pad(name),
-        }
-    }
-}
-
-impl FromStr for Scheme {
-    type Err = PlanError;
-
-    /// The scheme of a name. A scheme with a file is refused: see [`Scheme::file_name`].
-    fn from_str(text: &str) -> Result<Self, PlanError> {
-        let unknown = |hint: String| PlanError::UnknownScheme { text: text.to_owned(), hint };
-        match text.strip_prefix(FILE_PREFIX) {
-            Some("") => {
-                let hint = "after file= comes the name of a CSV file with the columns device,q";
-                return Err(unknown(hint.to_owned()));
-            }
-            Some(_) => return Err(PlanError::FileNotRead { text: text.to_owned() }),
-            None => {}
-        }
-        // By its whole name first: `fixed=best` is a row of its own.
-        if let Some(named) = Self::ALL.into_iter().find(|scheme| scheme.to_string() == text) {
-            return Ok(named);
-        }
-        match Self::with_parameter(text) {
-            Some(Ok(scheme)) => Ok(scheme),
-            Some(Err((name, wanted))) => {
-                Err(unknown(format!("after {}= comes {wanted}", name.trim_end_matches('='))))
-            }
-            None => Err(unknown(hint(text))),
-        }
-    }
-}
-
-fn hint(text: &str) -> String {
-    match nearest(text, Scheme::table().map(|(example, _)| example)) {
-        Some(name) => format!("did you mean {name}?"),
-        None => format!("the schemes are {}", Scheme::examples()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::PlanError;
 
     #[test]
     fn names_read_back() {

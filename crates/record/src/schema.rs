@@ -161,6 +161,10 @@ pub struct Round {
     /// See `compute_secs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upload_secs: Vec<f32>,
+    /// The steps of the server since each of the cohort began, where devices work without rounds: then a round is a step, and
+    /// the times of its cohort count from each device's own start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lags: Vec<u64>,
     /// Those who took part and did not report: the round's step is biased by them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Lost>,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fedflip_fleet::{Display, MetricInfo};
+use fedflip_plan::Scheme;
 use fedflip_record::Target;
 
 use crate::config::Config;
@@ -33,6 +34,11 @@ impl SchemeRuns {
     /// A number over all seeds.
     fn sum(&self, of: impl Fn(&RunView) -> u64) -> u64 {
         self.runs.iter().map(of).sum()
+    }
+
+    /// Whether there are rounds; under a scheme without them, a record is a step of the server.
+    pub fn has_rounds(&self) -> bool {
+        self.scheme.parse::<Scheme>().map_or(true, |scheme| scheme.method().buffer().is_none())
     }
 
     /// Of all seeds.

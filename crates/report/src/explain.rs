@@ -62,6 +62,8 @@ impl<'a> Explained<'a> {
         let first = scheme.runs.first()?;
         let plan = first.plans.last()?;
         let overhead_secs = first.header.costs.overhead_secs;
+        // Where there are no rounds, there is no q, and the book says nothing.
+        let with_q = scheme.devices.as_ref().filter(|_| scheme.has_rounds());
         let round_model = round_model(scheme, first);
         let expected_secs = round_model.map(|model| model.mean_secs).or(plan.made.expected_round_secs);
         let all = scheme.rounds() as f64;
@@ -72,8 +74,8 @@ impl<'a> Explained<'a> {
         Some(Self {
             scheme,
             plan,
-            sampling_variance: scheme.devices.as_ref().map(sampling_variance),
-            largest_weight: scheme.devices.as_ref().map(largest_weight),
+            sampling_variance: with_q.map(sampling_variance),
+            largest_weight: with_q.map(largest_weight),
             round_model,
             overhead_secs,
             left_out: left_out(&first.config),
@@ -134,10 +136,11 @@ pub(crate) fn costs_sentence(scheme: &SchemeRuns) -> String {
     }
 }
 
-/// None where devices do not finish together, and without the fleet.
+/// None where devices do not finish together, where there are no rounds, and without the fleet.
 fn round_model(scheme: &SchemeRuns, run: &RunView) -> Option<RoundModel> {
     let is_adaptive = run.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");
-    let Devices { fleet, schedule, .. } = scheme.devices.as_ref().filter(|_| is_adaptive)?;
+    let Devices { fleet, schedule, .. } =
+        scheme.devices.as_ref().filter(|_| is_adaptive && scheme.has_rounds())?;
     let problem = Problem::new(fleet, run.header.costs.round_costs(run.header.bandwidth_mbps)?);
     // Over usual and quiet rounds.
     let mean = |of: &dyn Fn(&[f64]) -> f64| schedule.mean(|plan| of(plan.q()));

@@ -30,7 +30,7 @@
 //! - [`session`]: what the machine and the user bring to a run: threads, folders, the wish to stop, observers.
 //! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them; [`warnings`]: what a
 //!   person should know before a run.
-//! - [`single`]: one simulated run, in a folder or in memory; [`keep`]: where its records and checkpoints go; `best`: its best
+//! - [`single`]: one simulated run, in a folder or in memory; `worlds`: its engine and its world; [`keep`]: where its records and checkpoints go; `best`: its best
 //!   model.
 //! - [`replay`]: the rounds of a finished run on another clock, without training; [`mod@retime`]: in its folder; [`reuse`]: in
 //!   a sweep, where one training serves several points.
@@ -62,6 +62,7 @@ pub mod study;
 pub mod tensorboard;
 pub mod verdict;
 pub mod warnings;
+mod worlds;
 
 pub use error::RunError;
 pub use observe::{Observer, RunInfo};

@@ -82,6 +82,10 @@ fn comparable(records: &Records, before: &Clock<'_>, now: &Clock<'_>) -> Result<
     if records.initial.as_ref().is_some_and(|initial| initial.secs > 0.0) {
         return Err("the run continues from pilots, which are on its clock".to_owned());
     }
+    if now.scenario.plan.scheme.method().buffer().is_some() {
+        let reason = "devices work without rounds, so that the clock decides who delivers when (plan.scheme)";
+        return Err(reason.to_owned());
+    }
     if now.scenario.plan.scheme.method().depends_on_reports() {
         let reason = "its cohorts depend on what devices report, which only training shows (plan.scheme)";
         return Err(reason.to_owned());

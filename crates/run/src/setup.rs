@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use fedflip_engine::Aggregation;
 use fedflip_fleet::{Fleet, ModelVector};
 use fedflip_learn::own::OwnDigests;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::{Learners, SharingReport};
 use fedflip_learn::{Learner, Metric};
 pub use fedflip_plan::Planned;
-use fedflip_plan::{Constants, Expected, Planning, Problem, Schedule, schedule};
+use fedflip_plan::{Buffered, Constants, Expected, PlanError, Planning, Problem, Schedule, schedule};
 use fedflip_record::Header;
 use fedflip_record::folder::RUN;
 use fedflip_record::schema::VERSION;
@@ -99,6 +100,7 @@ pub(crate) fn plan_for(
     scenario: &Scenario,
     constants: Option<Constants>,
 ) -> Result<Planned, RunError> {
+    buffered(fleet, scenario)?;
     let planning = Planning {
         constants,
         variance: scenario.plan.variance,
@@ -108,6 +110,22 @@ pub(crate) fn plan_for(
         ..Planning::new(scenario.plan.scheme.clone())
     };
     Ok(schedule(&Problem::new(fleet, scenario.planned_costs()), &planning)?)
+}
+
+/// The numbers of a scheme without rounds; none for the others. Settings that only rounds can have are refused.
+pub(crate) fn buffered(fleet: &Fleet, scenario: &Scenario) -> Result<Option<Buffered>, PlanError> {
+    let scheme = &scenario.plan.scheme;
+    let Some(updates) = scheme.method().buffer() else { return Ok(None) };
+    let refuse = |what, remedy| Err(PlanError::NoRounds { scheme: scheme.clone(), what, remedy });
+    if scenario.round.deadline.is_some() {
+        return refuse("round.deadline_secs", "leave the deadline out: nobody waits for slow devices");
+    }
+    if scenario.round.aggregation == Aggregation::CohortMean {
+        let remedy =
+            "use another aggregation: learning rates cannot follow weights that are known only at the end";
+        return refuse("round.aggregation = \"cohort-mean\"", remedy);
+    }
+    Buffered::new(updates, scenario.round.concurrency, fleet.len()).map(Some)
 }
 
 /// The first line of the records of a run.

@@ -3,16 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fedflip_engine::{Aggregation, Engine, Optimiser, Outcome, State, World};
+use fedflip_engine::{Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::{Crew, LearnError, Learner, model_file, with_crew};
 use fedflip_record::folder::{Contents, RECORDS, WEIGHTS};
-use fedflip_record::reader::Records;
-use fedflip_record::{
-    Checkpoint, End, EndReason, Fold, FolderProblem, Header, RecordError, RunFolder, Start, reader,
-};
+use fedflip_record::reader::{self, Records};
+use fedflip_record::{Checkpoint, End, EndReason, Fold, Header, RunFolder, Start};
 use fedflip_scenario::{FREE_KEYS, InitialModel, Scenario};
-use fedflip_sim::SimWorld;
 
 use crate::best::BestModel;
 use crate::error::RunError;
@@ -146,13 +143,9 @@ impl Single<'_> {
             Keep::Memory { .. } => None,
         };
         session.observers.begin(&self.info(&header, &planned.schedule.mean_q()))?;
-        let mut world = self.world(crew, state.secs);
-        if world.observes() {
-            keep.each_round(|round| world.observe(&round))?;
-        }
         let best = self.best(&keep)?;
         let mut keeper = Keeper::new(keep, best, session, scenario);
-        let outcome = self.engine(optimiser).run(&mut world, &mut state, &mut keeper)?;
+        let outcome = self.in_its_world(crew, optimiser, &mut state, &mut keeper)?;
         let (kept, real) = keeper.finish();
         let end = match outcome {
             Outcome::Ended(end) => Some(self.tested(end, &state, session.threads)?),
@@ -240,40 +233,8 @@ impl Single<'_> {
         Ok(target.map(|target| BestModel::new(target, params(), folder)).transpose()?)
     }
 
-    fn engine(&self, optimiser: Optimiser) -> Engine<'_> {
-        let Self { setup, scenario, planned, .. } = *self;
-        // Compute times that do not vary need no margin.
-        let varies = scenario.world.compute_jitter > 0.0;
-        Engine {
-            fleet: &setup.fleet,
-            schedule: &planned.schedule,
-            costs: scenario.round_costs(),
-            division: scenario.round.allocation,
-            deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
-            deadline_margin: if varies { scenario.round.deadline_margin } else { 0.0 },
-            aggregation: scenario.round.aggregation,
-            optimiser,
-            stop: scenario.engine_stop(),
-        }
-    }
-
-    fn world<'w>(&'w self, crew: &'w mut dyn Crew, secs: f64) -> SimWorld<'w> {
-        let Self { setup, scenario, planned, .. } = *self;
-        let clock = (scenario.seed, secs);
-        let sampler = scenario.plan.scheme.method().sampler(&planned.schedule, &setup.fleet);
-        let world = SimWorld::new(crew, &setup.fleet, &planned.schedule, scenario.world, clock)
-            .with_sampler(sampler)
-            .with_costs(scenario.round_costs())
-            .with_encoding(scenario.update.encoding)
-            .with_download_encoding(scenario.download_encoding());
-        match scenario.round.aggregation {
-            Aggregation::CohortMean => world.with_weighed_rates(),
-            _ => world,
-        }
-    }
-
     /// Before its first round.
-    fn first_state(&self) -> State {
+    pub(crate) fn first_state(&self) -> State {
         match (&self.warm_start, &self.setup.initial) {
             (Some(WarmStart { model, secs }), _) => {
                 State { secs: *secs, ..State::new(ModelVector::clone(model)) }
@@ -290,9 +251,8 @@ impl Single<'_> {
         parameters: usize,
         optimiser: &Optimiser,
     ) -> Result<State, RunError> {
-        // A checkpoint of another optimiser in a folder of the same scenario means that somebody changed the folder.
-        let damaged = || RecordError::folder(folder.path(), FolderProblem::Damaged);
-        let mut state = State::resumed(checkpoint, parameters, optimiser).ok_or_else(damaged)?;
+        let resumed = State::resumed(checkpoint, parameters, optimiser);
+        let mut state = resumed.ok_or_else(|| self.damaged())?;
         if self.scenario.round.aggregation.remembers_norms() {
             reader::each(&folder.path().join(RECORDS), |line| state.norms.take_line(&line))?;
         }

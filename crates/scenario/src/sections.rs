@@ -208,12 +208,14 @@ pub struct Round {
     pub deadline: Option<Secs>,
     /// Share of the deadline that the division of the bandwidth keeps free.
     pub deadline_margin: f64,
+    /// How many devices work at a time under a scheme without rounds, where that does not follow from the scheme.
+    pub concurrency: Option<usize>,
 }
 
 impl Default for Round {
     fn default() -> Self {
         let (allocation, aggregation) = (Division::Adaptive, Aggregation::Unbiased);
-        Self { allocation, aggregation, deadline: None, deadline_margin: 0.1 }
+        Self { allocation, aggregation, deadline: None, deadline_margin: 0.1, concurrency: None }
     }
 }
 

@@ -426,7 +426,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             if !task.row().sharings.contains(&sharing.name()) {
                 sharing = Sharing::paper();
             }
-            let payload = made_up.payload;
+            let deadline_margin = dropout / 2.0;
+            let (payload, concurrency) = (made_up.payload, (seeds % 2 == 0).then_some(1 + seeds as usize));
             Scenario {
                 seed,
                 task,
@@ -477,7 +478,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     luo_offset: if seeds % 3 == 0 { loss } else { 0.0 },
                 },
                 pilot: Pilots { loss, seeds, rounds_max: pilot_rounds, keep: seeds % 2 == 0 },
-                round: Round { allocation, aggregation, deadline, deadline_margin: dropout / 2.0 },
+                round: Round { allocation, aggregation, deadline, deadline_margin, concurrency },
                 world: Conditions { compute_jitter, fading_db, dropout },
                 stop: Stop { target, rounds_max, virtual_hours_max: virtual_max, real_hours_max: real_max },
                 record: Record { evaluate_every, checkpoint },

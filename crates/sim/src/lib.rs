@@ -6,7 +6,16 @@
 //! # Layout
 //!
 //! - [`world`]: [`SimWorld`]: the virtual clock and the events of a round.
+//! - [`buffered`]: [`BufferedWorld`]: devices that work without rounds; [`timeline`]: who works when, without training;
+//!   `task`: the work of one device.
+//! - `received`: the model as devices receive it.
 
+pub mod buffered;
+mod received;
+mod task;
+pub mod timeline;
 pub mod world;
 
+pub use buffered::BufferedWorld;
+pub use timeline::Timeline;
 pub use world::SimWorld;

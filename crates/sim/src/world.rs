@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, Update, World};
 use fedflip_fleet::bandwidth::{self, DeviceJob};
-use fedflip_fleet::{Conditions, Fleet, Metrics, ModelVector, Purpose, RoundCosts, StreamKey};
+use fedflip_fleet::{Conditions, Fleet, Metrics, ModelVector, RoundCosts};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
 use fedflip_plan::Schedule;
 use fedflip_plan::sampler::{Coins, Draw, Observed, Sampler};
@@ -13,6 +13,8 @@ use fedflip_record::Round;
 
 mod feedback;
 mod question;
+
+use crate::received::received;
 
 /// Devices among which the longest is trained first.
 const NEIGHBOURS: usize = 64;
@@ -115,15 +117,9 @@ impl<'w> SimWorld<'w> {
         Self { download_encoding, ..self }
     }
 
-    /// The model as devices receive it, if that is not the model itself. All devices of a round receive the same.
+    /// The model as devices receive it, if that is not the model itself.
     fn received(&self, round: u64, model: &Arc<ModelVector>) -> Option<Arc<ModelVector>> {
-        if self.download_encoding == Encoding::default() {
-            return None;
-        }
-        let mut received = ModelVector::clone(model);
-        let key = StreamKey { seed: self.seed, purpose: Purpose::ModelRounding, round };
-        self.download_encoding.round_trip(received.as_mut_slice(), &mut key.shared());
-        Some(Arc::new(received))
+        received(self.download_encoding, (self.seed, round), model)
     }
 
     /// The work of devices in a round, as far as the server knows it.

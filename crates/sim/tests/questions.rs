@@ -11,6 +11,7 @@ use fedflip_engine::{Aggregation, Engine, EngineError, Optimiser, Outcome, State
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Columns, Conditions, Downlink, Download, Fleet, Mbps, ModelVector, RoundCosts};
 use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::sgd::Steps;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{LearnError, Learner, TrainKey, with_crew};
 use fedflip_plan::{Schedule, Scheme};
@@ -25,7 +26,7 @@ const NUMBER_MBIT: f64 = 32e-6;
 
 fn learner() -> SgdLearner {
     let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), 3);
-    (settings.sgd.iterations, settings.sgd.batch) = (3, 16);
+    (settings.sgd.steps, settings.sgd.batch) = (Steps::Iterations(3), 16);
     settings.learner(Path::new("")).unwrap().0
 }
 

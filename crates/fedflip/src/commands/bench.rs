@@ -75,9 +75,10 @@ fn write_text(output: &mut dyn Write, json: &BenchJson) -> Result<(), CliError> 
     table.write(output)?;
     writeln!(output, "\n  a client update is {ITERATIONS} steps of SGD on batches of {BATCH}")?;
     let Some(engine) = json.engine else { return Ok(()) };
-    let [rounds, ms, sums, copies] = [
+    let [rounds, ms, events, sums, copies] = [
         engine.rounds_per_sec,
         engine.million_devices_round_ms,
+        engine.events_per_sec,
         engine.aggregation_gb_per_sec,
         engine.memcpy_gb_per_sec,
     ]
@@ -85,6 +86,7 @@ fn write_text(output: &mut dyn Write, json: &BenchJson) -> Result<(), CliError> 
     writeln!(output, "\nwithout training")?;
     writeln!(output, "  {rounds} rounds a second: ten of a hundred devices, recorded")?;
     writeln!(output, "  {ms} ms a round: ten of a million devices")?;
+    writeln!(output, "  {events} events a second without rounds: a hundred of a thousand devices at work")?;
     writeln!(output, "  {sums} GB/s while updates are added up; memory is copied at {copies} GB/s")?;
     Ok(())
 }

@@ -19,6 +19,7 @@ use fedflip_sim::SimWorld;
 use serde::{Deserialize, Serialize};
 
 use super::bench::on_threads;
+use super::bench_buffered;
 use crate::error::CliError;
 use crate::interrupt::now;
 
@@ -33,6 +34,9 @@ pub(super) struct EngineJson {
     pub rounds_per_sec: f64,
     /// The same for ten of a million devices.
     pub million_devices_round_ms: f64,
+    /// Starts and ends of computations and uploads under a scheme without rounds, with their steps.
+    #[serde(default)]
+    pub events_per_sec: f64,
     /// Bytes read and written per second while updates are added up.
     pub aggregation_gb_per_sec: f64,
     /// Bytes read and written per second while memory is copied.
@@ -43,6 +47,7 @@ pub(super) fn measure(threads: usize, secs: f64) -> Result<EngineJson, CliError>
     Ok(EngineJson {
         rounds_per_sec: rounds_per_sec(100, threads, secs, true)?,
         million_devices_round_ms: 1e3 / rounds_per_sec(1_000_000, threads, secs, false)?,
+        events_per_sec: bench_buffered::events_per_sec(threads, secs)?,
         aggregation_gb_per_sec: aggregation_gb_per_sec(secs),
         memcpy_gb_per_sec: memcpy_gb_per_sec(secs),
     })
@@ -76,9 +81,9 @@ impl Shards for Blank {
 }
 
 /// Keeps records, if there is a folder, until the time is up.
-struct Clocked {
-    folder: Option<RunFolder>,
-    end: std::time::Instant,
+pub(super) struct Clocked {
+    pub folder: Option<RunFolder>,
+    pub end: std::time::Instant,
 }
 
 impl Sink for Clocked {
@@ -90,10 +95,15 @@ impl Sink for Clocked {
     }
 }
 
-fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> Result<f64, CliError> {
+/// A learner whose trainings are over at once: the 21,840-parameter model, and no local iterations.
+pub(super) fn idle_learner(devices: usize) -> Result<SgdLearner, CliError> {
     let settings = SgdSettings::plain(0.01, 1, 0);
     let network = Task::by_name("mnist-cnn")?.network()?;
-    let learner = SgdLearner::new(network, Box::new(Blank { devices }), settings)?;
+    Ok(SgdLearner::new(network, Box::new(Blank { devices }), settings)?)
+}
+
+fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> Result<f64, CliError> {
+    let learner = idle_learner(devices)?;
     let fleet = fleet(devices)?;
     let q = Probability::new(COHORT / devices as f64).map_err(CliError::flag("q"))?;
     let scheme = Scheme::Fixed(q);
@@ -137,7 +147,7 @@ fn rounds_per_sec(devices: usize, threads: usize, secs: f64, records: bool) -> R
     outcome
 }
 
-fn fleet(devices: usize) -> Result<Fleet, CliError> {
+pub(super) fn fleet(devices: usize) -> Result<Fleet, CliError> {
     let column = |value: fn(usize) -> f64| (0..devices).map(value).collect::<Vec<f64>>();
     Ok(Fleet::from_columns(Columns {
         compute_secs: &column(|n| 0.1 + (n % 7) as f64 * 0.01),

@@ -2,6 +2,7 @@
 
 mod allocate;
 mod bench;
+mod bench_buffered;
 mod bench_engine;
 mod bound;
 mod certs;

@@ -56,6 +56,11 @@ impl SolvedPlan {
         scheme: Scheme,
         settings: &PlanSettings<'_>,
     ) -> Result<Self, PlanError> {
+        if scheme.method().buffer().is_some() {
+            let remedy =
+                "simulate the scheme with `fedflip run` or `fedflip compare`: there is no q to choose";
+            return Err(PlanError::NoRounds { scheme, what: "plan", remedy });
+        }
         let _progress = Line::while_alive(&format!("planning: {scheme}"));
         let planning = Planning { scheme: scheme.clone(), ..settings.planning.clone() };
         let start = now();

@@ -42,7 +42,7 @@ impl From<PlanError> for Refusal {
     fn from(error: PlanError) -> Self {
         let status = match error {
             PlanError::SurrogateInfeasible { .. } => "infeasible",
-            PlanError::FleetTooLarge { .. } => "skipped",
+            PlanError::FleetTooLarge { .. } | PlanError::NoRounds { .. } => "skipped",
             PlanError::ConstantsMissing { .. } => NEEDS_CONSTANTS,
             _ => "failed",
         };

@@ -3,6 +3,7 @@
 //! # Layout
 //!
 //! - `asked`: schemes that ask or observe devices.
+//! - `buffered`: devices that work without rounds.
 //! - `cohorts_and_costs`: cohorts of a fixed size, and what rounds cost.
 //! - `dashboard`: runs as they go, in a browser.
 //! - `certs`: identities of devices.
@@ -26,6 +27,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod asked;
+mod buffered;
 mod certs;
 mod cohorts_and_costs;
 mod dashboard;

@@ -125,6 +125,7 @@ pub fn check(
 ) -> Result<(), String> {
     for (fault, promise) in [
         (Fault::None, results_do_not_depend_on_order as fn(&mut dyn Crew, ContractLearner) -> _),
+        (Fault::None, several_models_are_trained_at_a_time),
         (Fault::Foreign, a_foreign_failure_surfaces),
         (Fault::Panic, a_lost_worker_is_reported),
     ] {
@@ -169,6 +170,30 @@ fn results_do_not_depend_on_order(crew: &mut dyn Crew, learner: ContractLearner)
         }
     }
     Ok(())
+}
+
+/// Trainings may begin while those of another model are outstanding, and each starts from its own model.
+fn several_models_are_trained_at_a_time(crew: &mut dyn Crew, learner: ContractLearner) -> Result<(), String> {
+    let models = [learner.initial_model(0), ModelVector::new(vec![0.5; PARAMETERS])].map(Arc::new);
+    let key = |device: usize| TrainKey::new(0, 1 + device as u64, device);
+    for (turn, model) in models.iter().enumerate() {
+        let keys: Vec<TrainKey> = (turn..DEVICES).step_by(models.len()).map(key).collect();
+        crew.train(model, Encoding::default(), &keys).map_err(|error| error.to_string())?;
+    }
+    let mut trained_devices = 0;
+    while let Some(trained) = crew.next_trained().map_err(|error| error.to_string())? {
+        let (device, mut delta) = (trained.device, vec![0.0; PARAMETERS]);
+        let model = models[device % models.len()].as_slice();
+        let train_loss = learner.train(&mut (), model, key(device), &mut delta);
+        if trained != (Trained { device, delta, train_loss }) {
+            return Err(format!("device {device} did not start from its own model: {trained:?}"));
+        }
+        trained_devices += 1;
+    }
+    match trained_devices {
+        DEVICES => Ok(()),
+        found => Err(format!("of {DEVICES} devices with two models, {found} were trained")),
+    }
 }
 
 /// An error of other code reaches the caller with its message, and costs the other devices nothing.

@@ -4,6 +4,7 @@
 //! - `baseline`: q that follows a fixed rule or a file, with independent coins.
 //! - `best`: the best q of a one-dimensional family.
 //! - `fedavg`: K of N devices without replacement.
+//! - `fedbuff`: no rounds; the server steps after every K updates.
 //! - `multinomial`: K draws with replacement, by share of the data.
 //! - `luo`: K draws with replacement, by probabilities that minimise a bound on the time.
 //! - `ocs`: coins by the norms of updates.
@@ -13,6 +14,7 @@
 pub(crate) mod baseline;
 pub(crate) mod best;
 pub(crate) mod fedavg;
+pub(crate) mod fedbuff;
 pub(crate) mod luo;
 pub(crate) mod multinomial;
 pub(crate) mod ocs;

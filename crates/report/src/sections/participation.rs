@@ -23,7 +23,9 @@ const SIZE: (f64, f64) = (420.0, 380.0);
 const EDGE_POINTS: u32 = 60;
 
 pub(super) fn figures(Material { group, .. }: &Material<'_>) -> Option<Block> {
-    let figures = group.schemes.iter().filter_map(|scheme| Some(figure(scheme, scheme.devices.as_ref()?)));
+    // Without rounds there is no q that a frequency could be compared with.
+    let schemes = group.schemes.iter().filter(|scheme| scheme.has_rounds());
+    let figures = schemes.filter_map(|scheme| Some(figure(scheme, scheme.devices.as_ref()?)));
     Block::together(Layout::Tiles, figures.map(Block::Figure))
 }
 
@@ -33,6 +35,7 @@ pub(super) fn data(Material { group, .. }: &Material<'_>) -> Option<Block> {
     for scheme in &group.schemes {
         let Some(devices @ Devices { fleet, .. }) = &scheme.devices else { continue };
         rows.extend(realised(scheme, devices).enumerate().map(|(device, point)| {
+            let planned = scheme.has_rounds().then_some(point.planned);
             vec![
                 words("scheme", "scheme", &scheme.scheme),
                 words("device", "device", point.name),
@@ -40,7 +43,7 @@ pub(super) fn data(Material { group, .. }: &Material<'_>) -> Option<Block> {
                 number("data share", "data_share", Cell::plain(fleet.weights()[device])),
                 number("compute", "compute_secs", Cell::plain(fleet.compute_secs()[device])),
                 number("link", "comm_secs", Cell::plain(fleet.comm_secs()[device])),
-                number("planned q", "q", Cell::plain(point.planned)),
+                number("planned q", "q", Cell::number(planned, |q| q.to_string())),
                 number("realised", "frequency", Cell::plain(point.realised)),
                 number("took part", "participations", Cell::count(point.taken)),
                 number("lost", "lost", Cell::count(scheme.lost(device))),

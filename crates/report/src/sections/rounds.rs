@@ -20,7 +20,9 @@ const ROWS_MAX: usize = 50;
 const NAME_CHARS_MAX: usize = 22;
 
 pub(super) fn block(Material { group, .. }: &Material<'_>) -> Option<Block> {
-    let choices: Vec<Choice> = group.schemes.iter().flat_map(choices).collect();
+    // Devices that work without rounds begin before the step that takes their update.
+    let schemes = group.schemes.iter().filter(|scheme| scheme.has_rounds());
+    let choices: Vec<Choice> = schemes.flat_map(choices).collect();
     (!choices.is_empty()).then_some(Block::Choice(choices))
 }
 

@@ -1,8 +1,8 @@
 //! The keys of `[round]` and `[world]`.
 
 use fedflip_engine::{Aggregation, Clip};
-use fedflip_fleet::Secs;
 use fedflip_fleet::bandwidth::Division;
+use fedflip_fleet::{DEVICES_MAX, Secs};
 
 use super::{Key, Shown, key, name_of};
 use crate::Scenario;
@@ -83,6 +83,15 @@ pub(super) static KEYS: &[Key] = &[
         |s| Some(Value::Number(s.round.deadline_margin)),
         |s, v| v.number(0.0..=0.9, "a share from 0 to 0.9").map(|margin| s.round.deadline_margin = margin),
     ),
+    key(
+        "round",
+        "concurrency",
+        "for fedbuff=K: how many devices work at a time; without it 2K, or all devices",
+        |s| s.round.concurrency.map(Value::count),
+        |s, v| v.unless_none(|v| v.count(1..=DEVICES_MAX)).map(|devices| s.round.concurrency = devices),
+    )
+    .shown(Shown::Example("20"))
+    .simulated(),
     key(
         "world",
         "compute_jitter",

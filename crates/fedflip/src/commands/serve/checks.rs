@@ -19,6 +19,12 @@ use crate::error::CliError;
 /// Refuses what is only for simulations, and warns of keys that real devices do not use.
 pub(super) fn check_for_devices(scenario: &Scenario, pilots: bool) -> Result<(), CliError> {
     let scheme = &scenario.plan.scheme;
+    if scheme.method().buffer().is_some() {
+        return Err(CliError::usage(
+            format!("plan.scheme: {scheme} has no rounds, and a server with real devices works in rounds"),
+            "serve a scheme with coins, such as auto or fixed=0.2; `fedflip run` simulates the others",
+        ));
+    }
     if !scheme.method().flips_coins() {
         return Err(CliError::usage(
             format!(
