@@ -79,7 +79,7 @@ fn commented_lines_are_ready_to_use() {
             parse_in(folder.path(), &template.replace(&format!("# {line}"), line), &[]).unwrap();
         }
     }
-    assert_eq!(commented, 14);
+    assert_eq!(commented, 15);
 }
 
 #[test]
