@@ -80,6 +80,9 @@ pub(crate) fn warn_of_idle_keys(set: &[String], schemes: &[Scheme], runs: &[Scen
     if !schemes.iter().any(Scheme::needs_variance) {
         warn_of_idle_key(set, "plan.variance", "auto alone has it");
     }
+    if schemes.iter().all(|scheme| scheme.method().buffer().is_none()) {
+        warn_of_idle_key(set, "round.concurrency", "every scheme has rounds");
+    }
     if !runs.iter().any(|run| run.plan.quiet_variance.is_some()) {
         warn_of_idle_key(set, "plan.quiet_every", "there are no quiet rounds");
     }

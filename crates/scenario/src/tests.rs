@@ -85,7 +85,7 @@ fn commented_lines_are_ready_to_use() {
             parse_in(folder.path(), &set, &[]).unwrap();
         }
     }
-    assert_eq!(commented, 21);
+    assert_eq!(commented, 22);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use fedflip_engine::optimiser::{Adaptive, Rule};
 use fedflip_engine::{Aggregation, BoxedError, Control, Engine, Optimiser, Outcome, Sink, State, Stop};
 use fedflip_fleet::bandwidth::Division;
 use fedflip_fleet::{Columns, Conditions, Downlink, Download, Fleet, Mbps, RoundCosts, Secs};
-use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::sgd::{SgdLearner, Steps};
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner, with_crew};
 use fedflip_plan::{Buffered, Plan, Schedule, Scheme};
@@ -21,7 +21,7 @@ const SEED: u64 = 11;
 
 fn learner() -> SgdLearner {
     let mut settings = TaskSettings::paper("synthetic".parse().unwrap(), DEVICES);
-    settings.sgd.iterations = 4;
+    settings.sgd.steps = Steps::Iterations(4);
     settings.sgd.learning_rate = 0.05;
     settings.test_samples_max = 200;
     settings.learner(Path::new("")).unwrap().0

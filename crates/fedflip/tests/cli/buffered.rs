@@ -31,7 +31,7 @@ fn steps_without_rounds_are_run_and_resumed() {
     assert!(steps.iter().any(|step| count(step, "lost") > 0));
     let lags =
         steps.iter().flat_map(|step| step["lags"].as_array().unwrap().iter().filter_map(Value::as_u64));
-    assert!(lags.clone().any(|lag| lag == 0) && lags.clone().any(|lag| lag > 3));
+    assert!(lags.clone().any(|lag| lag == 0) && lags.clone().any(|lag| lag > 2));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn steps_without_rounds_are_compared_swept_and_reported() {
     let swept = desk
         .stdout(&format!("sweep s.toml {rest} --schemes fedbuff=3 --reference fedbuff=3 {over} --out swept"));
     assert!(swept.contains("fedbuff=3"), "{swept}");
-    desk.stdout("export compared/fedbuff=3-seed5 --format csv --out exported");
+    desk.stdout("export compared/runs/fedbuff=3-seed5 --format csv --out exported");
 }
 
 #[test]
@@ -81,7 +81,10 @@ fn what_only_rounds_can_have_is_refused() {
         (format!("{run} --scheme fedbuff=3 --set round.aggregation=cohort-mean"), "use another aggregation"),
         ("plan fleet.csv --bandwidth 100 --scheme fedbuff=3".to_owned(), "there is no q to choose"),
         ("retime done --bandwidth 10 --out other".to_owned(), "devices work without rounds"),
-        ("serve s.toml --scheme fedbuff=3 --out served".to_owned(), "works in rounds"),
+        (
+            "serve s.toml --insecure --listen 127.0.0.1:0 --scheme fedbuff=3 --out served".to_owned(),
+            "works in rounds",
+        ),
     ] {
         let refused = desk.run(&line);
         let said = String::from_utf8(refused.stderr).unwrap();

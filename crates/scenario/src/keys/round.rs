@@ -86,7 +86,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "round",
         "concurrency",
-        "for fedbuff=K: how many devices work at a time; without it 2K, or all devices",
+        "for fedbuff=K: how many devices work at a time; by default 2K",
         |s| s.round.concurrency.map(Value::count),
         |s, v| v.unless_none(|v| v.count(1..=DEVICES_MAX)).map(|devices| s.round.concurrency = devices),
     )
