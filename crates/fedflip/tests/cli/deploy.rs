@@ -30,6 +30,7 @@ fn a_device() -> DeviceStatus {
         samples: 10.0,
         compute_secs: 1.0,
         comm_mbit: 1.0,
+        link_mbps: Some(2.0),
         availability: 1.0,
         certificate_until_unix_secs: Some(1),
         last_seen_unix_secs: None,

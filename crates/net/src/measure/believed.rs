@@ -11,7 +11,7 @@ const PLANNED_SECS: f64 = 10.0;
 pub struct Believed {
     /// The longest claimed compute time that a plan accepts.
     pub compute_secs_max: f64,
-    /// The longest upload of a device with the whole band for itself that a plan, a grant or a deadline counts.
+    /// The longest upload of a device with the whole band for itself that a deadline counts.
     pub upload_secs_max: f64,
     /// The compute time of slow devices, but not of the slowest.
     others_secs: f64,

@@ -34,7 +34,7 @@ pub struct Upload {
     pub mbps: f64,
     /// The time of the upload at that rate.
     pub granted_secs: f64,
-    /// The time from its first byte to its last.
+    /// The time from its first byte to its last, as far as the link decided.
     pub secs: f64,
 }
 

@@ -55,8 +55,8 @@ impl Cycle {
 
     /// The path of a device that has reported: it waits for its grant and for the model, computes and uploads.
     fn reported(&mut self, path: Path) -> Outcome {
-        let Path { download_secs, waited_secs, compute_secs, upload_from_secs, upload } = path;
-        self.device_secs = download_secs.unwrap_or(0.0) + compute_secs + upload.secs;
+        let Path { download_secs, waited_secs, compute_secs, upload_from_secs, upload_secs, upload } = path;
+        self.device_secs = download_secs.unwrap_or(0.0) + compute_secs + upload_secs;
         self.downloaded_secs = self.downloaded_secs.max(download_secs.unwrap_or(0.0));
         let [first_secs, modelled_secs] = self.download_secs;
         Outcome::Reported {
@@ -79,6 +79,8 @@ struct Path {
     /// From the moment at which the device had both to the first byte.
     compute_secs: f64,
     upload_from_secs: f64,
+    upload_secs: f64,
+    /// The same as far as the link decided.
     upload: Upload,
 }
 
@@ -92,14 +94,15 @@ impl NetWorld<'_> {
         };
         let waited = |end: Instant| end.saturating_duration_since(granted.at).as_secs_f64();
         let waited_secs = transfer.end(update.began).map_or(0.0, waited);
-        let granted_secs = self.server.upload_secs(granted.mbps);
+        let [granted_secs, first_secs] = self.server.upload_secs(granted.mbps);
         let path = Path {
             download_secs: transfer.secs(update.began),
             waited_secs,
             compute_secs: (took_secs - waited_secs).max(0.0),
             upload_from_secs: granted.upload_from_secs,
-            // A device that sends faster than granted still sends its whole payload.
-            upload: Upload { mbps: granted.mbps, granted_secs, secs: upload_secs },
+            upload_secs,
+            // Each part leaves at the end of its time, so that the link is idle until the first one does.
+            upload: Upload { mbps: granted.mbps, granted_secs, secs: (upload_secs - first_secs).max(0.0) },
         };
         if let Some(cycle) = &mut self.cycle {
             let outcome = cycle.reported(path);
@@ -121,7 +124,7 @@ mod tests {
 
     fn path(download_secs: Option<f64>, waited_secs: f64) -> Path {
         let upload = Upload { mbps: 2.0, granted_secs: 1.0, secs: 1.0 };
-        Path { download_secs, waited_secs, compute_secs: 3.0, upload_from_secs: 0.0, upload }
+        Path { download_secs, waited_secs, compute_secs: 3.0, upload_from_secs: 0.0, upload_secs: 1.0, upload }
     }
 
     fn told(modelled_secs: f64, path: Path) -> (f64, Option<f64>) {

@@ -265,15 +265,17 @@ impl Server {
         &self.health
     }
 
-    /// The time in which a device sends its update at this rate.
-    fn upload_secs(&self, mbps: f64) -> f64 {
+    /// The time in which a device sends its update at this rate, and the time until its first bytes leave.
+    fn upload_secs(&self, mbps: f64) -> [f64; 2] {
         let bytes = self.update_bytes as usize;
-        Pace::new(mbps).map_or(f64::INFINITY, |pace| pace.leaves_after(bytes).as_secs_f64())
+        let Some(pace) = Pace::new(mbps) else { return [f64::INFINITY, 0.0] };
+        [bytes, bytes.min(pace.chunk_bytes())].map(|bytes| pace.leaves_after(bytes).as_secs_f64())
     }
 
     /// What is known of uploads to a band before any of them.
     fn uplink(&self, band: Band) -> Uplink {
-        let payload_mbit = self.probe_mbps * self.upload_secs(self.probe_mbps);
+        let [upload_secs, _] = self.upload_secs(self.probe_mbps);
+        let payload_mbit = self.probe_mbps * upload_secs;
         Uplink { payload_mbit, band, probe_mbps: self.probe_mbps, signals: self.signals.clone() }
     }
 
