@@ -286,6 +286,7 @@ mod tests {
             samples: 10.0,
             compute_secs: 1.0,
             comm_mbit: 1.0,
+            link_mbps: None,
             availability: 1.0,
             certificate_until_unix_secs: until,
             last_seen_unix_secs: None,

@@ -195,6 +195,7 @@ impl NetError {
                                 | Reason::OtherData
                                 | Reason::TooManySamples
                                 | Reason::NoWeight
+                                | Reason::NoSignal
                         )
                     )
             }

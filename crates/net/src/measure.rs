@@ -1,4 +1,5 @@
-//! Measurements of devices in rounds: compute times, loads, availability, and whether they deliver.
+//! Measurements of devices in rounds: compute times, links, downloads, availability, and whether they deliver; and of the
+//! server's own part of a round.
 //!
 //! Nothing here reads a clock: callers pass measured times. Only the server's own measurements count in full; a device's
 //! claims, and the times of a single device, are bounded by the times of the others.
@@ -6,17 +7,25 @@
 mod average;
 mod believed;
 mod bench;
+mod link;
+mod server_times;
+mod uplink;
 
 use fedflip_fleet::bandwidth::Job;
-use fedflip_fleet::{Device, Fleet, FleetError, Probability, Samples, Secs, Weights};
+use fedflip_fleet::{Decibel, Device, Fleet, FleetError, Link, Mbps, Probability, Samples, Secs, Weights};
 use serde::{Deserialize, Serialize};
 
 use self::average::{Average, Frequency};
 use self::bench::Conduct;
+use self::link::LinkEstimate;
+use self::server_times::ServerTimes;
 use crate::state::EnrolledDevice;
 
 pub use self::believed::Believed;
 pub use self::bench::BenchChange;
+pub use self::link::Upload;
+pub use self::server_times::RoundTimes;
+pub use self::uplink::{Signals, Uplink};
 
 /// The least availability: a device that hardly ever attends may come back.
 pub const AVAILABILITY_MIN: f64 = 0.05;
@@ -29,14 +38,14 @@ const MISSES_TO_BELIEVE: u32 = 2;
 pub enum Outcome {
     /// The device delivered an update that counts.
     Reported {
-        /// The time from the grant to the first byte.
+        /// The time from the moment when it had both its grant and the model to the first byte, and what it waited for the
+        /// model beyond the modelled download.
         compute_secs: f64,
         /// The earliest time for the first byte: the device may have been done before.
         upload_from_secs: f64,
-        /// The time from the first byte to the last.
-        upload_secs: f64,
-        /// The granted rate in Mbit/s.
-        mbps: f64,
+        upload: Upload,
+        /// The measured time of the download in units of the modelled one, where both are known.
+        download_ratio: Option<f64>,
     },
     Missed {
         /// The time that the others waited for the device.
@@ -46,28 +55,31 @@ pub enum Outcome {
     CrowdedOut,
 }
 
-/// The measurements of all devices, by slot.
+/// The measurements of all devices, by slot, and of the server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct Measures {
     devices: Vec<Measured>,
+    server: ServerTimes,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Measured {
     /// The compute time that the device claimed when it enrolled; it counts only until the first report.
-    #[serde(default)]
     claimed_secs: f64,
     compute_secs: Average,
-    comm_mbit: Average,
+    /// The size of an update with its framing.
+    payload_mbit: f64,
+    /// The rate of the whole band, if the device had it for itself and its link had no limit.
+    alone_mbps: f64,
+    /// The signal-to-noise ratio of a fleet file, where the band is spectrum.
+    snr_db: Option<f64>,
+    link: LinkEstimate,
+    download_ratio: Average,
     /// Misses in a row, and the least compute time that follows from them.
-    #[serde(default)]
     misses: u32,
-    #[serde(default)]
     overdue_secs: f64,
     reached: Frequency,
     reported: Frequency,
-    #[serde(default)]
     conduct: Conduct,
 }
 
@@ -77,7 +89,21 @@ impl Measured {
         if self.misses >= MISSES_TO_BELIEVE { secs.max(self.overdue_secs) } else { secs }
     }
 
-    fn report(&mut self, [took_secs, upload_from_secs, upload_secs]: [f64; 3], mbps: f64) {
+    /// The upload of the device with the whole band for itself.
+    fn upload_alone_secs(&self) -> f64 {
+        self.payload_mbit / self.link.limit_mbps().unwrap_or(f64::INFINITY).min(self.alone_mbps)
+    }
+
+    fn link(&self) -> Link {
+        let limit_mbps = self.link.limit_mbps().unwrap_or(f64::INFINITY);
+        Link { limit_mbps, snr: self.signal().map_or(Link::default().snr, Decibel::factor) }
+    }
+
+    fn signal(&self) -> Option<Decibel> {
+        self.snr_db.and_then(|snr_db| Decibel::new(snr_db).ok())
+    }
+
+    fn report(&mut self, took_secs: f64, upload_from_secs: f64, upload: Upload) {
         (self.misses, self.overdue_secs) = (0, 0.0);
         self.conduct.delivered();
         // A device that had to wait was done before it began to send.
@@ -88,8 +114,7 @@ impl Measured {
             _ => took_secs,
         };
         self.compute_secs.observe(compute_secs);
-        // The time of the upload at 1 Mbit/s.
-        self.comm_mbit.observe(upload_secs * mbps);
+        self.link.observe(upload, self.alone_mbps);
     }
 
     fn miss(&mut self, waited_secs: f64) {
@@ -103,13 +128,16 @@ impl Measured {
 
 impl Measures {
     /// Notes the measurements of a device's enrolment.
-    pub fn calibrated(&mut self, device: &EnrolledDevice) {
+    pub fn calibrated(&mut self, device: &EnrolledDevice, uplink: &Uplink) {
         if device.slot >= self.devices.len() {
             self.devices.resize_with(device.slot + 1, Measured::default);
         }
         let measured = &mut self.devices[device.slot];
         measured.claimed_secs = device.compute_secs;
-        measured.comm_mbit.observe(device.comm_mbit);
+        measured.payload_mbit = uplink.payload_mbit;
+        measured.alone_mbps = uplink.alone_mbps(device);
+        measured.snr_db = uplink.signals.of(&device.name).map(Decibel::get);
+        measured.link.probed(uplink.probe(device));
     }
 
     /// Notes whether the device answered when a round opened, joining or not.
@@ -123,9 +151,12 @@ impl Measures {
     pub fn granted(&mut self, slot: usize, outcome: Outcome) {
         let Some(measured) = self.devices.get_mut(slot) else { return };
         match outcome {
-            Outcome::Reported { compute_secs, upload_from_secs, upload_secs, mbps } => {
+            Outcome::Reported { compute_secs, upload_from_secs, upload, download_ratio } => {
                 measured.reported.count(true);
-                measured.report([compute_secs, upload_from_secs, upload_secs], mbps);
+                measured.report(compute_secs, upload_from_secs, upload);
+                if let Some(ratio) = download_ratio {
+                    measured.download_ratio.observe(ratio);
+                }
             }
             Outcome::Missed { waited_secs } => {
                 measured.reported.count(false);
@@ -133,6 +164,23 @@ impl Measures {
             }
             Outcome::CrowdedOut => {}
         }
+    }
+
+    /// Notes the server's part of a round in which no device was lost.
+    pub fn round(&mut self, times: RoundTimes) {
+        self.server.observe(times);
+    }
+
+    /// The server's overhead of a mean round, of which the given share is evaluated; none before the first round.
+    pub fn overhead_secs(&self, evaluated_share: f64) -> Option<f64> {
+        self.server.overhead_secs(evaluated_share)
+    }
+
+    /// The time of downloads in units of the modelled time: the median over devices, so that no few of them decide. None
+    /// before any download.
+    pub fn download_ratio(&self) -> Option<f64> {
+        let ratios = self.devices.iter().filter_map(|measured| measured.download_ratio.value());
+        believed::median(ratios.collect())
     }
 
     /// Benches devices that keep failing to deliver, and lets devices return whose pause is over.
@@ -171,37 +219,36 @@ impl Measures {
     pub fn believed(&self) -> Believed {
         let reported = self.devices.iter().filter_map(|measured| measured.compute_secs.value());
         let claimed = self.devices.iter().map(|measured| measured.claimed_secs);
-        let sent = self.devices.iter().filter_map(|measured| measured.comm_mbit.value());
-        Believed::beside(reported.collect(), claimed.collect(), sent.collect())
+        let uploads = self.devices.iter().map(Measured::upload_alone_secs).filter(|secs| secs.is_finite());
+        Believed::beside(reported.collect(), claimed.collect(), uploads.collect())
     }
 
-    /// A device's job as the automatic deadline counts it: by reports only, once there are any.
+    /// A device's job as the automatic deadline counts it: by reports only, once there are any, and with a link that is not
+    /// too slow beside those of the others.
     pub fn deadline_job(&self, slot: usize, believed: Believed) -> Job {
-        let Job { load_mbit, .. } = self.job(slot, believed);
         let measured = self.devices.get(slot);
         let reported_secs = measured.and_then(|measured| measured.compute_secs.value());
         let claimed_secs = measured.map_or(0.0, |measured| measured.claimed_secs);
-        Job::new(believed.deadline_secs(reported_secs, claimed_secs), load_mbit)
+        let compute_secs = believed.deadline_secs(reported_secs, claimed_secs);
+        let Job { load_mbit, mut link, .. } = self.job(slot, believed);
+        link.limit_mbps = link.limit_mbps.max(load_mbit / believed.upload_secs_max);
+        Job { compute_secs, load_mbit, link }
     }
 
     /// A device's expected job in a round.
     pub fn job(&self, slot: usize, believed: Believed) -> Job {
         let Some(measured) = self.devices.get(slot) else { return Job::new(0.0, 0.0) };
-        let load_mbit = measured.comm_mbit.value().unwrap_or(0.0).min(believed.comm_mbit_max);
-        Job::new(measured.compute_secs(believed.compute_secs_max), load_mbit)
+        let compute_secs = measured.compute_secs(believed.compute_secs_max);
+        Job { compute_secs, load_mbit: measured.payload_mbit, link: measured.link() }
     }
 
-    /// The measured fleet, for the planner; `devices` are in the order of their slots. The weights stand where a fleet has
-    /// sample counts.
+    /// The measured fleet, for the planner; `devices` are in the order of their slots, and all of them are calibrated. The
+    /// weights stand where a fleet has sample counts.
     pub fn fleet(&self, devices: &[EnrolledDevice], weights: &Weights) -> Result<Fleet, FleetError> {
         let believed = self.believed();
         let mut builder = Fleet::builder();
         for device in devices {
-            let known = device.slot < self.devices.len();
-            let job = match known {
-                true => self.job(device.slot, believed),
-                false => Job::new(device.compute_secs, device.comm_mbit),
-            };
+            let job = self.job(device.slot, believed);
             let refuse = |what, wanted: &str| FleetError::Recipe {
                 what,
                 problem: format!("{} has none that can be planned with", device.name),
@@ -216,8 +263,8 @@ impl Measures {
                 samples: Samples::new(weight).map_err(|_| refuse("samples", Samples::WANTED))?,
                 availability: Probability::new(self.availability(device.slot))
                     .map_err(|_| refuse("availability", Probability::WANTED))?,
-                link_mbps: None,
-                snr_db: None,
+                link_mbps: Mbps::new(job.link.limit_mbps).ok(),
+                snr_db: self.devices.get(device.slot).and_then(Measured::signal),
             })?;
         }
         builder.build()
@@ -249,14 +296,20 @@ mod tests {
         }
     }
 
+    fn uplink() -> Uplink {
+        let band = Mbps::new(4.0).unwrap().into();
+        Uplink { payload_mbit: 8.0, band, probe_mbps: 4.0, signals: Signals::default() }
+    }
+
     fn measures() -> Measures {
         let mut measures = Measures::default();
-        measures.calibrated(&device(0));
+        measures.calibrated(&device(0), &uplink());
         measures
     }
 
     fn reported(compute_secs: f64) -> Outcome {
-        Outcome::Reported { compute_secs, upload_from_secs: 0.0, upload_secs: 4.0, mbps: 2.0 }
+        let upload = Upload { mbps: 2.0, granted_secs: 4.0, secs: 4.0 };
+        Outcome::Reported { compute_secs, upload_from_secs: 0.0, upload, download_ratio: None }
     }
 
     fn compute_secs(measures: &Measures) -> f64 {
@@ -318,8 +371,68 @@ mod tests {
         let error = measures().fleet(&[wrong], &Weights::Samples).unwrap_err().to_string();
         assert!(error.contains("samples") && error.contains("phone-0"), "{error}");
         let wrong = EnrolledDevice { compute_secs: -1.0, ..device(1) };
-        let error = measures().fleet(&[device(0), wrong], &Weights::Samples).unwrap_err().to_string();
+        let mut measures = measures();
+        measures.calibrated(&wrong, &uplink());
+        let error = measures.fleet(&[device(0), wrong], &Weights::Samples).unwrap_err().to_string();
         assert!(error.contains("compute_secs") && error.contains("phone-1"), "{error}");
+    }
+
+    /// Devices take part in turn, over links of 1, 2 and 40 Mbit/s and under the grants that follow from what is known.
+    #[test]
+    fn slow_links_are_limits_in_plans_and_grants_and_payloads_stay_what_they_are() {
+        let (devices, links_mbps) = ([0, 1, 2].map(device), [1.0, 2.0, 40.0]);
+        let mut measures = Measures::default();
+        devices.iter().for_each(|device| measures.calibrated(device, &uplink()));
+        for round in 0..60 {
+            let believed = measures.believed();
+            for (slot, link_mbps) in links_mbps.into_iter().enumerate() {
+                let wanted_mbps = if round % 3 == 0 { 1.5 } else { 4.0 };
+                let mbps = measures.job(slot, believed).link.limit_mbps.min(wanted_mbps);
+                let upload = Upload { mbps, granted_secs: 8.0 / mbps, secs: 8.0 / mbps.min(link_mbps) };
+                let (compute_secs, upload_from_secs, download_ratio) = (2.0, 0.0, None);
+                let seen = Outcome::Reported { compute_secs, upload_from_secs, upload, download_ratio };
+                measures.granted(slot, seen);
+            }
+        }
+        let fleet = measures.fleet(&devices, &Weights::Samples).unwrap();
+        assert_eq!(fleet.comm_secs(), [8.0; 3]);
+        for (slot, link_mbps) in [(0, 1.0), (1, 2.0)] {
+            let limit_mbps = fleet.link(slot).limit_mbps;
+            assert!((limit_mbps / link_mbps - 1.0).abs() < 0.1, "{limit_mbps} of {link_mbps}");
+        }
+        assert_eq!(fleet.link(2).limit_mbps, f64::INFINITY);
+    }
+
+    /// A device that trickles makes no deadline longer than ten times the upload of the others.
+    #[test]
+    fn deadlines_count_a_limit_down_to_a_tenth_of_the_others_rates() {
+        let mut measures = Measures::default();
+        (0..3).for_each(|slot| measures.calibrated(&device(slot), &uplink()));
+        for _ in 0..100 {
+            let upload = Upload { mbps: 4.0, granted_secs: 2.0, secs: 86_400.0 };
+            let seen =
+                Outcome::Reported { compute_secs: 2.0, upload_from_secs: 0.0, upload, download_ratio: None };
+            measures.granted(0, seen);
+        }
+        let believed = measures.believed();
+        assert!(measures.job(0, believed).link.limit_mbps < 1e-3, "a plan counts the link as it is");
+        let [trickles, other] = [0, 1].map(|slot| measures.deadline_job(slot, believed).link.limit_mbps);
+        assert!((trickles - 0.4).abs() < 1e-9 && other == f64::INFINITY, "{trickles} {other}");
+    }
+
+    #[test]
+    fn a_minority_decides_nothing_about_downloads() {
+        let mut measures = Measures::default();
+        (0..5).for_each(|slot| measures.calibrated(&device(slot), &uplink()));
+        assert_eq!(measures.download_ratio(), None);
+        for slot in 0..5 {
+            let upload = Upload { mbps: 4.0, granted_secs: 2.0, secs: 2.0 };
+            let download_ratio = Some(if slot < 2 { 1e6 } else { 1.2 });
+            let (compute_secs, upload_from_secs) = (2.0, 0.0);
+            measures
+                .granted(slot, Outcome::Reported { compute_secs, upload_from_secs, upload, download_ratio });
+        }
+        assert_eq!(measures.download_ratio(), Some(1.2));
     }
 
     #[derive(Clone, Debug)]
@@ -350,8 +463,11 @@ mod tests {
                         missed |= !answered;
                         measures.opened(0, answered);
                     }
-                    Event::Reported([compute_secs, upload_secs, mbps]) => {
-                        measures.granted(0, Outcome::Reported { compute_secs, upload_from_secs: 0.0, upload_secs, mbps });
+                    Event::Reported([compute_secs, secs, mbps]) => {
+                        let upload = Upload { mbps, granted_secs: 8.0 / mbps, secs };
+                        let download_ratio = Some(secs);
+                        measures.granted(0, Outcome::Reported { compute_secs, upload_from_secs: 0.0, upload, download_ratio });
+                        measures.round(RoundTimes { cycle_secs: secs, device_secs: mbps, evaluation_secs: Some(compute_secs) });
                     }
                     Event::Missed => {
                         missed = true;
@@ -363,6 +479,9 @@ mod tests {
                 prop_assert_eq!(share == 1.0, !missed);
             }
             let fleet = measures.fleet(&[device(0)], &Weights::Samples).unwrap();
+            prop_assert_eq!(fleet.comm_secs()[0], 8.0, "the payload is known");
+            prop_assert!(measures.overhead_secs(1.0).is_none_or(|secs| Secs::new(secs).is_ok()));
+            prop_assert!(measures.download_ratio().is_none_or(|ratio| ratio >= 0.0));
             let stored: Measures = serde_json::from_str(&serde_json::to_string(&measures).unwrap()).unwrap();
             let restored = stored.fleet(&[device(0)], &Weights::Samples).unwrap();
             prop_assert!((restored.compute_secs()[0] - fleet.compute_secs()[0]).abs() <= 1e-15 * fleet.compute_secs()[0]);

@@ -62,6 +62,8 @@ reasons! {
         TooManySamples = "too_many_samples",
         /// A device for which the file of weights has none.
         NoWeight = "no_weight",
+        /// A device whose signal-to-noise ratio the fleet file does not have.
+        NoSignal = "no_signal",
         /// A second timed transfer, while the first one waits or is under way.
         AlreadyProbing = "already_probing",
         /// A timed transfer of a device that has enrolled: its rounds measure it.

@@ -3,7 +3,7 @@
 //! A plan is replaced only if that pays, because measurements change a little with every round. Nothing here fails: where
 //! the planner refuses, the present plan continues as far as it can.
 
-use fedflip_fleet::{Fleet, Mbps};
+use fedflip_fleet::{Fleet, RoundCosts};
 use fedflip_plan::{Plan, PlanError, Planning, Problem, monte_carlo, solve};
 
 /// The least saving of expected time that is worth a new plan.
@@ -29,7 +29,8 @@ pub struct PlanInForce<'a> {
 pub struct Terms<'a> {
     /// The measured fleet; new devices come last.
     pub fleet: &'a Fleet,
-    pub bandwidth: Mbps,
+    /// What rounds cost, by the newest measurements.
+    pub costs: RoundCosts,
     /// The settings of the planner; their seed also decides the draws of the comparison.
     pub planning: &'a Planning,
 }
@@ -106,15 +107,15 @@ fn drifted(in_force: PlanInForce<'_>, fleet: &Fleet) -> Option<String> {
 
 /// A plan that saves enough time; otherwise the reason why there is none.
 fn faster(in_force: PlanInForce<'_>, terms: Terms<'_>) -> Result<(Plan, String), String> {
-    let Terms { fleet, bandwidth, planning } = terms;
+    let Terms { fleet, costs, planning } = terms;
     let refused = |error: PlanError| format!("the planner refuses: {error}");
     let goal = planning.goal().map_err(refused)?.ok_or("a baseline has nothing to gain")?;
-    let problem = Problem::new(fleet, bandwidth);
+    let problem = Problem::new(fleet, costs);
     let plan = solve(&problem, planning).map_err(refused)?;
     let now = clipped(in_force, fleet).map_err(refused)?;
     // The same draws for both plans, so that chance does not decide between them.
     let total_secs = |plan: &Plan| {
-        let draws = monte_carlo::default_draws(bandwidth.into(), plan.q().iter().sum());
+        let draws = monte_carlo::default_draws(costs.band, plan.q().iter().sum());
         let round_secs = monte_carlo::round_secs(&problem, plan.q(), planning.seed, draws).mean;
         goal.total_secs(&problem, plan.q(), round_secs)
     };
@@ -134,7 +135,7 @@ fn faster(in_force: PlanInForce<'_>, terms: Terms<'_>) -> Result<(Plan, String),
 
 /// A new plan that is needed for this reason, whatever it costs.
 pub fn replace(in_force: PlanInForce<'_>, terms: Terms<'_>, reason: String) -> Decision {
-    match solve(&Problem::new(terms.fleet, terms.bandwidth), terms.planning) {
+    match solve(&Problem::new(terms.fleet, terms.costs), terms.planning) {
         Ok(plan) => Decision::Take { plan, reason },
         Err(error) => go_on(
             in_force,

@@ -59,7 +59,7 @@ impl Desk {
     /// The same where quiet rounds have a q of their own.
     fn decide_with(&self, q: &[f64], quiet_q: Option<&[f64]>, before: &Fleet, now: &Fleet) -> Decision {
         let in_force = PlanInForce { q, quiet_q, availability: before.availability() };
-        decide(in_force, Terms { fleet: now, bandwidth: Self::band(), planning: &self.planning })
+        decide(in_force, Terms { fleet: now, costs: Self::band().into(), planning: &self.planning })
     }
 
     /// The expected time to the target with this q, as far as the caps allow it.

@@ -223,6 +223,9 @@ pub struct Replan {
     pub expected_rounds: Option<f64>,
     /// What the plan expects of a round, in seconds: E[T̂].
     pub expected_round_secs: Option<f64>,
+    /// What the plan counts on besides computing and uploading, as measured until then.
+    #[serde(default, skip_serializing_if = "RecordedCosts::is_paper")]
+    pub costs: RecordedCosts,
 }
 
 /// A device that took part and did not report.

@@ -1,6 +1,7 @@
 //! A scheme's plan in numbers: what it expected of a round and of the whole, and what came of it.
 
 use fedflip_plan::{Plan, Problem, monte_carlo, round_time, variance};
+use fedflip_record::RecordedCosts;
 use fedflip_record::costs::DownlinkMode;
 
 use crate::collection::SchemeRuns;
@@ -61,10 +62,10 @@ impl<'a> Explained<'a> {
     pub fn of(scheme: &'a SchemeRuns) -> Option<Self> {
         let first = scheme.runs.first()?;
         let plan = first.plans.last()?;
-        let overhead_secs = first.header.costs.overhead_secs;
+        let overhead_secs = plan.made.costs.overhead_secs;
         // Where there are no rounds, there is no q, and the book says nothing.
         let with_q = scheme.devices.as_ref().filter(|_| scheme.has_rounds());
-        let round_model = round_model(scheme, first);
+        let round_model = round_model(scheme, first, &plan.made.costs);
         let expected_secs = round_model.map(|model| model.mean_secs).or(plan.made.expected_round_secs);
         let all = scheme.rounds() as f64;
         let total_secs: f64 = scheme.runs.iter().map(RunView::secs_of_rounds).sum();
@@ -137,11 +138,11 @@ pub(crate) fn costs_sentence(scheme: &SchemeRuns) -> String {
 }
 
 /// None where devices do not finish together, where there are no rounds, and without the fleet.
-fn round_model(scheme: &SchemeRuns, run: &RunView) -> Option<RoundModel> {
+fn round_model(scheme: &SchemeRuns, run: &RunView, costs: &RecordedCosts) -> Option<RoundModel> {
     let is_adaptive = run.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");
     let Devices { fleet, schedule, .. } =
         scheme.devices.as_ref().filter(|_| is_adaptive && scheme.has_rounds())?;
-    let problem = Problem::new(fleet, run.header.costs.round_costs(run.header.bandwidth_mbps)?);
+    let problem = Problem::new(fleet, costs.round_costs(run.header.bandwidth_mbps)?);
     // Over usual and quiet rounds.
     let mean = |of: &dyn Fn(&[f64]) -> f64| schedule.mean(|plan| of(plan.q()));
     Some(RoundModel {

@@ -38,6 +38,7 @@ impl HeldPlan {
             expected_participants: header.expected_participants,
             expected_rounds: header.expected_rounds,
             expected_round_secs: header.expected_round_secs,
+            costs: header.costs,
             ..Replan::default()
         })
     }

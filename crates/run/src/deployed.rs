@@ -14,7 +14,7 @@ use fedflip_net::server::{Callbacks, Deployment, Ended, Server, Timeouts};
 use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
 use fedflip_record::folder::{FLEET, MODEL, RECORDS, WEIGHTS};
-use fedflip_record::{ConstantsSource, Header, RecordedCosts, Summary, UsedConstants, atomic, reader};
+use fedflip_record::{ConstantsSource, Header, Summary, UsedConstants, atomic, reader};
 use tracing::{info, warn};
 
 use crate::error::RunError;
@@ -24,7 +24,7 @@ use crate::session::Session;
 use crate::setup::header;
 use fedflip_scenario::{DEPLOYED_FREE_KEYS, InitialModel, Scenario};
 
-pub use self::host::{Host, offered};
+pub use self::host::{Host, band, offered};
 
 /// Evaluates a model.
 type Evaluate<'a> = dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError> + 'a;
@@ -186,7 +186,8 @@ impl Deployed<'_> {
             constants,
             variance: scenario.plan.variance,
             quiet: scenario.plan.quiet(),
-            bandwidth: scenario.bandwidth,
+            costs: scenario.round_costs(),
+            planned_overhead: scenario.costs.planned_overhead,
             division: scenario.round.allocation,
             deadline_secs: scenario.round.deadline.map(fedflip_fleet::Secs::get),
             deadline_margin: scenario.round.deadline_margin,
@@ -209,7 +210,7 @@ impl Deployed<'_> {
             let deployed = Some(fedflip_record::Deployed { constants: used });
             Header {
                 deployed,
-                costs: RecordedCosts::default(),
+                costs: planned.costs.into(),
                 ..header((scenario, pilot), known, &planned.schedule, planned.expected)
             }
         };

@@ -33,6 +33,7 @@ impl Observer for Relay<'_, '_> {
             expected_participants: planned.expected.participants,
             expected_rounds: planned.expected.rounds,
             expected_round_secs: planned.expected.round_secs,
+            costs: planned.costs.into(),
             ..start.header.clone()
         };
         let run = RunInfo {

@@ -145,8 +145,9 @@ fn session(args: &ServeArgs, for_programs: bool) -> Result<(Session<'static>, De
 /// What devices are told; no update is small enough yet, and no device has few enough samples.
 fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Result<Offer, CliError> {
     let (task, devices) = (deployed::offered(scenario)?, scenario.devices());
-    let (seed, bandwidth_mbps) = (scenario.seed, scenario.bandwidth.get());
-    let encoding = scenario.update.encoding;
+    let (seed, encoding) = (scenario.seed, scenario.update.encoding);
+    let download_encoding = scenario.download_encoding();
+    let (bandwidth_mbps, signals) = deployed::band(scenario);
     let update_norm = NormBound::Configured(0.0);
     let capacity = FleetCapacity { devices_max: devices, slots_max: shares(scenario) };
     let weights = scenario.data.weights.clone();
@@ -159,6 +160,8 @@ fn offer(scenario: &Scenario, parameters: usize, samples: Arc<[u64]>) -> Result<
         weights,
         bandwidth_mbps,
         encoding,
+        download_encoding,
+        signals,
         update_norm,
         capacity,
     })

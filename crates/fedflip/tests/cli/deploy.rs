@@ -30,6 +30,7 @@ fn a_device() -> DeviceStatus {
         samples: 10.0,
         compute_secs: 1.0,
         comm_mbit: 1.0,
+        link_mbps: Some(2.0),
         availability: 1.0,
         certificate_until_unix_secs: Some(1),
         last_seen_unix_secs: None,
@@ -43,6 +44,7 @@ fn the_dashboard_asks_for_metrics_that_the_server_exports() {
     let estimated = Estimated { devices: 5, share: 0.5, se: some(), limit: some() };
     metrics.evaluated(&some(), Some(&estimated));
     metrics.server_certificate_until.set(1.0);
+    metrics.overhead_secs.set(0.1);
     metrics.ask_for_devices(Arc::new(|| Some(FleetStatus { unix_secs: 0, devices: vec![a_device()] })));
     metrics.ends_at(&Target { metric: "accuracy".to_owned(), at: 0.9, mode: TargetMode::Max });
     let exported = metrics.render();

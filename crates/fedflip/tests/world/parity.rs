@@ -86,11 +86,13 @@ pub(crate) struct Asked {
     aggregation: Aggregation,
     optimiser: Optimiser,
     encoding: Encoding,
+    download_encoding: Encoding,
     quiet: Option<Quiet>,
 }
 
 /// A server and as many agents as there are devices, over plain text on loopback.
-fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding, quiet }: Asked) {
+fn deployed(folder: &Path, case: &Case, asked: Asked) {
+    let Asked { aggregation, optimiser, encoding, download_encoding, quiet } = asked;
     let (learner, devices) = (&case.host, case.agents.len());
     let params = learner.network().params();
     let memory = optimiser.names();
@@ -113,6 +115,8 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
             weights: Default::default(),
             bandwidth_mbps: band().get(),
             encoding,
+            download_encoding,
+            signals: Default::default(),
             capacity: FleetCapacity { devices_max: devices, slots_max: Some(devices) },
             update_norm: NormBound::of_trial(learner, SEED).unwrap(),
         },
@@ -126,7 +130,8 @@ fn deployed(folder: &Path, case: &Case, Asked { aggregation, optimiser, encoding
         constants: None,
         variance: fedflip_plan::DEFAULT_VARIANCE,
         quiet,
-        bandwidth: band(),
+        costs: band().into(),
+        planned_overhead: None,
         division: Division::Adaptive,
         deadline_secs: None,
         deadline_margin: 0.1,
@@ -261,6 +266,14 @@ fn and_with_the_options_of_local_training() {
     parity(&synthetic_with(SgdSettings { steps: Steps::Epochs(2), ..iterations }), Asked::default());
 }
 
+/// Devices of both worlds train from the same rounded model.
+#[test]
+fn and_with_downloads_in_fewer_bits() {
+    for download_encoding in [Encoding::F16, Encoding::Int8] {
+        parity(&synthetic(), Asked { download_encoding, encoding: Encoding::Int4, ..Asked::default() });
+    }
+}
+
 /// The deployed world has robust sums too, with limits learnt from the same norms.
 #[test]
 fn and_with_robust_sums() {
@@ -270,7 +283,7 @@ fn and_with_robust_sums() {
 }
 
 pub(crate) fn parity(case: &Case, asked: Asked) {
-    let Asked { aggregation, optimiser, encoding, quiet } = asked;
+    let Asked { aggregation, optimiser, encoding, download_encoding, quiet } = asked;
     let desk = tempfile::tempdir().unwrap();
     deployed(desk.path(), case, asked);
     let view = StateView::open(desk.path()).unwrap();
@@ -305,7 +318,8 @@ pub(crate) fn parity(case: &Case, asked: Asked) {
         let conditions = Conditions::default();
         let mut world = SimWorld::new(crew, &fleet, &schedule, conditions, (SEED, 0.0))
             .with_sampler(coins)
-            .with_encoding(encoding);
+            .with_encoding(encoding)
+            .with_download_encoding(download_encoding);
         engine.run(&mut world, &mut state, &mut kept).unwrap();
     });
 

@@ -68,6 +68,7 @@ fn words(reason: Reason) -> String {
         Reason::OtherData => "this device's data are not those that the scenario shares out".to_owned(),
         Reason::TooManySamples => "this device has more samples than it allows a device to claim".to_owned(),
         Reason::NoWeight => "its file of weights does not name this device".to_owned(),
+        Reason::NoSignal => "its fleet file has no signal-to-noise ratio for this device".to_owned(),
         Reason::AlreadyProbing => "an earlier timed transfer of this device is not over yet".to_owned(),
         other => other.name().replace('_', " "),
     }
@@ -187,6 +188,7 @@ mod tests {
             (Reason::OtherData, true),
             (Reason::TooManySamples, true),
             (Reason::NoWeight, true),
+            (Reason::NoSignal, true),
             (Reason::BadMessage, false),
             (Reason::Stalled, false),
             (Reason::TooManyCalls, false),

@@ -79,6 +79,8 @@ impl Session<'_> {
     pub(super) async fn run(&mut self, mut talk: Talk, hello: v1::HelloReply) -> Result<(), NetError> {
         let encoding = encoding::encoding(hello.encoding)
             .ok_or(NetError::OtherServer { problem: "it takes updates in a way that we do not know" })?;
+        let download_encoding = encoding::encoding(hello.download_encoding)
+            .ok_or(NetError::OtherServer { problem: "it sends models in a way that we do not know" })?;
         let trainer = self.trainer(&hello).await?;
         let slot = match hello.enrolled {
             true => hello.slot,
@@ -87,7 +89,7 @@ impl Session<'_> {
         let samples = trainer.samples(slot)?;
         let (answers, notices) = talk.attend().await?;
         (self.tell)(News::Attending { slot, samples });
-        let work = Work { talk, trainer, slot, encoding, state: self.state.clone() };
+        let work = Work { talk, trainer, slot, encoding, download_encoding, state: self.state.clone() };
         self.rounds(&work, &answers, notices).await
     }
 
@@ -233,7 +235,7 @@ impl Session<'_> {
         if digest.is_empty() {
             return Err(NetError::OtherServer { problem: "it has no model at the end of its run" });
         }
-        let model = work.clone().fetch(digest).await?;
+        let model = work.clone().fetch_plain(digest).await?;
         atomic::write(&file, &work.trainer.model_file(&model)?)?;
         (self.tell)(News::Saved { file });
         Ok(())
@@ -253,9 +255,15 @@ impl Session<'_> {
         let answer = v1::Answer { round: opened.round, proof, run: opened.run.clone() };
         send(answers, v1::from_device::What::Answer(answer)).await?;
         if joins {
-            let (mut work, digest) = (work.clone(), opened.digest.clone());
-            // If this fails, the model is fetched again after the grant.
-            tokio::spawn(async move { work.fetch(&digest).await.map(|_| ()) });
+            let (mut work, digest, answers) = (work.clone(), opened.digest.clone(), answers.clone());
+            let fetched = v1::Fetched { round: opened.round, run: opened.run.clone() };
+            tokio::spawn(async move {
+                // If this fails, the model is fetched again after the grant.
+                if work.fetch(&digest).await.is_ok() {
+                    // A connection that is gone ends the session.
+                    let _ = send(&answers, v1::from_device::What::Fetched(fetched)).await;
+                }
+            });
         }
         Ok(())
     }

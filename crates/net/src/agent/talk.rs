@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use fedflip_learn::Encoding;
 use prost::bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -113,10 +114,15 @@ impl Talk {
         Ok((answers, notices))
     }
 
-    pub(super) async fn fetch(&mut self, digest: &[u8], parameters: usize) -> Result<Vec<f32>, Status> {
+    pub(super) async fn fetch(
+        &mut self,
+        digest: &[u8],
+        encoding: Encoding,
+        parameters: usize,
+    ) -> Result<Vec<f32>, Status> {
         let request = self.request(v1::FetchRequest { digest: digest.to_vec().into() });
         let mut parts = self.client.fetch(request).await?.into_inner();
-        let mut collector = Collector::new(parameters);
+        let mut collector = Collector::encoded(encoding, parameters);
         let wrong = |wrong| Status::data_loss(format!("not the model that was asked for: {wrong:?}"));
         while let Some(part) = parts.message().await? {
             collector.push(&part.data).map_err(wrong)?;

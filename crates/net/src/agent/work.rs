@@ -106,18 +106,29 @@ pub(super) struct Work {
     /// The device's slot decides its share of the data.
     pub slot: usize,
     pub encoding: Encoding,
+    /// The encoding of the models of rounds.
+    pub download_encoding: Encoding,
     pub state: AgentState,
 }
 
 impl Work {
-    /// Fetches a model, unless the device has it.
+    /// Fetches the model of a round, unless the device has it.
     pub(super) async fn fetch(&mut self, digest: &[u8]) -> Result<Arc<Vec<f32>>, Status> {
+        self.fetch_encoded(digest, self.download_encoding).await
+    }
+
+    /// Fetches a model that is sent as it is, unless the device has it.
+    pub(super) async fn fetch_plain(&mut self, digest: &[u8]) -> Result<Arc<Vec<f32>>, Status> {
+        self.fetch_encoded(digest, Encoding::F32).await
+    }
+
+    async fn fetch_encoded(&mut self, digest: &[u8], encoding: Encoding) -> Result<Arc<Vec<f32>>, Status> {
         let memory = self.state.memory.clone();
         let _turn = memory.fetching.lock().await;
         if let Some(model) = memory.model(digest) {
             return Ok(model);
         }
-        let model = Arc::new(self.talk.fetch(digest, self.trainer.parameters()).await?);
+        let model = Arc::new(self.talk.fetch(digest, encoding, self.trainer.parameters()).await?);
         memory.with(|remembered| remembered.model = Some((digest.to_vec(), Arc::clone(&model))));
         Ok(model)
     }
@@ -125,7 +136,7 @@ impl Work {
     /// The sums of the device's held-out samples; none if it has no such samples, or cannot evaluate the model.
     pub(super) async fn evaluated(mut self, digest: &[u8]) -> Result<Vec<v1::evaluated::Sum>, Failed> {
         let unable = |problem: String| Failed::Unable(problem);
-        let model = self.fetch(digest).await?;
+        let model = self.fetch_plain(digest).await?;
         let trainer = Arc::clone(&self.trainer);
         let evaluated = self.state.compute.run(move || trainer.evaluate(&model)).await;
         let evaluated = evaluated.map_err(|error| unable(error.to_string()))?;

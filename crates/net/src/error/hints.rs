@@ -111,6 +111,9 @@ impl NetError {
             Self::Call { reason: Some(Reason::NoWeight), .. } => {
                 "ask whoever runs the server to add this device to the file of weights"
             }
+            Self::Call { reason: Some(Reason::NoSignal), .. } => {
+                "ask whoever runs the server to add this device to the fleet file, with its snr_db"
+            }
             Self::Call { reason: Some(Reason::OtherCoin), .. } => {
                 "use the identity that this device had before, or one of a new name"
             }

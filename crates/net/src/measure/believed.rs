@@ -11,8 +11,8 @@ const PLANNED_SECS: f64 = 10.0;
 pub struct Believed {
     /// The longest claimed compute time that a plan accepts.
     pub compute_secs_max: f64,
-    /// The largest upload that a plan or a deadline counts.
-    pub comm_mbit_max: f64,
+    /// The longest upload of a device with the whole band for itself that a deadline counts.
+    pub upload_secs_max: f64,
     /// The compute time of slow devices, but not of the slowest.
     others_secs: f64,
     /// A device has reported: claims do not count for deadlines any more.
@@ -20,14 +20,16 @@ pub struct Believed {
 }
 
 impl Believed {
-    /// From the reported compute times, the claimed ones, and the loads of uploads of all devices.
-    pub(super) fn beside(reported: Vec<f64>, claimed: Vec<f64>, sent: Vec<f64>) -> Self {
+    /// From the reported compute times, the claimed ones, and the uploads of all devices, each with the whole band for
+    /// itself.
+    pub(super) fn beside(reported: Vec<f64>, claimed: Vec<f64>, upload_secs: Vec<f64>) -> Self {
         let is_measured = !reported.is_empty();
-        let others_secs = if is_measured { slow_but_not_slowest(reported) } else { median(claimed) };
-        let comm_mbit = slow_but_not_slowest(sent);
+        let others_secs =
+            if is_measured { slow_but_not_slowest(reported) } else { median(claimed).unwrap_or(0.0) };
+        let upload_secs = slow_but_not_slowest(upload_secs);
         Self {
             compute_secs_max: (BEYOND_OTHERS_MAX * others_secs).max(PLANNED_SECS),
-            comm_mbit_max: if comm_mbit > 0.0 { BEYOND_OTHERS_MAX * comm_mbit } else { f64::INFINITY },
+            upload_secs_max: if upload_secs > 0.0 { BEYOND_OTHERS_MAX * upload_secs } else { f64::INFINITY },
             others_secs,
             is_measured,
         }
@@ -45,10 +47,10 @@ impl Believed {
     }
 }
 
-/// The lower median; 0 without numbers.
-fn median(mut numbers: Vec<f64>) -> f64 {
+/// The lower median; none without numbers.
+pub(super) fn median(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
-    numbers.get(numbers.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+    numbers.get(numbers.len().saturating_sub(1) / 2).copied()
 }
 
 /// The largest number without the top fifth (at least one): a type of slow devices is part of a fleet, a few devices that
@@ -75,7 +77,7 @@ mod tests {
                 let believed = Believed::beside(times(lie), times(86_400.0), times(lie));
                 assert!(believed.deadline_secs(Some(lie), 86_400.0) <= 5.0, "{devices} devices, {lie} s");
                 assert_eq!(believed.deadline_secs(None, 86_400.0), 0.5, "a claim does not count");
-                assert!(believed.comm_mbit_max <= 5.0);
+                assert!(believed.upload_secs_max <= 5.0);
             }
         }
     }

@@ -40,6 +40,7 @@ impl Attendance {
                 Some(What::Answer(answer)) => self.answered(&answer),
                 Some(What::Failure(failure)) => self.failed(&failure),
                 Some(What::Evaluated(report)) => self.evaluated(&report),
+                Some(What::Fetched(fetched)) => self.fetched(&fetched),
                 None => self.note(None, Reason::BadMessage),
             }
         }
@@ -111,6 +112,13 @@ impl Attendance {
         }
         self.hub.metrics.refused.add(Reason::Failed);
         self.hub.ring();
+    }
+
+    /// A word about another round says nothing.
+    fn fetched(&self, fetched: &v1::Fetched) {
+        if let Some(toss) = Toss::named(&fetched.run, fetched.round) {
+            self.hub.state().received_model(self.slot, toss);
+        }
     }
 
     /// Takes the sums of an evaluation. A report that nobody awaits any more is a sign of life, and nothing else.

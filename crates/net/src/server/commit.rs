@@ -111,6 +111,7 @@ impl Sink<Receipt> for Committer<'_> {
     }
 
     fn round(&mut self, record: Round, receipt: Receipt, state: &State) -> Result<Control, BoxedError> {
+        let record = Round { download_secs: receipt.download_secs, ..record };
         self.commit(&record, &receipt, state)?;
         let left = self.server.look_for_departures(&self.operators_folder);
         let came = self.server.hub.state().members.len() > self.devices;

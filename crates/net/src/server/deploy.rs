@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fedflip_engine::{Aggregation, Optimiser, Stop};
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Mbps, Metrics, ModelVector};
+use fedflip_fleet::{Metrics, ModelVector, RoundCosts, Secs};
 use fedflip_learn::{LearnError, Metric};
 use fedflip_plan::{Constants, Quiet, Scheme};
 use fedflip_record::{End, Header, Initial, Round};
@@ -33,7 +33,11 @@ pub struct Deployment {
     pub variance: f64,
     /// Quiet rounds, in which more devices take part, if there are any.
     pub quiet: Option<Quiet>,
-    pub bandwidth: Mbps,
+    /// What rounds cost, as far as it is known before anything is measured: the band, how downloads are counted, and the first
+    /// value of the overhead.
+    pub costs: RoundCosts,
+    /// The overhead that all plans count on; without it, the measured one.
+    pub planned_overhead: Option<Secs>,
     pub division: Division,
     /// The time after which a round ends for devices that have not reported; without it, measured times decide.
     pub deadline_secs: Option<f64>,

@@ -59,14 +59,18 @@ impl<'a> DeployedRun<'a> {
         header: &dyn Fn(&Planned) -> Header,
     ) -> Result<Self, NetError> {
         let devices = std::mem::take(&mut resumed.devices);
-        let measures = restored_measures(resumed.measures.as_deref(), &devices)?;
+        let uplink = server.uplink(deployment.costs.band);
+        let measures = restored_measures(resumed.measures.as_deref(), &devices, &uplink)?;
         // Constants that pilots measured before a restart stay valid.
         let stored = resumed.plan.as_ref().and_then(|plan| plan.constants);
         let stored = stored.and_then(|[alpha, beta]| Constants::new(alpha, beta).ok());
         let deployment = Deployment { constants: stored.or(deployment.constants), ..deployment.clone() };
         let planned = match &resumed.plan {
             Some(stored) => deployment.restored_plan(stored, state.path())?,
-            None => deployment.first_plan(measures.fleet(&devices, &server.weights)?)?,
+            None => {
+                let costs = deployment.planned_costs(&measures);
+                deployment.first_plan(measures.fleet(&devices, &server.weights)?, costs)?
+            }
         };
         let header = resumed.header.take().unwrap_or_else(|| header(&planned));
         if resumed.plan.is_none() {
@@ -120,7 +124,8 @@ impl<'a> DeployedRun<'a> {
             }
             let known = self.devices.len();
             enrolment::keep(self.server, self.state, &mut *callbacks.enrolled, &mut self.devices)?;
-            self.devices[known..].iter().for_each(|device| self.measures.calibrated(device));
+            let uplink = self.server.uplink(self.deployment.costs.band);
+            self.devices[known..].iter().for_each(|device| self.measures.calibrated(device, &uplink));
             due = replans;
         }
     }
@@ -145,12 +150,18 @@ impl<'a> DeployedRun<'a> {
         };
         let standing_of = |slot: usize| standings.get(slot).copied().unwrap_or_default();
         let retired: Vec<usize> = (0..fleet.len()).filter(|slot| standing_of(*slot).has_left()).collect();
+        let costs = self.deployment.planned_costs(&self.measures);
         // Nothing has been measured before the first round, but devices may have left.
         if (self.progress.round > 0 || !retired.is_empty())
-            && let Some(next) =
-                self.deployment.next_plan(&self.planned, &fleet, (standing_of, &self.known_left), due)
+            && let Some(next) = self.deployment.next_plan(
+                &self.planned,
+                (&fleet, costs),
+                (standing_of, &self.known_left),
+                due,
+            )
         {
-            info!(round = self.progress.round, reason = %next.reason, "a new plan");
+            let overhead_secs = costs.overhead_secs;
+            info!(round = self.progress.round, overhead_secs, reason = %next.reason, "a new plan");
             self.server.hub.metrics.plan_changes.add(1);
             let State { round, secs, .. } = self.progress;
             self.state.replan(&self.deployment.stored_plan(&next, round, secs), &retired)?;
@@ -198,7 +209,7 @@ impl<'a> DeployedRun<'a> {
         let engine = Engine {
             fleet: &planned.fleet,
             schedule: &planned.schedule,
-            costs: deployment.bandwidth.into(),
+            costs: deployment.costs.band.into(),
             division: deployment.division,
             deadline_secs: deployment.deadline_secs,
             deadline_margin: deployment.deadline_margin,
@@ -211,7 +222,9 @@ impl<'a> DeployedRun<'a> {
             deployment,
             toss_run: self.run_id,
             planned,
+            costs: deployment.planned_costs(&self.measures),
             measures: &mut self.measures,
+            cycle: None,
             accepted: BTreeMap::new(),
             evaluate: &mut *callbacks.evaluate,
             scored_by: callbacks.metrics,
@@ -239,7 +252,11 @@ impl<'a> DeployedRun<'a> {
             replan_after: deployment.replan_every.map(|rounds| (round / rounds.max(1) + 1) * rounds.max(1)),
             state: &mut *self.state,
         };
-        engine.run(&mut world, &mut self.progress, &mut committer)
+        let outcome = engine.run(&mut world, &mut self.progress, &mut committer);
+        if outcome.is_ok() {
+            world.settle();
+        }
+        outcome
     }
 
     /// Writes the fleet as measured so far, for the planner; `fleet.csv` is the fleet that the plan was made for.

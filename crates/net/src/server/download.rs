@@ -13,17 +13,19 @@ use crate::wire::v1;
 
 /// Sends a chunk whenever the device has read the one before. The library does not ask for the next chunk while a
 /// device reads nothing, so a task watches the clock: after `silence_max` without reading, or once the model is not
-/// `wanted` any more, the task frees the model's memory. A device that reads on then gets the reason.
+/// `wanted` any more, the task frees the model's memory. A device that reads on then gets the reason. `ended` hears whether
+/// the connection has taken the last byte, or why there is none.
 pub(super) fn download(
     bytes: Bytes,
     silence_max: Duration,
     wanted: impl Fn() -> bool + Send + 'static,
-    given_up: impl FnOnce(Reason) + Send + 'static,
+    ended: impl FnOnce(Result<bool, Reason>) + Send + 'static,
 ) -> ReceiverStream<Result<v1::FetchPart, Status>> {
     let (sender, parts) = mpsc::channel(1);
     tokio::spawn(async move {
-        if let Err(reason) = send(bytes, silence_max, wanted, &sender).await {
-            given_up(reason);
+        let sent = send(bytes, silence_max, wanted, &sender).await;
+        ended(sent);
+        if let Err(reason) = sent {
             // A device that is gone is not told.
             let _ = sender.send(Err(reason.into())).await;
         }
@@ -36,7 +38,7 @@ async fn send(
     silence_max: Duration,
     wanted: impl Fn() -> bool,
     sender: &mpsc::Sender<Result<v1::FetchPart, Status>>,
-) -> Result<(), Reason> {
+) -> Result<bool, Reason> {
     for chunk in bytes.chunks(CHUNK_BYTES_MAX) {
         if !wanted() {
             return Err(Reason::OtherModel);
@@ -45,11 +47,15 @@ async fn send(
         let part = v1::FetchPart { data: Bytes::copy_from_slice(chunk) };
         match tokio::time::timeout(silence_max, sender.send(Ok(part))).await {
             Ok(Ok(())) => {}
-            Ok(Err(_)) => return Ok(()),
+            Ok(Err(_)) => return Ok(false),
             Err(_) => return Err(Reason::Stalled),
         }
     }
-    Ok(())
+    // There is room for another chunk once the connection has taken the last one.
+    match tokio::time::timeout(silence_max, sender.reserve()).await {
+        Ok(room) => Ok(room.is_ok()),
+        Err(_) => Err(Reason::Stalled),
+    }
 }
 
 #[cfg(test)]
@@ -72,20 +78,22 @@ mod tests {
     #[tokio::test]
     async fn a_reader_gets_all_of_it_in_order() {
         let model = model();
-        let parts = download(model.clone(), Duration::from_secs(20), || true, |_| {});
+        let (ended, heard) = oneshot::channel();
+        let parts = download(model.clone(), Duration::from_secs(20), || true, |end| ended.send(end).unwrap());
         let parts: Vec<_> = parts.map(|part| part.unwrap().data).collect().await;
         assert_eq!((parts.len(), parts.concat()), (CHUNKS, model.to_vec()));
+        assert_eq!(heard.await.unwrap(), Ok(true));
     }
 
     #[tokio::test]
     async fn a_reader_that_stops_gives_the_memory_back() {
         let model = model();
-        let (given_up, heard) = oneshot::channel();
-        let parts = download(model.clone(), SOON, || true, |reason| given_up.send(reason).unwrap());
+        let (ended, heard) = oneshot::channel();
+        let parts = download(model.clone(), SOON, || true, |end| ended.send(end).unwrap());
         let mut parts = Box::pin(parts);
         parts.next().await.unwrap().unwrap();
         assert!(!model.is_unique());
-        assert_eq!(heard.await.unwrap(), Reason::Stalled);
+        assert_eq!(heard.await.unwrap(), Err(Reason::Stalled));
         tokio::task::yield_now().await;
         assert!(model.is_unique(), "the download holds nothing of it");
         let rest: Vec<_> = parts.collect().await;

@@ -1,10 +1,10 @@
 //! The events of a round that the engine waits for: updates, refusals, devices that leave, the deadline.
 
 use fedflip_engine::{Event, Update as EngineUpdate};
-use fedflip_fleet::bandwidth::{self, DeviceJob};
 use tokio::time::Instant;
 use tracing::warn;
 
+use super::cycle::Cycle;
 use super::exchange::Arrival;
 use super::grant::Granted;
 use super::quorum::POLL_EVERY;
@@ -12,9 +12,6 @@ use super::round::Current;
 use super::world::NetWorld;
 use crate::measure::Outcome as Seen;
 use crate::reason::Reason;
-
-/// The packets of a payload are at most this many times as large.
-const FRAMED: f64 = 1.25;
 
 impl NetWorld<'_> {
     /// The next event of the round, if there is one by now.
@@ -63,6 +60,7 @@ impl NetWorld<'_> {
             None => Seen::Missed { waited_secs: 0.0 },
         };
         self.measures.granted(slot, seen);
+        self.cycle.iter_mut().for_each(Cycle::lost);
     }
 
     fn granted(&self, slot: usize) -> Option<Granted> {
@@ -78,12 +76,8 @@ impl NetWorld<'_> {
                 return Event::Lost { device: slot, reason: reason.name() };
             }
         };
-        if let Some(Granted { mbps, upload_from_secs, .. }) = self.granted(slot) {
-            let [compute_secs, upload_secs] = update.took_secs;
-            // A device that sends faster than granted still sends its whole payload.
-            let upload_secs = upload_secs.max(self.server.update_mbit() / mbps);
-            let seen = Seen::Reported { compute_secs, upload_from_secs, upload_secs, mbps };
-            self.measures.granted(slot, seen);
+        if let Some(granted) = self.granted(slot) {
+            self.measure(slot, granted, &update);
         }
         self.accepted.insert(slot, (update.digest, update.train_loss));
         // From here on the engine holds the memory, which is counted only while the network holds it.
@@ -94,20 +88,5 @@ impl NetWorld<'_> {
             train_loss: update.train_loss,
             took_secs: update.took_secs,
         })
-    }
-
-    /// An upload that was slow counts as a larger one, so that all finish together. Where the deadline does not leave time
-    /// for that, everybody's upload counts as its payload: nobody gets bandwidth that another device needs by being slow.
-    pub(super) fn count_payloads_under_pressure(&self, device_jobs: &mut [DeviceJob]) {
-        let Some(deadline_secs) = self.deployment.deadline_secs else { return };
-        let jobs = device_jobs.iter().map(|device_job| device_job.job);
-        if bandwidth::finish_together(jobs, self.deployment.bandwidth).round_secs()
-            <= deadline_secs * (1.0 - self.deployment.deadline_margin)
-        {
-            return;
-        }
-        for DeviceJob { job, .. } in device_jobs {
-            job.load_mbit = job.load_mbit.min(FRAMED * self.server.update_mbit());
-        }
     }
 }

@@ -79,7 +79,8 @@ impl Service {
         }
         let digest: VectorDigest = head.digest[..].try_into().map_err(|_| refuse(Reason::OtherDigest))?;
         let took_secs = [(first - granted.at).as_secs_f64(), (last - first).as_secs_f64()];
-        let update = ReceivedUpdate { delta, digest, train_loss: head.train_loss, took_secs, memory };
+        let train_loss = head.train_loss;
+        let update = ReceivedUpdate { delta, digest, train_loss, began: first, took_secs, memory };
         self.recount(slot, toss, head.samples);
         self.hand_over(slot, toss, update, norm).map_err(refuse)
     }

@@ -36,7 +36,13 @@ impl Member {
     pub(super) fn new(device: EnrolledDevice, coin: CoinPublic, calls: Bucket, about: AgentInfo) -> Self {
         let EnrolledDevice { compute_secs, comm_mbit, .. } = device;
         Self {
-            condition: Condition { availability: 1.0, compute_secs, comm_mbit, is_benched: false },
+            condition: Condition {
+                availability: 1.0,
+                compute_secs,
+                comm_mbit,
+                link_mbps: None,
+                is_benched: false,
+            },
             about,
             departed: None,
             device,
@@ -84,6 +90,8 @@ pub(crate) struct Condition {
     pub availability: f64,
     pub compute_secs: f64,
     pub comm_mbit: f64,
+    /// The limit of the link, if there is one.
+    pub link_mbps: Option<f64>,
     pub is_benched: bool,
 }
 

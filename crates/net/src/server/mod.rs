@@ -5,14 +5,14 @@
 //! - here: a server that listens, on a runtime of its own or in given [`Surroundings`].
 //! - `hub`: the state that calls and the round loop share; `exchange`: models and updates in it; `member`: a device of
 //!   the fleet; `newcomers`: devices that are about to enrol; `capacity`: their number; `round`: a round in progress; `grant`: a device's
-//!   bandwidth in it.
+//!   bandwidth in it; `transfer`: its download.
 //! - `service`: the calls of devices; `attend`: the call that stays open; `intake`: uploads; `download`: models;
 //!   `probe`: timed transfers; `probe_queue`: their order.
 //! - `departures`: devices that leave for good; `watching`: the status of devices for operators.
 //! - `counts`: sample counts that nobody else can check.
 //! - `rate`: limits calls; `journal`: limits lines in the log; `norms`: limits the norms of updates.
 //! - `world`: the world behind the engine's round loop; `events`: its events; `clock`: its clock; `window`: its window
-//!   for coins; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
+//!   for coins; `cycle`: the server's own time in a round; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
 //! - `evaluation`: evaluations on devices; `estimate`: metrics of the fleet from their reports.
 //! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `restore`: what it resumes with;
 //!   `enrolment`: its devices; [`planning`]: its plans; `commit`: commits its rounds.
@@ -22,6 +22,7 @@ mod capacity;
 mod clock;
 mod commit;
 mod counts;
+mod cycle;
 mod departures;
 pub mod deploy;
 mod deployed_run;
@@ -49,6 +50,7 @@ mod review;
 mod round;
 mod service;
 mod timeouts;
+mod transfer;
 mod watching;
 mod window;
 mod world;
@@ -57,7 +59,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_fleet::{ModelVector, Weights};
+use fedflip_fleet::{Band, ModelVector, Weights};
 use fedflip_learn::Encoding;
 use futures_util::Stream;
 use tokio::runtime::Runtime;
@@ -69,8 +71,10 @@ use self::exchange::OfferedModel;
 use self::hub::Hub;
 use self::norms::NormGuard;
 use self::service::Service;
+use crate::agent::pace::Pace;
 use crate::door::{Door, Limits, Peer, RevokedNames, Security};
 use crate::error::NetError;
+use crate::measure::{Signals, Uplink};
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::ByteStream;
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, KEEP_ALIVE, MESSAGE_BYTES_MAX, WINDOW_BYTES};
@@ -113,6 +117,10 @@ pub struct Offer {
     /// f_tot: a timed transfer uses all of it.
     pub bandwidth_mbps: f64,
     pub encoding: Encoding,
+    /// The encoding in which devices get the models of rounds.
+    pub download_encoding: Encoding,
+    /// The signal-to-noise ratios of devices, where the band is spectrum.
+    pub signals: Signals,
     /// Bounds the norm of updates before devices have sent any.
     pub update_norm: NormBound,
     pub capacity: FleetCapacity,
@@ -149,6 +157,9 @@ pub struct Server {
     address: SocketAddr,
     status: Option<StatusServer>,
     update_bytes: u64,
+    download_encoding: Encoding,
+    probe_mbps: f64,
+    signals: Signals,
     weights: Weights,
     norms: Arc<NormGuard>,
     revoked: Arc<RevokedNames>,
@@ -227,6 +238,9 @@ impl Server {
             address,
             status: None,
             update_bytes,
+            download_encoding: offer.download_encoding,
+            probe_mbps: offer.bandwidth_mbps,
+            signals: offer.signals.clone(),
             weights: offer.weights.clone(),
             norms,
             revoked: Arc::default(),
@@ -251,9 +265,18 @@ impl Server {
         &self.health
     }
 
-    /// The size of one update, in Mbit.
-    fn update_mbit(&self) -> f64 {
-        8e-6 * self.update_bytes as f64
+    /// The time in which a device sends its update at this rate, and the time until its first bytes leave.
+    fn upload_secs(&self, mbps: f64) -> [f64; 2] {
+        let bytes = self.update_bytes as usize;
+        let Some(pace) = Pace::new(mbps) else { return [f64::INFINITY, 0.0] };
+        [bytes, bytes.min(pace.chunk_bytes())].map(|bytes| pace.leaves_after(bytes).as_secs_f64())
+    }
+
+    /// What is known of uploads to a band before any of them.
+    fn uplink(&self, band: Band) -> Uplink {
+        let [upload_secs, _] = self.upload_secs(self.probe_mbps);
+        let payload_mbit = self.probe_mbps * upload_secs;
+        Uplink { payload_mbit, band, probe_mbps: self.probe_mbps, signals: self.signals.clone() }
     }
 
     /// Waits until something changes at the hub, or `until`. The runtime itself waits, because its handle would not

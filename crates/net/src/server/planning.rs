@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use fedflip_fleet::{Fleet, csv_file};
+use fedflip_fleet::{Downlink, Download, Fleet, RoundCosts, Secs, csv_file};
 use fedflip_plan::{Expected, GivenQ, Plan, PlanError, Planning, Problem, Quiet, Schedule, solve};
 
 use super::deploy::Deployment;
 use crate::error::NetError;
+use crate::measure::Measures;
 use crate::replan::{self, Decision, Terms};
 use crate::state::{PlannedDevice, StoredPlan};
 use crate::status::Standing;
@@ -18,6 +19,8 @@ pub struct Planned {
     pub schedule: Schedule,
     pub reason: String,
     pub expected: Expected,
+    /// What the plan counts on.
+    pub costs: RoundCosts,
 }
 
 impl Planned {
@@ -45,7 +48,7 @@ impl Planned {
 
 impl Deployment {
     pub(super) fn stored_plan(&self, planned: &Planned, after_round: u64, secs: f64) -> StoredPlan {
-        let Planned { fleet, schedule, reason, expected } = planned;
+        let Planned { fleet, schedule, reason, expected, costs } = planned;
         let (mut fleet_csv, plan) = (Vec::new(), schedule.usual());
         // Writing to memory never fails.
         let _ = csv_file::write(fleet, &mut fleet_csv);
@@ -65,16 +68,40 @@ impl Deployment {
             fleet_csv,
             plan_csv: schedule.csv(fleet),
             expected: *expected,
+            costs: (*costs).into(),
+        }
+    }
+
+    /// The measured overhead of a mean round; none before the first one.
+    pub(super) fn measured_overhead_secs(&self, measures: &Measures) -> Option<f64> {
+        let every = self.quiet.map_or(self.evaluate_every, |quiet| quiet.every);
+        measures.overhead_secs(1.0 / every.max(1) as f64)
+    }
+
+    /// What rounds cost by the measurements so far.
+    pub(super) fn planned_costs(&self, measures: &Measures) -> RoundCosts {
+        let measured = || self.measured_overhead_secs(measures);
+        let overhead_secs = self.planned_overhead.map(Secs::get).or_else(measured);
+        let ratio = measures.download_ratio().unwrap_or(1.0);
+        let measured = |download: Download| Download { per_upload: ratio * download.per_upload, ..download };
+        RoundCosts {
+            band: self.costs.band,
+            downlink: match self.costs.downlink {
+                Downlink::None => Downlink::None,
+                Downlink::Broadcast(download) => Downlink::Broadcast(measured(download)),
+                Downlink::Unicast(download) => Downlink::Unicast(measured(download)),
+            },
+            overhead_secs: overhead_secs.unwrap_or(self.costs.overhead_secs),
         }
     }
 
     /// Plans with the measurements of enrolment.
-    pub(super) fn first_plan(&self, fleet: Fleet) -> Result<Planned, NetError> {
-        let plan = match solve(&Problem::new(&fleet, self.bandwidth), &self.planning()) {
+    pub(super) fn first_plan(&self, fleet: Fleet, costs: RoundCosts) -> Result<Planned, NetError> {
+        let plan = match solve(&Problem::new(&fleet, costs), &self.planning()) {
             Err(PlanError::ConstantsMissing { .. }) => return Err(NetError::NoConstants),
             plan => plan?,
         };
-        self.planned(fleet, plan, "the first plan".to_owned())
+        self.planned((fleet, costs), plan, "the first plan".to_owned())
     }
 
     /// The plan that held before a restart, to the bit.
@@ -92,7 +119,8 @@ impl Deployment {
             // Cannot happen: a folder of another scenario is refused when it is opened.
             _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),
         };
-        Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected })
+        let costs = stored.costs.round_costs(self.costs.band.total()).unwrap_or(self.costs);
+        Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected, costs })
     }
 
     /// Another plan, if a device was benched, has returned, has enrolled or has left for good (and is not `known_left`), or if
@@ -100,7 +128,7 @@ impl Deployment {
     pub(super) fn next_plan(
         &self,
         now: &Planned,
-        fleet: &Fleet,
+        (fleet, costs): (&Fleet, RoundCosts),
         (standing_of, known_left): (impl Fn(usize) -> Standing, &[usize]),
         due: bool,
     ) -> Option<Planned> {
@@ -117,7 +145,7 @@ impl Deployment {
         };
         let availability: Vec<f64> = active.iter().map(planned_for).collect();
         let planning = self.planning();
-        let terms = Terms { fleet: &part, bandwidth: self.bandwidth, planning: &planning };
+        let terms = Terms { fleet: &part, costs, planning: &planning };
         let in_force =
             replan::PlanInForce { q: &q, quiet_q: quiet_q.as_deref(), availability: &availability };
         let decision = match change(now, fleet, &active, (standing_of, known_left)) {
@@ -134,8 +162,9 @@ impl Deployment {
                 None
             }
             Decision::Take { plan, reason } => {
-                let planned =
-                    self.planned(part, plan, reason).and_then(|planned| planned.spread(fleet, &active));
+                let planned = self
+                    .planned((part, costs), plan, reason)
+                    .and_then(|planned| planned.spread(fleet, &active));
                 planned
                     .map_err(
                         |error| tracing::warn!(%error, "the plan stays, as there is none for quiet rounds"),
@@ -153,11 +182,16 @@ impl Deployment {
     }
 
     /// Adds the plan of quiet rounds, and the expected costs of both.
-    fn planned(&self, fleet: Fleet, plan: Plan, reason: String) -> Result<Planned, NetError> {
-        let (planning, problem) = (self.planning(), Problem::new(&fleet, self.bandwidth));
+    fn planned(
+        &self,
+        (fleet, costs): (Fleet, RoundCosts),
+        plan: Plan,
+        reason: String,
+    ) -> Result<Planned, NetError> {
+        let (planning, problem) = (self.planning(), Problem::new(&fleet, costs));
         let fedflip_plan::Planned { schedule, expected } =
             fedflip_plan::schedule_from(&problem, &planning, plan)?;
-        Ok(Planned { fleet, schedule, reason, expected })
+        Ok(Planned { fleet, schedule, reason, expected, costs })
     }
 }
 
@@ -240,6 +274,7 @@ mod tests {
             fleet_csv: Vec::new(),
             plan_csv: Vec::new(),
             expected: Expected::default(),
+            costs: Default::default(),
         };
         let text = "device,q\nphone,0.4\ntablet,0.8\nlaptop,1\n";
         let given = GivenQ::read(text.as_bytes(), "q.csv", "q.csv").unwrap();

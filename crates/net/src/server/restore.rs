@@ -7,20 +7,21 @@ use fedflip_record::{Best, Line, reader};
 
 use super::deploy::Deployment;
 use crate::error::NetError;
-use crate::measure::Measures;
+use crate::measure::{Measures, Uplink};
 use crate::state::{EnrolledDevice, Resumed, RunState, STATE};
 
 /// The measurements of the state, and the calibration of devices that enrolled after the last commit.
 pub(super) fn restored_measures(
     stored: Option<&str>,
     devices: &[EnrolledDevice],
+    uplink: &Uplink,
 ) -> Result<Measures, NetError> {
     let mut measures: Measures = match stored {
         Some(text) => serde_json::from_str(text)
             .map_err(|error| NetError::damaged(STATE, format!("its measurements: {error}")))?,
         None => Measures::default(),
     };
-    devices.iter().skip(measures.len()).for_each(|device| measures.calibrated(device));
+    devices.iter().skip(measures.len()).for_each(|device| measures.calibrated(device, uplink));
     Ok(measures)
 }
 

@@ -7,6 +7,7 @@ use fedflip_fleet::bandwidth::Share;
 use tokio::time::Instant;
 
 use super::grant::Granted;
+use super::transfer::Transfer;
 use crate::coin::{CoinPublic, Flip, Toss};
 use crate::reason::Reason;
 use crate::wire::numbers::VectorDigest;
@@ -38,6 +39,8 @@ struct Seat {
     /// The window was kept open for the device at some time.
     was_awaited: bool,
     has_answered: bool,
+    /// The download of the round's model.
+    transfer: Transfer,
 }
 
 /// A device's answer to an open round: its coin if the device takes part, or none if it sits out.
@@ -71,7 +74,13 @@ pub(crate) enum Taken {
 
 impl Current {
     pub(crate) fn open(toss: Toss, digest: VectorDigest, seed: u64, coin_q: Vec<f64>, now: Instant) -> Self {
-        let seat = |q| Seat { q, is_awaited: false, was_awaited: false, has_answered: false };
+        let seat = |q| Seat {
+            q,
+            is_awaited: false,
+            was_awaited: false,
+            has_answered: false,
+            transfer: Transfer::default(),
+        };
         Self {
             toss,
             digest,
@@ -110,6 +119,16 @@ impl Current {
             run: self.toss.run.to_vec().into(),
             seed: self.seed,
         }))
+    }
+
+    /// The download of a device; none for a slot that the round does not have.
+    pub(crate) fn transfer(&mut self, slot: usize) -> Option<&mut Transfer> {
+        self.seats.get_mut(slot).map(|seat| &mut seat.transfer)
+    }
+
+    /// The time from the opening of the round until now.
+    pub(crate) fn elapsed_secs(&self) -> f64 {
+        self.opened.elapsed().as_secs_f64()
     }
 
     /// Whether the window was kept open for a device, for some time at least.

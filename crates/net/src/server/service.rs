@@ -135,6 +135,7 @@ impl Federation for Service {
             probe_mbps: self.offer.bandwidth_mbps,
             enrolled,
             encoding: encoding::message(self.offer.encoding),
+            download_encoding: encoding::message(self.offer.download_encoding),
         }))
     }
 
@@ -188,6 +189,9 @@ impl Federation for Service {
         if self.offer.weights.of(name.as_str(), samples as f64).is_none() {
             return Err(self.refused(name.as_str(), Reason::NoWeight));
         }
+        if !self.offer.signals.allows(name.as_str()) {
+            return Err(self.refused(name.as_str(), Reason::NoSignal));
+        }
         let enrolled = {
             let mut state = self.hub.state();
             let comm_mbit = match state.newcomers.get_mut(name) {
@@ -232,9 +236,15 @@ impl Federation for Service {
         let bytes = self.hub.state().offered(&digest).ok_or(Reason::OtherModel);
         let bytes = self.checked(&name, bytes)?;
         let hub = Arc::clone(&self.hub);
+        let toss = hub.state().begin_transfer(slot, &digest);
         let wanted = move || hub.state().offered(&digest).is_some();
         let hub = Arc::clone(&self.hub);
-        let parts = download(bytes, SILENCE_MAX, wanted, move |reason| {
+        let parts = download(bytes, SILENCE_MAX, wanted, move |ended| {
+            let Err(reason) = ended else {
+                let whole = toss.filter(|_| ended == Ok(true));
+                whole.into_iter().for_each(|toss| hub.state().sent_model(slot, toss));
+                return;
+            };
             if let Some(Permit { left_out }) = hub.journal.permit(name.as_str(), "download") {
                 info!(device = %name, slot, reason = reason.name(), left_out, "a download is given up");
             }

@@ -34,7 +34,7 @@ impl Hub {
 
 fn status(state: &ServerState, slot: usize, now_unix_secs: i64) -> DeviceStatus {
     let member = &state.members[slot];
-    let Condition { availability, compute_secs, comm_mbit, is_benched } = member.condition;
+    let Condition { availability, compute_secs, comm_mbit, link_mbps, is_benched } = member.condition;
     let away_secs = i64::try_from(member.absent_since.elapsed().as_secs()).unwrap_or(0);
     let last_seen_unix_secs = match member.link {
         Some(_) => now_unix_secs,
@@ -49,6 +49,7 @@ fn status(state: &ServerState, slot: usize, now_unix_secs: i64) -> DeviceStatus 
         samples: member.device.samples,
         compute_secs,
         comm_mbit,
+        link_mbps,
         availability,
         certificate_until_unix_secs: member.about.certificate_until_unix_secs,
         last_seen_unix_secs: member.has_attended.then_some(last_seen_unix_secs),
@@ -71,6 +72,7 @@ impl Server {
                 availability: measures.availability(slot),
                 compute_secs: job.compute_secs,
                 comm_mbit: job.load_mbit,
+                link_mbps: Some(job.link.limit_mbps).filter(|limit_mbps| limit_mbps.is_finite()),
                 is_benched: measures.is_benched(slot),
             };
         }

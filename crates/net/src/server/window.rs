@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_fleet::ModelVector;
+use fedflip_fleet::{ModelVector, Purpose, StreamKey};
+use fedflip_learn::Encoding;
 use tokio::time::Instant;
 
 use super::exchange::OfferedModel;
@@ -31,8 +32,7 @@ impl NetWorld<'_> {
         let hub = &self.server.hub;
         hub.metrics.round.set(round as f64);
         // Outside of the lock: the digest takes a while, and calls need the state.
-        let known = hub.state().model.clone().filter(|known| known.is(model));
-        let offered = known.unwrap_or_else(|| OfferedModel::new(model));
+        let offered = self.offered(round, model);
         let mut state = hub.state();
         if let Some(before) = state.current.take() {
             state.previous = Some((before.toss, before.into_taken()));
@@ -47,6 +47,17 @@ impl NetWorld<'_> {
         (window, now + window)
     }
 
+    /// The round's model as devices fetch it. All devices of a round get the same bytes.
+    fn offered(&self, round: u64, model: &Arc<ModelVector>) -> OfferedModel {
+        let encoding = self.server.download_encoding;
+        if encoding == Encoding::F32 {
+            let known = self.server.hub.state().model.clone().filter(|known| known.is(model));
+            return known.unwrap_or_else(|| OfferedModel::new(model));
+        }
+        let key = StreamKey { seed: self.deployment.seed, purpose: Purpose::ModelRounding, round };
+        OfferedModel::encoded(model, encoding, key)
+    }
+
     /// Tells all devices that attend that a round is open. The server does not wait for devices that let window after
     /// window pass, unless no other device attends: a round that waits for nobody would be over at once.
     fn ask_everybody(&self, state: &mut ServerState, current: &mut Current) {
@@ -57,8 +68,8 @@ impl NetWorld<'_> {
         let waits_for_all = !state.members[..devices].iter().enumerate().any(is_waited_for);
         for slot in 0..devices {
             let Member { calls, link, silence, .. } = &mut state.members[slot];
-            // One call for the answer, and one for the model if the device takes part.
-            calls.grant(2.0);
+            // The answer, and the model and a word about it if the device takes part.
+            calls.grant(3.0);
             if link.is_some()
                 && let Some(notice) = current.ask(slot, waits_for_all || silence.is_waited_for())
                 && !state.tell(slot, notice)

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, World};
-use fedflip_fleet::bandwidth::{self, DeviceJob};
-use fedflip_fleet::{Metrics as Scores, ModelVector};
+use fedflip_fleet::bandwidth::{DeviceJob, finish_together};
+use fedflip_fleet::{Downlink, Metrics as Scores, ModelVector, RoundCosts};
 use fedflip_learn::{LearnError, Metric};
 use fedflip_record::Estimated;
 use tokio::time::Instant;
@@ -18,6 +18,7 @@ use tracing::info;
 
 use super::Server;
 use super::clock::Clock;
+use super::cycle::Cycle;
 use super::deploy::{Deployment, Evaluate};
 use super::planning::Planned;
 use super::quorum::POLL_EVERY;
@@ -34,6 +35,8 @@ pub(crate) struct Receipt {
     pub measures: String,
     /// Whether devices were benched or have returned: then the plan is for other devices.
     pub bench_changed: bool,
+    /// The longest download of the round, as measured; 0 where downloads have no model.
+    pub download_secs: f64,
 }
 
 /// Why a round was given up. Its updates do not count, and it is opened again later.
@@ -62,6 +65,10 @@ pub(crate) struct NetWorld<'a> {
     pub toss_run: [u8; 16],
     pub planned: &'a Planned,
     pub measures: &'a mut Measures,
+    /// The costs of rounds, by what was measured before the round.
+    pub costs: RoundCosts,
+    /// The round in progress, or the one before until the next could open.
+    pub cycle: Option<Cycle>,
     /// The digest and the training loss of every update of the round that the engine took.
     pub accepted: BTreeMap<usize, (VectorDigest, f64)>,
     pub evaluate: Evaluate<'a>,
@@ -115,12 +122,15 @@ impl World for NetWorld<'_> {
     }
 
     fn await_devices(&mut self) -> Result<(), EngineError> {
+        self.settle();
         self.gather()?;
         self.clock.start();
         Ok(())
     }
 
     fn open(&mut self, round: u64, model: &Arc<ModelVector>, cohort: &mut Cohort) -> Result<(), EngineError> {
+        let opened = Instant::now();
+        self.costs = self.deployment.planned_costs(self.measures);
         let (window, window_end) = self.open_window(round, model);
         while Instant::now() < window_end
             && !self.server.hub.state().current.as_ref().is_none_or(Current::all_answered)
@@ -144,8 +154,16 @@ impl World for NetWorld<'_> {
             self.server.hub.metrics.join_secs.observe(joined.answer_secs);
             cohort.push(DeviceJob { device, job: self.measures.job(device, believed) }, weights[device]);
         }
-        drop(state);
-        self.count_payloads_under_pressure(cohort.device_jobs_mut());
+        let jobs = cohort.device_jobs().iter().map(|device| device.job);
+        let [first, modelled] =
+            [self.deployment.costs, self.costs].map(|costs| costs.downlink.secs(jobs.clone()));
+        // Downloads began with the coins: what is left of them comes before computing.
+        let left_secs = (modelled - current.elapsed_secs()).max(0.0);
+        for DeviceJob { device, job } in cohort.device_jobs_mut() {
+            let has_model = current.transfer(*device).is_some_and(|transfer| transfer.is_over());
+            job.compute_secs += if has_model { 0.0 } else { left_secs };
+        }
+        self.cycle = Some(Cycle::begin([first, modelled], opened));
         Ok(())
     }
 
@@ -154,7 +172,8 @@ impl World for NetWorld<'_> {
         let believed = self.measures.believed();
         let jobs =
             device_jobs.iter().map(|device_job| self.measures.deadline_job(device_job.device, believed));
-        let expected_secs = bandwidth::finish_together(jobs, self.deployment.bandwidth).round_secs();
+        let RoundCosts { band, downlink, .. } = self.costs;
+        let expected_secs = downlink.secs(jobs.clone()) + finish_together(jobs, band).round_secs();
         Some(self.deployment.timeouts.deadline_secs(expected_secs))
     }
 
@@ -172,10 +191,11 @@ impl World for NetWorld<'_> {
             expected_secs,
             "the bandwidth is divided"
         );
+        let believed = self.measures.believed();
         let mut state = self.server.hub.state();
         for share in &order.allocation.shares {
-            let alone_secs =
-                share.compute_secs + share.mbps * share.upload_secs / self.deployment.bandwidth.get();
+            let job = self.measures.job(share.device, believed);
+            let alone_secs = share.compute_secs + self.costs.upload_alone_secs(job);
             let is_crowded_out =
                 share.finish_secs(share.compute_secs) > deadline_secs && alone_secs <= deadline_secs;
             let grant = |current: &mut Current| current.grant(share, is_crowded_out, now, deadline);
@@ -202,10 +222,15 @@ impl World for NetWorld<'_> {
 
     fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Scores, LearnError> {
         (self.estimated, self.is_given_up) = (None, false);
-        match self.deployment.device_evaluation {
+        let began = Instant::now();
+        let scores = match self.deployment.device_evaluation {
             Some(probability) => self.evaluate_on_devices(model, probability),
             None => (self.evaluate)(model),
+        };
+        if let Some(cycle) = &mut self.cycle {
+            cycle.evaluated(began.elapsed().as_secs_f64());
         }
+        scores
     }
 
     fn check_evaluation(&mut self) -> Result<(), EngineError> {
@@ -223,7 +248,12 @@ impl World for NetWorld<'_> {
     fn close(&mut self, round: u64, secs: f64) -> Result<Receipt, EngineError> {
         let bench_changed = self.review(round, secs);
         self.server.note_conditions(self.measures);
+        let overhead_secs = self.deployment.measured_overhead_secs(self.measures);
+        self.server.hub.metrics.overhead_secs.set(overhead_secs.unwrap_or(0.0));
         let measures = serde_json::to_string(&*self.measures).unwrap_or_default();
-        Ok(Receipt { accepted: std::mem::take(&mut self.accepted), measures, bench_changed })
+        let is_modelled = self.costs.downlink != Downlink::None;
+        let measured = self.cycle.as_ref().filter(|_| is_modelled);
+        let download_secs = measured.map_or(0.0, Cycle::downloaded_secs);
+        Ok(Receipt { accepted: std::mem::take(&mut self.accepted), measures, bench_changed, download_secs })
     }
 }

@@ -15,7 +15,7 @@ use crate::error::NetError;
 pub const STATE: &str = "state.sqlite";
 
 /// The version of the tables below. It changes with the meaning of any column.
-pub const VERSION: i64 = 5;
+pub const VERSION: i64 = 6;
 
 /// The mark of fedflip's files: `fedf`.
 const APPLICATION: i64 = 0x6665_6466;
@@ -47,6 +47,7 @@ CREATE TABLE records (
     line TEXT NOT NULL,
     link BLOB CHECK (length(link) = 32)
 ) STRICT;
+-- The costs of rounds that a plan counts on are JSON, as in the records.
 CREATE TABLE plans (
     plan INTEGER PRIMARY KEY,
     after_round INTEGER NOT NULL,
@@ -58,6 +59,7 @@ CREATE TABLE plans (
     expected_participants REAL NOT NULL,
     expected_rounds REAL,
     expected_round_secs REAL,
+    costs TEXT NOT NULL,
     fleet_csv BLOB NOT NULL,
     plan_csv BLOB NOT NULL
 ) STRICT;

@@ -23,8 +23,8 @@ pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) ->
     let expected = plan.expected;
     state.execute(
         "INSERT INTO plans (plan, after_round, secs, reason, scheme, alpha, beta, expected_participants, \
-         expected_rounds, expected_round_secs, fleet_csv, plan_csv) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+         expected_rounds, expected_round_secs, costs, fleet_csv, plan_csv) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         params![
             number,
             after_round,
@@ -36,6 +36,7 @@ pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) ->
             expected.participants,
             expected.rounds,
             expected.round_secs,
+            serde_json::to_string(&plan.costs).unwrap_or_default(),
             plan.fleet_csv,
             plan.plan_csv
         ],

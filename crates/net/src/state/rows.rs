@@ -3,7 +3,7 @@
 use fedflip_fleet::Metrics;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_plan::Expected;
-use fedflip_record::{End, Header, Round, Target};
+use fedflip_record::{End, Header, RecordedCosts, Round, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::coin::{KEY_BYTES, RUN_BYTES};
@@ -54,6 +54,8 @@ pub struct StoredPlan {
     /// q and a/q of all rounds, by name.
     pub plan_csv: Vec<u8>,
     pub expected: Expected,
+    /// What the plan counts on.
+    pub costs: RecordedCosts,
 }
 
 /// A device in a plan.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fedflip_fleet::Metrics;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_plan::Expected;
-use fedflip_record::{End, Header, Initial, Line};
+use fedflip_record::{End, Header, Initial, Line, RecordedCosts};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 
@@ -88,7 +88,8 @@ impl StateView {
             Ok(PlannedDevice { q, availability, weight, quiet: pair(row, 3)? })
         })?;
         let query = "SELECT after_round, secs, reason, scheme, alpha, beta, expected_participants, \
-                     expected_rounds, expected_round_secs, fleet_csv, plan_csv FROM plans WHERE plan = ?1";
+                     expected_rounds, expected_round_secs, fleet_csv, plan_csv, costs FROM plans \
+                     WHERE plan = ?1";
         let found = self.rows(query, number, |row| {
             Ok(StoredPlan {
                 after_round: row.get::<_, i64>(0)? as u64,
@@ -104,6 +105,7 @@ impl StateView {
                     rounds: row.get(7)?,
                     round_secs: row.get(8)?,
                 },
+                costs: costs(row, 11)?,
             })
         })?;
         Ok(found.into_iter().next())
@@ -202,6 +204,12 @@ impl StateView {
 /// The line in the first column, if it is one.
 fn line(row: &Row<'_>) -> rusqlite::Result<Option<Line>> {
     Ok(serde_json::from_str(&row.get::<_, String>(0)?).ok())
+}
+
+/// The costs of rounds as JSON.
+fn costs(row: &Row<'_>, at: usize) -> rusqlite::Result<RecordedCosts> {
+    let costs = serde_json::from_str(&row.get::<_, String>(at)?);
+    costs.map_err(|error| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(error)))
 }
 
 /// Metrics as JSON in a column that may be empty.

@@ -9,7 +9,7 @@ pub const DEVICES_MAX: usize = 1000;
 /// A metric of every device; none where it is not known.
 type DeviceGauge = (&'static str, &'static str, fn(&DeviceStatus) -> Option<f64>);
 
-const GAUGES: [DeviceGauge; 4] = [
+const GAUGES: [DeviceGauge; 5] = [
     ("device_connected", "1 for a device that is connected, otherwise 0.", |device| {
         Some(f64::from(u8::from(device.is_connected)))
     }),
@@ -17,6 +17,9 @@ const GAUGES: [DeviceGauge; 4] = [
         Some(device.availability)
     }),
     ("device_samples", "Samples of the device.", |device| Some(device.samples)),
+    ("device_link_mbps", "Largest rate of a device whose uploads were slower than granted.", |device| {
+        device.link_mbps
+    }),
     (
         "device_certificate_expiry_timestamp_seconds",
         "Last second of the certificate of a device that has not left, since 1970.",
@@ -62,6 +65,7 @@ mod tests {
             samples: 10.0,
             compute_secs: 1.0,
             comm_mbit: 1.0,
+            link_mbps: (slot == 0).then_some(2.5),
             availability: 0.5,
             certificate_until_unix_secs: (slot < 2).then_some(1_900_000_000),
             last_seen_unix_secs: None,

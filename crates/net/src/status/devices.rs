@@ -23,6 +23,9 @@ pub struct DeviceStatus {
     pub compute_secs: f64,
     /// The load of one upload.
     pub comm_mbit: f64,
+    /// The largest rate of its link, if uploads were slower than granted.
+    #[serde(default)]
+    pub link_mbps: Option<f64>,
     /// The share of rounds in which the device can be reached and delivers.
     pub availability: f64,
     /// The last second of the certificate of the last connection.

@@ -40,6 +40,8 @@ pub struct Metrics {
     pub refused: ByReason<Reason>,
     pub upload_bytes: Counter,
     pub plan_changes: Counter,
+    /// Not shown before it is measured.
+    pub overhead_secs: Gauge,
     evaluated: NamedGauges,
     /// Of estimates; otherwise there are none.
     standard_errors: NamedGauges,
@@ -76,6 +78,7 @@ impl Default for Metrics {
             refused: ByReason::default(),
             upload_bytes: Counter::default(),
             plan_changes: Counter::default(),
+            overhead_secs: Gauge::default(),
             evaluated: NamedGauges::default(),
             standard_errors: NamedGauges::default(),
             limits: NamedGauges::default(),
@@ -145,6 +148,13 @@ impl Metrics {
         page.reasons("refused", "What devices sent and does not count, and devices given up.", &self.refused);
         page.counter("upload_bytes", "Bytes of updates that were received.", &self.upload_bytes);
         page.counter("plan_changes", "Plans that replaced another.", &self.plan_changes);
+        if self.overhead_secs.get() > 0.0 {
+            page.gauge(
+                "round_overhead_seconds",
+                "Measured time of a round that is neither download, computing nor uploading.",
+                self.overhead_secs.get(),
+            );
+        }
         self.render_evaluation(&mut page);
         page.histogram("round_seconds", "From a round's opening to its commit.", &self.round_secs);
         page.histogram("join_seconds", "From a round's opening to a device's coin.", &self.join_secs);

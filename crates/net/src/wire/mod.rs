@@ -34,7 +34,7 @@ pub mod v1 {
 }
 
 /// The version of the protocol: a server refuses devices of another version.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// A connection that carries bytes in both directions.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fedflip_engine::Optimiser;
 use fedflip_engine::optimiser::{Adaptive, Rule};
+use fedflip_fleet::{Purpose, StreamKey};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Encoding, Learner, TrainKey, model_file};
 use fedflip_net::coin::Toss;
@@ -31,10 +32,10 @@ pub(crate) fn replay(
     folder: &Path,
     learner: &SgdLearner,
     seed: u64,
-    (optimiser, encoding, quiet_every): (&Optimiser, Encoding, Option<u64>),
+    (optimiser, [download_encoding, encoding], quiet_every): (&Optimiser, [Encoding; 2], Option<u64>),
 ) -> Replayed {
     let view = StateView::open(folder).unwrap();
-    let mut trainer = Trainer { learner, seed, encoding, worker: learner.worker() };
+    let mut trainer = Trainer { learner, seed, download_encoding, encoding, worker: learner.worker() };
     let mut server = ByHand::new(*optimiser, learner.initial_model(seed).as_slice());
     let mut moved_in = 0;
     let mut replayed = Replayed {
@@ -90,6 +91,7 @@ pub(crate) fn replay(
 struct Trainer<'a> {
     learner: &'a SgdLearner,
     seed: u64,
+    download_encoding: Encoding,
     encoding: Encoding,
     worker: <SgdLearner as Learner>::Worker,
 }
@@ -99,7 +101,10 @@ impl Trainer<'_> {
     fn train(&mut self, model: &[f32], round: u64, device: usize) -> (Vec<u8>, Vec<f32>, f64) {
         let mut delta = vec![0.0; model.len()];
         let key = TrainKey::new(self.seed, round, device);
-        let loss = self.learner.train(&mut self.worker, model, key, &mut delta).unwrap();
+        let mut received = model.to_vec();
+        let rounding = StreamKey { seed: self.seed, purpose: Purpose::ModelRounding, round };
+        self.download_encoding.round_trip(&mut received, &mut rounding.shared());
+        let loss = self.learner.train(&mut self.worker, &received, key, &mut delta).unwrap();
         let mut sent = Vec::new();
         self.encoding.encode(&delta, &mut key.rounding(), &mut sent);
         self.encoding.decode(&sent, &mut delta).unwrap();

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{Aggregation, Optimiser, Stop};
-use fedflip_fleet::Mbps;
 use fedflip_fleet::bandwidth::Division;
-use fedflip_fleet::{Direction, Display, MetricInfo, ModelVector, Weights};
+use fedflip_fleet::{Direction, Display, Downlink, Mbps, MetricInfo, ModelVector, RoundCosts, Secs, Weights};
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::TaskSettings;
 use fedflip_learn::{Encoding, Learner};
 use fedflip_net::NetError;
 use fedflip_net::agent::OfferedTask;
 use fedflip_net::door::Security;
+use fedflip_net::measure::Signals;
 use fedflip_net::server::{
     Callbacks, Deployment, Ended, FleetCapacity, NormBound, Observer, Offer, PlanStart, Planned, Server,
     Timeouts,
@@ -40,6 +40,11 @@ pub(crate) struct Wanted {
     pub(crate) timeouts: Timeouts,
     pub(crate) security: Security,
     pub(crate) encoding: Encoding,
+    pub(crate) download_encoding: Encoding,
+    /// How downloads are counted.
+    pub(crate) downlink: Downlink,
+    /// The overhead that plans count on, if not the measured one.
+    pub(crate) planned_overhead: Option<Secs>,
     pub(crate) quiet: Option<Quiet>,
     pub(crate) band_mbps: f64,
     pub(crate) deadline_secs: Option<f64>,
@@ -78,6 +83,9 @@ impl Wanted {
             timeouts,
             security,
             encoding: Encoding::F32,
+            download_encoding: Encoding::F32,
+            downlink: Downlink::None,
+            planned_overhead: None,
             quiet: None,
             band_mbps: 100.0,
             deadline_secs: None,
@@ -131,6 +139,8 @@ impl Wanted {
             weights: self.weights.clone(),
             bandwidth_mbps: self.band_mbps,
             encoding: self.encoding,
+            download_encoding: self.download_encoding,
+            signals: Signals::default(),
             update_norm: NormBound::of_trial(learner, SEED).unwrap(),
             capacity: FleetCapacity {
                 devices_max: self.devices_max.unwrap_or(self.devices),
@@ -168,7 +178,8 @@ impl Wanted {
             constants: None,
             variance: fedflip_plan::DEFAULT_VARIANCE,
             quiet: self.quiet,
-            bandwidth: Mbps::new(self.band_mbps).unwrap(),
+            costs: RoundCosts::from(Mbps::new(self.band_mbps).unwrap()).with_downlink(self.downlink),
+            planned_overhead: self.planned_overhead,
             division: Division::Adaptive,
             deadline_secs: self.deadline_secs,
             deadline_margin: 0.1,
@@ -212,7 +223,8 @@ impl Wanted {
 
     /// Computes again what the run in a folder has committed.
     pub(crate) fn replay(&self, folder: &Path, learner: &SgdLearner) -> Replayed {
-        replay(folder, learner, SEED, (&self.optimiser, self.encoding, self.quiet.map(|quiet| quiet.every)))
+        let encodings = [self.download_encoding, self.encoding];
+        replay(folder, learner, SEED, (&self.optimiser, encodings, self.quiet.map(|quiet| quiet.every)))
     }
 }
 

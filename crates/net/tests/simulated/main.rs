@@ -6,6 +6,7 @@
 //!
 //! - `run`: a run and what came of it; `roles`: its devices; `network`, `pipe`: what lies between them and the server.
 //! - `deeds`: what a hostile device does; `table`: what the others may lose by it.
+//! - `costs`: what rounds cost, as a server measures it.
 //! - `counts`: devices whose number of samples changes.
 //! - `fleets`: devices that leave, and servers that wait for devices.
 //! - `seam`: what the simulation promises; `weather`: many seeded runs over bad links.
@@ -13,6 +14,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod before;
+mod costs;
 mod counts;
 mod deeds;
 #[path = "../common/device.rs"]

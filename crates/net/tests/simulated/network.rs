@@ -27,15 +27,17 @@ const BACKLOG: usize = 1024;
 pub(crate) struct Link {
     /// In one direction.
     pub(crate) latency_secs: f64,
-    /// The rate towards the server. The other direction has no limit: hyper dates its answers by the real clock, so
-    /// that their length, and with a limit their duration, would differ from run to run.
+    /// The rate towards the server.
     pub(crate) upload_mbps: f64,
+    /// The rate from the server. Without a limit, runs are the same to the byte: hyper dates its answers by the real clock,
+    /// so that their length, and with a limit their duration, differs from run to run.
+    pub(crate) download_mbps: Option<f64>,
     pub(crate) faults: Faults,
 }
 
 impl Default for Link {
     fn default() -> Self {
-        Self { latency_secs: 0.01, upload_mbps: 20.0, faults: Faults::default() }
+        Self { latency_secs: 0.01, upload_mbps: 20.0, download_mbps: None, faults: Faults::default() }
     }
 }
 
@@ -77,7 +79,7 @@ impl Network {
                 Arc::new(Mutex::new(Way { latency, jitter, mbps, random, busy_until: now, still_until: now }))
             };
             let address = SocketAddr::from(([10, 0, (device >> 8) as u8, device as u8], 1024));
-            let (up, down) = (way(0, Some(link.upload_mbps)), way(1, None));
+            let (up, down) = (way(0, Some(link.upload_mbps)), way(1, link.download_mbps));
             Node { link, address, up, down, connections: Mutex::default() }
         };
         let network =
@@ -128,6 +130,11 @@ impl Network {
         for pipe in connections.iter().filter_map(Weak::upgrade) {
             pipe.lock().unwrap().cut();
         }
+    }
+
+    /// From now on a device sends at this rate.
+    pub(crate) fn set_upload_mbps(&self, device: usize, mbps: f64) {
+        self.nodes[device].up.lock().unwrap().mbps = Some(mbps);
     }
 
     /// Nothing of a device moves for so long, in either direction. Whatever is on its way comes later.

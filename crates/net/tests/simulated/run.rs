@@ -8,6 +8,7 @@ use std::time::Duration;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_net::NetError;
 use fedflip_net::door::Security;
+use fedflip_net::measure::Measures;
 use fedflip_net::server::{Ended, Server, Surroundings};
 use fedflip_net::state::{Departure, StateView, StoredPlan, departed};
 use fedflip_record::Round;
@@ -254,6 +255,12 @@ impl Outcome {
     /// The longest round.
     pub(crate) fn round_secs_max(&self) -> f64 {
         self.rounds.iter().map(|round| round.round_secs).fold(0.0, f64::max)
+    }
+
+    /// What the server had measured by the last commit.
+    pub(crate) fn measures(&self, run: &SimRun) -> Measures {
+        let (_, resumed) = run.wanted.open(self.folder.path(), &run.wanted.learner(), None).unwrap();
+        serde_json::from_str(&resumed.measures.unwrap()).unwrap()
     }
 
     /// A file of the run's folder.

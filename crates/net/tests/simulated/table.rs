@@ -144,8 +144,8 @@ fn a_run_goes_on_with_benched_devices_when_the_others_have_left() {
     assert!(outcome.accepted(0) > 10);
 }
 
-/// A device whose uploads are slow counts as one that sends more. Where the deadline leaves no time for that, it does not
-/// get bandwidth that a device needs which computes for long.
+/// A device whose uploads are slow has a limit of its own, and is never counted as one that sends more: it does not get
+/// bandwidth that a device needs which computes for long.
 #[test]
 fn a_device_that_trickles_does_not_crowd_out_one_that_computes_for_long() {
     let slow = Link { upload_mbps: 0.01, ..Link::default() };

@@ -31,7 +31,7 @@ pub(crate) fn bad_weather(seed: u64) -> SimRun {
                 (0, 1) => Actor::scripted(never_uploads),
                 _ => Actor::honest(random.random_range(0.05..2.0)),
             };
-            actor.over(Link { latency_secs, upload_mbps, faults })
+            actor.over(Link { latency_secs, upload_mbps, download_mbps: None, faults })
         })
         .collect();
     let mut run = SimRun::full(seed, actors, ROUNDS);

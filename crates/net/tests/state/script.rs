@@ -13,7 +13,9 @@ use fedflip_net::state::{
     model_digest,
 };
 use fedflip_plan::Expected;
-use fedflip_record::{End, EndReason, Header, Initial, Line, Lost, Replan, Round, Target, TargetMode};
+use fedflip_record::{
+    End, EndReason, Header, Initial, Line, Lost, RecordedCosts, Replan, Round, Target, TargetMode,
+};
 
 pub(crate) const RUN_TOML: &str = "seed = 1\nrounds_max = 9\n";
 
@@ -116,6 +118,7 @@ pub(crate) fn plan(after_round: u64, devices: usize, q: f64) -> StoredPlan {
         fleet_csv: format!("fleet after {after_round}\n").into_bytes(),
         plan_csv: format!("plan after {after_round}\n").into_bytes(),
         expected: Expected { participants: q * devices as f64, rounds: Some(12.5), round_secs: None },
+        costs: RecordedCosts { overhead_secs: 0.1 * q, ..RecordedCosts::default() },
     }
 }
 
@@ -267,6 +270,7 @@ impl Oracle {
                     expected_participants: plan.expected.participants,
                     expected_rounds: plan.expected.rounds,
                     expected_round_secs: plan.expected.round_secs,
+                    costs: plan.costs,
                 }));
             }
             Operation::Initial(initial) => {

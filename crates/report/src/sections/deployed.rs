@@ -52,6 +52,7 @@ fn plan_row(run: &RunView, plan: &HeldPlan) -> Vec<Field> {
         number("of these benched", "benched", Cell::count(made.benched.len() as u64)),
         number("of these retired", "retired", Cell::count(made.retired.len() as u64)),
         number("mean q", "mean_q", Cell::number(Some(mean_q), percent)),
+        number("overhead", "overhead_secs", Cell::number(Some(made.costs.overhead_secs), duration)),
         number("rounds, predicted", "expected_rounds", Cell::short(made.expected_rounds)),
         number("E[T̂]", "expected_round_secs", Cell::number(made.expected_round_secs, duration)),
         number("round, realised", "round_secs", Cell::number(mean_secs, duration)),

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::ModelVector;
+use fedflip_fleet::{Band, ModelVector};
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{LearnError, Learner, Metric};
 use fedflip_net::agent::OfferedTask;
+use fedflip_net::measure::Signals;
 use fedflip_net::server::NormBound;
-use fedflip_scenario::{Scenario, Where};
+use fedflip_scenario::{FleetSource, Scenario, Where};
 use tracing::info;
 
 use crate::error::RunError;
@@ -33,6 +34,19 @@ pub fn offered(scenario: &Scenario) -> Result<OfferedTask, RunError> {
         Some(task) => OfferedTask::External(task),
         None => OfferedTask::BuiltIn(scenario.task_settings()),
     })
+}
+
+/// The rate of timed transfers, and the signals that a fleet file gives devices where the band is spectrum. One device has
+/// the whole band for its transfer, at the rate of the best signal.
+pub fn band(scenario: &Scenario) -> (f64, Signals) {
+    let band = scenario.round_costs().band;
+    match (&scenario.fleet, band) {
+        (FleetSource::File { fleet, .. }, Band::Shannon(_)) => {
+            let rates = (0..fleet.len()).map(|device| band.alone_mbps(fleet.link(device)));
+            (rates.fold(f64::MIN_POSITIVE, f64::max), Signals::of_fleet(fleet))
+        }
+        _ => (scenario.bandwidth.get(), Signals::default()),
+    }
 }
 
 impl Host {

@@ -46,16 +46,14 @@ pub(super) static KEYS: &[Key] = &[
         "added to every round, empty ones included",
         |s| Some(Value::Number(s.costs.overhead.get())),
         |s, v| v.quantity(Secs::new, Secs::WANTED).map(|secs| s.costs.overhead = secs),
-    )
-    .simulated(),
+    ),
     key(
         "round",
         "downlink",
         "how devices get the model: \"none\", \"broadcast\" or \"unicast\"",
         |s| name_of(&DownlinkMode::NAMES, &s.costs.downlink),
         |s, v| v.choice(&DownlinkMode::NAMES).map(|downlink| s.costs.downlink = downlink),
-    )
-    .simulated(),
+    ),
     key(
         "downlink",
         "bandwidth_mbps",
@@ -63,16 +61,14 @@ pub(super) static KEYS: &[Key] = &[
         |s| Some(Value::Number(s.costs.download_bandwidth.get())),
         |s, v| v.quantity(Mbps::new, Mbps::WANTED).map(|mbps| s.costs.download_bandwidth = mbps),
     )
-    .shown(Shown::Follows)
-    .simulated(),
+    .shown(Shown::Follows),
     key(
         "downlink",
         "encoding",
         "of the model: \"f32\"; with fewer bits \"f16\" or \"int8\"",
         |s| name_of(&ENCODINGS, &s.costs.download_encoding),
         |s, v| v.choice(&ENCODINGS).map(|encoding| s.costs.download_encoding = encoding),
-    )
-    .simulated(),
+    ),
     key(
         "downlink",
         "payload_mbit",
@@ -80,6 +76,5 @@ pub(super) static KEYS: &[Key] = &[
         |s| Some(Value::Number(s.costs.download.get())),
         |s, v| v.quantity(Mbit::new, Mbit::WANTED).map(|mbit| s.costs.download = mbit),
     )
-    .shown(Shown::Follows)
-    .simulated(),
+    .shown(Shown::Follows),
 ];

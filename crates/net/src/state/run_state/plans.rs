@@ -52,6 +52,7 @@ impl RunState {
             expected_participants: plan.expected.participants,
             expected_rounds: plan.expected.rounds,
             expected_round_secs: plan.expected.round_secs,
+            costs: plan.costs,
         });
         self.take_plan(plan, &line)
     }
