@@ -186,12 +186,7 @@ impl Learner for SgdLearner {
             loss_sum += loss;
             self.stepper.step(of_round, params, velocity, &buffers.params_grad);
         }
-        let mut finite = true;
-        for ((update, local), global) in update.iter_mut().zip(params.iter()).zip(model) {
-            *update = local - global;
-            finite &= update.is_finite();
-        }
-        if !finite {
+        if !write_change(params, model, update) {
             return Err(LearnError::Diverged {
                 device,
                 iteration: steps,
@@ -267,4 +262,14 @@ impl Learner for SgdLearner {
         }
         Ok(())
     }
+}
+
+/// Writes `local` − `global` to `update`; whether all of it is finite.
+fn write_change(local: &[f32], global: &[f32], update: &mut [f32]) -> bool {
+    let mut finite = true;
+    for ((update, local), global) in update.iter_mut().zip(local).zip(global) {
+        *update = local - global;
+        finite &= update.is_finite();
+    }
+    finite
 }

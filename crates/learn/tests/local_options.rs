@@ -184,7 +184,8 @@ fn running_statistics_know_none_of_the_options() {
 /// An epoch of a device with less than a batch is one step with all of its samples, whatever buffers are there.
 #[test]
 fn a_smaller_last_batch_is_a_step_with_just_its_samples() {
-    let cases: [(fn() -> Network<f32>, bool); 6] = [
+    type Make = fn() -> Network<f32>;
+    let cases: [(Make, bool); 6] = [
         (|| mlp(6, 5, 3), false),
         (|| cnn::cnn(10), false),
         (|| cnn::wide_cnn(10), false),

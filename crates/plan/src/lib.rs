@@ -57,7 +57,7 @@
 //!
 //! - [`mod@problem`]: the given quantities (fleet, bandwidth), the goals of a plan, and the objectives of P2 and P3.
 //! - [`mod@planning`]: [`solve()`] plans one round, [`schedule()`] plans a run.
-//! - [`scheme`]: the table of all sampling schemes; [`method`]: what a scheme decides; `methods`: the schemes, one file
+//! - [`scheme`]: the table of all sampling schemes; [`needs`]: their inputs; [`method`]: what a scheme decides; `methods`: the schemes, one file
 //!   each; [`parameter`]: the numbers behind their names; [`given`]: q that a person chose, from a file.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
 //! - [`buffered`]: schemes without rounds: how many devices work at a time, and how much a stale update counts.
@@ -86,6 +86,7 @@ pub mod gradient_bounds;
 pub mod method;
 mod methods;
 pub mod monte_carlo;
+pub mod needs;
 pub mod parameter;
 mod pilot_error;
 pub mod plan;
@@ -109,6 +110,7 @@ pub use evaluation::Evaluation;
 pub use given::GivenQ;
 pub use gradient_bounds::GradientBounds;
 pub use method::Method;
+pub use needs::Needs;
 pub use parameter::{CohortSize, Factor};
 pub use pilot_error::PilotError;
 pub use plan::{Plan, PlanStatus};
@@ -116,7 +118,7 @@ pub use planning::{PLANNING_SEED, Planned, Planning, schedule, schedule_from, so
 pub use problem::{Goal, Problem, RoundModel};
 pub use sampler::{Coins, Draw, Observed, Quantity, Question, Report, Sampler};
 pub use schedule::{Expected, Quiet, Schedule};
-pub use scheme::{Needs, Scheme};
+pub use scheme::Scheme;
 pub use solve::Search;
 /// Reached by tests only: small fleets are enumerated instead.
 #[doc(hidden)]

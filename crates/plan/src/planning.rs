@@ -4,10 +4,11 @@ use crate::constants::Constants;
 use crate::error::PlanError;
 use crate::gradient_bounds::GradientBounds;
 use crate::monte_carlo::{self, Estimate};
+use crate::needs::Needs;
 use crate::plan::{Plan, PlanStatus};
 use crate::problem::{Goal, Problem, RoundModel};
 use crate::schedule::{Expected, Quiet, Schedule};
-use crate::scheme::{Needs, Scheme};
+use crate::scheme::Scheme;
 use crate::solve::{Search, exact, tight};
 use crate::variance::{DEFAULT_VARIANCE, VARIANCE_RANGE, VARIANCE_WANTED};
 

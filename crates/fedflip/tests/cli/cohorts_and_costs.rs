@@ -8,7 +8,7 @@ use super::training::{QUICK, desk, file, results};
 #[test]
 fn cohorts_of_a_fixed_size_are_run_resumed_and_compared() {
     let desk = desk();
-    for scheme in ["fedavg=3", "fedavg-unbiased=3", "multinomial=3"] {
+    for scheme in ["fedavg=3", "fedavg-unbiased=3", "multinomial=3", "luo=3"] {
         let line =
             format!("run s.toml {QUICK} --scheme {scheme} --set stop.rounds_max=40 --set world.dropout=0");
         let (whole, parts) = (format!("{scheme}-whole"), format!("{scheme}-parts"));
@@ -20,14 +20,13 @@ fn cohorts_of_a_fixed_size_are_run_resumed_and_compared() {
         let rounds = records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         for round in rounds.filter(|line| line["type"] == "round") {
             let devices = round["cohort"].as_array().unwrap().len();
-            let fits =
-                if scheme.starts_with("multinomial") { (1..=3).contains(&devices) } else { devices == 3 };
+            let fits = if scheme.starts_with("fedavg") { devices == 3 } else { (1..=3).contains(&devices) };
             assert!(fits, "{scheme}: {round}");
         }
     }
     let line = format!("compare s.toml {QUICK} --set stop.rounds_max=20 --seeds 1 --no-pilot");
     let table = desk.stdout(&format!(
-        "{line} --schemes fedavg=3,multinomial=3,fixed=best --reference fedavg=3 --out compared"
+        "{line} --schemes fedavg=3,multinomial=3,luo=3,fixed=best --reference fedavg=3 --out compared"
     ));
     assert!(table.contains("the sums of fedavg=3 are biased"), "{table}");
     desk.stdout("report compared --format md --out compared.md");
@@ -36,6 +35,69 @@ fn cohorts_of_a_fixed_size_are_run_resumed_and_compared() {
     let refused = desk.run(&format!("run s.toml {QUICK} --scheme fedavg=5000"));
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(2) && said.contains("draws 5000 devices per round"), "{said}");
+}
+
+/// The keys of luo change whom it draws, and no other clock can have the same draws.
+#[test]
+fn what_luo_knows_of_gradients_is_part_of_the_run() {
+    let desk = desk();
+    let line = format!("run s.toml {QUICK} --scheme luo=3 --set stop.rounds_max=10 --set world.dropout=0");
+    desk.stdout(&format!("{line} --out plain"));
+    desk.stdout(&format!("{line} --set plan.luo_offset=3 --out offset"));
+    assert_ne!(file(&desk, "plain/model.safetensors"), file(&desk, "offset/model.safetensors"));
+    let stored = String::from_utf8(file(&desk, "offset/run.toml")).unwrap();
+    assert!(stored.contains("\nluo_offset = 3\n"), "{stored}");
+    for (flags, wanted) in [
+        ("--set plan.luo_offset=-1", "plan.luo_offset: -1 is out of range"),
+        ("--set plan.luo_offset=nan", "plan.luo_offset: NaN is out of range"),
+        ("--set plan.luo_norms=[0,1]", "plan.luo_norms: 0 is out of range"),
+        ("--set plan.luo_norms=[1,2]", "there are gradient norms of 2 devices"),
+        ("--scheme luo=5000", "luo=5000 draws 5000 devices per round"),
+        ("--scheme luo=0", "after luo= comes a number of devices"),
+    ] {
+        let refused = desk.run(
+            &format!("{line} {flags}")
+                .replace("--scheme luo=3", if flags.contains("--scheme") { "" } else { "--scheme luo=3" }),
+        );
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(refused.status.code() == Some(2) && said.contains(wanted), "{flags}: {said}");
+    }
+    let refused = desk.run("retime plain --bandwidth 7 --out faster");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && said.contains("other participation probabilities"), "{said}");
+}
+
+/// The options of local training change the model, survive a resumption, and are off by default.
+#[test]
+fn the_options_of_local_training_are_run_and_resumed() {
+    let desk = desk();
+    let line =
+        format!("run s.toml {QUICK} --scheme fixed=0.2 --set world.dropout=0 --set stop.rounds_max=20");
+    desk.stdout(&format!("{line} --out plain"));
+    desk.stdout(&format!("{line} --set train.momentum=0 --set train.proximal=0 --out off"));
+    assert_eq!(results(&desk, "off"), results(&desk, "plain"));
+    for (name, set) in [
+        ("momentum", "--set train.momentum=0.9"),
+        ("decay", "--set train.weight_decay=0.01"),
+        ("proximal", "--set train.proximal=1"),
+        ("epochs", "--set train.epochs=1 --set train.momentum=0.5"),
+    ] {
+        let parts = format!("{name}-parts");
+        desk.stdout(&format!("{line} {set} --out {name} --threads 1"));
+        desk.stdout(&format!("{line} {set} --out {parts} --threads 2 --set stop.rounds_max=9"));
+        desk.stdout(&format!("{line} {set} --out {parts} --threads 3 --resume"));
+        assert_eq!(results(&desk, &parts), results(&desk, name), "{name}");
+        assert_ne!(file(&desk, &format!("{name}/model.safetensors")), file(&desk, "plain/model.safetensors"));
+    }
+    let secs = |run: &str| -> Vec<String> {
+        let fleet = String::from_utf8(file(&desk, &format!("{run}/fleet.csv"))).unwrap();
+        fleet.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().to_owned()).collect()
+    };
+    let of_a_type = |secs: Vec<String>| secs[0] == secs[1];
+    assert!(
+        of_a_type(secs("plain")) && !of_a_type(secs("epochs")),
+        "epochs take as long as a device has data"
+    );
 }
 
 /// Downloads and overhead are on the clock, in the records and in the plan, and change no model without rounding.

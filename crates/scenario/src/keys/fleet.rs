@@ -64,7 +64,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "sample_work_gflop",
-        "work per round for each sample that a device holds; by default its train.epochs",
+        "work for each sample of a device; by default its train.epochs",
         |s| {
             let work = generated(s).map(|fleet| fleet.sample_work).filter(|work| *work != Gflop::ZERO);
             work.map(|work| Value::Number(work.get()))

@@ -61,7 +61,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "plan",
         "luo_norms",
-        "G of luo, a bound on each device's gradient norm in fleet order; not set: 1 for all",
+        "G of luo: a bound on each device's gradient norm, in fleet order",
         |s| numbers(&s.plan.luo_norms),
         |s, v| v.numbers(GradientBounds::NORM_RANGE, NORMS_MAX).map(|norms| s.plan.luo_norms = norms),
     )
@@ -69,7 +69,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "plan",
         "luo_offset",
-        "B of luo, the part of the rounds that no sampling changes; not set: 0",
+        "B of luo: the part of its bound on rounds that no sampling changes",
         |s| (s.plan.luo_offset != 0.0).then_some(Value::Number(s.plan.luo_offset)),
         |s, v| {
             let offset = v.number(GradientBounds::OFFSET_RANGE, "a number from 0 to 1e15")?;
