@@ -123,10 +123,7 @@ impl Single<'_> {
             Keep::Memory(_) => None,
         };
         session.observers.begin(&self.info(&header, &planned.schedule.mean_q()))?;
-        let mut world = self.world(crew, state.secs);
-        if world.observes() {
-            keep.each_round(|round| world.observe(&round))?;
-        }
+        let mut world = self.world(crew, state.secs, &keep)?;
         let best = self.best(&keep)?;
         let mut keeper = Keeper::new(keep, best, session, scenario);
         let outcome = self.engine(optimiser).run(&mut world, &mut state, &mut keeper)?;
@@ -233,19 +230,23 @@ impl Single<'_> {
         }
     }
 
-    fn world<'w>(&'w self, crew: &'w mut dyn Crew, secs: f64) -> SimWorld<'w> {
+    /// The world, which has observed the rounds of earlier sessions if its sampler needs them.
+    fn world<'w>(&'w self, crew: &'w mut dyn Crew, secs: f64, keep: &Keep) -> Result<SimWorld<'w>, RunError> {
         let Self { setup, scenario, planned, .. } = *self;
         let clock = (scenario.seed, secs);
         let sampler = scenario.plan.scheme.method().sampler(&planned.schedule, &setup.fleet);
-        let world = SimWorld::new(crew, &setup.fleet, &planned.schedule, scenario.world, clock)
+        let mut world = SimWorld::new(crew, &setup.fleet, &planned.schedule, scenario.world, clock)
             .with_sampler(sampler)
             .with_costs(scenario.round_costs())
             .with_encoding(scenario.update.encoding)
             .with_download_encoding(scenario.download_encoding());
-        match scenario.round.aggregation {
+        if world.observes() {
+            keep.each_round(|round| world.observe(&round))?;
+        }
+        Ok(match scenario.round.aggregation {
             Aggregation::CohortMean => world.with_weighed_rates(),
             _ => world,
-        }
+        })
     }
 
     /// Before its first round.
