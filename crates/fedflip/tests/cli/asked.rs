@@ -56,7 +56,7 @@ fn they_are_compared_and_swept_with_others() {
     assert_eq!(swept["points"].as_array().unwrap().len(), 2);
     // The faster clock changes whom oort prefers, and nobody's norm or loss.
     let cohorts = |point: &str, scheme: &str| -> Vec<Value> {
-        let path = format!("swept/fleet.bandwidth_mbps={point}/{scheme}/seed-5/records.jsonl");
+        let path = format!("swept/fleet.bandwidth_mbps={point}/runs/{scheme}-seed5/records.jsonl");
         rounds(&file(&desk, &path)).iter().map(|round| round["cohort"].clone()).collect()
     };
     for scheme in ["ocs=3", "power-of-choice=3"] {
@@ -67,15 +67,21 @@ fn they_are_compared_and_swept_with_others() {
 #[test]
 fn what_they_cannot_do_is_refused_with_place_value_and_remedy() {
     let desk = desk();
+    desk.stdout("certs init");
     for scheme in ["ocs", "ocs-approx", "power-of-choice", "oort"] {
         for number in ["0", "-1", "1.5", "x", ""] {
             let wanted = [&format!("{scheme}={number}")[..], "a number of devices, such as 10"];
             assert_refused(&desk, &format!("run s.toml --scheme {scheme}={number}"), b"", &wanted);
         }
         let line = format!("compare s.toml {QUICK} --seeds 1 --no-pilot --schemes full,{scheme}=0");
-        assert_refused(&desk, &line, b"", &["--schemes", &format!("{scheme}=0")]);
-        desk.write("wrong.toml", format!("[plan]\nscheme = \"{scheme}=0\"\n"));
-        assert_refused(&desk, "run wrong.toml", b"", &["plan.scheme", &format!("{scheme}=0")]);
+        assert_refused(&desk, &line, b"", &[&format!("{scheme}=0"), "a number of devices, such as 10"]);
+        desk.write("wrong.toml", format!("[task]\nname = \"synthetic\"\n[plan]\nscheme = \"{scheme}=0\"\n"));
+        assert_refused(
+            &desk,
+            "run wrong.toml",
+            b"",
+            &["wrong.toml, line 4: plan.scheme", &format!("{scheme}=0")],
+        );
         let wanted = [&format!("{scheme}=21 draws 21 devices per round")[..], "at most 20 devices"];
         assert_refused(&desk, &format!("run s.toml {QUICK} --scheme {scheme}=21"), b"", &wanted);
         let line = format!("serve s.toml --scheme {scheme}=3 --out served");
@@ -99,7 +105,7 @@ fn a_plan_predicts_no_times() {
     let plan = "plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043";
     for scheme in SCHEMES {
         let said = desk.stdout(&format!("{plan} --scheme {scheme}"));
-        assert!(said.contains("3 devices on average") && said.contains("no prediction"), "{said}");
+        assert!(said.contains("3.00 devices on average") && said.contains("no prediction"), "{said}");
         let json = desk.json(&format!("{plan} --scheme {scheme}"));
         let nothing = ["round_secs", "rounds", "total_secs"];
         assert!(nothing.iter().all(|key| json[key].is_null()), "{json}");

@@ -168,7 +168,7 @@ fn a_comparison_lists_every_scheme_and_says_which_is_infeasible() {
     desk.write("skewed.csv", "device,compute_secs,comm_secs,samples\na,1,1,97\nb,1,1,1\nc,1,1,1\nd,1,1,1\n");
     let comparison = desk.json("plan skewed.csv --bandwidth 1 --alpha 1 --beta 2 --compare");
     let schemes = comparison["schemes"].as_array().unwrap();
-    assert_eq!(schemes.len(), 18);
+    assert_eq!(schemes.len(), 23);
     for entry in schemes {
         let infeasible = ["paper", "paper-linesearch"].contains(&entry["scheme"].as_str().unwrap());
         assert_eq!(entry["status"] == "infeasible", infeasible, "{entry}");
