@@ -234,7 +234,7 @@ impl Single<'_> {
     }
 
     /// Before its first round.
-    pub(crate) fn first_state(&self) -> State {
+    fn first_state(&self) -> State {
         match (&self.warm_start, &self.setup.initial) {
             (Some(WarmStart { model, secs }), _) => {
                 State { secs: *secs, ..State::new(ModelVector::clone(model)) }

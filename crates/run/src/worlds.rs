@@ -45,7 +45,7 @@ impl Single<'_> {
         state: &State,
     ) -> Result<BufferedWorld<'w>, RunError> {
         let Self { setup, scenario, .. } = *self;
-        let clock = (scenario.seed, self.first_state().secs);
+        let clock = (scenario.seed, self.warm_start.as_ref().map_or(0.0, |start| start.secs));
         let timeline = Timeline::new(&setup.fleet, buffered, scenario.round_costs(), scenario.world, clock);
         let world = BufferedWorld::new(crew, timeline, buffered, scenario.seed)
             .with_encoding(scenario.update.encoding)

@@ -16,14 +16,16 @@ use serde::Deserialize;
 const GOLDEN: &str = include_str!("golden/buffered.json");
 const RATE: f32 = 0.25;
 
+/// Compute time, load, limit of the link, and the point towards which the device moves the model.
+type Row = (f64, f64, Option<f64>, [f32; 2]);
+
 #[derive(Deserialize)]
 struct Case {
     updates: usize,
     overhead: f64,
     download: Option<[f64; 2]>,
     unicast: bool,
-    /// Compute time, load, limit of the link, and the point towards which the device moves the model.
-    devices: Vec<(f64, f64, Option<f64>, [f32; 2])>,
+    devices: Vec<Row>,
     band: f64,
     steps: u64,
     expected: Vec<Expected>,
@@ -92,9 +94,7 @@ impl Sink for Models {
 
 impl Case {
     fn fleet(&self) -> Fleet {
-        let column = |of: fn(&(f64, f64, Option<f64>, [f32; 2])) -> f64| -> Vec<f64> {
-            self.devices.iter().map(of).collect()
-        };
+        let column = |of: fn(&Row) -> f64| -> Vec<f64> { self.devices.iter().map(of).collect() };
         // No device gets more than the band.
         let limits: Vec<f64> = self.devices.iter().map(|device| device.2.unwrap_or(self.band)).collect();
         Fleet::from_columns(Columns {
