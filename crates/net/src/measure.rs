@@ -429,7 +429,8 @@ mod tests {
             let upload = Upload { mbps: 4.0, granted_secs: 2.0, secs: 2.0 };
             let download_ratio = Some(if slot < 2 { 1e6 } else { 1.2 });
             let (compute_secs, upload_from_secs) = (2.0, 0.0);
-            measures.granted(slot, Outcome::Reported { compute_secs, upload_from_secs, upload, download_ratio });
+            measures
+                .granted(slot, Outcome::Reported { compute_secs, upload_from_secs, upload, download_ratio });
         }
         assert_eq!(measures.download_ratio(), Some(1.2));
     }

@@ -24,7 +24,8 @@ impl Believed {
     /// itself.
     pub(super) fn beside(reported: Vec<f64>, claimed: Vec<f64>, upload_secs: Vec<f64>) -> Self {
         let is_measured = !reported.is_empty();
-        let others_secs = if is_measured { slow_but_not_slowest(reported) } else { median(claimed).unwrap_or(0.0) };
+        let others_secs =
+            if is_measured { slow_but_not_slowest(reported) } else { median(claimed).unwrap_or(0.0) };
         let upload_secs = slow_but_not_slowest(upload_secs);
         Self {
             compute_secs_max: (BEYOND_OTHERS_MAX * others_secs).max(PLANNED_SECS),

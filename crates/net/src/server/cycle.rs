@@ -124,7 +124,14 @@ mod tests {
 
     fn path(download_secs: Option<f64>, waited_secs: f64) -> Path {
         let upload = Upload { mbps: 2.0, granted_secs: 1.0, secs: 1.0 };
-        Path { download_secs, waited_secs, compute_secs: 3.0, upload_from_secs: 0.0, upload_secs: 1.0, upload }
+        Path {
+            download_secs,
+            waited_secs,
+            compute_secs: 3.0,
+            upload_from_secs: 0.0,
+            upload_secs: 1.0,
+            upload,
+        }
     }
 
     fn told(modelled_secs: f64, path: Path) -> (f64, Option<f64>) {

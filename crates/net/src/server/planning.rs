@@ -162,8 +162,9 @@ impl Deployment {
                 None
             }
             Decision::Take { plan, reason } => {
-                let planned =
-                    self.planned((part, costs), plan, reason).and_then(|planned| planned.spread(fleet, &active));
+                let planned = self
+                    .planned((part, costs), plan, reason)
+                    .and_then(|planned| planned.spread(fleet, &active));
                 planned
                     .map_err(
                         |error| tracing::warn!(%error, "the plan stays, as there is none for quiet rounds"),

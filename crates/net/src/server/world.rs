@@ -155,7 +155,8 @@ impl World for NetWorld<'_> {
             cohort.push(DeviceJob { device, job: self.measures.job(device, believed) }, weights[device]);
         }
         let jobs = cohort.device_jobs().iter().map(|device| device.job);
-        let [first, modelled] = [self.deployment.costs, self.costs].map(|costs| costs.downlink.secs(jobs.clone()));
+        let [first, modelled] =
+            [self.deployment.costs, self.costs].map(|costs| costs.downlink.secs(jobs.clone()));
         // Downloads began with the coins: what is left of them comes before computing.
         let left_secs = (modelled - current.elapsed_secs()).max(0.0);
         for DeviceJob { device, job } in cohort.device_jobs_mut() {

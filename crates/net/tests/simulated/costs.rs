@@ -220,7 +220,10 @@ fn nobody_becomes_quicker_by_lies_about_downloads() {
         assert!(found > 1.9, "{says:?}: {found}");
         for honest in 0..4 {
             let (found, limit_mbps) = known(&measures, &outcome, honest);
-            assert!((0.1..0.35).contains(&found) && limit_mbps.is_infinite(), "{says:?}: {found} {limit_mbps}");
+            assert!(
+                (0.1..0.35).contains(&found) && limit_mbps.is_infinite(),
+                "{says:?}: {found} {limit_mbps}"
+            );
         }
         let overhead_secs = measures.overhead_secs(0.0).unwrap();
         assert!(overhead_secs < 0.2, "{says:?}: {overhead_secs}");
