@@ -225,7 +225,11 @@ fn two_devices_with_other_samples_send_the_same_but_for_their_updates() {
     assert_eq!(enrolled[0], (1, (SAMPLES as u64).to_le_bytes().to_vec()), "the count of samples");
     assert_eq!(one[ENROL].len(), 1);
     let (answers, again) = (&one[3], &two[3]);
-    assert_eq!((answers.len(), again.len()), (2, 2), "one round, one answer, and a word that the model is there");
+    assert_eq!(
+        (answers.len(), again.len()),
+        (2, 2),
+        "one round, one answer, and a word that the model is there"
+    );
     same(3, &inner(&answers[0]), &inner(&again[0]), &[2, 3]);
     same(3, &inner(&answers[1]), &inner(&again[1]), &[2]);
     assert_eq!(one[FETCHED], two[FETCHED], "both begin with the same model");
