@@ -207,9 +207,8 @@ impl Deployed<'_> {
         let known = (self.host.parameters(), self.host.metrics());
         let head = |planned: &fedflip_net::server::Planned| {
             let used = constants.map(|constants| self.used(constants));
-            let deployed = Some(fedflip_record::Deployed { constants: used });
             Header {
-                deployed,
+                deployed: Some(fedflip_record::Deployed { constants: used }),
                 costs: planned.costs.into(),
                 ..header((scenario, pilot), known, &planned.schedule, planned.expected)
             }

@@ -91,7 +91,7 @@ fn run(seed: u64) -> Replayed {
                 let before = rounds(0);
                 if StateView::open(&desk.run()).is_ok() {
                     let replayed =
-                        replay(&desk.run(), &learner, SEED, (&optimiser, Encoding::F32, quiet_every));
+                        replay(&desk.run(), &learner, SEED, (&optimiser, [Encoding::F32; 2], quiet_every));
                     assert_eq!(replayed.rounds, before, "seed {seed}");
                 }
                 pause(random.random_range(0..300));
@@ -109,7 +109,7 @@ fn run(seed: u64) -> Replayed {
             agent.stop(STOP_TIME_MAX, seed);
         }
     }
-    let replayed = replay(&desk.run(), &learner, SEED, (&optimiser, Encoding::F32, quiet_every));
+    let replayed = replay(&desk.run(), &learner, SEED, (&optimiser, [Encoding::F32; 2], quiet_every));
     assert!(replayed.ended && replayed.accepted > 0, "seed {seed}: {replayed:?}");
     replayed
 }

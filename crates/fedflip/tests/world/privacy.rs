@@ -225,8 +225,13 @@ fn two_devices_with_other_samples_send_the_same_but_for_their_updates() {
     assert_eq!(enrolled[0], (1, (SAMPLES as u64).to_le_bytes().to_vec()), "the count of samples");
     assert_eq!(one[ENROL].len(), 1);
     let (answers, again) = (&one[3], &two[3]);
-    assert_eq!((answers.len(), again.len()), (1, 1), "one round, one answer");
+    assert_eq!(
+        (answers.len(), again.len()),
+        (2, 2),
+        "one round, one answer, and a word that the model is there"
+    );
     same(3, &inner(&answers[0]), &inner(&again[0]), &[2, 3]);
+    same(3, &inner(&answers[1]), &inner(&again[1]), &[2]);
     assert_eq!(one[FETCHED], two[FETCHED], "both begin with the same model");
     let (update, other) = (&one[5], &two[5]);
     same(5, &inner(&update[0]), &inner(&other[0]), &[3, 4, 5]);
@@ -279,8 +284,8 @@ fn said_by_two(evaluates: Evaluates) -> [Vec<Vec<Vec<u8>>>; 2] {
 fn two_devices_with_other_samples_report_sums_of_the_same_names() {
     let [one, two] = &said_by_two(Evaluates::Devices);
     const ATTEND: usize = 3;
-    // The first model, the coin of the round, and the model after it.
-    assert_eq!((one[ATTEND].len(), two[ATTEND].len()), (3, 3));
+    // The first model, the coin of the round, a word that its model is there, and the model after it.
+    assert_eq!((one[ATTEND].len(), two[ATTEND].len()), (4, 4));
     let reports = |call: &[Vec<u8>]| -> Vec<Vec<u8>> {
         let is_report = |message: &&Vec<u8>| fields(message)[0].0 == 3;
         call.iter().filter(is_report).map(|message| inner(message)).collect()

@@ -34,7 +34,7 @@ impl Service {
         };
         let toss = Toss::named(&head.run, head.round).ok_or((None, Reason::BadMessage))?;
         let refuse = |reason| (Some(toss), reason);
-        let first = Instant::now();
+        let began = Instant::now();
         let Some(granted) = self.expected(slot, toss, &head).map_err(refuse)? else { return Ok(true) };
 
         let (encoding, parameters) = (self.offer.encoding, self.offer.parameters);
@@ -44,7 +44,7 @@ impl Service {
         let mut collector = Collector::encoded(encoding, parameters);
         loop {
             // A device that sends before its turn, or faster than granted, is not read: others use the bandwidth.
-            let turn = granted.earliest(collector.bytes(), first);
+            let turn = granted.earliest(collector.bytes(), began);
             tokio::time::sleep_until(turn.min(granted.deadline)).await;
             let until = granted.deadline.min(Instant::now() + SILENCE_MAX);
             match within(until, &mut parts).await {
@@ -59,7 +59,7 @@ impl Service {
         }
         let last = Instant::now();
         self.hub.metrics.upload_bytes.add(collector.bytes() as u64);
-        self.hub.metrics.upload_secs.observe((last - first).as_secs_f64());
+        self.hub.metrics.upload_secs.observe((last - began).as_secs_f64());
         let delta = collector.finish(&head.digest).map_err(|wrong| match wrong {
             WrongBytes::TooFew => refuse(Reason::WrongShape),
             WrongBytes::TooMany => refuse(Reason::TooManyBytes),
@@ -78,9 +78,8 @@ impl Service {
             return Err(refuse(Reason::AbsurdNorm));
         }
         let digest: VectorDigest = head.digest[..].try_into().map_err(|_| refuse(Reason::OtherDigest))?;
-        let took_secs = [(first - granted.at).as_secs_f64(), (last - first).as_secs_f64()];
-        let train_loss = head.train_loss;
-        let update = ReceivedUpdate { delta, digest, train_loss, began: first, took_secs, memory };
+        let took_secs = [(began - granted.at).as_secs_f64(), (last - began).as_secs_f64()];
+        let update = ReceivedUpdate { delta, digest, train_loss: head.train_loss, began, took_secs, memory };
         self.recount(slot, toss, head.samples);
         self.hand_over(slot, toss, update, norm).map_err(refuse)
     }

@@ -12,7 +12,7 @@
 //! - `counts`: sample counts that nobody else can check.
 //! - `rate`: limits calls; `journal`: limits lines in the log; `norms`: limits the norms of updates.
 //! - `world`: the world behind the engine's round loop; `events`: its events; `clock`: its clock; `window`: its window
-//!   for coins; `cycle`: the server's own time in a round; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
+//!   for coins; `cycle`: the server's own time in a round; `uplink`: the sizes and times of uploads; `quorum`: waits for enough devices; `timeouts`: the limits of waits; `review`: benches devices.
 //! - `evaluation`: evaluations on devices; `estimate`: metrics of the fleet from their reports.
 //! - [`deploy`]: the settings of a run; `deployed_run`: its plans and rounds; `restore`: what it resumes with;
 //!   `enrolment`: its devices; [`planning`]: its plans; `commit`: commits its rounds.
@@ -51,6 +51,7 @@ mod round;
 mod service;
 mod timeouts;
 mod transfer;
+mod uplink;
 mod watching;
 mod window;
 mod world;
@@ -59,7 +60,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedflip_fleet::{Band, ModelVector, Weights};
+use fedflip_fleet::{ModelVector, Weights};
 use fedflip_learn::Encoding;
 use futures_util::Stream;
 use tokio::runtime::Runtime;
@@ -71,10 +72,9 @@ use self::exchange::OfferedModel;
 use self::hub::Hub;
 use self::norms::NormGuard;
 use self::service::Service;
-use crate::agent::pace::Pace;
 use crate::door::{Door, Limits, Peer, RevokedNames, Security};
 use crate::error::NetError;
-use crate::measure::{Signals, Uplink};
+use crate::measure::Signals;
 use crate::status::{Health, Metrics, Reach, Readiness, StatusServer};
 use crate::wire::ByteStream;
 use crate::wire::limits::{CALLS_AT_ONCE_MAX, KEEP_ALIVE, MESSAGE_BYTES_MAX, WINDOW_BYTES};
@@ -124,13 +124,6 @@ pub struct Offer {
     /// Bounds the norm of updates before devices have sent any.
     pub update_norm: NormBound,
     pub capacity: FleetCapacity,
-}
-
-impl Offer {
-    /// The size of one update.
-    fn update_bytes(&self) -> usize {
-        self.encoding.bytes(self.parameters)
-    }
 }
 
 /// A server can serve any connection that carries bytes in both directions and knows its peer.
@@ -263,20 +256,6 @@ impl Server {
 
     pub fn health(&self) -> &Arc<Health> {
         &self.health
-    }
-
-    /// The time in which a device sends its update at this rate, and the time until its first bytes leave.
-    fn upload_secs(&self, mbps: f64) -> [f64; 2] {
-        let bytes = self.update_bytes as usize;
-        let Some(pace) = Pace::new(mbps) else { return [f64::INFINITY, 0.0] };
-        [bytes, bytes.min(pace.chunk_bytes())].map(|bytes| pace.leaves_after(bytes).as_secs_f64())
-    }
-
-    /// What is known of uploads to a band before any of them.
-    fn uplink(&self, band: Band) -> Uplink {
-        let [upload_secs, _] = self.upload_secs(self.probe_mbps);
-        let payload_mbit = self.probe_mbps * upload_secs;
-        Uplink { payload_mbit, band, probe_mbps: self.probe_mbps, signals: self.signals.clone() }
     }
 
     /// Waits until something changes at the hub, or `until`. The runtime itself waits, because its handle would not
