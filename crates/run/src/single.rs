@@ -124,19 +124,7 @@ impl Single<'_> {
             (Start::After(checkpoint), Keep::Folder(folder)) => {
                 self.resumed_state(folder, checkpoint, header.parameters, &optimiser)?
             }
-            (_, keep) => {
-                let state = self.first_state().with_optimiser(&optimiser);
-                if let Keep::Folder(folder) = keep {
-                    if let Some(initial) = &scenario.initial {
-                        folder.write(InitialModel::COPY, &initial.bytes)?;
-                    }
-                    if let Some(given) = scenario.data.weights.given() {
-                        folder.write(WEIGHTS, &given.text)?;
-                    }
-                    folder.checkpoint(state.checkpoint())?;
-                }
-                state
-            }
+            (_, keep) => self.begun_state(keep, &optimiser)?,
         };
         let sitting = match &keep {
             Keep::Folder(folder) => Some(host::Sitting::begin(folder.path(), session.threads, state.round)?),
@@ -242,6 +230,21 @@ impl Single<'_> {
             (None, Some(initial)) => State::new(ModelVector::clone(initial)),
             (None, None) => State::new(self.setup.learner.initial_model(self.scenario.seed)),
         }
+    }
+
+    /// The state of a new run, and the files that its folder starts with.
+    fn begun_state(&self, keep: &mut Keep, optimiser: &Optimiser) -> Result<State, RunError> {
+        let state = self.first_state().with_optimiser(optimiser);
+        if let Keep::Folder(folder) = keep {
+            if let Some(initial) = &self.scenario.initial {
+                folder.write(InitialModel::COPY, &initial.bytes)?;
+            }
+            if let Some(given) = self.scenario.data.weights.given() {
+                folder.write(WEIGHTS, &given.text)?;
+            }
+            folder.checkpoint(state.checkpoint())?;
+        }
+        Ok(state)
     }
 
     fn resumed_state(
