@@ -137,6 +137,19 @@ impl Device {
     }
 
     pub(crate) async fn hello(&mut self) -> Result<v1::HelloReply, Status> {
+        // A server that has just begun to listen may not have opened its run yet, and agents try again.
+        for _ in 0..100 {
+            match self.hello_once().await {
+                Err(status) if status.message() == "not ready yet" => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                answered => return answered,
+            }
+        }
+        self.hello_once().await
+    }
+
+    async fn hello_once(&mut self) -> Result<v1::HelloReply, Status> {
         let request = self.request(v1::HelloRequest { protocol: PROTOCOL, version: String::new() });
         let reply = self.client.hello(request).await?.into_inner();
         self.slot = reply.slot as usize;
