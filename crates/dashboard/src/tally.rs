@@ -23,7 +23,7 @@ pub struct Tally {
 pub struct Took {
     #[serde(skip)]
     pub device: usize,
-    /// τ, or what it really was.
+    /// The time from the start of the round until the upload began.
     pub compute_secs: f64,
     /// t/f, or what it really was.
     pub upload_secs: f64,
@@ -41,10 +41,15 @@ pub fn took(fleet: &Fleet, round: &Round, place: usize) -> Option<Took> {
     let recorded = |secs: &[f32]| secs.get(place).map(|&secs| f64::from(secs));
     Some(Took {
         device,
-        compute_secs: recorded(&round.compute_secs).unwrap_or(nominal_compute),
+        compute_secs: recorded(&round.compute_secs).unwrap_or(lead_secs(round) + nominal_compute),
         upload_secs: recorded(&round.upload_secs).unwrap_or(nominal_upload),
         mbps,
     })
+}
+
+/// The time before the cohort computed: downloads, and answers of devices that were asked.
+fn lead_secs(round: &Round) -> f64 {
+    round.download_secs + round.asked_secs
 }
 
 /// Adds a round to what its devices did.
@@ -52,7 +57,7 @@ pub fn add(tallies: &mut [Tally], fleet: &Fleet, round: &Round) {
     for took in (0..round.cohort.len()).filter_map(|place| took(fleet, round, place)) {
         if let Some(tally) = tallies.get_mut(took.device) {
             tally.taken = tally.taken.saturating_add(1);
-            tally.compute_secs += took.compute_secs;
+            tally.compute_secs += (took.compute_secs - lead_secs(round)).max(0.0);
             tally.upload_secs += took.upload_secs;
         }
     }

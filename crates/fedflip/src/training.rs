@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use fedflip_plan::Scheme;
+use fedflip_plan::{Needs, Scheme};
 use fedflip_run::tensorboard::TensorBoard;
 use fedflip_run::{Session, processors};
 use fedflip_scenario::Scenario;
@@ -82,6 +82,11 @@ pub(crate) fn warn_of_idle_keys(set: &[String], schemes: &[Scheme], runs: &[Scen
     }
     if schemes.iter().all(|scheme| scheme.method().buffer().is_none()) {
         warn_of_idle_key(set, "round.concurrency", "every scheme has rounds");
+    }
+    if schemes.iter().all(|scheme| scheme.describe().needs != Needs::Costs) {
+        for key in ["plan.luo_norms", "plan.luo_offset"] {
+            warn_of_idle_key(set, key, "luo alone has it");
+        }
     }
     if !runs.iter().any(|run| run.plan.quiet_variance.is_some()) {
         warn_of_idle_key(set, "plan.quiet_every", "there are no quiet rounds");

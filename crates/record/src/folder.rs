@@ -166,6 +166,12 @@ impl RunFolder {
     }
 }
 
+/// The newest whole checkpoint in a folder; none if there is none.
+pub fn last_checkpoint(folder: &Path) -> Result<Option<Checkpoint>, RecordError> {
+    let newest = checkpoints(folder)?.0.into_iter().next();
+    Ok(newest.map(|(_, checkpoint)| checkpoint))
+}
+
 /// Nobody else writes to the folder while this is held.
 pub fn lock(folder: &Path) -> Result<File, RecordError> {
     let path = folder.join(".lock");
@@ -203,6 +209,23 @@ fn difference(folder: &Path, run: &str, contents: &Contents) -> Result<Option<St
     Ok(None)
 }
 
+/// The whole checkpoints of a folder with their slots, the newest first, and the number of files; a damaged one is none.
+fn checkpoints(folder: &Path) -> Result<(Vec<(usize, Checkpoint)>, usize), RecordError> {
+    let (mut whole, mut slots) = (Vec::new(), 0);
+    for (slot, name) in SLOTS.iter().enumerate() {
+        let path = folder.join(name);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(RecordError::io(&path, "cannot be read")(error)),
+        };
+        slots += 1;
+        whole.extend(Checkpoint::from_bytes(&bytes).map(|found| (slot, found)));
+    }
+    whole.sort_by_key(|(_, checkpoint)| std::cmp::Reverse(checkpoint.round));
+    Ok((whole, slots))
+}
+
 /// Goes on after the newest checkpoint that is whole, fits the model and has its records, or from the beginning.
 fn resumed(
     folder: &Path,
@@ -220,24 +243,9 @@ fn resumed(
     {
         return Ok((RecordWriter::at_end(&records)?, 0, Start::Ended(end)));
     }
-    let (mut whole, mut slots) = (Vec::new(), 0);
-    for (slot, name) in SLOTS.iter().enumerate() {
-        let path = folder.join(name);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(RecordError::io(&path, "cannot be read")(error)),
-        };
-        slots += 1;
-        // One that is damaged, or of another model, is none.
-        whole.extend(
-            Checkpoint::from_bytes(&bytes)
-                .filter(|found| found.fits(header.parameters))
-                .map(|found| (slot, found)),
-        );
-    }
-    whole.sort_by_key(|(_, checkpoint)| std::cmp::Reverse(checkpoint.round));
-    for (slot, checkpoint) in whole {
+    let (whole, slots) = checkpoints(folder)?;
+    // One of another model is none.
+    for (slot, checkpoint) in whole.into_iter().filter(|(_, found)| found.fits(header.parameters)) {
         if let Some(writer) = RecordWriter::resume(&records, checkpoint.records)? {
             return Ok((writer, 1 - slot, Start::After(checkpoint)));
         }

@@ -41,6 +41,17 @@ impl SchemeRuns {
         self.scheme.parse::<Scheme>().map_or(true, |scheme| scheme.method().buffer().is_none())
     }
 
+    /// Whether devices flip independent coins, which the round model, its bounds and C(q) are about.
+    pub fn flips_coins(&self) -> bool {
+        self.scheme.parse::<Scheme>().map_or(true, |scheme| scheme.method().flips_coins())
+    }
+
+    /// Whether q is known before a run: not where there are no rounds, and not where reports of devices decide.
+    pub fn has_q(&self) -> bool {
+        let depends = |scheme: Scheme| scheme.method().depends_on_reports();
+        self.has_rounds() && !self.scheme.parse::<Scheme>().is_ok_and(depends)
+    }
+
     /// Of all seeds.
     pub fn rounds(&self) -> u64 {
         self.sum(|run| run.summary().rounds)

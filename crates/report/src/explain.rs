@@ -63,8 +63,8 @@ impl<'a> Explained<'a> {
         let first = scheme.runs.first()?;
         let plan = first.plans.last()?;
         let overhead_secs = plan.made.costs.overhead_secs;
-        // Where there are no rounds, there is no q, and the book says nothing.
-        let with_q = scheme.devices.as_ref().filter(|_| scheme.has_rounds());
+        // Other schemes have other weights than a/q.
+        let with_coins = scheme.devices.as_ref().filter(|_| scheme.flips_coins());
         let round_model = round_model(scheme, first, &plan.made.costs);
         let expected_secs = round_model.map(|model| model.mean_secs).or(plan.made.expected_round_secs);
         let all = scheme.rounds() as f64;
@@ -75,8 +75,8 @@ impl<'a> Explained<'a> {
         Some(Self {
             scheme,
             plan,
-            sampling_variance: with_q.map(sampling_variance),
-            largest_weight: with_q.map(largest_weight),
+            sampling_variance: with_coins.map(sampling_variance),
+            largest_weight: with_coins.map(largest_weight),
             round_model,
             overhead_secs,
             left_out: left_out(&first.config),
@@ -103,7 +103,7 @@ impl<'a> Explained<'a> {
 
     /// The keys that the model ignores, for a caption; empty if there are none.
     pub(crate) fn left_out_sentence(&self) -> String {
-        if self.left_out.is_empty() {
+        if self.left_out.is_empty() || self.round_model.is_none() {
             return String::new();
         }
         format!(" E[T̂] and the bounds ignore {}.", self.left_out.join(", "))
@@ -137,11 +137,11 @@ pub(crate) fn costs_sentence(scheme: &SchemeRuns) -> String {
     }
 }
 
-/// None where devices do not finish together, where there are no rounds, and without the fleet.
+/// None where devices do not finish together, where they flip no coins, and without the fleet.
 fn round_model(scheme: &SchemeRuns, run: &RunView, costs: &RecordedCosts) -> Option<RoundModel> {
     let is_adaptive = run.config.get("round.allocation").is_none_or(|allocation| allocation == "adaptive");
     let Devices { fleet, schedule, .. } =
-        scheme.devices.as_ref().filter(|_| is_adaptive && scheme.has_rounds())?;
+        scheme.devices.as_ref().filter(|_| is_adaptive && scheme.flips_coins())?;
     let problem = Problem::new(fleet, costs.round_costs(run.header.bandwidth_mbps)?);
     // Over usual and quiet rounds.
     let mean = |of: &dyn Fn(&[f64]) -> f64| schedule.mean(|plan| of(plan.q()));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use fedflip_engine::{Aggregation, BoxedError, Control, Engine, Optimiser, Sink, State, Stop};
 use fedflip_fleet::{Fleet, Metrics, ModelVector};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
+use fedflip_plan::Plan;
 use fedflip_record::reader::Records;
 use fedflip_record::{End, EndReason, Header, Initial, Round};
 use fedflip_scenario::Scenario;
@@ -62,7 +63,9 @@ pub(crate) fn replay(records: &Records, before: &Clock<'_>, now: &Clock<'_>) -> 
     if let Some(round) = sink.changed {
         return Ok(Replayed::Other(format!("round {round} has another cohort than its records")));
     }
-    if state.round < end.rounds {
+    // A run that diverged would have begun one more round.
+    let secs_max = now.scenario.engine_stop().secs_max.filter(|_| end.reason == EndReason::Diverged);
+    if state.round < end.rounds || secs_max.is_some_and(|most| state.secs >= most) {
         let round = state.round;
         let reason =
             format!("the cap on virtual time (stop.virtual_hours_max) would end it in round {round}");
@@ -82,16 +85,8 @@ fn comparable(records: &Records, before: &Clock<'_>, now: &Clock<'_>) -> Result<
     if records.initial.as_ref().is_some_and(|initial| initial.secs > 0.0) {
         return Err("the run continues from pilots, which are on its clock".to_owned());
     }
-    if now.scenario.plan.scheme.method().buffer().is_some() {
-        let reason = "devices work without rounds, so that the clock decides who delivers when (plan.scheme)";
+    if let Some(reason) = [before, now].iter().find_map(|clock| decided_by_clock(clock.scenario)) {
         return Err(reason.to_owned());
-    }
-    if now.scenario.plan.scheme.method().depends_on_reports() {
-        let reason = "its cohorts depend on what devices report, which only training shows (plan.scheme)";
-        return Err(reason.to_owned());
-    }
-    if [before, now].iter().any(|clock| clock.scenario.round.deadline.is_some()) {
-        return Err("a deadline decides who is lost (round.deadline_secs)".to_owned());
     }
     if end.reason == EndReason::VirtualTimeMax {
         return Err("a cap on virtual time ended the run (stop.virtual_hours_max)".to_owned());
@@ -102,15 +97,39 @@ fn comparable(records: &Records, before: &Clock<'_>, now: &Clock<'_>) -> Result<
     if !same_samples(before, now) {
         return Err("the devices of the new fleet would hold other samples".to_owned());
     }
-    let q_of = |clock: &Clock<'_>| {
-        let schedule = &clock.planned.schedule;
-        (schedule.usual().q().to_vec(), schedule.mean_q())
-    };
-    if q_of(before) != q_of(now) {
+    if !same_draws(before, now) {
         let scheme = &now.scenario.plan.scheme;
         return Err(format!("{scheme} plans other participation probabilities for the new clock"));
     }
     Ok(end)
+}
+
+/// Why the rounds of a scenario depend on its clock, if they do.
+pub(crate) fn decided_by_clock(scenario: &Scenario) -> Option<&'static str> {
+    let method = scenario.plan.scheme.method();
+    if method.buffer().is_some() {
+        return Some(
+            "devices work without rounds, so that the clock decides who delivers when (plan.scheme)",
+        );
+    }
+    if method.depends_on_reports() {
+        return Some("its cohorts depend on what devices report, which only training shows (plan.scheme)");
+    }
+    let deadline = scenario.round.deadline.is_some();
+    deadline.then_some("a deadline decides who is lost (round.deadline_secs)")
+}
+
+/// Whether both plans draw the same cohorts with the same weights. How a plan was found does not matter.
+pub(crate) fn same_draws(before: &Clock<'_>, now: &Clock<'_>) -> bool {
+    let same = |before: &Plan, now: &Plan| {
+        before.q() == now.q() && before.draw_probabilities() == now.draw_probabilities()
+    };
+    let [before, now] = [before, now].map(|clock| &clock.planned.schedule);
+    let same_quiet = match (before.quiet(), now.quiet()) {
+        (Some(before), Some(now)) => same(before, now),
+        (before, now) => before.is_none() && now.is_none(),
+    };
+    same(before.usual(), now.usual()) && same_quiet
 }
 
 /// Whether the data are shared in the same way: a fleet may say who holds which samples.

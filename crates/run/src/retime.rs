@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fedflip_fleet::{Fleet, Gflop, Weights, csv_file};
-use fedflip_record::folder::{BEST, Contents, FLEET, MODEL, RECORDS, RUN, WEIGHTS};
+use fedflip_record::folder::{BEST, Contents, FLEET, MODEL, RECORDS, RUN, WEIGHTS, last_checkpoint};
 use fedflip_record::reader::{self, Records};
-use fedflip_record::{FolderProblem, RecordError, RunFolder};
+use fedflip_record::{Checkpoint, FolderProblem, RecordError, RunFolder};
 use fedflip_scenario::{FREE_KEYS, FleetSource, InitialModel, Scenario};
 
 use crate::error::RunError;
@@ -92,6 +92,9 @@ pub(crate) fn write(
     records.initial.iter().try_for_each(|initial| folder.append_initial(initial.clone()))?;
     records.rounds.iter().try_for_each(|round| folder.append(round.clone()))?;
     if let Some(end) = &records.end {
+        // With the last checkpoint, a run that ended at a cap can be resumed with a higher one.
+        let last = last_checkpoint(from)?.filter(|checkpoint| checkpoint.round == end.rounds);
+        last.map_or(Ok(()), |last| folder.checkpoint(Checkpoint { secs: end.secs, ..last }))?;
         folder.end(end.clone(), &std::fs::read(from.join(MODEL)).map_err(unreadable(&from.join(MODEL)))?)?;
     }
     std::fs::rename(&beside, out).map_err(unreadable(out))

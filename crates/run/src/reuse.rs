@@ -11,7 +11,7 @@ use fedflip_record::{Fold, Line};
 use fedflip_scenario::Scenario;
 
 use crate::error::RunError;
-use crate::replay::{CLOCK_KEYS, Clock, Replayed, replay};
+use crate::replay::{CLOCK_KEYS, Clock, Replayed, decided_by_clock, replay, same_draws};
 use crate::retime;
 use crate::session::Session;
 use crate::setup::Planned;
@@ -30,6 +30,9 @@ pub struct Trainings {
 /// A finished run.
 struct Training {
     scenario: Scenario,
+    /// The scenario as text, by which runs are compared.
+    stored: String,
+    pilot: bool,
     fleet: Arc<Fleet>,
     planned: Planned,
     source: Source,
@@ -52,14 +55,20 @@ impl Trainings {
         &mut self,
         single: &Single<'_>,
     ) -> Result<Option<(Finished, Box<Records>)>, RunError> {
-        if single.warm_start.is_some() || single.out.is_some_and(|out| out.join(RUN).exists()) {
+        if !serves_others(single) || single.out.is_some_and(|out| out.join(RUN).exists()) {
             return Ok(None);
         }
         let stored = single.scenario.stored();
         let free: Vec<&str> = CLOCK_KEYS.iter().chain(CHECKED_KEYS).copied().collect();
         let now = Clock { scenario: single.scenario, fleet: &single.setup.fleet, planned: single.planned };
         for run in &self.runs {
-            if difference_in_words(&run.scenario.stored(), &stored, &free).is_some() {
+            let before = run.clock();
+            // What costs least is compared first; records are read last.
+            let is_other = run.pilot != single.pilot
+                || run.is_in_folder() != single.out.is_some()
+                || !same_draws(&before, &now)
+                || difference_in_words(&run.stored, &stored, &free).is_some();
+            if is_other {
                 continue;
             }
             if let Some(found) = run.on(&now, single)? {
@@ -77,7 +86,7 @@ impl Trainings {
             (None, Some(records), Some(model)) => Source::Memory { records, model: Arc::clone(model) },
             _ => return,
         };
-        if finished.fold.summary.end.is_none() {
+        if finished.fold.summary.end.is_none() || !serves_others(single) {
             return;
         }
         // The runs of a comparison share their fleet.
@@ -85,11 +94,25 @@ impl Trainings {
         let known = self.runs.last().filter(|run| *run.fleet == *fleet).map(|run| Arc::clone(&run.fleet));
         let fleet = known.unwrap_or_else(|| Arc::new(fleet.clone()));
         let (scenario, planned) = (single.scenario.clone(), single.planned.clone());
-        self.runs.push(Training { scenario, fleet, planned, source });
+        let (stored, pilot) = (scenario.stored(), single.pilot);
+        self.runs.push(Training { scenario, stored, pilot, fleet, planned, source });
     }
 }
 
+/// Whether the run may serve other clocks, or another run this one.
+pub(crate) fn serves_others(single: &Single<'_>) -> bool {
+    single.warm_start.is_none() && decided_by_clock(single.scenario).is_none()
+}
+
 impl Training {
+    fn clock(&self) -> Clock<'_> {
+        Clock { scenario: &self.scenario, fleet: &self.fleet, planned: &self.planned }
+    }
+
+    fn is_in_folder(&self) -> bool {
+        matches!(self.source, Source::Folder(_))
+    }
+
     /// This run on another clock; none if a run from scratch would have been another.
     fn on(&self, now: &Clock<'_>, single: &Single<'_>) -> Result<Option<(Finished, Box<Records>)>, RunError> {
         let read;
@@ -100,8 +123,7 @@ impl Training {
                 &read
             }
         };
-        let before = Clock { scenario: &self.scenario, fleet: &self.fleet, planned: &self.planned };
-        let Replayed::Same(retimed) = replay(records, &before, now)? else { return Ok(None) };
+        let Replayed::Same(retimed) = replay(records, &self.clock(), now)? else { return Ok(None) };
         if let (Source::Folder(from), Some(out)) = (&self.source, single.out) {
             retime::write(from, &retimed, now, single.stored(), out)?;
         }
@@ -112,7 +134,7 @@ impl Training {
             Source::Folder(_) => None,
         };
         let detail = retimed.end.as_ref().and_then(|end| end.detail.clone());
-        Ok(Some((Finished { fold, model, detail, had_ended: true }, retimed)))
+        Ok(Some((Finished { fold, model, detail, had_ended: false }, retimed)))
     }
 }
 

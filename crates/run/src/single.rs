@@ -51,7 +51,7 @@ pub struct WarmStart {
 pub struct Finished {
     /// In a few numbers and a curve.
     pub fold: Fold,
-    /// The result; none if the run had ended before, and then its model is in its folder.
+    /// The result; none if the run was not trained in this session, and then its model is in its folder.
     pub model: Option<Arc<ModelVector>>,
     /// More about how it ended, where there is more to say.
     pub detail: Option<String>,
@@ -113,7 +113,9 @@ impl Single<'_> {
                 let (folder, start) = RunFolder::open(folder, &self.contents(&header), session.resume)?;
                 (Keep::Folder(folder), start)
             }
-            None => (Keep::memory(&header, session.trainings.is_some()), Start::New),
+            None => {
+                (Keep::memory(&header, session.trainings.is_some() && reuse::serves_others(self)), Start::New)
+            }
         };
         let optimiser = scenario.server.optimiser();
         let mut state = match (start, &mut keep) {

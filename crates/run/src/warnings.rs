@@ -24,7 +24,11 @@ pub fn of_plan(planned: &Planned, scenario: &Scenario, fleet: &Fleet) -> Vec<Str
     if scheme.needs_variance() {
         warnings.extend(variance_above("plan.variance", usual, scenario.plan.variance));
     }
-    if let (Some(asked), Some(quiet)) = (scenario.plan.quiet_variance, planned.schedule.quiet()) {
+    if scenario.plan.quiet_variance.is_some() && !scheme.method().flips_coins() {
+        warnings.push(format!(
+            "quiet rounds need coins: under {scheme} plan.quiet_every only decides when models are evaluated"
+        ));
+    } else if let (Some(asked), Some(quiet)) = (scenario.plan.quiet_variance, planned.schedule.quiet()) {
         warnings.extend(variance_above("plan.quiet_variance", variance_of(quiet), asked));
         if usual <= asked {
             let [usual, asked] = [usual, asked].map(|variance| significant(variance, 4));

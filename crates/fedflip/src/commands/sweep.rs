@@ -104,9 +104,10 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     } else {
         sweep.write_table(output, &found)?;
         if retimed > 0 {
+            let runs = if retimed == 1 { "run was" } else { "runs were" };
             writeln!(
                 output,
-                "  retimed, not trained again: {retimed} runs that differ from others in their clock alone"
+                "  {retimed} {runs} retimed instead of trained, because only the clock differs from another run"
             )?;
         }
     }

@@ -81,6 +81,13 @@ fn runs_that_their_clock_decides_are_refused_with_the_reason() {
             "a cap on virtual time ended the run",
         ),
         (
+            // Without the cap, one more round begins and diverges.
+            "diverged",
+            "--scheme full --set train.learning_rate=1e6 --set stop.virtual_hours_max=0.1",
+            "--overhead-secs 1e5",
+            "the cap on virtual time",
+        ),
+        (
             "rounded",
             "--scheme full --set downlink.encoding=int8",
             "--downlink broadcast",
@@ -90,7 +97,8 @@ fn runs_that_their_clock_decides_are_refused_with_the_reason() {
         ("none", "--scheme full", "", "nothing of the clock"),
         ("wrong", "--scheme full", "--overhead-secs=-1", "round.overhead_secs"),
     ] {
-        desk.stdout(&format!("run s.toml {RUN} {keys} --set stop.rounds_max=5 --out {name}"));
+        // One of them diverges, which is no success.
+        desk.run(&format!("run s.toml {RUN} {keys} --set stop.rounds_max=5 --out {name}"));
         let said = refused(&format!("retime {name} {flags} --out {name}-again"));
         assert!(said.contains(wanted), "{name}: {said}");
         assert!(!desk.folder.path().join(format!("{name}-again")).exists(), "{name} left a folder behind");

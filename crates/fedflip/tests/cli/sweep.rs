@@ -66,7 +66,7 @@ fn one_training_serves_all_clocks_of_a_sweep() {
     let table = desk.stdout(&format!("sweep {flags} {over} --out s"));
     // Three other points with two pilots of each of three seeds, and full and fedavg; exact plans for the clock. At the
     // first point the limit of the comparison ends the run under full, so that the second one trains it.
-    assert!(table.contains("retimed, not trained again: 23 runs"), "{table}");
+    assert!(table.contains("23 runs were retimed instead of trained"), "{table}");
     for (bandwidth, overhead) in [(20, 2), (2000, 0), (2000, 2)] {
         let point = format!("fleet.bandwidth_mbps={bandwidth},round.overhead_secs={overhead}");
         let alone = format!("alone-{bandwidth}-{overhead}");
@@ -89,6 +89,29 @@ fn one_training_serves_all_clocks_of_a_sweep() {
     }
     // Nothing else is trained where nothing is kept, and the table is the same.
     assert_eq!(desk.stdout(&format!("sweep {flags} {over}")), table);
+}
+
+/// A retimed run that ended at a cap can be resumed with a higher one, as a trained one can.
+#[test]
+fn retimed_runs_are_resumed_with_higher_caps() {
+    let desk = Desk::new();
+    let flags =
+        QUICK.replace("--schemes exact,full", "--schemes fixed=0.3,fedavg=3").replace("=0.4", "=0.99");
+    let line = |rounds: u64, out: &str| {
+        let over = "--over fleet.bandwidth_mbps=20,2000 --no-pilot";
+        format!("sweep {flags} {over} --set stop.rounds_max={rounds} --reference fixed=0.3 --out {out}")
+    };
+    assert!(desk.stdout(&line(5, "s")).contains("2 runs were retimed"));
+    desk.stdout(&format!("{} --resume", line(9, "s")));
+    desk.stdout(&line(9, "whole"));
+    for run in ["fixed=0.3-seed1", "fedavg=3-seed1"] {
+        for name in ["records.jsonl", "model.safetensors"] {
+            let file = format!("fleet.bandwidth_mbps=2000/runs/{run}/{name}");
+            let [resumed, whole] =
+                ["s", "whole"].map(|out| fs::read(desk.folder.path().join(out).join(&file)).unwrap());
+            assert!(resumed == whole, "{run} {name}");
+        }
+    }
 }
 
 #[test]

@@ -23,8 +23,8 @@ const SIZE: (f64, f64) = (420.0, 380.0);
 const EDGE_POINTS: u32 = 60;
 
 pub(super) fn figures(Material { group, .. }: &Material<'_>) -> Option<Block> {
-    // Without rounds there is no q that a frequency could be compared with.
-    let schemes = group.schemes.iter().filter(|scheme| scheme.has_rounds());
+    // Without a q there is nothing that a frequency could be compared with.
+    let schemes = group.schemes.iter().filter(|scheme| scheme.has_q());
     let figures = schemes.filter_map(|scheme| Some(figure(scheme, scheme.devices.as_ref()?)));
     Block::together(Layout::Tiles, figures.map(Block::Figure))
 }
@@ -35,7 +35,7 @@ pub(super) fn data(Material { group, .. }: &Material<'_>) -> Option<Block> {
     for scheme in &group.schemes {
         let Some(devices @ Devices { fleet, .. }) = &scheme.devices else { continue };
         rows.extend(realised(scheme, devices).enumerate().map(|(device, point)| {
-            let planned = scheme.has_rounds().then_some(point.planned);
+            let planned = scheme.has_q().then_some(point.planned);
             vec![
                 words("scheme", "scheme", &scheme.scheme),
                 words("device", "device", point.name),

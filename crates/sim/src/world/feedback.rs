@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use fedflip_engine::Cohort;
-use fedflip_fleet::bandwidth::{self, Job};
+use fedflip_fleet::bandwidth::{self, DeviceJob, Job};
 use fedflip_plan::sampler::Report;
 use fedflip_record::Round;
 
@@ -50,25 +50,17 @@ impl SimWorld<'_> {
         self.draws.retain(|draw| ready.iter().any(|&(_, _, device)| device == draw.device));
     }
 
-    /// The reports of a round, from its record: a resumed run has nothing else.
+    /// The reports of a round, from its record: a resumed run has nothing else. Times follow from the seed; those of the
+    /// record may contain waits for other devices.
     pub(super) fn reports(&self, record: &Round) -> Vec<Report> {
-        let lead_secs = record.download_secs + record.asked_secs;
         let is_lost = |device: usize| record.lost.iter().any(|lost| lost.device == device);
-        let reported = record.cohort.iter().enumerate().filter(|(_, device)| !is_lost(**device));
-        let report = |((place, &device), &train_loss): ((usize, &usize), &f64)| {
-            let nominal = bandwidth::device_jobs(self.fleet, &[device]).next()?.job;
-            let recorded = |numbers: &[f32]| numbers.get(place).copied().map(f64::from);
-            // Times that follow from the fleet are not recorded.
-            let compute_secs = recorded(&record.compute_secs).map(|secs| (secs - lead_secs).max(0.0));
-            let load_mbit =
-                recorded(&record.upload_secs).zip(recorded(&record.mbps)).map(|(secs, mbps)| secs * mbps);
-            let job = Job {
-                compute_secs: compute_secs.unwrap_or(nominal.compute_secs),
-                load_mbit: load_mbit.unwrap_or(nominal.load_mbit),
-                ..nominal
-            };
-            Some(Report { device, train_loss, alone_secs: self.alone_secs(job) })
+        let jobs = self.device_jobs(record.round, &record.cohort).filter(|job| !is_lost(job.device));
+        let report = |(device_job, &train_loss): (DeviceJob, &f64)| {
+            let DeviceJob { device, job } = device_job;
+            let jitter = self.conditions.jitter(self.seed, record.round, device);
+            let job = Job { compute_secs: job.compute_secs * jitter, ..job };
+            Report { device, train_loss, alone_secs: self.alone_secs(job) }
         };
-        reported.zip(&record.train_losses).filter_map(report).collect()
+        jobs.zip(&record.train_losses).map(report).collect()
     }
 }
