@@ -66,6 +66,13 @@ fn downlink(args: &CostArgs, band: Band) -> Result<Downlink, CliError> {
     Ok(mode.map_or(Downlink::None, |mode| mode.downlink(Download { bandwidth, per_upload })))
 }
 
+/// What rounds cost, as a note below a table.
+pub(crate) fn note(costs: &RoundCosts) -> String {
+    let is_papers = costs.overhead_secs <= 0.0 && matches!(costs.downlink, Downlink::None);
+    let free = if is_papers { "; downloads and overhead cost nothing" } else { "" };
+    format!("devices {}{free}", describe(costs))
+}
+
 /// Such as `share 100 Mbit/s; every round takes 120 ms more`.
 pub(crate) fn describe(costs: &RoundCosts) -> String {
     let mut text = match costs.band {

@@ -8,11 +8,14 @@ use crate::problem::Problem;
 /// T(q) under the expected bandwidth: the root of Σ q_n t_n/(T − τ_n) = f_tot over all devices, and what a round costs
 /// besides.
 ///
-/// The paper's approximation of the round time. It exceeds max τ of the whole fleet however small q is. It knows no
-/// limits of single links; on a band of spectrum there is none.
+/// The paper's approximation of the round time. It exceeds max τ of the whole fleet however small q is. It is none where
+/// single links have limits, and on a band of spectrum.
 pub fn expected_bandwidth_secs(problem: &Problem<'_>, q: &[f64]) -> Option<f64> {
     let Band::Linear(bandwidth) = problem.costs().band else { return None };
     let fleet = problem.fleet();
+    if (0..fleet.len()).any(|device| problem.job(device).link.limit_mbps < bandwidth.get()) {
+        return None;
+    }
     let times = fleet.compute_secs().iter().zip(fleet.comm_secs());
     let jobs = times.zip(q).map(|((&compute_secs, &t), &q)| Job::new(compute_secs, q * t));
     let uploads_secs = finish_together(jobs, bandwidth).round_secs();

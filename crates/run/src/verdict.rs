@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fedflip_plan::Constants;
-use fedflip_record::Target;
+use fedflip_record::{RecordedCosts, Target};
 use fedflip_report::standing::{SpeedUp, Spread};
 use fedflip_scenario::Scenario;
 use serde::Serialize;
@@ -25,6 +25,10 @@ pub struct ComparisonJson {
     pub pilot: PilotJson,
     /// The scheme that ratios are to.
     pub reference: String,
+    /// The bandwidth that the devices share, in Mbit/s.
+    pub bandwidth_mbps: f64,
+    /// What rounds cost besides computing and uploading.
+    pub costs: RecordedCosts,
     /// In the order in which they were asked for.
     pub schemes: Vec<SchemeJson>,
 }
@@ -119,6 +123,8 @@ impl ComparisonJson {
             target_accuracy: scenario.stop.target.of("accuracy"),
             pilot,
             reference: study.reference.to_string(),
+            bandwidth_mbps: scenario.bandwidth.get(),
+            costs: scenario.round_costs().into(),
             schemes: schemes.collect(),
         }
     }

@@ -2,7 +2,7 @@
 
 use fedflip_fleet::Fleet;
 use fedflip_learn::Encoding;
-use fedflip_plan::{Plan, Scheme, sampling_variance};
+use fedflip_plan::{Plan, Problem, Scheme, sampling_variance};
 use fedflip_report::numbers::significant;
 use fedflip_scenario::{FleetSource, Preset, Scenario};
 
@@ -71,7 +71,9 @@ pub fn capped(scheme: &Scheme, plan: &Plan, fleet: &Fleet) -> Option<String> {
 /// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.
 fn never_in_time(scenario: &Scenario, fleet: &Fleet) -> Option<String> {
     let deadline_secs = scenario.round.deadline?.get();
-    let needs_secs = |n: usize| fleet.compute_secs()[n] + fleet.comm_secs()[n] / scenario.bandwidth.get();
+    // A device alone: its download, its computation, and its upload with the whole band.
+    let problem = Problem::new(fleet, scenario.round_costs());
+    let needs_secs = |n: usize| problem.cohort_secs(std::iter::once(problem.job(n)));
     let late: Vec<usize> = (0..fleet.len()).filter(|&n| needs_secs(n) > deadline_secs).collect();
     let first = *late.first()?;
     let share: f64 = late.iter().map(|&n| fleet.weights()[n]).sum();

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::print_json;
 use super::scheme_cells::{self, Curves};
 use crate::args::CompareArgs;
+use crate::costs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{Cell, Table, display_of, duration, percent, significant};
 use crate::training::{self, overrides, warn_of_idle_keys};
@@ -185,6 +186,8 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
         }
     }
     write_notes(output, kept, entries)?;
+    let costs = json.costs.round_costs(json.bandwidth_mbps);
+    costs.map_or(Ok(()), |costs| writeln!(output, "  {}", costs::note(&costs)))?;
     if is_tested {
         writeln!(
             output,

@@ -3,12 +3,14 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fedflip_run::{Retimed, retime};
+use fedflip_record::folder::RUN;
+use fedflip_run::{Retimed, RunError, retime};
 use serde::Serialize;
 
 use super::print_json;
 use crate::args::RetimeArgs;
 use crate::error::CliError;
+use crate::progress::warn;
 use crate::render::{Table, duration, significant};
 
 #[derive(Serialize)]
@@ -22,8 +24,21 @@ struct RetimedJson {
 pub(super) fn run(args: &RetimeArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let overrides = overrides(args)?;
     let mut table = Table::new(&["run", "rounds", "time", "was", "ratio"]);
+    let (mut written, mut refused) = (0, Vec::new());
     for (from, out) in args.runs.iter().zip(folders(args)?) {
-        let retimed = retime(from, &overrides, &out)?;
+        if out.join(RUN).exists() {
+            let hint = "name a folder that does not exist yet";
+            return Err(CliError::usage(format!("--out: there is a run in {} already", out.display()), hint));
+        }
+        let retimed = match retime(from, &overrides, &out) {
+            // One of several runs does not cost the others their new clock.
+            Err(error @ RunError::CannotRetime { .. }) if args.runs.len() > 1 => {
+                refused.push(error);
+                continue;
+            }
+            retimed => retimed?,
+        };
+        written += 1;
         let (run, out) = (from.display().to_string(), out.display().to_string());
         let Retimed { rounds, secs_before, secs } = retimed;
         if args.json {
@@ -36,10 +51,14 @@ pub(super) fn run(args: &RetimeArgs, output: &mut dyn Write) -> Result<(), CliEr
             table.row(vec![run, rounds.to_string(), duration(secs), duration(secs_before), ratio]);
         }
     }
-    if !args.json {
+    if !args.json && written > 0 {
         table.write(output)?;
     }
-    Ok(())
+    refused.iter().for_each(|error| warn(&error.to_string()));
+    match refused.into_iter().next() {
+        Some(error) if written == 0 => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// The flags as keys of a scenario.

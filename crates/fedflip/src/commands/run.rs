@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::outcome::{self, line};
 use super::print_json;
 use crate::args::RunArgs;
+use crate::costs;
 use crate::error::{CliError, ExitStatus};
 use crate::progress::warn;
 use crate::render::{count, display_of, metric_value, significant};
@@ -131,6 +132,7 @@ fn write_text(
     if let Some(rule) = scenario.round.aggregation.robust_name() {
         line(output, "aggregation", &format!("{rule} (biased)"))?;
     }
+    line(output, "costs", &costs::note(&scenario.round_costs()))?;
     let SharingReport { samples, fewest, most, minimum } = setup.sharing;
     let [samples, fewest, most] = [samples, fewest, most].map(count);
     line(output, "data", &format!("{samples} samples, {fewest} to {most} a device"))?;

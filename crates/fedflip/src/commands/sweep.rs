@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::print_json;
 use super::scheme_cells::{self, Curves};
 use crate::args::SweepArgs;
+use crate::costs;
 use crate::error::{CliError, ExitStatus};
 use crate::render::{Cell, Table};
 use crate::training::{self, overrides, warn_of_idle_keys};
@@ -223,6 +224,11 @@ impl Sweep {
         writeln!(
             output,
             "\n  time to the target is without the pilots; {of};\n  the curve is that of the first seed over its own time"
+        )?;
+        writeln!(
+            output,
+            "  {}, where the sweep changes nothing of it",
+            costs::note(&self.base.round_costs())
         )?;
         if found.iter().flat_map(Found::schemes).any(|scheme| scheme.lower_bound) {
             writeln!(output, "  > at least, < at most: some run was stopped before it reached the target")?;

@@ -56,14 +56,13 @@ impl Method for LuoDraws {
     }
 }
 
-/// c_n = o + τ_n + K t_n/f_tot: the time of a round in which all K draws are devices like n. Probabilities sum to 1, so
-/// that the overhead of a round is a part of every c_n.
+/// c_n: the time of a round in which all K draws are devices like n, which is o + τ_n + K t_n/f_tot in the paper's model of
+/// a round. Probabilities sum to 1, so that the overhead of a round is a part of every c_n.
 fn round_secs_alone(problem: &Problem<'_>, draws: CohortSize) -> Vec<f64> {
-    let (draws, overhead) = (draws.get() as f64, problem.overhead_secs());
-    let times = problem.cost_secs().iter().zip(problem.transfer_secs());
-    // The costs of the problem count one transfer.
+    let alike = |device: usize| std::iter::repeat_n(problem.job(device), draws.get());
+    let devices = 0..problem.fleet().len();
     let mut secs: Vec<f64> =
-        times.map(|(cost, transfer)| overhead + cost + (draws - 1.0) * transfer).collect();
+        devices.map(|device| problem.overhead_secs() + problem.cohort_secs(alike(device))).collect();
     let most = secs.iter().copied().fold(0.0, f64::max);
     let least = if most > 0.0 { LEAST_COST_SHARE * most } else { 1.0 };
     secs.iter_mut().for_each(|secs| *secs = secs.max(least));
@@ -132,6 +131,21 @@ mod tests {
             let expected = 0.5 + fleet.compute_secs()[n] + 3.0 * fleet.comm_secs()[n] / 5.0;
             assert!((secs - expected).abs() < 1e-12);
         }
+    }
+
+    /// A link that K uploads at a time do not fill costs nothing.
+    #[test]
+    fn limits_of_links_count_only_where_they_slow_a_round() {
+        let rows = "a,1,10,1,100\nb,1,10,1,10\nc,1,10,1,5\n";
+        let text = format!("device,compute_secs,comm_secs,samples,link_mbps\n{rows}");
+        let fleet = csv_file::read(text.as_bytes(), "fleet.csv").unwrap();
+        let problem = Problem::new(&fleet, Mbps::new(20.0).unwrap());
+        let secs = round_secs_alone(&problem, CohortSize::new(2).unwrap());
+        let expected = [2.0, 2.0, 3.0];
+        assert!(
+            secs.iter().zip(expected).all(|(secs, expected)| (secs - expected).abs() < 1e-12),
+            "{secs:?}"
+        );
     }
 
     #[test]
