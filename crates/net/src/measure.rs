@@ -94,8 +94,10 @@ impl Measured {
         self.payload_mbit / self.link.limit_mbps().unwrap_or(f64::INFINITY).min(self.alone_mbps)
     }
 
-    fn link(&self) -> Link {
+    /// The link as plans, grants and deadlines count it: not slower than the links of others by more than is believed.
+    fn link(&self, believed: Believed) -> Link {
         let limit_mbps = self.link.limit_mbps().unwrap_or(f64::INFINITY);
+        let limit_mbps = limit_mbps.max(self.payload_mbit / believed.upload_secs_max);
         Link { limit_mbps, snr: self.signal().map_or(Link::default().snr, Decibel::factor) }
     }
 
@@ -223,23 +225,20 @@ impl Measures {
         Believed::beside(reported.collect(), claimed.collect(), uploads.collect())
     }
 
-    /// A device's job as the automatic deadline counts it: by reports only, once there are any, and with a link that is not
-    /// too slow beside those of the others.
+    /// A device's job as the automatic deadline counts it: by reports only, once there are any.
     pub fn deadline_job(&self, slot: usize, believed: Believed) -> Job {
         let measured = self.devices.get(slot);
         let reported_secs = measured.and_then(|measured| measured.compute_secs.value());
         let claimed_secs = measured.map_or(0.0, |measured| measured.claimed_secs);
         let compute_secs = believed.deadline_secs(reported_secs, claimed_secs);
-        let Job { load_mbit, mut link, .. } = self.job(slot, believed);
-        link.limit_mbps = link.limit_mbps.max(load_mbit / believed.upload_secs_max);
-        Job { compute_secs, load_mbit, link }
+        Job { compute_secs, ..self.job(slot, believed) }
     }
 
     /// A device's expected job in a round.
     pub fn job(&self, slot: usize, believed: Believed) -> Job {
         let Some(measured) = self.devices.get(slot) else { return Job::new(0.0, 0.0) };
         let compute_secs = measured.compute_secs(believed.compute_secs_max);
-        Job { compute_secs, load_mbit: measured.payload_mbit, link: measured.link() }
+        Job { compute_secs, load_mbit: measured.payload_mbit, link: measured.link(believed) }
     }
 
     /// The measured fleet, for the planner; `devices` are in the order of their slots, and all of them are calibrated. The
@@ -403,9 +402,9 @@ mod tests {
         assert_eq!(fleet.link(2).limit_mbps, f64::INFINITY);
     }
 
-    /// A device that trickles makes no deadline longer than ten times the upload of the others.
+    /// A device that trickles counts as one that takes ten times as long as the others to upload.
     #[test]
-    fn deadlines_count_a_limit_down_to_a_tenth_of_the_others_rates() {
+    fn a_limit_counts_down_to_a_tenth_of_the_others_rates() {
         let mut measures = Measures::default();
         (0..3).for_each(|slot| measures.calibrated(&device(slot), &uplink()));
         for _ in 0..100 {
@@ -415,9 +414,13 @@ mod tests {
             measures.granted(0, seen);
         }
         let believed = measures.believed();
-        assert!(measures.job(0, believed).link.limit_mbps < 1e-3, "a plan counts the link as it is");
-        let [trickles, other] = [0, 1].map(|slot| measures.deadline_job(slot, believed).link.limit_mbps);
-        assert!((trickles - 0.4).abs() < 1e-9 && other == f64::INFINITY, "{trickles} {other}");
+        for of in [Measures::job, Measures::deadline_job] {
+            let [trickles, other] = [0, 1].map(|slot| of(&measures, slot, believed).link.limit_mbps);
+            assert!((trickles - 0.4).abs() < 1e-9 && other == f64::INFINITY, "{trickles} {other}");
+        }
+        let devices = [0, 1, 2].map(device);
+        let planned = measures.fleet(&devices, &Weights::Samples).unwrap().link(0).limit_mbps;
+        assert!((planned - 0.4).abs() < 1e-9, "{planned}");
     }
 
     #[test]

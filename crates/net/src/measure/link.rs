@@ -59,7 +59,7 @@ impl Upload {
 pub(super) struct LinkEstimate {
     /// None while uploads are as fast as granted.
     limit_mbps: Option<f64>,
-    /// The rate of the last upload, if it was slow and is the first one that was.
+    /// The rate of the last upload or timed transfer, if it was slow and is the first one that was.
     suspected_mbps: Option<f64>,
     /// Uploads in a row that had the limit as their grant and were in time.
     in_time: u32,
@@ -70,11 +70,11 @@ impl LinkEstimate {
         self.limit_mbps
     }
 
-    /// Notes a timed transfer, scaled to the size of an update. The device had the whole band, and no other upload is known:
-    /// a slow one gives a limit at once.
+    /// Notes a timed transfer, scaled to the size of an update. A slow one gives no limit before an upload confirms it: it
+    /// costs a device nothing, and the limit of one device decides about the q of all.
     pub(super) fn probed(&mut self, upload: Upload) {
         if upload.is_sound() && upload.exceeds(SLOW, SLOW_SECS) {
-            self.limit_mbps = Some(upload.rate_mbps().max(LIMIT_MBPS_MIN));
+            self.suspected_mbps = Some(upload.rate_mbps().max(LIMIT_MBPS_MIN));
         }
     }
 
@@ -226,11 +226,15 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_timed_transfer_gives_a_limit_at_once_and_a_short_one_none() {
-        let mut link = LinkEstimate::default();
-        link.probed(Upload { mbps: 100.0, granted_secs: 0.001, secs: 0.05 });
-        assert_eq!(link.limit_mbps(), None, "the noise of a short transfer");
-        link.probed(Upload { mbps: 100.0, granted_secs: 0.1, secs: 1.0 });
-        assert_eq!(link.limit_mbps(), Some(10.0));
+    fn a_slow_timed_transfer_gives_a_limit_only_with_an_upload_that_confirms_it() {
+        let slow = Upload { mbps: 100.0, granted_secs: 0.1, secs: 1.0 };
+        let [mut quick, mut confirmed] = [LinkEstimate::default(), LinkEstimate::default()];
+        [&mut quick, &mut confirmed].map(|link| link.probed(slow));
+        assert_eq!(confirmed.limit_mbps(), None);
+        confirmed.observe(slow, BAND_MBPS);
+        assert_eq!(confirmed.limit_mbps(), Some(10.0));
+        quick.observe(Upload { secs: 0.1, ..slow }, BAND_MBPS);
+        quick.observe(slow, BAND_MBPS);
+        assert_eq!(quick.limit_mbps(), None, "an upload in time refutes the transfer");
     }
 }
