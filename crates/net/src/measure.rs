@@ -24,6 +24,7 @@ use crate::state::EnrolledDevice;
 pub use self::believed::Believed;
 pub use self::bench::BenchChange;
 pub use self::link::Upload;
+pub(crate) use self::link::is_slow;
 pub use self::server_times::RoundTimes;
 pub use self::uplink::{Signals, Uplink};
 
@@ -33,6 +34,11 @@ pub const AVAILABILITY_MIN: f64 = 0.05;
 const DELIVERED_MIN: f64 = 0.5;
 /// The number of consecutive missed deadlines after which a device counts as too slow.
 const MISSES_TO_BELIEVE: u32 = 2;
+
+/// The devices that must have downloaded before the time of downloads counts: with fewer, one of them would decide.
+const DOWNLOADS_MIN: usize = 3;
+/// Downloads count as at most this many times longer or shorter than they are modelled.
+const DOWNLOAD_RATIO_MAX: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
@@ -168,9 +174,15 @@ impl Measures {
         }
     }
 
-    /// Notes the server's part of a round in which no device was lost.
-    pub fn round(&mut self, times: RoundTimes) {
-        self.server.observe(times);
+    /// Notes the server's part of a round, whose overhead counts up to a bound.
+    pub fn round(&mut self, times: RoundTimes, secs_max: f64) {
+        self.server.observe(times, secs_max);
+    }
+
+    /// Lets the limits of links rise a little at the end of a round: a device that is hardly ever asked, because its link
+    /// seems slow, would never show that it is not.
+    pub fn age_limits(&mut self) {
+        self.devices.iter_mut().for_each(|measured| measured.link.age(measured.alone_mbps));
     }
 
     /// The server's overhead of a mean round, of which the given share is evaluated; none before the first round.
@@ -178,11 +190,14 @@ impl Measures {
         self.server.overhead_secs(evaluated_share)
     }
 
-    /// The time of downloads in units of the modelled time: the median over devices, so that no few of them decide. None
-    /// before any download.
+    /// The time of downloads in units of the modelled time, within bounds: the median over devices, so that no few of them
+    /// decide. None before enough devices have downloaded.
     pub fn download_ratio(&self) -> Option<f64> {
         let ratios = self.devices.iter().filter_map(|measured| measured.download_ratio.value());
-        believed::median(ratios.collect())
+        let ratios: Vec<f64> = ratios.collect();
+        let is_enough = ratios.len() >= DOWNLOADS_MIN;
+        let median = believed::median(ratios).filter(|_| is_enough);
+        median.map(|ratio| ratio.clamp(1.0 / DOWNLOAD_RATIO_MAX, DOWNLOAD_RATIO_MAX))
     }
 
     /// Benches devices that keep failing to deliver, and lets devices return whose pause is over.
@@ -427,15 +442,21 @@ mod tests {
     fn a_minority_decides_nothing_about_downloads() {
         let mut measures = Measures::default();
         (0..5).for_each(|slot| measures.calibrated(&device(slot), &uplink()));
-        assert_eq!(measures.download_ratio(), None);
-        for slot in 0..5 {
+        let downloaded = |measures: &mut Measures, slot: usize, ratio: f64| {
             let upload = Upload { mbps: 4.0, granted_secs: 2.0, secs: 2.0 };
-            let download_ratio = Some(if slot < 2 { 1e6 } else { 1.2 });
-            let (compute_secs, upload_from_secs) = (2.0, 0.0);
+            let (compute_secs, upload_from_secs, download_ratio) = (2.0, 0.0, Some(ratio));
             measures
                 .granted(slot, Outcome::Reported { compute_secs, upload_from_secs, upload, download_ratio });
+        };
+        for slot in 0..5 {
+            assert_eq!(measures.download_ratio().is_some(), slot >= 3, "after {slot} devices");
+            downloaded(&mut measures, slot, if slot < 2 { 1e6 } else { 1.2 });
         }
         assert_eq!(measures.download_ratio(), Some(1.2));
+        for (ratio, bound) in [(1e6, 10.0), (0.0, 0.1)] {
+            (0..1000).for_each(|n| downloaded(&mut measures, n % 5, ratio));
+            assert_eq!(measures.download_ratio(), Some(bound));
+        }
     }
 
     #[derive(Clone, Debug)]
@@ -470,7 +491,9 @@ mod tests {
                         let upload = Upload { mbps, granted_secs: 8.0 / mbps, secs };
                         let download_ratio = Some(secs);
                         measures.granted(0, Outcome::Reported { compute_secs, upload_from_secs: 0.0, upload, download_ratio });
-                        measures.round(RoundTimes { cycle_secs: secs, device_secs: mbps, evaluation_secs: Some(compute_secs) });
+                        let times = RoundTimes { overhead_secs: secs, evaluation_secs: Some(compute_secs) };
+                        measures.round(times, mbps);
+                        measures.age_limits();
                     }
                     Event::Missed => {
                         missed = true;

@@ -67,9 +67,14 @@ pub(crate) fn probes_slowly() -> Actor {
     hostile(Habit { probes_slowly: true, ..HONEST })
 }
 
-/// The same without the slow transfer.
-pub(crate) fn times_its_transfer() -> Actor {
+/// A device that is honest, by the same calls.
+pub(crate) fn honest_by_hand() -> Actor {
     hostile(HONEST)
+}
+
+/// A device that answers shortly before the window ends, and is honest otherwise.
+pub(crate) fn answers_late() -> Actor {
+    hostile(Habit { answers_after_secs: 1.2, ..HONEST })
 }
 
 /// All that one device, or two that work together, is seen to do in the table.
@@ -88,7 +93,7 @@ pub(crate) fn deeds() -> Vec<(&'static str, Vec<Actor>)> {
         ("times its transfer slowly", vec![probes_slowly()]),
         ("uploads just before the deadline", of(always(Part::AfterShare(0.9)))),
         ("trickles until just before the deadline", of(always(Part::Trickles(0.5)))),
-        ("answers at the end of the window", of(Habit { answers_after_secs: 1.2, ..HONEST })),
+        ("answers at the end of the window", vec![answers_late()]),
         ("stalls half way", of(always(Part::StallsHalfWay))),
         ("never answers", vec![Actor::scripted(silent)]),
         ("hangs up before the window ends", vec![Actor::scripted(hangs_up)]),
