@@ -7,6 +7,7 @@
 mod average;
 mod believed;
 mod bench;
+mod downloads;
 mod link;
 mod server_times;
 mod uplink;
@@ -34,11 +35,6 @@ pub const AVAILABILITY_MIN: f64 = 0.05;
 const DELIVERED_MIN: f64 = 0.5;
 /// The number of consecutive missed deadlines after which a device counts as too slow.
 const MISSES_TO_BELIEVE: u32 = 2;
-
-/// The devices that must have downloaded before the time of downloads counts: with fewer, one of them would decide.
-const DOWNLOADS_MIN: usize = 3;
-/// Downloads count as at most this many times longer or shorter than they are modelled.
-const DOWNLOAD_RATIO_MAX: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
@@ -194,10 +190,7 @@ impl Measures {
     /// decide. None before enough devices have downloaded.
     pub fn download_ratio(&self) -> Option<f64> {
         let ratios = self.devices.iter().filter_map(|measured| measured.download_ratio.value());
-        let ratios: Vec<f64> = ratios.collect();
-        let is_enough = ratios.len() >= DOWNLOADS_MIN;
-        let median = believed::median(ratios).filter(|_| is_enough);
-        median.map(|ratio| ratio.clamp(1.0 / DOWNLOAD_RATIO_MAX, DOWNLOAD_RATIO_MAX))
+        downloads::ratio(ratios.collect())
     }
 
     /// Benches devices that keep failing to deliver, and lets devices return whose pause is over.
@@ -436,27 +429,6 @@ mod tests {
         let devices = [0, 1, 2].map(device);
         let planned = measures.fleet(&devices, &Weights::Samples).unwrap().link(0).limit_mbps;
         assert!((planned - 0.4).abs() < 1e-9, "{planned}");
-    }
-
-    #[test]
-    fn a_minority_decides_nothing_about_downloads() {
-        let mut measures = Measures::default();
-        (0..5).for_each(|slot| measures.calibrated(&device(slot), &uplink()));
-        let downloaded = |measures: &mut Measures, slot: usize, ratio: f64| {
-            let upload = Upload { mbps: 4.0, granted_secs: 2.0, secs: 2.0 };
-            let (compute_secs, upload_from_secs, download_ratio) = (2.0, 0.0, Some(ratio));
-            measures
-                .granted(slot, Outcome::Reported { compute_secs, upload_from_secs, upload, download_ratio });
-        };
-        for slot in 0..5 {
-            assert_eq!(measures.download_ratio().is_some(), slot >= 3, "after {slot} devices");
-            downloaded(&mut measures, slot, if slot < 2 { 1e6 } else { 1.2 });
-        }
-        assert_eq!(measures.download_ratio(), Some(1.2));
-        for (ratio, bound) in [(1e6, 10.0), (0.0, 0.1)] {
-            (0..1000).for_each(|n| downloaded(&mut measures, n % 5, ratio));
-            assert_eq!(measures.download_ratio(), Some(bound));
-        }
     }
 
     #[derive(Clone, Debug)]
