@@ -40,6 +40,17 @@ impl RoundCosts {
         Self { downlink, ..self }
     }
 
+    /// The same costs for devices whose links limit uploads alone, and none of them below `limit_mbps`.
+    #[must_use]
+    pub fn with_free_downloads(self, limit_mbps: f64) -> Self {
+        let downlink = match self.downlink {
+            Downlink::None => Downlink::None,
+            Downlink::Broadcast(download) => Downlink::Broadcast(download.above(limit_mbps)),
+            Downlink::Unicast(download) => Downlink::Unicast(download.above(limit_mbps)),
+        };
+        Self { downlink, ..self }
+    }
+
     /// t/min(f_tot, limit): the upload of a device that has the whole band for itself.
     pub fn upload_alone_secs(&self, job: Job) -> f64 {
         if job.load_mbit > 0.0 { job.load_mbit / self.band.alone_mbps(job.link) } else { 0.0 }
@@ -68,6 +79,18 @@ pub struct Download {
 }
 
 impl Download {
+    /// The same downloads of less data over less bandwidth, which no limit from `limit_mbps` on slows down. A power of two
+    /// as the factor leaves all times as they are, to the bit.
+    fn above(self, limit_mbps: f64) -> Self {
+        let excess = self.bandwidth.get() / limit_mbps;
+        if !(excess.is_finite() && excess > 1.0) {
+            return self;
+        }
+        let factor = 0.5_f64.powi(excess.log2().ceil() as i32);
+        let scaled = |bandwidth| Self { bandwidth, per_upload: factor * self.per_upload };
+        Mbps::new(factor * self.bandwidth.get()).map_or(self, scaled)
+    }
+
     /// d/min(f_down, limit): the download of a device that has the whole bandwidth for itself.
     fn alone_secs(&self, load_mbit: f64, link: Link) -> f64 {
         self.per_upload * load_mbit / self.bandwidth.get().min(link.limit_mbps)
@@ -128,6 +151,18 @@ mod tests {
         assert_eq!(secs(Downlink::Broadcast(download(4.0, 8.0)), &free), 6.0, "the slowest decides");
         assert_eq!(secs(Downlink::Unicast(download(4.0, 8.0)), &free), 10.0, "40 Mbit at 4 Mbit/s");
         assert_eq!(secs(Downlink::None, &free), 0.0);
+    }
+
+    #[test]
+    fn free_downloads_take_as_long_as_without_limits() {
+        let (limited, free) =
+            ([job(2.0, 0.003), job(3.0, 7.0)], [2.0, 3.0].map(|load| job(load, f64::INFINITY)));
+        for downlink in [Downlink::Broadcast(download(4.7, 8.0)), Downlink::Unicast(download(4.7, 8.0))] {
+            let costs = RoundCosts::from(Mbps::new(1.0).unwrap()).with_downlink(downlink);
+            let found = costs.with_free_downloads(0.003).downlink.secs(limited.into_iter());
+            assert_eq!(found.to_bits(), downlink.secs(free.into_iter()).to_bits());
+            assert_eq!(costs.with_free_downloads(f64::INFINITY), costs);
+        }
     }
 
     proptest! {

@@ -7,6 +7,7 @@
 mod average;
 mod believed;
 mod bench;
+mod downloads;
 mod link;
 mod server_times;
 mod uplink;
@@ -24,6 +25,7 @@ use crate::state::EnrolledDevice;
 pub use self::believed::Believed;
 pub use self::bench::BenchChange;
 pub use self::link::Upload;
+pub(crate) use self::link::is_slow;
 pub use self::server_times::RoundTimes;
 pub use self::uplink::{Signals, Uplink};
 
@@ -94,8 +96,10 @@ impl Measured {
         self.payload_mbit / self.link.limit_mbps().unwrap_or(f64::INFINITY).min(self.alone_mbps)
     }
 
-    fn link(&self) -> Link {
+    /// The link as plans, grants and deadlines count it: not slower than the links of others by more than is believed.
+    fn link(&self, believed: Believed) -> Link {
         let limit_mbps = self.link.limit_mbps().unwrap_or(f64::INFINITY);
+        let limit_mbps = limit_mbps.max(self.payload_mbit / believed.upload_secs_max);
         Link { limit_mbps, snr: self.signal().map_or(Link::default().snr, Decibel::factor) }
     }
 
@@ -166,9 +170,15 @@ impl Measures {
         }
     }
 
-    /// Notes the server's part of a round in which no device was lost.
-    pub fn round(&mut self, times: RoundTimes) {
-        self.server.observe(times);
+    /// Notes the server's part of a round, whose overhead counts up to a bound.
+    pub fn round(&mut self, times: RoundTimes, secs_max: f64) {
+        self.server.observe(times, secs_max);
+    }
+
+    /// Lets the limits of links rise a little at the end of a round: a device that is hardly ever asked, because its link
+    /// seems slow, would never show that it is not.
+    pub fn age_limits(&mut self) {
+        self.devices.iter_mut().for_each(|measured| measured.link.age(measured.alone_mbps));
     }
 
     /// The server's overhead of a mean round, of which the given share is evaluated; none before the first round.
@@ -176,11 +186,11 @@ impl Measures {
         self.server.overhead_secs(evaluated_share)
     }
 
-    /// The time of downloads in units of the modelled time: the median over devices, so that no few of them decide. None
-    /// before any download.
+    /// The time of downloads in units of the modelled time, within bounds: the median over devices, so that no few of them
+    /// decide. None before enough devices have downloaded.
     pub fn download_ratio(&self) -> Option<f64> {
         let ratios = self.devices.iter().filter_map(|measured| measured.download_ratio.value());
-        believed::median(ratios.collect())
+        downloads::ratio(ratios.collect())
     }
 
     /// Benches devices that keep failing to deliver, and lets devices return whose pause is over.
@@ -223,23 +233,20 @@ impl Measures {
         Believed::beside(reported.collect(), claimed.collect(), uploads.collect())
     }
 
-    /// A device's job as the automatic deadline counts it: by reports only, once there are any, and with a link that is not
-    /// too slow beside those of the others.
+    /// A device's job as the automatic deadline counts it: by reports only, once there are any.
     pub fn deadline_job(&self, slot: usize, believed: Believed) -> Job {
         let measured = self.devices.get(slot);
         let reported_secs = measured.and_then(|measured| measured.compute_secs.value());
         let claimed_secs = measured.map_or(0.0, |measured| measured.claimed_secs);
         let compute_secs = believed.deadline_secs(reported_secs, claimed_secs);
-        let Job { load_mbit, mut link, .. } = self.job(slot, believed);
-        link.limit_mbps = link.limit_mbps.max(load_mbit / believed.upload_secs_max);
-        Job { compute_secs, load_mbit, link }
+        Job { compute_secs, ..self.job(slot, believed) }
     }
 
     /// A device's expected job in a round.
     pub fn job(&self, slot: usize, believed: Believed) -> Job {
         let Some(measured) = self.devices.get(slot) else { return Job::new(0.0, 0.0) };
         let compute_secs = measured.compute_secs(believed.compute_secs_max);
-        Job { compute_secs, load_mbit: measured.payload_mbit, link: measured.link() }
+        Job { compute_secs, load_mbit: measured.payload_mbit, link: measured.link(believed) }
     }
 
     /// The measured fleet, for the planner; `devices` are in the order of their slots, and all of them are calibrated. The
@@ -403,9 +410,9 @@ mod tests {
         assert_eq!(fleet.link(2).limit_mbps, f64::INFINITY);
     }
 
-    /// A device that trickles makes no deadline longer than ten times the upload of the others.
+    /// A device that trickles counts as one that takes ten times as long as the others to upload.
     #[test]
-    fn deadlines_count_a_limit_down_to_a_tenth_of_the_others_rates() {
+    fn a_limit_counts_down_to_a_tenth_of_the_others_rates() {
         let mut measures = Measures::default();
         (0..3).for_each(|slot| measures.calibrated(&device(slot), &uplink()));
         for _ in 0..100 {
@@ -415,24 +422,13 @@ mod tests {
             measures.granted(0, seen);
         }
         let believed = measures.believed();
-        assert!(measures.job(0, believed).link.limit_mbps < 1e-3, "a plan counts the link as it is");
-        let [trickles, other] = [0, 1].map(|slot| measures.deadline_job(slot, believed).link.limit_mbps);
-        assert!((trickles - 0.4).abs() < 1e-9 && other == f64::INFINITY, "{trickles} {other}");
-    }
-
-    #[test]
-    fn a_minority_decides_nothing_about_downloads() {
-        let mut measures = Measures::default();
-        (0..5).for_each(|slot| measures.calibrated(&device(slot), &uplink()));
-        assert_eq!(measures.download_ratio(), None);
-        for slot in 0..5 {
-            let upload = Upload { mbps: 4.0, granted_secs: 2.0, secs: 2.0 };
-            let download_ratio = Some(if slot < 2 { 1e6 } else { 1.2 });
-            let (compute_secs, upload_from_secs) = (2.0, 0.0);
-            measures
-                .granted(slot, Outcome::Reported { compute_secs, upload_from_secs, upload, download_ratio });
+        for of in [Measures::job, Measures::deadline_job] {
+            let [trickles, other] = [0, 1].map(|slot| of(&measures, slot, believed).link.limit_mbps);
+            assert!((trickles - 0.4).abs() < 1e-9 && other == f64::INFINITY, "{trickles} {other}");
         }
-        assert_eq!(measures.download_ratio(), Some(1.2));
+        let devices = [0, 1, 2].map(device);
+        let planned = measures.fleet(&devices, &Weights::Samples).unwrap().link(0).limit_mbps;
+        assert!((planned - 0.4).abs() < 1e-9, "{planned}");
     }
 
     #[derive(Clone, Debug)]
@@ -467,7 +463,9 @@ mod tests {
                         let upload = Upload { mbps, granted_secs: 8.0 / mbps, secs };
                         let download_ratio = Some(secs);
                         measures.granted(0, Outcome::Reported { compute_secs, upload_from_secs: 0.0, upload, download_ratio });
-                        measures.round(RoundTimes { cycle_secs: secs, device_secs: mbps, evaluation_secs: Some(compute_secs) });
+                        let times = RoundTimes { overhead_secs: secs, evaluation_secs: Some(compute_secs) };
+                        measures.round(times, mbps);
+                        measures.age_limits();
                     }
                     Event::Missed => {
                         missed = true;

@@ -110,7 +110,7 @@ fn faster(in_force: PlanInForce<'_>, terms: Terms<'_>) -> Result<(Plan, String),
     let Terms { fleet, costs, planning } = terms;
     let refused = |error: PlanError| format!("the planner refuses: {error}");
     let goal = planning.goal().map_err(refused)?.ok_or("a baseline has nothing to gain")?;
-    let problem = Problem::new(fleet, costs);
+    let problem = problem(fleet, costs);
     let plan = solve(&problem, planning).map_err(refused)?;
     let now = clipped(in_force, fleet).map_err(refused)?;
     // The same draws for both plans, so that chance does not decide between them.
@@ -133,9 +133,16 @@ fn faster(in_force: PlanInForce<'_>, terms: Terms<'_>) -> Result<(Plan, String),
     }
 }
 
+/// The problem of a measured fleet. Its limits were found by uploads and say nothing about downloads, which are measured
+/// apart.
+pub(crate) fn problem(fleet: &Fleet, costs: RoundCosts) -> Problem<'_> {
+    let limit_mbps = (0..fleet.len()).map(|slot| fleet.link(slot).limit_mbps).fold(f64::INFINITY, f64::min);
+    Problem::new(fleet, costs.with_free_downloads(limit_mbps))
+}
+
 /// A new plan that is needed for this reason, whatever it costs.
 pub fn replace(in_force: PlanInForce<'_>, terms: Terms<'_>, reason: String) -> Decision {
-    match solve(&Problem::new(terms.fleet, terms.costs), terms.planning) {
+    match solve(&problem(terms.fleet, terms.costs), terms.planning) {
         Ok(plan) => Decision::Take { plan, reason },
         Err(error) => go_on(
             in_force,

@@ -148,6 +148,7 @@ impl Session<'_> {
         let mut part: Option<Part> = None;
         // A newer one takes the place of an older one, which nobody waits for.
         let mut evaluation: Option<OwnTask> = None;
+        let mut fetch: Option<OwnTask> = None;
         loop {
             tokio::select! {
                 // A part ends only once, so it never delays a notice for long.
@@ -171,7 +172,9 @@ impl Session<'_> {
                     }
                 },
                 notice = notices.message() => match notice?.and_then(|notice| notice.what) {
-                    Some(What::Opened(opened)) => self.flip(work, answers, &opened).await?,
+                    Some(What::Opened(opened)) => {
+                        drop(std::mem::replace(&mut fetch, self.flip(work, answers, &opened).await?));
+                    }
                     Some(What::Grant(grant)) => {
                         let toss = toss(&grant.run, grant.round)?;
                         // The same grant again, after a broken connection: the part continues.
@@ -241,31 +244,31 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Flips the coin. A device that takes part fetches the model at once, while others still answer.
+    /// Flips the coin. A device that takes part fetches the model at once, while others still answer; the returned task does.
     async fn flip(
         &mut self,
         work: &Work,
         answers: &mpsc::Sender<v1::FromDevice>,
         opened: &v1::Opened,
-    ) -> Result<(), NetError> {
+    ) -> Result<Option<OwnTask>, NetError> {
         let (flip, proof) = self.settings.credentials.coin.flip(toss(&opened.run, opened.round)?);
         let joins = flip.joins(opened.q);
         debug!(round = opened.round, q = opened.q, joins, "flipped");
         let proof = if joins { proof.to_vec().into() } else { Default::default() };
         let answer = v1::Answer { round: opened.round, proof, run: opened.run.clone() };
         send(answers, v1::from_device::What::Answer(answer)).await?;
-        if joins {
-            let (mut work, digest, answers) = (work.clone(), opened.digest.clone(), answers.clone());
-            let fetched = v1::Fetched { round: opened.round, run: opened.run.clone() };
-            tokio::spawn(async move {
-                // If this fails, the model is fetched again after the grant.
-                if work.fetch(&digest).await.is_ok() {
-                    // A connection that is gone ends the session.
-                    let _ = send(&answers, v1::from_device::What::Fetched(fetched)).await;
-                }
-            });
+        if !joins {
+            return Ok(None);
         }
-        Ok(())
+        let (mut work, digest, answers) = (work.clone(), opened.digest.clone(), answers.clone());
+        let fetched = v1::Fetched { round: opened.round, run: opened.run.clone() };
+        Ok(Some(OwnTask(tokio::spawn(async move {
+            // If this fails, the model is fetched again after the grant.
+            if work.fetch(&digest).await.is_ok() {
+                // A connection that is gone ends the session.
+                let _ = send(&answers, v1::from_device::What::Fetched(fetched)).await;
+            }
+        }))))
     }
 }
 

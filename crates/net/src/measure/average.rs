@@ -9,6 +9,8 @@ pub(super) const NEWEST: f64 = 0.2;
 const FIRST_FEW: u32 = 4;
 /// After the first few, one observation counts as at most this many times more or less than the average.
 pub(super) const OUTLIER: f64 = 3.0;
+/// The observations of a plain mean: first as many with equal weights, then a new one has this part of the weight.
+const MEAN_OF: u32 = 20;
 /// The factor of a round's weight with each later round: about 33 rounds count.
 const KEPT: f64 = 0.97;
 /// A new device starts with this many rounds in which it attended, so that one miss counts little.
@@ -45,6 +47,32 @@ impl Average {
             observed
         };
         self.value += NEWEST * (plausible - self.value);
+    }
+}
+
+/// A plain mean over about the last [`MEAN_OF`] observations, for times that no single device decides about: rare long ones
+/// are a part of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Mean {
+    value: f64,
+    /// The number of observations, up to [`MEAN_OF`].
+    seen: u32,
+}
+
+impl Mean {
+    /// The mean; none before the first observation.
+    pub(super) fn value(&self) -> Option<f64> {
+        (self.seen > 0).then_some(self.value)
+    }
+
+    /// A number that is not a time is ignored.
+    pub(super) fn observe(&mut self, observed: f64) {
+        // Times below a nanosecond are none.
+        let observed = if (0.0..1e-9).contains(&observed) { 0.0 } else { observed };
+        if Secs::new(observed).is_ok() {
+            self.seen = self.seen.saturating_add(1).min(MEAN_OF);
+            self.value += (observed - self.value) / f64::from(self.seen);
+        }
     }
 }
 

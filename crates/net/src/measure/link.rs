@@ -25,7 +25,14 @@ const NEWEST: f64 = 0.5;
 /// One upload counts as at most this many times slower than the limit.
 const OUTLIER: f64 = 3.0;
 /// No limit is lower, however slowly a device sends.
-const LIMIT_MBPS_MIN: f64 = 1e-6;
+const LIMIT_MBPS_MIN: f64 = 1e-3;
+/// A limit rises by this share with each round, whether the device takes part or not.
+const AGE: f64 = 0.005;
+
+/// Whether a transfer took longer than at its rate, and not only because packets arrive in bursts.
+pub(crate) fn is_slow(secs: f64, expected_secs: f64) -> bool {
+    secs > SLOW * expected_secs + SLOW_SECS
+}
 
 /// An upload that the server has received.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +66,7 @@ impl Upload {
 pub(super) struct LinkEstimate {
     /// None while uploads are as fast as granted.
     limit_mbps: Option<f64>,
-    /// The rate of the last upload, if it was slow and is the first one that was.
+    /// The rate of the last upload or timed transfer, if it was slow and is the first one that was.
     suspected_mbps: Option<f64>,
     /// Uploads in a row that had the limit as their grant and were in time.
     in_time: u32,
@@ -70,12 +77,18 @@ impl LinkEstimate {
         self.limit_mbps
     }
 
-    /// Notes a timed transfer, scaled to the size of an update. The device had the whole band, and no other upload is known:
-    /// a slow one gives a limit at once.
+    /// Notes a timed transfer, scaled to the size of an update if it [was slow](is_slow). A slow one gives no limit before an upload confirms it: it
+    /// costs a device nothing, and the limit of one device decides about the q of all.
     pub(super) fn probed(&mut self, upload: Upload) {
-        if upload.is_sound() && upload.exceeds(SLOW, SLOW_SECS) {
-            self.limit_mbps = Some(upload.rate_mbps().max(LIMIT_MBPS_MIN));
+        if upload.is_sound() && upload.exceeds(SLOW, 0.0) {
+            self.suspected_mbps = Some(upload.rate_mbps().max(LIMIT_MBPS_MIN));
         }
+    }
+
+    /// Lets the limit rise with time, until it is none.
+    pub(super) fn age(&mut self, alone_mbps: f64) {
+        let limit_mbps = self.limit_mbps.map(|limit_mbps| limit_mbps * (1.0 + AGE));
+        self.limit_mbps = limit_mbps.filter(|limit_mbps| *limit_mbps < alone_mbps);
     }
 
     /// Notes an upload. A single slow one gives no limit: a link may stall for a moment. A limit that reaches the rate of the
@@ -123,6 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::agent::pace::Pace;
 
     const BAND_MBPS: f64 = 100.0;
 
@@ -217,6 +231,33 @@ mod tests {
         assert!((link.limit_mbps().unwrap() / 5.0 - 1.0).abs() < 0.1, "{link:?}");
     }
 
+    /// The device of a right limit takes part in one round of ten.
+    #[test]
+    fn a_wrong_limit_goes_away_without_uploads_and_a_right_one_stays_about_what_it_is() {
+        let mut link = limited(BAND_MBPS / 10.0);
+        let free = (1..1000).find(|_| {
+            link.age(BAND_MBPS);
+            link.limit_mbps().is_none()
+        });
+        assert!(free.is_some_and(|rounds| rounds < 500), "{free:?}");
+        let mut link = limited(2.0);
+        for round in 0..1000 {
+            link.age(BAND_MBPS);
+            if round % 10 == 0 {
+                upload(&mut link, 10.0, 50.0, 2.0);
+            }
+            let limit_mbps = link.limit_mbps().unwrap();
+            assert!((0.8..1.25).contains(&(limit_mbps / 2.0)), "{limit_mbps} in round {round}");
+        }
+    }
+
+    #[test]
+    fn the_least_limit_can_be_granted() {
+        for share in [1.0, 0.1, 0.01] {
+            assert!(Pace::new(share * LIMIT_MBPS_MIN).is_some());
+        }
+    }
+
     #[test]
     fn a_grant_below_the_limit_says_nothing_about_it() {
         let mut link = limited(5.0);
@@ -226,11 +267,15 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_timed_transfer_gives_a_limit_at_once_and_a_short_one_none() {
-        let mut link = LinkEstimate::default();
-        link.probed(Upload { mbps: 100.0, granted_secs: 0.001, secs: 0.05 });
-        assert_eq!(link.limit_mbps(), None, "the noise of a short transfer");
-        link.probed(Upload { mbps: 100.0, granted_secs: 0.1, secs: 1.0 });
-        assert_eq!(link.limit_mbps(), Some(10.0));
+    fn a_slow_timed_transfer_gives_a_limit_only_with_an_upload_that_confirms_it() {
+        let slow = Upload { mbps: 100.0, granted_secs: 0.1, secs: 1.0 };
+        let [mut quick, mut confirmed] = [LinkEstimate::default(), LinkEstimate::default()];
+        [&mut quick, &mut confirmed].into_iter().for_each(|link| link.probed(slow));
+        assert_eq!(confirmed.limit_mbps(), None);
+        confirmed.observe(slow, BAND_MBPS);
+        assert_eq!(confirmed.limit_mbps(), Some(10.0));
+        quick.observe(Upload { secs: 0.1, ..slow }, BAND_MBPS);
+        quick.observe(slow, BAND_MBPS);
+        assert_eq!(quick.limit_mbps(), None, "an upload in time refutes the transfer");
     }
 }

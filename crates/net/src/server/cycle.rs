@@ -1,40 +1,51 @@
 //! The server's own time in a round: opening, waiting for coins, grants, aggregation, commit.
 //!
-//! A cycle lasts from the opening of a round until the next one could open. Waits for devices that are absent are not part
-//! of it, and rounds in which a device was lost say more about that device than about the server.
+//! A cycle lasts from the opening of a round until the next one could open. The server's part of it is the time before the
+//! grants and the time after the last update, refusal or deadline: no device decides about the end of either. Waits for
+//! devices that are absent are not part of a cycle.
 
 use tokio::time::Instant;
 
 use super::exchange::ReceivedUpdate;
 use super::grant::Granted;
 use super::world::NetWorld;
-use crate::measure::{Measures, Outcome, RoundTimes, Upload};
+use crate::measure::{Outcome, RoundTimes, Upload};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cycle {
     opened: Instant,
     /// The modelled time of the round's download, before anything was measured and by now; 0 where downloads have no model.
     download_secs: [f64; 2],
-    /// The path of the device that reported last.
-    device_secs: f64,
+    /// None in an empty round.
+    granted: Option<Instant>,
+    /// The last update, refusal or deadline.
+    heard: Option<Instant>,
     /// When the last device had the model, counted from the beginning of its download.
     downloaded_secs: f64,
-    evaluation_secs: Option<f64>,
-    has_lost: bool,
+    /// Whether the schedule wants an evaluation after the round, which an empty round does not get.
+    is_evaluated: bool,
+    evaluation_secs: f64,
 }
 
 impl Cycle {
-    pub(crate) fn begin(download_secs: [f64; 2], opened: Instant) -> Self {
-        let (device_secs, downloaded_secs) = (0.0, 0.0);
-        Self { opened, download_secs, device_secs, downloaded_secs, evaluation_secs: None, has_lost: false }
+    pub(crate) fn begin(download_secs: [f64; 2], opened: Instant, is_evaluated: bool) -> Self {
+        let (granted, heard) = (None, None);
+        let (downloaded_secs, evaluation_secs) = (0.0, 0.0);
+        Self { opened, download_secs, granted, heard, downloaded_secs, is_evaluated, evaluation_secs }
     }
 
-    pub(crate) fn lost(&mut self) {
-        self.has_lost = true;
+    /// Notes that the devices have their grants.
+    pub(crate) fn granted(&mut self, now: Instant) {
+        self.granted = Some(now);
+    }
+
+    /// Notes an update, a refusal or the deadline.
+    pub(crate) fn heard(&mut self, now: Instant) {
+        self.heard = Some(now);
     }
 
     pub(crate) fn evaluated(&mut self, secs: f64) {
-        self.evaluation_secs = Some(self.evaluation_secs.unwrap_or(0.0) + secs);
+        self.evaluation_secs += secs;
     }
 
     /// The longest download of the round.
@@ -42,21 +53,23 @@ impl Cycle {
         self.downloaded_secs
     }
 
-    /// Notes the measured times of a round that is over.
-    pub(crate) fn settle(self, now: Instant, measures: &mut Measures) {
-        if !self.has_lost {
-            measures.round(RoundTimes {
-                cycle_secs: now.saturating_duration_since(self.opened).as_secs_f64(),
-                device_secs: self.device_secs,
-                evaluation_secs: self.evaluation_secs,
-            });
+    /// The times of a round that is over.
+    fn times(&self, now: Instant) -> RoundTimes {
+        let secs = |from: Instant, to: Instant| to.saturating_duration_since(from).as_secs_f64();
+        let granted = self.granted.unwrap_or(self.opened);
+        let [_, modelled_secs] = self.download_secs;
+        // Downloads begin when the round opens. Where they have a model, it counts the time in which they run.
+        let before_secs = (secs(self.opened, granted) - modelled_secs).max(0.0);
+        let after_secs = (secs(self.heard.unwrap_or(granted), now) - self.evaluation_secs).max(0.0);
+        RoundTimes {
+            overhead_secs: before_secs + after_secs,
+            evaluation_secs: self.is_evaluated.then_some(self.evaluation_secs),
         }
     }
 
     /// The path of a device that has reported: it waits for its grant and for the model, computes and uploads.
     fn reported(&mut self, path: Path) -> Outcome {
-        let Path { download_secs, waited_secs, compute_secs, upload_from_secs, upload_secs, upload } = path;
-        self.device_secs = download_secs.unwrap_or(0.0) + compute_secs + upload_secs;
+        let Path { download_secs, waited_secs, compute_secs, upload_from_secs, upload } = path;
         self.downloaded_secs = self.downloaded_secs.max(download_secs.unwrap_or(0.0));
         let [first_secs, modelled_secs] = self.download_secs;
         Outcome::Reported {
@@ -79,8 +92,7 @@ struct Path {
     /// From the moment at which the device had both to the first byte.
     compute_secs: f64,
     upload_from_secs: f64,
-    upload_secs: f64,
-    /// The same as far as the link decided.
+    /// The upload, without the time in which the grant let nothing leave.
     upload: Upload,
 }
 
@@ -100,7 +112,6 @@ impl NetWorld<'_> {
             waited_secs,
             compute_secs: (took_secs - waited_secs).max(0.0),
             upload_from_secs: granted.upload_from_secs,
-            upload_secs,
             // Each part leaves at the end of its time, so that the link is idle until the first one does.
             upload: Upload { mbps: granted.mbps, granted_secs, secs: (upload_secs - first_secs).max(0.0) },
         };
@@ -113,29 +124,27 @@ impl NetWorld<'_> {
     /// Ends the cycle of the round before, if there is one.
     pub(super) fn settle(&mut self) {
         if let Some(cycle) = self.cycle.take() {
-            cycle.settle(Instant::now(), self.measures);
+            let timeouts = self.deployment.timeouts;
+            // A server that was suspended in a round has not worked for all of that time.
+            let secs_max = (timeouts.window + timeouts.finish).as_secs_f64();
+            self.measures.round(cycle.times(Instant::now()), secs_max);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn path(download_secs: Option<f64>, waited_secs: f64) -> Path {
         let upload = Upload { mbps: 2.0, granted_secs: 1.0, secs: 1.0 };
-        Path {
-            download_secs,
-            waited_secs,
-            compute_secs: 3.0,
-            upload_from_secs: 0.0,
-            upload_secs: 1.0,
-            upload,
-        }
+        Path { download_secs, waited_secs, compute_secs: 3.0, upload_from_secs: 0.0, upload }
     }
 
     fn told(modelled_secs: f64, path: Path) -> (f64, Option<f64>) {
-        match Cycle::begin([modelled_secs; 2], Instant::now()).reported(path) {
+        match Cycle::begin([modelled_secs; 2], Instant::now(), false).reported(path) {
             Outcome::Reported { compute_secs, download_ratio, .. } => (compute_secs, download_ratio),
             other => panic!("{other:?}"),
         }
@@ -147,5 +156,37 @@ mod tests {
         assert_eq!(told(2.0, path(Some(2.0), 1.5)), (3.0, Some(1.0)));
         assert_eq!(told(1.0, path(Some(60.0), 59.0)), (61.0, Some(60.0)), "a device that reads slowly");
         assert_eq!(told(2.0, path(None, 0.0)), (3.0, None), "a device that has the model says nothing");
+    }
+    /// The window lasts 2 s and the round 60 s more, then come an evaluation of 3 s and 0.5 s of the server.
+    fn overhead_secs(modelled_secs: f64, is_lost: bool) -> f64 {
+        let opened = Instant::now();
+        let at = |secs: f64| opened + Duration::from_secs_f64(secs);
+        let mut cycle = Cycle::begin([modelled_secs; 2], opened, true);
+        cycle.granted(at(2.0));
+        if !is_lost {
+            cycle.reported(path(Some(1.9), 0.1));
+        }
+        cycle.heard(at(62.0));
+        cycle.evaluated(3.0);
+        let RoundTimes { overhead_secs, evaluation_secs } = cycle.times(at(65.5));
+        assert_eq!(evaluation_secs, Some(3.0));
+        (1e6 * overhead_secs).round() / 1e6
+    }
+
+    #[test]
+    fn the_window_is_overhead_unless_a_modelled_download_runs_in_it() {
+        for is_lost in [false, true] {
+            assert_eq!(overhead_secs(0.0, is_lost), 2.5);
+            assert_eq!(overhead_secs(1.5, is_lost), 1.0);
+            assert_eq!(overhead_secs(9.0, is_lost), 0.5);
+        }
+    }
+
+    #[test]
+    fn an_evaluation_that_an_empty_round_leaves_out_takes_no_time() {
+        let opened = Instant::now();
+        let times = |is_evaluated| Cycle::begin([0.0; 2], opened, is_evaluated).times(opened);
+        assert_eq!(times(true).evaluation_secs, Some(0.0));
+        assert_eq!(times(false).evaluation_secs, None);
     }
 }

@@ -4,7 +4,6 @@ use fedflip_engine::{Event, Update as EngineUpdate};
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::cycle::Cycle;
 use super::exchange::Arrival;
 use super::grant::Granted;
 use super::quorum::POLL_EVERY;
@@ -60,7 +59,6 @@ impl NetWorld<'_> {
             None => Seen::Missed { waited_secs: 0.0 },
         };
         self.measures.granted(slot, seen);
-        self.cycle.iter_mut().for_each(Cycle::lost);
     }
 
     fn granted(&self, slot: usize) -> Option<Granted> {

@@ -23,7 +23,7 @@ pub(crate) struct OfferedModel {
 }
 
 impl OfferedModel {
-    /// As it is.
+    /// Offers the numbers of a model without rounding them.
     pub(crate) fn new(model: &Arc<ModelVector>) -> Self {
         Self::of_bytes(numbers::to_bytes(model.as_slice()), model, Encoding::F32)
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fedflip_fleet::{Downlink, Download, Fleet, RoundCosts, Secs, csv_file};
-use fedflip_plan::{Expected, GivenQ, Plan, PlanError, Planning, Problem, Quiet, Schedule, solve};
+use fedflip_plan::{Expected, GivenQ, Plan, PlanError, Planning, Quiet, Schedule, solve};
 
 use super::deploy::Deployment;
 use crate::error::NetError;
@@ -97,7 +97,7 @@ impl Deployment {
 
     /// Plans with the measurements of enrolment.
     pub(super) fn first_plan(&self, fleet: Fleet, costs: RoundCosts) -> Result<Planned, NetError> {
-        let plan = match solve(&Problem::new(&fleet, costs), &self.planning()) {
+        let plan = match solve(&replan::problem(&fleet, costs), &self.planning()) {
             Err(PlanError::ConstantsMissing { .. }) => return Err(NetError::NoConstants),
             plan => plan?,
         };
@@ -119,7 +119,8 @@ impl Deployment {
             // Cannot happen: a folder of another scenario is refused when it is opened.
             _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),
         };
-        let costs = stored.costs.round_costs(self.costs.band.total()).unwrap_or(self.costs);
+        let costs = stored.costs.round_costs(self.costs.band.total());
+        let costs = costs.ok_or_else(|| NetError::damaged(folder, "has a plan whose costs are none"))?;
         Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected, costs })
     }
 
@@ -188,7 +189,7 @@ impl Deployment {
         plan: Plan,
         reason: String,
     ) -> Result<Planned, NetError> {
-        let (planning, problem) = (self.planning(), Problem::new(&fleet, costs));
+        let (planning, problem) = (self.planning(), replan::problem(&fleet, costs));
         let fedflip_plan::Planned { schedule, expected } =
             fedflip_plan::schedule_from(&problem, &planning, plan)?;
         Ok(Planned { fleet, schedule, reason, expected, costs })

@@ -5,6 +5,7 @@ use tonic::Streaming;
 
 use super::hub::Hub;
 use crate::identity::DeviceName;
+use crate::measure::is_slow;
 use crate::reason::Reason;
 use crate::wire::limits::{CHUNK_BYTES_MAX, PROBE_BEGIN_MAX, PROBE_BYTES_MAX, PROBE_TIME_MAX};
 use crate::wire::v1;
@@ -47,12 +48,36 @@ pub(super) async fn measure(
         return Err(Reason::Stalled);
     }
     let secs = start.elapsed().as_secs_f64();
-    // An upload takes as long per byte, and is never faster than the whole bandwidth.
-    let comm_mbit = secs * bandwidth_mbps * payload_bytes as f64 / bytes as f64;
-    let comm_mbit = comm_mbit.max(8e-6 * payload_bytes as f64);
+    let comm_mbit = load_mbit(secs, bytes as f64, payload_bytes as f64, bandwidth_mbps);
     // A device that has enrolled is measured by its rounds; a device that took too long may be forgotten.
     if let Some(newcomer) = hub.state().newcomers.get_mut(name) {
         newcomer.comm_mbit = Some(comm_mbit);
     }
     Ok(v1::ProbeReply { comm_mbit })
+}
+
+/// The load of an upload that takes as long per byte as a timed transfer. It is never faster than the whole bandwidth, and
+/// no slower if the transfer was late by so little that packets in bursts may be the cause.
+fn load_mbit(secs: f64, bytes: f64, payload_bytes: f64, bandwidth_mbps: f64) -> f64 {
+    let payload_mbit = 8e-6 * payload_bytes;
+    if is_slow(secs, 8e-6 * bytes / bandwidth_mbps) {
+        payload_mbit.max(secs * bandwidth_mbps * payload_bytes / bytes)
+    } else {
+        payload_mbit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_of_a_short_transfer_are_not_scaled_to_a_large_update() {
+        // 0.1 Mbit at 100 Mbit/s, and an update of 100 Mbit.
+        assert_eq!(load_mbit(0.09, 12_500.0, 12.5e6, 100.0), 100.0);
+        assert_eq!(load_mbit(0.0, 12_500.0, 12.5e6, 100.0), 100.0);
+        assert!((load_mbit(0.2, 12_500.0, 12.5e6, 100.0) - 20_000.0).abs() < 1e-6);
+        // A long transfer, and a small update.
+        assert!((load_mbit(2.0, 12.5e6, 12_500.0, 100.0) - 0.2).abs() < 1e-9);
+    }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedflip_engine::{Cohort, EngineError, Event, Order, World};
-use fedflip_fleet::bandwidth::{DeviceJob, finish_together};
-use fedflip_fleet::{Downlink, Metrics as Scores, ModelVector, RoundCosts};
+use fedflip_fleet::bandwidth::{DeviceJob, Job, finish_together};
+use fedflip_fleet::{Downlink, Link, Metrics as Scores, ModelVector, RoundCosts};
 use fedflip_learn::{LearnError, Metric};
 use fedflip_record::Estimated;
 use tokio::time::Instant;
@@ -110,6 +110,11 @@ impl NetWorld<'_> {
     }
 }
 
+/// A job whose link limits nothing: limits were found by uploads and say nothing about downloads.
+fn unlimited(job: Job) -> Job {
+    Job { link: Link::default(), ..job }
+}
+
 impl World for NetWorld<'_> {
     type Receipt = Receipt;
 
@@ -154,7 +159,7 @@ impl World for NetWorld<'_> {
             self.server.hub.metrics.join_secs.observe(joined.answer_secs);
             cohort.push(DeviceJob { device, job: self.measures.job(device, believed) }, weights[device]);
         }
-        let jobs = cohort.device_jobs().iter().map(|device| device.job);
+        let jobs = cohort.device_jobs().iter().map(|device| unlimited(device.job));
         let [first, modelled] =
             [self.deployment.costs, self.costs].map(|costs| costs.downlink.secs(jobs.clone()));
         // Downloads began with the coins: what is left of them comes before computing.
@@ -163,7 +168,8 @@ impl World for NetWorld<'_> {
             let has_model = current.transfer(*device).is_some_and(|transfer| transfer.is_over());
             job.compute_secs += if has_model { 0.0 } else { left_secs };
         }
-        self.cycle = Some(Cycle::begin([first, modelled], opened));
+        let is_evaluated = self.planned.schedule.evaluates(round);
+        self.cycle = Some(Cycle::begin([first, modelled], opened, is_evaluated));
         Ok(())
     }
 
@@ -173,7 +179,8 @@ impl World for NetWorld<'_> {
         let jobs =
             device_jobs.iter().map(|device_job| self.measures.deadline_job(device_job.device, believed));
         let RoundCosts { band, downlink, .. } = self.costs;
-        let expected_secs = downlink.secs(jobs.clone()) + finish_together(jobs, band).round_secs();
+        let expected_secs =
+            downlink.secs(jobs.clone().map(unlimited)) + finish_together(jobs, band).round_secs();
         Some(self.deployment.timeouts.deadline_secs(expected_secs))
     }
 
@@ -185,6 +192,7 @@ impl World for NetWorld<'_> {
         let deadline =
             now + Duration::try_from_secs_f64(deadline_secs).unwrap_or(Duration::from_secs(86_400));
         (self.deadline, self.was_late) = (Some(deadline), false);
+        self.cycle.iter_mut().for_each(|cycle| cycle.granted(now));
         info!(
             round = order.round,
             cohort = order.allocation.shares.len(),
@@ -213,6 +221,7 @@ impl World for NetWorld<'_> {
     fn next_event(&mut self) -> Result<Event, EngineError> {
         loop {
             if let Some(event) = self.poll_event() {
+                self.cycle.iter_mut().for_each(|cycle| cycle.heard(Instant::now()));
                 return Ok(event);
             }
             self.check_stop(self.deployment.timeouts.finish)?;
@@ -247,10 +256,12 @@ impl World for NetWorld<'_> {
 
     fn close(&mut self, round: u64, secs: f64) -> Result<Receipt, EngineError> {
         let bench_changed = self.review(round, secs);
+        self.measures.age_limits();
         self.server.note_conditions(self.measures);
         let overhead_secs = self.deployment.measured_overhead_secs(self.measures);
         self.server.hub.metrics.overhead_secs.set(overhead_secs.unwrap_or(0.0));
-        let measures = serde_json::to_string(&*self.measures).unwrap_or_default();
+        let measures = serde_json::to_string(&*self.measures);
+        let measures = measures.map_err(|error| EngineError::World(Box::new(error)))?;
         let is_modelled = self.costs.downlink != Downlink::None;
         let measured = self.cycle.as_ref().filter(|_| is_modelled);
         let download_secs = measured.map_or(0.0, Cycle::downloaded_secs);

@@ -21,6 +21,8 @@ pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) ->
     let (number, after_round) = (number as i64, plan.after_round as i64);
     let [alpha, beta] = plan.constants.map_or([None; 2], |constants| constants.map(Some));
     let expected = plan.expected;
+    let costs = serde_json::to_string(&plan.costs);
+    let costs = costs.map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
     state.execute(
         "INSERT INTO plans (plan, after_round, secs, reason, scheme, alpha, beta, expected_participants, \
          expected_rounds, expected_round_secs, costs, fleet_csv, plan_csv) \
@@ -36,7 +38,7 @@ pub(super) fn insert_plan(state: &Connection, number: u64, plan: &StoredPlan) ->
             expected.participants,
             expected.rounds,
             expected.round_secs,
-            serde_json::to_string(&plan.costs).unwrap_or_default(),
+            costs,
             plan.fleet_csv,
             plan.plan_csv
         ],

@@ -18,6 +18,7 @@ use fedflip_net::wire::{PROTOCOL, numbers::VectorDigest};
 use fedflip_net::{plain, wire};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status, Streaming};
@@ -158,8 +159,23 @@ impl Device {
 
     /// Some bytes at once.
     pub(crate) async fn probe(&mut self, sizes: &[usize]) -> Result<v1::ProbeReply, Status> {
+        self.probe_slowly(sizes, Duration::ZERO).await
+    }
+
+    /// Some bytes, with a pause before each part.
+    pub(crate) async fn probe_slowly(
+        &mut self,
+        sizes: &[usize],
+        pause: Duration,
+    ) -> Result<v1::ProbeReply, Status> {
         let parts: Vec<_> = sizes.iter().map(|&len| v1::ProbePart { data: vec![0; len].into() }).collect();
-        let request = self.request(tokio_stream::iter(parts));
+        let parts = tokio_stream::iter(parts).then(move |part| async move {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            part
+        });
+        let request = self.request(parts);
         let mut replies = self.client.probe(request).await?.into_inner();
         Ok(replies.message().await?.expect("a reply"))
     }

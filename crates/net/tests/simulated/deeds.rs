@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fedflip_learn::Learner;
 use fedflip_net::wire::v1;
 use fedflip_net::wire::v1::to_device::What as Notice;
 
@@ -32,6 +33,8 @@ enum Part {
 #[derive(Clone, Copy, Debug)]
 struct Habit {
     claimed_secs: f64,
+    /// Whether its timed transfer takes all the time that it may take.
+    probes_slowly: bool,
     /// How long it thinks before it answers.
     answers_after_secs: f64,
     /// In even rounds and in odd ones; none is no answer at all.
@@ -44,6 +47,7 @@ struct Habit {
 
 const HONEST: Habit = Habit {
     claimed_secs: 0.05,
+    probes_slowly: false,
     answers_after_secs: 0.0,
     parts: [Some(Part::Honest); 2],
     fails_every: None,
@@ -56,6 +60,21 @@ fn always(part: Part) -> Habit {
 
 fn hostile(habit: Habit) -> Actor {
     Actor::scripted(move |stage| play(stage, habit))
+}
+
+/// A device that seems to have a slow link when it enrols, and is honest otherwise.
+pub(crate) fn probes_slowly() -> Actor {
+    hostile(Habit { probes_slowly: true, ..HONEST })
+}
+
+/// A device that is honest, by the same calls.
+pub(crate) fn honest_by_hand() -> Actor {
+    hostile(HONEST)
+}
+
+/// A device that answers shortly before the window ends, and is honest otherwise.
+pub(crate) fn answers_late() -> Actor {
+    hostile(Habit { answers_after_secs: 1.2, ..HONEST })
 }
 
 /// All that one device, or two that work together, is seen to do in the table.
@@ -71,9 +90,10 @@ pub(crate) fn deeds() -> Vec<(&'static str, Vec<Actor>)> {
             of(Habit { claimed_secs: 0.0, ..always(Part::After(12.0)) }),
         ),
         ("is an honest agent that takes three deadlines", vec![Actor::honest(12.0)]),
+        ("times its transfer slowly", vec![probes_slowly()]),
         ("uploads just before the deadline", of(always(Part::AfterShare(0.9)))),
         ("trickles until just before the deadline", of(always(Part::Trickles(0.5)))),
-        ("answers at the end of the window", of(Habit { answers_after_secs: 1.2, ..HONEST })),
+        ("answers at the end of the window", vec![answers_late()]),
         ("stalls half way", of(always(Part::StallsHalfWay))),
         ("never answers", vec![Actor::scripted(silent)]),
         ("hangs up before the window ends", vec![Actor::scripted(hangs_up)]),
@@ -112,6 +132,13 @@ async fn hangs_up(stage: Stage) {
 }
 
 async fn play(stage: Stage, habit: Habit) {
+    if habit.probes_slowly {
+        let mut device = stage.device().await;
+        device.hello().await.unwrap();
+        let sizes: Vec<usize> = std::iter::once(0).chain([1; 100]).collect();
+        device.probe_slowly(&sizes, Duration::from_millis(200)).await.unwrap();
+        device.enrol(stage.learner.samples(device.slot) as u64, habit.claimed_secs).await.unwrap();
+    }
     let mut device = stage.enrolled_claiming(habit.claimed_secs).await;
     'rounds: while let Some(opened) = stage.next_round(&mut device).await {
         for _ in 0..habit.extra_calls {
