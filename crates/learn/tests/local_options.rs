@@ -48,7 +48,7 @@ impl Shards for OneDevice {
     fn write_test_batch(&self, _first: usize, _features: &mut [f32], _labels: &mut [f32]) {}
 }
 
-/// A device that holds the generator's first so many samples.
+/// A device that holds the first samples of the generator.
 fn learner(network: Network<f32>, samples: usize, symbols: bool, settings: SgdSettings) -> SgdLearner {
     let mut features = vec![0.0; samples * network.input_len()];
     let labels = fill_batch(0, samples, network.classes(), symbols, &mut features);

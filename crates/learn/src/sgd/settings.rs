@@ -17,7 +17,7 @@ impl Steps {
     /// The most passes of a round.
     pub const EPOCHS_MAX: usize = 10_000;
 
-    /// The steps of a device with so many samples, and the size of the last batch. Passes follow each other without a gap:
+    /// The steps of a device with this number of samples, and the size of the last batch. Passes follow each other without a gap:
     /// a batch may hold the end of one and the beginning of the next. Only the last batch of all epochs may be smaller.
     pub fn of(self, samples: usize, batch: usize) -> (usize, usize) {
         match self {
