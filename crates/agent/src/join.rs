@@ -31,9 +31,22 @@ pub fn join(args: &JoinArgs) -> Result<Farewell, JoinError> {
             std::process::exit(130);
         }
     });
+    Ok(take_part(&settings, &|| STOP.load(Ordering::Relaxed), &mut |_| {})?)
+}
+
+/// Takes part until the run is over, `stop` returns true, or the server refuses the device for good. The log says what
+/// happens, and `watch` sees the same news.
+pub fn take_part(
+    settings: &AgentSettings,
+    stop: &(dyn Fn() -> bool + Sync),
+    watch: &mut (dyn FnMut(&News) + Send),
+) -> Result<Farewell, NetError> {
     let name = settings.credentials.name.clone();
     info!(device = %name, server = %settings.server, "joining");
-    let farewell = agent::join(&settings, &|| STOP.load(Ordering::Relaxed), &mut report)?;
+    let farewell = agent::join(settings, stop, &mut |news| {
+        watch(&news);
+        report(news);
+    })?;
     match farewell {
         Farewell::Finished => info!(device = %name, "the run is over"),
         Farewell::Stopped => info!(device = %name, "stopped"),
@@ -41,7 +54,8 @@ pub fn join(args: &JoinArgs) -> Result<Farewell, JoinError> {
     Ok(farewell)
 }
 
-fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
+/// The settings of an agent for the tasks that fedflip has, if the arguments can be used.
+pub fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
     let secs = |setting, value: f64| match value {
         0.0..=1e6 => Ok(Duration::from_secs_f64(value)),
         _ => Err(JoinError::Seconds { setting, value }),
@@ -126,6 +140,8 @@ fn report(news: News) {
         News::Enrolled { compute_secs, comm_mbit } => info!(compute_secs, comm_mbit, "enrolled"),
         News::Attending { slot, samples } => info!(slot, samples, "attending: rounds may come"),
         News::TookPart { round, train_loss } => info!(round, train_loss, "took part"),
+        // The session has said so in its log.
+        News::Failed { .. } => {}
         News::Saved { file } => info!(file = %file.display(), "the model is kept"),
         News::Waiting { problem, wait } => {
             warn!(problem = %problem, wait_secs = wait.as_secs_f64(), "not connected; trying again");

@@ -54,4 +54,4 @@ pub use fedflip_net::agent::{
     PrepareTask, join as join_server,
 };
 pub use fedflip_net::door::client_config as read_identity;
-pub use join::{join, plain_identity};
+pub use join::{join, plain_identity, settings, take_part};

@@ -150,7 +150,7 @@ impl Engine<'_> {
         }
         match buffers.spare.next_model(&self.optimiser, state, step) {
             (next, true) => Ok(Some(next)),
-            (_, false) => Err(LearnError::NotFinite { what: "model", value: f64::NAN }),
+            (_, false) => Err(LearnError::NotFinite { what: "model".into(), value: f64::NAN }),
         }
     }
 

@@ -13,6 +13,7 @@ use fedflip_plan::{PilotError, PlanError};
 use fedflip_record::{FolderProblem, RecordError};
 use fedflip_report::ReportError;
 use fedflip_run::RunError;
+use fedflip_run::deployed::DeployError;
 use fedflip_scenario::{KeyError, Place, ScenarioError};
 
 /// What to leave out or to type instead.
@@ -21,6 +22,38 @@ pub(crate) fn run_hint(error: &RunError) -> String {
         RunError::NoPilots => "leave out pilot.keep, or --no-pilot".to_owned(),
         error => error.hint(),
     }
+}
+
+/// A refusal to serve a scenario with the name of its flag.
+pub(crate) fn deploy_text(error: &DeployError) -> String {
+    let flag = || format!("--{}", error.place().replace('_', "-"));
+    match error {
+        DeployError::Range { value, .. } => format!("{}: {} is out of range", flag(), plain(*value)),
+        DeployError::NoLoss { .. } | DeployError::BadAddress { .. } => format!("--{error}"),
+        DeployError::NotARun { .. } | DeployError::AuthorityLacks { .. } => format!("{}: {error}", flag()),
+        error => error.to_string(),
+    }
+}
+
+/// What to type to serve a scenario.
+pub(crate) fn deploy_hint(error: &DeployError) -> String {
+    let hint = match error {
+        DeployError::NoRounds { .. } | DeployError::DrawsCohorts { .. } => {
+            "serve a scheme with coins, such as auto or fixed=0.2; `fedflip run` simulates the others"
+        }
+        DeployError::NoLoss { .. } => {
+            "leave it out: the scheme auto needs no pilots; others take plan.alpha and plan.beta"
+        }
+        DeployError::DataHere { .. } => {
+            "set data.where = \"devices\": each device joins with files of its own (--data)"
+        }
+        DeployError::AuthorityLacks { .. } => {
+            "copy ca.pem, revoked.pem, revoked.json and server/ from the folder of the authority, in which \
+             `fedflip certs list` writes a missing revoked.json"
+        }
+        error => return error.hint(),
+    };
+    hint.to_owned()
 }
 
 /// What to name or to type instead where there is no report.

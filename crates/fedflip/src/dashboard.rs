@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use fedflip_dashboard::{Address, Dashboard, DeviceWatch, Run};
+use fedflip_dashboard::{Address, Dashboard, DashboardError, DeviceWatch, Run};
 use fedflip_record::{End, Initial, RecordError, Round};
 use fedflip_run::{Observer, RunInfo};
 
@@ -25,7 +25,7 @@ pub(crate) fn tell_people(address: SocketAddr) {
 }
 
 /// Shows runs to browsers.
-pub(crate) struct Watched {
+pub struct Watched {
     dashboard: Dashboard,
     /// When the run began.
     began: Instant,
@@ -35,13 +35,23 @@ impl Watched {
     /// Serves a dashboard and tells where, if one is asked for.
     pub(crate) fn of(args: &DashboardArgs, tell: &dyn Fn(SocketAddr)) -> Result<Option<Self>, CliError> {
         let Some(address) = &args.dashboard else { return Ok(None) };
-        let dashboard = Dashboard::serve(Address::parse(address, args.dashboard_public)?)?;
-        tell(dashboard.address());
-        Ok(Some(Self { dashboard, began: now() }))
+        let watched = Self::serve(address, args.dashboard_public)?;
+        tell(watched.address());
+        Ok(Some(watched))
+    }
+
+    /// Serves a dashboard at HOST:PORT or at a port of this machine; `public` allows addresses that other machines reach.
+    pub fn serve(address: &str, public: bool) -> Result<Self, DashboardError> {
+        Ok(Self { dashboard: Dashboard::serve(Address::parse(address, public)?)?, began: now() })
+    }
+
+    /// Where browsers find it.
+    pub fn address(&self) -> SocketAddr {
+        self.dashboard.address()
     }
 
     /// Where the status of real devices comes from.
-    pub(crate) fn device_watch(&self) -> DeviceWatch {
+    pub fn device_watch(&self) -> DeviceWatch {
         self.dashboard.live().device_watch()
     }
 

@@ -1,7 +1,6 @@
 //! What can go wrong, what to do about it, and how the process ends.
 
 use std::ops::RangeInclusive;
-use std::process::ExitCode;
 
 use fedflip_agent::JoinError;
 use fedflip_agent::error::SettingError;
@@ -21,6 +20,7 @@ use fedflip_report::ReportError;
 
 use crate::advice;
 use fedflip_run::RunError;
+use fedflip_run::deployed::DeployError;
 use fedflip_scenario::{KeyError, ScenarioError, SuggestError};
 
 /// How the process ends. Part of the interface: scripts rely on it.
@@ -41,12 +41,6 @@ pub(crate) enum ExitStatus {
 impl From<SettingError> for CliError {
     fn from(error: SettingError) -> Self {
         Self::Join(error.into())
-    }
-}
-
-impl From<ExitStatus> for ExitCode {
-    fn from(status: ExitStatus) -> Self {
-        Self::from(status as u8)
     }
 }
 
@@ -79,6 +73,8 @@ pub(crate) enum CliError {
     Dashboard(#[from] DashboardError),
     #[error("{}", advice::scenario_text(.0))]
     Scenario(ScenarioError),
+    #[error("{}", advice::deploy_text(.0))]
+    Deploy(#[from] DeployError),
     #[error(transparent)]
     Run(RunError),
     #[error("{path}: cannot be made: {source}")]
@@ -103,6 +99,7 @@ impl From<RunError> for CliError {
             RunError::Record(error) => error.into(),
             RunError::Engine(error) => error.into(),
             RunError::Net(error) => error.into(),
+            RunError::Deploy(error) => error.into(),
             RunError::Open { path, source } => Self::Open { path, source },
             error => Self::Run(error),
         }
@@ -174,6 +171,7 @@ impl CliError {
             Self::Task(error) => Some(error.hint()),
             Self::Dashboard(error) => Some(advice::dashboard_hint(error)),
             Self::Scenario(error) => Some(error.hint()),
+            Self::Deploy(error) => Some(advice::deploy_hint(error)),
             Self::Run(error) => Some(advice::run_hint(error)),
             Self::Make { .. } => Some("name a new folder in one that can be written".to_owned()),
             Self::Demo { .. } => Some("try again with --keep FOLDER and look at its server.log".to_owned()),

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
-use fedflip_fleet::{Fleet, RoundCosts, csv_file};
+use fedflip_fleet::{Fleet, csv_file};
 use fedflip_plan::{
-    Constants, DEFAULT_VARIANCE, Interval, Pilot, PilotFit, PlanError, Planning, Problem, Scheme, Search,
-    VARIANCE_RANGE, VARIANCE_WANTED, constants,
+    Constants, DEFAULT_VARIANCE, Pilot, PlanError, Planning, Scheme, Search, VARIANCE_RANGE, VARIANCE_WANTED,
+    constants,
 };
 
 use fedflip_scenario::read_scheme;
@@ -14,6 +15,7 @@ use fedflip_scenario::read_scheme;
 use crate::args::{ConstantsArgs, PlanArgs};
 use crate::costs::round_costs;
 use crate::error::CliError;
+use crate::planner::{ConstantsSource, Dialect, PlanSettings};
 
 /// What a fleet file is called in sentences.
 pub(crate) fn source_name(path: &str) -> &str {
@@ -51,18 +53,9 @@ pub(crate) fn variance(given: Option<f64>, scheme: &Scheme) -> Result<f64, CliEr
     CliError::in_range("--variance", value, VARIANCE_RANGE, VARIANCE_WANTED)
 }
 
-/// Of `plan`, with and without `--compare`.
-pub(crate) struct PlanSettings<'a> {
-    pub args: &'a PlanArgs,
-    pub fleet: Fleet,
-    pub costs: RoundCosts,
-    /// None where neither constants nor pilots are given.
-    pub constants: Option<ConstantsSource>,
-    pub planning: Planning,
-}
-
-impl<'a> PlanSettings<'a> {
-    pub(crate) fn resolve(args: &'a PlanArgs) -> Result<Self, CliError> {
+/// The flags of `plan`, with and without `--compare`, as settings.
+impl PlanSettings {
+    pub(crate) fn resolve(args: &PlanArgs) -> Result<Self, CliError> {
         let scheme = match &args.scheme {
             Some(text) => scheme(text)?,
             // Known constants ask for their optimum, unless a variance is given.
@@ -89,7 +82,7 @@ impl<'a> PlanSettings<'a> {
         let variance = variance(args.variance, if args.compare { &Scheme::Auto } else { &scheme })?;
         let fleet = read_fleet(&args.fleet)?;
         let costs = round_costs(&args.costs, &fleet)?;
-        let constants = ConstantsSource::resolve(&args.constants, &fleet)?;
+        let constants = constants_source(&args.constants, &fleet)?;
         let planning = Planning {
             constants: constants.map(|source| source.constants()),
             variance,
@@ -97,55 +90,29 @@ impl<'a> PlanSettings<'a> {
             line_search,
             ..Planning::new(scheme)
         };
-        Ok(Self { args, fleet, costs, constants, planning })
-    }
-
-    pub(crate) fn file(&self) -> &str {
-        source_name(&self.args.fleet)
-    }
-
-    pub(crate) fn problem(&self) -> Problem<'_> {
-        Problem::new(&self.fleet, self.costs)
+        Ok(Self {
+            source: source_name(&args.fleet).to_owned(),
+            fleet: Arc::new(fleet),
+            costs,
+            constants,
+            planning,
+            draws: args.draws,
+            dialect: Dialect::CommandLine,
+        })
     }
 }
 
-/// α and β, and where they come from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ConstantsSource {
-    Given(Constants),
-    Pilots { fit: PilotFit, count: usize },
-}
-
-impl ConstantsSource {
-    fn resolve(args: &ConstantsArgs, fleet: &Fleet) -> Result<Option<Self>, CliError> {
-        if let (Some(alpha), Some(beta)) = (args.alpha, args.beta) {
-            return Ok(Some(Self::Given(Constants::new(alpha, beta)?)));
-        }
-        if args.pilot.is_empty() {
-            return Ok(None);
-        }
-        let pilots = args.pilot.iter().map(|text| pilot(text)).collect::<Result<Vec<Pilot>, _>>()?;
-        let fit = constants::from_pilots(fleet, &pilots)?;
-        Ok(Some(Self::Pilots { fit, count: pilots.len() }))
+/// α and β as the flags have them.
+fn constants_source(args: &ConstantsArgs, fleet: &Fleet) -> Result<Option<ConstantsSource>, CliError> {
+    if let (Some(alpha), Some(beta)) = (args.alpha, args.beta) {
+        return Ok(Some(ConstantsSource::Given(Constants::new(alpha, beta)?)));
     }
-
-    pub(crate) fn constants(&self) -> Constants {
-        match self {
-            Self::Given(constants) => *constants,
-            Self::Pilots { fit, .. } => fit.constants,
-        }
+    if args.pilot.is_empty() {
+        return Ok(None);
     }
-
-    /// A warning where the pilots hardly determine the constants.
-    pub(crate) fn warning(&self) -> Option<&'static str> {
-        let Self::Pilots { fit, .. } = self else { return None };
-        let open = |interval: Option<Interval>| {
-            interval.is_some_and(|interval| !(interval.low.is_finite() && interval.high.is_finite()))
-        };
-        (open(fit.alpha_interval) || open(fit.beta_interval)).then_some(
-            "the pilots leave α and β open (the 95 % interval is unbounded): run more seeds, or longer pilots",
-        )
-    }
+    let pilots = args.pilot.iter().map(|text| pilot(text)).collect::<Result<Vec<Pilot>, _>>()?;
+    let fit = constants::from_pilots(fleet, &pilots)?;
+    Ok(Some(ConstantsSource::Pilots { fit, count: pilots.len() }))
 }
 
 /// `18:uniform`, or `500+:uniform` for a pilot that gave up after 500 rounds.

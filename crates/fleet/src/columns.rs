@@ -1,7 +1,8 @@
-//! A fleet from one slice per quantity.
+//! A fleet from one column per quantity: slices that are copied, or vectors that the fleet keeps.
 
 use crate::error::FleetError;
-use crate::fleet::{Device, Fleet};
+use crate::fleet::{DEVICES_MAX, Fleet, FleetBuilder, Links, is_name};
+use crate::names::Names;
 use crate::units::{Decibel, Mbps, OutOfRange, Probability, Samples, Secs};
 
 /// The quantities of all devices, one slice each. All slices have one entry per device.
@@ -17,70 +18,146 @@ pub struct Columns<'a> {
     pub samples: &'a [f64],
     /// The share of rounds in which the device can be reached; without it every device is always available.
     pub availability: Option<&'a [f64]>,
-    /// The largest rate of each link in Mbit/s; without it no link has a limit of its own.
+    /// The largest rate of each link in Mbit/s, infinite for a link without a limit; without the column no link has a
+    /// limit of its own.
     pub link_mbps: Option<&'a [f64]>,
     /// The signal-to-noise ratio of each link over the whole band in dB, which a band of spectrum asks for.
     pub snr_db: Option<&'a [f64]>,
+}
+
+/// The same quantities in vectors, which become the columns of the fleet without a copy.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnedColumns {
+    /// As in [`Columns`].
+    pub names: Option<Names>,
+    /// τ_n.
+    pub compute_secs: Vec<f64>,
+    /// t_n.
+    pub comm_secs: Vec<f64>,
+    /// |D_n|.
+    pub samples: Vec<f64>,
+    /// As in [`Columns`].
+    pub availability: Option<Vec<f64>>,
+    /// As in [`Columns`].
+    pub link_mbps: Option<Vec<f64>>,
+    /// As in [`Columns`].
+    pub snr_db: Option<Vec<f64>>,
 }
 
 impl Fleet {
     /// Checks the columns and builds a fleet from them. An error names the column, the row and the value.
     pub fn from_columns(columns: Columns<'_>) -> Result<Self, FleetError> {
         let Columns { names, compute_secs, comm_secs, samples, availability, link_mbps, snr_db } = columns;
-        let devices = samples.len();
+        Self::from_owned_columns(OwnedColumns {
+            names: names.map(|names| names.iter().copied().collect()),
+            compute_secs: compute_secs.to_vec(),
+            comm_secs: comm_secs.to_vec(),
+            samples: samples.to_vec(),
+            availability: availability.map(<[_]>::to_vec),
+            link_mbps: link_mbps.map(<[_]>::to_vec),
+            snr_db: snr_db.map(<[_]>::to_vec),
+        })
+    }
+
+    /// The same for columns that the fleet keeps.
+    pub fn from_owned_columns(columns: OwnedColumns) -> Result<Self, FleetError> {
+        columns.check_lengths()?;
+        let devices = columns.samples.len();
+        let are_named = columns.names.is_some();
+        let builder = FleetBuilder {
+            names: columns.names.map_or_else(|| Ok(numbered(devices)), checked_names)?,
+            compute_secs: checked("compute_secs", columns.compute_secs, Secs::new, Secs::get)?,
+            comm_secs: checked("comm_secs", columns.comm_secs, Secs::new, Secs::get)?,
+            samples: checked("samples", columns.samples, Samples::new, Samples::get)?,
+            availability: match columns.availability {
+                Some(column) => checked("availability", column, Probability::new, Probability::get)?,
+                None => vec![1.0; devices],
+            },
+            links: links(columns.link_mbps, columns.snr_db)?,
+        };
+        // Numbered names differ, which makes the search for repeated ones superfluous.
+        if are_named || devices == 0 { builder.build() } else { Ok(builder.into_fleet()) }
+    }
+}
+
+impl OwnedColumns {
+    fn check_lengths(&self) -> Result<(), FleetError> {
+        let devices = self.samples.len();
+        let of = |column: &Option<Vec<f64>>| column.as_ref().map_or(devices, Vec::len);
         for (column, len) in [
-            ("names", names.map_or(devices, <[_]>::len)),
-            ("compute_secs", compute_secs.len()),
-            ("comm_secs", comm_secs.len()),
-            ("availability", availability.map_or(devices, <[_]>::len)),
-            ("link_mbps", link_mbps.map_or(devices, <[_]>::len)),
-            ("snr_db", snr_db.map_or(devices, <[_]>::len)),
+            ("names", self.names.as_ref().map_or(devices, Names::len)),
+            ("compute_secs", self.compute_secs.len()),
+            ("comm_secs", self.comm_secs.len()),
+            ("availability", of(&self.availability)),
+            ("link_mbps", of(&self.link_mbps)),
+            ("snr_db", of(&self.snr_db)),
         ] {
             if len != devices {
                 return Err(FleetError::ColumnLength { column, len, samples: devices });
             }
         }
-        let mut builder = Self::builder();
-        for row in 0..devices {
-            let numbered;
-            let name = match names {
-                Some(names) => names[row],
-                None => {
-                    numbered = format!("device-{row}");
-                    &numbered
-                }
-            };
-            let availability = optional("availability", row, availability, Probability::new)?;
-            builder.push(Device {
-                name,
-                compute_secs: checked("compute_secs", row, compute_secs[row], Secs::new)?,
-                comm_secs: checked("comm_secs", row, comm_secs[row], Secs::new)?,
-                samples: checked("samples", row, samples[row], Samples::new)?,
-                availability: availability.unwrap_or(Probability::ONE),
-                link_mbps: optional("link_mbps", row, link_mbps, Mbps::new)?,
-                snr_db: optional("snr_db", row, snr_db, Decibel::new)?,
-            })?;
-        }
-        builder.build()
+        if devices > DEVICES_MAX { Err(FleetError::TooManyDevices) } else { Ok(()) }
     }
 }
 
-fn optional<Q>(
-    column: &'static str,
-    row: usize,
-    values: Option<&[f64]>,
-    check: fn(f64) -> Result<Q, OutOfRange>,
-) -> Result<Option<Q>, FleetError> {
-    values.map(|values| checked(column, row, values[row], check)).transpose()
+fn numbered(devices: usize) -> Names {
+    (0..devices).map(|row| format!("device-{row}")).collect()
 }
 
+fn checked_names(names: Names) -> Result<Names, FleetError> {
+    match (0..names.len()).find(|&position| !is_name(names.get(position))) {
+        Some(position) => Err(FleetError::BadName { name: names.get(position).to_owned(), position }),
+        None => Ok(names),
+    }
+}
+
+/// The columns that most fleets lack.
+fn links(link_mbps: Option<Vec<f64>>, snr_db: Option<Vec<f64>>) -> Result<Links, FleetError> {
+    let mut limit_mbps = link_mbps.unwrap_or_default();
+    let limit = |value: &mut f64| match *value {
+        f64::INFINITY => Ok(()),
+        limit => Mbps::new(limit).map(|limit| *value = limit.get()),
+    };
+    check("link_mbps", &mut limit_mbps, limit)?;
+    if limit_mbps.iter().all(|limit| limit.is_infinite()) {
+        limit_mbps.clear();
+    }
+    let (mut snr_db, mut snr) = (snr_db.unwrap_or_default(), Vec::new());
+    let ratio = |value: &mut f64| {
+        let ratio = Decibel::new(*value)?;
+        snr.push(ratio.factor());
+        *value = ratio.get();
+        Ok(())
+    };
+    check("snr_db", &mut snr_db, ratio)?;
+    Ok(Links { limit_mbps, snr_db, snr })
+}
+
+/// The column of a quantity, every value as its type has it.
 fn checked<Q>(
     column: &'static str,
-    row: usize,
-    value: f64,
-    check: fn(f64) -> Result<Q, OutOfRange>,
-) -> Result<Q, FleetError> {
-    check(value).map_err(|error| FleetError::Column { column, row, value, wanted: error.wanted })
+    mut values: Vec<f64>,
+    new: fn(f64) -> Result<Q, OutOfRange>,
+    get: fn(Q) -> f64,
+) -> Result<Vec<f64>, FleetError> {
+    check(column, &mut values, |value| new(*value).map(|quantity| *value = get(quantity)))?;
+    Ok(values)
+}
+
+fn check(
+    column: &'static str,
+    values: &mut [f64],
+    mut accept: impl FnMut(&mut f64) -> Result<(), OutOfRange>,
+) -> Result<(), FleetError> {
+    for (row, value) in values.iter_mut().enumerate() {
+        accept(value).map_err(|error| FleetError::Column {
+            column,
+            row,
+            value: error.value,
+            wanted: error.wanted,
+        })?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -105,6 +182,32 @@ mod tests {
         assert_eq!((fleet.weights(), fleet.availability()), (&[0.75, 0.25][..], &[0.5, 1.0][..]));
         let fleet = Fleet::from_columns(Columns { names: None, availability: None, ..COLUMNS }).unwrap();
         assert_eq!((fleet.name(1), fleet.availability()), ("device-1", &[1.0, 1.0][..]));
+        let signals = Columns { snr_db: Some(&[10.0, 0.0]), ..COLUMNS };
+        let fleet = Fleet::from_columns(signals).unwrap();
+        assert_eq!((fleet.snr_db(), fleet.link(0).snr), (Some(&[10.0, 0.0][..]), 10.0));
+    }
+
+    #[test]
+    fn an_infinite_limit_is_no_limit() {
+        let limited = |limits| Fleet::from_columns(Columns { link_mbps: Some(limits), ..COLUMNS }).unwrap();
+        let fleet = limited(&[f64::INFINITY, 5.0]);
+        assert_eq!(fleet.link_mbps(), Some(&[f64::INFINITY, 5.0][..]));
+        assert_eq!(limited(&[f64::INFINITY; 2]), Fleet::from_columns(COLUMNS).unwrap());
+    }
+
+    #[test]
+    fn owned_columns_stay_where_they_are() {
+        let samples = vec![300.0, 100.0];
+        let place = samples.as_ptr();
+        let columns = OwnedColumns {
+            compute_secs: vec![2.0, -0.0],
+            comm_secs: vec![7.0, 1.0],
+            samples,
+            ..OwnedColumns::default()
+        };
+        let fleet = Fleet::from_owned_columns(columns).unwrap();
+        assert_eq!((fleet.samples().as_ptr(), fleet.samples()), (place, &[300.0, 100.0][..]));
+        assert!(fleet.compute_secs()[1].is_sign_positive(), "equal quantities have equal bytes");
     }
 
     #[test]
@@ -134,6 +237,10 @@ mod tests {
             "give every column one entry per device"
         );
         assert_eq!(refused(Columns::default()), FleetError::NoDevices);
+        let limits = refused(Columns { link_mbps: Some(&[1.0, f64::NEG_INFINITY]), ..COLUMNS });
+        assert!(matches!(limits, FleetError::Column { column: "link_mbps", row: 1, .. }), "{limits}");
+        let unnamed = refused(Columns { names: Some(&["a", ""]), ..COLUMNS });
+        assert!(matches!(unnamed, FleetError::BadName { position: 1, .. }), "{unnamed}");
         let repeated = refused(Columns { names: Some(&["a", "a"]), ..COLUMNS });
         assert!(matches!(repeated, FleetError::RepeatedName { .. }), "{repeated}");
     }

@@ -55,13 +55,13 @@ pub struct Fleet {
 
 /// Columns that most fleets lack: a column is empty unless a device has a value.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Links {
+pub(crate) struct Links {
     /// Infinite for a device without a limit.
-    limit_mbps: Vec<f64>,
+    pub limit_mbps: Vec<f64>,
     /// In dB; NaN never occurs, because a column of ratios is complete or empty.
-    snr_db: Vec<f64>,
+    pub snr_db: Vec<f64>,
     /// The same as factors.
-    snr: Vec<f64>,
+    pub snr: Vec<f64>,
 }
 
 impl Fleet {
@@ -221,19 +221,19 @@ fn shares(samples: &[f64]) -> Vec<f64> {
 }
 
 /// Names are printed in tables: short, not empty, and without control characters.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
 /// Collects devices, and checks the whole list in [`FleetBuilder::build`].
 #[derive(Clone, Debug, Default)]
 pub struct FleetBuilder {
-    names: Names,
-    compute_secs: Vec<f64>,
-    comm_secs: Vec<f64>,
-    samples: Vec<f64>,
-    availability: Vec<f64>,
-    links: Links,
+    pub(crate) names: Names,
+    pub(crate) compute_secs: Vec<f64>,
+    pub(crate) comm_secs: Vec<f64>,
+    pub(crate) samples: Vec<f64>,
+    pub(crate) availability: Vec<f64>,
+    pub(crate) links: Links,
 }
 
 impl FleetBuilder {
@@ -272,7 +272,12 @@ impl FleetBuilder {
         if let Some((first, second)) = self.names.first_duplicate() {
             return Err(FleetError::RepeatedName { name: self.names.get(second).to_owned(), first, second });
         }
-        Ok(Fleet {
+        Ok(self.into_fleet())
+    }
+
+    /// The fleet of at least one device, all of whose names are known to differ.
+    pub(crate) fn into_fleet(self) -> Fleet {
+        Fleet {
             weights: shares(&self.samples),
             names: self.names,
             compute_secs: self.compute_secs,
@@ -280,7 +285,7 @@ impl FleetBuilder {
             samples: self.samples,
             availability: self.availability,
             links: self.links,
-        })
+        }
     }
 }
 

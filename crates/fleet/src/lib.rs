@@ -26,7 +26,7 @@
 //! # Layout
 //!
 //! - [`units`]: seconds, Mbit, Mbit/s, GFLOP and probabilities as types that check their range.
-//! - [`mod@fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one; `columns`: a fleet from slices.
+//! - [`mod@fleet`]: [`Device`] and [`Fleet`], with data shares a_n that sum to one; `columns`: a fleet from slices or vectors.
 //! - [`csv_file`]: fleets as CSV files; [`csv_table`]: any table with a line per device, with errors that name file,
 //!   line, column and value; `csv_lines`: lines of fields with their line numbers, in bounded memory.
 //! - [`profile`]: the paper's five device types, and fleets made from them; [`profiles`]: named kinds of fleets.
@@ -79,7 +79,7 @@ pub mod weights;
 
 pub use bandwidth::{Allocation, Share};
 pub use cohort::CohortSampler;
-pub use columns::Columns;
+pub use columns::{Columns, OwnedColumns};
 pub use conditions::Conditions;
 pub use costs::{Downlink, Download, RoundCosts};
 pub use error::FleetError;

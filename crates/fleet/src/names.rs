@@ -49,6 +49,14 @@ impl Names {
     }
 }
 
+impl<T: AsRef<str>> FromIterator<T> for Names {
+    fn from_iter<I: IntoIterator<Item = T>>(list: I) -> Self {
+        let mut names = Self::default();
+        list.into_iter().for_each(|name| names.push(name.as_ref()));
+        names
+    }
+}
+
 /// FNV-1a, 64 bit: the same on every machine and in every run, unlike std's hasher.
 fn fnv1a(text: &str) -> u64 {
     text.bytes()

@@ -1,5 +1,7 @@
 //! The errors of training and evaluation.
 
+use std::borrow::Cow;
+
 /// Why a device has no update, or a model no evaluation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -20,7 +22,7 @@ pub enum LearnError {
     #[error("the {what} is {value}")]
     NotFinite {
         /// The quantity that is NaN or infinite.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// Its value.
         value: f64,
     },

@@ -90,6 +90,8 @@ impl Sums {
 pub enum Formula {
     /// The mean over the samples of the sum of this name.
     Mean(Cow<'static, str>),
+    /// One sum divided by another, each of this name: the weighted mean of a program's own metric.
+    Ratio(Cow<'static, str>, Cow<'static, str>),
     /// Any other function, of the sums of these names; a name that ends in a slash is the prefix of one sum per class.
     Of(fn(&Sums) -> f64, &'static [&'static str]),
 }
@@ -110,6 +112,7 @@ impl Metric {
     pub fn value(&self, sums: &Sums) -> f64 {
         match &self.formula {
             Formula::Mean(of) => sums.mean(of),
+            Formula::Ratio(sum, weight) => sums.get(sum) / sums.get(weight),
             Formula::Of(function, _) => function(sums),
         }
     }
@@ -118,6 +121,7 @@ impl Metric {
     pub fn sums(&self) -> Vec<&str> {
         match &self.formula {
             Formula::Mean(of) => vec![of],
+            Formula::Ratio(sum, weight) => vec![sum, weight],
             Formula::Of(_, sums) => sums.to_vec(),
         }
     }
@@ -184,7 +188,7 @@ pub fn metric(name: &str) -> Option<&'static Metric> {
 pub fn evaluated(metrics: &[Metric], sums: &Sums) -> Result<Metrics, LearnError> {
     let loss = sums.mean(LOSS);
     if !loss.is_finite() {
-        return Err(LearnError::NotFinite { what: "model's loss", value: loss });
+        return Err(LearnError::NotFinite { what: "model's loss".into(), value: loss });
     }
     Ok(metrics.iter().map(|metric| (metric.info.name.clone(), metric.value(sums))).collect())
 }

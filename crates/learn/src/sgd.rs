@@ -1,8 +1,9 @@
 //! Local SGD with a [`Network`] on [`Shards`]: the learner that all of the paper's tasks use.
 //!
-//! `settings` has what a user may choose, `step` has one step of the parameters, and `own_loss` has the loss of a model on a
+//! `settings` has what a user may choose, `batches` has the samples of a batch, `step` has one step of the parameters, and `own_loss` has the loss of a model on a
 //! device's own samples.
 
+mod batches;
 mod own_loss;
 mod settings;
 mod step;
@@ -20,6 +21,7 @@ use crate::metrics::{self, Metric, Sums};
 use crate::network::{Buffers, Network};
 use crate::shards::{SampleBuffer, Shards};
 
+pub use batches::picks;
 pub use settings::{LocalOptions, SgdSettings, Steps};
 use step::{LocalRound, Stepper};
 
@@ -77,6 +79,11 @@ impl SgdLearner {
     /// The network that is trained.
     pub fn network(&self) -> &Network<f32> {
         &self.network
+    }
+
+    /// The samples of all devices, and those on which models are evaluated.
+    pub fn shards(&self) -> &dyn Shards {
+        &*self.shards
     }
 
     fn check_len(&self, model: &[f32]) -> Result<(), LearnError> {
@@ -147,7 +154,7 @@ impl Learner for SgdLearner {
     ) -> Result<f64, LearnError> {
         self.check_len(model)?;
         self.check_len(update)?;
-        let TrainKey { seed, round, device, rate_factor } = key;
+        let TrainKey { device, rate_factor, .. } = key;
         let samples = self.shards.samples(device);
         if samples == 0 {
             return Err(LearnError::NoSamples { device });
@@ -157,26 +164,17 @@ impl Learner for SgdLearner {
             update.fill(0.0);
             return Ok(0.0);
         }
-        let mut stream = StreamKey { seed, purpose: Purpose::Batches, round }.device(device as u64);
         let SgdWorker { buffers, params, velocity, labels, made, picks, order, .. } = worker;
         params.copy_from_slice(model);
         velocity.fill(0.0);
         let of_round = LocalRound { settings: self.settings, rate_factor, model };
         self.shards.open(device, made);
-        order.clear();
-        order.extend(0..samples as u32);
-        let (mut next, mut loss_sum) = (0, 0.0);
+        let mut batches = batches::of(key, samples, order);
+        let mut loss_sum = 0.0;
         for iteration in 1..=steps {
             let size = if iteration == steps { last_batch } else { self.settings.batch };
             let (picks, labels) = (&mut picks[..size], &mut labels[..size]);
-            // Passes through the device's samples, each in an order of its own, cut into batches. The order
-            // is drawn as far as it is used: a step's cost does not grow with the device's data.
-            for pick in picks.iter_mut() {
-                let chosen = stream.random_range(next..samples);
-                order.swap(next, chosen);
-                *pick = order[next];
-                next = (next + 1) % samples;
-            }
+            batches.fill(picks);
             let features = &mut buffers.input()[..picks.len() * self.network.input_len()];
             self.shards.write_batch(device, made, picks, features, labels);
             let loss = self.network.gradient(params, buffers, labels).loss_sum / labels.len() as f64;

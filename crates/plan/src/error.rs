@@ -4,6 +4,7 @@ use fedflip_fleet::FleetError;
 use fedflip_fleet::units::plain;
 
 use crate::pilot_error::PilotError;
+use crate::sampler::DrawError;
 use crate::scheme::Scheme;
 
 /// Why planning failed. The text names the cause, [`PlanError::hint`] a remedy in the words of this library.
@@ -81,6 +82,15 @@ pub enum PlanError {
         /// The name of the scheme.
         text: String,
     },
+    /// A scheme of a program, without the program.
+    #[error("the scheme custom={name} is one of the program that ran it, and this program does not have it")]
+    NoCustomScheme {
+        /// The name of the scheme.
+        name: String,
+    },
+    /// The code of a program's scheme failed.
+    #[error(transparent)]
+    Custom(#[from] DrawError),
     /// A file of probabilities that cannot be used.
     #[error(transparent)]
     File(#[from] FleetError),
@@ -234,6 +244,8 @@ impl PlanError {
             Self::Pilots(error) => return error.hint().to_owned(),
             Self::UnknownScheme { hint, .. } => hint,
             Self::FileNotRead { .. } => "read the file into GivenQ first",
+            Self::NoCustomScheme { .. } => "run it in the program that has the scheme",
+            Self::Custom(_) => "mend the code of the scheme, then run again",
             Self::File(error) => return error.hint(),
             Self::NoQ { nearest: Some((name, line)), .. } => {
                 return format!("add a line for each device; line {line} has {name:?}");

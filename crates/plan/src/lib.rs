@@ -58,7 +58,8 @@
 //! - [`mod@problem`]: the given quantities (fleet, bandwidth), the goals of a plan, and the objectives of P2 and P3.
 //! - [`mod@planning`]: [`solve()`] plans one round, [`schedule()`] plans a run.
 //! - [`scheme`]: the table of all sampling schemes; [`needs`]: their inputs; [`method`]: what a scheme decides; `methods`: the schemes, one file
-//!   each; [`parameter`]: the numbers behind their names; [`given`]: q that a person chose, from a file.
+//!   each; [`parameter`]: the numbers behind their names; [`given`]: q that a person chose, from a file;
+//!   [`mod@custom`]: schemes that a program brings along.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
 //! - [`buffered`]: schemes without rounds: how many devices work at a time, and how much a stale update counts.
 //! - [`sampler`]: draws cohorts and their aggregation weights at run time; `weighted_draw`: draws without replacement.
@@ -79,6 +80,7 @@
 pub mod buffered;
 pub mod certificate;
 pub mod constants;
+pub mod custom;
 pub mod error;
 pub mod evaluation;
 pub mod given;

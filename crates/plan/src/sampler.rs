@@ -58,6 +58,16 @@ pub struct Report {
     pub alone_secs: f64,
 }
 
+/// Code that is not part of fedflip drew no cohort.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct DrawError {
+    /// The message of the other code, or what is wrong with its cohort.
+    pub message: String,
+    /// Where the failure comes from, such as a traceback; may be empty.
+    pub trace: String,
+}
+
 /// Draws the cohort of every round.
 pub trait Sampler {
     /// The question of a round, counted from 1. Writes the devices that are asked, in ascending order. By default nobody
@@ -70,6 +80,18 @@ pub trait Sampler {
     ///
     /// The draws are a function of the arguments and of earlier reports alone, so that a resumed run can repeat them.
     fn draw(&mut self, round: u64, seed: u64, observed: &Observed<'_>, draws: &mut Vec<Draw>);
+
+    /// The same for code that can fail; runs call this method.
+    fn try_draw(
+        &mut self,
+        round: u64,
+        seed: u64,
+        observed: &Observed<'_>,
+        draws: &mut Vec<Draw>,
+    ) -> Result<(), DrawError> {
+        self.draw(round, seed, observed, draws);
+        Ok(())
+    }
 
     /// How many of the drawn devices count: those that are ready first. The others are not part of the cohort.
     fn counted(&self) -> usize {
@@ -128,6 +150,16 @@ impl<S: Sampler + ?Sized> Sampler for Box<S> {
 
     fn draw(&mut self, round: u64, seed: u64, observed: &Observed<'_>, draws: &mut Vec<Draw>) {
         (**self).draw(round, seed, observed, draws);
+    }
+
+    fn try_draw(
+        &mut self,
+        round: u64,
+        seed: u64,
+        observed: &Observed<'_>,
+        draws: &mut Vec<Draw>,
+    ) -> Result<(), DrawError> {
+        (**self).try_draw(round, seed, observed, draws)
     }
 
     fn counted(&self) -> usize {

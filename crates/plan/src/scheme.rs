@@ -4,10 +4,11 @@ mod names;
 
 use fedflip_fleet::Probability;
 
+use crate::custom::CustomScheme;
 use crate::given::GivenQ;
 use crate::method::Method;
 use crate::methods::{
-    baseline, best, fedavg, fedbuff, luo, multinomial, ocs, oort, planned, power_of_choice,
+    baseline, best, custom, fedavg, fedbuff, luo, multinomial, ocs, oort, planned, power_of_choice,
 };
 use crate::needs::Needs;
 use crate::parameter::{CohortSize, Factor, Parameter};
@@ -201,11 +202,17 @@ by file {
     File(rows: GivenQ = "file=q.csv") by baseline::File: Nothing, "file=",
         "Your own plan: read q from a CSV file with the columns device,q.",
         "q is that of the file, up to the cap.";
+    /// A scheme that a program has.
+    Custom(own: CustomScheme = "custom=name") by custom::Custom: Nothing, "custom=",
+        "A scheme of your own program: a Python callable, or a Rust type.",
+        "The program draws cohorts and weights; q is what it declares.";
 }
 }
 
 /// What comes before the name of a file.
 const FILE_PREFIX: &str = "file=";
+/// What comes before the name of a program's scheme.
+const CUSTOM_PREFIX: &str = "custom=";
 
 impl Scheme {
     /// Every row of the table, with an example of the name as a person writes it.

@@ -6,7 +6,7 @@ use fedflip_fleet::{Direction, Display, MetricInfo};
 use fedflip_record::export::{Column, Table, csv, parquet};
 use fedflip_record::reader::Records;
 use fedflip_record::schema::VERSION;
-use fedflip_record::{Header, Lost, Round};
+use fedflip_record::{End, EndReason, Estimated, Header, Initial, Lost, Round};
 
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -129,4 +129,44 @@ fn participants_have_their_names() {
     let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     let rows: Vec<String> = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
     assert_eq!(rows[0], "{round: 2, device: 0, mbps: 60.0, reported: 1, name: \"phone\"}");
+}
+
+#[test]
+fn evaluations_are_those_of_the_first_model_of_rounds_and_of_the_end() {
+    let mut records = records();
+    records.initial = Some(Initial { secs: 0.125, metrics: [("accuracy", 0.25)].into(), estimated: None });
+    records.end = Some(End {
+        reason: EndReason::RoundsMax,
+        rounds: 3,
+        secs: 2.0,
+        metrics: [("loss", 1.0)].into(),
+        estimated: None,
+        test: Default::default(),
+        detail: None,
+    });
+    assert_eq!(
+        as_csv(&Table::evaluations(&records)),
+        "round,secs,accuracy,loss,\"top-5, by class\"\n\
+         0,0.125,0.25,,\n\
+         2,1.75,0.5,1.25,\n\
+         3,2,,1,\n"
+    );
+    let estimated = Estimated {
+        devices: 4,
+        share: 0.5,
+        se: [("accuracy", 0.0625)].into(),
+        limit: [("accuracy", 0.375)].into(),
+    };
+    records.rounds[1].estimated = Some(estimated);
+    records.header.metrics.truncate(1);
+    records.header.metrics[0].name = "round".into();
+    records.rounds[1].metrics = [("round", 7.0)].into();
+    assert_eq!(
+        as_csv(&Table::evaluations(&records)).lines().nth(2),
+        Some("2,1.75,7,4,,"),
+        "a metric may be called like a column"
+    );
+    let table = Table::evaluations(&records);
+    let names: Vec<&str> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["round", "secs", "metric_round", "reporting_devices", "round_se", "round_limit"]);
 }

@@ -130,6 +130,7 @@ impl Comparison<'_> {
         for number in 0..self.seeds {
             let mut scenario = scenario.clone();
             scenario.seed = seed_after(scenario.seed, number);
+            self.setup.with_first_model(&mut scenario)?;
             let warm_start =
                 self.warm_starts.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
             // The time of pilots is on the clock before the first round: it is no reason to give up.

@@ -1,8 +1,17 @@
 //! A scenario on real devices: the pilots, if they are asked for, and then the run.
 //!
-//! - `host`: the server's part of the task.
+//! - `serving`: from settings to a server and its run; `checks`: what is refused before; `error`: these refusals.
+//! - `host`: the server's part of the task; `evaluator`: a program that evaluates models in its place.
+//! - `offer`: the task and the fleet as devices are told.
 
+mod checks;
+mod error;
+mod evaluator;
 mod host;
+mod offer;
+mod serving;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +33,14 @@ use crate::session::Session;
 use crate::setup::header;
 use fedflip_scenario::{DEPLOYED_FREE_KEYS, InitialModel, Scenario};
 
-pub use self::host::{Host, band, offered};
+use self::host::Evaluator;
+
+pub use self::checks::with_authority;
+pub use self::error::DeployError;
+pub use self::evaluator::{ForeignEvaluate, ForeignEvaluation};
+pub use self::host::Host;
+pub use self::offer::{band, offered};
+pub use self::serving::{Served, Serving, address};
 
 /// Evaluates a model.
 type Evaluate<'a> = dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError> + 'a;
@@ -74,7 +90,7 @@ impl Deployed<'_> {
         let run_toml = scenario.stored();
         let memory = scenario.server.optimiser().names();
         let (free_keys, params) = (DEPLOYED_FREE_KEYS, &self.host.params);
-        let stop = Some(&scenario.stop.target);
+        let stop = scenario.target();
         let new_run = NewRun { run_toml: &run_toml, free_keys, stop, params, memory: &memory };
         let (state, resumed) = RunState::open(folder, &new_run)?;
         let copy = folder.join(InitialModel::COPY);
@@ -95,11 +111,14 @@ impl Deployed<'_> {
         opened: Opened,
         session: &mut Session<'_>,
     ) -> Result<Option<Summary>, RunError> {
-        match &self.host.learner {
-            Some(learner) => with_crew(learner, session.threads, |crew| {
+        match self.host.evaluator() {
+            Evaluator::Learner(learner) => with_crew(learner, session.threads, |crew| {
                 self.run_evaluated(server, &mut |model| crew.evaluate(model), session, opened)
             }),
-            None => self.run_evaluated(server, &mut |_| Ok(Metrics::default()), session, opened),
+            Evaluator::Foreign(foreign) => {
+                self.run_evaluated(server, &mut |model| foreign.evaluate(model), session, opened)
+            }
+            Evaluator::Nobody => self.run_evaluated(server, &mut |_| Ok(Metrics::default()), session, opened),
         }
     }
 

@@ -9,6 +9,8 @@ use fedflip_plan::PlanError;
 use fedflip_record::RecordError;
 use fedflip_scenario::ScenarioError;
 
+use crate::deployed::DeployError;
+
 /// Why a run, a comparison or a sweep has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -37,6 +39,9 @@ pub enum RunError {
     /// The server of a deployed run cannot continue.
     #[error(transparent)]
     Net(#[from] NetError),
+    /// A scenario cannot be served as it is.
+    #[error(transparent)]
+    Deploy(#[from] DeployError),
     /// A file of an earlier run cannot be opened.
     #[error("{path}: cannot be opened: {source}")]
     Open {
@@ -69,6 +74,12 @@ pub enum RunError {
         /// What the clock decides.
         reason: String,
     },
+    /// Stopped by the session before the run itself began. It can be resumed.
+    #[error("interrupted in a pilot, before the run began")]
+    Interrupted,
+    /// A comparison of runs that have no target.
+    #[error("a comparison needs a target, and the scenario has none")]
+    NoTarget,
     /// A scenario that continues from pilots, in a comparison without pilots.
     #[error("pilot.keep continues from pilots, and the comparison runs none")]
     NoPilots,
@@ -99,6 +110,7 @@ impl RunError {
             Self::Record(error) => error.hint().to_owned(),
             Self::Engine(error) => error.hint(),
             Self::Net(error) => error.hint(),
+            Self::Deploy(error) => error.hint(),
             Self::Open { .. } => "restore the file, or run again in a new folder".to_owned(),
             Self::OtherData { .. } => {
                 "restore the files, or leave data.train_digest and data.test_digest out to train on other samples"
@@ -108,6 +120,8 @@ impl RunError {
                 "restore the files to resume the run, or train on these samples in another folder".to_owned()
             }
             Self::CannotRetime { .. } => "run the scenario again with the other clock".to_owned(),
+            Self::Interrupted => "resume it".to_owned(),
+            Self::NoTarget => "name a metric and its value in stop.metric and stop.at".to_owned(),
             Self::NoPilots => "leave out pilot.keep, or run pilots".to_owned(),
         }
     }

@@ -22,7 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/run_a_scenario.rs` is the same as a program. [`Setup`] and [`Single`] are the steps of [`simulate`], for
+//! `examples/run_a_scenario.rs` is the same as a program. [`Setup`] and [`Single`] are the steps of [`simulate()`], for
 //! programs that run one data set many times.
 //!
 //! # Layout
@@ -30,7 +30,8 @@
 //! - [`session`]: what the machine and the user bring to a run: threads, folders, the wish to stop, observers.
 //! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them; [`warnings`]: what a
 //!   person should know before a run.
-//! - [`single`]: one simulated run, in a folder or in memory; `worlds`: its engine and its world; [`keep`]: where its records and checkpoints go; `best`: its best
+//! - [`trainer`]: the native kernels, or a learner of a program's own.
+//! - `simulate`: a scenario from its data to the end of its run; [`single`]: one simulated run, in a folder or in memory; `worlds`: its engine and its world; [`keep`]: where its records and checkpoints go; `best`: its best
 //!   model.
 //! - [`replay`]: the rounds of a finished run on another clock, without training; [`mod@retime`]: in its folder; [`reuse`]: in
 //!   a sweep, where one training serves several points.
@@ -57,9 +58,11 @@ pub mod retime;
 pub mod reuse;
 pub mod session;
 pub mod setup;
+mod simulate;
 pub mod single;
 pub mod study;
 pub mod tensorboard;
+pub mod trainer;
 pub mod verdict;
 pub mod warnings;
 mod worlds;
@@ -69,7 +72,9 @@ pub use observe::{Observer, RunInfo};
 pub use retime::{Retimed, retime};
 pub use session::Session;
 pub use setup::{Planned, Setup};
-pub use single::{Finished, Single, simulate};
+pub use simulate::{simulate, simulate_planned};
+pub use single::{Finished, Single};
+pub use trainer::Trainer;
 
 /// The seed `number` places after another one, within what a scenario can hold.
 pub fn seed_after(seed: u64, number: u64) -> u64 {

@@ -146,7 +146,8 @@ impl Pilots<'_> {
         crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<(Finished, Option<PathBuf>)>, RunError> {
-        let scenario = pilot_scenario(self.scenario, scheme.clone(), number);
+        let mut scenario = pilot_scenario(self.scenario, scheme.clone(), number);
+        self.setup.with_first_model(&mut scenario)?;
         // A pilot is there to find the constants: it expects nothing of them.
         let planned = self.setup.plan(&scenario, None)?;
         let name = format!("{scheme}-seed{}", scenario.seed);
@@ -169,7 +170,7 @@ impl Pilots<'_> {
         let path = folder.join(MODEL);
         let name = path.display().to_string();
         let bytes = std::fs::read(&path).map_err(|source| RunError::Open { path: name.clone(), source })?;
-        Ok(ModelVector::new(model_file::read(&self.setup.learner.network().params(), &bytes, &name)?))
+        Ok(ModelVector::new(model_file::read(&self.setup.trainer.params(), &bytes, &name)?))
     }
 }
 

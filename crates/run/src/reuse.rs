@@ -134,7 +134,7 @@ impl Training {
             Source::Folder(_) => None,
         };
         let detail = retimed.end.as_ref().and_then(|end| end.detail.clone());
-        Ok(Some((Finished { fold, model, detail, had_ended: false }, retimed)))
+        Ok(Some((Finished { fold, model, records: None, detail, had_ended: false }, retimed)))
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Session<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// The clock on the wall, for checkpoints and caps on real time.
     pub now: fn() -> Instant,
+    /// Whether runs without a folder hand over all their records.
+    pub keeps_records: bool,
     /// Finished runs whose trainings serve other clocks; none to train every run.
     pub trainings: Option<Trainings>,
     /// The observers.
@@ -33,6 +35,7 @@ impl<'a> Session<'a> {
             resume: false,
             stop: &|| false,
             now: system_now,
+            keeps_records: false,
             trainings: None,
             observers: Observers::default(),
         }

@@ -4,36 +4,32 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fedflip_engine::Aggregation;
-use fedflip_fleet::{Fleet, ModelVector};
+use fedflip_fleet::Fleet;
 use fedflip_learn::own::OwnDigests;
-use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::task::{Learners, SharingReport};
-use fedflip_learn::{Learner, Metric};
+use fedflip_learn::{Crew, LearnError, Learner, Metric, model_file};
 pub use fedflip_plan::Planned;
 use fedflip_plan::{Buffered, Constants, Expected, PlanError, Planning, Problem, Schedule, schedule};
 use fedflip_record::Header;
 use fedflip_record::folder::RUN;
 use fedflip_record::schema::VERSION;
-use fedflip_scenario::Scenario;
+use fedflip_scenario::{InitialModel, Scenario};
 
 use crate::error::RunError;
 use crate::session::Session;
+use crate::trainer::{NativeTrainer, Trainer};
 use crate::warnings;
 
 /// What all runs of a scenario share, whatever their seed and scheme.
 pub struct Setup {
-    /// Trains on the data of every device.
-    pub learner: Arc<SgdLearner>,
-    /// Evaluates on the test samples at the end of a run, if the other one looks at validation samples.
-    pub test: Option<SgdLearner>,
+    /// Trains on the data of every device, and evaluates.
+    pub trainer: Arc<dyn Trainer>,
     /// The number of samples that devices hold.
     pub sharing: SharingReport,
     /// For each device the names under which the user's own data have its samples; empty if the data do not decide.
     pub holders: Vec<Vec<String>>,
     /// The digests of the user's own data, which a run folder keeps.
     pub digests: OwnDigests,
-    /// The first model, where the scenario names a file; otherwise the seed makes it.
-    pub initial: Option<Arc<ModelVector>>,
     /// With the sample counts of the data, and the times of what the scenario computes and sends.
     pub fleet: Fleet,
 }
@@ -46,12 +42,55 @@ impl Setup {
         let Learners { learner, test, sharing, holders, digests } =
             observers.while_working(&what, || scenario.task_settings().learners(data_dir))?;
         check_digests(&scenario.data.own.digests, &digests)?;
-        let initial = scenario.initial_model(&learner.network().params())?.map(Arc::new);
+        // Before anything is planned: the network of a user's own data follows from them.
+        scenario.initial_model(&learner.network().params())?;
         let samples: Vec<usize> = (0..learner.devices()).map(|device| learner.samples(device)).collect();
         let fleet = scenario.named_fleet(&samples, &holders)?;
         warnings::files_left_out(scenario).iter().for_each(|text| observers.warn(text));
         warnings::counts_replaced(scenario, &fleet).iter().for_each(|text| observers.warn(text));
-        Ok(Self { learner: Arc::new(learner), test, sharing, holders, digests, initial, fleet })
+        let trainer = Arc::new(NativeTrainer { learner, test });
+        Ok(Self { trainer, sharing, holders, digests, fleet })
+    }
+
+    /// The setup of a program's own learner, whose device n holds `samples[n]` samples. The scenario is one of an external
+    /// task.
+    pub fn of_trainer(
+        trainer: Arc<dyn Trainer>,
+        samples: &[usize],
+        scenario: &Scenario,
+        session: &mut Session<'_>,
+    ) -> Result<Self, RunError> {
+        let fleet = scenario.fleet(samples)?;
+        warnings::counts_replaced(scenario, &fleet).iter().for_each(|text| session.observers.warn(text));
+        let sharing = SharingReport {
+            samples: samples.iter().sum(),
+            fewest: samples.iter().copied().min().unwrap_or(0),
+            most: samples.iter().copied().max().unwrap_or(0),
+            minimum: None,
+        };
+        Ok(Self { trainer, sharing, holders: Vec::new(), digests: OwnDigests::default(), fleet })
+    }
+
+    /// Calls `body` with a crew of at most `threads` workers of this process.
+    pub fn with_crew<R>(
+        &self,
+        threads: usize,
+        body: impl FnOnce(&mut dyn Crew) -> Result<R, RunError>,
+    ) -> Result<R, RunError> {
+        let (mut body, mut result) = (Some(body), None);
+        self.trainer.with_crew(threads, &mut |crew| result = body.take().map(|body| body(crew)))?;
+        let lost = || LearnError::WorkerLost { problem: "there was no crew".to_owned() };
+        result.ok_or_else(lost)?
+    }
+
+    /// The first model of a scenario's seed, where a program makes it: the run's folder keeps a copy.
+    pub fn with_first_model(&self, scenario: &mut Scenario) -> Result<(), RunError> {
+        if scenario.task.is_external() {
+            let model = self.trainer.initial_model(scenario.seed)?;
+            let bytes = model_file::write(&self.trainer.params(), model.as_slice())?;
+            scenario.initial = Some(Arc::new(InitialModel::new(InitialModel::COPY, bytes)));
+        }
+        Ok(())
     }
 
     /// The schedule under the scenario's scheme, and what is expected of it. Without constants it predicts no rounds.
@@ -72,8 +111,8 @@ impl Setup {
 
     /// The first line of a run's records.
     pub(crate) fn header(&self, scenario: &Scenario, planned: &Planned, pilot: bool) -> Header {
-        let learner = (self.learner.params_len(), self.learner.metrics());
-        header((scenario, pilot), learner, &planned.schedule, planned.expected)
+        let parameters = self.trainer.params().iter().map(|(_, spec)| spec.len()).sum();
+        header((scenario, pilot), (parameters, self.trainer.metrics()), &planned.schedule, planned.expected)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fedflip_engine::{Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
-use fedflip_learn::{Crew, LearnError, Learner, model_file, with_crew};
+use fedflip_learn::{Crew, LearnError, model_file};
 use fedflip_record::folder::{Contents, RECORDS, WEIGHTS};
 use fedflip_record::reader::{self, Records};
 use fedflip_record::{Checkpoint, End, EndReason, Fold, Header, RunFolder, Start};
@@ -53,31 +53,12 @@ pub struct Finished {
     pub fold: Fold,
     /// The result; none if the run was not trained in this session, and then its model is in its folder.
     pub model: Option<Arc<ModelVector>>,
+    /// All records of a run without a folder, if the session wants them.
+    pub records: Option<Box<Records>>,
     /// More about how it ended, where there is more to say.
     pub detail: Option<String>,
     /// The run had ended before this session.
     pub had_ended: bool,
-}
-
-/// Reads a scenario's data, plans, and runs it to its end.
-pub fn simulate(
-    scenario: &Scenario,
-    out: Option<&Path>,
-    session: &mut Session<'_>,
-) -> Result<Finished, RunError> {
-    let setup = Setup::new(scenario, session)?;
-    let planned = setup.plan(scenario, Some(scenario.plan.constants))?;
-    let title = format!("{} {}", scenario.task.name(), scenario.plan.scheme);
-    let single = Single {
-        setup: &setup,
-        scenario,
-        planned: &planned,
-        warm_start: None,
-        pilot: false,
-        out,
-        title: &title,
-    };
-    with_crew(&*setup.learner, session.threads, |crew| single.run(crew, session))
 }
 
 impl Single<'_> {
@@ -90,9 +71,10 @@ impl Single<'_> {
             reuse::show(self, &records, session)?;
             return Ok(finished);
         }
-        let (finished, records) = self.trained(crew, session)?;
-        if let Some(trainings) = &mut session.trainings {
-            trainings.keep(self, &finished, records);
+        let (mut finished, records) = self.trained(crew, session)?;
+        match &mut session.trainings {
+            Some(trainings) => trainings.keep(self, &finished, records),
+            None => finished.records = records,
         }
         Ok(finished)
     }
@@ -114,7 +96,8 @@ impl Single<'_> {
                 (Keep::Folder(folder), start)
             }
             None => {
-                (Keep::memory(&header, session.trainings.is_some() && reuse::serves_others(self)), Start::New)
+                let serves_others = session.trainings.is_some() && reuse::serves_others(self);
+                (Keep::memory(&header, serves_others || session.keeps_records), Start::New)
             }
         };
         let optimiser = scenario.server.optimiser();
@@ -148,26 +131,24 @@ impl Single<'_> {
         let detail = end.as_ref().and_then(|end| end.detail.clone());
         let (fold, records) = self.finish(kept, &state, end)?;
         let model = Some(Arc::clone(state.result()));
-        Ok((Finished { fold, model, detail, had_ended: false }, records))
+        Ok((Finished { fold, model, records: None, detail, had_ended: false }, records))
     }
 
     /// Adds the metrics of the test samples, which nobody has looked at before. A pilot is no result.
     fn tested(&self, end: End, state: &State, threads: usize) -> Result<End, RunError> {
-        match &self.setup.test {
-            Some(learner) if !self.pilot && end.reason != EndReason::Diverged => {
-                match with_crew(learner, threads, |crew| crew.evaluate(state.result())) {
-                    Ok(test) => Ok(End { test, ..end }),
-                    // The run has ended all the same.
-                    Err(error @ (LearnError::NotFinite { .. } | LearnError::Diverged { .. })) => {
-                        let problem = format!("the test samples could not be evaluated: {error}");
-                        let detail =
-                            end.detail.map_or(problem.clone(), |detail| format!("{detail}; {problem}"));
-                        Ok(End { detail: Some(detail), ..end })
-                    }
-                    Err(error) => Err(error.into()),
-                }
+        if self.pilot || end.reason == EndReason::Diverged {
+            return Ok(end);
+        }
+        match self.setup.trainer.test(state.result(), threads) {
+            None => Ok(end),
+            Some(Ok(test)) => Ok(End { test, ..end }),
+            // The run has ended all the same.
+            Some(Err(error @ (LearnError::NotFinite { .. } | LearnError::Diverged { .. }))) => {
+                let problem = format!("the test samples could not be evaluated: {error}");
+                let detail = end.detail.map_or(problem.clone(), |detail| format!("{detail}; {problem}"));
+                Ok(End { detail: Some(detail), ..end })
             }
-            _ => Ok(end),
+            Some(Err(error)) => Err(error.into()),
         }
     }
 
@@ -183,7 +164,7 @@ impl Single<'_> {
         let q = self.planned.schedule.mean_q();
         session.observers.begin(&self.info(header, &q))?;
         session.observers.end(Some(&end))?;
-        Ok(Finished { fold, model: None, detail: end.detail, had_ended: true })
+        Ok(Finished { fold, model: None, records: None, detail: end.detail, had_ended: true })
     }
 
     /// The last checkpoint brings the folder to the disk; an end adds the model and the last line.
@@ -202,7 +183,7 @@ impl Single<'_> {
                 }
                 folder.checkpoint(state.checkpoint())?;
                 if let Some(end) = end {
-                    let params = self.setup.learner.network().params();
+                    let params = self.setup.trainer.params();
                     folder.end(end, &model_file::write(&params, state.result().as_slice())?)?;
                 }
                 Ok((Fold::read(&records)?, None))
@@ -219,24 +200,23 @@ impl Single<'_> {
     fn best(&self, keep: &Keep) -> Result<Option<BestModel>, RunError> {
         let Keep::Folder(folder) = keep else { return Ok(None) };
         let target = self.scenario.target().filter(|_| !self.pilot);
-        let params = || self.setup.learner.network().params();
+        let params = || self.setup.trainer.params();
         Ok(target.map(|target| BestModel::new(target, params(), folder)).transpose()?)
     }
 
     /// Before its first round.
-    fn first_state(&self) -> State {
-        match (&self.warm_start, &self.setup.initial) {
-            (Some(WarmStart { model, secs }), _) => {
-                State { secs: *secs, ..State::new(ModelVector::clone(model)) }
-            }
-            (None, Some(initial)) => State::new(ModelVector::clone(initial)),
-            (None, None) => State::new(self.setup.learner.initial_model(self.scenario.seed)),
+    fn first_state(&self) -> Result<State, RunError> {
+        if let Some(WarmStart { model, secs }) = &self.warm_start {
+            return Ok(State { secs: *secs, ..State::new(ModelVector::clone(model)) });
         }
+        let Self { setup, scenario, .. } = *self;
+        let given = scenario.initial_model(&setup.trainer.params())?;
+        Ok(State::new(given.map_or_else(|| setup.trainer.initial_model(scenario.seed), Ok)?))
     }
 
     /// The state of a new run, and the files that its folder starts with.
     fn begun_state(&self, keep: &mut Keep, optimiser: &Optimiser) -> Result<State, RunError> {
-        let state = self.first_state().with_optimiser(optimiser);
+        let state = self.first_state()?.with_optimiser(optimiser);
         if let Keep::Folder(folder) = keep {
             if let Some(initial) = &self.scenario.initial {
                 folder.write(InitialModel::COPY, &initial.bytes)?;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use fedflip_learn::with_crew;
 use fedflip_plan::{Constants, Scheme};
 use fedflip_record::{RecordError, atomic};
 use fedflip_scenario::Scenario;
@@ -76,23 +75,39 @@ impl Study {
     ) -> Result<Option<Studied>, RunError> {
         self.check(scenario)?;
         let setup = Setup::new(scenario, session)?;
+        self.run_in(&setup, scenario, out, prefix, session)
+    }
+
+    /// The same with a setup that is there already, such as that of a program's own learner.
+    pub fn run_in(
+        &self,
+        setup: &Setup,
+        scenario: &Scenario,
+        out: Option<&Path>,
+        prefix: &str,
+        session: &mut Session<'_>,
+    ) -> Result<Option<Studied>, RunError> {
+        self.check(scenario)?;
+        if scenario.target().is_none() {
+            return Err(RunError::NoTarget);
+        }
         // Before anything runs: a mistake in a file must not cost the hours of the other schemes.
         for given in self.schemes.iter().filter_map(Scheme::given) {
             given.for_fleet(&setup.fleet)?;
         }
         let given = scenario.plan.constants;
-        let found = with_crew(&*setup.learner, session.threads, |crew| -> Result<_, RunError> {
+        let found = setup.with_crew(session.threads, |crew| {
             let (mut pilot, mut constants, mut warm_starts) = (PilotJson::given(given), given, Vec::new());
             if self.has_pilots() {
                 let out = out.map(|out| out.join("pilots"));
                 let kept = if scenario.pilot.keep { self.seeds } else { 0 };
-                let pilots = Pilots { setup: &setup, scenario, out: out.as_deref(), prefix, kept };
+                let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix, kept };
                 let Some(piloted) = pilots.run(crew, session)? else { return Ok(None) };
                 (pilot, constants, warm_starts) = measured(piloted, scenario)?;
             }
             let out = out.map(|out| out.join("runs"));
             let comparison = Comparison {
-                setup: &setup,
+                setup,
                 scenario,
                 schemes: &self.schemes,
                 reference: self.reference.clone(),

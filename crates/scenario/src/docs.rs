@@ -1,6 +1,6 @@
 //! The table of keys in `docs/scenario.md`, held against the keys themselves.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fedflip_learn::task::{ParamValue, Task};
 
@@ -34,7 +34,7 @@ fn wanted(key: &'static Key) -> String {
         if scenario.task.row().has_param("classes") {
             scenario.task.set("classes", ParamValue::Count(10)).unwrap();
         }
-        let given = Given { value: &Value::Foreign("a date"), folder: Path::new("") };
+        let given = Given::plain(&Value::Foreign("a date"));
         let refusal = key.set(&mut scenario, &given).unwrap_err();
         refusal.hint.strip_prefix("it must be ").unwrap().to_owned()
     })

@@ -91,9 +91,9 @@ impl Scenario {
         Ok(self.data.weights.weigh(fleet)?)
     }
 
-    /// The target of a run; an external task has none, because nobody evaluates its model.
+    /// The target of a run. An external task has one only if it is given: often nobody evaluates its model.
     pub fn target(&self) -> Option<&Target> {
-        (!self.task.is_external()).then_some(&self.stop.target)
+        Some(&self.stop.target).filter(|target| !target.metric.is_empty())
     }
 
     /// When a run ends.

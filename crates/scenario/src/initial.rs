@@ -43,8 +43,13 @@ impl InitialModel {
         if bytes.len() as u64 > FILE_BYTES_MAX {
             return Err(refuse(format!("is larger than {FILE_BYTES_MAX} bytes")));
         }
+        Ok(Self::new(name, bytes))
+    }
+
+    /// The content of a safetensors file.
+    pub fn new(name: &str, bytes: Vec<u8>) -> Self {
         let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { name: name.to_owned(), bytes, sha256 })
+        Self { name: name.to_owned(), bytes, sha256 }
     }
 
     /// The model, if its tensors are `params` and its numbers are finite.
@@ -75,7 +80,7 @@ impl Scenario {
     }
 }
 
-/// Refuses a first model that is not one of the task, and an external task that cannot be served.
+/// Refuses a first model that is not one of the task, and an external task without one.
 pub(crate) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), KeyError> {
     let place = given.place("task", "initial", whole_file);
     let refuse = |key: &str, problem: &str, hint: &str| {
@@ -95,11 +100,6 @@ pub(crate) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
     }
     if let Some(task) = scenario.external().map_err(bad_model)? {
         scenario.initial_model(task.params()).map_err(|error| bad_model(error.into()))?;
-    }
-    if scenario.server.update_norm_max.is_none() {
-        let problem = "is missing, and the server cannot make a trial update of an external task";
-        let hint = "write update_norm_max = NUMBER below [server]: the largest norm of an honest update";
-        return Err(refuse("server.update_norm_max", problem, hint));
     }
     Ok(())
 }

@@ -15,7 +15,7 @@
 //! - `over`: the keys and values of a sweep.
 //! - `entries`: a file and `--set` as a list of keys, values and places.
 //! - `scheme`: the scheme of a name, with the file that it may need.
-//! - `initial`: the first model from a file, and external tasks.
+//! - `initial`: the first model from a file, and external tasks; `in_memory`: values of a program in the place of files.
 //! - `target`: the target of a run, which several keys name.
 //! - `check`: whether sections and keys exist; `resolve`: from the list to a scenario, or to a refusal.
 //! - `print`: as TOML, with or without comments, and as JSON.
@@ -30,6 +30,7 @@ mod entries;
 mod error;
 mod evaluate;
 mod for_run;
+mod in_memory;
 mod initial;
 mod keys;
 mod lists;
@@ -56,6 +57,7 @@ use fedflip_learn::task::Task;
 
 pub use self::costs::{CostSettings, Radio};
 pub use self::error::{KeyError, Place, ScenarioError};
+pub use self::in_memory::InMemory;
 pub use self::initial::InitialModel;
 pub use self::over::{Axis, Point, points};
 pub use self::preset::Preset;
@@ -148,6 +150,13 @@ impl Scenario {
     }
 }
 
+/// The section, the name and the meaning of every key that a scenario may set.
+pub fn key_names() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    keys::all()
+        .filter(|key| !matches!(key.shown, keys::Shown::Hidden))
+        .map(|key| (key.section, key.name, key.about))
+}
+
 /// The text of a scenario, from which several scenarios with different overrides can be made. It is kept because standard
 /// input can be read only once.
 #[derive(Clone, Debug)]
@@ -157,6 +166,8 @@ pub struct Source {
     file: String,
     /// The folder from which relative paths start.
     folder: PathBuf,
+    /// What takes the place of files.
+    memory: InMemory,
     /// The preset of a text that names none.
     preset: Preset,
 }
@@ -169,6 +180,7 @@ impl Source {
             text,
             file,
             folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            memory: InMemory::default(),
             preset: Preset::default(),
         })
     }
@@ -190,12 +202,19 @@ impl Source {
         Self { preset, ..self }
     }
 
+    /// The same text, with values of the program in the place of files.
+    #[must_use]
+    pub fn with_memory(self, memory: InMemory) -> Self {
+        Self { memory, ..self }
+    }
+
     /// A text, and its name in error messages.
     pub fn of_text(text: &str, name: &str) -> Self {
         Self {
             text: text.to_owned(),
             file: name.to_owned(),
             folder: PathBuf::new(),
+            memory: InMemory::default(),
             preset: Preset::default(),
         }
     }
@@ -216,6 +235,6 @@ impl Source {
             given.push(entries::from_override(text)?);
         }
         given.extend_from_slice(more);
-        resolve::resolve(given, &self.file, &self.folder, self.preset)
+        resolve::resolve(given, &self.file, (&self.folder, &self.memory), self.preset)
     }
 }

@@ -1,6 +1,5 @@
 //! What follows from files of the user's own: the parameters of the task, and whose samples they are.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use fedflip_learn::loss::Loss;
@@ -109,7 +108,7 @@ pub(super) fn declare(scenario: &mut Scenario, given: &Keys<'_>) -> Result<(), K
     }
     for (path, value) in sharing.into_iter().filter(|(path, _)| !(is_shared && path.starts_with("data."))) {
         let Some(key) = keys::all().find(|key| key.path() == path) else { continue };
-        let value = Given { value: &value, folder: Path::new("") };
+        let value = Given::plain(&value);
         key.set(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), path))?;
     }
     Ok(())

@@ -11,6 +11,7 @@ use super::costs;
 use super::defaults;
 use super::entries::Entry;
 use super::error::{KeyError, Place, Refusal};
+use super::in_memory::InMemory;
 use super::initial;
 use super::keys::{self, Key};
 use super::server::Kind;
@@ -23,7 +24,7 @@ use crate::error::ScenarioError;
 pub(super) fn resolve(
     given: Vec<Entry>,
     file: &str,
-    folder: &Path,
+    (folder, memory): (&Path, &InMemory),
     default_preset: Preset,
 ) -> Result<Scenario, ScenarioError> {
     let whole_file = Place::File { file: file.to_owned(), line: None };
@@ -33,14 +34,15 @@ pub(super) fn resolve(
         check::key(entry, task)?;
     }
     let mut scenario = Scenario::paper(task)?;
-    let given = Keys { given: one_fleet(one_length(target::last(last_preset(given))?)?, &scenario)?, folder };
+    let given =
+        Keys { given: one_fleet(one_length(target::last(last_preset(given))?)?, &scenario)?, folder, memory };
     given.set(&mut scenario, |key| key.section == "task")?;
     given.set(&mut scenario, |key| key.section == "data")?;
     own::declare(&mut scenario, &given)?;
     scenario.stop = Stop::of(scenario.task);
     let preset = match given.entry("", "preset") {
         Some(entry) => {
-            let value = Given { value: &entry.value, folder };
+            let value = Given { value: &entry.value, folder, memory };
             Preset::of(&value).map_err(|refusal| refusal.at(entry.place.clone(), "preset"))?
         }
         None => default_preset,
@@ -68,6 +70,7 @@ pub(super) fn resolve(
 pub(super) struct Keys<'a> {
     given: Vec<Entry>,
     folder: &'a Path,
+    memory: &'a InMemory,
 }
 
 impl Keys<'_> {
@@ -89,7 +92,7 @@ impl Keys<'_> {
     fn set(&self, scenario: &mut Scenario, among: impl Fn(&Key) -> bool) -> Result<(), KeyError> {
         for key in keys::all().filter(|key| among(key)) {
             let Some(entry) = self.entry(key.section, key.name) else { continue };
-            let value = Given { value: &entry.value, folder: self.folder };
+            let value = Given { value: &entry.value, folder: self.folder, memory: self.memory };
             key.set(scenario, &value).map_err(|refusal| refusal.at(entry.place.clone(), &key.path()))?;
         }
         Ok(())
@@ -100,7 +103,7 @@ impl Keys<'_> {
 fn expand(preset: Preset, scenario: &mut Scenario, whole_file: &Place) -> Result<(), KeyError> {
     for (path, value) in preset.keys(scenario.task) {
         let Some(key) = keys::all().find(|key| key.path() == path) else { continue };
-        let given = Given { value: &value, folder: Path::new("") };
+        let given = Given::plain(&value);
         key.set(scenario, &given).map_err(|refusal| refusal.at(whole_file.clone(), path))?;
     }
     Ok(())
@@ -154,7 +157,7 @@ fn check_server(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Re
 fn task(given: &[Entry], whole_file: &Place) -> Result<Task, KeyError> {
     match given.iter().rev().find(|entry| entry.section == "task" && entry.key == "name") {
         Some(entry) => {
-            let value = Given { value: &entry.value, folder: Path::new("") };
+            let value = Given::plain(&entry.value);
             keys::task_of(&value).map_err(|refusal| refusal.at(entry.place.clone(), "task.name"))
         }
         None => Err(KeyError {

@@ -230,11 +230,11 @@ pub struct Stop {
 
 impl Stop {
     pub(crate) fn of(task: Task) -> Self {
-        let metric = task.metrics().first().copied().unwrap_or("accuracy");
+        let metric = task.metrics().first().copied().unwrap_or_default();
         let falls = metrics::metric(metric).is_some_and(|metric| metric.info.better == Direction::Smaller);
         let mode = if falls { TargetMode::Min } else { TargetMode::Max };
         // Where the task's row has no target for its first metric, one has to be given.
-        let at = number(task, &format!("stop.target_{metric}"));
+        let at = if task.is_external() { 1.0 } else { number(task, &format!("stop.target_{metric}")) };
         let target = Target { metric: metric.to_owned(), at, mode };
         Self { target, rounds_max: 20_000, virtual_hours_max: None, real_hours_max: None }
     }

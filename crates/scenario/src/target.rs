@@ -58,6 +58,15 @@ pub(super) fn last(mut given: Vec<Entry>) -> Result<Vec<Entry>, KeyError> {
 pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Result<(), KeyError> {
     let Target { metric, at, mode } = &scenario.stop.target;
     let usual = Scenario::paper(scenario.task).map(|usual| usual.stop.target.metric);
+    if metric.is_empty() {
+        return match given.entry("stop", "at").or_else(|| given.entry("stop", "mode")) {
+            Some(entry) => {
+                let hint = "write metric = NAME below [stop]: a metric that the program evaluates".to_owned();
+                Err(refuse(entry, format!("stop.{} stands there without stop.metric", entry.key), hint))
+            }
+            None => Ok(()),
+        };
+    }
     if at.is_nan() {
         let problem = format!("stop.at is missing: nobody knows which {metric} is good for these data");
         let hint =

@@ -10,6 +10,7 @@ use fedflip_fleet::{OutOfRange, nearest};
 use serde::{Serialize, Serializer};
 
 use super::error::Refusal;
+use super::in_memory::InMemory;
 
 /// What stands behind a key. Prints as TOML, floats with as few digits as read back to the same number.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +110,15 @@ pub(crate) struct Given<'a> {
     pub value: &'a Value,
     /// Where relative paths start.
     pub folder: &'a Path,
+    /// What takes the place of files.
+    pub memory: &'a InMemory,
+}
+
+impl<'a> Given<'a> {
+    /// A value that names no file.
+    pub(crate) fn plain(value: &'a Value) -> Self {
+        Self { value, folder: Path::new(""), memory: InMemory::NOTHING }
+    }
 }
 
 impl<'a> Given<'a> {
@@ -279,7 +289,8 @@ mod tests {
     #[test]
     fn whole_numbers_may_be_written_as_floats() {
         let whole = |number: f64| {
-            let given = Given { value: &Value::Number(number), folder: Path::new("") };
+            let value = Value::Number(number);
+            let given = Given::plain(&value);
             given.whole(0..=u64::MAX).map_err(|refusal| refusal.problem)
         };
         assert_eq!([1e3, -0.0].map(whole), [Ok(1000), Ok(0)]);

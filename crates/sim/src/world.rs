@@ -158,7 +158,8 @@ impl World for SimWorld<'_> {
         self.ask(round, model, cohort)?;
         self.compare_times();
         let observed = Observed { answers: &self.answers, alone_secs: &self.alone_secs };
-        self.sampler.draw(round, self.seed, &observed, &mut self.draws);
+        let drawn = self.sampler.try_draw(round, self.seed, &observed, &mut self.draws);
+        drawn.map_err(|error| EngineError::World(error.into()))?;
         self.dismiss_surplus(round, cohort);
         self.cohort.clear();
         self.cohort.extend(self.draws.iter().map(|draw| draw.device));

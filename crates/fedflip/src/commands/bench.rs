@@ -1,7 +1,7 @@
 //! `fedflip bench`: how fast this machine trains.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 use clap::ValueEnum;
@@ -15,6 +15,7 @@ use super::bench_engine::{self, EngineJson};
 use super::print_json;
 use crate::args::{BenchArgs, BenchModel};
 use crate::error::CliError;
+use crate::own_program;
 use crate::progress::Line;
 use crate::render::{Table, percent, significant};
 
@@ -93,15 +94,13 @@ fn write_text(output: &mut dyn Write, json: &BenchJson) -> Result<(), CliError> 
 
 /// Each model by this same program in a process of its own: its memory is then its own.
 fn in_processes(models: &[BenchModel], threads: usize, secs: f64) -> Result<BenchJson, CliError> {
-    let program = std::env::current_exe()?;
     let mut all = BenchJson { threads, gemm_peak_gflops: 0.0, models: Vec::new(), engine: None };
     for model in models {
         let name = name(*model);
         let _progress = Line::while_alive(&format!("measuring: {name}"));
-        let output = Command::new(&program)
+        let output = own_program::command()?
             .args(["bench", "--json", "--model", &name])
             .args(["--threads", &threads.to_string(), "--secs", &secs.to_string()])
-            .stdin(Stdio::null())
             .stderr(Stdio::inherit())
             .output()?;
         let one: BenchJson =

@@ -21,7 +21,7 @@ use super::outcome::{self, line};
 use super::print_json;
 use crate::args::DemoArgs;
 use crate::error::{CliError, ExitStatus};
-use crate::interrupt;
+use crate::{interrupt, own_program};
 
 /// Of the first device's training; each one after it takes as much longer.
 const COMPUTE_SECS: f64 = 0.1;
@@ -172,7 +172,7 @@ impl Stage {
     }
 
     fn server(&self, args: &DemoArgs) -> Result<Process, CliError> {
-        let mut command = this_program()?;
+        let mut command = own_program::command()?;
         command.arg("serve").arg(self.folder.join("scenario.toml"));
         command.args(["--listen", "127.0.0.1:0", "--json", "--log", "json", "--replan-every", "10"]);
         command.arg("--set").arg(format!("fleet.devices={}", args.devices));
@@ -191,7 +191,7 @@ impl Stage {
 
     fn device(&self, address: &str, name: &DeviceName, compute_secs: f64) -> Result<Process, CliError> {
         let log = self.file(&format!("{name}.log"))?;
-        let mut command = this_program()?;
+        let mut command = own_program::command()?;
         command
             .args(["join", address, "--give-up-secs", "20", "--compute-secs"])
             .arg(compute_secs.to_string());
@@ -243,12 +243,6 @@ impl Drop for Process {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-fn this_program() -> Result<Command, CliError> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.stdin(Stdio::null());
-    Ok(command)
 }
 
 /// For people, on standard error.

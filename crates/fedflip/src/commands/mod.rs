@@ -11,16 +11,13 @@ mod data;
 mod demo;
 mod demo_log;
 mod devices;
-mod explain;
 mod export;
 mod fleet;
-mod groups;
 mod inspect;
 mod outcome;
 mod pilot;
 mod plan;
 mod plan_compare;
-mod plan_json;
 mod report;
 mod retime;
 mod run;
@@ -35,7 +32,6 @@ use serde::Serialize;
 
 use crate::args::{Args, Command, DataCommand, FleetCommand, ScenarioCommand};
 use crate::error::{CliError, ExitStatus};
-use crate::settings::PlanSettings;
 
 /// Runs what was asked for; everything for standard output goes to `output`.
 pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
@@ -52,8 +48,8 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         }
         Command::Fleet(FleetCommand::New(args)) => fleet::new(&args, output),
         Command::Fleet(FleetCommand::Show(args)) => fleet::show(&args, output),
-        Command::Plan(args) if args.compare => plan_compare::run(&PlanSettings::resolve(&args)?, output),
-        Command::Plan(args) => plan::run(&PlanSettings::resolve(&args)?, output),
+        Command::Plan(args) if args.compare => plan_compare::run(&args, output),
+        Command::Plan(args) => plan::run(&args, output),
         Command::Allocate(args) => allocate::run(&args, output),
         Command::Data(DataCommand::List(args)) => data::list(&args, output),
         Command::Data(DataCommand::Get(args)) => data::get(&args, output),

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use fedflip_learn::with_crew;
 use fedflip_plan::{Interval, PilotFit};
 use fedflip_record::Summary;
 use fedflip_report::standing::Bound;
@@ -37,8 +36,7 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     let setup = Setup::new(&scenario, &mut session)?;
     let pilots =
         Pilots { setup: &setup, scenario: &scenario, out: args.training.out.as_deref(), prefix: "", kept: 0 };
-    let Some(piloted) = with_crew(&*setup.learner, session.threads, |crew| pilots.run(crew, &mut session))?
-    else {
+    let Some(piloted) = setup.with_crew(session.threads, |crew| pilots.run(crew, &mut session))? else {
         super::stopped(args.training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };

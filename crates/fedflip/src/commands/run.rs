@@ -5,7 +5,6 @@ use std::path::Path;
 use std::slice::from_ref;
 
 use fedflip_learn::task::SharingReport;
-use fedflip_learn::with_crew;
 use fedflip_record::{EndReason, Fold, Summary, Target};
 use fedflip_run::RunError;
 use serde::Serialize;
@@ -18,8 +17,7 @@ use crate::error::{CliError, ExitStatus};
 use crate::progress::warn;
 use crate::render::{count, display_of, metric_value, significant};
 use crate::training::{self, overrides, read_scenario, warn_of_idle_keys};
-use fedflip_run::pilots::Pilots;
-use fedflip_run::{Finished, Planned, Setup, Single, warnings};
+use fedflip_run::{Finished, Planned, Setup, simulate_planned, warnings};
 use fedflip_scenario::Scenario;
 
 #[derive(Serialize)]
@@ -45,33 +43,16 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
     let setup = Setup::new(&scenario, &mut session)?;
     let planned = setup.plan(&scenario, Some(scenario.plan.constants))?;
     warnings::of_plan(&planned, &scenario, &setup.fleet).iter().for_each(|text| warn(text));
-    let done = with_crew(&*setup.learner, session.threads, |crew| -> Result<_, RunError> {
-        let mut kept = None;
-        if scenario.pilot.keep && scenario.plan.scheme.needs_constants() {
-            let (setup, scenario) = (&setup, &scenario);
-            let out = args.training.out.as_ref().map(|out| out.join("pilots"));
-            let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix: "", kept: 1 };
-            let Some(pair) = pilots.pair(0, crew, &mut session)? else { return Ok(None) };
-            pair.short_of(scenario.pilot.loss).iter().for_each(|text| warn(text));
-            kept = Some(pair.better);
+    let out = args.training.out.as_deref();
+    let done = match simulate_planned(&setup, &scenario, &planned, out, &mut session) {
+        Err(RunError::Interrupted) => {
+            super::stopped(out.is_some());
+            return Ok(ExitStatus::Stopped);
         }
-        let single = Single {
-            setup: &setup,
-            scenario: &scenario,
-            planned: &planned,
-            warm_start: kept,
-            pilot: false,
-            out: args.training.out.as_deref(),
-            title: &format!("{} {}", scenario.task.name(), scenario.plan.scheme),
-        };
-        single.run(crew, &mut session).map(Some)
-    })?;
-    let Some(done) = done else {
-        super::stopped(args.training.out.is_some());
-        return Ok(ExitStatus::Stopped);
+        done => done?,
     };
     if args.training.json {
-        let out = args.training.out.as_ref().map(|out| out.display().to_string());
+        let out = out.map(|out| out.display().to_string());
         let (summary, detail) = (&done.fold.summary, &done.detail);
         print_json(
             output,
@@ -85,7 +66,7 @@ pub(super) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<ExitStatus, 
             },
         )?;
     } else {
-        write_text(output, &scenario, (&setup, &planned), &done, args.training.out.as_deref())?;
+        write_text(output, &scenario, (&setup, &planned), &done, out)?;
     }
     training::finish(session, &args.training, output)?;
     Ok(exit_status(&done.fold.summary))

@@ -28,7 +28,11 @@ impl SgdLearner {
             loss_sum += self.network.evaluate(model, buffers, labels, |_| {}).loss_sum;
         }
         let loss = loss_sum / samples as f64;
-        if loss.is_finite() { Ok(loss) } else { Err(LearnError::NotFinite { what: "loss", value: loss }) }
+        if loss.is_finite() {
+            Ok(loss)
+        } else {
+            Err(LearnError::NotFinite { what: "loss".into(), value: loss })
+        }
     }
 
     /// The time of this loss in units of a round's training: forward is a third of forward and backward.

@@ -81,6 +81,11 @@ pub enum News {
         round: u64,
         train_loss: f64,
     },
+    /// The device could not do its part in a round, and has told the server.
+    Failed {
+        round: u64,
+        problem: String,
+    },
     /// The model at the end of the run is in its file.
     Saved {
         file: PathBuf,

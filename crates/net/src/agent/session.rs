@@ -161,6 +161,7 @@ impl Session<'_> {
                             warn!(round, problem = %printable(&problem), "cannot take part");
                             let failure = v1::from_device::What::Failure(v1::Failure { round, run: run.to_vec().into() });
                             send(answers, failure).await?;
+                            (self.tell)(News::Failed { round, problem });
                         }
                         Err(Failed::Call(status)) => {
                             info!(round, reason = %printable(status.message()), "not taken");

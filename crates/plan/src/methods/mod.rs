@@ -3,6 +3,7 @@
 //! - `planned`: q that is optimised; the solvers are in `solve`.
 //! - `baseline`: q that follows a fixed rule or a file, with independent coins.
 //! - `best`: the best q of a one-dimensional family.
+//! - `custom`: the scheme of a program.
 //! - `fedavg`: K of N devices without replacement.
 //! - `fedbuff`: no rounds; the server steps after every K updates.
 //! - `multinomial`: K draws with replacement, by share of the data.
@@ -13,6 +14,7 @@
 
 pub(crate) mod baseline;
 pub(crate) mod best;
+pub(crate) mod custom;
 pub(crate) mod fedavg;
 pub(crate) mod fedbuff;
 pub(crate) mod luo;

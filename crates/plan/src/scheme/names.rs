@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use fedflip_fleet::nearest;
 
-use super::{FILE_PREFIX, Scheme};
+use super::{CUSTOM_PREFIX, FILE_PREFIX, Scheme};
+use crate::custom::CustomScheme;
 use crate::error::PlanError;
 
 impl fmt::Display for Scheme {
@@ -13,6 +14,7 @@ impl fmt::Display for Scheme {
         let name = self.describe().name;
         match (self, self.parameter()) {
             (Self::File(given), _) => write!(f, "{name}{}", given.name()),
+            (Self::Custom(own), _) => write!(f, "{name}{}", own.name()),
             (_, Some(parameter)) => write!(f, "{}={parameter}", name.trim_end_matches('=')),
             _ => f.pad(name),
         }
@@ -32,6 +34,11 @@ impl FromStr for Scheme {
             }
             Some(_) => return Err(PlanError::FileNotRead { text: text.to_owned() }),
             None => {}
+        }
+        if let Some(name) = text.strip_prefix(CUSTOM_PREFIX) {
+            let hint = "after custom= comes a name of letters, digits, hyphens, underscores and full stops";
+            let own = CustomScheme::named(name).ok_or_else(|| unknown(hint.to_owned()))?;
+            return Ok(Self::Custom(own));
         }
         // By its whole name first: `fixed=best` is a row of its own.
         if let Some(named) = Self::ALL.into_iter().find(|scheme| scheme.to_string() == text) {

@@ -106,9 +106,37 @@ pub(crate) fn value(model: &RoundModel<'_, '_>, q: &[f64], round_secs: f64) -> f
     model.headroom(q).map_or(f64::INFINITY, |headroom| round_secs / headroom)
 }
 
-/// Starting points: P2's optimum first; then P2's optimum with discounted compute times, or with only the part of them
-/// that exceeds a time spent anyway; then every device with the same share of its cap.
-pub(crate) fn starts(model: &RoundModel<'_, '_>) -> Vec<Vec<f64>> {
+/// A way to a starting point.
+#[derive(Clone, Copy, Debug)]
+enum Start {
+    /// P2's optimum with compute times times a factor.
+    Discounted(f64),
+    /// P2's optimum with only the part of compute times that exceeds a time spent anyway: that of this share of devices.
+    Beyond(f64),
+    /// Every device with the same share of its cap.
+    Share(f64),
+}
+
+/// All ways, the most promising one first.
+const STARTS: [Start; 14] = [
+    Start::Discounted(1.0),
+    Start::Discounted(0.3),
+    Start::Discounted(0.1),
+    Start::Discounted(0.03),
+    Start::Discounted(0.0),
+    Start::Beyond(0.1),
+    Start::Beyond(0.25),
+    Start::Beyond(0.5),
+    Start::Beyond(0.75),
+    Start::Beyond(0.9),
+    Start::Beyond(1.0),
+    Start::Share(1.0),
+    Start::Share(0.5),
+    Start::Share(0.1),
+];
+
+/// As many of the starting points: each takes about as long as a step.
+pub(crate) fn starts(model: &RoundModel<'_, '_>, count: usize) -> Vec<Vec<f64>> {
     let problem = model.problem();
     let fleet = problem.fleet();
     let (compute, transfers) = (fleet.compute_secs(), problem.transfer_secs());
@@ -127,22 +155,25 @@ pub(crate) fn starts(model: &RoundModel<'_, '_>) -> Vec<Vec<f64>> {
         solver.solve(ratio, &mut q);
         q
     };
-
-    let mut starts = vec![optimum(0.0, &|tau| tau)];
-    starts.extend([0.3, 0.1, 0.03, 0.0].map(|discount| optimum(0.0, &|tau| discount * tau)));
-    let mut sorted = compute.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    starts.extend([0.1, 0.25, 0.5, 0.75, 0.9, 1.0].map(|share| {
-        let spent_anyway = sorted[((sorted.len() - 1) as f64 * share) as usize];
-        optimum(spent_anyway, &|tau| (tau - spent_anyway).max(0.0))
-    }));
-    // With q = κ·cap the variance is C(cap)/κ, so every κ above C(cap)/β is feasible.
-    let least_share = problem.least_variance() / model.beta();
-    starts.extend([1.0, 0.5, 0.1].map(|part: f64| {
-        let share = least_share.powf(1.0 - part).clamp(least_share, 1.0);
-        fleet.availability().iter().map(|cap| cap * share).collect()
-    }));
-    starts
+    let mut sorted = Vec::new();
+    let start = |start: &Start| match *start {
+        Start::Discounted(factor) => optimum(0.0, &|tau| factor * tau),
+        Start::Beyond(share) => {
+            if sorted.is_empty() {
+                sorted = compute.to_vec();
+                sorted.sort_unstable_by(f64::total_cmp);
+            }
+            let spent_anyway = sorted[((sorted.len() - 1) as f64 * share) as usize];
+            optimum(spent_anyway, &|tau| (tau - spent_anyway).max(0.0))
+        }
+        Start::Share(part) => {
+            // With q = κ·cap the variance is C(cap)/κ, so every κ above C(cap)/β is feasible.
+            let least_share = problem.least_variance() / model.beta();
+            let share = least_share.powf(1.0 - part).clamp(least_share, 1.0);
+            fleet.availability().iter().map(|cap| cap * share).collect()
+        }
+    };
+    STARTS.iter().take(count).map(start).collect()
 }
 
 /// Descends from the `count` best of `starts`, and returns the best end.

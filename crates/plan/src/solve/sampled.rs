@@ -37,7 +37,7 @@ pub(crate) fn plan(model: &RoundModel<'_, '_>, seed: u64) -> Result<Plan, PlanEr
     if devices > ENUMERATED_DEVICES_MAX {
         return Ok(plan_by_draws(model, seed));
     }
-    let mut from = starts(model);
+    let mut from = starts(model, usize::MAX);
     from.push(tight::plan(model).q().to_vec());
     let effort = Effort { steps_max: 300, improvement_min: 1e-12 };
     let found = best_descent(model, &mut Enumerated::new(problem), from, usize::MAX, effort);
@@ -49,7 +49,7 @@ pub fn plan_by_draws(model: &RoundModel<'_, '_>, seed: u64) -> Plan {
     let problem = model.problem();
     let devices = problem.fleet().len();
     let tight = tight::plan(model);
-    let mut from = starts(model);
+    let mut from = starts(model, usize::MAX);
     from.push(tight.q().to_vec());
     let participants: f64 = tight.q().iter().sum();
     let draws = (VISITS_DESCENDING / (devices as f64 * (1.0 + participants))).clamp(32.0, 2_000.0) as u64;

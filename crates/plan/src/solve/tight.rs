@@ -21,10 +21,7 @@ pub(crate) fn quick_plan(model: &RoundModel<'_, '_>) -> Plan {
 
 fn best_of(model: &RoundModel<'_, '_>, (count, effort): (usize, Effort)) -> Plan {
     let problem = model.problem();
-    let mut from = starts(model);
-    if problem.fleet().len() > LARGE_FLEET {
-        from.truncate(3);
-    }
+    let from = starts(model, if problem.fleet().len() > LARGE_FLEET { 3 } else { usize::MAX });
     match best_descent(model, &mut FirstBound::new(problem), from, count, effort) {
         Some(best) => best.into_plan(model),
         // Every problem has a feasible point, so this is for the type only.

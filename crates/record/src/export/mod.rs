@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //!
-//! - [`table`]: the two tables of a run; [`csv`] and [`parquet`]: how they are written.
+//! - [`table`]: the tables of a run; [`csv`] and [`parquet`]: how they are written; `times`: who did what when in its rounds.
 //! - [`tensorboard`]: its curves as an event file, in the frames of `tfrecord`.
 
 pub mod csv;
@@ -10,5 +10,6 @@ pub mod parquet;
 pub mod table;
 pub mod tensorboard;
 mod tfrecord;
+mod times;
 
 pub use table::{Column, Table};

@@ -1,7 +1,10 @@
-//! The two tables of a run: a row a round, and a row for each device that took part in one.
+//! The tables of a run: a row a round, a row for each device that took part in one, and a row an evaluation.
 
 use std::sync::Arc;
 
+use fedflip_fleet::Metrics;
+
+use crate::estimated::Estimated;
 use crate::reader::Records;
 use crate::schema::Round;
 
@@ -66,14 +69,53 @@ impl Table {
             ("lost", whole(&|round| round.lost.len() as u64)),
             ("train_loss", optional(&|round| round.train_loss)),
         ];
-        let mut columns: Vec<(String, Column)> = fixed.map(|(name, column)| (name.to_owned(), column)).into();
+        let mut table = Self { name: "rounds", columns: named(fixed) };
         for metric in records.header.metrics.iter().map(|metric| &*metric.name) {
-            // A metric may have any name; a column has one of its own.
-            let taken = columns.iter().any(|(name, _)| name == metric);
-            let name = if taken { format!("metric_{metric}") } else { metric.to_owned() };
-            columns.push((name, optional(&|round| round.metrics.get(metric))));
+            table.add_metric(metric, optional(&|round| round.metrics.get(metric)));
         }
-        Self { name: "rounds", columns }
+        table
+    }
+
+    /// One row for each evaluation, in their order: of the first model, which is round 0, of models after a round, and of the
+    /// last model if only the end of the run evaluated it. Where devices estimated a metric, its standard error and its limit on
+    /// the safe side have columns, too.
+    pub fn evaluations(records: &Records) -> Self {
+        let all = evaluations(records);
+        let optional = |of: &dyn Fn(&Evaluation<'_>) -> Option<f64>| {
+            Column::Optional(all.iter().map(of).collect::<Vec<Option<f64>>>())
+        };
+        let mut table = Self {
+            name: "evaluations",
+            columns: named([
+                ("round", Column::Whole(all.iter().map(|evaluation| evaluation.round as i64).collect())),
+                ("secs", Column::Number(all.iter().map(|evaluation| evaluation.secs).collect())),
+            ]),
+        };
+        let metrics = || records.header.metrics.iter().map(|metric| &*metric.name);
+        for metric in metrics() {
+            table.add_metric(metric, optional(&|evaluation| evaluation.metrics.get(metric)));
+        }
+        if all.iter().all(|evaluation| evaluation.estimated.is_none()) {
+            return table;
+        }
+        let devices = |evaluation: &Evaluation<'_>| Some(evaluation.estimated?.devices as f64);
+        table.add_metric("reporting_devices", optional(&devices));
+        for metric in metrics() {
+            let error = |evaluation: &Evaluation<'_>| evaluation.estimated?.se.get(metric);
+            let limit = |evaluation: &Evaluation<'_>| evaluation.estimated?.limit.get(metric);
+            table.add_metric(&format!("{metric}_se"), optional(&error));
+            table.add_metric(&format!("{metric}_limit"), optional(&limit));
+        }
+        table
+    }
+
+    /// A metric may have any name; its column has one that no other column has.
+    fn add_metric(&mut self, metric: &str, column: Column) {
+        let mut name = metric.to_owned();
+        while self.columns.iter().any(|(taken, _)| *taken == name) {
+            name.insert_str(0, "metric_");
+        }
+        self.columns.push((name, column));
     }
 
     /// A row for each device in each round that it took part in; with their names, by position, if there are any.
@@ -89,20 +131,55 @@ impl Table {
         }
         let nobody: Arc<str> = Arc::from("");
         let name = |&device: &i64| Arc::clone(names.get(device as usize).unwrap_or(&nobody));
-        let named = (!names.is_empty()).then(|| devices.iter().map(name).collect());
+        let words = (!names.is_empty()).then(|| devices.iter().map(name).collect());
         let mut columns = vec![
             ("round", Column::Whole(rounds)),
             ("device", Column::Whole(devices)),
             ("mbps", Column::Number(mbps)),
             ("reported", Column::Whole(reported)),
         ];
-        columns.extend(named.map(|names| ("name", Column::Text(names))));
-        let columns = columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect();
-        Self { name: "participants", columns }
+        columns.extend(words.map(|names| ("name", Column::Text(names))));
+        Self { name: "participants", columns: named(columns) }
     }
 
     /// How many rows it has.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
+}
+
+/// Columns whose names are known when the program is written.
+pub(super) fn named(columns: impl IntoIterator<Item = (&'static str, Column)>) -> Vec<(String, Column)> {
+    columns.into_iter().map(|(name, column)| (name.to_owned(), column)).collect()
+}
+
+/// The metrics of one model.
+struct Evaluation<'a> {
+    round: u64,
+    secs: f64,
+    metrics: &'a Metrics,
+    estimated: Option<&'a Estimated>,
+}
+
+/// All evaluations of a run, in their order.
+fn evaluations(records: &Records) -> Vec<Evaluation<'_>> {
+    let initial = records.initial.iter().map(|initial| Evaluation {
+        round: 0,
+        secs: initial.secs,
+        metrics: &initial.metrics,
+        estimated: initial.estimated.as_ref(),
+    });
+    let rounds = records.rounds.iter().map(|round| Evaluation {
+        round: round.round,
+        secs: round.end_secs(),
+        metrics: &round.metrics,
+        estimated: round.estimated.as_ref(),
+    });
+    let end = records.end.iter().map(|end| Evaluation {
+        round: end.rounds,
+        secs: end.secs,
+        metrics: &end.metrics,
+        estimated: end.estimated.as_ref(),
+    });
+    initial.chain(rounds).chain(end).filter(|evaluation| !evaluation.metrics.is_empty()).collect()
 }

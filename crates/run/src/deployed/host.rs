@@ -1,26 +1,29 @@
-//! The server's part of the task, and the task as devices are told.
+//! The server's part of the task.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use fedflip_fleet::{Band, ModelVector};
+use fedflip_fleet::ModelVector;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
-use fedflip_learn::{LearnError, Learner, Metric};
-use fedflip_net::agent::OfferedTask;
-use fedflip_net::measure::Signals;
+use fedflip_learn::{Learner, Metric};
 use fedflip_net::server::NormBound;
-use fedflip_scenario::{FleetSource, Scenario, Where};
+use fedflip_scenario::{Scenario, Where};
 use tracing::info;
 
+use super::error::DeployError;
+use super::evaluator::{ForeignEvaluation, ForeignEvaluator};
 use crate::error::RunError;
 use crate::session::Session;
 
 /// The server's part of the task: it evaluates models, and trains once to learn how large an update is. Of an external
-/// task it knows the tensors alone, and does neither.
+/// task it knows the tensors alone: a program may evaluate the model in its place, and nobody trains.
 pub struct Host {
     pub(super) learner: Option<SgdLearner>,
     /// Evaluates on the test samples at the end of a run, if the other one looks at validation samples.
     pub(super) test: Option<SgdLearner>,
+    /// Evaluates instead of the learner.
+    foreign: Option<ForeignEvaluator>,
     pub(super) params: Vec<(String, ParamSpec)>,
     /// Whether the learner holds what devices train on.
     knows_samples: bool,
@@ -28,25 +31,14 @@ pub struct Host {
     initial: Option<ModelVector>,
 }
 
-/// The task as devices are told.
-pub fn offered(scenario: &Scenario) -> Result<OfferedTask, RunError> {
-    Ok(match scenario.external()? {
-        Some(task) => OfferedTask::External(task),
-        None => OfferedTask::BuiltIn(scenario.task_settings()),
-    })
-}
-
-/// The rate of timed transfers, and the signals that a fleet file gives devices where the band is spectrum. One device has
-/// the whole band for its transfer, at the rate of the best signal.
-pub fn band(scenario: &Scenario) -> (f64, Signals) {
-    let band = scenario.round_costs().band;
-    match (&scenario.fleet, band) {
-        (FleetSource::File { fleet, .. }, Band::Shannon(_)) => {
-            let rates = (0..fleet.len()).map(|device| band.alone_mbps(fleet.link(device)));
-            (rates.fold(f64::MIN_POSITIVE, f64::max), Signals::of_fleet(fleet))
-        }
-        _ => (scenario.bandwidth.get(), Signals::default()),
-    }
+/// Whoever evaluates the models of a run.
+pub(super) enum Evaluator<'a> {
+    /// The learner of a task that fedflip has.
+    Learner(&'a SgdLearner),
+    /// The program that serves the scenario.
+    Foreign(&'a ForeignEvaluator),
+    /// Nobody: the records hold training losses alone.
+    Nobody,
 }
 
 impl Host {
@@ -74,7 +66,23 @@ impl Host {
         };
         let initial = scenario.initial_model(&params)?;
         let knows_samples = scenario.data.own.place == Where::Here;
-        Ok(Self { learner, test, params, knows_samples, initial })
+        Ok(Self { learner, test, foreign: None, params, knows_samples, initial })
+    }
+
+    /// The same host with evaluations by a program. A new run is evaluated once, so that what the program reports is known
+    /// before a device joins.
+    pub(super) fn evaluated_by(
+        mut self,
+        evaluation: ForeignEvaluation,
+        (scenario, out): (&Scenario, &Path),
+        pilots: bool,
+    ) -> Result<Self, RunError> {
+        let initial = self.initial_model(scenario.seed);
+        let evaluator = ForeignEvaluator::new(evaluation, (scenario, out), initial)?;
+        evaluator.check(scenario.target(), pilots)?;
+        // Test samples that only the task's own learner knows would have other metrics.
+        (self.foreign, self.test) = (Some(evaluator), None);
+        Ok(self)
     }
 
     /// The number of parameters of the model.
@@ -87,8 +95,7 @@ impl Host {
         if let Some(most) = scenario.server.update_norm_max {
             return Ok(NormBound::Configured(most));
         }
-        // A scenario of an external task has a bound.
-        let learner = self.learner.as_ref().ok_or(LearnError::NoNetwork)?;
+        let learner = self.learner.as_ref().ok_or(DeployError::NoUpdateNorm)?;
         let what = "training one update, to know how large updates are";
         let trial = || NormBound::of_trial(learner, scenario.seed);
         let bound = session.observers.while_working(what, trial)?;
@@ -105,8 +112,20 @@ impl Host {
         self.learner.as_ref().filter(|_| self.knows_samples).map(samples).unwrap_or_default().into()
     }
 
+    pub(super) fn evaluator(&self) -> Evaluator<'_> {
+        match (&self.foreign, &self.learner) {
+            (Some(foreign), _) => Evaluator::Foreign(foreign),
+            (None, Some(learner)) => Evaluator::Learner(learner),
+            (None, None) => Evaluator::Nobody,
+        }
+    }
+
     pub(super) fn metrics(&self) -> &[Metric] {
-        self.learner.as_ref().map_or(&[], Learner::metrics)
+        match self.evaluator() {
+            Evaluator::Learner(learner) => learner.metrics(),
+            Evaluator::Foreign(foreign) => foreign.metrics(),
+            Evaluator::Nobody => &[],
+        }
     }
 
     pub(super) fn initial_model(&self, seed: u64) -> ModelVector {

@@ -51,7 +51,10 @@ pub(super) static KEYS: &[Key] = &[
 
 fn set_initial(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     let name = v.text("the name of a safetensors file, from the scenario's folder")?;
-    s.initial = Some(Arc::new(InitialModel::read(&v.folder.join(name), name)?));
+    s.initial = Some(match &v.memory.initial {
+        Some(initial) => Arc::clone(initial),
+        None => Arc::new(InitialModel::read(&v.folder.join(name), name)?),
+    });
     Ok(())
 }
 

@@ -97,6 +97,10 @@ fn change(scenario: &mut Scenario, change: impl FnOnce(&mut GeneratedFleet)) {
 /// The file is read here and now: how many devices there are decides how the data are shared.
 fn set_file(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     let name = v.text("the name of a fleet file, from the scenario's folder")?;
+    if let Some(fleet) = &v.memory.fleet {
+        s.fleet = FleetSource::File { name: name.to_owned(), fleet: Arc::clone(fleet) };
+        return Ok(());
+    }
     let path = v.folder.join(name);
     let shown = path.display().to_string();
     let file = File::open(&path).map_err(|error| Refusal {

@@ -2,7 +2,6 @@
 
 use fedflip_plan::{Constants, GradientBounds, PlanError, Scheme, VARIANCE_RANGE, VARIANCE_WANTED};
 
-use super::external::is_trained_here;
 use super::own::numbers;
 use super::{Key, ROUNDS_MAX, Shown, key, loss};
 use crate::error::Refusal;
@@ -84,24 +83,21 @@ pub(super) static KEYS: &[Key] = &[
         "F_s: the test loss at which a pilot ends",
         |s| Some(Value::Number(s.pilot.loss)),
         |s, v| loss(v).map(|loss| s.pilot.loss = loss),
-    )
-    .only(is_trained_here),
+    ),
     key(
         "pilot",
         "seeds",
         "pilots of each kind, whose rounds are averaged",
         |s| Some(Value::Whole(s.pilot.seeds.into())),
         |s, v| v.whole(1..=1_000).map(|count| s.pilot.seeds = count),
-    )
-    .only(is_trained_here),
+    ),
     key(
         "pilot",
         "rounds_max",
         "rounds after which a pilot gives up",
         |s| Some(Value::Whole(s.pilot.rounds_max.into())),
         |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.pilot.rounds_max = rounds),
-    )
-    .only(is_trained_here),
+    ),
     key(
         "pilot",
         "keep",
@@ -109,13 +105,12 @@ pub(super) static KEYS: &[Key] = &[
         |s| Some(Value::Flag(s.pilot.keep)),
         |s, v| v.flag().map(|keep| s.pilot.keep = keep),
     )
-    .only(is_trained_here)
     .simulated(),
 ];
 
 fn set_scheme(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     let text = v.text(&format!("one of {}", Scheme::examples()))?;
-    let scheme = read_scheme(text, v.folder);
+    let scheme = v.memory.scheme.clone().map_or_else(|| read_scheme(text, v.folder), Ok);
     s.plan.scheme = scheme.map_err(|error| Refusal { problem: error.to_string(), hint: error.hint() })?;
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! The keys of `[stop]` and `[record]`.
 
 use fedflip_fleet::Secs;
+use fedflip_fleet::printable::is_unprintable;
 use fedflip_learn::metrics::{self, Direction};
 use fedflip_record::{Target, TargetMode};
 
-use super::external::is_trained_here;
 use super::{Key, ROUNDS_MAX, Shown, key, loss, name_of};
 use crate::Scenario;
 use crate::error::Refusal;
@@ -17,26 +17,23 @@ pub(super) static KEYS: &[Key] = &[
         "stop",
         "metric",
         "the metric of the test data that has to reach its target",
-        |s| Some(Value::text(s.stop.target.metric.as_str())),
+        |s| s.target().map(|target| Value::text(target.metric.as_str())),
         set_metric,
-    )
-    .only(is_trained_here),
+    ),
     key(
         "stop",
         "at",
         "the target: the run ends when the metric reaches it",
-        |s| Some(Value::Number(s.stop.target.at)),
+        |s| s.target().map(|target| Value::Number(target.at)),
         |s, v| v.number(-1e15..=1e15, "a number from -1e15 to 1e15").map(|at| s.stop.target.at = at),
-    )
-    .only(is_trained_here),
+    ),
     key(
         "stop",
         "mode",
         "\"max\": the metric has to rise to the target, \"min\": it has to fall",
-        |s| name_of(&MODES, &s.stop.target.mode),
+        |s| s.target().and_then(|target| name_of(&MODES, &target.mode)),
         |s, v| v.choice(&MODES).map(|mode| s.stop.target.mode = mode),
-    )
-    .only(is_trained_here),
+    ),
     key(
         "stop",
         "target_accuracy",
@@ -48,7 +45,6 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
-    .only(is_trained_here)
     .shown(Shown::Shorthand),
     key(
         "stop",
@@ -61,7 +57,6 @@ pub(super) static KEYS: &[Key] = &[
             Ok(())
         },
     )
-    .only(is_trained_here)
     .shown(Shown::Shorthand),
     key(
         "stop",
@@ -93,8 +88,7 @@ pub(super) static KEYS: &[Key] = &[
         "rounds from one evaluation to the next, where no round is quiet",
         |s| Some(Value::Whole(s.record.evaluate_every.into())),
         |s, v| v.whole(1..=ROUNDS_MAX).map(|rounds| s.record.evaluate_every = rounds),
-    )
-    .only(is_trained_here),
+    ),
     key(
         "record",
         "checkpoint_secs",
@@ -106,12 +100,24 @@ pub(super) static KEYS: &[Key] = &[
 
 /// The mode follows from the metric unless it is set after it.
 fn set_metric(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
-    let names: Vec<(&str, &str)> = s.task.metrics().iter().map(|&name| (name, name)).collect();
-    let name = v.choice(&names)?;
+    let name = if s.task.is_external() {
+        foreign_metric(v)?
+    } else {
+        let names: Vec<(&str, &str)> = s.task.metrics().iter().map(|&name| (name, name)).collect();
+        v.choice(&names)?
+    };
     let falls = metrics::metric(name).is_some_and(|metric| metric.info.better == Direction::Smaller);
     name.clone_into(&mut s.stop.target.metric);
     s.stop.target.mode = if falls { TargetMode::Min } else { TargetMode::Max };
     Ok(())
+}
+
+/// Whoever evaluates the model of an external task names its metrics.
+fn foreign_metric<'v>(v: &Given<'v>) -> Result<&'v str, Refusal> {
+    let wanted = "the name of a metric, of 1 to 64 printable characters";
+    let name = v.text(wanted)?;
+    let fits = (1..=64).contains(&name.chars().count()) && !name.chars().any(is_unprintable);
+    if fits { Ok(name) } else { Err(v.refuse("is no name of a metric", wanted)) }
 }
 
 fn hours(v: &Given<'_>) -> Result<f64, Refusal> {

@@ -1,11 +1,16 @@
 //! First models from files, and tasks that programs on devices train.
 
+use std::sync::Arc;
+
+use fedflip_fleet::{Columns, Fleet};
 use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::model_file;
+use fedflip_plan::Scheme;
+use fedflip_record::{Target, TargetMode};
 use tempfile::TempDir;
 
 use super::parse_in;
-use crate::Scenario;
+use crate::{InMemory, InitialModel, Scenario, Source};
 
 /// A folder with a model of these tensors.
 fn with_model(tensors: &[(&str, &[usize])]) -> TempDir {
@@ -73,10 +78,11 @@ fn what_an_external_task_lacks_is_named() {
     let folder = with_model(&[("w", &[2])]);
     for (text, words) in [
         (EXTERNAL.replace("initial = \"init.safetensors\"", ""), "task.initial: is missing"),
-        (EXTERNAL.replace("update_norm_max = 10", ""), "server.update_norm_max: is missing"),
         (EXTERNAL.replace("init.safetensors", "gone.safetensors"), "gone.safetensors cannot be read"),
         (format!("{EXTERNAL}[train]\nbatch = 3\n"), "train.batch is for synthetic"),
-        (format!("{EXTERNAL}[stop]\ntarget_accuracy = 0.5\n"), "stop.target_accuracy is for synthetic"),
+        (format!("{EXTERNAL}[stop]\nat = 0.5\n"), "stop.at stands there without stop.metric"),
+        (format!("{EXTERNAL}[stop]\nmetric = \"bleu\"\n"), "stop.metric is \"bleu\", and stop.at is missing"),
+        (format!("{EXTERNAL}[stop]\nmetric = \"\"\nat = 1\n"), "is no name of a metric"),
         ("[task]\nname = \"synthetic\"\nsettings = {}\n".to_owned(), "task.settings is for external"),
         (
             EXTERNAL.replace("rate = 1.0", &format!("rate = {:?}", "x".repeat(70_000))),
@@ -88,6 +94,44 @@ fn what_an_external_task_lacks_is_named() {
     }
     std::fs::write(folder.path().join("init.safetensors"), b"no model").unwrap();
     assert!(read(&folder, EXTERNAL).unwrap_err().contains("task.initial: init.safetensors"));
+}
+
+/// Whoever evaluates the model names the metric.
+#[test]
+fn an_external_task_may_have_a_target_of_any_name() {
+    let folder = with_model(&[("w", &[2])]);
+    let target = |stop: &str| {
+        let scenario = read(&folder, &format!("{EXTERNAL}[stop]\n{stop}")).unwrap();
+        assert_eq!(read(&folder, &scenario.to_toml()).unwrap(), scenario);
+        scenario.target().cloned().unwrap()
+    };
+    let of = |metric: &str, at: f64, mode| Target { metric: metric.to_owned(), at, mode };
+    assert_eq!(target("metric = \"bleu\"\nat = 30\n"), of("bleu", 30.0, TargetMode::Max));
+    assert_eq!(target("metric = \"mae\"\nat = 0.5\nmode = \"min\"\n"), of("mae", 0.5, TargetMode::Min));
+    assert_eq!(target("target_loss = 0.5\n"), of("loss", 0.5, TargetMode::Min));
+}
+
+#[test]
+fn values_in_memory_take_the_place_of_files() {
+    let folder = with_model(&[("w", &[2])]);
+    let bytes = std::fs::read(folder.path().join("init.safetensors")).unwrap();
+    let fleet = Fleet::from_columns(Columns {
+        compute_secs: &[1.0, 2.0],
+        comm_secs: &[3.0, 4.0],
+        samples: &[5.0, 6.0],
+        ..Columns::default()
+    });
+    let memory = InMemory {
+        fleet: Some(Arc::new(fleet.unwrap())),
+        initial: Some(Arc::new(InitialModel::new("first", bytes))),
+        scheme: Some(Scheme::Full),
+    };
+    let text = "[task]\nname = \"external\"\ninitial = \"first\"\n[fleet]\nfile = \"fleet\"\n[plan]\nscheme = \"mine\"\n";
+    let scenario = Source::of_text(text, "the scenario").with_memory(memory).scenario(&[]).unwrap();
+    assert_eq!((scenario.devices(), &scenario.plan.scheme), (2, &Scheme::Full));
+    let on_disk = read(&folder, &format!("{EXTERNAL}[plan]\nscheme = \"full\"\n")).unwrap();
+    let digest = |scenario: &Scenario| scenario.initial.as_ref().unwrap().sha256.clone();
+    assert_eq!(digest(&scenario), digest(&on_disk));
 }
 
 #[test]

@@ -1,56 +1,119 @@
 //! A plan in words and tables: participation, outcome and reasons.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use fedflip_plan::{Interval, PlanStatus, Problem, RoundModel, problem};
+use fedflip_plan::{Interval, Problem};
 
 use super::groups;
-use super::plan::SolvedPlan;
+use super::reasons::reasons;
+use super::settings::{ConstantsSource, PlanSettings};
+use super::solved::SolvedPlan;
 use crate::costs::describe as describe_costs;
-use crate::error::CliError;
 use crate::render::{Table, devices, duration, name, percent, range, significant};
-use crate::settings::{ConstantsSource, PlanSettings};
 
 /// A fleet of up to this many devices is listed device by device.
 const LISTED_DEVICES_MAX: usize = 20;
 /// Fewer participants than this are printed as less than 1.00.
 const ABOUT_ONE: f64 = 0.995;
 
-pub(super) fn write(
-    output: &mut dyn Write,
-    settings: &PlanSettings<'_>,
-    problem: &Problem<'_>,
-    solved: &SolvedPlan,
-) -> Result<(), CliError> {
-    let (plan, fleet) = (&solved.plan, problem.fleet());
-    let certificate = match (plan.kkt_residual(), plan.convex_programs(), solved.optimality_gap) {
+/// A plan for people, before a front end writes it.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The fleet and the costs of a round.
+    pub title: String,
+    /// The round model and the scheme.
+    pub settings: Vec<Paragraph>,
+    /// The participation probabilities, by type or device by device.
+    pub participation: Table,
+    /// What the table leaves out.
+    pub more: Option<String>,
+    /// The size and the length of a round, and the way to the target.
+    pub outcome: Vec<Paragraph>,
+    /// Why the plan is what it is.
+    pub reasons: Paragraph,
+}
+
+/// Lines beside a label.
+#[derive(Clone, Debug)]
+pub struct Paragraph {
+    /// One or two words.
+    pub label: &'static str,
+    /// Sentences, or parts of one.
+    pub lines: Vec<String>,
+}
+
+impl Explanation {
+    /// Explains a plan. Larger fleets are grouped by type unless all devices are to be listed.
+    pub fn new(
+        settings: &PlanSettings,
+        problem: &Problem<'_>,
+        solved: &SolvedPlan<'_>,
+        list_devices: bool,
+    ) -> Self {
+        let fleet = problem.fleet();
+        let paragraph = |label, lines| Paragraph { label, lines };
+        let model = format!("R(q) = α/(β − Σ a²/q), {}", describe(settings.constants));
+        let (participation, more) = participation(settings, problem, solved, list_devices);
+        Self {
+            title: format!(
+                "{}: {} {}",
+                settings.source,
+                devices(fleet.len()),
+                describe_costs(problem.costs())
+            ),
+            settings: vec![
+                paragraph("round model", vec![model]),
+                paragraph("scheme", vec![describe_scheme(solved)]),
+            ],
+            participation,
+            more,
+            outcome: vec![
+                paragraph("a round", round(settings, solved)),
+                paragraph("to target", vec![to_target(settings, solved)]),
+            ],
+            reasons: paragraph("why", reasons(settings, problem, solved)),
+        }
+    }
+
+    /// Writes the explanation for a terminal.
+    pub fn write(&self, output: &mut dyn Write) -> io::Result<()> {
+        writeln!(output, "{}", self.title)?;
+        self.settings.iter().try_for_each(|paragraph| paragraph.write(output))?;
+        writeln!(output)?;
+        self.participation.write(output)?;
+        if let Some(more) = &self.more {
+            writeln!(output, "  {more}")?;
+        }
+        writeln!(output)?;
+        self.outcome.iter().try_for_each(|paragraph| paragraph.write(output))?;
+        writeln!(output)?;
+        self.reasons.write(output)
+    }
+}
+
+impl Paragraph {
+    fn write(&self, output: &mut dyn Write) -> io::Result<()> {
+        for (line, label) in self.lines.iter().zip(std::iter::once(self.label).chain(std::iter::repeat(""))) {
+            writeln!(output, "  {label:<13}{line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The scheme, and how good its plan is.
+fn describe_scheme(solved: &SolvedPlan<'_>) -> String {
+    let (title, plan) = (solved.title(), &solved.plan);
+    if solved.given {
+        return title;
+    }
+    let certificate = match (plan.kkt_residual(), plan.convex_programs(), solved.outlook.optimality_gap) {
         (_, _, Some(gap)) => format!(", proven to be within {} of the optimum", small_share(gap)),
         (_, programs @ 1.., _) => format!(", {programs} convex programs"),
         (Some(residual), _, _) => format!(", KKT residual {}", significant(residual, 1)),
         (None, _, _) => String::new(),
     };
-    let status = plan.status().name();
-    let solved_in = duration(solved.solve_secs);
-    writeln!(output, "{}: {} {}", settings.file(), devices(fleet.len()), describe_costs(problem.costs()))?;
-    let model = format!("R(q) = α/(β − Σ a²/q), {}", describe(settings.constants));
-    paragraph(output, "round model", &[model])?;
-    let scheme = format!("{}: {status}{certificate}, solved in {solved_in}", solved.scheme);
-    paragraph(output, "scheme", &[scheme])?;
-    writeln!(output)?;
-    participation(output, problem, solved, settings.args.devices)?;
-    writeln!(output)?;
-    paragraph(output, "a round", &round(settings, solved))?;
-    paragraph(output, "to target", &[to_target(settings, solved)])?;
-    writeln!(output)?;
-    paragraph(output, "why", &reasons(settings, problem, solved)?)
-}
-
-/// Lines beside a label.
-fn paragraph(output: &mut dyn Write, label: &str, lines: &[String]) -> Result<(), CliError> {
-    for (line, label) in lines.iter().zip(std::iter::once(label).chain(std::iter::repeat(""))) {
-        writeln!(output, "  {label:<13}{line}")?;
-    }
-    Ok(())
+    let (status, solved_in) = (plan.status().name(), duration(solved.solve_secs));
+    format!("{title}: {status}{certificate}, solved in {solved_in}")
 }
 
 fn describe(source: Option<ConstantsSource>) -> String {
@@ -76,13 +139,13 @@ fn describe(source: Option<ConstantsSource>) -> String {
     }
 }
 
-/// The participation probabilities, by type or device by device.
+/// The participation probabilities, by type or device by device, and what the table leaves out.
 fn participation(
-    output: &mut dyn Write,
+    settings: &PlanSettings,
     problem: &Problem<'_>,
-    solved: &SolvedPlan,
+    solved: &SolvedPlan<'_>,
     list_devices: bool,
-) -> Result<(), CliError> {
+) -> (Table, Option<String>) {
     let (fleet, q) = (problem.fleet(), solved.plan.q());
     let weights = solved.plan.aggregation_weights();
     // The mean weight of a device's updates, whichever way cohorts are drawn, where the sum is unbiased.
@@ -103,8 +166,7 @@ fn participation(
                 weight(format!("up to {}", significant(group.range(weights).1, 3))),
             ]);
         }
-        table.write(output)?;
-        return Ok(());
+        return (table, None);
     }
     let mut table =
         Table::new(&["device", "compute", "send at 1 Mbit/s", "share of data", "cost c", "q", "weight a/q"]);
@@ -120,16 +182,15 @@ fn participation(
             weight(significant(weights[n], 3)),
         ]);
     }
-    table.write(output)?;
-    if listed < fleet.len() {
-        writeln!(output, "  … and {} more; --devices lists all", devices(fleet.len() - listed))?;
-    }
-    Ok(())
+    let rest = fleet.len() - listed;
+    let more =
+        (rest > 0).then(|| format!("… and {} more; {}", devices(rest), settings.dialect.list_devices()));
+    (table, more)
 }
 
 /// The size and the length of a round.
-fn round(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> Vec<String> {
-    let evaluation = &solved.evaluation;
+fn round(settings: &PlanSettings, solved: &SolvedPlan<'_>) -> Vec<String> {
+    let evaluation = &solved.outlook.evaluation;
     let participants = significant(evaluation.expected_participants, 3);
     let Some(round) = evaluation.round_secs else {
         return vec![
@@ -170,8 +231,8 @@ fn round(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> Vec<String> {
 }
 
 /// The predicted rounds and the predicted time to the target.
-fn to_target(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> String {
-    let evaluation = &solved.evaluation;
+fn to_target(settings: &PlanSettings, solved: &SolvedPlan<'_>) -> String {
+    let evaluation = &solved.outlook.evaluation;
     if !solved.scheme.method().flips_coins() {
         return "no prediction: the round model is about independent coins".to_owned();
     }
@@ -191,66 +252,6 @@ fn to_target(settings: &PlanSettings<'_>, solved: &SolvedPlan) -> String {
         false => String::new(),
     };
     format!("{variance} of β = {beta}: {} rounds × {round} = {total}{without}", significant(rounds, 4))
-}
-
-/// Why the plan is what it is.
-fn reasons(
-    settings: &PlanSettings<'_>,
-    problem: &Problem<'_>,
-    solved: &SolvedPlan,
-) -> Result<Vec<String>, CliError> {
-    let SolvedPlan { scheme, plan, .. } = solved;
-    let fleet = problem.fleet();
-    let mut lines = vec![scheme.describe().rule.to_owned()];
-    let at_cap = plan.q().iter().zip(fleet.availability()).filter(|(q, cap)| q >= cap).count();
-    if at_cap > 0 && !scheme.is_baseline() {
-        lines.push(format!("{} at the cap: worth having whenever available.", devices(at_cap)));
-    }
-    let model = settings.planning.constants.map(|constants| RoundModel::new(problem, constants));
-    if let Some(model) = model.filter(|_| scheme.needs_constants()) {
-        let floors = fleet.weights().iter().map(|&weight| model.surrogate_floor(weight));
-        let below = plan.q().iter().zip(floors).filter(|(q, floor)| **q <= *floor).count();
-        if below > 0 {
-            let below = devices(below);
-            lines.push(format!(
-                "{below} below the floor a²N/β that the paper puts on q: only its surrogate P3 needs it."
-            ));
-        }
-    }
-    if plan.status() == PlanStatus::Unreachable {
-        let (worst, variance) = problem::largest_term(fleet, plan.q());
-        let (device, variance) = (name(fleet.name(worst)), significant(variance, 3));
-        let (weight, q) = (percent(fleet.weights()[worst]), significant(plan.q()[worst], 3));
-        let remedy = match scheme.needs_variance() {
-            true => "ask for less variance (--variance), or plan with --scheme exact",
-            false => "raise q there, or plan with --scheme exact",
-        };
-        lines.push(format!("{device} alone adds {variance} (a = {weight}, q = {q}): {remedy}."));
-    }
-    if let Some(model) = model {
-        lines.extend(against_full_participation(problem, model, solved));
-    }
-    Ok(lines)
-}
-
-/// The familiar yardstick: every device in every round.
-fn against_full_participation(
-    problem: &Problem<'_>,
-    model: RoundModel<'_, '_>,
-    solved: &SolvedPlan,
-) -> Option<String> {
-    let fleet = problem.fleet();
-    let always = |shares: &[f64]| shares.iter().all(|&share| share >= 1.0);
-    let comparable = always(fleet.availability()) && !always(solved.plan.q());
-    let total_secs = solved.evaluation.total_secs.filter(|&secs| comparable && secs > 0.0);
-    let (rounds, planned_secs) = model.rounds(fleet.availability()).zip(total_secs)?;
-    let everybody = (0..fleet.len()).map(|device| problem.job(device));
-    let round_secs = problem.cohort_secs(everybody) + problem.overhead_secs();
-    let total_secs = rounds * round_secs;
-    let [round, total] = [round_secs, total_secs].map(duration);
-    let [rounds, ratio] =
-        [(rounds, 4), (total_secs / planned_secs, 3)].map(|(value, digits)| significant(value, digits));
-    Some(format!("Full participation: {rounds} rounds × {round} = {total}, {ratio} × this plan."))
 }
 
 /// A share that may be far below a per cent.

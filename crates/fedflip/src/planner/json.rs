@@ -4,11 +4,12 @@ use fedflip_plan::{Constants, Evaluation, Interval};
 use fedflip_record::RecordedCosts;
 use serde::Serialize;
 
-use super::plan::SolvedPlan;
-use crate::settings::{ConstantsSource, PlanSettings};
+use super::settings::{ConstantsSource, PlanSettings};
+use super::solved::{Outlook, SolvedPlan};
 
+/// What `plan --json` prints.
 #[derive(Serialize)]
-pub(super) struct PlanJson<'a> {
+pub struct PlanJson<'a> {
     scheme: String,
     status: &'static str,
     devices: usize,
@@ -60,14 +61,16 @@ impl PilotsJson {
 }
 
 impl<'a> PlanJson<'a> {
-    pub(super) fn new(settings: &'a PlanSettings<'a>, solved: &'a SolvedPlan) -> Self {
-        let SolvedPlan { scheme, plan, evaluation, solve_secs, optimality_gap, warnings } = solved;
-        let (fleet, planning) = (&settings.fleet, &settings.planning);
+    /// All that is known of a plan.
+    pub fn new(settings: &'a PlanSettings, solved: &'a SolvedPlan<'_>) -> Self {
+        let Outlook { evaluation, optimality_gap } = &*solved.outlook;
+        let (fleet, planning, plan) = (&settings.fleet, &settings.planning, &*solved.plan);
+        let is_asked = !solved.given && solved.scheme.needs_variance();
         Self {
-            scheme: scheme.to_string(),
+            scheme: solved.title(),
             status: plan.status().name(),
             devices: plan.q().len(),
-            bandwidth_mbps: settings.args.costs.band.bandwidth,
+            bandwidth_mbps: settings.bandwidth_mbps(),
             costs: settings.costs.into(),
             alpha: planning.constants.map(Constants::alpha),
             beta: planning.constants.map(Constants::beta),
@@ -76,13 +79,13 @@ impl<'a> PlanJson<'a> {
             q: plan.q(),
             weights: plan.aggregation_weights(),
             evaluation,
-            sampling_variance_asked: scheme.needs_variance().then_some(planning.variance),
+            sampling_variance_asked: is_asked.then_some(planning.variance),
             kkt_residual: plan.kkt_residual(),
             optimality_gap: *optimality_gap,
             convex_programs: plan.convex_programs(),
-            solve_secs: *solve_secs,
+            solve_secs: solved.solve_secs,
             seed: planning.seed,
-            warnings,
+            warnings: &solved.warnings,
         }
     }
 }

@@ -1,0 +1,60 @@
+//! What trains and evaluates the runs of a setup: the native kernels, or a learner of a program's own.
+
+use std::sync::Arc;
+
+use fedflip_fleet::{Metrics, ModelVector};
+use fedflip_learn::layer::ParamSpec;
+use fedflip_learn::sgd::SgdLearner;
+use fedflip_learn::{Crew, LearnError, Learner, Metric, with_crew};
+
+/// Trains and evaluates. A program with a learner of its own implements it, and makes a [`Setup`](crate::Setup) of it.
+pub trait Trainer: Send + Sync {
+    /// The tensors of the model by name, in the order in which a model holds their numbers.
+    fn params(&self) -> Vec<(String, ParamSpec)>;
+
+    /// The metrics of an evaluation; the first one is the headline.
+    fn metrics(&self) -> &[Metric];
+
+    /// The model before the first round.
+    fn initial_model(&self, seed: u64) -> Result<ModelVector, LearnError>;
+
+    /// Calls `body` once with a crew of at most `threads` workers of this process.
+    fn with_crew(&self, threads: usize, body: &mut dyn FnMut(&mut dyn Crew)) -> Result<(), LearnError>;
+
+    /// The metrics of a model on test samples that no evaluation has looked at before; none if there are no such samples.
+    fn test(&self, _model: &Arc<ModelVector>, _threads: usize) -> Option<Result<Metrics, LearnError>> {
+        None
+    }
+}
+
+/// The native kernels on a task's data.
+pub struct NativeTrainer {
+    /// Trains on the data of every device.
+    pub learner: SgdLearner,
+    /// Evaluates on the test samples at the end of a run, if the other one looks at validation samples.
+    pub test: Option<SgdLearner>,
+}
+
+impl Trainer for NativeTrainer {
+    fn params(&self) -> Vec<(String, ParamSpec)> {
+        self.learner.network().params()
+    }
+
+    fn metrics(&self) -> &[Metric] {
+        self.learner.metrics()
+    }
+
+    fn initial_model(&self, seed: u64) -> Result<ModelVector, LearnError> {
+        Ok(self.learner.initial_model(seed))
+    }
+
+    fn with_crew(&self, threads: usize, body: &mut dyn FnMut(&mut dyn Crew)) -> Result<(), LearnError> {
+        with_crew(&self.learner, threads, body);
+        Ok(())
+    }
+
+    fn test(&self, model: &Arc<ModelVector>, threads: usize) -> Option<Result<Metrics, LearnError>> {
+        let learner = self.test.as_ref()?;
+        Some(with_crew(learner, threads, |crew| crew.evaluate(model)))
+    }
+}
