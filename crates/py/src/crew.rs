@@ -1,0 +1,191 @@
+//! Crews of workers that are Python objects.
+
+use std::sync::Arc;
+
+use fedflip_fleet::{Metrics, ModelVector};
+use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::learner::ForeignTrainer;
+
+/// A Python object with the methods of `fedflip.Crew`.
+pub(crate) struct PyCrew<'t> {
+    trainer: &'t ForeignTrainer,
+    /// The last model that workers were given, as they were given it.
+    lent: Option<(Arc<ModelVector>, Py<PyAny>)>,
+    /// Trainings whose result nobody has taken.
+    outstanding: Vec<(TrainKey, Encoding)>,
+    /// Memory for updates.
+    spare: Vec<Vec<f32>>,
+}
+
+impl<'t> PyCrew<'t> {
+    pub(crate) fn new(trainer: &'t ForeignTrainer) -> Self {
+        Self { trainer, lent: None, outstanding: Vec::new(), spare: Vec::new() }
+    }
+
+    /// The model as a read-only array, which is made once for all trainings from it.
+    fn lend<'py>(&mut self, py: Python<'py>, model: &Arc<ModelVector>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some((known, array)) = &self.lent
+            && Arc::ptr_eq(known, model)
+        {
+            return Ok(array.bind(py).clone());
+        }
+        let array = PyArray1::from_slice(py, model.as_slice());
+        array.call_method1("setflags", (false,))?;
+        self.lent = Some((Arc::clone(model), array.clone().into_any().unbind()));
+        Ok(array.into_any())
+    }
+
+    fn begin(
+        &mut self,
+        py: Python<'_>,
+        model: &Arc<ModelVector>,
+        encoding: Encoding,
+        keys: &[TrainKey],
+    ) -> PyResult<()> {
+        let model = self.lend(py, model)?;
+        let class = self.trainer.key.bind(py);
+        let key = |key: &TrainKey| class.call1((key.seed, key.round, key.device, key.rate_factor));
+        let python_keys = PyList::new(py, keys.iter().map(key).collect::<PyResult<Vec<_>>>()?)?;
+        self.trainer.crew.bind(py).call_method1("train", (model, python_keys))?;
+        self.outstanding.extend(keys.iter().map(|&key| (key, encoding)));
+        Ok(())
+    }
+
+    /// The next result: the device, its update in `delta`, and its loss.
+    fn take(&mut self, py: Python<'_>, delta: &mut Vec<f32>) -> PyResult<(usize, Result<f64, LearnError>)> {
+        let answer = match self.trainer.crew.bind(py).call_method0("next") {
+            Ok(answer) => answer,
+            Err(error) => {
+                // Of a failed training the exception names the device.
+                let device = error.value(py).getattr("device").and_then(|device| device.extract::<usize>());
+                return match device {
+                    Ok(device) => Ok((device, Err(self.trainer.failed(py, error)))),
+                    Err(_) => Err(error),
+                };
+            }
+        };
+        let (device, update, loss): (usize, PyReadonlyArray1<'_, f32>, f64) = answer.extract()?;
+        let update = update.as_slice()?;
+        delta.clear();
+        delta.extend_from_slice(update);
+        let finite = update.iter().fold(true, |finite, number| finite & number.is_finite());
+        let value =
+            || update.iter().find(|number| !number.is_finite()).map_or(f64::NAN, |&number| f64::from(number));
+        let not_finite =
+            || LearnError::NotFinite { what: format!("update of device {device}").into(), value: value() };
+        Ok((device, if finite { Ok(loss) } else { Err(not_finite()) }))
+    }
+
+    fn scores(&mut self, py: Python<'_>, model: &Arc<ModelVector>) -> PyResult<Vec<(String, f64)>> {
+        let model = self.lend(py, model)?;
+        let answer = self.trainer.crew.bind(py).call_method1("evaluate", (model,))?;
+        let mut scores = Vec::new();
+        for (name, value) in answer.cast::<PyDict>()?.iter() {
+            let (sum, weight): (f64, f64) = value.extract()?;
+            scores.push((name.extract()?, sum / weight));
+        }
+        Ok(scores)
+    }
+
+    /// The metrics in their order. A learner that returns other names than before cannot be compared.
+    fn metrics_of(&self, scores: &[(String, f64)]) -> Result<Metrics, LearnError> {
+        let mut metrics = Metrics::default();
+        for Metric { info, .. } in &self.trainer.metrics {
+            let found = scores.iter().find(|(name, _)| *name == info.name);
+            let value = found.map(|(_, value)| *value).ok_or_else(|| LearnError::Foreign {
+                message: format!("evaluate returned no {}, which is one of the learner's metrics", info.name),
+                trace: String::new(),
+            })?;
+            if !value.is_finite() {
+                return Err(LearnError::NotFinite { what: format!("model's {}", info.name).into(), value });
+            }
+            metrics.set(info.name.clone(), value);
+        }
+        let is_known = |name: &str| self.trainer.metrics.iter().any(|metric| metric.info.name == name);
+        match scores.iter().find(|(name, _)| !is_known(name)) {
+            Some((name, _)) => Err(LearnError::Foreign {
+                message: format!("evaluate returned {name}, which is not one of the learner's metrics"),
+                trace: String::new(),
+            }),
+            None => Ok(metrics),
+        }
+    }
+
+    fn failed(&self, py: Python<'_>, error: PyErr) -> LearnError {
+        self.trainer.failed(py, error)
+    }
+}
+
+impl Crew for PyCrew<'_> {
+    fn devices(&self) -> usize {
+        self.trainer.samples.len()
+    }
+
+    fn params_len(&self) -> usize {
+        self.trainer.params_len()
+    }
+
+    fn metrics(&self) -> &[Metric] {
+        &self.trainer.metrics
+    }
+
+    fn relative_cost(&self, device: usize) -> u64 {
+        self.trainer.costs.get(device).copied().unwrap_or(1)
+    }
+
+    fn train(
+        &mut self,
+        model: &Arc<ModelVector>,
+        encoding: Encoding,
+        keys: &[TrainKey],
+    ) -> Result<(), LearnError> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        Python::attach(|py| self.begin(py, model, encoding, keys).map_err(|error| self.failed(py, error)))
+    }
+
+    fn next_trained(&mut self) -> Result<Option<Trained>, LearnError> {
+        if self.outstanding.is_empty() {
+            return Ok(None);
+        }
+        let mut delta = self.spare.pop().unwrap_or_default();
+        let taken = Python::attach(|py| self.take(py, &mut delta).map_err(|error| self.failed(py, error)));
+        let (device, train_loss) = taken?;
+        let place = self.outstanding.iter().position(|(key, _)| key.device == device);
+        let unasked =
+            || LearnError::WorkerLost { problem: format!("the crew trained device {device} unasked") };
+        let (key, encoding) = self.outstanding.swap_remove(place.ok_or_else(unasked)?);
+        let want = self.trainer.params_len();
+        if train_loss.is_ok() && delta.len() != want {
+            return Err(LearnError::WrongLength { have: delta.len(), want });
+        }
+        if train_loss.is_ok() {
+            encoding.round_trip(&mut delta, &mut key.rounding());
+        }
+        Ok(Some(Trained { device, delta, train_loss }))
+    }
+
+    fn recycle(&mut self, delta: Vec<f32>) {
+        self.spare.push(delta);
+    }
+
+    fn losses(&mut self, model: &Arc<ModelVector>, devices: &[usize]) -> Result<Vec<f64>, LearnError> {
+        Python::attach(|py| {
+            let mut asked = || -> PyResult<Vec<f64>> {
+                let model = self.lend(py, model)?;
+                self.trainer.crew.bind(py).call_method1("losses", (model, devices.to_vec()))?.extract()
+            };
+            asked().map_err(|error| self.trainer.failed(py, error))
+        })
+    }
+
+    fn evaluate(&mut self, model: &Arc<ModelVector>) -> Result<Metrics, LearnError> {
+        let scores = Python::attach(|py| self.scores(py, model).map_err(|error| self.failed(py, error)))?;
+        self.metrics_of(&scores)
+    }
+}

@@ -1,0 +1,174 @@
+//! Errors of the crates as exceptions with place, value and remedy.
+
+use std::fmt::Display;
+
+use fedflip_engine::EngineError;
+use fedflip_fleet::FleetError;
+use fedflip_learn::LearnError;
+use fedflip_learn::task::TaskError;
+use fedflip_net::NetError;
+use fedflip_plan::PlanError;
+use fedflip_record::RecordError;
+use fedflip_run::RunError;
+use fedflip_scenario::{KeyError, Place, ScenarioError};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// An error on its way to Python. `?` makes one from every error of the crates.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    class: &'static str,
+    /// A sentence that names the place and the value.
+    problem: String,
+    place: String,
+    value: Option<Py<PyAny>>,
+    remedy: String,
+    /// An exception that passes as it is.
+    raised: Option<PyErr>,
+}
+
+impl Failure {
+    /// An input that cannot be used: an exception `InputError`.
+    pub(crate) fn input(problem: impl Display, remedy: impl Display) -> Self {
+        Self::new("InputError", problem, remedy)
+    }
+
+    /// Anything else: an exception `FedflipError`.
+    pub(crate) fn other(problem: impl Display, remedy: impl Display) -> Self {
+        Self::new("FedflipError", problem, remedy)
+    }
+
+    fn new(class: &'static str, problem: impl Display, remedy: impl Display) -> Self {
+        let (problem, remedy) = (problem.to_string(), remedy.to_string());
+        Self { class, problem, place: String::new(), value: None, remedy, raised: None }
+    }
+
+    /// The argument, the key, or the file and line, for programs.
+    pub(crate) fn at(self, place: impl Display) -> Self {
+        Self { place: place.to_string(), ..self }
+    }
+
+    /// The value that cannot be used, for programs.
+    pub(crate) fn of<'py>(self, py: Python<'py>, value: impl IntoPyObjectExt<'py>) -> Self {
+        Self { value: value.into_py_any(py).ok(), ..self }
+    }
+
+    fn raise(self, py: Python<'_>) -> PyErr {
+        let exception = || -> PyResult<PyErr> {
+            let named = PyDict::new(py);
+            if self.class == "InputError" {
+                named.set_item("where", &self.place)?;
+                named.set_item("value", &self.value)?;
+            }
+            named.set_item("remedy", &self.remedy)?;
+            let class = py.import("fedflip._errors")?.getattr(self.class)?;
+            Ok(PyErr::from_value(class.call((&self.problem,), Some(&named))?))
+        };
+        exception().unwrap_or_else(|error| error)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(mut failure: Failure) -> Self {
+        match failure.raised.take() {
+            Some(raised) => raised,
+            None => Python::attach(|py| failure.raise(py)),
+        }
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self { raised: Some(error), ..Self::other("", "") }
+    }
+}
+
+impl From<FleetError> for Failure {
+    fn from(error: FleetError) -> Self {
+        Self::input(&error, error.hint())
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        Self::input(&error, error.hint())
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    /// The problem of a key begins with the key. That it was an override is of no use to callers of Python.
+    fn from(error: ScenarioError) -> Self {
+        let ScenarioError::Key(KeyError { place, problem, .. }) = &error else {
+            return Self::input(&error, error.hint());
+        };
+        let key = problem.split_once(": ").map_or("", |(key, _)| key);
+        let shown = if *place == Place::Override { problem.clone() } else { error.to_string() };
+        Self::input(shown, error.hint()).at(if key.contains(' ') { "" } else { key })
+    }
+}
+
+impl From<TaskError> for Failure {
+    fn from(error: TaskError) -> Self {
+        Self::input(&error, error.hint())
+    }
+}
+
+impl From<LearnError> for Failure {
+    fn from(error: LearnError) -> Self {
+        Self::other(&error, error.hint())
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        Self::other(&error, error.hint())
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Learn(error) => error.into(),
+            EngineError::NoSuchMetric { .. } => Self::input(&error, error.hint()).at("stop"),
+            error => Self::other(&error, error.hint()),
+        }
+    }
+}
+
+impl From<NetError> for Failure {
+    fn from(error: NetError) -> Self {
+        Self::other(&error, error.hint())
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Scenario(error) => error.into(),
+            RunError::Task(error) => error.into(),
+            RunError::Fleet(error) => error.into(),
+            RunError::Plan(error) => error.into(),
+            RunError::Learn(error) => error.into(),
+            RunError::Record(error) => error.into(),
+            RunError::Engine(error) => error.into(),
+            RunError::Net(error) => error.into(),
+            RunError::Interrupted => Self::other(&error, error.hint()),
+            RunError::NoTarget => Self::input(&error, "give stop=Stop(metric, at=value)").at("stop"),
+            error => Self::input(&error, error.hint()),
+        }
+    }
+}
+
+/// An exception of a learner's code as an error of the crates. A model that diverged is a result, and not a mistake.
+pub(crate) fn foreign(py: Python<'_>, error: &PyErr) -> LearnError {
+    let value = error.value(py);
+    let is_diverged = || -> PyResult<bool> {
+        value.is_instance(&py.import("fedflip._learner_checks")?.getattr("DivergedError")?)
+    };
+    let text = |name: &str| value.getattr(name).and_then(|text| text.extract::<String>()).unwrap_or_default();
+    if is_diverged().unwrap_or(false) {
+        return LearnError::NotFinite { what: text("problem").into(), value: f64::NAN };
+    }
+    LearnError::Foreign { message: error.to_string(), trace: text("traceback") }
+}

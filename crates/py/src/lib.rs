@@ -1,0 +1,57 @@
+//! The extension module `fedflip._fedflip`: the crates of fedflip as the Python package calls them.
+//!
+//! Arguments arrive checked by type; the façade in `python/fedflip` has the names, defaults and documentation that people
+//! use. Everything that takes long runs with the interpreter released.
+//!
+//! # Layout
+//!
+//! - `error`: errors of the crates as exceptions with place, value and remedy.
+//! - `cli`: the command line.
+//! - `fleet`, `plan`: fleets and plans; `tasks`: what is built in.
+//! - `scenario`, `simulate`: scenarios and simulated runs; `learner`, `crew`: what trains in them; `scheme`: what
+//!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
+//! - `runs`, `tables`: what a run leaves behind.
+//! - `serve`, `certs`: real devices.
+
+#![allow(clippy::needless_pass_by_value, reason = "arguments arrive from Python by value")]
+
+mod certs;
+mod cli;
+mod crew;
+mod error;
+mod fleet;
+mod learner;
+mod observer;
+mod plan;
+mod runs;
+mod scenario;
+mod scheme;
+mod serve;
+mod signals;
+mod simulate;
+mod tables;
+mod tasks;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+fn _fedflip(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    let parts = [
+        cli::register,
+        fleet::register,
+        plan::register,
+        tasks::register,
+        scenario::register,
+        simulate::register,
+        learner::register,
+        scheme::register,
+        runs::register,
+        tables::register,
+        serve::register,
+        certs::register,
+    ];
+    parts.into_iter().try_for_each(|register| register(module))?;
+    // The stub says what is there; the façade says what is public.
+    module.delattr("__all__")
+}

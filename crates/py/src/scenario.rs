@@ -1,0 +1,127 @@
+//! Scenarios: a text or a file, overrides, and values that a program has in memory.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fedflip_fleet::Band;
+use fedflip_learn::model_file;
+use fedflip_plan::{GivenQ, Schedule, Scheme};
+use fedflip_scenario::{InMemory, InitialModel, Scenario, Source, key_names};
+use pyo3::prelude::*;
+
+use crate::error::Failure;
+use crate::fleet::PyFleet;
+use crate::learner::PyTrainer;
+use crate::plan::PyPlan;
+use crate::scheme::PyScheme;
+
+/// Adds what the module has to the extension module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyScenario>()?;
+    module.add_function(wrap_pyfunction!(scenario_keys, module)?)
+}
+
+/// A scenario with every key decided.
+#[pyclass(frozen, name = "Scenario", module = "fedflip._fedflip")]
+pub(crate) struct PyScenario(pub(crate) Scenario);
+
+#[pymethods]
+impl PyScenario {
+    /// The scenario of a file, or of a task if there is no file. Values in memory take the place of files and schemes.
+    #[staticmethod]
+    #[pyo3(signature = (task, path, overrides, fleet=None, plan=None, scheme=None, trainer=None))]
+    fn resolve(
+        task: &str,
+        path: Option<PathBuf>,
+        mut overrides: Vec<String>,
+        fleet: Option<PyRef<'_, PyFleet>>,
+        plan: Option<PyRef<'_, PyPlan>>,
+        scheme: Option<PyRef<'_, PyScheme>>,
+        trainer: Option<PyRef<'_, PyTrainer>>,
+    ) -> Result<Self, Failure> {
+        let source = match &path {
+            Some(path) => Source::read(path)?,
+            None => Source::of_text(&format!("[task]\nname = {task:?}\n"), "the scenario"),
+        };
+        let mut memory = InMemory::default();
+        if let Some(fleet) = fleet {
+            memory.fleet = Some(Arc::clone(&fleet.0));
+            overrides.push("fleet.file=\"fleet.csv\"".to_owned());
+        }
+        if let Some(trainer) = trainer {
+            // The seed decides the first model later; here its tensors count.
+            let zeros = vec![0.0; trainer.0.params_len()];
+            let bytes = model_file::write(&trainer.0.params, &zeros)?;
+            memory.initial = Some(Arc::new(InitialModel::new(InitialModel::COPY, bytes)));
+            overrides.push(format!("task.initial={:?}", InitialModel::COPY));
+        }
+        if let Some(plan) = plan {
+            memory.scheme = given(&plan)?;
+            overrides.extend(planned_keys(&plan));
+        }
+        if let Some(scheme) = scheme {
+            memory.scheme = Some(scheme.scheme.clone());
+            overrides.push(format!("plan.scheme={:?}", scheme.scheme.to_string()));
+        }
+        Ok(Self(source.with_memory(memory).scenario(&overrides)?))
+    }
+
+    /// Every key as TOML.
+    fn toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    /// Every key as JSON.
+    fn json(&self) -> Result<String, Failure> {
+        serde_json::to_string(&self.0).map_err(|error| Failure::other(error, ""))
+    }
+
+    #[getter]
+    fn task(&self) -> &'static str {
+        self.0.task.name()
+    }
+
+    #[getter]
+    fn devices(&self) -> usize {
+        self.0.devices()
+    }
+}
+
+/// q that the caller chose is a scheme of its own; other plans are planned again, from the same keys.
+fn given(plan: &PyPlan) -> Result<Option<Scheme>, Failure> {
+    if !plan.given {
+        return Ok(None);
+    }
+    let csv = Schedule::new(plan.planned.schedule.usual().clone(), 1).csv(&plan.fleet);
+    Ok(Some(Scheme::File(GivenQ::read(csv.as_slice(), "plan.csv", "the plan")?)))
+}
+
+/// The keys from which a run plans the same plan.
+fn planned_keys(plan: &PyPlan) -> Vec<String> {
+    let planning = &plan.planning;
+    let mut keys = Vec::new();
+    if !plan.given {
+        keys.push(format!("plan.scheme={:?}", planning.scheme.to_string()));
+        keys.push(format!("plan.variance={:?}", planning.variance));
+    } else {
+        keys.push("plan.scheme=\"file=plan.csv\"".to_owned());
+    }
+    if plan.are_costs_known {
+        match plan.costs.band {
+            Band::Linear(bandwidth) => keys.push(format!("fleet.bandwidth_mbps={:?}", bandwidth.get())),
+            Band::Shannon(spectrum) => keys.push(format!("fleet.spectrum_mhz={:?}", spectrum.get())),
+        }
+        keys.push(format!("round.overhead_secs={:?}", plan.costs.overhead_secs));
+    }
+    if let Some(constants) = planning.constants {
+        keys.push(format!("plan.alpha={:?}", constants.alpha()));
+        keys.push(format!("plan.beta={:?}", constants.beta()));
+    }
+    keys
+}
+
+/// The section, the name and the meaning of every key.
+#[pyfunction]
+fn scenario_keys() -> Vec<(&'static str, &'static str, &'static str)> {
+    key_names().collect()
+}

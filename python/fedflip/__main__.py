@@ -1,0 +1,5 @@
+"""``python -m fedflip``: the command line."""
+
+from fedflip._cli import main
+
+main()

@@ -1,0 +1,179 @@
+"""The results of comparisons, sweeps and pilots."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedflip._run import Run, open
+
+__all__ = ["Comparison", "Pilot", "Sweep"]
+
+#: The columns of a table for people.
+_SHOWN = ("scheme", "hours", "std", "rounds", "participants", "ratio", "reached")
+
+
+class Comparison:
+    """Every scheme with every seed, under equal settings.
+
+    Attributes:
+        result: The content of ``compare.json``.
+        folder: The folder of all runs.
+    """
+
+    def __init__(
+        self, result: dict[str, Any], folder: Path, kept: tempfile.TemporaryDirectory[str] | None = None
+    ) -> None:
+        self.result = result
+        self.folder = folder
+        # A temporary folder lives as long as the comparison.
+        self._kept = kept
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each scheme: hours to the target with their spread, rounds, participants, ratio to the reference."""
+        return [_row(scheme) for scheme in self.result["schemes"]]
+
+    @property
+    def schemes(self) -> list[str]:
+        """The names of the schemes, in the order in which they were asked for."""
+        return [scheme["scheme"] for scheme in self.result["schemes"]]
+
+    @property
+    def runs(self) -> list[Run]:
+        """All runs, opened from their folders."""
+        return [open(path) for path in sorted((self.folder / "runs").iterdir()) if path.is_dir()]
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def plot(self, metric: str | None = None, ax: Any = None) -> Any:
+        """Draws the metric over virtual time, a band over the seeds for each scheme; returns the Axes."""
+        from fedflip import plots
+
+        return plots.accuracy(self.runs, metric=metric, ax=ax)
+
+    def report(self, path: str | Path) -> Path:
+        """Writes a report of all runs; the ending of the path chooses the format, as for ``fedflip report``."""
+        from fedflip._runs_report import write_report
+
+        return write_report([self.folder], path)
+
+    def __repr__(self) -> str:
+        target = self.result["target"]
+        head = f"{self.result['task']} to {target['metric']} {target['at']:g}, ratio to {self.result['reference']}"
+        return head + "\n" + _text(self.rows, _SHOWN)
+
+    def _repr_html_(self) -> str:
+        return _html(self.rows, _SHOWN)
+
+
+class Sweep:
+    """A comparison at each point of a sweep.
+
+    Attributes:
+        points: The keys of each point, and the comparison there.
+    """
+
+    def __init__(self, points: list[tuple[dict[str, Any], Comparison]]) -> None:
+        self.points = points
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each point and scheme."""
+        return [{**at, **row} for at, comparison in self.points for row in comparison.rows]
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[dict[str, Any], Comparison]]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        return _text(self.rows, (*self.points[0][0], *_SHOWN))
+
+    def _repr_html_(self) -> str:
+        return _html(self.rows, (*self.points[0][0], *_SHOWN))
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """α and β of Theorem 1, as pilots measured them.
+
+    Attributes:
+        alpha: α.
+        beta: β.
+        alpha_interval: The confidence interval of α; None with too few seeds. An end that is None has no limit.
+        beta_interval: The confidence interval of β, likewise.
+        hours: The virtual hours of a pair of pilots.
+        loss: The loss to which pilots ran.
+        runs: A summary of each pilot.
+    """
+
+    alpha: float
+    beta: float
+    alpha_interval: list[float | None] | None
+    beta_interval: list[float | None] | None
+    hours: float
+    loss: float
+    runs: list[dict[str, Any]] = field(repr=False)
+
+
+def _row(scheme: dict[str, Any]) -> dict[str, Any]:
+    hours = scheme["hours"] or {}
+    return {
+        "scheme": scheme["scheme"],
+        "hours": hours.get("mean"),
+        "std": hours.get("std"),
+        "rounds": scheme["rounds"],
+        "participants": scheme["mean_participants"],
+        "ratio": scheme["ratio_to_reference"],
+        "reached": scheme["reached"],
+        "seeds": scheme["seeds"],
+        "lower_bound": scheme["lower_bound"],
+        "diverged": scheme["diverged"],
+        "error": scheme.get("error"),
+    }
+
+
+def _cells(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[list[str]]:
+    def shown(row: dict[str, Any], name: str) -> str:
+        value = row[name]
+        bound = ">" if name == "hours" and row["lower_bound"] else ""
+        if value is None:
+            return "–"
+        return bound + (f"{value:.4g}" if isinstance(value, float) else str(value))
+
+    return [[shown(row, name) for name in names] for row in rows]
+
+
+def _text(rows: list[dict[str, Any]], names: tuple[str, ...]) -> str:
+    lines = [list(names), *_cells(rows, names)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _html(rows: list[dict[str, Any]], names: tuple[str, ...]) -> str:
+    from html import escape
+
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>"
+        for line in _cells(rows, names)
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,330 @@
+"""Learners as fedflip calls them: with flat arrays, and with every answer checked."""
+
+from __future__ import annotations
+
+import math
+import operator
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, cast
+
+import numpy as np
+
+from fedflip._errors import FedflipError, InputError, LearnerError
+from fedflip._key import TrainKey
+from fedflip._learner_checks import (
+    COPY_FIRST,
+    DivergedError,
+    checked_devices,
+    checked_learner,
+    checked_timeout,
+    difference,
+    metric_name,
+    number,
+    own_traceback,
+    shown,
+    sum_and_weight,
+)
+from fedflip._learner_layout import Array, Layout
+from fedflip._learner_protocol import Learner
+from fedflip._learner_watch import HungError, Watch
+from fedflip._metrics import Direction, checked_directions, direction
+
+__all__ = ["DivergedError", "FlatLearner", "Learner"]
+
+
+#: About as many numbers of a lent model are compared after a training.
+_COMPARED = 64
+
+
+class FlatLearner:
+    """A learner as fedflip calls it: models and updates are flat arrays, and every answer is checked.
+
+    The adapter refuses answers of the wrong type, dtype or shape, turns exceptions into ``LearnerError`` with device and
+    round, and reports a learner that writes to the model it was lent. Numpy refuses such a write itself; a write
+    through torch is found by comparing about 64 numbers of the model. The adapter does not look for NaN in updates:
+    the engine does so when it adds them up. Arrays that are not contiguous are copied. Calls from several threads wait for
+    each other, because most learners use global generators.
+
+    Args:
+        learner: Any ``Learner``.
+        timeout_secs: The time limit of one call; none by default. The call then runs on a helper thread. Python code that
+            hangs is stopped; native code that hangs is abandoned, and only worker processes can end it.
+
+    Raises:
+        InputError: If the object lacks a member of ``Learner``.
+    """
+
+    def __init__(self, learner: Any, timeout_secs: float | None = None) -> None:
+        self._learner: Any = checked_learner(learner.learner if isinstance(learner, FlatLearner) else learner)
+        self.timeout_secs = checked_timeout(timeout_secs)
+        self.devices: int = checked_devices(self._learner)
+        self._layout: Layout | None = None
+        self._metrics: dict[str, Direction] | None = None
+        self._ready()
+
+    def _ready(self) -> None:
+        """Makes what does not travel to other processes."""
+        self._lock = threading.RLock()
+        self._watch = Watch(self.timeout_secs) if self.timeout_secs is not None else None
+        self._lent: tuple[Any, Any, Array] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_lock", "_watch", "_lent")
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._ready()
+
+    def __repr__(self) -> str:
+        return f"FlatLearner({self._learner!r})"
+
+    @property
+    def learner(self) -> Any:
+        """The learner itself."""
+        return self._learner
+
+    @property
+    def size(self) -> int:
+        """The number of parameters of the model."""
+        return self._known().size
+
+    def samples(self, device: int) -> int:
+        """The number of samples that a device holds."""
+        count = self._call(f"samples({device})", device, None, self._learner.samples, device)
+        try:
+            if (samples := operator.index(count)) >= 0:
+                return samples
+        except TypeError:
+            pass
+        raise LearnerError(
+            f"samples({device}) of the learner is {shown(count)}; it must be a whole number, 0 or more",
+            device=device,
+            remedy="return len(dataset)",
+        )
+
+    def relative_cost(self, device: int) -> int:
+        """How long training on a device takes, in any unit; 1 if the learner does not say."""
+        cost = getattr(self._learner, "relative_cost", None)
+        return (
+            1
+            if cost is None
+            else max(0, int(self._call(f"relative_cost({device})", device, None, cost, device)))
+        )
+
+    def tensors(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the tensors of a model, sorted by name, as a flat model holds them.
+
+        The layout follows from ``initial``, which is called with the seed 0 if it was not called yet.
+        """
+        return list(self._known().tensors)
+
+    def initial(self, seed: int) -> Array:
+        """The model before the first round, flat and contiguous."""
+        what = f"initial({seed})"
+        with self._lock:
+            model = self._call(what, None, None, self._learner.initial, seed)
+            layout = Layout.of(model, what)
+            tensors = getattr(self._learner, "tensors", None)
+            if tensors is not None and not layout.named:
+                named = Layout.declared(self._call("tensors()", None, None, tensors), "tensors()")
+                if named.size != layout.size:
+                    raise LearnerError(
+                        f"tensors() of the learner has {named.size:,} parameters, but {what} has {layout.size:,}",
+                        remedy="list the shapes of all tensors in the flat array",
+                    )
+                layout = named
+            if self._layout is not None and self._layout != layout:
+                raise LearnerError(
+                    f"{what} has other tensors than an earlier call: {difference(self._layout, layout)}",
+                    remedy="return the same names and shapes for every seed",
+                )
+            self._layout = layout
+            flat = layout.joined(model, what)
+        if not np.isfinite(flat).all():
+            raise DivergedError(
+                f"{what} has NaN or infinite parameters", remedy="mend the initialisation of the model"
+            )
+        return flat
+
+    def train(self, model: Array, key: TrainKey) -> tuple[Array, float]:
+        """The update of one device, flat and contiguous, and the mean loss of its steps.
+
+        The array may be one that the learner uses again: copy it before the next call.
+        """
+        with self._lock:
+            lent, compared = self._lend(model)
+            before = compared.tobytes()
+            try:
+                if self._watch is None:
+                    answer = self._learner.train(lent, key)
+                else:
+                    answer = self._watch.run(lambda: self._learner.train(lent, key))
+            except (Exception, SystemExit) as error:
+                self._fail(
+                    error, f"training on device {key.device} in round {key.round}", key.device, key.round
+                )
+            try:
+                if type(answer) is not tuple or len(answer) != 2:
+                    raise LearnerError(
+                        f"train returned {shown(answer)}, but it must return a tuple of update and loss",
+                        remedy="return update, loss",
+                    )
+                layout = cast(Layout, self._layout)
+                update, loss = answer
+                if (
+                    type(update) is not np.ndarray
+                    or update.shape != layout.shape
+                    or update.dtype.char != "f"
+                    or layout.named
+                    or not update.flags.c_contiguous
+                    or not update.dtype.isnative
+                ):
+                    update = layout.joined(update, "the update")
+                if type(loss) is not float:
+                    loss = number(loss, "the loss that train returned")
+                if not math.isfinite(loss):
+                    raise DivergedError(f"the training loss is {loss}", remedy="lower the learning rate")
+                if compared.tobytes() != before:
+                    raise LearnerError("train changed the model it was lent", remedy=COPY_FIRST)
+            except LearnerError as error:
+                error.problem = f"device {key.device}, round {key.round}: {error.problem}"
+                self._fail(error, "", key.device, key.round)
+            return update, loss
+
+    def loss(self, model: Array, device: int) -> float:
+        """The mean loss of a model on the samples of a device.
+
+        Raises:
+            LearnerError: If the learner has no method ``loss``, or the method fails.
+        """
+        if not self.has_loss:
+            raise LearnerError(
+                f"{type(self._learner).__name__} has no method loss(model, device), and the scheme asks for it",
+                device=device,
+                remedy="add the method to the learner, or use a scheme that does not ask for losses, such as auto",
+            )
+        with self._lock:
+            lent, compared = self._lend(model)
+            before = compared.tobytes()
+            answer = self._call(f"loss on device {device}", device, None, self._learner.loss, lent, device)
+            self._check_unchanged(compared, before, "loss")
+            loss = number(answer, f"the loss on device {device}", device=device)
+        if not math.isfinite(loss):
+            raise DivergedError(
+                f"the loss on device {device} is {loss}", device=device, remedy="lower the learning rate"
+            )
+        return loss
+
+    @property
+    def has_loss(self) -> bool:
+        """Whether the learner can compute the loss of a model on a device's own samples."""
+        return callable(getattr(self._learner, "loss", None))
+
+    def evaluate(self, model: Array) -> dict[str, tuple[float, float]]:
+        """The metrics of a model as sum and weight; a plain value has the weight 1."""
+        with self._lock:
+            lent, compared = self._lend(model)
+            before = compared.tobytes()
+            answer = self._call("evaluate", None, None, self._learner.evaluate, lent)
+            self._check_unchanged(compared, before, "evaluate")
+        if not isinstance(answer, Mapping):
+            raise LearnerError(
+                f"evaluate returned {shown(answer)}, but it must return a mapping",
+                remedy='return {"accuracy": (correct, count)}, or {} if there is nothing to evaluate',
+            )
+        metrics = {metric_name(name): sum_and_weight(name, value) for name, value in answer.items()}
+        if self._metrics is None and getattr(self._learner, "metrics", None) is None:
+            self._metrics = {name: direction(name) for name in metrics}
+        return metrics
+
+    @property
+    def metrics(self) -> dict[str, Direction]:
+        """The names of the metrics, the headline first, and whether larger or smaller values are better.
+
+        They are those that the learner declares. Otherwise the first model is evaluated once, for the names.
+        """
+        declared = getattr(self._learner, "metrics", None)
+        if declared is not None:
+            return checked_directions(declared)
+        if self._metrics is None:
+            self.evaluate(self.initial(0))
+        return dict(self._metrics or {})
+
+    def close(self) -> None:
+        """Tells the learner that no more calls come."""
+        if self._watch is not None:
+            self._watch.close()
+        close = getattr(self._learner, "close", None)
+        if callable(close):
+            self._call("close", None, None, close)
+
+    def _known(self) -> Layout:
+        if self._layout is None:
+            self.initial(0)
+        return cast(Layout, self._layout)
+
+    def _lend(self, model: Array) -> tuple[Any, Array]:
+        """The model as the learner sees it, read-only, and some of its numbers."""
+        known = self._lent
+        if known is not None and known[0] is model:
+            return (dict(known[1]) if type(known[1]) is dict else known[1]), known[2]
+        layout = self._known()
+        if type(model) is not np.ndarray or model.shape != layout.shape or model.dtype != np.float32:
+            raise InputError(
+                f"the model is {shown(model)}, but the learner has models of {layout.size:,} float32 parameters",
+                where="model",
+                value=model,
+                remedy="use a model of this learner, flat and float32",
+            )
+        view = model.view()
+        view.flags.writeable = False
+        lent = layout.split(view) if layout.named else view
+        self._lent = (model, lent, view[:: max(1, layout.size // _COMPARED)])
+        return self._lend(model)
+
+    @staticmethod
+    def _check_unchanged(compared: Array, before: bytes, what: str) -> None:
+        if compared.tobytes() != before:
+            raise LearnerError(f"{what} changed the model it was lent", remedy=COPY_FIRST)
+
+    def _call(
+        self, what: str, device: int | None, round: int | None, method: Callable[..., Any], *args: Any
+    ) -> Any:
+        try:
+            if self._watch is None:
+                return method(*args)
+            return self._watch.run(lambda: method(*args))
+        except (Exception, SystemExit) as error:
+            self._fail(error, what, device, round)
+
+    def _fail(self, error: BaseException, what: str, device: int | None, round: int | None) -> NoReturn:
+        """Raises an exception of the learner as a LearnerError that names device and round."""
+        if isinstance(error, LearnerError):
+            error.device = device if error.device is None else error.device
+            error.round = round if error.round is None else error.round
+            raise error
+        if isinstance(error, HungError):
+            raise LearnerError(
+                f"{what} took longer than {self.timeout_secs:g} seconds",
+                device=device,
+                round=round,
+                remedy="raise timeout_secs, or find out where the learner hangs; worker processes can be killed",
+            ) from None
+        problem, remedy = (
+            f"{type(error).__name__}: {error}",
+            "mend the code of the learner, then resume the run",
+        )
+        if isinstance(error, FedflipError):
+            problem, remedy = error.problem, error.remedy
+        if isinstance(error, ValueError) and "read-only" in str(error):
+            remedy = f"the model is read-only: {COPY_FIRST}"
+        raise LearnerError(
+            f"{what} failed: {problem}",
+            device=device,
+            round=round,
+            traceback=own_traceback(error),
+            remedy=remedy,
+        ) from error

@@ -1,0 +1,149 @@
+"""Checks of a learner and of what it returns, with messages that say what to change."""
+
+from __future__ import annotations
+
+import math
+import operator
+import traceback
+from typing import Any
+
+import numpy as np
+
+from fedflip._errors import InputError, LearnerError
+from fedflip._learner_layout import Layout
+
+__all__ = ["DivergedError"]
+
+
+class DivergedError(LearnerError):
+    """Training or evaluation gave NaN or infinity. A run ends for this reason, as it does with native tasks."""
+
+
+#: Names that a learner must have, in the order in which a message lists them.
+_NEEDED = ("devices", "samples", "initial", "train", "evaluate")
+COPY_FIRST = "copy the model before training, for example with model.copy() or torch.tensor(model)"
+
+
+def checked_timeout(timeout_secs: float | None) -> float | None:
+    """A time limit, checked."""
+    if timeout_secs is not None and not (
+        isinstance(timeout_secs, (int, float)) and 0 < timeout_secs < math.inf
+    ):
+        raise InputError(
+            f"timeout_secs is {timeout_secs!r}; it must be a number above 0, or None",
+            where="timeout_secs",
+            value=timeout_secs,
+            remedy="give a limit that the slowest training never reaches",
+        )
+    return None if timeout_secs is None else float(timeout_secs)
+
+
+def checked_learner(learner: Any) -> Any:
+    """The argument, if it has the members of a learner."""
+    missing = [name for name in _NEEDED if not hasattr(learner, name)]
+    if isinstance(learner, type):
+        problem, remedy = (
+            f"{learner.__name__} is a class, not a learner",
+            f"make an instance: {learner.__name__}(…)",
+        )
+    elif not missing:
+        return learner
+    else:
+        problem = f"{type(learner).__name__} is not a learner: it lacks {', '.join(missing)}"
+        remedy = "add the members that fedflip.Learner describes"
+        if hasattr(learner, "state_dict") and hasattr(learner, "forward"):
+            remedy = "make a learner from a torch module: fedflip.TorchLearner(make_model, datasets, loss, …)"
+    raise InputError(problem, where="learner", value=learner, remedy=remedy)
+
+
+def checked_devices(learner: Any) -> int:
+    """The number of devices of a learner."""
+    try:
+        devices = operator.index(learner.devices)
+    except TypeError:
+        devices = 0
+    if devices < 1:
+        raise InputError(
+            f"devices of the learner is {learner.devices!r}; it must be a whole number, 1 or more",
+            where="learner.devices",
+            value=learner.devices,
+            remedy="let devices be the number of devices that hold data; it is not a method",
+        )
+    return devices
+
+
+def number(value: Any, what: str, device: int | None = None) -> float:
+    """A number that a learner returned, of any type that is one."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise LearnerError(
+            f"{what} is {shown(value)}, not a number",
+            device=device,
+            remedy="return a float, such as loss.item()",
+        ) from None
+
+
+def metric_name(name: Any) -> str:
+    """The name of a metric."""
+    if not isinstance(name, str) or not name:
+        raise LearnerError(f"evaluate returned a metric named {name!r}", remedy="use texts as names")
+    return name
+
+
+def sum_and_weight(name: str, value: Any) -> tuple[float, float]:
+    """A metric as sum and weight."""
+    weight = 1.0
+    if isinstance(value, tuple):
+        if len(value) != 2:
+            raise LearnerError(
+                f"evaluate returned {shown(value)} for {name!r}",
+                remedy="return a number, or a tuple of sum and weight",
+            )
+        weight = number(value[1], f"the weight of the metric {name!r}")
+        if not (0 < weight < math.inf):
+            raise LearnerError(
+                f"the weight of the metric {name!r} is {weight}; it must be above 0",
+                remedy="evaluate at least one sample",
+            )
+        value = value[0]
+    total = number(value, f"the metric {name!r}")
+    if not math.isfinite(total):
+        raise DivergedError(f"the metric {name!r} is {total}", remedy="lower the learning rate")
+    return total, weight
+
+
+def shown(value: Any) -> str:
+    """A value in a message, short."""
+    if isinstance(value, np.ndarray):
+        return f"a {value.dtype} array of shape {value.shape}"
+    if isinstance(value, (type(None), bool, int, float, str)):
+        return repr(value) if len(repr(value)) < 60 else repr(value)[:57] + "…"
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)}"
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def difference(old: Layout, new: Layout) -> str:
+    """The first tensor in which two layouts differ, in words."""
+    before, after = dict(old.tensors), dict(new.tensors)
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if not names:
+        return "one is a flat array, the other has names"
+    return f"{names[0]!r} was {before.get(names[0], 'missing')} and is {after.get(names[0], 'missing')}"
+
+
+def own_traceback(error: BaseException) -> str:
+    """The traceback of an exception without the frames of fedflip that called the learner."""
+    place = error.__traceback__
+    while (
+        place is not None
+        and place.tb_next is not None
+        and place.tb_frame.f_globals.get("__name__") in _CALLERS
+    ):
+        place = place.tb_next
+    return "".join(traceback.format_exception(type(error), error, place))
+
+
+_CALLERS = ("fedflip._learner", "fedflip._learner_watch")

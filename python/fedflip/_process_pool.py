@@ -1,0 +1,202 @@
+"""One worker process of a crew, as its parent sees it."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from fedflip._errors import InputError
+from fedflip._process_memory import SharedMemory, anonymous_file
+from fedflip._process_parcel import Parcel
+from fedflip._process_worker import Order, Setup
+
+__all__ = ["Post", "WorkerProcess", "checked_workers", "close_all", "died_of"]
+
+#: A worker has one core. More threads would compete with other workers, and change the last bits of sums.
+_ONE_THREAD = ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "VECLIB_MAXIMUM", "BLIS")
+_END_SECS = 5.0
+
+
+class Post:
+    """What all workers of a crew share: the packed learner, the rows of models and updates, and the environment.
+
+    Args:
+        parcel: The packed learner.
+        memory: The rows of models and updates.
+        environment: Variables that workers have in addition to those of this process.
+    """
+
+    def __init__(self, parcel: Parcel, memory: SharedMemory, environment: Mapping[str, str]) -> None:
+        self.memory = memory
+        self.owner = os.getpid()
+        self.parcel_bytes = parcel.nbytes
+        self.parcel = anonymous_file(parcel.nbytes)
+        mapped = mmap.mmap(self.parcel, parcel.nbytes)
+        with memoryview(mapped) as target:
+            parcel.write(target)
+        mapped.close()
+        threads = {f"{library}_NUM_THREADS": "1" for library in _ONE_THREAD}
+        workspace = {"CUBLAS_WORKSPACE_CONFIG": os.environ.get("CUBLAS_WORKSPACE_CONFIG", ":4096:8")}
+        self.environment = {**os.environ, **threads, **workspace, "FEDFLIP_WORKER": "1", **environment}
+
+    def close(self) -> None:
+        """Gives the memory back; workers that still run keep theirs."""
+        if self.parcel >= 0:
+            os.close(self.parcel)
+        self.parcel = -1
+        self.memory.close()
+
+
+class WorkerProcess:
+    """A worker process and the orders that it has not answered yet.
+
+    The process is started afresh and not forked: a fork copies the locks of threads in an unknown state, and torch, numpy
+    and fedflip have threads. The user's script is not imported unless classes of the learner are defined in it and
+    cloudpickle is missing.
+
+    Args:
+        post: What all workers share.
+    """
+
+    def __init__(self, post: Post) -> None:
+        self.orders: deque[Order] = deque()
+        #: Whether the worker has loaded the learner.
+        self.ready = False
+        #: When the worker began its first order, or its start.
+        self.since = time.monotonic()
+        ours, theirs = socket.socketpair()
+        self.connection = Connection(ours.detach())
+        with theirs:
+            setup = Setup(
+                theirs.fileno(),
+                post.memory.descriptor,
+                post.memory.shape,
+                post.parcel,
+                post.parcel_bytes,
+                os.getpid(),
+            )
+            path = [str(place) for place in sys.path]
+            code = f"import sys; sys.path[:] = {path!r}; from fedflip._process_worker import main; main(*{tuple(setup)!r})"
+            flags: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
+            # The worker inherits that SIGINT is blocked, so that Ctrl-C cannot hit it before it ignores the signal.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self.process = subprocess.Popen(
+                    [sys.executable, *flags, "-c", code],
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=(setup.connection, setup.memory, setup.parcel),
+                    env=post.environment,
+                )
+            except BaseException:
+                self.connection.close()
+                raise
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def send(self, order: Order) -> bool:
+        """Gives the worker one more order; False if the worker is gone."""
+        if not self.orders:
+            self.since = time.monotonic()
+        try:
+            self.connection.send(tuple(order))
+        except OSError:
+            return False
+        self.orders.append(order)
+        return True
+
+    def answered(self, ticket: int) -> Order:
+        """Takes an order off the list. The worker has begun the next one by now."""
+        self.since = time.monotonic()
+        order = next(order for order in self.orders if order.ticket == ticket)
+        self.orders.remove(order)
+        return order
+
+    def receive(self, waits: bool = True) -> tuple[Any, ...] | None:
+        """The next message; None if the worker is gone, or has sent none and the caller does not wait."""
+        try:
+            message: tuple[Any, ...] | None = (
+                self.connection.recv() if waits or self.connection.poll() else None
+            )
+        except (EOFError, OSError):
+            return None
+        return message
+
+    def kill(self) -> None:
+        """Ends the process at once."""
+        self.process.kill()
+        self.process.wait()
+
+    def dismiss(self) -> None:
+        """Asks the process to end after its present order."""
+        with contextlib.suppress(OSError):
+            self.connection.send(None)
+
+    def close(self, until: float) -> None:
+        """Waits until the process has ended, at most until this time, and kills it then."""
+        try:
+            self.process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.kill()
+        finally:
+            self.connection.close()
+
+
+def close_all(workers: list[WorkerProcess], post: Post) -> None:
+    """Ends all workers, and gives their memory back. Idle workers end by themselves; busy ones are killed."""
+    if os.getpid() != post.owner:
+        # A fork of the parent ends; the workers are not its own.
+        return
+    for worker in workers:
+        if worker.orders or not worker.ready:
+            worker.process.kill()
+        else:
+            worker.dismiss()
+    until = time.monotonic() + _END_SECS
+    for worker in workers:
+        worker.close(until)
+    workers.clear()
+    post.close()
+
+
+def died_of(code: int | None) -> str:
+    """The exit code of a process in words."""
+    if code is None or code >= 0:
+        return f"it exited with code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"it was killed by {name}" + (
+        ", perhaps because the machine ran out of memory" if code == -9 else ""
+    )
+
+
+def checked_workers(workers: int | None) -> int:
+    """A number of workers, checked; one for each core if there is none."""
+    if not sys.executable:
+        raise InputError(
+            "worker processes need a Python to start, and sys.executable is empty",
+            where="workers",
+            value=workers,
+            remedy="train in this process",
+        )
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= 1024:
+        raise InputError(
+            f"workers is {workers!r}; it must be a whole number from 1 to 1024",
+            where="workers",
+            value=workers,
+            remedy="use one worker for each core",
+        )
+    return workers

@@ -1,0 +1,78 @@
+"""When a run ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fedflip._errors import InputError
+from fedflip._metrics import direction
+
+__all__ = ["Stop"]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The target at which a run ends.
+
+    Args:
+        metric: The name of a metric that the evaluation returns.
+        at: The value that the metric has to reach.
+        mode: ``"max"`` if the metric has to rise to the value, ``"min"`` if it has to fall. Without a mode, the learner's
+            ``metrics`` decide, and otherwise the name of the metric: losses and errors fall, everything else rises.
+
+    Examples:
+        >>> Stop("accuracy", at=0.95)
+        Stop(metric='accuracy', at=0.95, mode=None)
+        >>> Stop("waiting", at=0.1, mode="min").mode
+        'min'
+    """
+
+    metric: str
+    at: float
+    mode: Literal["max", "min"] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.metric, str) or not self.metric:
+            raise InputError(
+                f"metric is {self.metric!r}, which is not a name",
+                where="metric",
+                value=self.metric,
+                remedy="name a metric that evaluate returns, such as 'accuracy'",
+            )
+        if not isinstance(self.at, (int, float)) or isinstance(self.at, bool) or not math.isfinite(self.at):
+            raise InputError(
+                f"at is {self.at!r}, which is not a finite number",
+                where="at",
+                value=self.at,
+                remedy=f"give the {self.metric} at which the run ends, such as at=0.9",
+            )
+        if self.mode not in (None, "max", "min"):
+            raise InputError(
+                f"mode is {self.mode!r}; it must be 'max' or 'min'",
+                where="mode",
+                value=self.mode,
+                remedy="leave mode out, or say 'max' if the metric has to rise",
+            )
+
+    def keys(self, declared: Mapping[str, str]) -> dict[str, Any]:
+        """The keys of a scenario for this target; ``declared`` are the metrics of a learner with their directions.
+
+        Raises:
+            InputError: If the mode contradicts the learner.
+        """
+        known = declared.get(self.metric)
+        if self.mode is not None and known not in (None, self.mode):
+            raise InputError(
+                f"mode is {self.mode!r}, but the learner says {known!r} for {self.metric}",
+                where="mode",
+                value=self.mode,
+                remedy="leave mode out, or change metrics of the learner",
+            )
+        return {
+            "metric": self.metric,
+            "at": float(self.at),
+            "mode": self.mode or known or direction(self.metric),
+        }
