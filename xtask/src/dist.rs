@@ -4,7 +4,7 @@
 //! The standard library comes from rustup. The C code in ring and SQLite is compiled by zig, which has the headers of
 //! musl for every target and comes as one package of pip's; rustc's own linker links.
 
-mod elf;
+pub(crate) mod elf;
 mod images;
 mod round;
 
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use crate::error::TaskError;
 use crate::repo::Repo;
-use crate::shell::Cmd;
+use crate::shell::{Cmd, write_script};
 use crate::tools;
 
 const REQUIREMENTS: &str = "deploy/zig.txt";
@@ -100,7 +100,7 @@ impl Program {
 }
 
 /// The standard library of a target.
-fn ensure_std(repo: &Repo, target: &str) -> Result<(), TaskError> {
+pub(crate) fn ensure_std(repo: &Repo, target: &str) -> Result<(), TaskError> {
     let installed =
         Cmd::words("rustup target list --installed").output(repo).map_err(|_| TaskError::Missing {
             what: "rustup".to_owned(),
@@ -131,27 +131,13 @@ impl Zig {
              exec '{}' -m ziglang cc -target {} \"$@\"\n",
             self.python, target.zig
         );
-        write_script(repo, &format!("cc-{}", target.arch), &script)
+        write_script(&repo.tools().join("zig").join(format!("cc-{}", target.arch)), &script)
     }
 
     fn archiver(&self, repo: &Repo) -> Result<String, TaskError> {
-        write_script(repo, "ar", &format!("#!/bin/sh\nexec '{}' -m ziglang ar \"$@\"\n", self.python))
+        let script = format!("#!/bin/sh\nexec '{}' -m ziglang ar \"$@\"\n", self.python);
+        write_script(&repo.tools().join("zig/ar"), &script)
     }
-}
-
-/// An executable script beside zig; one that is there already keeps its time, so that cargo sees no change.
-fn write_script(repo: &Repo, name: &str, script: &str) -> Result<String, TaskError> {
-    let path = repo.tools().join("zig").join(name);
-    let failed = |source| TaskError::File { path: path.clone(), source };
-    if fs::read_to_string(&path).ok().as_deref() != Some(script) {
-        fs::write(&path, script).map_err(failed)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(failed)?;
-        }
-    }
-    Ok(path.display().to_string())
 }
 
 #[cfg(test)]

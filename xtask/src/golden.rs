@@ -23,6 +23,10 @@ struct Suite {
     python_variable: Option<&'static str>,
 }
 
+/// What the Python of [`python_with_torch`] has.
+#[cfg(test)]
+pub(crate) const LEARN_REQUIREMENTS: &str = "crates/learn/tests/golden/requirements.txt";
+
 const SUITES: [Suite; 2] = [
     Suite {
         name: "plan",
@@ -39,6 +43,11 @@ const SUITES: [Suite; 2] = [
         python_variable: Some(tools::TORCH_PYTHON),
     },
 ];
+
+/// A Python with PyTorch: the one that a variable names, or that of the golden values.
+pub(crate) fn python_with_torch(repo: &Repo) -> Result<String, TaskError> {
+    SUITES[1].python(repo)
+}
 
 /// Makes the named suites anew, or all of them.
 pub(crate) fn run(repo: &Repo, names: &[String]) -> Result<(), TaskError> {

@@ -16,6 +16,7 @@
 //! - [`faults`]: deployed runs on a simulated network, over a bad one, and with their processes killed.
 //! - [`deploy`]: the files in `deploy/`, as systemd and compose read them.
 //! - [`dist`]: static programs for devices and servers, and a run of them.
+//! - [`python`], [`wheel`]: the Python package under its tests, and as wheels; [`venv`]: virtual environments.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`lab`]: experiments and measurements, passed on to the crate `fedflip-lab`.
 //! - [`lines`], [`source`]: production lines by crate, and just enough of Rust's grammar for that and for tidy.
@@ -38,12 +39,15 @@ mod lab;
 mod lines;
 mod pin;
 mod programs;
+mod python;
 mod readers;
 mod repo;
 mod shell;
 mod source;
 mod tidy;
 mod tools;
+mod venv;
+mod wheel;
 
 use std::env;
 use std::process::ExitCode;
@@ -77,7 +81,9 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
     if lab::TASKS.contains(&task) {
         return lab::run(&repo, task, rest);
     }
-    if !["test", "tidy", "fuzz", "faults", "golden", "lines", "dist"].contains(&task) && !rest.is_empty() {
+    if !["test", "tidy", "fuzz", "faults", "golden", "lines", "dist", "python", "wheel"].contains(&task)
+        && !rest.is_empty()
+    {
         return Err(TaskError::Usage(format!(
             "`{task}` takes no arguments, but was given `{}`",
             rest.join(" ")
@@ -93,6 +99,8 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "golden" => golden::run(&repo, rest),
         "faults" => faults::run(&repo, rest),
         "dist" => dist::run(&repo, rest),
+        "python" => python::run(&repo, rest),
+        "wheel" => wheel::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
             print!("{}", help());
@@ -122,6 +130,10 @@ fn help() -> String {
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   dist [--check]  static programs in target/dist: fedflip-join for x86-64 and aarch64, fedflip for x86-64; --check lets
                   both agents, one of them under qemu, take part in a run, and builds container images
+  python [--torch] [--slow] [WORD...]
+                  the tests of the Python package on the wheel that `pip install .` builds: those without PyTorch, or
+                  those that need it; --slow adds those that take minutes; WORDs are for pytest
+  wheel [ARCH...] wheels in target/wheels for x86_64 and aarch64, checked, against glibc 2.17
   install         only fetch the tools that the others need
   help            this text
 

@@ -2,6 +2,8 @@
 
 use std::env;
 use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::error::TaskError;
@@ -13,11 +15,15 @@ pub(crate) struct Cmd {
     program: String,
     args: Vec<String>,
     envs: Vec<(String, String)>,
+    /// Where it runs, if not at the root of the work tree.
+    folder: Option<PathBuf>,
+    /// Programs that come before all others.
+    programs: Option<PathBuf>,
 }
 
 impl Cmd {
     pub(crate) fn new(program: impl Into<String>) -> Self {
-        Self { program: program.into(), args: Vec::new(), envs: Vec::new() }
+        Self { program: program.into(), args: Vec::new(), envs: Vec::new(), folder: None, programs: None }
     }
 
     /// A command from words; for the many that need no quoting.
@@ -40,15 +46,29 @@ impl Cmd {
         self
     }
 
+    /// Runs it in another folder.
+    pub(crate) fn inside(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_path_buf());
+        self
+    }
+
+    /// Finds the programs of a folder before all others.
+    pub(crate) fn with_programs_in(mut self, folder: &Path) -> Self {
+        self.programs = Some(folder.to_path_buf());
+        self
+    }
+
     /// The standard library's form, set up as every child is: at the root of the work tree, with
     /// the pinned tools first on the path, and with nothing to read, so that a question asked by
     /// a tool ends it instead of hanging an unattended run.
     pub(crate) fn prepare(&self, repo: &Repo) -> Command {
         let mut command = Command::new(&self.program);
+        let others = repo.search_path();
+        let folders = self.programs.clone().into_iter().chain(env::split_paths(&others));
         command
             .args(&self.args)
-            .current_dir(repo.root())
-            .env("PATH", repo.search_path())
+            .current_dir(self.folder.as_deref().unwrap_or(repo.root()))
+            .env("PATH", env::join_paths(folders).unwrap_or_else(|_| others.clone()))
             .env("CARGO_TERM_COLOR", repo.colour())
             .envs(self.envs.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
@@ -101,6 +121,12 @@ impl Cmd {
 
 impl fmt::Display for Cmd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(folder) = &self.folder {
+            write!(f, "cd {} && ", quoted(&folder.display().to_string()))?;
+        }
+        if let Some(folder) = &self.programs {
+            write!(f, "PATH={}:$PATH ", quoted(&folder.display().to_string()))?;
+        }
         for (name, value) in &self.envs {
             write!(f, "{name}={} ", quoted(value))?;
         }
@@ -122,6 +148,20 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// An executable script; one that is there already keeps its time, so that cargo sees no change.
+pub(crate) fn write_script(path: &Path, script: &str) -> Result<String, TaskError> {
+    let failed = |source| TaskError::File { path: path.to_path_buf(), source };
+    if fs::read_to_string(path).ok().as_deref() != Some(script) {
+        fs::write(path, script).map_err(failed)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed)?;
+        }
+    }
+    Ok(path.display().to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +171,8 @@ mod tests {
         let cmd = Cmd::words("cargo doc --no-deps").env("RUSTDOCFLAGS", "-D warnings");
         assert_eq!(cmd.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");
         assert_eq!(Cmd::new("echo").arg("it's").to_string(), r"echo 'it'\''s'");
+        assert_eq!(Cmd::new("a").with_programs_in(Path::new("b/bin")).to_string(), "PATH=b/bin:$PATH a");
+        assert_eq!(Cmd::new("pwd").inside(Path::new("a b")).to_string(), "cd 'a b' && pwd");
     }
 
     #[test]

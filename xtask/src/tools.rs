@@ -11,6 +11,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::Repo;
 use crate::shell::Cmd;
+use crate::venv::Kept;
 
 /// A program that cargo can install; package and program share the name.
 #[derive(Debug)]
@@ -56,17 +57,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 
 /// A Python of our own, in a virtual environment below `.tools`, with what a requirements file asks for.
 pub(crate) fn python_with(repo: &Repo, name: &str, requirements: &str) -> Result<String, TaskError> {
-    let venv = repo.tools().join(name);
-    let python = venv.join("bin/python").display().to_string();
-    if !venv.join("bin/python").exists() {
-        Cmd::words("python3 -m venv").arg(venv.display().to_string()).run(repo)?;
-    }
-    // In no time where everything is there, and without a network.
-    Cmd::new(&python)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
-        .arg(requirements)
-        .run(repo)?;
-    Ok(python)
+    Kept::ensure(repo, "python3", name, requirements).map(|kept| kept.python())
 }
 
 /// Installs whatever any task may need.

@@ -1,10 +1,10 @@
-//! Just enough of an executable's head to know that it is static.
+//! Just enough of an executable's head to know its machine, and that it is static; and which glibc a library needs.
 
 /// The kind of segment that names a dynamic linker.
 const INTERPRETER: u32 = 3;
 
-/// Refuses an executable that is of another machine, or that wants a dynamic linker and so libraries of its machine.
-pub(super) fn check_static(bytes: &[u8], machine: u16) -> Result<(), String> {
+/// Refuses an executable or a library that is of another machine.
+pub(crate) fn check_machine(bytes: &[u8], machine: u16) -> Result<(), String> {
     if !bytes.starts_with(b"\x7fELF\x02\x01") {
         return Err("no 64-bit ELF executable".to_owned());
     }
@@ -12,6 +12,23 @@ pub(super) fn check_static(bytes: &[u8], machine: u16) -> Result<(), String> {
     if found != u64::from(machine) {
         return Err(format!("built for machine {found} and not for {machine}"));
     }
+    Ok(())
+}
+
+/// The second number of the latest version of glibc that symbols are taken from: 17 if `GLIBC_2.17` is the latest.
+/// The versions stand in the file as text, and so are found without its tables.
+pub(crate) fn glibc_needed(bytes: &[u8]) -> u32 {
+    let text = String::from_utf8_lossy(bytes);
+    let versions = text.split("GLIBC_2.").skip(1).filter_map(|rest| {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..digits].parse().ok()
+    });
+    versions.max().unwrap_or(0)
+}
+
+/// Refuses an executable that is of another machine, or that wants a dynamic linker and so libraries of its machine.
+pub(super) fn check_static(bytes: &[u8], machine: u16) -> Result<(), String> {
+    check_machine(bytes, machine)?;
     let head = || Some((number(bytes, 32, 8)?, number(bytes, 54, 2)?, number(bytes, 56, 2)?));
     let (start, size, count) = head().ok_or("the head ends early")?;
     for index in 0..count {
@@ -46,6 +63,12 @@ mod tests {
             bytes.extend([0; 55]);
         }
         bytes
+    }
+
+    #[test]
+    fn the_latest_glibc_is_found_by_number() {
+        assert_eq!(glibc_needed(b"\0GLIBC_2.2.5\0GLIBC_2.17\0GLIBC_2.9\0GLIBC_PRIVATE\0"), 17);
+        assert_eq!(glibc_needed(b"static"), 0);
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     for folder in tree.packages() {
         for root in ["lib.rs", "main.rs"] {
             let path = format!("{folder}/src/{root}");
-            if tree.text(&path).is_some_and(|text| !opens_with_layout(text)) {
+            if tree.text(&path).is_some_and(|text| has_modules(text) && !opens_with_layout(text)) {
                 let message = "must open with `//!` docs that have a `# Layout` section: one line \
                                for each module";
                 problems.push(Problem::in_file(&path, message));
@@ -31,6 +31,14 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Whether there is anything to lay out: a program may be a few lines around a library.
+fn has_modules(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+        line.starts_with("mod ") && line.ends_with(';')
+    })
 }
 
 /// Whether the file's first lines are crate docs with a heading of that name, at any depth.
@@ -62,6 +70,12 @@ mod tests {
         assert!(!opens_with_layout("//! A crate.\n\n//! # Layout\n"));
         assert!(!opens_with_layout("//! A crate with a Layout somewhere.\n"));
         assert!(!opens_with_layout("fn main() {}\n"));
+    }
+
+    #[test]
+    fn a_program_around_a_library_has_nothing_to_lay_out() {
+        assert!(!has_modules("fn main() { fedflip::run(); }\n#[cfg(test)]\nmod tests {}\n"));
+        assert!(has_modules("mod args;\n") && has_modules("pub(crate) mod args;\n"));
     }
 
     #[test]

@@ -27,6 +27,7 @@ const HEIGHTS: &[(&str, u32)] = &[
     ("fedflip-run", 7),
     ("fedflip", 8),
     ("fedflip-lab", 8),
+    ("fedflip-py", 9),
 ];
 
 /// The crates that compute: values in, values out, so that a run can be repeated to the bit.

@@ -1,4 +1,5 @@
-//! Files stay small enough to hold one concept: 300 lines outside tests and tables, 500 with all tests.
+//! Files stay small enough to hold one concept: 300 lines outside tests and tables, 500 with all tests; 400
+//! in the Python package, and 750 in its tests.
 
 use super::Problem;
 use super::ratchet::{Offender, Ratchet};
@@ -7,6 +8,10 @@ use crate::source::Source;
 
 /// With tests, in any Rust file.
 const WHOLE_MAX: usize = 500;
+/// In the Python package and its examples: docstrings take more room than doc comments.
+const PYTHON_MAX: usize = 400;
+/// In its tests, each file of which has one subject.
+const PYTHON_TESTS_MAX: usize = 750;
 
 pub(super) const RATCHET: Ratchet = Ratchet {
     list: "xtask/tidy/long-files.txt",
@@ -20,12 +25,27 @@ pub(super) const RATCHET: Ratchet = Ratchet {
 const TABLES: &[&str] = &[];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let long = tree.rust().map(|(path, text)| (path, text.lines().count()));
-    long.filter(|(_, lines)| *lines > WHOLE_MAX)
-        .map(|(path, lines)| {
-            Problem::in_file(path, format!("{lines} lines, over {WHOLE_MAX}: split it by concept"))
-        })
-        .collect()
+    let mut problems = Vec::new();
+    for (path, text) in tree.files() {
+        let (lines, Some(limit)) = (text.lines().count(), limit_of(path)) else { continue };
+        if lines > limit {
+            problems
+                .push(Problem::in_file(path, format!("{lines} lines, over {limit}: split it by concept")));
+        }
+    }
+    problems
+}
+
+/// The most lines of a file, if there is a limit.
+fn limit_of(path: &str) -> Option<usize> {
+    let (_, ending) = path.rsplit_once('.')?;
+    match ending {
+        "rs" => Some(WHOLE_MAX),
+        // A stub has one line for each thing of its module, which is one.
+        "py" if path.starts_with("python/tests/") => Some(PYTHON_TESTS_MAX),
+        "py" if path.starts_with("python/") => Some(PYTHON_MAX),
+        _ => None,
+    }
 }
 
 fn offenders(tree: &Tree) -> Vec<Offender> {
@@ -57,5 +77,12 @@ mod tests {
         assert_eq!(found("crates/one/src/a.rs", 301, 1), (1, 0));
         assert_eq!(found("crates/one/src/a.rs", 300, 198), (0, 1));
         assert_eq!(found("crates/one/tests/a.rs", 400, 1), (0, 0));
+    }
+
+    #[test]
+    fn a_python_file_has_a_limit_and_its_stub_has_none() {
+        let of = |path: &str, lines: usize| check(&Tree::of(&[(path, &"#\n".repeat(lines))])).len();
+        assert_eq!((of("python/fedflip/a.py", 400), of("python/fedflip/a.py", 401)), (0, 1));
+        assert_eq!((of("python/fedflip/a.pyi", 401), of("python/notebooks/a.ipynb", 4000)), (0, 0));
     }
 }

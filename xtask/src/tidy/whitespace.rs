@@ -7,7 +7,7 @@ use super::vendor;
 /// What people write by hand. Data and snapshots are left alone: a fleet file with CRLF may be
 /// the very thing that a test is about.
 const ENDINGS: &[&str] =
-    &[".rs", ".toml", ".md", ".py", ".sh", ".yml", ".yaml", ".css", ".js", ".mjs", ".html"];
+    &[".rs", ".toml", ".md", ".py", ".pyi", ".sh", ".yml", ".yaml", ".css", ".js", ".mjs", ".html"];
 const NAMES: &[&str] = &[".ci/run", ".gitignore", "LICENSE-APACHE", "LICENSE-MIT"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {

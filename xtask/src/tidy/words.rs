@@ -13,6 +13,8 @@ const BANNED: &[(&str, &str, &str)] = &[
     ("/ro", "ot/", PATH),
     ("/ho", "me/", PATH),
     ("/Us", "ers/", PATH),
+    ("/var/t", "mp/", PATH),
+    ("/tmp/ipy", "kernel", PATH),
     ("crat", "es.io", HOST),
     ("deb.deb", "ian.org", HOST),
     ("npm", "js.com", HOST),

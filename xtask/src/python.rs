@@ -1,0 +1,272 @@
+//! The Python package as a user gets it: the wheel that `pip install .` builds, in an environment of its own, under
+//! its tests. The steps `python` and `torch` of `cargo xtask test`, and `cargo xtask python`.
+//!
+//! Packages of the registry are installed once, below the tools folder. The environment with the wheel is made anew
+//! each time and sees them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::TaskError;
+use crate::golden;
+use crate::repo::Repo;
+use crate::shell::{Cmd, write_script};
+use crate::venv::{self, Interpreter, Kept};
+use crate::wheel::{self, BARE};
+
+const REQUIREMENTS: &str = "python/tests/requirements.txt";
+const TESTS: &str = "python/tests";
+const SMOKE: &str = "python/tests/smoke.py";
+/// Programs that people read and run; checked as strictly as the package.
+const EXAMPLES: &str = "python/examples";
+/// A test of the workspace. Any will do: cargo turns on the features of tests when it builds at least one.
+const SMALL_TEST: &str = "csv_file";
+/// A test that hangs is ended and named after so many seconds.
+const TIMEOUT: &str = "--timeout=300";
+
+/// What was asked for on the command line.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Asked {
+    torch: bool,
+    slow: bool,
+    /// For pytest.
+    words: Vec<String>,
+}
+
+/// `cargo xtask python`: the tests, or those that the words choose.
+pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
+    let asked = parse(args);
+    let tests = if asked.torch { Tests::with_torch(repo)? } else { Tests::without_torch(repo)? };
+    if asked.words.is_empty() {
+        return tests.pytest(repo, asked.slow, &[]).and_then(|()| tests.doctests(repo));
+    }
+    tests.pytest(repo, asked.slow, &asked.words)
+}
+
+fn parse(args: &[String]) -> Asked {
+    let mut asked = Asked::default();
+    for arg in args {
+        match arg.as_str() {
+            "--torch" => asked.torch = true,
+            "--slow" => asked.slow = true,
+            word => asked.words.push(word.to_owned()),
+        }
+    }
+    asked
+}
+
+/// The step `python`: layout, types, stubs, tests, examples, and every other Python of this machine.
+pub(crate) fn step(repo: &Repo) -> Result<(), TaskError> {
+    let tools = tools_for(repo, &oldest(repo)?)?;
+    let ruff = || Cmd::new(tools.program("ruff"));
+    ruff().args(["check", "--quiet", "python"]).run(repo)?;
+    ruff().args(["format", "--quiet", "--check", "python"]).run(repo).inspect_err(|_| {
+        println!("   {} format python", tools.program("ruff"));
+    })?;
+    let tests = Tests::without_torch(repo)?;
+    tests.types(repo)?;
+    tests.stubs(repo)?;
+    tests.pytest(repo, false, &[])?;
+    tests.doctests(repo)?;
+    smoke(repo, &tests.wheel)
+}
+
+/// The step `torch`: what needs PyTorch, in short form.
+pub(crate) fn step_torch(repo: &Repo) -> Result<(), TaskError> {
+    let tests = Tests::with_torch(repo)?;
+    tests.types(repo)?;
+    tests.pytest(repo, false, &[])?;
+    tests.doctests(repo)
+}
+
+/// An environment with the wheel, made anew.
+struct Tests {
+    python: String,
+    wheel: PathBuf,
+    torch: bool,
+}
+
+impl Tests {
+    fn without_torch(repo: &Repo) -> Result<Self, TaskError> {
+        let tools = tools_for(repo, &oldest(repo)?)?;
+        let wheel = build(repo, &tools)?;
+        let python = venv::fresh(repo, "tests", &wheel, &tools, &[&tools.python()])?;
+        Ok(Self { python, wheel, torch: false })
+    }
+
+    /// PyTorch is gigabytes to install: the golden values and these tests share one.
+    fn with_torch(repo: &Repo) -> Result<Self, TaskError> {
+        let torch = golden::python_with_torch(repo)?;
+        let interpreter = venv::version_of(repo, &torch)?;
+        let tools = tools_for(repo, &interpreter)?;
+        let wheel = build(repo, &tools)?;
+        let python = venv::fresh(repo, "torch", &wheel, &tools, &[&tools.python(), &torch])?;
+        Ok(Self { python, wheel, torch: true })
+    }
+
+    /// The tests, or only those that the words choose. Without PyTorch, those that need it are left out or skip
+    /// themselves; with it, only files that speak of it are run.
+    fn pytest(&self, repo: &Repo, slow: bool, words: &[String]) -> Result<(), TaskError> {
+        let marks = [(!self.torch, "not torch"), (!slow, "not slow")];
+        let marks: Vec<&str> = marks.iter().filter(|(holds, _)| *holds).map(|(_, mark)| *mark).collect();
+        let files = if self.torch && words.is_empty() { files_with_torch(repo)? } else { Vec::new() };
+        // Many tests wait for processes. A person who chooses some may want to see what they print.
+        let at_once: &[&str] = if words.is_empty() { &["--numprocesses=2"] } else { &[] };
+        Cmd::new(&self.python)
+            .args(["-B", "-m", "pytest", "--quiet", "--durations=5", TIMEOUT, "-p", "no:cacheprovider", "-m"])
+            .arg(marks.join(" and "))
+            .args(at_once.iter().copied())
+            .args(words.iter().cloned().chain(files))
+            .run(repo)
+    }
+
+    /// The examples in docstrings of the installed package, in a folder where they may write.
+    fn doctests(&self, repo: &Repo) -> Result<(), TaskError> {
+        let folder = repo.target().join("python/examples");
+        wheel::empty(&folder)?;
+        let settings = repo.path("pyproject.toml").display().to_string();
+        let mut cmd = Cmd::new(&self.python)
+            .args(["-B", "-m", "pytest", "--quiet", TIMEOUT, "-p", "no:cacheprovider", "-c", &settings])
+            .args(["--rootdir", ".", "--doctest-modules", "--pyargs", "fedflip"]);
+        if !self.torch {
+            cmd = cmd.arg("--doctest-ignore-import-errors");
+        }
+        cmd.inside(&folder).run(repo)
+    }
+
+    /// The types of façade and examples. Where PyTorch is missing, its types are unknown, and mypy cannot know which
+    /// remarks about them are needed.
+    fn types(&self, repo: &Repo) -> Result<(), TaskError> {
+        let cache = repo.target().join("python/mypy").display().to_string();
+        let folders = ["python/fedflip", EXAMPLES].into_iter().filter(|folder| repo.path(folder).is_dir());
+        let lenient = ["--no-warn-unused-ignores", "--no-warn-return-any", "--allow-subclassing-any"];
+        Cmd::new(&self.python)
+            .args(["-B", "-m", "mypy", "--strict", "--cache-dir", &cache])
+            .args(lenient.into_iter().filter(|_| !self.torch))
+            .args(folders)
+            .run(repo)
+    }
+
+    /// The stubs against the extension that the wheel holds.
+    fn stubs(&self, repo: &Repo) -> Result<(), TaskError> {
+        Cmd::new(&self.python)
+            .args(["-B", "-m", "mypy.stubtest", "fedflip._fedflip", "--mypy-config-file"])
+            .arg(repo.path("pyproject.toml").display().to_string())
+            .run(repo)
+    }
+}
+
+/// The files of tests that speak of PyTorch.
+fn files_with_torch(repo: &Repo) -> Result<Vec<String>, TaskError> {
+    let folder = repo.path(TESTS);
+    let failed = |source| TaskError::File { path: folder.clone(), source };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        let path = format!("{TESTS}/{name}");
+        if name.starts_with("test_") && name.ends_with(".py") && repo.read(&path)?.contains("torch") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Builds the wheel as `pip install .` does, with two differences: maturin is the one that is installed, and not
+/// fetched for the occasion; and cargo builds as it does for the tests, so that only the extension itself is left to
+/// compile. A release build of everything would take longer than all other steps but `tests`.
+fn build(repo: &Repo, tools: &Kept) -> Result<PathBuf, TaskError> {
+    let folder = repo.target().join("python/wheel");
+    wheel::empty(&folder)?;
+    Cmd::new(tools.python())
+        .args([
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "wheel",
+            ".",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+        ])
+        .args(["--no-build-isolation", "--wheel-dir", &folder.display().to_string()])
+        .env("MATURIN_PEP517_ARGS", "--profile dev --compression-method stored")
+        .env("CARGO", as_for_tests(repo)?)
+        .with_programs_in(&tools.programs())
+        .run(repo)?;
+    wheel::only_wheel(&folder)
+}
+
+/// A cargo for maturin, which asks for one package alone: with other features than in the tests of the workspace, and so
+/// with half of all crates compiled anew. This one compiles the same library among the others.
+fn as_for_tests(repo: &Repo) -> Result<String, TaskError> {
+    let build = format!("build --locked --workspace --lib --test {SMALL_TEST}");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = rustc ]; then\n  set -- {build} --message-format json-render-diagnostics\nfi\n\
+         exec cargo \"$@\"\n"
+    );
+    let folder = repo.target().join("python");
+    fs::create_dir_all(&folder).map_err(|source| TaskError::File { path: folder.clone(), source })?;
+    write_script(&folder.join("cargo"), &script)
+}
+
+/// Plans and simulates on every Python of this machine that numpy has a wheel for, with numpy and nothing else.
+fn smoke(repo: &Repo, wheel: &Path) -> Result<(), TaskError> {
+    for Interpreter { program, minor } in venv::interpreters(repo) {
+        let name = format!("bare-3.{minor}");
+        let Ok(numpy) = Kept::ensure(repo, &program, &name, BARE) else {
+            println!("   Python 3.{minor} is left out: numpy cannot be installed there");
+            continue;
+        };
+        let python = venv::fresh(repo, &name, wheel, &numpy, &[&numpy.python()])?;
+        Cmd::new(python).args(["-B", "-W", "error", SMOKE]).run(repo)?;
+    }
+    Ok(())
+}
+
+/// The interpreter of the tests: what works on the oldest should work on later ones.
+fn oldest(repo: &Repo) -> Result<Interpreter, TaskError> {
+    venv::interpreters(repo).into_iter().next().ok_or_else(|| TaskError::Missing {
+        what: "Python 3.11 or later".to_owned(),
+        hint: "install it with its venv module, for example with `apt-get install python3 python3-venv`"
+            .to_owned(),
+    })
+}
+
+fn tools_for(repo: &Repo, interpreter: &Interpreter) -> Result<Kept, TaskError> {
+    Kept::ensure(repo, &interpreter.program, &format!("python-3.{}", interpreter.minor), REQUIREMENTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_not_ours_are_for_pytest() {
+        let words = ["--slow", "python/tests/test_cli.py", "-k", "pipe"].map(str::to_owned);
+        let asked = parse(&words);
+        assert_eq!(asked, Asked { torch: false, slow: true, words: words[1..].to_vec() });
+    }
+
+    #[test]
+    fn files_that_speak_of_torch_are_found() {
+        let found = files_with_torch(&Repo::here()).unwrap();
+        assert!(found.contains(&"python/tests/test_package.py".to_owned()), "{found:?}");
+        assert!(!found.contains(&"python/tests/test_cli.py".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn every_requirement_is_pinned_to_one_version() {
+        let repo = Repo::here();
+        let mut pins = std::collections::BTreeMap::new();
+        for file in [REQUIREMENTS, BARE, golden::LEARN_REQUIREMENTS] {
+            for line in repo.read(file).unwrap().lines() {
+                let (name, version) = line.split_once("==").unwrap_or_else(|| panic!("{file}: {line}"));
+                let other = pins.insert(name.to_owned(), version.to_owned());
+                assert!(other.is_none_or(|other| other == version), "{name} has two versions");
+            }
+        }
+        assert!(repo.path(SMOKE).is_file());
+        assert!(repo.path(&format!("crates/fleet/tests/{SMALL_TEST}.rs")).is_file());
+    }
+}
