@@ -81,7 +81,8 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
     if lab::TASKS.contains(&task) {
         return lab::run(&repo, task, rest);
     }
-    if !["test", "tidy", "fuzz", "faults", "golden", "lines", "dist", "python", "wheel"].contains(&task)
+    if !["test", "tidy", "fuzz", "faults", "golden", "lines", "dist", "python", "bench-python", "wheel"]
+        .contains(&task)
         && !rest.is_empty()
     {
         return Err(TaskError::Usage(format!(
@@ -100,6 +101,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "faults" => faults::run(&repo, rest),
         "dist" => dist::run(&repo, rest),
         "python" => python::run(&repo, rest),
+        "bench-python" => python::bench(&repo, rest),
         "wheel" => wheel::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
@@ -133,6 +135,9 @@ fn help() -> String {
   python [--torch] [--slow] [WORD...]
                   the tests of the Python package on the wheel that `pip install .` builds: those without PyTorch, or
                   those that need it; --slow adds those that take minutes; WORDs are for pytest
+  bench-python [--check] [--model NAME]
+                  what the Python package costs, on a release wheel: rounds through an idle learner, PyTorch beside its
+                  bare loop, a plan for a million devices; --check fails below the promised speed
   wheel [ARCH...] wheels in target/wheels for x86_64 and aarch64, checked, against glibc 2.17
   install         only fetch the tools that the others need
   help            this text

@@ -1,5 +1,5 @@
 //! The Python package as a user gets it: the wheel that `pip install .` builds, in an environment of its own, under
-//! its tests. The steps `python` and `torch` of `cargo xtask test`, and `cargo xtask python`.
+//! its tests. The steps `python` and `torch` of `cargo xtask test`, `cargo xtask python` and `cargo xtask bench-python`.
 //!
 //! Packages of the registry are installed once, below the tools folder. The environment with the wheel is made anew
 //! each time and sees them.
@@ -19,6 +19,8 @@ const TESTS: &str = "python/tests";
 const SMOKE: &str = "python/tests/smoke.py";
 /// Programs that people read and run; checked as strictly as the package.
 const EXAMPLES: &str = "python/examples";
+/// What the package costs beside the bare loop of PyTorch.
+const OVERHEAD: &str = "python/benchmarks/overhead.py";
 /// A test of the workspace. Any will do: cargo turns on the features of tests when it builds at least one.
 const SMALL_TEST: &str = "csv_file";
 /// A test that hangs is ended and named after so many seconds.
@@ -76,7 +78,15 @@ pub(crate) fn step_torch(repo: &Repo) -> Result<(), TaskError> {
     let tests = Tests::with_torch(repo)?;
     tests.types(repo)?;
     tests.pytest(repo, false, &[])?;
-    tests.doctests(repo)
+    tests.doctests(repo)?;
+    // Times mean nothing in a short run on a build for tests; the program itself must work.
+    Cmd::new(&tests.python).args(["-B", OVERHEAD, "--quick", "--json"]).run(repo)
+}
+
+/// `cargo xtask bench-python`: times what the package costs, on the release wheel. The words are for the program.
+pub(crate) fn bench(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
+    let tests = Tests::of_release(repo)?;
+    Cmd::new(&tests.python).args(["-B", OVERHEAD]).args(args.iter().cloned()).run(repo)
 }
 
 /// An environment with the wheel, made anew.
@@ -89,18 +99,27 @@ struct Tests {
 impl Tests {
     fn without_torch(repo: &Repo) -> Result<Self, TaskError> {
         let tools = tools_for(repo, &oldest(repo)?)?;
-        let wheel = build(repo, &tools)?;
+        let wheel = build(repo, &tools, Build::ForTests)?;
         let python = venv::fresh(repo, "tests", &wheel, &tools, &[&tools.python()])?;
         Ok(Self { python, wheel, torch: false })
     }
 
     /// PyTorch is gigabytes to install: the golden values and these tests share one.
     fn with_torch(repo: &Repo) -> Result<Self, TaskError> {
+        Self::beside_torch(repo, "torch", Build::ForTests)
+    }
+
+    /// The package as users have it, for measurements.
+    fn of_release(repo: &Repo) -> Result<Self, TaskError> {
+        Self::beside_torch(repo, "release", Build::Release)
+    }
+
+    fn beside_torch(repo: &Repo, name: &str, how: Build) -> Result<Self, TaskError> {
         let torch = golden::python_with_torch(repo)?;
         let interpreter = venv::version_of(repo, &torch)?;
         let tools = tools_for(repo, &interpreter)?;
-        let wheel = build(repo, &tools)?;
-        let python = venv::fresh(repo, "torch", &wheel, &tools, &[&tools.python(), &torch])?;
+        let wheel = build(repo, &tools, how)?;
+        let python = venv::fresh(repo, name, &wheel, &tools, &[&tools.python(), &torch])?;
         Ok(Self { python, wheel, torch: true })
     }
 
@@ -172,28 +191,32 @@ fn files_with_torch(repo: &Repo) -> Result<Vec<String>, TaskError> {
     Ok(files)
 }
 
-/// Builds the wheel as `pip install .` does, with two differences: maturin is the one that is installed, and not
-/// fetched for the occasion; and cargo builds as it does for the tests, so that only the extension itself is left to
-/// compile. A release build of everything would take longer than all other steps but `tests`.
-fn build(repo: &Repo, tools: &Kept) -> Result<PathBuf, TaskError> {
+/// How cargo compiles the extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Build {
+    /// As for the tests, so that only the extension itself is left to compile. A release build of everything would take
+    /// longer than all other steps but `tests`.
+    ForTests,
+    /// As for users.
+    Release,
+}
+
+/// Builds the wheel as `pip install .` does, but maturin is the one that is installed, and not fetched for the occasion.
+fn build(repo: &Repo, tools: &Kept, how: Build) -> Result<PathBuf, TaskError> {
     let folder = repo.target().join("python/wheel");
     wheel::empty(&folder)?;
-    Cmd::new(tools.python())
-        .args([
-            "-m",
-            "pip",
-            "--disable-pip-version-check",
-            "wheel",
-            ".",
-            "--quiet",
-            "--no-deps",
-            "--no-index",
-        ])
-        .args(["--no-build-isolation", "--wheel-dir", &folder.display().to_string()])
-        .env("MATURIN_PEP517_ARGS", "--profile dev --compression-method stored")
-        .env("CARGO", as_for_tests(repo)?)
-        .with_programs_in(&tools.programs())
-        .run(repo)?;
+    let quiet = ["-m", "pip", "--disable-pip-version-check", "wheel", ".", "--quiet"];
+    let mut cmd = Cmd::new(tools.python())
+        .args(quiet)
+        .args(["--no-deps", "--no-index", "--no-build-isolation"])
+        .args(["--wheel-dir", &folder.display().to_string()])
+        .with_programs_in(&tools.programs());
+    if how == Build::ForTests {
+        cmd = cmd
+            .env("MATURIN_PEP517_ARGS", "--profile dev --compression-method stored")
+            .env("CARGO", as_for_tests(repo)?);
+    }
+    cmd.run(repo)?;
     wheel::only_wheel(&folder)
 }
 
