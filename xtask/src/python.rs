@@ -4,15 +4,18 @@
 //! Packages of the registry are installed once, below the tools folder. The environment with the wheel is made anew
 //! each time and sees them.
 
+mod extension;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::TaskError;
 use crate::golden;
 use crate::repo::Repo;
-use crate::shell::{Cmd, write_script};
+use crate::shell::Cmd;
 use crate::venv::{self, Interpreter, Kept};
 use crate::wheel::{self, BARE};
+use extension::{Build, build};
 
 const REQUIREMENTS: &str = "python/tests/requirements.txt";
 const TESTS: &str = "python/tests";
@@ -21,8 +24,6 @@ const SMOKE: &str = "python/tests/smoke.py";
 const EXAMPLES: &str = "python/examples";
 /// What the package costs beside the bare loop of PyTorch.
 const OVERHEAD: &str = "python/benchmarks/overhead.py";
-/// A test of the workspace. Any will do: cargo turns on the features of tests when it builds at least one.
-const SMALL_TEST: &str = "csv_file";
 /// A test that hangs is ended and named after so many seconds.
 const TIMEOUT: &str = "--timeout=300";
 
@@ -77,6 +78,7 @@ pub(crate) fn step(repo: &Repo) -> Result<(), TaskError> {
 pub(crate) fn step_torch(repo: &Repo) -> Result<(), TaskError> {
     let tests = Tests::with_torch(repo)?;
     tests.types(repo)?;
+    tests.fetch_mnist(repo)?;
     tests.pytest(repo, false, &[])?;
     tests.doctests(repo)?;
     // Times mean nothing in a short run on a build for tests; the program itself must work.
@@ -136,7 +138,14 @@ impl Tests {
             .arg(marks.join(" and "))
             .args(at_once.iter().copied())
             .args(words.iter().cloned().chain(files))
+            .env("FEDFLIP_DATA", data_sets(repo))
             .run(repo)
+    }
+
+    /// MNIST, with which a model of PyTorch is compared with the native kernels. Only the first call uses the network.
+    fn fetch_mnist(&self, repo: &Repo) -> Result<(), TaskError> {
+        let words = ["-B", "-m", "fedflip", "data", "get", "mnist", "--data-dir"];
+        Cmd::new(&self.python).args(words).arg(data_sets(repo)).run(repo)
     }
 
     /// The examples in docstrings of the installed package, in a folder where they may write.
@@ -175,6 +184,11 @@ impl Tests {
     }
 }
 
+/// The folder of data sets that tests train on.
+fn data_sets(repo: &Repo) -> String {
+    repo.tools().join("data").display().to_string()
+}
+
 /// The files of tests that speak of PyTorch.
 fn files_with_torch(repo: &Repo) -> Result<Vec<String>, TaskError> {
     let folder = repo.path(TESTS);
@@ -189,48 +203,6 @@ fn files_with_torch(repo: &Repo) -> Result<Vec<String>, TaskError> {
     }
     files.sort();
     Ok(files)
-}
-
-/// How cargo compiles the extension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Build {
-    /// As for the tests, so that only the extension itself is left to compile. A release build of everything would take
-    /// longer than all other steps but `tests`.
-    ForTests,
-    /// As for users.
-    Release,
-}
-
-/// Builds the wheel as `pip install .` does, but maturin is the one that is installed, and not fetched for the occasion.
-fn build(repo: &Repo, tools: &Kept, how: Build) -> Result<PathBuf, TaskError> {
-    let folder = repo.target().join("python/wheel");
-    wheel::empty(&folder)?;
-    let quiet = ["-m", "pip", "--disable-pip-version-check", "wheel", ".", "--quiet"];
-    let mut cmd = Cmd::new(tools.python())
-        .args(quiet)
-        .args(["--no-deps", "--no-index", "--no-build-isolation"])
-        .args(["--wheel-dir", &folder.display().to_string()])
-        .with_programs_in(&tools.programs());
-    if how == Build::ForTests {
-        cmd = cmd
-            .env("MATURIN_PEP517_ARGS", "--profile dev --compression-method stored")
-            .env("CARGO", as_for_tests(repo)?);
-    }
-    cmd.run(repo)?;
-    wheel::only_wheel(&folder)
-}
-
-/// A cargo for maturin, which asks for one package alone: with other features than in the tests of the workspace, and so
-/// with half of all crates compiled anew. This one compiles the same library among the others.
-fn as_for_tests(repo: &Repo) -> Result<String, TaskError> {
-    let build = format!("build --locked --workspace --lib --test {SMALL_TEST}");
-    let script = format!(
-        "#!/bin/sh\nif [ \"$1\" = rustc ]; then\n  set -- {build} --message-format json-render-diagnostics\nfi\n\
-         exec cargo \"$@\"\n"
-    );
-    let folder = repo.target().join("python");
-    fs::create_dir_all(&folder).map_err(|source| TaskError::File { path: folder.clone(), source })?;
-    write_script(&folder.join("cargo"), &script)
 }
 
 /// Plans and simulates on every Python of this machine that numpy has a wheel for, with numpy and nothing else.
@@ -290,6 +262,5 @@ mod tests {
             }
         }
         assert!(repo.path(SMOKE).is_file());
-        assert!(repo.path(&format!("crates/fleet/tests/{SMALL_TEST}.rs")).is_file());
     }
 }
