@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from fedflip._arguments import shown
 from fedflip._errors import FedflipError, InputError, LearnerError
 from fedflip._key import TrainKey
 from fedflip._learner_checks import (
@@ -22,7 +23,6 @@ from fedflip._learner_checks import (
     metric_name,
     number,
     own_traceback,
-    shown,
     sum_and_weight,
 )
 from fedflip._learner_layout import Array, Layout

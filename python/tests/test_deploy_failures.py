@@ -201,7 +201,7 @@ def test_callbacks_see_rounds_and_stop_a_server(tmp_path: Path) -> None:
     assert seen == [1, 2, 3, 4] and len(rounds(out)) == 4
     stop.set()
     (left,) = devices.joined()
-    assert left == ff._join.Farewell(finished=False, slot=0, rounds=4, failures=0)
+    assert left == ff.Farewell(finished=False, slot=0, rounds=4, failures=0)
 
 
 def test_an_evaluation_without_a_target_and_a_target_without_an_evaluation(tmp_path: Path) -> None:
@@ -313,4 +313,4 @@ def test_an_event_stops_a_device_that_waits() -> None:
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()
     left = ff.join("127.0.0.1:9", insecure=True, name="phone", stop=stop)
-    assert left == ff._join.Farewell(finished=False, slot=None, rounds=0, failures=0)
+    assert left == ff.Farewell(finished=False, slot=None, rounds=0, failures=0)
