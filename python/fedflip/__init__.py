@@ -22,7 +22,7 @@ from fedflip._crew import Crew
 from fedflip._errors import FedflipError, InputError, LearnerError
 from fedflip._fedflip import __version__
 from fedflip._fleet import Fleet
-from fedflip._join import join
+from fedflip._join import Farewell, join
 from fedflip._key import TrainKey, seed_torch
 from fedflip._learner import DivergedError, FlatLearner, Learner
 from fedflip._observe import RoundRecord
@@ -32,7 +32,7 @@ from fedflip._plan_make import plan
 from fedflip._run import Run, open
 from fedflip._scenario import Scenario
 from fedflip._scheme import Scheme
-from fedflip._serve import serve
+from fedflip._serve import Listening, serve
 from fedflip._simulate import simulate
 from fedflip._stop import Stop
 from fedflip._table import Table
@@ -49,6 +49,7 @@ __all__ = [
     "Comparison",
     "Crew",
     "DivergedError",
+    "Farewell",
     "FedflipError",
     "FlatLearner",
     "Fleet",
@@ -56,6 +57,7 @@ __all__ = [
     "Learner",
     "LearnerError",
     "LearnerReport",
+    "Listening",
     "Pilot",
     "Plan",
     "ProcessCrew",

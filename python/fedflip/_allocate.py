@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fedflip import _fedflip
+from fedflip._arguments import flag, listed, number, text, wrong
 from fedflip._errors import InputError
 from fedflip._fleet import as_fleet
-from fedflip._plan_arguments import flag, number
 from fedflip._plan_html import html_table
 
 __all__ = ["Allocation", "allocate"]
@@ -96,6 +96,13 @@ class Allocation:
         return html_table(columns, self._rows(), note=self._sentence())
 
 
+def _member(where: str, value: Any) -> Any:
+    """A device of a cohort. The native code knows which there are; a mask would be positions 0 and 1."""
+    if isinstance(value, bool):
+        raise wrong(where, value, "a name or a position", "give positions of a mask: numpy.flatnonzero(mask)")
+    return text(where, value) if isinstance(value, str) else value
+
+
 def allocate(
     fleet: Any,
     cohort: Iterable[int | str],
@@ -124,14 +131,8 @@ def allocate(
         True
     """
     devices = as_fleet(fleet)
-    if isinstance(cohort, str) or not isinstance(cohort, Iterable):
-        raise InputError(
-            f"cohort: {cohort!r} is not a list of devices",
-            where="cohort",
-            value=cohort,
-            remedy="give positions or names, such as [3, 7] or plan.sample(round=1, seed=1)",
-        )
-    members = cohort.tolist() if isinstance(cohort, np.ndarray) else list(cohort)
+    remedy = "give positions or names, such as [3, 7] or plan.sample(round=1, seed=1)"
+    members = listed("cohort", cohort, "a list of devices", each=_member, remedy=remedy)
     shares = _fedflip.allocate(
         devices._native,
         members,

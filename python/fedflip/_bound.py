@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fedflip import _fedflip
+from fedflip._arguments import number, text
 from fedflip._errors import InputError
 from fedflip._fleet import as_fleet
 from fedflip._plan import Plan
-from fedflip._plan_arguments import number, text
 from fedflip._plan_html import html_text
 
 __all__ = ["Bound", "bound"]

@@ -9,6 +9,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
+from fedflip._arguments import flag, instance
 from fedflip._check_probe import Difference, GlobalState, Outcome, Probe, changed_seed, thread_count
 from fedflip._errors import FedflipError, InputError, LearnerError
 from fedflip._key import TrainKey
@@ -111,6 +112,9 @@ def check_learner(learner: Any, *, key: TrainKey | None = None, processes: bool 
         >>> check_learner(Leaky(), processes=False).failures[0].check
         'train with another seed of numpy.random'
     """
+    remedy = "leave key out, or give TrainKey(seed=1, round=1, device=0)"
+    instance("key", key, TrainKey, "a TrainKey", optional=True, remedy=remedy)
+    flag("processes", processes)
     begun = time.perf_counter()
     name = type(learner).__name__
     before = GlobalState()

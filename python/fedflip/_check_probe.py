@@ -81,7 +81,7 @@ class Probe:
     def __init__(self, flat: FlatLearner, model: Array, key: TrainKey) -> None:
         self.flat, self.key = flat, key
         self.model = model.copy()
-        self._first = model.copy()
+        #: False after a training that wrote to the model; the model then has its numbers back.
         self.is_model_unchanged = True
 
     def train(self, disturb: Callable[[], Any] | None = None) -> Outcome:
@@ -89,18 +89,16 @@ class Probe:
         changed_seed("all", 1)
         if disturb is not None:
             disturb()
-            self._look_at_model()
         begun = time.perf_counter()
         try:
             update, loss = self.flat.train(self.model, self.key)
         except LearnerError as error:
             if "changed the model" not in error.problem:
                 raise
+            self.is_model_unchanged = False
             update, loss = np.zeros(self.flat.size, np.float32), 0.0
         secs = time.perf_counter() - begun
-        update = np.array(update)
-        self._look_at_model()
-        return Outcome(update, loss, self.flat.tensors(), secs)
+        return Outcome(np.array(update), loss, self.flat.tensors(), secs)
 
     def train_in(self, crew: ProcessCrew) -> tuple[Outcome, dict[str, tuple[float, float]]]:
         """The training and an evaluation by a worker process."""
@@ -111,11 +109,6 @@ class Probe:
     def evaluate(self) -> dict[str, tuple[float, float]]:
         """The metrics of the model."""
         return self.flat.evaluate(self.model)
-
-    def _look_at_model(self) -> None:
-        if self.model.tobytes() != self._first.tobytes():
-            self.is_model_unchanged = False
-            self.model[:] = self._first
 
 
 def changed_seed(generator: str, seed: int) -> bool:

@@ -45,7 +45,8 @@ def _by_name(source: Any) -> Mapping[str, Any]:
         return {str(name): column for name, column in source.items()}
     library = _library(source)
     if library == "pandas" and hasattr(source, "columns"):
-        return {str(name): source.iloc[:, at] for at, name in _once(source.columns)}
+        columns = {str(name): source.iloc[:, at] for at, name in _once(source.columns)}
+        return _with_index(columns, source.index)
     if library == "polars" and hasattr(source, "collect"):
         source = source.collect()
     if library == "polars" and hasattr(source, "columns"):
@@ -66,6 +67,21 @@ def _by_name(source: Any) -> Mapping[str, Any]:
         value=source,
         remedy="give a pandas, polars or Arrow table, a dict of columns, or the path of a CSV file",
     )
+
+
+def _with_index(columns: dict[str, Any], index: Any) -> dict[str, Any]:
+    """The columns of a pandas DataFrame, and the names of devices if they are its index or a level of it."""
+    if NAME not in index.names:
+        return columns
+    names = index.get_level_values(NAME)
+    if NAME in columns and list(columns[NAME]) != list(names):
+        raise InputError(
+            "device: the index and a column have this name, and they differ",
+            where=NAME,
+            value=names,
+            remedy="keep one of the two: frame.reset_index(drop=True) drops the index",
+        )
+    return {**columns, NAME: names}
 
 
 def _pyarrow(module: str, source: Any) -> Any:

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from fedflip import _fedflip
+from fedflip._arguments import count, flag, listed, number, path_text, text, wrong
+from fedflip._compare_schemes import chosen_schemes, reference_of
 from fedflip._comparison import Comparison, Pilot, Sweep
 from fedflip._errors import FedflipError, InputError
-from fedflip._observe import Callback, Watch
-from fedflip._scheme import Scheme
+from fedflip._observe import Callback
+from fedflip._options import Options
+from fedflip._plan import Plan
 from fedflip._stop import Stop
 from fedflip._work import Work
 
@@ -52,12 +55,15 @@ def compare(
 
     Args:
         work: A ``Scenario`` or a ``Learner``, as for ``simulate``.
-        schemes: Names of schemes, objects of ``Scheme``, or callables that draw cohorts.
+        schemes: Names of schemes, objects of ``Scheme``, callables that draw cohorts, or plans. All runs have the fleet,
+            the bandwidth and the other costs of the plans, which must agree. Probabilities of your own
+            (``Plan.from_q``) are the scheme ``file=plan.csv``, and further ones ``file=plan-2.csv`` and so on.
         seeds: Runs of each scheme, with the scenario's seed and those after it.
         reference: The scheme that ratios are to; by default ``"paper"``, or the first scheme.
-        pilots: Measure α and β first, if a scheme needs them. Otherwise the scenario's values count.
+        pilots: Measure α and β first, if a scheme needs them and no plan has them. Otherwise the scenario's values count.
         give_up: End a run that takes more than this multiple of the reference's time; None ends no run.
-        out: The folder of all runs. Without one, they are in a temporary folder as long as the comparison lives.
+        out: The folder of all runs. Without one, they are in a temporary folder as long as the comparison or one of
+            its runs lives.
         fleet, stop, seed, threads, workers, crew, resume, callbacks, progress, data_dir, timeout_secs, **keys: As for
             ``simulate``.
 
@@ -73,76 +79,27 @@ def compare(
         >>> [row["scheme"] for row in found.rows]
         ['auto', 'full']
     """
-    if not schemes:
-        raise InputError(
-            "schemes is empty", where="schemes", value=schemes, remedy="name at least one scheme"
-        )
-    if isinstance(schemes, str):
-        raise InputError(
-            f"schemes is the text {schemes!r}",
-            where="schemes",
-            value=schemes,
-            remedy=f"write schemes=[{schemes!r}]",
-        )
-    chosen: list[str | Scheme] = [
-        scheme if isinstance(scheme, (str, Scheme)) else Scheme(scheme) for scheme in schemes
-    ]
-    names = [scheme if isinstance(scheme, str) else f"custom={scheme.name}" for scheme in chosen]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(
-            f"schemes has {twice} twice",
-            where="schemes",
-            value=twice,
-            remedy="name each scheme once; give callables names of their own: ff.Scheme(draw, name='mine')",
-        )
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise InputError(
-            f"seeds is {seeds!r}; it must be a whole number, 1 or more",
-            where="seeds",
-            value=seeds,
-            remedy="say how many runs each scheme has, such as seeds=3",
-        )
-    first = reference if reference is not None else ("paper" if "paper" in names else chosen[0])
-    native = [scheme if isinstance(scheme, str) else scheme._native for scheme in chosen]
-    base = first if isinstance(first, str) else _among(first, chosen)
+    chosen = chosen_schemes(schemes)
+    first = reference_of(reference, chosen)
+    plans = [each.given for each in chosen if isinstance(each.given, Plan)]
+    # Constants that a plan was made with are those of all runs.
+    measures = flag("pilots", pilots) and all(plan.alpha is None for plan in plans)
+    runs = count("seeds", seeds, least=1, remedy="say how many runs each scheme has, such as seeds=3")
+    limit = number("give_up", give_up, optional=True, above=0, remedy="give a multiple such as 10, or None")
+    options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip
     kept: tempfile.TemporaryDirectory[str] | None = None
-    if out is None:
+    if options.out is None:
         kept = tempfile.TemporaryDirectory(prefix="fedflip-")
-        out = kept.name
-    with Work(work, fleet=fleet, stop=stop, seed=seed, workers=workers, crew=crew, threads=threads,
-              timeout_secs=timeout_secs, keys=keys) as ready:  # fmt: skip
-        watch = Watch(callbacks, progress)
-        try:
-            options = _fedflip.Options(watch, threads, data_dir, out, resume)
-            text = _fedflip.compare(
-                ready.scenario,
-                options,
-                native,
-                base if isinstance(base, str) else base._native,
-                seeds,
-                give_up,
-                pilots,
-                **ready.native,
-            )
-        finally:
-            watch.close()
-    if text is None:
+        options.out = kept.name
+    with Work(work, fleet=fleet, plans=plans, stop=stop, seed=seed, workers=workers, crew=crew, threads=options.threads,
+              timeout_secs=timeout_secs, keys=keys) as ready, options.watched() as native:  # fmt: skip
+        schemes_native = [each.native for each in chosen]
+        found = _fedflip.compare(
+            ready.scenario, native, schemes_native, first, runs, limit, measures, **ready.native
+        )
+    if found is None:
         raise FedflipError("a callback ended the comparison", remedy=_RESUME)
-    return Comparison(json.loads(text), Path(out), kept)
-
-
-def _among(reference: Any, schemes: list[str | Scheme]) -> Scheme:
-    """The scheme of the comparison that was made of this callable or object."""
-    for scheme in schemes:
-        if isinstance(scheme, Scheme) and reference in (scheme, scheme._draw):
-            return scheme
-    raise InputError(
-        f"reference is {reference!r}, which is not one of the schemes",
-        where="reference",
-        value=reference,
-        remedy="name one of the schemes that are compared",
-    )
+    return Comparison(json.loads(found), Path(options.out), kept)
 
 
 def sweep(
@@ -170,14 +127,9 @@ def sweep(
         >>> [point["bandwidth_mbps"] for point, _ in found.points]
         [20, 200]
     """
-    if not over or any(isinstance(values, str) or not len(values) for values in over.values()):
-        raise InputError(
-            f"over is {over!r}, which has no points",
-            where="over",
-            value=over,
-            remedy="name keys with their values, such as over={'bandwidth_mbps': [10, 100]}",
-        )
-    clash = sorted(set(over) & set(arguments))
+    axes = _axes(over)
+    folder_of_all = path_text("out", out, optional=True)
+    clash = sorted(set(axes) & set(arguments))
     if clash:
         raise InputError(
             f"{clash[0]} is both an argument and an axis of the sweep",
@@ -186,12 +138,26 @@ def sweep(
             remedy="leave it out of one of the two",
         )
     points = []
-    for values in itertools.product(*over.values()):
-        at = dict(zip(over, values, strict=True))
+    for values in itertools.product(*axes.values()):
+        at = dict(zip(axes, values, strict=True))
         name = ",".join(f"{key}={value}" for key, value in at.items()).replace(os.sep, "+")
-        folder = None if out is None else Path(out) / name
+        folder = None if folder_of_all is None else Path(folder_of_all) / name
         points.append((at, compare(work, out=folder, **arguments, **at)))
     return Sweep(points)
+
+
+def _axes(over: Any) -> dict[str, list[Any]]:
+    """The values of each key of a sweep."""
+    remedy = "name keys with their values, such as over={'bandwidth_mbps': [10, 100]}"
+    if not isinstance(over, Mapping) or not over:
+        raise wrong("over", over, "a dict of keys and values", remedy)
+    axes = {
+        text("over", key): listed("over", values, "a list of values", remedy=remedy)
+        for key, values in over.items()
+    }
+    if not all(axes.values()):
+        raise InputError("over: a key has no values", where="over", value=over, remedy=remedy)
+    return axes
 
 
 def pilot(
@@ -226,14 +192,10 @@ def pilot(
         >>> constants.alpha > 0
         True
     """
-    with Work(work, fleet=fleet, seed=seed, workers=workers, crew=crew, threads=threads, timeout_secs=timeout_secs,
-              keys=keys) as ready:  # fmt: skip
-        watch = Watch(callbacks, progress)
-        try:
-            options = _fedflip.Options(watch, threads, data_dir, out, resume)
-            text = _fedflip.pilot(ready.scenario, options, ready.native.get("trainer"))
-        finally:
-            watch.close()
-    if text is None:
+    options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip
+    with Work(work, fleet=fleet, seed=seed, workers=workers, crew=crew, threads=options.threads, timeout_secs=timeout_secs,
+              keys=keys) as ready, options.watched() as native:  # fmt: skip
+        found = _fedflip.pilot(ready.scenario, native, ready.native.get("trainer"))
+    if found is None:
         raise FedflipError("a callback ended the pilots", remedy=_RESUME)
-    return Pilot(**json.loads(text))
+    return Pilot(**json.loads(found))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fedflip._run import Run, open
+from fedflip._run import Run, open_kept
 
 __all__ = ["Comparison", "Pilot", "Sweep"]
 
@@ -29,7 +29,7 @@ class Comparison:
     ) -> None:
         self.result = result
         self.folder = folder
-        # A temporary folder lives as long as the comparison.
+        # A temporary folder lives as long as the comparison or one of its runs.
         self._kept = kept
 
     @property
@@ -45,7 +45,8 @@ class Comparison:
     @property
     def runs(self) -> list[Run]:
         """All runs, opened from their folders."""
-        return [open(path) for path in sorted((self.folder / "runs").iterdir()) if path.is_dir()]
+        folders = sorted(path for path in (self.folder / "runs").iterdir() if path.is_dir())
+        return [open_kept(path, self._kept) for path in folders]
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""

@@ -103,7 +103,10 @@ class InlineCrew:
     def train(self, model: Array, keys: Sequence[TrainKey]) -> None:
         """Remembers the keys, and the model; a model that the caller could change is copied."""
         self._opened()
-        lent = np.array(model) if model.flags.writeable else model
+        lent = model
+        if model.flags.writeable:
+            lent = np.array(model)
+            lent.flags.writeable = False
         self._waiting.extend([(lent, key) for key in keys])
 
     def next(self) -> Trained:

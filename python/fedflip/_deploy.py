@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedflip._arguments import shown
 from fedflip._errors import InputError, LearnerError
 from fedflip._key import TrainKey
 from fedflip._learner import FlatLearner
-from fedflip._learner_checks import DivergedError, metric_name, own_traceback, shown, sum_and_weight
+from fedflip._learner_checks import DivergedError, metric_name, own_traceback, sum_and_weight
 from fedflip._learner_layout import Layout
 from fedflip._metrics import Direction, direction
 
@@ -33,14 +34,17 @@ class Preparation:
     Args:
         learner: A ``Learner``, or a function from the task's settings to one.
         timeout_secs: The time limit of one call of the learner.
+        device: Which device of the learner this process is; None leaves the choice to the slot.
     """
 
-    def __init__(self, learner: Any, timeout_secs: float | None = None) -> None:
+    def __init__(self, learner: Any, timeout_secs: float | None = None, device: int | None = None) -> None:
         self._make: Callable[[dict[str, Any]], Any] | None = None
         self._flat: FlatLearner | None = None
         self._timeout_secs = timeout_secs
+        self._device = device
         if isinstance(learner, type) or not callable(learner) or hasattr(learner, "train"):
             self._flat = FlatLearner(learner, timeout_secs)
+            _check_device(device, self._flat)
         else:
             self._make = learner
 
@@ -54,6 +58,7 @@ class Preparation:
         wanted = [(name, tuple(shape)) for name, shape in tensors]
         flat = self._flat if self._make is None else self._made(self._make, settings)
         assert flat is not None
+        _check_device(self._device, flat)
         found = flat.tensors()
         if sorted(found) != sorted(wanted):
             raise InputError(
@@ -63,7 +68,7 @@ class Preparation:
                 value=found,
                 remedy="build the model that the server's first model belongs to, with the same names and shapes",
             )
-        return Training(flat, wanted)
+        return Training(flat, wanted, self._device)
 
     def _made(self, make: Callable[[dict[str, Any]], Any], settings: str) -> FlatLearner:
         try:
@@ -83,15 +88,19 @@ class Training:
     Args:
         flat: The learner.
         tensors: The tensors of the server's model, in its order.
+        device: Which device of the learner trains here, whatever its slot. By default a learner with data of one device is
+            device 0, and otherwise the slot chooses.
     """
 
-    def __init__(self, flat: FlatLearner, tensors: Tensors) -> None:
+    def __init__(self, flat: FlatLearner, tensors: Tensors, device: int | None = None) -> None:
         self._flat = flat
         self._order = _order(flat.tensors(), tensors)
+        self._device = 0 if flat.devices == 1 else device
 
     def counts(self) -> list[int]:
-        """The number of samples of each device of the learner."""
-        return [self._flat.samples(device) for device in range(self._flat.devices)]
+        """The number of samples of this device alone; of each device of the learner if the slot chooses among them."""
+        devices = range(self._flat.devices) if self._device is None else [self._device]
+        return [self._flat.samples(device) for device in devices]
 
     def initial(self, seed: int) -> Array:
         """A model to time the device with."""
@@ -102,12 +111,11 @@ class Training:
     ) -> tuple[Array, float, int]:
         """The update, the training loss, and the number of samples.
 
-        A learner with data of one device is device 0, whatever its slot. Its slot moves the seed, so that two devices do not
-        draw the same random numbers.
+        The slot of a learner with data of one device moves the seed, so that two devices do not draw the same random numbers.
         """
-        device = slot
+        device = slot if self._device is None else self._device
         if self._flat.devices == 1:
-            device, seed = 0, (seed + slot * _STRIDE) & _SEED_MAX
+            seed = (seed + slot * _STRIDE) & _SEED_MAX
         update, loss = self._flat.train(self._to_learner(model), TrainKey(seed, round, device, rate_factor))
         if not np.isfinite(update).all():
             raise DivergedError(
@@ -224,6 +232,18 @@ class Evaluation:
             total, weight = sum_and_weight(metric_name(name), value)
             found.append((name, total / weight))
         return found
+
+
+def _check_device(device: int | None, flat: FlatLearner) -> None:
+    """Refuses a device that the learner has no data of."""
+    if device is not None and device >= flat.devices:
+        last = flat.devices - 1
+        raise InputError(
+            f"device is {device}, but the learner has data of {flat.devices} {'devices' if last else 'device'}",
+            where="device",
+            value=device,
+            remedy=f"give a whole number from 0 to {last}" if last else "leave device out, or write device=0",
+        )
 
 
 def _order(learners: Tensors, servers: Tensors) -> npt.NDArray[np.intp] | None:

@@ -53,6 +53,7 @@ class Plan:
     def from_q(
         fleet: Fleet, q: npt.NDArray[np.float64], costs: dict[str, Any], goal: dict[str, Any]
     ) -> Plan: ...
+    def shared_keys(self) -> list[str]: ...
     def q(self) -> Column: ...
     def weights(self) -> Column: ...
     @property
@@ -208,8 +209,8 @@ def simulate(
 def compare(
     scenario: Scenario,
     options: Options,
-    schemes: list[str | CustomScheme],
-    reference: str | CustomScheme,
+    schemes: list[str | CustomScheme | tuple[Plan, str]],
+    reference: str | CustomScheme | tuple[Plan, str],
     seeds: int,
     give_up: float | None = None,
     pilots: bool = True,

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fedflip import _fedflip
+from fedflip._arguments import count, number, path_text, text
 from fedflip._columns import NAME, OPTIONAL, REQUIRED, columns_of
 from fedflip._errors import InputError
 from fedflip._fleet_summary import FleetSummary
-from fedflip._plan_arguments import count, number, text
 from fedflip._plan_html import html_table
 
 __all__ = ["Fleet"]
@@ -39,7 +39,8 @@ class Fleet:
 
     Args:
         source: A pandas or polars DataFrame, an Arrow table (or anything with ``__arrow_c_stream__``), a dict of
-            arrays or lists, or the path of a CSV file as the command line reads it. Other columns are ignored.
+            arrays or lists, or the path of a CSV file as the command line reads it. The index of a pandas DataFrame is
+            the column ``device`` if it has this name. Other columns are ignored.
 
     Raises:
         InputError: A column is missing, or a value is missing, is not a number, or is out of range. ``where``
@@ -63,7 +64,7 @@ class Fleet:
         if isinstance(source, Fleet):
             self._set(source._native, source._source)
         elif isinstance(source, str | os.PathLike):
-            path = os.fsdecode(source)
+            path = path_text("source", source)
             self._set(_fedflip.Fleet.read(path), path)
         else:
             self._set(_fedflip.Fleet.from_columns(columns_of(source)), "fleet")
@@ -216,12 +217,19 @@ class Fleet:
             >>> Fleet.paper(3, seed=1).with_samples([10, 20, 30]).samples.tolist()
             [10.0, 20.0, 30.0]
         """
+        if hasattr(samples, "__len__") and len(samples) != len(self):
+            raise InputError(
+                f"samples: there are {len(samples)} numbers, and {len(self)} devices",
+                where="samples",
+                value=samples,
+                remedy="give one number of samples for each device",
+            )
         columns = {name: column for name, column in self.columns().items() if column is not None}
-        return Fleet({**columns, "samples": np.asarray(samples, dtype=np.float64)})
+        return Fleet({**columns, "samples": samples})
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Writes the fleet as a CSV file, which ``Fleet(path)`` and the command line read."""
-        self._native.to_csv(os.fsdecode(path))
+        self._native.to_csv(path_text("path", path))
 
     def summary(self) -> FleetSummary:
         """Ranges of all columns, histograms and device types, as ``fedflip fleet show`` has them."""
@@ -268,5 +276,12 @@ def _restored(columns: dict[str, Any], source: str) -> Fleet:
 
 
 def as_fleet(fleet: Any) -> Fleet:
-    """A fleet, or anything that a fleet can be made from."""
-    return fleet if isinstance(fleet, Fleet) else Fleet(fleet)
+    """The argument ``fleet``: a fleet, or anything that a fleet can be made from."""
+    if isinstance(fleet, Fleet):
+        return fleet
+    try:
+        return Fleet(fleet)
+    except InputError as error:
+        if error.where == "source":
+            error.problem, error.where = f"fleet{error.problem.removeprefix('source')}", "fleet"
+        raise

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedflip import _fedflip
+from fedflip._arguments import choice, count, event, flag, listed, number, path_text, text
 from fedflip._errors import InputError
+from fedflip._learner_checks import checked_timeout
 
 if TYPE_CHECKING:
+    from fedflip._deploy import Preparation
     from fedflip._learner import Learner
 
 __all__ = ["Farewell", "join"]
@@ -64,6 +67,7 @@ def join(
     give_up_secs: float | None = None,
     compute_secs: float = 0.0,
     timeout_secs: float | None = None,
+    device: int | None = None,
     on_error: Literal["raise", "report"] = "raise",
     stop: threading.Event | None = None,
 ) -> Farewell:
@@ -73,8 +77,8 @@ def join(
     certificates and coins as ``fedflip join``, so that both kinds of devices can be in one run. Samples never leave the device.
 
     Without a learner, the device trains the tasks that fedflip has, natively. With one, the learner trains the model whose
-    tensors the server offers. The learner's code runs on the calling thread. A learner with data of one device is this
-    device; otherwise the device's slot in the fleet chooses the data.
+    tensors the server offers. The learner's code runs on the calling thread. A learner may have the data of several devices:
+    ``device`` says which of them this process is.
 
     Messages go to the logger ``fedflip``. After Ctrl-C the device leaves, and ``KeyboardInterrupt`` is raised. In another
     thread, ``stop`` ends the call.
@@ -91,6 +95,10 @@ def join(
         give_up_secs: Give up after this many seconds without an answer of the server; by default never.
         compute_secs: Train for at least this many seconds per round, to emulate a slower device.
         timeout_secs: The time limit of one call of the learner; none by default.
+        device: Which device of the learner this process is, counted from 0: its data, its number of samples and the device of
+            its training keys, whatever the slot. By default a learner with one device is device 0, and otherwise the slot
+            in the fleet chooses. A slot may still move while a device enrols; the server then hears of the right number of
+            samples with the first update.
         on_error: ``"raise"`` ends the call when the learner fails, after the server has been told. ``"report"`` tells the
             server, logs a warning, and stays for the next round.
         stop: An event that another thread sets to end the call.
@@ -113,11 +121,9 @@ def join(
         ...     print(error.remedy)
         see that the server runs there, and that the port is open
     """
-    if on_error not in ("raise", "report"):
-        raise InputError(
-            f"on_error is {on_error!r}", where="on_error", value=on_error, remedy="write 'raise' or 'report'"
-        )
-    files = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    prepare = _prepared(learner, checked_timeout(timeout_secs), device)
+    files = [data] if isinstance(data, (str, os.PathLike)) else data
+    files = listed("data", files, "a path or a list of paths", each=path_text)
     if learner is not None and files:
         raise InputError(
             "data names files for native training, and a learner is given too",
@@ -125,29 +131,44 @@ def join(
             value=files,
             remedy="leave one of the two out: a learner brings its own data",
         )
-    _check_identity(identity, insecure, name)
-    device = _Device(
-        server=_text(address, "address", "name the server as HOST:PORT, such as fl.example.org:7700"),
-        identity=None if identity is None else os.fspath(identity),
+    _check_identity(identity, flag("insecure", insecure), name)
+    choice("on_error", on_error, ("raise", "report"), remedy="write 'raise' or 'report'")
+    seconds = "give a number of seconds"
+    taking_part = _Device(
+        server=text("address", address, remedy="name the server as HOST:PORT, such as fl.example.org:7700"),
+        identity=path_text("identity", identity, optional=True),
         name=name,
-        data=[os.fspath(file) for file in files],
-        data_dir=None if data_dir is None else os.fspath(data_dir),
-        compute_secs=_number(compute_secs, "compute_secs"),
-        save_model=None if save_model is None else os.fspath(save_model),
-        give_up_secs=None if give_up_secs is None else _number(give_up_secs, "give_up_secs"),
+        data=files,
+        data_dir=path_text("data_dir", data_dir, optional=True),
+        compute_secs=number("compute_secs", compute_secs, remedy=seconds),
+        save_model=path_text("save_model", save_model, optional=True),
+        give_up_secs=number("give_up_secs", give_up_secs, optional=True, remedy=seconds),
         raises=on_error == "raise",
     )
-    prepare = None
-    if learner is not None:
-        from fedflip._deploy import Preparation
-
-        prepare = Preparation(learner, timeout_secs)
-    finished, slot, rounds, failures = _fedflip.join(device, prepare, stop)
+    finished, slot, rounds, failures = _fedflip.join(taking_part, prepare, event("stop", stop))
     return Farewell(finished=finished, slot=slot, rounds=rounds, failures=failures)
 
 
-def _check_identity(identity: PathLike | None, insecure: bool, name: str | None) -> None:
+def _prepared(learner: Any, timeout_secs: float | None, device: Any) -> Preparation | None:
+    """What prepares a learner for the task of a server; None for native training."""
+    place = count("device", device, optional=True)
+    if learner is not None:
+        from fedflip._deploy import Preparation
+
+        return Preparation(learner, timeout_secs, place)
+    if place is not None:
+        raise InputError(
+            f"device is {place}, but there is no learner",
+            where="device",
+            value=place,
+            remedy="leave device out: the slot chooses the share of a public data set, and data= names files",
+        )
+    return None
+
+
+def _check_identity(identity: Any, insecure: bool, name: Any) -> None:
     """Refuses a device that is neither secure nor insecure, or both."""
+    path_text("identity", identity, optional=True)
     if identity is None and not insecure:
         raise InputError(
             "there is no identity",
@@ -170,24 +191,4 @@ def _check_identity(identity: PathLike | None, insecure: bool, name: str | None)
             value=None,
             remedy="write name='phone-01'",
         )
-    if name is not None:
-        _text(name, "name", "write name='phone-01'")
-
-
-def _text(value: Any, where: str, remedy: str) -> str:
-    if not isinstance(value, str):
-        raise InputError(
-            f"{where} is {value!r}, which is not a text", where=where, value=value, remedy=remedy
-        )
-    return value
-
-
-def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(
-            f"{where} is {value!r}, which is not a number",
-            where=where,
-            value=value,
-            remedy="give a number of seconds",
-        )
-    return float(value)
+    text("name", name, optional=True, remedy="write name='phone-01'")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedflip._arguments import instance, shown, text
 from fedflip._errors import InputError
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class TrainKey(NamedTuple):
                 value=tuple(self),
                 remedy="use TrainKey(seed=1, round=1, device=0) with numbers in this range",
             ) from None
-        return int.from_bytes(blake2b(packed + purpose.encode(), digest_size=8).digest(), "little")
+        named = text("purpose", purpose).encode()
+        return int.from_bytes(blake2b(packed + named, digest_size=8).digest(), "little")
 
     def numpy_generator(self, purpose: str = "train") -> np.random.Generator:
         """A new numpy generator: ``Generator(PCG64(key.stream_seed(purpose)))``."""
@@ -84,7 +86,13 @@ class TrainKey(NamedTuple):
         """
         import torch
 
-        return torch.Generator(device).manual_seed(self.stream_seed(purpose))
+        seed = self.stream_seed(purpose)
+        try:
+            return torch.Generator(device).manual_seed(seed)
+        except (RuntimeError, TypeError) as error:
+            remedy = "give a device that torch has here, such as 'cpu' or 'cuda:0'"
+            problem = f"device: {shown(device)} has no generator: {str(error).splitlines()[0]}"
+            raise InputError(problem, where="device", value=device, remedy=remedy) from None
 
 
 def seed_torch(key: TrainKey, purpose: str = "train") -> torch.Generator:
@@ -106,7 +114,8 @@ def seed_torch(key: TrainKey, purpose: str = "train") -> torch.Generator:
     """
     import torch
 
-    seed = key.stream_seed(purpose)
+    remedy = "give the key that train got, or TrainKey(seed=1, round=1, device=0)"
+    seed = instance("key", key, TrainKey, "a TrainKey", remedy=remedy).stream_seed(purpose)
     # torch.manual_seed formats a stack trace on machines without a GPU, which takes 0.4 ms.
     torch.default_generator.manual_seed(seed)
     if torch.cuda.is_available():

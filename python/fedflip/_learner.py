@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from fedflip._arguments import shown
 from fedflip._errors import FedflipError, InputError, LearnerError
 from fedflip._key import TrainKey
 from fedflip._learner_checks import (
@@ -22,10 +23,10 @@ from fedflip._learner_checks import (
     metric_name,
     number,
     own_traceback,
-    shown,
     sum_and_weight,
 )
 from fedflip._learner_layout import Array, Layout
+from fedflip._learner_loan import Loan
 from fedflip._learner_protocol import Learner
 from fedflip._learner_watch import HungError, Watch
 from fedflip._metrics import Direction, checked_directions, direction
@@ -33,16 +34,12 @@ from fedflip._metrics import Direction, checked_directions, direction
 __all__ = ["DivergedError", "FlatLearner", "Learner"]
 
 
-#: About as many numbers of a lent model are compared after a training.
-_COMPARED = 64
-
-
 class FlatLearner:
     """A learner as fedflip calls it: models and updates are flat arrays, and every answer is checked.
 
     The adapter refuses answers of the wrong type, dtype or shape, turns exceptions into ``LearnerError`` with device and
     round, and reports a learner that writes to the model it was lent. Numpy refuses such a write itself; a write
-    through torch is found by comparing about 64 numbers of the model. The adapter does not look for NaN in updates:
+    through torch is found by comparing all numbers of the model. The adapter does not look for NaN in updates:
     the engine does so when it adds them up. Arrays that are not contiguous are copied. Calls from several threads wait for
     each other, because most learners use global generators.
 
@@ -67,11 +64,11 @@ class FlatLearner:
         """Makes what does not travel to other processes."""
         self._lock = threading.RLock()
         self._watch = Watch(self.timeout_secs) if self.timeout_secs is not None else None
-        self._lent: tuple[Any, Any, Array] | None = None
+        self._loan: Loan | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            name: value for name, value in self.__dict__.items() if name not in ("_lock", "_watch", "_lent")
+            name: value for name, value in self.__dict__.items() if name not in ("_lock", "_watch", "_loan")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -155,14 +152,15 @@ class FlatLearner:
         The array may be one that the learner uses again: copy it before the next call.
         """
         with self._lock:
-            lent, compared = self._lend(model)
-            before = compared.tobytes()
+            loan = self._lend(model)
+            lent = loan.lent
             try:
                 if self._watch is None:
                     answer = self._learner.train(lent, key)
                 else:
                     answer = self._watch.run(lambda: self._learner.train(lent, key))
             except (Exception, SystemExit) as error:
+                loan.mend()
                 self._fail(
                     error, f"training on device {key.device} in round {key.round}", key.device, key.round
                 )
@@ -187,9 +185,9 @@ class FlatLearner:
                     loss = number(loss, "the loss that train returned")
                 if not math.isfinite(loss):
                     raise DivergedError(f"the training loss is {loss}", remedy="lower the learning rate")
-                if compared.tobytes() != before:
-                    raise LearnerError("train changed the model it was lent", remedy=COPY_FIRST)
+                self._check_unchanged(loan, "train")
             except LearnerError as error:
+                loan.mend()
                 error.problem = f"device {key.device}, round {key.round}: {error.problem}"
                 self._fail(error, "", key.device, key.round)
             return update, loss
@@ -207,10 +205,11 @@ class FlatLearner:
                 remedy="add the method to the learner, or use a scheme that does not ask for losses, such as auto",
             )
         with self._lock:
-            lent, compared = self._lend(model)
-            before = compared.tobytes()
-            answer = self._call(f"loss on device {device}", device, None, self._learner.loss, lent, device)
-            self._check_unchanged(compared, before, "loss")
+            loan = self._lend(model)
+            answer = self._call(
+                f"loss on device {device}", device, None, self._learner.loss, loan.lent, device
+            )
+            self._check_unchanged(loan, "loss")
             loss = number(answer, f"the loss on device {device}", device=device)
         if not math.isfinite(loss):
             raise DivergedError(
@@ -226,10 +225,9 @@ class FlatLearner:
     def evaluate(self, model: Array) -> dict[str, tuple[float, float]]:
         """The metrics of a model as sum and weight; a plain value has the weight 1."""
         with self._lock:
-            lent, compared = self._lend(model)
-            before = compared.tobytes()
-            answer = self._call("evaluate", None, None, self._learner.evaluate, lent)
-            self._check_unchanged(compared, before, "evaluate")
+            loan = self._lend(model)
+            answer = self._call("evaluate", None, None, self._learner.evaluate, loan.lent)
+            self._check_unchanged(loan, "evaluate")
         if not isinstance(answer, Mapping):
             raise LearnerError(
                 f"evaluate returned {shown(answer)}, but it must return a mapping",
@@ -266,11 +264,11 @@ class FlatLearner:
             self.initial(0)
         return cast(Layout, self._layout)
 
-    def _lend(self, model: Array) -> tuple[Any, Array]:
-        """The model as the learner sees it, read-only, and some of its numbers."""
-        known = self._lent
-        if known is not None and known[0] is model:
-            return (dict(known[1]) if type(known[1]) is dict else known[1]), known[2]
+    def _lend(self, model: Array) -> Loan:
+        """The model as the learner sees it. All devices of a round get the same loan."""
+        known = self._loan
+        if known is not None and known.model is model and known.is_lasting and not model.flags.writeable:
+            return known
         layout = self._known()
         if type(model) is not np.ndarray or model.shape != layout.shape or model.dtype != np.float32:
             raise InputError(
@@ -279,15 +277,13 @@ class FlatLearner:
                 value=model,
                 remedy="use a model of this learner, flat and float32",
             )
-        view = model.view()
-        view.flags.writeable = False
-        lent = layout.split(view) if layout.named else view
-        self._lent = (model, lent, view[:: max(1, layout.size // _COMPARED)])
-        return self._lend(model)
+        self._loan = Loan(model, layout)
+        return self._loan
 
     @staticmethod
-    def _check_unchanged(compared: Array, before: bytes, what: str) -> None:
-        if compared.tobytes() != before:
+    def _check_unchanged(loan: Loan, what: str) -> None:
+        if not loan.is_unchanged:
+            loan.mend()
             raise LearnerError(f"{what} changed the model it was lent", remedy=COPY_FIRST)
 
     def _call(

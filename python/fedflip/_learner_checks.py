@@ -7,8 +7,8 @@ import operator
 import traceback
 from typing import Any
 
-import numpy as np
-
+from fedflip import _arguments as argument
+from fedflip._arguments import shown
 from fedflip._errors import InputError, LearnerError
 from fedflip._learner_layout import Layout
 
@@ -24,21 +24,13 @@ _NEEDED = ("devices", "samples", "initial", "train", "evaluate")
 COPY_FIRST = "copy the model before training, for example with model.copy() or torch.tensor(model)"
 
 
-def checked_timeout(timeout_secs: float | None) -> float | None:
+def checked_timeout(timeout_secs: Any) -> float | None:
     """A time limit, checked."""
-    if timeout_secs is not None and not (
-        isinstance(timeout_secs, (int, float)) and 0 < timeout_secs < math.inf
-    ):
-        raise InputError(
-            f"timeout_secs is {timeout_secs!r}; it must be a number above 0, or None",
-            where="timeout_secs",
-            value=timeout_secs,
-            remedy="give a limit that the slowest training never reaches",
-        )
-    return None if timeout_secs is None else float(timeout_secs)
+    remedy = "give a limit above 0 that the slowest training never reaches, or None"
+    return argument.number("timeout_secs", timeout_secs, optional=True, above=0, remedy=remedy)
 
 
-def checked_learner(learner: Any) -> Any:
+def checked_learner(learner: Any, where: str = "learner") -> Any:
     """The argument, if it has the members of a learner."""
     missing = [name for name in _NEEDED if not hasattr(learner, name)]
     if isinstance(learner, type):
@@ -53,7 +45,7 @@ def checked_learner(learner: Any) -> Any:
         remedy = "add the members that fedflip.Learner describes"
         if hasattr(learner, "state_dict") and hasattr(learner, "forward"):
             remedy = "make a learner from a torch module: fedflip.TorchLearner(make_model, datasets, loss, …)"
-    raise InputError(problem, where="learner", value=learner, remedy=remedy)
+    raise InputError(problem, where=where, value=learner, remedy=remedy)
 
 
 def checked_devices(learner: Any) -> int:
@@ -111,18 +103,6 @@ def sum_and_weight(name: str, value: Any) -> tuple[float, float]:
     if not math.isfinite(total):
         raise DivergedError(f"the metric {name!r} is {total}", remedy="lower the learning rate")
     return total, weight
-
-
-def shown(value: Any) -> str:
-    """A value in a message, short."""
-    if isinstance(value, np.ndarray):
-        return f"a {value.dtype} array of shape {value.shape}"
-    if isinstance(value, (type(None), bool, int, float, str)):
-        return repr(value) if len(repr(value)) < 60 else repr(value)[:57] + "…"
-    if isinstance(value, tuple):
-        return f"a tuple of {len(value)}"
-    name = type(value).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def difference(old: Layout, new: Layout) -> str:

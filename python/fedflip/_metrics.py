@@ -70,7 +70,7 @@ def direction(name: str) -> Direction:
     return "min" if smaller and words[0] not in ("neg", "negative") else "max"
 
 
-def checked_directions(declared: Any) -> dict[str, Direction]:
+def checked_directions(declared: Any, where: str = "learner.metrics") -> dict[str, Direction]:
     """The metrics that a learner declares, checked.
 
     Raises:
@@ -80,7 +80,7 @@ def checked_directions(declared: Any) -> dict[str, Direction]:
     if not isinstance(declared, Mapping):
         raise InputError(
             f"metrics of the learner is {declared!r}, which is not a mapping",
-            where="learner.metrics",
+            where=where,
             value=declared,
             remedy=remedy,
         )
@@ -89,14 +89,14 @@ def checked_directions(declared: Any) -> dict[str, Direction]:
         if not isinstance(name, str) or not name:
             raise InputError(
                 f"metrics of the learner has the name {name!r}, which is not a text",
-                where="learner.metrics",
+                where=where,
                 value=name,
                 remedy=remedy,
             )
         if better not in ("max", "min"):
             raise InputError(
                 f"metrics of the learner says {better!r} for {name!r}; it must be 'max' or 'min'",
-                where=f"learner.metrics[{name!r}]",
+                where=f"{where}[{name!r}]",
                 value=better,
                 remedy="say 'max' if larger values are better, and 'min' if smaller values are",
             )

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from fedflip._errors import InputError
+from fedflip._arguments import function, listed
 
-__all__ = ["Callback", "RoundRecord", "Watch"]
+__all__ = ["Callback", "RoundRecord", "Watch", "checked_callbacks"]
 
 log = logging.getLogger("fedflip")
 
@@ -39,26 +39,22 @@ class RoundRecord(SimpleNamespace):
 Callback = Callable[[RoundRecord], Any]
 
 
+def checked_callbacks(callbacks: Any) -> list[Callback]:
+    """The argument ``callbacks``, if it is a list of functions."""
+
+    def checked(where: str, callback: Any) -> Any:
+        return function(where, callback, remedy="give functions that take the record of a round")
+
+    return listed(
+        "callbacks", callbacks, "a list of functions", each=checked, remedy="write callbacks=[function]"
+    )
+
+
 class Watch:
     """What the native code calls: it turns JSON into records, and shows progress."""
 
     def __init__(self, callbacks: Iterable[Callback], progress: bool) -> None:
-        if not isinstance(callbacks, Iterable):
-            raise InputError(
-                f"callbacks is {callbacks!r}, which is not a list",
-                where="callbacks",
-                value=callbacks,
-                remedy="write callbacks=[function]",
-            )
         self.callbacks = list(callbacks)
-        for callback in self.callbacks:
-            if not callable(callback):
-                raise InputError(
-                    f"callbacks has {callback!r}, which cannot be called",
-                    where="callbacks",
-                    value=callback,
-                    remedy="give functions that take the record of a round",
-                )
         self.sees_all = bool(self.callbacks)
         self._bar: Any = _bar() if progress else None
         self._metric: str | None = None

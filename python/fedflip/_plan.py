@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fedflip import _fedflip
+from fedflip._arguments import count, flag, path_text
 from fedflip._fleet import Fleet, as_fleet
-from fedflip._plan_arguments import Pilots, costs_of, count, flag, goal_of, probabilities
+from fedflip._plan_arguments import Pilots, costs_of, goal_of, probabilities
 from fedflip._plan_compare import PlanComparison
 from fedflip._plan_html import html_paragraph, html_table
 
@@ -246,7 +247,7 @@ class Plan:
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Writes name, q and a/q of each device, which ``scheme="file=PATH"`` reads back."""
-        self._native.to_csv(os.fsdecode(path))
+        self._native.to_csv(path_text("path", path))
 
     def __repr__(self) -> str:
         band = "" if self.bandwidth_mbps is None else f" at {self.bandwidth_mbps:g} Mbit/s"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from fedflip import _fedflip
+from fedflip._arguments import text
 from fedflip._errors import InputError
 from fedflip._plan_html import html_paragraph, html_table
 
@@ -48,7 +49,7 @@ class PlanComparison(Sequence[dict[str, Any]]):
             if entry["scheme"] == index:
                 return dict(entry)
         names = [entry["scheme"] for entry in self._entries]
-        meant = _fedflip.nearest(index, names)
+        meant = _fedflip.nearest(text("scheme", index), names)
         raise InputError(
             f"scheme: the comparison has no scheme {index!r}",
             where="scheme",

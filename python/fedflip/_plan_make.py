@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from fedflip._arguments import number, text
 from fedflip._fleet import as_fleet
 from fedflip._plan import Plan
-from fedflip._plan_arguments import Pilots, costs_of, goal_of, number, text
+from fedflip._plan_arguments import Pilots, costs_of, goal_of
 
 __all__ = ["plan"]
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fedflip._arguments import count, instance, listed, shown, text, wrong
 from fedflip._crew import Trained, not_open, nothing_outstanding
 from fedflip._errors import InputError
 from fedflip._key import TrainKey
@@ -91,6 +92,9 @@ class ProcessCrew:
             environment: Variables of the environment for the workers, in addition to those of this process.
         """
         refuse_in_worker()
+        remedy = "write crew.open(ff.FlatLearner(learner))"
+        instance("work", work, (FlatLearner, bytes), "a FlatLearner", remedy=remedy)
+        variables = _variables(environment)
         self.close()
         work = unpack(work) if isinstance(work, bytes) else work
         limit_secs = self.timeout_secs if self.timeout_secs is not None else work.timeout_secs
@@ -98,9 +102,7 @@ class ProcessCrew:
         work = copy.copy(work)
         work.timeout_secs = None
         self._size, places = work.size, self.workers * PREFETCH
-        post = Post(
-            Parcel(work), SharedMemory(work.size, models=2 * places + 2, updates=places), environment or {}
-        )
+        post = Post(Parcel(work), SharedMemory(work.size, models=2 * places + 2, updates=places), variables)
         self._finalizer = weakref.finalize(self, close_all, self._pool, post)
         try:
             self._dispatcher = Dispatcher(post, self.workers, limit_secs, self._pool)
@@ -111,7 +113,9 @@ class ProcessCrew:
 
     def train(self, model: Array, keys: Sequence[TrainKey]) -> None:
         """Begins one training for each key. The model is copied once."""
-        begun = self._opened().begin("train", self._checked(model), keys)
+        remedy = "give a list such as [TrainKey(seed=1, round=1, device=0)]"
+        trainings = listed("keys", keys, "a list of keys", each=_key, remedy=remedy)
+        begun = self._opened().begin("train", self._checked(model), trainings)
         self._outstanding += len(begun)
 
     def next(self) -> Trained:
@@ -131,7 +135,8 @@ class ProcessCrew:
     def losses(self, model: Array, devices: Sequence[int]) -> list[float]:
         """The mean loss of a model on the samples of each device. Losses go before trainings that have not begun."""
         dispatcher = self._opened()
-        return dispatcher.answers(dispatcher.begin("loss", self._checked(model), devices))
+        asked = listed("devices", devices, "a list of devices", each=count)
+        return dispatcher.answers(dispatcher.begin("loss", self._checked(model), asked))
 
     def evaluate(self, model: Array) -> dict[str, tuple[float, float]]:
         """The metrics of a model, by one worker. The evaluation goes before trainings that have not begun."""
@@ -163,9 +168,28 @@ class ProcessCrew:
     def _checked(self, model: Array) -> Array:
         if not isinstance(model, np.ndarray) or model.shape != (self._size,) or model.dtype != np.float32:
             raise InputError(
-                f"the model is not a flat float32 array of {self._size:,} parameters",
+                f"the model is {shown(model)}, not a flat float32 array of {self._size:,} parameters",
                 where="model",
                 value=model,
                 remedy="use a model of this learner",
             )
         return model
+
+
+def _key(where: str, value: Any) -> TrainKey:
+    """A key whose numbers a worker can use."""
+    key: TrainKey = instance(where, value, TrainKey, "a TrainKey")
+    return key
+
+
+def _variables(environment: Any) -> dict[str, str]:
+    """Variables of the environment: texts by name."""
+    if environment is None:
+        return {}
+    remedy = 'give texts by name, such as {"OMP_NUM_THREADS": "1"}'
+    if not isinstance(environment, Mapping):
+        raise wrong("environment", environment, "a dict of texts", remedy)
+    return {
+        text("environment", name, remedy=remedy): text(f"environment[{name!r}]", value, remedy=remedy)
+        for name, value in environment.items()
+    }

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
+from fedflip._arguments import count
 from fedflip._errors import InputError
 from fedflip._process_memory import SharedMemory, anonymous_file
 from fedflip._process_parcel import Parcel
@@ -25,6 +26,7 @@ __all__ = ["Post", "WorkerProcess", "checked_workers", "close_all", "died_of"]
 #: A worker has one core. More threads would compete with other workers, and change the last bits of sums.
 _ONE_THREAD = ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "VECLIB_MAXIMUM", "BLIS")
 _END_SECS = 5.0
+_WORKERS_MAX = 1024
 
 
 class Post:
@@ -192,11 +194,4 @@ def checked_workers(workers: int | None) -> int:
         )
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= 1024:
-        raise InputError(
-            f"workers is {workers!r}; it must be a whole number from 1 to 1024",
-            where="workers",
-            value=workers,
-            remedy="use one worker for each core",
-        )
-    return workers
+    return count("workers", workers, least=1, most=_WORKERS_MAX, remedy="use one worker for each core")

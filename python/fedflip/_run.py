@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedflip import _fedflip
+from fedflip._arguments import count, listed, path_text
 from fedflip._errors import InputError
 from fedflip._fleet import Fleet
 from fedflip._runs_report import check_no_run_file, write_file, write_report
@@ -40,16 +41,19 @@ class Run:
         {'fc.bias': (10,), 'fc.weight': (10, 60)}
     """
 
-    __slots__ = ("_cache", "_folder", "_native")
+    __slots__ = ("_cache", "_folder", "_kept", "_native")
 
     _native: _fedflip.RunData
     _folder: Path | None
     _cache: dict[str, Any]
+    #: A temporary folder that the run is in, which is removed when nobody refers to it any more.
+    _kept: Any
 
-    def __init__(self, native: _fedflip.RunData, folder: Path | None) -> None:
+    def __init__(self, native: _fedflip.RunData, folder: Path | None, kept: Any = None) -> None:
         object.__setattr__(self, "_native", native)
         object.__setattr__(self, "_folder", folder)
         object.__setattr__(self, "_cache", {})
+        object.__setattr__(self, "_kept", kept)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a run is immutable: {name} cannot be set")
@@ -101,22 +105,16 @@ class Run:
         Args:
             rounds: A round, counted from 1, or several; by default all.
         """
-        chosen = (
-            range(1, len(self) + 1)
-            if rounds is None
-            else [rounds]
-            if isinstance(rounds, int)
-            else list(rounds)
-        )
-        for number in chosen:
-            if not 1 <= number <= len(self):
-                raise InputError(
-                    f"there is no round {number}",
-                    where="rounds",
-                    value=number,
-                    remedy=f"name rounds from 1 to {len(self)}",
-                )
-        return Table._of(self._native.times(list(chosen)))
+        return Table._of(self._native.times(self._chosen_rounds(rounds)))
+
+    def _chosen_rounds(self, rounds: Any) -> list[int]:
+        """One round, several, or all."""
+        if rounds is None:
+            return list(range(1, len(self) + 1))
+        remedy = f"name rounds from 1 to {len(self)}"
+        several = [rounds] if hasattr(rounds, "__index__") and not isinstance(rounds, np.ndarray) else rounds
+        chosen = listed("rounds", several, "a round or a list of rounds", remedy=remedy)
+        return [count("rounds", number, least=1, most=len(self), remedy=remedy) for number in chosen]
 
     @property
     def model(self) -> Model:
@@ -233,6 +231,9 @@ class Run:
         Returns:
             The file, or the folder of the files.
         """
+        if round is not None:
+            remedy = f"name a round from 1 to {len(self)}"
+            round = count("round", round, least=1, most=len(self), remedy=remedy)
         if self._folder is not None and (self._folder / "records.jsonl").is_file():
             return write_report([self._folder], path, format=format, title=title, round=round)
         import tempfile
@@ -248,7 +249,7 @@ class Run:
         Examples:
             >>> run.save("model.safetensors")  # doctest: +SKIP
         """
-        target = Path(path)
+        target = Path(path_text("path", path))
         if target.suffix != ".safetensors":
             raise InputError(
                 f"{target}: the name of a model ends in .safetensors",
@@ -280,15 +281,13 @@ def open(folder: str | os.PathLike[str]) -> Run:
     Examples:
         >>> run = open("comparison/runs/auto-seed1")  # doctest: +SKIP
     """
-    if not isinstance(folder, str | os.PathLike):
-        raise InputError(
-            f"folder is {type(folder).__name__}, and should be a path",
-            where="folder",
-            value=folder,
-            remedy="give the folder of a run as str or Path",
-        )
-    path = Path(os.fsdecode(folder))
+    path = Path(path_text("folder", folder, remedy="give the folder of a run as str or Path"))
     return Run(_fedflip.RunData.from_folder(path), path)
+
+
+def open_kept(folder: Path, kept: Any) -> Run:
+    """Opens a run in a temporary folder, which lives as long as the run refers to it."""
+    return Run(_fedflip.RunData.from_folder(folder), folder, kept)
 
 
 def _restored(state: Any, folder: Path | None) -> Run:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fedflip import _fedflip
+from fedflip._arguments import choice, count, path_text, text
 from fedflip._errors import FedflipError, InputError
-from fedflip._nearest import nearest
 
 __all__ = ["write_report"]
 
@@ -57,7 +57,10 @@ def write_report(
     Raises:
         InputError: No run can be read, the format is not known, or the path does not fit the format.
     """
-    target = Path(path)
+    target = Path(path_text("path", path))
+    text("title", title, optional=True)
+    text("reference", reference, optional=True)
+    shown_round = count("round", round, optional=True, least=1)
     name, one_file = _format(target, format)
     if target.stem == "*":
         target = target.parent
@@ -69,7 +72,7 @@ def write_report(
         raise _wrong_path(
             target, f"a file, and {name} is several files", "name a folder; it is created if needed"
         )
-    files, problems = _fedflip.render_report(list(map(Path, folders)), name, title, reference, round)
+    files, problems = _fedflip.render_report(list(map(Path, folders)), name, title, reference, shown_round)
     for problem in problems:
         _logger.warning(problem)
     hidden = f"{above}{os.sep}".encode() if above else b""
@@ -88,17 +91,8 @@ def _format(path: Path, asked: str | None) -> tuple[str, bool]:
     """The name of the format, and whether it is one file."""
     formats = _fedflip.report_formats()
     if asked is not None:
-        found = [(name, one_file) for name, _, one_file in formats if name == asked]
-        if not found:
-            near = nearest(asked, [name for name, _, _ in formats]) if isinstance(asked, str) else None
-            names = ", ".join(name for name, _, _ in formats)
-            raise InputError(
-                f"there is no format {asked!r}",
-                where="format",
-                value=asked,
-                remedy=f"did you mean {near}?" if near else f"choose one of {names}",
-            )
-        return found[0]
+        name = choice("format", asked, [name for name, _, _ in formats])
+        return name, next(one_file for known, _, one_file in formats if known == name)
     ending = path.suffix.lower().removeprefix(".")
     for name, extension, one_file in formats:
         if ending == extension:

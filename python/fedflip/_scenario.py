@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fedflip import _fedflip
+from fedflip._arguments import path_text, text
 from fedflip._errors import InputError
-from fedflip._nearest import nearest
+from fedflip._overrides import Override, did_you_mean, key_paths, naming_values, overrides_of, texts_of
 
 if TYPE_CHECKING:
     from fedflip._fleet import Fleet
@@ -42,18 +41,19 @@ class Scenario:
     """
 
     def __init__(self, task_or_path: str | os.PathLike[str], /, **keys: Any) -> None:
-        self._task, self._path = _source(task_or_path)
-        self._overrides: tuple[str, ...] = tuple(_overrides(keys))
+        self._task, self._path = source_of("task_or_path", task_or_path)
+        self._overrides: tuple[Override, ...] = tuple(overrides_of(keys))
         self._resolved = self._resolve()
 
-    def _resolve(self, **memory: Any) -> _fedflip.Scenario:
-        return _fedflip.Scenario.resolve(self._task, self._path, list(self._overrides), **memory)
+    def _resolve(self) -> _fedflip.Scenario:
+        with naming_values(self._overrides, self._path, self._task):
+            return _fedflip.Scenario.resolve(self._task, self._path, texts_of(self._overrides))
 
     def with_keys(self, **keys: Any) -> Scenario:
         """The same scenario with other values of some keys."""
         other = object.__new__(type(self))
         other._task, other._path = self._task, self._path
-        other._overrides = (*self._overrides, *_overrides(keys))
+        other._overrides = (*self._overrides, *overrides_of(keys))
         other._resolved = other._resolve()
         return other
 
@@ -79,7 +79,9 @@ class Scenario:
         """
         from fedflip._fleet import Fleet
 
-        return Fleet._of(_fedflip.scenario_fleet(self._resolved, data_dir))
+        return Fleet._of(
+            _fedflip.scenario_fleet(self._resolved, path_text("data_dir", data_dir, optional=True))
+        )
 
     def to_toml(self) -> str:
         """Every key and its value as a scenario file, which the CLI runs too."""
@@ -93,14 +95,14 @@ class Scenario:
     def __getitem__(self, key: str) -> Any:
         """The value of a key such as ``"train.batch"``; None if it is not set."""
         values = self.to_dict()
-        section, _, name = key.rpartition(".")
+        section, _, name = text("key", key, remedy="name a key, such as 'train.batch'").rpartition(".")
         inside = values.get(section, {}) if section else values
         if name not in inside:
             raise InputError(
                 f"there is no key {key!r}",
                 where=key,
                 value=key,
-                remedy=_did_you_mean(key, [path for path, _ in _keys()]),
+                remedy=did_you_mean(key, key_paths()),
             )
         return inside[name]
 
@@ -114,10 +116,10 @@ class Scenario:
         return hash(self.to_toml())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restored, (self._path or self._task, self._overrides))
+        return (_restored, (self._task, self._path, self._overrides))
 
     def __repr__(self) -> str:
-        keys = "".join(f", {text}" for text in self._overrides)
+        keys = "".join(f", {line}" for line in texts_of(self._overrides))
         return f"Scenario({str(self._path or self._task)!r}{keys})"
 
     def _repr_html_(self) -> str:
@@ -126,111 +128,20 @@ class Scenario:
         return f"<details><summary><code>{escape(repr(self))}</code></summary><pre>{escape(self.to_toml())}</pre></details>"
 
 
-def _restored(source: str, overrides: tuple[str, ...]) -> Scenario:
+def _restored(task: str, path: str | None, overrides: tuple[Override, ...]) -> Scenario:
     """Makes a scenario again in another process."""
     scenario = object.__new__(Scenario)
-    scenario._task, scenario._path = _source(source)
+    scenario._task, scenario._path = task, path
     scenario._overrides = overrides
     scenario._resolved = scenario._resolve()
     return scenario
 
 
-def _source(task_or_path: str | os.PathLike[str]) -> tuple[str, str | None]:
+def source_of(where: str, task_or_path: Any) -> tuple[str, str | None]:
     """The task or the path. A text is a path if it looks like one."""
+    remedy = "name a task such as 'synthetic', or the path of a scenario file"
+    found = path_text(where, task_or_path, remedy=remedy)
     if isinstance(task_or_path, os.PathLike):
-        return "", os.fspath(task_or_path)
-    if not isinstance(task_or_path, str):
-        raise InputError(
-            f"task_or_path is {task_or_path!r}, which is neither a name nor a path",
-            where="task_or_path",
-            value=task_or_path,
-            remedy="name a task such as 'synthetic', or the path of a scenario file",
-        )
-    looks_like_a_path = (
-        task_or_path.endswith(".toml") or os.sep in task_or_path or Path(task_or_path).is_file()
-    )
-    return ("", task_or_path) if looks_like_a_path else (task_or_path, None)
-
-
-#: Keys that are special cases of others with the same name, which are the ones that people mean.
-_SECONDARY = ("pilot.", "downlink.", "plan.overhead_secs")
-
-
-@cache
-def _keys() -> list[tuple[str, str]]:
-    """The path and the meaning of every key."""
-    return [
-        (f"{section}.{name}" if section else name, about) for section, name, about in _fedflip.scenario_keys()
-    ]
-
-
-def _overrides(keys: Mapping[str, Any]) -> Iterator[str]:
-    """Keys and values as the CLI's ``--set`` takes them."""
-    sections = {path.partition(".")[0] for path, _ in _keys() if "." in path}
-    for name, value in keys.items():
-        if isinstance(value, Mapping) and name in sections:
-            for key, inner in value.items():
-                yield _override(f"{name}.{key}", inner, f"{name}[{key!r}]")
-        else:
-            yield _override(_path_of(name), value, name)
-
-
-def _path_of(name: str) -> str:
-    """The path of a key from its own name, or from its path with two underscores instead of the full stop."""
-    paths = [path for path, _ in _keys()]
-    asked = name.replace("__", ".")
-    if asked in paths:
-        return asked
-    found = [path for path in paths if path.rpartition(".")[2] == asked]
-    found = [path for path in found if not path.startswith(_SECONDARY)] or found
-    if len(found) == 1:
-        return found[0]
-    if found:
-        where = " or ".join(f"{path.partition('.')[0]}={{{asked!r}: …}}" for path in found)
-        raise InputError(
-            f"several sections have a key {asked!r}", where=name, value=name, remedy=f"write {where}"
-        )
-    names = {path.rpartition(".")[2] for path in paths}
-    raise InputError(
-        f"there is no key {name!r}", where=name, value=name, remedy=_did_you_mean(asked, [*names, *paths])
-    )
-
-
-def _did_you_mean(name: str, names: list[str]) -> str:
-    near = nearest(name, names)
-    return f"did you mean {near}?" if near else "docs/scenario.md lists all keys"
-
-
-def _override(path: str, value: Any, where: str) -> str:
-    return f"{path}={_toml(value, where)}"
-
-
-def _toml(value: Any, where: str) -> str:
-    """A value of Python as TOML."""
-    item = getattr(value, "item", None)
-    if item is not None and getattr(value, "ndim", None) == 0:
-        value = item()
-    if value is None:
-        return '"none"'
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, (str, os.PathLike)):
-        return json.dumps(os.fspath(value), ensure_ascii=False)
-    if isinstance(value, Mapping):
-        return (
-            "{ "
-            + ", ".join(f"{json.dumps(str(key))} = {_toml(inner, where)}" for key, inner in value.items())
-            + " }"
-        )
-    if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
-        return "[" + ", ".join(_toml(inner, where) for inner in list(value)) + "]"
-    raise InputError(
-        f"{where} is {value!r}, which no key takes",
-        where=where,
-        value=value,
-        remedy="give a number, a text, True or False, or a list of these",
-    )
+        return "", found
+    looks_like_a_path = found.endswith(".toml") or os.sep in found or os.path.isfile(found)
+    return ("", found) if looks_like_a_path else (text(where, found), None)

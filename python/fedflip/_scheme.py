@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedflip import _fedflip
+from fedflip._arguments import flag, function, text
 from fedflip._errors import InputError
+from fedflip._plan_arguments import probabilities
 
 if TYPE_CHECKING:
     from fedflip._fleet import Fleet
@@ -52,16 +54,11 @@ class Scheme:
         q: ArrayLike | None = None,
         unbiased: bool = False,
     ) -> None:
-        if not callable(draw):
-            raise InputError(
-                f"draw is {draw!r}, which cannot be called",
-                where="draw",
-                value=draw,
-                remedy="give a function of round, seed and fleet that returns a cohort and its weights",
-            )
-        self.name: str = name or str(getattr(draw, "__name__", type(draw).__name__)).strip("<>")
-        self._draw = draw
-        self._q = None if q is None else np.array(q, dtype=np.float64)
+        remedy = "give a function of round, seed and fleet that returns a cohort and its weights"
+        self._draw = function("draw", draw, remedy=remedy)
+        own_name = str(getattr(draw, "__name__", type(draw).__name__)).strip("<>")
+        self.name: str = text("name", name, optional=True) or own_name
+        self._q = None if q is None else np.array(probabilities(q))
         if self._q is not None:
             wrong = np.flatnonzero(~((self._q > 0) & (self._q <= 1)))
             if wrong.size:
@@ -72,7 +69,7 @@ class Scheme:
                     value=float(self._q.flat[at]),
                     remedy="leave q out if you do not know it; a device that is never drawn gets a small q",
                 )
-        self.unbiased = bool(unbiased)
+        self.unbiased = flag("unbiased", unbiased)
         self.observes = hasattr(draw, "observe")
         self._native = _fedflip.CustomScheme(self.name, self)
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fedflip import _fedflip
+from fedflip._arguments import count, event, flag, function, instance, number, path_text, text
 from fedflip._errors import FedflipError, InputError
-from fedflip._observe import Callback, Watch
+from fedflip._observe import Callback, Watch, checked_callbacks
+from fedflip._options import checked_threads
+from fedflip._overrides import Override, naming_values, overrides_of, texts_of
 from fedflip._run import Run, open
-from fedflip._scenario import Scenario, _overrides, _source
+from fedflip._scenario import Scenario, source_of
 from fedflip._stop import Stop
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from fedflip._deploy import Evaluation, FirstModel
     from fedflip._learner import Learner
 
 __all__ = ["Listening", "serve"]
@@ -174,99 +178,93 @@ def serve(
                 certs="certs",
             )
     """
-    settings: dict[str, Any] = dict(keys)
-    if isinstance(stop, Mapping):
-        settings["stop"] = stop
-    elif stop is not None:
-        settings.update(stop.keys({}))
-    if insecure and certs is not None:
+    task, path, before = _parts(scenario)
+    settings = {**keys, **_stop_keys(stop)}
+    if flag("insecure", insecure) and certs is not None:
         raise InputError(
             "insecure is True, and certs names an authority",
             where="certs",
-            value=os.fspath(certs),
+            value=path_text("certs", certs),
             remedy="leave one of the two out",
         )
-    first, scores = None, None
     if isinstance(initial, (str, os.PathLike)):
-        settings["initial"] = os.path.abspath(os.fspath(initial))
-    elif initial is not None:
-        from fedflip._deploy import FirstModel
-
-        first = FirstModel(initial)
-    if evaluate is not None or (first is not None and first.learner is not None):
-        from fedflip._deploy import Evaluation
-
-        scores = Evaluation(evaluate if evaluate is not None else _learner_of(first))
-    task, path, before = _parts(scenario)
+        settings["initial"] = os.path.abspath(path_text("initial", initial))
+        initial = None
+    first, scores = _model_and_scores(initial, evaluate)
+    overrides = [*before, *overrides_of(settings)]
     arguments = _Arguments(
         task=task,
         path=path,
-        overrides=[*before, *_overrides(settings)],
-        out=os.fspath(out),
-        address=address,
-        certs=None if insecure else os.fspath("certs" if certs is None else certs),
-        metrics=metrics,
-        metrics_public=metrics_public,
-        pilots=pilots,
-        devices_min=_whole(devices_min, "devices_min"),
-        devices_max=_whole(devices_max, "devices_max"),
-        samples_max=_whole(samples_max, "samples_max") or 0,
-        replan_every=_whole(replan_every, "replan_every") or 0,
-        window_secs=_number(window_secs, "window_secs"),
-        quorum=_number(quorum, "quorum"),
-        dashboard=None if dashboard is None else str(dashboard),
-        dashboard_public=dashboard_public,
-        threads=_whole(threads, "threads"),
-        data_dir=None if data_dir is None else os.fspath(data_dir),
+        overrides=texts_of(overrides),
+        out=path_text("out", out),
+        address=text("address", address, optional=True, remedy=_ADDRESS),
+        certs=None if insecure else path_text("certs", "certs" if certs is None else certs),
+        metrics=text("metrics", metrics, optional=True, remedy=_ADDRESS),
+        metrics_public=flag("metrics_public", metrics_public),
+        pilots=flag("pilots", pilots),
+        devices_min=count("devices_min", devices_min, optional=True),
+        devices_max=count("devices_max", devices_max, optional=True),
+        samples_max=count("samples_max", samples_max),
+        replan_every=count("replan_every", replan_every),
+        window_secs=number("window_secs", window_secs, remedy="give a number of seconds"),
+        quorum=number("quorum", quorum, remedy="give a number from 0 to 1"),
+        dashboard=_dashboard(dashboard),
+        dashboard_public=flag("dashboard_public", dashboard_public),
+        threads=checked_threads(threads),
+        data_dir=path_text("data_dir", data_dir, optional=True),
     )
-    watch = Watch(callbacks, progress)
-    told = None if ready is None else lambda *at: ready(Listening(*at))
+    functions = checked_callbacks(callbacks)
+    tell = function("ready", ready, optional=True)
+    told = None if tell is None else lambda *at: tell(Listening(*at))
+    event("until", until)
+    watch = Watch(functions, flag("progress", progress))
     try:
-        has_begun = _fedflip.serve(arguments, watch, first, scores, told, until)
+        with naming_values(overrides, path, task):
+            has_begun = _fedflip.serve(arguments, watch, first, scores, told, until)
     finally:
         watch.close()
     if not has_begun:
         raise FedflipError(
-            f"the server was stopped before the first plan of the run in {os.fspath(out)}",
+            f"the server was stopped before the first plan of the run in {arguments.out}",
             remedy="call serve again with the same arguments: devices that have enrolled keep their places",
         )
-    return open(out)
+    return open(arguments.out)
 
 
-def _learner_of(first: Any) -> Any:
-    return first.learner
+_ADDRESS = "write ADDRESS:PORT, such as 127.0.0.1:7700"
 
 
-def _parts(scenario: Scenario | PathLike) -> tuple[str, str | None, tuple[str, ...]]:
+def _stop_keys(stop: Any) -> dict[str, Any]:
+    """The keys of a target, or of the section ``[stop]``."""
+    if stop is None or isinstance(stop, Mapping):
+        return {} if stop is None else {"stop": stop}
+    remedy = "write stop=ff.Stop('accuracy', at=0.9), or stop={'rounds_max': 100}"
+    target: Stop = instance("stop", stop, Stop, "a Stop", remedy=remedy)
+    return target.keys({})
+
+
+def _model_and_scores(initial: Any, evaluate: Any) -> tuple[FirstModel | None, Evaluation | None]:
+    """The first model, and what scores models: a function, or the learner that made the first one."""
+    if initial is None and evaluate is None:
+        return None, None
+    from fedflip._deploy import Evaluation, FirstModel
+
+    first = None if initial is None else FirstModel(initial)
+    scores = evaluate if evaluate is not None or first is None else first.learner
+    return first, None if scores is None else Evaluation(scores)
+
+
+def _dashboard(dashboard: Any) -> str | None:
+    """Where browsers watch the run: a text, or a port of this machine."""
+    if isinstance(dashboard, str) or dashboard is None:
+        return text("dashboard", dashboard, optional=True)
+    return str(
+        count("dashboard", dashboard, most=65_535, remedy="write HOST:PORT, or a port from 0 to 65535")
+    )
+
+
+def _parts(scenario: Any) -> tuple[str, str | None, Sequence[Override]]:
     """The task or the path, and the keys that were set."""
     if isinstance(scenario, Scenario):
         return scenario._task, scenario._path, scenario._overrides
-    try:
-        task, path = _source(scenario)
-    except InputError as error:
-        raise InputError(
-            f"scenario is {scenario!r}, which is neither a Scenario nor a name or path",
-            where="scenario",
-            value=scenario,
-            remedy=error.remedy,
-        ) from None
-    return task, path, ()
-
-
-def _whole(value: Any, where: str) -> int | None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-        raise InputError(
-            f"{where} is {value!r}, which is not a whole number of 0 or more",
-            where=where,
-            value=value,
-            remedy="give a whole number",
-        )
-    return value
-
-
-def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(
-            f"{where} is {value!r}, which is not a number", where=where, value=value, remedy="give a number"
-        )
-    return float(value)
+    return *source_of("scenario", scenario), ()

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fedflip import _fedflip
-from fedflip._observe import Callback, Watch
+from fedflip._observe import Callback
+from fedflip._options import Options
 from fedflip._run import Run, open
 from fedflip._scenario import Scenario
 from fedflip._stop import Stop
@@ -77,15 +78,11 @@ def simulate(
         >>> len(run), run.rounds.columns[0]
         (3, 'round')
     """
-    with Work(work, fleet=fleet, plan=plan, stop=stop, seed=seed, workers=workers, crew=crew, threads=threads,
-              timeout_secs=timeout_secs, keys=keys) as ready:  # fmt: skip
-        watch = Watch(callbacks, progress)
-        try:
-            options = _fedflip.Options(watch, threads, data_dir, out, resume)
-            data = _fedflip.simulate(ready.scenario, options, **ready.native)
-        finally:
-            watch.close()
+    options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip
+    with Work(work, fleet=fleet, plan=plan, stop=stop, seed=seed, workers=workers, crew=crew, threads=options.threads,
+              timeout_secs=timeout_secs, keys=keys) as ready, options.watched() as native:  # fmt: skip
+        data = _fedflip.simulate(ready.scenario, native, **ready.native)
     if data is not None:
         return Run(data, None)
-    assert out is not None
-    return open(out)
+    assert options.out is not None
+    return open(options.out)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fedflip._arguments import choice, number, text, wrong
 from fedflip._errors import InputError
 from fedflip._metrics import direction
 
@@ -35,25 +36,17 @@ class Stop:
     mode: Literal["max", "min"] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.metric, str) or not self.metric:
-            raise InputError(
-                f"metric is {self.metric!r}, which is not a name",
-                where="metric",
-                value=self.metric,
-                remedy="name a metric that evaluate returns, such as 'accuracy'",
-            )
-        if not isinstance(self.at, (int, float)) or isinstance(self.at, bool) or not math.isfinite(self.at):
-            raise InputError(
-                f"at is {self.at!r}, which is not a finite number",
-                where="at",
-                value=self.at,
-                remedy=f"give the {self.metric} at which the run ends, such as at=0.9",
-            )
-        if self.mode not in (None, "max", "min"):
-            raise InputError(
-                f"mode is {self.mode!r}; it must be 'max' or 'min'",
-                where="mode",
-                value=self.mode,
+        remedy = "name a metric that evaluate returns, such as 'accuracy'"
+        if not text("metric", self.metric, remedy=remedy):
+            raise wrong("metric", self.metric, "the name of a metric", remedy)
+        remedy = f"give the {self.metric} at which the run ends, such as at=0.9"
+        if not math.isfinite(number("at", self.at, remedy=remedy)):
+            raise wrong("at", self.at, "a finite number", remedy)
+        if self.mode is not None:
+            choice(
+                "mode",
+                self.mode,
+                ("max", "min"),
                 remedy="leave mode out, or say 'max' if the metric has to rise",
             )
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedflip import _fedflip
+from fedflip._arguments import listed, text
 from fedflip._errors import InputError
 from fedflip._nearest import nearest
 from fedflip._plan_html import html_table
@@ -25,7 +26,8 @@ class Table:
     """Named columns of one length, which nobody can change.
 
     Programs that read Arrow take a table as it is: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
-    ``duckdb.sql("SELECT * FROM t")`` and ``pandas.DataFrame.from_arrow(t)``. The first three share its memory.
+    ``duckdb.sql("SELECT * FROM t")`` and ``pandas.DataFrame.from_arrow(t)``. The first three share its memory. For every
+    version of pandas there is :meth:`to_pandas`; ``pandas.DataFrame(t)`` does not read Arrow, and is refused.
 
     Args:
         columns: Arrays or lists by name: whole numbers, numbers, booleans or words. NaN and None are missing values.
@@ -60,7 +62,11 @@ class Table:
                 value=columns,
                 remedy="give arrays or lists by name: {'round': [1, 2]}",
             )
-        ready = [(str(name), *_native_values(str(name), values)) for name, values in columns.items()]
+        names = [text("columns", str(name)) for name in columns]
+        ready = [
+            (name, *_native_values(name, values))
+            for name, values in zip(names, columns.values(), strict=True)
+        ]
         rows = len(ready[0][1]) if ready else 0
         for name, values, _ in ready:
             if len(values) != rows:
@@ -147,6 +153,22 @@ class Table:
         """
         return _reader("polars", "to_polars").DataFrame(self)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Refused: columns of different types are no array.
+
+        ``pandas.DataFrame(table)`` asks for an array. Without this method it would take the names of the columns for rows.
+
+        Raises:
+            InputError: Always; ``remedy`` names the ways that work.
+        """
+        raise InputError(
+            "a table is not an array: its columns have names, and types of their own",
+            where="table",
+            value=self,
+            remedy="write table.to_pandas() for a DataFrame, table['name'] for the array of a column, or table.to_dict() "
+            "for all arrays",
+        )
+
     def __arrow_c_schema__(self) -> object:
         """The schema for readers of Arrow."""
         return self._native.__arrow_c_schema__()
@@ -204,22 +226,29 @@ def _cell(value: Any) -> str:
 
 def _native_values(name: str, values: Any) -> tuple[Any, bool]:
     """What the extension takes for a column, and whether values are missing."""
+    where, remedy = f"columns[{name!r}]", "give a list or an array with one dimension"
+    refusal = InputError(
+        f"column {name!r} holds neither numbers of 64 bits, nor booleans, nor words",
+        where=where,
+        value=values,
+        remedy=remedy,
+    )
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUT":
         array = values
     else:
-        items = list(values)
+        items = listed(where, values, "a column", remedy=remedy)
         if items and all(item is None or isinstance(item, str) for item in items):
-            return items, any(item is None for item in items)
-        array = np.asarray(
-            [np.nan if item is None else item for item in items], dtype=None if items else np.float64
-        )
-    if array.ndim != 1 or array.dtype.kind not in "biuf":
-        raise InputError(
-            f"column {name!r} holds neither numbers, nor booleans, nor words",
-            where=f"columns[{name!r}]",
-            value=values,
-            remedy="give a list or an array with one dimension",
-        )
+            return [text(where, item, optional=True) for item in items], any(item is None for item in items)
+        try:
+            array = np.asarray(
+                [np.nan if item is None else item for item in items], dtype=None if items else np.float64
+            )
+        except (TypeError, ValueError):
+            # Lists of different lengths.
+            raise refusal from None
+    is_too_large = array.dtype.kind == "u" and array.size > 0 and array.max() > np.iinfo(np.int64).max
+    if array.ndim != 1 or array.dtype.kind not in "biuf" or is_too_large:
+        raise refusal
     if array.dtype.kind == "f":
         numbers = array.astype(np.float64)
         return numbers, bool(np.isnan(numbers).any())

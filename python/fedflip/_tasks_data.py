@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fedflip import _fedflip
+from fedflip._arguments import count
 from fedflip._errors import InputError
-from fedflip._plan_arguments import count
 
 __all__ = ["TaskData"]
 
@@ -103,6 +103,7 @@ class TaskData:
 
     def split(self, model: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[np.float32]]:
         """The arrays of a flat vector by name, as views of it."""
+        model = self._flat(model)
         shapes = self.parameters
         wanted = sum(int(np.prod(shape)) for shape in shapes.values())
         if model.shape != (wanted,):

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-import numpy as np
 import torch
 from torch import nn
 from torch.utils.data import Dataset
@@ -17,7 +16,13 @@ from fedflip._key import TrainKey
 from fedflip._learner_checks import DivergedError
 from fedflip._learner_layout import Array
 from fedflip._metrics import Direction, checked_directions
-from fedflip._torch_arguments import checked_arguments
+from fedflip._torch_arguments import (
+    check_functions,
+    check_lengths,
+    check_sets,
+    checked_device,
+    checked_optimizer,
+)
 from fedflip._torch_batches import batch_indices, batch_indices_epochs
 from fedflip._torch_context import keyed, lock
 from fedflip._torch_data import Collate, Samples, moved, opened
@@ -94,13 +99,17 @@ class TorchLearner:
         cache_mb: float = 1024.0,
         backbone_seed: int = 0,
     ) -> None:
-        checked_arguments(make_model, datasets, loss, steps, epochs, batch, lr, cache_mb)
+        check_functions(
+            make_model, loss, optimizer=optimizer, evaluate=evaluate, forward=forward, collate_fn=collate_fn
+        )
+        check_sets(datasets, test)
+        check_lengths(steps, epochs, batch, lr, cache_mb, backbone_seed)
         self._make_model, self._datasets, self._loss = make_model, datasets, loss
         self._steps, self._epochs, self._batch, self._lr = steps, epochs, batch, lr
         self._optimizer, self._evaluate, self._test = optimizer, evaluate, test
-        self._metrics = None if metrics is None else checked_directions(metrics)
+        self._metrics = None if metrics is None else checked_directions(metrics, "metrics")
         self._forward = forward or output_and_target
-        self._collate, self._device = collate_fn, device
+        self._collate, self._device = collate_fn, checked_device(device)
         self._cache_mb, self._backbone_seed = cache_mb, backbone_seed
         self.devices = len(datasets)
         self._ready()
@@ -154,8 +163,6 @@ class TorchLearner:
         """Trains on one device; returns local model − model, and the mean loss of the steps."""
         samples = self._opened(key.device)
         picks = self._picks(key)
-        if len(picks) == 0:
-            return np.zeros(len(model), np.float32), 0.0
         replica = self._replica()
         with keyed(key, "train"), torch.enable_grad():
             replica.load(model)
@@ -242,7 +249,7 @@ class TorchLearner:
             self._loss_here(),
             replica.params,
         )
-        optimizer = None if self._optimizer is None else self._optimizer(params, lr)
+        optimizer = None if self._optimizer is None else checked_optimizer(self._optimizer(params, lr))
         losses = []
         for batch in batches:
             output, target = self._forward(module, batch if device.type == "cpu" else moved(batch, device))
@@ -334,5 +341,5 @@ class TorchLearner:
 
     def _torch_device(self) -> torch.device:
         if self._device is not None:
-            return torch.device(self._device)
+            return self._device
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -2,70 +2,93 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+import torch
 from torch import nn
 from torch.utils.data import IterableDataset
 
+from fedflip._arguments import count, function, number, shown
 from fedflip._errors import InputError
 
-__all__ = ["checked_arguments"]
+__all__ = ["check_functions", "check_lengths", "check_sets", "checked_device", "checked_optimizer"]
+
+_STEPS_MAX, _EPOCHS_MAX, _BATCH_MAX = 1_000_000, 10_000, 65_536
 
 
-def checked_arguments(
-    make_model: Any, datasets: Any, loss: Any, steps: Any, epochs: Any, batch: Any, lr: Any, cache_mb: Any
-) -> None:
-    """Refuses arguments that cannot be used, each by its name.
+def check_functions(make_model: Any, loss: Any, **optional: Any) -> None:
+    """Refuses arguments that cannot be called.
 
     Raises:
         InputError: With the argument, its value and a remedy.
     """
     if isinstance(make_model, nn.Module):
-        name = type(make_model).__name__
-        raise _error(
-            "make_model", make_model, "is a module, not a function that makes one", f"use lambda: {name}(…)"
-        )
-    for name, function in [("make_model", make_model), ("loss", loss)]:
-        if not callable(function):
-            raise _error(name, function, f"is {function!r}, which cannot be called", "give a function")
-    _check_datasets(datasets)
+        problem = "make_model is a module, not a function that makes one"
+        remedy = f"use lambda: {type(make_model).__name__}(…)"
+        raise InputError(problem, where="make_model", value=make_model, remedy=remedy)
+    function("make_model", make_model, remedy="give a function that makes a module")
+    function("loss", loss, remedy="give a function of output and target, such as nn.CrossEntropyLoss()")
+    for name, value in optional.items():
+        function(name, value, optional=True)
+
+
+def check_lengths(steps: Any, epochs: Any, batch: Any, lr: Any, cache_mb: Any, backbone_seed: Any) -> None:
+    """Refuses numbers that are out of range."""
     if (steps is None) == (epochs is None):
-        both = (steps, epochs)
-        raise _error("steps", both, f"is {steps!r} and epochs is {epochs!r}", "give one of steps and epochs")
-    limits = [("steps", steps, 0, 1_000_000), ("epochs", epochs, 1, 10_000), ("batch", batch, 1, 65_536)]
-    for name, number, least, most in limits:
-        if number is not None and (
-            not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most
-        ):
-            raise _error(name, number, f"is {number!r}", f"give a whole number from {least} to {most}")
-    if not isinstance(lr, (int, float)) or not 0 < lr <= 1e6:
-        raise _error("lr", lr, f"is {lr!r}", "give a number above 0, at most 1e6")
-    if not isinstance(cache_mb, (int, float)) or not 0 <= cache_mb < math.inf:
-        raise _error("cache_mb", cache_mb, f"is {cache_mb!r}", "give a number of megabytes, 0 for no cache")
+        problem = f"steps is {shown(steps)} and epochs is {shown(epochs)}"
+        raise InputError(problem, where="steps", value=(steps, epochs), remedy="give one of steps and epochs")
+    count("steps", steps, optional=True, least=1, most=_STEPS_MAX)
+    count("epochs", epochs, optional=True, least=1, most=_EPOCHS_MAX)
+    count("batch", batch, least=1, most=_BATCH_MAX)
+    number("lr", lr, above=0, most=1e6)
+    number("cache_mb", cache_mb, least=0, remedy="give a number of megabytes, 0 for no cache")
+    count("backbone_seed", backbone_seed)
 
 
-def _check_datasets(datasets: Any) -> None:
-    if not (hasattr(datasets, "__len__") and hasattr(datasets, "__getitem__")):
-        kind = type(datasets).__name__
-        raise _error(
+def check_sets(datasets: Any, test: Any) -> None:
+    """Refuses data that have no positions or no length."""
+    kind = type(datasets).__name__
+    if not _is_sequence(datasets):
+        raise _refused(
             "datasets", datasets, f"is a {kind}, not a sequence", "give a list with one data set per device"
         )
     if len(datasets) == 0:
-        raise _error("datasets", datasets, "is empty", "give one data set per device")
+        raise _refused("datasets", datasets, "is empty", "give one data set per device")
     if isinstance(datasets, dict):
-        raise _error("datasets", datasets, "is a dict, not a sequence", "give list(datasets.values())")
-    first = datasets[0]
-    if isinstance(first, IterableDataset) or not (
-        hasattr(first, "__len__") and hasattr(first, "__getitem__")
-    ):
-        raise InputError(
-            f"datasets[0] is a {type(first).__name__}, which has no positions or no length",
-            where="datasets[0]",
-            value=first,
-            remedy="give data sets with __len__ and __getitem__; datasets is a list of them, one per device",
-        )
+        raise _refused("datasets", datasets, "is a dict, not a sequence", "give list(datasets.values())")
+    remedy = "give data sets with __len__ and __getitem__"
+    for name, dataset, advice in [
+        ("datasets[0]", datasets[0], f"{remedy}; datasets is a list of them, one per device"),
+        ("test", test, remedy),
+    ]:
+        is_missing = name == "test" and dataset is None
+        if not is_missing and (isinstance(dataset, IterableDataset) or not _is_sequence(dataset)):
+            problem = f"is {shown(dataset)}, which has no positions or no length"
+            raise _refused(name, dataset, problem, advice)
 
 
-def _error(name: str, value: Any, problem: str, remedy: str) -> InputError:
+def checked_device(device: Any) -> torch.device | None:
+    """A device that torch knows; None for the default."""
+    if device is None:
+        return None
+    try:
+        return torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        problem = f"is {shown(device)}, which torch does not know: {str(error).splitlines()[0]}"
+        raise _refused("device", device, problem, "give a device such as 'cpu' or 'cuda:0'") from None
+
+
+def checked_optimizer(made: Any) -> Any:
+    """What the function ``optimizer`` returned, if it can make steps."""
+    if callable(getattr(made, "step", None)) and not isinstance(made, type):
+        return made
+    remedy = "return the optimiser, as in lambda params, lr: torch.optim.Adam(params, lr)"
+    raise _refused("optimizer", made, f"returned {shown(made)}, which has no method step", remedy)
+
+
+def _is_sequence(value: Any) -> bool:
+    return hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, str | bytes)
+
+
+def _refused(name: str, value: Any, problem: str, remedy: str) -> InputError:
     return InputError(f"{name} {problem}", where=name, value=value, remedy=remedy)

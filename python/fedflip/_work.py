@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from fedflip import _fedflip
+from fedflip._arguments import instance, shown, text
 from fedflip._errors import InputError
-from fedflip._fleet import Fleet
+from fedflip._fleet import Fleet, as_fleet
+from fedflip._learner_checks import checked_learner, checked_timeout
+from fedflip._overrides import Override, add_value, naming_values, overrides_of, texts_of
 from fedflip._plan import Plan
-from fedflip._scenario import Scenario, _overrides
-from fedflip._scheme import Scheme
+from fedflip._scenario import Scenario
 from fedflip._stop import Stop
+from fedflip._work_plans import as_scheme, refuse_beside_plan, shared_overrides
 
 __all__ = ["Work"]
 
@@ -34,6 +37,7 @@ class Work:
         *,
         fleet: Any = None,
         plan: Any = None,
+        plans: Sequence[Plan] = (),
         stop: Stop | None = None,
         seed: int | None = None,
         workers: Any = None,
@@ -50,41 +54,55 @@ class Work:
         settings: dict[str, Any] = dict(keys)
         if seed is not None:
             settings["seed"] = seed
-        _check_types(stop, threads)
+        instance("stop", stop, Stop, "a Stop", optional=True, remedy="write stop=ff.Stop('accuracy', at=0.9)")
+        timeout_secs = checked_timeout(timeout_secs)
         if isinstance(plan, str):
-            settings["scheme"], plan = plan, None
-        overrides = list(_overrides(settings))
-        if isinstance(plan, Plan):
-            _refuse_beside_plan(overrides, plan)
+            settings["scheme"], plan = text("plan", plan), None
+        self._task, self._path = "external", cast("str | None", None)
+        self._overrides = list(overrides_of(settings))
         memory: dict[str, Any] = {}
-        if isinstance(plan, Plan):
-            self.native["plan"] = memory["plan"] = plan._native
-            fleet = plan.fleet if fleet is None else fleet
-        elif plan is not None:
-            scheme = plan if isinstance(plan, Scheme) else Scheme(plan)
-            self.native["scheme"] = memory["scheme"] = scheme._native
+        plans = self._planned(plan, plans, memory)
+        if plans and fleet is None:
+            fleet = plans[0].fleet
         if fleet is not None:
-            fleet = fleet if isinstance(fleet, Fleet) else Fleet(fleet)
+            fleet = as_fleet(fleet)
             memory["fleet"] = fleet._native
         try:
             if isinstance(work, Scenario):
                 self._refuse_for_scenarios(workers=workers, crew=crew, timeout_secs=timeout_secs)
-                source = (work._task, work._path)
-                overrides = [*work._overrides, *overrides]
-                # The native metrics have directions of their own.
-                target = {} if stop is None else {"metric": stop.metric, "at": stop.at, "mode": stop.mode}
-                overrides += _overrides({key: value for key, value in target.items() if value is not None})
+                self._of_scenario(work, stop)
             else:
-                source = ("external", None)
-                trainer = self._trainer(work, fleet, plan, (workers, crew, threads, timeout_secs))
+                trainer = self._trainer(work, fleet, plans, (workers, crew, threads, timeout_secs))
                 self.native["trainer"] = memory["trainer"] = trainer
-                overrides += _overrides({} if stop is None else stop.keys(self.metrics))
-                if fleet is None and not any(text.startswith("fleet.devices=") for text in overrides):
-                    overrides.insert(0, f"fleet.devices={self.devices}")
-            self.scenario = _fedflip.Scenario.resolve(*source, overrides, **memory)
+                self._overrides += overrides_of({} if stop is None else stop.keys(self.metrics))
+                if fleet is None and not any(each.key == "fleet.devices" for each in self._overrides):
+                    self._overrides.insert(0, Override.of("fleet.devices", self.devices, "devices"))
+            with naming_values(self._overrides, self._path, self._task):
+                texts = texts_of(self._overrides)
+                self.scenario = _fedflip.Scenario.resolve(self._task, self._path, texts, **memory)
         except BaseException:
             self._stack.close()
             raise
+
+    def _planned(self, plan: Any, plans: Sequence[Plan], memory: dict[str, Any]) -> Sequence[Plan]:
+        """The plan of a run, or all plans of a comparison, whose keys are shared by all its schemes."""
+        if isinstance(plan, Plan):
+            plans = [plan]
+            self.native["plan"] = memory["plan"] = plan._native
+        elif plan is not None:
+            self.native["scheme"] = memory["scheme"] = as_scheme("plan", plan)._native
+        for each in plans:
+            refuse_beside_plan(self._overrides, each)
+        if plan is None:
+            self._overrides += shared_overrides(plans)
+        return plans
+
+    def _of_scenario(self, work: Scenario, stop: Stop | None) -> None:
+        self._task, self._path = work._task, work._path
+        # The native metrics have directions of their own.
+        target = {} if stop is None else {"metric": stop.metric, "at": stop.at, "mode": stop.mode}
+        stops = overrides_of({key: value for key, value in target.items() if value is not None})
+        self._overrides = [*work._overrides, *self._overrides, *stops]
 
     def __enter__(self) -> Work:
         return self
@@ -92,6 +110,8 @@ class Work:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, InputError):
+            add_value(error, self._overrides, self._path, self._task)
         self._stack.close()
 
     @staticmethod
@@ -106,7 +126,11 @@ class Work:
                 )
 
     def _trainer(
-        self, learner: Any, fleet: Fleet | None, plan: Any, how: tuple[Any, Any, int | None, float | None]
+        self,
+        learner: Any,
+        fleet: Fleet | None,
+        plans: Sequence[Plan],
+        how: tuple[Any, Any, int | None, float | None],
     ) -> _fedflip.Trainer:
         from fedflip._learner import FlatLearner
 
@@ -125,7 +149,7 @@ class Work:
                 value=workers,
                 remedy="leave out one of the two",
             )
-        flat = FlatLearner(learner, timeout_secs=timeout_secs)
+        flat = FlatLearner(checked_learner(learner, "work"), timeout_secs=timeout_secs)
         self.devices = flat.devices
         if fleet is not None and len(fleet) != flat.devices:
             raise InputError(
@@ -134,9 +158,9 @@ class Work:
                 value=len(fleet),
                 remedy="give one dataset for each device of the fleet",
             )
-        if isinstance(plan, Plan):
+        for plan in plans:
             self._check_samples(flat, plan)
-        ready = self._crew(workers if crew is None else crew, threads, timeout_secs)
+        ready = self._crew(workers, crew, threads, timeout_secs)
         ready.open(flat)
         self._stack.callback(ready.close)
         self.metrics = flat.metrics
@@ -158,76 +182,24 @@ class Work:
             )
 
     @staticmethod
-    def _crew(workers: Any, threads: int | None, timeout_secs: float | None) -> Any:
-        if workers is None:
+    def _crew(workers: Any, crew: Any, threads: int | None, timeout_secs: float | None) -> Any:
+        where, given = ("workers", workers) if crew is None else ("crew", crew)
+        if given is None:
             from fedflip._crew import InlineCrew
 
             return InlineCrew()
-        if isinstance(workers, str):
-            if workers != "process":
-                raise InputError(
-                    f"workers is {workers!r}",
-                    where="workers",
-                    value=workers,
-                    remedy="write workers='process', or leave it out to train in this process",
-                )
+        if isinstance(given, str) and given == "process":
             from fedflip._process_crew import ProcessCrew
 
             return ProcessCrew(threads, timeout_secs=timeout_secs)
-        missing = [
-            name for name in ("open", "train", "next", "evaluate", "close") if not hasattr(workers, name)
-        ]
+        needed = ("open", "train", "next", "evaluate", "close")
+        missing = [name for name in needed if not hasattr(given, name)]
         if missing:
             raise InputError(
-                f"workers is {workers!r}, which has no method {missing[0]}",
-                where="workers",
-                value=workers,
-                remedy="write workers='process', or give an object with the methods of fedflip.Crew",
+                f"{where}: {shown(given)} has no method {missing[0]}",
+                where=where,
+                value=given,
+                remedy="write workers='process', leave it out to train in this process, or give an object with the "
+                "methods of fedflip.Crew",
             )
-        return workers
-
-
-def _check_types(stop: Any, threads: Any) -> None:
-    if stop is not None and not isinstance(stop, Stop):
-        raise InputError(
-            f"stop is {stop!r}, which is not a Stop",
-            where="stop",
-            value=stop,
-            remedy="write stop=ff.Stop('accuracy', at=0.9)",
-        )
-    whole = isinstance(threads, (int, np.integer)) and not isinstance(threads, bool)
-    if threads is not None and not (whole and 1 <= threads <= 4096):
-        raise InputError(
-            f"threads is {threads!r}; it must be a whole number from 1 to 4096",
-            where="threads",
-            value=threads,
-            remedy="leave threads out to use all processors",
-        )
-
-
-def _refuse_beside_plan(overrides: list[str], plan: Plan) -> None:
-    """A plan has a scheme, constants, a bandwidth and costs of its own; a bandwidth that is the same does no harm."""
-    same = f"fleet.bandwidth_mbps={plan.bandwidth_mbps}"
-    for text in overrides:
-        key, _, value = text.partition("=")
-        if key in _PLANNED and text not in (same, same.removesuffix(".0")):
-            raise InputError(
-                f"{key} is given beside a plan, which was made for its own",
-                where=key,
-                value=value,
-                remedy=f"leave {key.rpartition('.')[2]} out, or plan with it",
-            )
-
-
-#: Keys that a plan decides.
-_PLANNED = frozenset(
-    [
-        "plan.scheme",
-        "plan.alpha",
-        "plan.beta",
-        "plan.variance",
-        "fleet.bandwidth_mbps",
-        "fleet.spectrum_mhz",
-        "round.overhead_secs",
-    ]
-)
+        return given

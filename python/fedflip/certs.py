@@ -26,9 +26,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from fedflip import _fedflip
+from fedflip._arguments import count, listed, path_text, text
 from fedflip._errors import InputError
 
 __all__ = ["Authority", "Identity", "create", "open"]
@@ -94,7 +95,7 @@ class Authority:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._folder = Path(folder)
+        self._folder = Path(path_text("folder", folder))
         self.devices  # noqa: B018 - a folder without an authority is refused at once
 
     @property
@@ -143,7 +144,7 @@ class Authority:
         Raises:
             InputError: If a name cannot be used, or was used before.
         """
-        _fedflip.certs_devices(self._folder, _texts(names, "names"), _checked_days(days), _now())
+        _fedflip.certs_devices(self._folder, _names(names), _checked_days(days), _now())
         return tuple(self[name] for name in names)
 
     def renew(self, *names: str, days: int = 365) -> tuple[Path, ...]:
@@ -161,7 +162,7 @@ class Authority:
         Raises:
             InputError: If no identity of a name was issued, or it was revoked.
         """
-        return tuple(_fedflip.certs_renew(self._folder, _texts(names, "names"), _checked_days(days), _now()))
+        return tuple(_fedflip.certs_renew(self._folder, _names(names), _checked_days(days), _now()))
 
     def renew_server(self, hosts: Iterable[str] | None = None, *, days: int = 365) -> Path:
         """Renews the server's certificate, or gives it other names. A server that runs takes it up within seconds.
@@ -182,7 +183,7 @@ class Authority:
         Raises:
             InputError: If no identity of this name was issued.
         """
-        _fedflip.certs_revoke(self._folder, _texts([name], "name")[0], _now())
+        _fedflip.certs_revoke(self._folder, text("name", name, remedy="write 'phone-01'"), _now())
 
     def _identities(self) -> Iterator[Identity]:
         for name, serial, coin, not_after, revoked in _fedflip.certs_issued(self._folder):
@@ -229,8 +230,9 @@ def create(
     Raises:
         InputError: If the folder holds an authority already, or a host is not one.
     """
-    _fedflip.certs_create(os.fspath(folder), _hosts(hosts), _checked_days(days), _now())
-    return Authority(folder)
+    place = path_text("folder", folder)
+    _fedflip.certs_create(place, _hosts(hosts), _checked_days(days), _now())
+    return Authority(place)
 
 
 def open(folder: str | os.PathLike[str] = "certs") -> Authority:
@@ -247,36 +249,21 @@ def _now() -> int:
     return int(time.time())
 
 
-def _hosts(hosts: Iterable[str]) -> list[str]:
-    texts = [hosts] if isinstance(hosts, str) else _texts(hosts, "hosts")
-    if not texts:
-        raise InputError(
-            "hosts is empty", where="hosts", value=hosts, remedy="name at least one host, such as localhost"
-        )
-    return texts
+def _hosts(hosts: Any) -> list[str]:
+    remedy = "name at least one host, such as localhost"
+    return _texts("hosts", [hosts] if isinstance(hosts, str) else hosts, remedy)
 
 
-def _texts(texts: Iterable[str], where: str) -> list[str]:
-    found = list(texts)
+def _names(names: tuple[Any, ...]) -> list[str]:
+    return _texts("names", names, "name at least one device, such as 'phone-01'")
+
+
+def _texts(where: str, texts: Any, remedy: str) -> list[str]:
+    found = listed(where, texts, "a list of texts", remedy=remedy)
     if not found:
-        raise InputError(f"{where} is empty", where=where, value=(), remedy="name at least one device")
-    for text in found:
-        if not isinstance(text, str):
-            raise InputError(
-                f"{where} has {text!r}, which is not a text",
-                where=where,
-                value=text,
-                remedy="write 'phone-01'",
-            )
-    return found
+        raise InputError(f"{where} is empty", where=where, value=(), remedy=remedy)
+    return [text(where, one, remedy=remedy) for one in found]
 
 
-def _checked_days(days: int) -> int:
-    if not isinstance(days, int) or isinstance(days, bool) or not 1 <= days <= _DAYS_MAX:
-        raise InputError(
-            f"days is {days!r}, which is out of range",
-            where="days",
-            value=days,
-            remedy=f"it must be a whole number from 1 to {_DAYS_MAX}",
-        )
-    return days
+def _checked_days(days: Any) -> int:
+    return count("days", days, least=1, most=_DAYS_MAX)

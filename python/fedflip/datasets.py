@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedflip import _fedflip
-from fedflip._plan_arguments import count, text
+from fedflip._arguments import count, listed, path_text, text
 from fedflip._plan_html import html_table
 
 __all__ = ["Catalogue", "DataSet", "Entry", "available", "load", "names"]
@@ -84,7 +84,7 @@ def available(*, data_dir: str | os.PathLike[str] | None = None) -> Catalogue:
         >>> ff.datasets.available()["mnist"].licence
         'CC BY-SA 3.0'
     """
-    rows = _fedflip.datasets(None if data_dir is None else os.fspath(data_dir))
+    rows = _fedflip.datasets(path_text("data_dir", data_dir, optional=True))
     return Catalogue({row["name"]: Entry(**row) for row in rows})
 
 
@@ -103,7 +103,7 @@ def load(name: str, *, data_dir: str | os.PathLike[str] | None = None) -> DataSe
     Raises:
         InputError: The files are not there, or are damaged.
     """
-    folder = None if data_dir is None else os.fspath(data_dir)
+    folder = path_text("data_dir", data_dir, optional=True)
     return DataSet._of(_fedflip.DataSet.load(text("name", name), folder))
 
 
@@ -158,9 +158,7 @@ class DataSet:
         return self._part(True, numbers)
 
     def _part(self, is_test: bool, numbers: Sequence[int] | npt.NDArray[Any] | None) -> Samples:
-        whole = (
-            None if numbers is None else [count("numbers", value) for value in np.asarray(numbers).tolist()]
-        )
+        whole = None if numbers is None else listed("numbers", numbers, "a list of numbers", each=count)
         features, labels = self._native.part(is_test, whole)
         return features, labels.astype(np.int64)
 

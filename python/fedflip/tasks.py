@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from fedflip import _fedflip
+from fedflip._arguments import count, listed, number, path_text, text
 from fedflip._errors import InputError
-from fedflip._plan_arguments import count, number, text
 from fedflip._plan_html import html_table
 from fedflip._tasks_data import TaskData
 
@@ -166,20 +165,21 @@ def load(
         "sharing": text("sharing", sharing),
         "concentration": number("concentration", concentration),
         "samples_min": count("samples_min", samples_min),
-        "samples": None if samples is None else [count("samples", value) for value in _whole(samples)],
+        "samples": None if samples is None else _whole(samples),
         "data_seed": count("data_seed", data_seed),
         "test_samples_max": count("test_samples_max", test_samples_max, optional=True, least=1),
         "batch": count("batch", batch, least=1),
         "steps": count("steps", steps, least=1),
         "learning_rate": number("learning_rate", learning_rate, optional=True),
-        "data_dir": None if data_dir is None else os.fspath(data_dir),
+        "data_dir": path_text("data_dir", data_dir, optional=True),
     }
+    for parameter in parameters:
+        text("parameters", parameter)
     return TaskData._of(_fedflip.TaskData.load(chosen, parameters, arguments))
 
 
-def _whole(samples: Sequence[int] | npt.NDArray[Any]) -> list[Any]:
+def _whole(samples: Sequence[int] | npt.NDArray[Any]) -> list[int]:
     """Counts as whole numbers, also if a fleet has them as decimals."""
-    array = np.asarray(samples)
-    if array.dtype.kind == "f" and bool(np.all(array == np.floor(array))):
-        array = array.astype(np.int64)
-    return list(array.tolist())
+    found = listed("samples", samples, "a list of numbers of samples")
+    whole = [int(value) if isinstance(value, float) and value.is_integer() else value for value in found]
+    return [count(f"samples[{device}]", value) for device, value in enumerate(whole)]

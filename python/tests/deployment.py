@@ -162,7 +162,7 @@ class Devices:
         self.devices, self.threads = devices, []
         self.results: list[Any] = [None] * len(devices)
 
-    def __call__(self, listening: ff._serve.Listening) -> None:
+    def __call__(self, listening: ff.Listening) -> None:
         for number, arguments in enumerate(self.devices):
             thread = threading.Thread(target=self._join, args=(number, listening.address, arguments))
             thread.start()

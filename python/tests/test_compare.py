@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import fedflip as ff
+import numpy as np
 import pytest
 from learners import Quadratic
-from test_simulate import files, own_scheme
+from test_simulate import files, fleet_of, own_scheme
 
 
 def test_a_comparison_is_that_of_the_command_line(tmp_path: Path) -> None:
@@ -87,3 +91,89 @@ def test_what_cannot_be_compared_is_refused() -> None:
         ff.compare(Quadratic(), schemes=["full"], progress=False)
     with pytest.raises(ff.InputError, match="exat"):
         ff.compare(Quadratic(), schemes=["exat"], stop=ff.Stop("loss", at=1.0), progress=False)
+
+
+def plans_of(learner: Quadratic, **more: Any) -> list[ff.Plan]:
+    """A plan by a scheme, and two of probabilities of one's own."""
+    fleet = ff.Fleet.paper(learner.devices, seed=4).with_samples(
+        [learner.samples(device) for device in range(learner.devices)]
+    )
+    auto = ff.plan(fleet, bandwidth_mbps=20, overhead_secs=0.5, **more)
+    return [
+        auto,
+        *(
+            ff.Plan.from_q(fleet, [q] * learner.devices, bandwidth_mbps=20, overhead_secs=0.5)
+            for q in (0.5, 0.9)
+        ),
+    ]
+
+
+def test_plans_are_compared_as_simulate_runs_them(tmp_path: Path) -> None:
+    learner, stop = Quadratic(), ff.Stop("loss", at=6.5)
+    plans = plans_of(learner)
+    shared = {"stop": stop, "rounds_max": 100, "seed": 3, "progress": False}
+    found = ff.compare(learner, schemes=[*plans, "full"], seeds=1, reference=plans[1], give_up=None, out=tmp_path / "all", **shared)  # fmt: skip
+    assert found.schemes == ["auto", "file=plan.csv", "file=plan-2.csv", "full"]
+    assert found.result["reference"] == "file=plan.csv"
+    runs = {run.scheme: run for run in found.runs}
+    for name, plan in zip(["auto", "file=plan.csv"], plans, strict=False):
+        ff.simulate(learner, plan=plan, out=tmp_path / name, **shared)  # type: ignore[arg-type]
+        assert files(tmp_path / name) == files(tmp_path / "all" / "runs" / f"{name}-seed3")
+    for name, plan in zip(found.schemes, plans, strict=False):
+        np.testing.assert_array_equal(runs[name].q, plan.q)
+    assert {run.scenario["fleet"]["bandwidth_mbps"] for run in runs.values()} == {20}
+    again = ff.compare(learner, schemes=[*plans, "full"], seeds=1, reference=plans[1], give_up=None, out=tmp_path / "all",
+                       resume=True, **shared)  # fmt: skip
+    assert again.result == found.result
+
+
+def test_constants_of_a_plan_are_those_of_all_runs() -> None:
+    learner = Quadratic()
+    exact, *_ = plans_of(learner, alpha=3.0, beta=2.0)
+    stop = ff.Stop("loss", at=6.5)
+    found = ff.compare(learner, schemes=[exact, "paper"], seeds=1, stop=stop, rounds_max=100, progress=False)
+    assert found.schemes == ["exact", "paper"] and not (found.folder / "pilots").exists()
+    assert (found.result["pilot"]["alpha"], found.result["pilot"]["beta"]) == (3.0, 2.0)
+
+
+def test_plans_that_cannot_be_compared_are_refused() -> None:
+    learner, stop = Quadratic(), ff.Stop("loss", at=6.5)
+    auto, half, most = plans_of(learner)
+    fleet = auto.fleet
+    cases: list[tuple[list[Any], dict[str, Any], str, str]] = [
+        ([auto, auto], {}, "schemes", "once"),
+        ([auto, ff.plan(fleet, bandwidth_mbps=50, scheme="full")], {}, "schemes", "equal settings"),
+        ([half, ff.Plan.from_q(ff.Fleet.paper(6), [0.5] * 6)], {}, "schemes", "one fleet"),
+        ([auto], {"bandwidth_mbps": 7}, "fleet.bandwidth_mbps", "plan with it"),
+        ([auto], {"fleet": ff.Fleet.paper(6, seed=4, payload_mbit=9)}, "schemes[0]", "scenario.fleet()"),
+        ([half], {"fleet": fleet_of(learner)}, "schemes[0]", "the fleet of the run"),
+        (["full", ff.plan(fleet, bandwidth_mbps=20, overhead_secs=0.5, downlink="unicast")], {}, "schemes[1]", "downlink"),
+        ([auto], {"reference": most}, "reference", "one of the schemes"),
+    ]  # fmt: skip
+    for schemes, more, where, remedy in cases:
+        with pytest.raises(ff.InputError) as raised:
+            ff.compare(learner, schemes=schemes, stop=stop, rounds_max=5, progress=False, **more)
+        assert raised.value.where == where and remedy in raised.value.remedy, str(raised.value)
+    with pytest.raises(ff.InputError) as raised:
+        ff.compare(Quadratic(5), schemes=[auto], stop=stop, progress=False)
+    assert raised.value.where == "fleet"
+
+
+def test_a_run_keeps_the_temporary_folder_of_its_comparison() -> None:
+    def compared() -> ff.Comparison:
+        stop = ff.Stop("loss", at=6.5)
+        return ff.compare(Quadratic(), schemes=["full"], seeds=2, stop=stop, rounds_max=50, progress=False)
+
+    first, second = compared().runs
+    gc.collect()
+    assert first.folder is not None and second.folder is not None and first.folder.is_dir()
+    assert first.best_model is not None and len(ff.open(first.folder)) == len(first)
+    folder = first.folder.parents[1]
+    del first
+    gc.collect()
+    assert second.folder.is_dir() and second.report(second.folder.parent / "report.md").is_file()
+    copied = pickle.loads(pickle.dumps(second))
+    del second
+    gc.collect()
+    assert not folder.exists(), "nobody refers to the folder any more"
+    assert len(copied) > 0 and copied.model, "a pickled run holds its records and its model"

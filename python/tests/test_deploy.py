@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import signal
 import subprocess
@@ -192,7 +193,7 @@ def test_a_rust_agent_and_python_agents_train_a_built_in_task_together(tmp_path:
         agents[0].close()
         assert code == 0, errors
         (left,) = agents[1].joined()
-        assert left == ff._join.Farewell(finished=True, slot=1, rounds=6, failures=0)
+        assert left == ff.Farewell(finished=True, slot=1, rounds=6, failures=0)
         return (tmp_path / name / "model.safetensors").read_bytes()
 
     native = run("native", {"name": "python", "insecure": True})
@@ -277,34 +278,73 @@ def test_a_first_model_comes_from_a_file_and_browsers_can_watch(tmp_path: Path) 
     assert (tmp_path / "run" / "initial.safetensors").read_bytes() == initial.read_bytes()
 
 
+class Many(Line):
+    """A learner with the data of three devices, which remembers the keys of its trainings."""
+
+    devices = 3
+    counts = (7, 8, 9)
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.keys: list[ff.TrainKey] = []
+
+    def samples(self, device: int) -> int:
+        return self.counts[device]
+
+    def train(self, model: Any, key: ff.TrainKey) -> Any:
+        self.keys.append(key)
+        return super().train(model, key)
+
+    def rounds(self) -> set[tuple[int, int]]:
+        """Seed and device of all trainings but those of round 0, in which a device is timed."""
+        return {(key.seed, key.device) for key in self.keys if key.round}
+
+
+class One(Many):
+    devices = 1
+
+
+def samples_by_name(out: Path) -> dict[str, int]:
+    """The number of samples of each device in the fleet file."""
+    with (out / "fleet.csv").open() as file:
+        return {row["device"]: int(row["samples"]) for row in csv.DictReader(file)}
+
+
+def test_a_device_of_a_learner_is_chosen_whatever_its_slot(tmp_path: Path) -> None:
+    learners = [Many(), Many(), One()]
+    devices = Devices(
+        {"learner": learners[0], "device": 2},
+        {"learner": lambda settings: learners[1], "device": 1},
+        {"learner": learners[2], "device": 0},
+    )
+    ff.serve(**external(tmp_path / "run", seed=5, stop=None, rounds_max=2, ready=devices))
+    left = devices.joined()
+    assert sorted(each.slot for each in left) == [0, 1, 2] and all(each.rounds == 2 for each in left)
+    assert samples_by_name(tmp_path / "run") == {"device-0": 9, "device-1": 8, "device-2": 7}
+    assert not [line for line in records(tmp_path / "run") if line["type"] == "recount"]
+    assert learners[0].rounds() == {(5, 2)} and learners[1].rounds() == {(5, 1)}
+    # Also in round 0.
+    assert {key.device for key in learners[0].keys} == {2}
+    # The seed of a learner with one device follows the slot, so that two of them do not draw the same numbers.
+    (moved,) = learners[2].rounds()
+    assert moved[1] == 0 and (moved[0] == 5) == (left[2].slot == 0)
+
+
 def test_the_slot_chooses_among_the_devices_of_a_learner(tmp_path: Path) -> None:
-    class Many(Line):
-        devices = 3
-        keys: list[Any] = []
-
-        def samples(self, device: int) -> int:
-            return [7, 8, 9][device]
-
-        def train(self, model: Any, key: ff.TrainKey) -> Any:
-            self.keys.append(key)
-            return super().train(model, key)
-
-    class One(Many):
-        devices = 1
-        keys = []
-
-    learner, alone = Many(0), One(0)
+    learner, alone = Many(), One()
     devices = Devices({"learner": learner}, {"learner": alone})
-    ff.serve(**external(tmp_path / "run", devices=2, seed=5, stop=None, rounds_max=2, ready=devices))
+    ff.serve(**external(tmp_path / "run", devices=2, seed=5, stop=None, rounds_max=3, ready=devices))
     many, one = devices.joined()
-    # A device is timed in round 0, when its slot may still change.
-    many_keys, one_keys = ([key for key in each.keys if key.round] for each in (learner, alone))
-    assert {(key.seed, key.device) for key in many_keys} == {(5, many.slot)}
-    moved = {key.seed for key in one_keys}
-    assert {key.device for key in one_keys} == {0}
-    assert len(moved) == 1 and (moved == {5}) == (one.slot == 0)
-    fleet = (tmp_path / "run" / "fleet.csv").read_text()
-    assert f",{[7, 8, 9][many.slot]}" in fleet and ",7" in fleet
+    assert learner.rounds() == {(5, many.slot)}
+    (moved,) = alone.rounds()
+    assert moved[1] == 0 and (moved[0] == 5) == (one.slot == 0)
+    # A slot may move while devices enrol. The server then hears of the right number of samples with the first update.
+    counts = samples_by_name(tmp_path / "run")
+    names = {many.slot: "device-0", one.slot: "device-1"}
+    for line in records(tmp_path / "run"):
+        for count in line["counts"] if line["type"] == "recount" else []:
+            counts[names[count["device"]]] = count["now"]
+    assert counts == {"device-0": Many.counts[many.slot], "device-1": 7}
 
 
 def test_a_torch_model_trains_on_a_device(tmp_path: Path) -> None:

@@ -83,7 +83,13 @@ def test_a_learner_that_fails_before_its_first_round_is_told_at_once(tmp_path: P
             return {"w": np.zeros((2, 2), np.float32), "bias": np.zeros(1, np.float32)}
 
     until = threading.Event()
-    devices = Devices({"learner": Never(0)}, {"learner": broken}, {"learner": Other(0)}, {"data": tmp_path})
+    devices = Devices(
+        {"learner": Never(0)},
+        {"learner": broken},
+        {"learner": Other(0)},
+        {"data": tmp_path},
+        {"learner": lambda settings: Line(0), "device": 1},
+    )
 
     def ready(at: Any) -> None:
         devices(at)
@@ -91,7 +97,7 @@ def test_a_learner_that_fails_before_its_first_round_is_told_at_once(tmp_path: P
 
     with pytest.raises(ff.FedflipError, match="before the first plan"):
         ff.serve(**external(tmp_path / "run", ready=ready, until=until))
-    never, made, other, native = devices.results
+    never, made, other, native, absent = devices.results
     assert isinstance(never, ff.LearnerError) and "no graphics card" in str(never)
     assert isinstance(made, ff.LearnerError) and "no file for rate 0.1" in str(made)
     assert isinstance(made.__cause__, OSError)
@@ -100,6 +106,8 @@ def test_a_learner_that_fails_before_its_first_round_is_told_at_once(tmp_path: P
     for part in ["the learner has no 'b'", "learner: bias [1], w [2, 2]", "server:  b [1], w [2, 1]"]:
         assert part in str(other), other
     assert isinstance(native, ff.InputError) and native.where == "learner"
+    assert isinstance(absent, ff.InputError) and (absent.where, absent.value) == ("device", 1)
+    assert "data of 1 device" in absent.problem and "device=0" in absent.remedy
 
 
 # ---- certificates
@@ -201,7 +209,7 @@ def test_callbacks_see_rounds_and_stop_a_server(tmp_path: Path) -> None:
     assert seen == [1, 2, 3, 4] and len(rounds(out)) == 4
     stop.set()
     (left,) = devices.joined()
-    assert left == ff._join.Farewell(finished=False, slot=0, rounds=4, failures=0)
+    assert left == ff.Farewell(finished=False, slot=0, rounds=4, failures=0)
 
 
 def test_an_evaluation_without_a_target_and_a_target_without_an_evaluation(tmp_path: Path) -> None:
@@ -313,4 +321,4 @@ def test_an_event_stops_a_device_that_waits() -> None:
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()
     left = ff.join("127.0.0.1:9", insecure=True, name="phone", stop=stop)
-    assert left == ff._join.Farewell(finished=False, slot=None, rounds=0, failures=0)
+    assert left == ff.Farewell(finished=False, slot=None, rounds=0, failures=0)

@@ -156,6 +156,26 @@ def test_files_are_read_and_written_as_the_command_line_does(tmp_path: Path, com
     assert summary["least_variance"] == pytest.approx(np.sum(fleet.data_shares**2), rel=1e-14)
 
 
+@pytest.mark.parametrize("drop", [True, False])
+def test_an_index_of_pandas_may_have_the_names(drop: bool) -> None:
+    frame, named = pd.DataFrame(NAMED), ff.Fleet(NAMED)
+    assert ff.Fleet(frame.set_index("device", drop=drop)) == named
+    assert ff.Fleet(frame.assign(site="north").set_index(["site", "device"], drop=drop)) == named
+    assert ff.Fleet(pd.DataFrame(COLUMNS, index=pd.RangeIndex(3, name="device"))).names == ("0", "1", "2")
+    assert ff.plan(frame.set_index("device"), bandwidth_mbps=10).fleet == named
+    # An index with another name, or without one, is no column.
+    for index in (range(10, 13), pd.Index(NAMED["device"], name="phone"), pd.Index(NAMED["device"])):
+        assert ff.Fleet(pd.DataFrame(COLUMNS, index=index)) == ff.Fleet(COLUMNS)
+
+
+def test_an_index_that_contradicts_a_column_is_refused() -> None:
+    frame = pd.DataFrame(NAMED).set_index("device", drop=False)
+    frame["device"] = NAMED["device"][::-1]
+    with pytest.raises(ff.InputError, match="they differ") as refused:
+        ff.Fleet(frame)
+    assert refused.value.where == "device" and "reset_index" in refused.value.remedy
+
+
 @pytest.mark.parametrize("columns", [COLUMNS, NAMED], ids=["required", "all"])
 def test_fleets_survive_pickling_and_pandas(columns: dict[str, Any]) -> None:
     fleet = ff.Fleet(columns)

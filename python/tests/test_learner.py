@@ -100,6 +100,22 @@ class TestTrainKey:
             key.stream_seed()
         assert caught.value.where == "key" and caught.value.value == tuple(key) and caught.value.remedy
 
+    def test_wrong_arguments_of_generators_are_refused(self) -> None:
+        torch = pytest.importorskip("torch")
+        for device in ("gpu", 1.5, torch):
+            with pytest.raises(InputError) as caught:
+                KEY.torch_generator(device)
+            assert (caught.value.where, caught.value.value) == ("device", device) and caught.value.remedy
+        for purpose in (5, None, b"train", "\ud800"):
+            for call in (KEY.torch_generator, KEY.numpy_generator, lambda purpose: seed_torch(KEY, purpose)):
+                with pytest.raises(InputError) as caught:
+                    call(purpose=purpose)  # type: ignore[operator]
+                assert (caught.value.where, caught.value.value) == ("purpose", purpose)
+        for key in (5, (7, 3, 2), None):
+            with pytest.raises(InputError) as caught:
+                seed_torch(key)  # type: ignore[arg-type]
+            assert (caught.value.where, caught.value.value) == ("key", key)
+
     def test_generators_follow_from_the_stream_seed(self) -> None:
         torch = pytest.importorskip("torch")
         expected = np.random.Generator(np.random.PCG64(KEY.stream_seed())).random(4)

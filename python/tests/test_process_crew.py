@@ -333,6 +333,18 @@ class TestProcesses:
             crew.open(FlatLearner(Numbers()))
             with pytest.raises(InputError, match="1,000 parameters"):
                 crew.train(np.zeros(3, np.float32), keys())
+            wrong_calls: list[tuple[Any, str]] = [
+                (lambda: crew.train(model(), TrainKey(1, 1, 0)), "keys[0]"),
+                (lambda: crew.train(model(), [(1, 1, 0)]), "keys[0]"),  # type: ignore[list-item]
+                (lambda: crew.train(model(), 5), "keys"),  # type: ignore[arg-type]
+                (lambda: crew.losses(model(), [-1]), "devices[0]"),
+                (lambda: crew.losses(model(), "12"), "devices"),  # type: ignore[arg-type]
+                (lambda: crew.evaluate(None), "model"),  # type: ignore[arg-type]
+            ]
+            for call, where in wrong_calls:
+                with pytest.raises(InputError) as caught:
+                    call()
+                assert caught.value.where == where and caught.value.remedy
             assert crew.outstanding == 0
 
     def test_a_fork_of_the_parent_does_not_end_the_workers(self) -> None:

@@ -61,6 +61,47 @@ def test_values_are_checked_at_once() -> None:
         ff.Scenario("synthetic")["train.batsh"]
 
 
+def test_errors_about_keys_have_the_value(tmp_path: Path) -> None:
+    batch = np.int64(-3)
+    cases: list[tuple[dict[str, object], str, object]] = [
+        ({"seed": -1}, "seed", -1),
+        ({"seed": 1.5}, "seed", 1.5),
+        ({"train": {"batch": batch}}, "train.batch", batch),
+        ({"rounds_max": None, "seed": 3}, "stop.rounds_max", None),
+        ({"scheme": "exat"}, "plan.scheme", "exat"),
+        ({"types": ["nobody"]}, "fleet.types", ["nobody"]),
+        ({"train": {"batsh": 7}}, "train.batsh", 7),
+        ({"concentration": 0.5}, "data.concentration", 0.5),
+        ({"epochs": 2, "iterations": 3}, "train.epochs", 2),
+    ]
+    for keys, where, value in cases:
+        for make in (
+            ff.Scenario,
+            lambda task, **keys: ff.simulate(ff.Scenario(task), progress=False, **keys),
+        ):
+            with pytest.raises(ff.InputError) as raised:
+                make("synthetic", **keys)
+            assert (raised.value.where, raised.value.value) == (where, value), str(raised.value)
+            assert type(raised.value.value) is type(value)
+    with pytest.raises(ff.InputError) as raised:
+        ff.Scenario("sinthetic")
+    assert (raised.value.where, raised.value.value) == ("task.name", "sinthetic")
+    # The last value counts, and of a key that nobody sets the value in the file.
+    with pytest.raises(ff.InputError) as raised:
+        ff.Scenario("synthetic", seed=5).with_keys(seed=-2)
+    assert raised.value.value == -2
+    path = tmp_path / "s.toml"
+    path.write_text('[task]\nname = "synthetic"\n[train]\nbatch = 0\n')
+    with pytest.raises(ff.InputError) as raised:
+        ff.Scenario(path, seed=5)
+    assert (raised.value.where, raised.value.value) == ("train.batch", 0)
+    assert f"{path}, line 4" in raised.value.problem
+    path.write_text("[task\n")
+    with pytest.raises(ff.InputError) as raised:
+        ff.Scenario(path)
+    assert raised.value.where == f"{path}, line 1" and raised.value.value == str(path)
+
+
 def test_stops_are_checked() -> None:
     assert (
         ff.Stop("f1", at=1).keys({})["mode"] == "max"

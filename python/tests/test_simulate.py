@@ -222,7 +222,7 @@ def test_callbacks_see_every_round_and_may_stop(tmp_path: Path) -> None:
         run(Quadratic(), plan="full", rounds_max=5, callbacks=[fail])
     with pytest.raises(ff.InputError) as raised:
         run(Quadratic(), callbacks=[3])  # type: ignore[list-item]
-    assert raised.value.where == "callbacks" and raised.value.value == 3
+    assert raised.value.where == "callbacks[0]" and raised.value.value == 3
 
 
 def test_an_interrupted_run_resumes_to_the_same_bytes(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_bad_arguments_are_named() -> None:
         ({"workers": 3}, "workers"),
         ({"fleet": ff.Fleet.paper(7, seed=1)}, "fleet"),
         ({"rounds_mx": 3}, "rounds_mx"),
-        ({"plan": 3}, "draw"),
+        ({"plan": 3}, "plan"),
     ]:
         with pytest.raises(ff.InputError) as raised:
             run(Quadratic(), **arguments)  # type: ignore[arg-type]

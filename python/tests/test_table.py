@@ -59,6 +59,14 @@ def test_every_reader_gets_the_same_rows(table: ff.Table) -> None:
         assert rows_of(rows) == expected, reader
 
 
+def test_a_constructor_that_does_not_read_arrow_says_what_to_do(table: ff.Table) -> None:
+    for wrong in (pd.DataFrame, pd.Series, np.asarray, np.array):
+        with pytest.raises(ff.InputError) as caught:
+            wrong(table)
+        assert caught.value.value is table and "table.to_pandas()" in caught.value.remedy
+    assert pd.DataFrame(table.to_dict()).equals(table.to_pandas())
+
+
 def test_types_and_missing_values_are_part_of_the_schema(table: ff.Table) -> None:
     schema = pa.schema(table)
     assert [str(field.type) for field in schema] == ["int64", "double", "bool", "large_string", "double"]

@@ -18,6 +18,7 @@ from fedflip._errors import InputError, LearnerError  # noqa: E402
 from fedflip._key import TrainKey, seed_torch  # noqa: E402
 from fedflip._learner import DivergedError, FlatLearner, Learner  # noqa: E402
 from fedflip._process_crew import ProcessCrew  # noqa: E402
+from fedflip._simulate import simulate  # noqa: E402
 from fedflip._torch import TorchLearner  # noqa: E402
 from fedflip._torch_batches import batch_indices, batch_indices_epochs  # noqa: E402
 from native_batches import _words, drawn_here  # noqa: E402
@@ -146,8 +147,6 @@ class TestTraining:
         model = one.initial(1)
         full, half = one.train(model, KEY)[0], one.train(model, KEY._replace(rate_factor=0.5))[0]
         assert np.allclose(full, 2 * half, rtol=1e-3, atol=1e-7) and np.abs(full).max() > 0
-        none, loss = learner(steps=0).train(learner().initial(1), KEY)
-        assert not none.any() and loss == 0.0
 
     def test_an_optimizer_is_new_in_every_training(self) -> None:
         made = learner(plain_net, optimizer=lambda params, lr: torch.optim.Adam(params, lr))
@@ -489,6 +488,7 @@ class TestArguments:
             ({"datasets": [iter([])]}, "datasets[0]"),
             ({"steps": None}, "steps"),
             ({"epochs": 1}, "steps"),
+            ({"steps": 0}, "steps"),
             ({"steps": -1}, "steps"),
             ({"steps": 1.5}, "steps"),
             ({"batch": 0}, "batch"),
@@ -497,7 +497,17 @@ class TestArguments:
             ({"lr": float("nan")}, "lr"),
             ({"lr": "fast"}, "lr"),
             ({"cache_mb": -1}, "cache_mb"),
-            ({"metrics": {"a": "up"}}, "learner.metrics['a']"),
+            ({"metrics": {"a": "up"}}, "metrics['a']"),
+            ({"metrics": 3}, "metrics"),
+            ({"optimizer": torch.optim.Adam(plain_net().parameters())}, "optimizer"),
+            ({"evaluate": 0.5}, "evaluate"),
+            ({"forward": "module"}, "forward"),
+            ({"collate_fn": []}, "collate_fn"),
+            ({"test": iter([])}, "test"),
+            ({"test": 5}, "test"),
+            ({"device": "gpu"}, "device"),
+            ({"device": 1.5}, "device"),
+            ({"backbone_seed": -1}, "backbone_seed"),
         ],
     )
     def test_wrong_arguments_are_refused_by_name(self, change: dict[str, Any], where: str) -> None:
@@ -512,6 +522,16 @@ class TestArguments:
         with pytest.raises(InputError) as caught:
             TorchLearner(**{**right, **change})
         assert caught.value.where == where and caught.value.remedy
+
+    @pytest.mark.parametrize("made", [None, 3, "adam", torch.optim.Adam])
+    def test_a_factory_without_an_optimizer_is_refused(self, made: Any) -> None:
+        wrong = learner(plain_net, optimizer=lambda params, lr: made)
+        with pytest.raises(InputError) as caught:
+            wrong.train(wrong.initial(1), KEY)
+        assert (caught.value.where, caught.value.value) == ("optimizer", made)
+        assert "torch.optim.Adam(params, lr)" in caught.value.remedy
+        with pytest.raises(LearnerError, match="optimizer returned"):
+            simulate(wrong, plan="full", rounds_max=1, progress=False)
 
     def test_data_sets_without_positions_are_refused(self) -> None:
         class Stream(IterableDataset[Any]):

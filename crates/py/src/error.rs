@@ -15,6 +15,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::{fleet, plan, tasks};
+
 /// An error on its way to Python. `?` makes one from every error of the crates.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -86,31 +88,39 @@ impl From<PyErr> for Failure {
 
 impl From<FleetError> for Failure {
     fn from(error: FleetError) -> Self {
-        Self::input(&error, error.hint())
+        Python::attach(|py| fleet::refused(py, &error))
     }
 }
 
 impl From<PlanError> for Failure {
     fn from(error: PlanError) -> Self {
-        Self::input(&error, error.hint())
+        Python::attach(|py| plan::refused(py, &error))
     }
 }
 
 impl From<ScenarioError> for Failure {
-    /// The problem of a key begins with the key. That it was an override is of no use to callers of Python.
+    /// That a key was an override is of no use to callers of Python.
     fn from(error: ScenarioError) -> Self {
-        let ScenarioError::Key(KeyError { place, problem, .. }) = &error else {
-            return Self::input(&error, error.hint());
-        };
-        let key = problem.split_once(": ").map_or("", |(key, _)| key);
-        let shown = if *place == Place::Override { problem.clone() } else { error.to_string() };
-        Self::input(shown, error.hint()).at(if key.contains(' ') { "" } else { key })
+        match error {
+            ScenarioError::Key(KeyError { place, key, problem, hint }) => {
+                let is_override = place == Place::Override;
+                let shown = if is_override { problem } else { format!("{place}: {problem}") };
+                let place = if is_override { String::new() } else { place.to_string() };
+                Self::input(shown, hint).at(if key.is_empty() { place } else { key })
+            }
+            ScenarioError::OutOfRange { key, value, .. } => {
+                Python::attach(|py| Self::input(&error, error.hint()).at(key).of(py, value))
+            }
+            ScenarioError::Fleet(error) => error.into(),
+            ScenarioError::Plan(error) => error.into(),
+            error => Self::input(&error, error.hint()),
+        }
     }
 }
 
 impl From<TaskError> for Failure {
     fn from(error: TaskError) -> Self {
-        Self::input(&error, error.hint())
+        Python::attach(|py| tasks::refused_task(py, &error))
     }
 }
 

@@ -8,7 +8,7 @@
 //! - `error`: errors of the crates as exceptions with place, value and remedy.
 //! - `cli`: the command line.
 //! - `fleet`, `plan`: fleets and plans; `tasks`: what is built in.
-//! - `scenario`, `simulate`: scenarios and simulated runs; `learner`, `crew`: what trains in them; `scheme`: what
+//! - `scenario`, `simulate`, `compare`: scenarios, simulated runs and comparisons; `learner`, `crew`: what trains in them; `scheme`: what
 //!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
 //! - `runs`, `tables`: what a run leaves behind.
 //! - `serve`, `certs`: real devices.
@@ -17,6 +17,7 @@
 
 mod certs;
 mod cli;
+mod compare;
 mod crew;
 mod error;
 mod fleet;
@@ -44,6 +45,7 @@ fn _fedflip(module: &Bound<'_, PyModule>) -> PyResult<()> {
         tasks::register,
         scenario::register,
         simulate::register,
+        compare::register,
         learner::register,
         scheme::register,
         runs::register,

@@ -27,6 +27,7 @@ pub(crate) use self::object::PyPlan;
 pub(crate) use self::refusal::refused;
 use crate::error::Failure;
 use crate::fleet::{Column, PyFleet};
+use crate::scenario::shared_keys;
 
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -72,6 +73,11 @@ impl PyPlan {
         let (source, dialect, draws) = (String::new(), Dialect::Python, goal.draws);
         let settings = PlanSettings { source, fleet, costs, constants, planning, draws, dialect };
         Ok(Self::new(settings, plan, 0.0, true, known.is_some()))
+    }
+
+    /// The keys of a scenario that this plan shares with other schemes of a comparison.
+    fn shared_keys(&self) -> Vec<String> {
+        shared_keys(self)
     }
 
     /// The participation probabilities, in fleet order.

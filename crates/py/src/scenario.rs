@@ -56,7 +56,9 @@ impl PyScenario {
             overrides.push(format!("task.initial={:?}", InitialModel::COPY));
         }
         if let Some(plan) = plan {
-            memory.scheme = given(&plan)?;
+            if plan.given {
+                memory.scheme = Some(scheme_of(&plan, PLAN_FILE)?);
+            }
             overrides.extend(planned_keys(&plan));
         }
         if let Some(scheme) = scheme {
@@ -87,24 +89,36 @@ impl PyScenario {
     }
 }
 
-/// q that the caller chose is a scheme of its own; other plans are planned again, from the same keys.
-fn given(plan: &PyPlan) -> Result<Option<Scheme>, Failure> {
+/// The file that stands for q of the caller's own.
+const PLAN_FILE: &str = "plan.csv";
+
+/// q that the caller chose is a scheme of its own, `file=NAME`; other plans are planned again, from the same keys.
+pub(crate) fn scheme_of(plan: &PyPlan, file: &str) -> Result<Scheme, Failure> {
     if !plan.given {
-        return Ok(None);
+        return Ok(plan.planning.scheme.clone());
     }
     let csv = Schedule::new(plan.planned.schedule.usual().clone(), 1).csv(&plan.fleet);
-    Ok(Some(Scheme::File(GivenQ::read(csv.as_slice(), "plan.csv", "the plan")?)))
+    Ok(Scheme::File(GivenQ::read(csv.as_slice(), file, "the plan")?))
 }
 
 /// The keys from which a run plans the same plan.
 fn planned_keys(plan: &PyPlan) -> Vec<String> {
+    let mut keys = shared_keys(plan);
+    if plan.given {
+        keys.push(format!("plan.scheme=\"file={PLAN_FILE}\""));
+    } else {
+        keys.push(format!("plan.scheme={:?}", plan.planning.scheme.to_string()));
+        keys.push(format!("plan.variance={:?}", plan.planning.variance));
+    }
+    keys
+}
+
+/// Those of the keys that all schemes of a comparison share.
+pub(crate) fn shared_keys(plan: &PyPlan) -> Vec<String> {
     let planning = &plan.planning;
     let mut keys = Vec::new();
-    if !plan.given {
-        keys.push(format!("plan.scheme={:?}", planning.scheme.to_string()));
+    if !plan.given && planning.scheme.needs_variance() {
         keys.push(format!("plan.variance={:?}", planning.variance));
-    } else {
-        keys.push("plan.scheme=\"file=plan.csv\"".to_owned());
     }
     if plan.are_costs_known {
         match plan.costs.band {

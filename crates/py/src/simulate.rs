@@ -1,15 +1,16 @@
-//! Simulated runs, comparisons and pilots.
+//! Simulated runs and pilots.
 
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use fedflip_agent::data_dir::data_dir;
-use fedflip_plan::Scheme;
+use fedflip_fleet::RoundCosts;
 use fedflip_run::pilots::Pilots;
-use fedflip_run::study::Study;
-use fedflip_run::{Finished, RunError, Session, Setup, Trainer, processors, simulate_planned, warnings};
-use fedflip_scenario::{Scenario, read_scheme};
+use fedflip_run::{
+    Finished, Planned, RunError, Session, Setup, Trainer, processors, simulate_planned, warnings,
+};
+use fedflip_scenario::Scenario;
 use pyo3::prelude::*;
 
 use crate::error::Failure;
@@ -26,7 +27,6 @@ use crate::signals::{Signals, now};
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Options>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
-    module.add_function(wrap_pyfunction!(compare, module)?)?;
     module.add_function(wrap_pyfunction!(pilot, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_fleet, module)?)?;
     module.add_function(wrap_pyfunction!(data_folder, module)?)
@@ -37,7 +37,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 pub(crate) struct Options {
     threads: Option<usize>,
     data_dir: PathBuf,
-    out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     resume: bool,
     observer: Py<PyAny>,
 }
@@ -69,7 +69,7 @@ fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
 }
 
 /// Everything of one call from Python that may raise.
-struct Call<'a> {
+pub(crate) struct Call<'a> {
     options: &'a Options,
     trainer: Option<Arc<ForeignTrainer>>,
     samplings: Vec<Arc<PySampling>>,
@@ -78,7 +78,7 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn new(
+    pub(crate) fn new(
         py: Python<'_>,
         options: &'a Options,
         trainer: Option<PyRef<'_, PyTrainer>>,
@@ -91,7 +91,7 @@ impl<'a> Call<'a> {
     }
 
     /// Calls `body` with a session, without the interpreter. An exception of Python code takes the place of any result.
-    fn detached<T: Send>(
+    pub(crate) fn detached<T: Send>(
         mut self,
         py: Python<'_>,
         body: impl FnOnce(&mut Session<'_>, Option<Arc<ForeignTrainer>>) -> Result<T, RunError> + Send,
@@ -118,7 +118,7 @@ impl<'a> Call<'a> {
 }
 
 /// The data and the fleet of a run: those of the task, or of the caller's learner.
-fn setup(
+pub(crate) fn setup(
     scenario: &mut Scenario,
     trainer: Option<Arc<ForeignTrainer>>,
     session: &mut Session<'_>,
@@ -161,18 +161,12 @@ fn simulate(
     let samplings = scheme.iter().map(|scheme| Arc::clone(&scheme.sampling)).collect();
     let call = Call::new(py, options, trainer, samplings)?;
     let mut scenario = scenario.0.clone();
-    let expected = plan.map(|plan| {
-        let costs = plan.are_costs_known.then_some(plan.costs);
-        (plan.planned.schedule.usual().q().to_vec(), costs)
-    });
+    let expected = plan.as_deref().map(Expected::of);
     let out = options.out.as_deref();
     let (data, other_plan) = call.detached(py, |session, trainer| {
         let setup = setup(&mut scenario, trainer, session)?;
         let planned = setup.plan(&scenario, Some(scenario.plan.constants))?;
-        let differs = expected.is_some_and(|(q, costs)| {
-            q != planned.schedule.usual().q() || costs.is_some_and(|costs| costs != scenario.planned_costs())
-        });
-        if differs {
+        if expected.is_some_and(|expected| !expected.is_met(&planned, &scenario)) {
             return Ok((None, true));
         }
         for text in warnings::of_plan(&planned, &scenario, &setup.fleet) {
@@ -186,65 +180,33 @@ fn simulate(
         });
         Ok((data, false))
     })?;
-    if other_plan {
+    if other_plan { Err(Expected::refused("plan")) } else { Ok(data) }
+}
+
+/// What a plan of the caller's says of a run, which plans again.
+pub(crate) struct Expected {
+    q: Vec<f64>,
+    costs: Option<RoundCosts>,
+}
+
+impl Expected {
+    pub(crate) fn of(plan: &PyPlan) -> Self {
+        let costs = plan.are_costs_known.then_some(plan.costs);
+        Self { q: plan.planned.schedule.usual().q().to_vec(), costs }
+    }
+
+    /// Whether the plan of the run has the same q, for the same costs of a round.
+    pub(crate) fn is_met(&self, planned: &Planned, scenario: &Scenario) -> bool {
+        self.q == planned.schedule.usual().q()
+            && self.costs.is_none_or(|costs| costs == scenario.planned_costs())
+    }
+
+    pub(crate) fn refused(place: &str) -> Failure {
         let problem = "the plan is not the one that the run's fleet and settings lead to";
         let remedy = "plan for the fleet of the run (scenario.fleet() has the samples of a task's data), and for its \
                       bandwidth, downlink and overhead";
-        return Err(Failure::input(problem, remedy).at("plan"));
+        Failure::input(problem, remedy).at(place)
     }
-    Ok(data)
-}
-
-/// A scheme as the façade passes it on.
-#[derive(FromPyObject)]
-enum SchemeArgument<'py> {
-    Name(String),
-    Custom(PyRef<'py, PyScheme>),
-}
-
-impl SchemeArgument<'_> {
-    fn scheme(&self) -> Result<Scheme, Failure> {
-        match self {
-            Self::Name(name) => Ok(read_scheme(name, std::path::Path::new(""))?),
-            Self::Custom(scheme) => Ok(scheme.scheme.clone()),
-        }
-    }
-}
-
-/// Every scheme with every seed; the result as JSON, or none if it was interrupted.
-#[pyfunction]
-#[pyo3(signature = (scenario, options, schemes, reference, seeds, give_up=None, pilots=true, trainer=None))]
-#[expect(clippy::too_many_arguments, reason = "the façade names them")]
-fn compare(
-    py: Python<'_>,
-    scenario: &PyScenario,
-    options: &Options,
-    schemes: Vec<SchemeArgument<'_>>,
-    reference: SchemeArgument<'_>,
-    seeds: u64,
-    give_up: Option<f64>,
-    pilots: bool,
-    trainer: Option<PyRef<'_, PyTrainer>>,
-) -> Result<Option<String>, Failure> {
-    let sampling = |scheme: &SchemeArgument<'_>| match scheme {
-        SchemeArgument::Custom(scheme) => Some(Arc::clone(&scheme.sampling)),
-        SchemeArgument::Name(_) => None,
-    };
-    let samplings = schemes.iter().filter_map(sampling).collect();
-    let reference = reference.scheme()?;
-    let schemes = schemes.iter().map(SchemeArgument::scheme).collect::<Result<Vec<_>, _>>()?;
-    let study = Study { schemes, reference, seeds, give_up, no_pilot: !pilots };
-    let call = Call::new(py, options, trainer, samplings)?;
-    let mut scenario = scenario.0.clone();
-    let out = options.out.as_deref();
-    let studied = call.detached(py, |session, trainer| {
-        study.check(&scenario)?;
-        let setup = setup(&mut scenario, trainer, session)?;
-        let studied = study.run_in(&setup, &scenario, out, "", session)?;
-        // Results are plain data, so they have a text.
-        Ok(studied.map(|studied| serde_json::to_string(&studied.json).unwrap_or_default()))
-    })?;
-    Ok(studied)
 }
 
 /// α and β from pilots, as JSON; none if they were interrupted.

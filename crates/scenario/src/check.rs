@@ -8,7 +8,7 @@ use super::error::{KeyError, short};
 use super::keys::{self, SECTIONS};
 
 pub(super) fn refuse(entry: &Entry, problem: String, hint: String) -> KeyError {
-    KeyError { place: entry.place.clone(), problem, hint }
+    KeyError { place: entry.place.clone(), key: entry_path(entry), problem, hint }
 }
 
 /// The section exists, and is not itself given a value.
@@ -49,7 +49,11 @@ const SYNONYMS: &[(&str, &str)] = &[
 ];
 
 fn entry_path(entry: &Entry) -> String {
-    if entry.section.is_empty() { entry.key.clone() } else { format!("{}.{}", entry.section, entry.key) }
+    match (entry.section.as_str(), entry.key.as_str()) {
+        ("", key) => key.to_owned(),
+        (section, "") => section.to_owned(),
+        (section, key) => format!("{section}.{key}"),
+    }
 }
 
 /// The key exists in its section, and this task has it.

@@ -35,6 +35,7 @@ pub(super) fn read(path: &Path) -> Result<(String, String), KeyError> {
     let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let refuse = |line: Option<usize>, problem: String, hint: &str| KeyError {
         place: Place::File { file: file.clone(), line },
+        key: String::new(),
         problem,
         hint: hint.to_owned(),
     };
@@ -82,7 +83,7 @@ pub(super) fn from_toml(text: &str, file: &str) -> Result<Vec<Entry>, KeyError> 
     let root = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         let (problem, hint) = not_toml(text, span.clone(), error.message());
-        KeyError { place: place(span.start), problem, hint }
+        KeyError { place: place(span.start), key: String::new(), problem, hint }
     })?;
     let mut found: Vec<(usize, Entry)> = Vec::new();
     let mut push = |offset: usize, section: &str, key: &str, value: Value| {
@@ -126,6 +127,7 @@ pub(super) fn from_override(text: &str) -> Result<Entry, KeyError> {
     let Some((path, value)) = text.split_once('=') else {
         return Err(KeyError {
             place: Place::Override,
+            key: String::new(),
             problem: format!("{} has no equals sign", short(text)),
             hint: "write SECTION.KEY=VALUE, such as train.learning_rate=0.05".to_owned(),
         });

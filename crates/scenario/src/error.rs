@@ -75,6 +75,8 @@ impl ScenarioError {
 #[error("{place}: {problem}")]
 pub struct KeyError {
     pub place: Place,
+    /// Such as `train.batch`; empty where no single key is wrong.
+    pub key: String,
     pub problem: String,
     pub hint: String,
 }
@@ -89,7 +91,8 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// As an error of the key at `place`.
     pub(crate) fn at(self, place: Place, key: &str) -> KeyError {
-        KeyError { place, problem: format!("{key}: {}", self.problem), hint: self.hint }
+        let problem = format!("{key}: {}", self.problem);
+        KeyError { place, key: key.to_owned(), problem, hint: self.hint }
     }
 }
 

@@ -83,7 +83,7 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 fn refuse(problem: String, hint: &str) -> KeyError {
-    KeyError { place: Place::Axis, problem, hint: hint.to_owned() }
+    KeyError { place: Place::Axis, key: String::new(), problem, hint: hint.to_owned() }
 }
 
 /// One value of every axis.

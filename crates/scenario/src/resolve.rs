@@ -162,6 +162,7 @@ fn task(given: &[Entry], whole_file: &Place) -> Result<Task, KeyError> {
         }
         None => Err(KeyError {
             place: whole_file.clone(),
+            key: "task.name".to_owned(),
             problem: "the task is missing".to_owned(),
             hint: format!(
                 "write a heading [task] and below it name = NAME; the tasks are {}",

@@ -71,7 +71,7 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
         let problem = format!("stop.at is missing: nobody knows which {metric} is good for these data");
         let hint =
             format!("write a heading [stop] and below it at = NUMBER, the {metric} at which the run ends");
-        return Err(KeyError { place: whole_file.clone(), problem, hint });
+        return Err(KeyError { place: whole_file.clone(), key: "stop.at".to_owned(), problem, hint });
     }
     if let Some(entry) = given.entry("stop", "metric")
         && !given.has("stop", "at")

@@ -3,6 +3,7 @@
 mod costs;
 mod external;
 mod fleet_files;
+mod key_errors;
 mod local_training;
 mod own_files;
 mod robust;

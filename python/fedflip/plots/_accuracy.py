@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fedflip._arguments import choice, flag
 from fedflip._errors import InputError
-from fedflip._nearest import nearest
 from fedflip._run import Run
 from fedflip._runs_text import time_unit
 from fedflip.plots._style import GREY, axes, grid, line_styles
@@ -52,8 +52,9 @@ def accuracy(
     Raises:
         InputError: There are no runs, or no run has the metric; or matplotlib is not installed.
     """
-    _choice("center", center, _CENTERS)
-    _choice("band", band, _BANDS)
+    choice("center", center, _CENTERS)
+    choice("band", band, _BANDS)
+    flag("target", target)
     groups = _groups(runs)
     infos = _metric(groups, metric)
     name, share = str(infos["name"]), infos["display"] == "share"
@@ -92,18 +93,12 @@ def accuracy(
     return drawn
 
 
-def _choice(where: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        near = nearest(value, known) if isinstance(value, str) else None
-        remedy = f"did you mean {near}?" if near else f"choose one of {', '.join(known)}"
-        raise InputError(f"there is no {where} {value!r}", where=where, value=value, remedy=remedy)
-
-
 def _groups(runs: Runs) -> dict[str, list[Run]]:
     """Runs by label, or by scheme."""
 
     def listed(some: Any) -> list[Run]:
-        found = [some] if isinstance(some, Run) else list(some) if isinstance(some, Iterable) else [some]
+        is_one = isinstance(some, Run | str) or not isinstance(some, Iterable)
+        found = [some] if is_one else list(some)
         for run in found:
             if not isinstance(run, Run):
                 problem = f"runs has a {type(run).__name__}, and should have runs"
@@ -139,11 +134,7 @@ def _metric(groups: Mapping[str, list[Run]], asked: str | None) -> dict[str, Any
         )
     if asked is None:
         return next(iter(declared.values()))
-    if asked not in declared:
-        near = nearest(asked, declared) if isinstance(asked, str) else None
-        remedy = f"did you mean {near}?" if near else f"choose one of {', '.join(declared)}"
-        raise InputError(f"no run has the metric {asked!r}", where="metric", value=asked, remedy=remedy)
-    return declared[asked]
+    return declared[choice("metric", asked, list(declared))]
 
 
 def _curve(run: Run, metric: str) -> tuple[Numbers, Numbers]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from fedflip._arguments import number, wrong
 from fedflip._errors import InputError
 from fedflip._run import Run
 from fedflip.plots._style import GREY, axes, grid, kinds, legend_beside, thinned
@@ -41,9 +42,9 @@ def participation(run: Run, *, confidence: float = 0.95, ax: Axes | None = None)
         raise InputError(
             problem, where="run", value=run, remedy="open a run folder with fedflip.open(folder)"
         )
-    if not 0 < confidence < 1:
-        remedy = "give a share between 0 and 1, such as 0.95"
-        raise InputError(f"confidence is {confidence}", where="confidence", value=confidence, remedy=remedy)
+    remedy = "give a share between 0 and 1, such as 0.95"
+    if number("confidence", confidence, above=0, most=1, remedy=remedy) == 1:
+        raise wrong("confidence", confidence, "a share below 1", remedy)
     if not run._native.has_q:
         problem = f"the scheme {run.scheme} has no participation probabilities that are known before a round"
         raise InputError(

@@ -53,7 +53,7 @@ def timeline(run: Run, rounds: int | Sequence[int] | range | None = None, *, ax:
     if not run._native.has_rounds:
         problem = f"under {run.scheme}, devices work without rounds"
         raise InputError(problem, where="run", value=run.scheme, remedy="draw a run of a scheme with rounds")
-    chosen = [_fullest(run)] if rounds is None else [rounds] if isinstance(rounds, int) else sorted(rounds)
+    chosen = [_fullest(run)] if rounds is None else sorted(run._chosen_rounds(rounds))
     table = run.times(chosen)
     if len(table) == 0:
         words = f"round {chosen[0]}" if len(chosen) == 1 else "these rounds"
