@@ -61,7 +61,10 @@ impl Study {
         if self.no_pilot && scenario.pilot.keep && needs_pilots {
             return Err(RunError::NoPilots);
         }
-        Ok(())
+        match scenario.target() {
+            Some(_) => Ok(()),
+            None => Err(RunError::NoTarget),
+        }
     }
 
     /// Pilots, runs, and `compare.json`, kept in `out`; none if it was interrupted. All runs have the settings of the
@@ -88,9 +91,6 @@ impl Study {
         session: &mut Session<'_>,
     ) -> Result<Option<Studied>, RunError> {
         self.check(scenario)?;
-        if scenario.target().is_none() {
-            return Err(RunError::NoTarget);
-        }
         // Before anything runs: a mistake in a file must not cost the hours of the other schemes.
         for given in self.schemes.iter().filter_map(Scheme::given) {
             given.for_fleet(&setup.fleet)?;
