@@ -1,35 +1,29 @@
-"""Comparisons of schemes, sweeps over keys, and pilots."""
+"""Comparisons of schemes, and pilots."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fedflip import _fedflip
-from fedflip._comparison import Comparison, Pilot, Sweep
-from fedflip._errors import FedflipError, InputError
+from fedflip._comparison import Comparison, Pilot
+from fedflip._errors import FedflipError
 from fedflip._observe import Callback, Watch
-from fedflip._scheme import Scheme
 from fedflip._stop import Stop
+from fedflip._study import DEFAULT_SCHEMES, kept_in, study
 from fedflip._work import Work
 
-__all__ = ["compare", "pilot", "sweep"]
+__all__ = ["compare", "pilot"]
 
 _RESUME = "give a folder with out=, and resume there with resume=True"
-
-#: The schemes of the paper's Table I.
-TABLE1 = ("full", "fixed=0.2", "weighted", "uniform", "paper")
 
 
 def compare(
     work: Any,
     *,
-    schemes: Sequence[Any] = ("auto", *TABLE1),
+    schemes: Sequence[Any] = DEFAULT_SCHEMES,
     seeds: int = 3,
     reference: Any | None = None,
     pilots: bool = True,
@@ -73,125 +67,19 @@ def compare(
         >>> [row["scheme"] for row in found.rows]
         ['auto', 'full']
     """
-    if not schemes:
-        raise InputError(
-            "schemes is empty", where="schemes", value=schemes, remedy="name at least one scheme"
-        )
-    if isinstance(schemes, str):
-        raise InputError(
-            f"schemes is the text {schemes!r}",
-            where="schemes",
-            value=schemes,
-            remedy=f"write schemes=[{schemes!r}]",
-        )
-    chosen: list[str | Scheme] = [
-        scheme if isinstance(scheme, (str, Scheme)) else Scheme(scheme) for scheme in schemes
-    ]
-    names = [scheme if isinstance(scheme, str) else f"custom={scheme.name}" for scheme in chosen]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(
-            f"schemes has {twice} twice",
-            where="schemes",
-            value=twice,
-            remedy="name each scheme once; give callables names of their own: ff.Scheme(draw, name='mine')",
-        )
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise InputError(
-            f"seeds is {seeds!r}; it must be a whole number, 1 or more",
-            where="seeds",
-            value=seeds,
-            remedy="say how many runs each scheme has, such as seeds=3",
-        )
-    first = reference if reference is not None else ("paper" if "paper" in names else chosen[0])
-    native = [scheme if isinstance(scheme, str) else scheme._native for scheme in chosen]
-    base = first if isinstance(first, str) else _among(first, chosen)
-    kept: tempfile.TemporaryDirectory[str] | None = None
-    if out is None:
-        kept = tempfile.TemporaryDirectory(prefix="fedflip-")
-        out = kept.name
+    how = study(schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots)
+    folder, kept = kept_in(out)
     with Work(work, fleet=fleet, stop=stop, seed=seed, workers=workers, crew=crew, threads=threads,
               timeout_secs=timeout_secs, keys=keys) as ready:  # fmt: skip
         watch = Watch(callbacks, progress)
         try:
-            options = _fedflip.Options(watch, threads, data_dir, out, resume)
-            text = _fedflip.compare(
-                ready.scenario,
-                options,
-                native,
-                base if isinstance(base, str) else base._native,
-                seeds,
-                give_up,
-                pilots,
-                **ready.native,
-            )
+            options = _fedflip.Options(watch, threads, data_dir, folder, resume)
+            text = _fedflip.compare(ready.scenario, options, how, **ready.native)
         finally:
             watch.close()
     if text is None:
         raise FedflipError("a callback ended the comparison", remedy=_RESUME)
-    return Comparison(json.loads(text), Path(out), kept)
-
-
-def _among(reference: Any, schemes: list[str | Scheme]) -> Scheme:
-    """The scheme of the comparison that was made of this callable or object."""
-    for scheme in schemes:
-        if isinstance(scheme, Scheme) and reference in (scheme, scheme._draw):
-            return scheme
-    raise InputError(
-        f"reference is {reference!r}, which is not one of the schemes",
-        where="reference",
-        value=reference,
-        remedy="name one of the schemes that are compared",
-    )
-
-
-def sweep(
-    work: Any,
-    *,
-    over: Mapping[str, Sequence[Any]],
-    out: str | os.PathLike[str] | None = None,
-    **arguments: Any,
-) -> Sweep:
-    """A comparison at every value of a key, or at every combination of values of several keys.
-
-    Args:
-        work: A ``Scenario`` or a ``Learner``, as for ``simulate``.
-        over: The values of each key, such as ``{"bandwidth_mbps": [10, 50, 100]}``.
-        out: The folder of all comparisons, one folder for each point.
-        **arguments: The arguments of ``compare``.
-
-    Returns:
-        The comparison at each point.
-
-    Examples:
-        >>> from fedflip import Scenario
-        >>> found = sweep(Scenario("synthetic"), over={"bandwidth_mbps": [20, 200]}, schemes=["auto"], seeds=1,
-        ...               target_accuracy=0.5, progress=False)
-        >>> [point["bandwidth_mbps"] for point, _ in found.points]
-        [20, 200]
-    """
-    if not over or any(isinstance(values, str) or not len(values) for values in over.values()):
-        raise InputError(
-            f"over is {over!r}, which has no points",
-            where="over",
-            value=over,
-            remedy="name keys with their values, such as over={'bandwidth_mbps': [10, 100]}",
-        )
-    clash = sorted(set(over) & set(arguments))
-    if clash:
-        raise InputError(
-            f"{clash[0]} is both an argument and an axis of the sweep",
-            where=clash[0],
-            value=arguments[clash[0]],
-            remedy="leave it out of one of the two",
-        )
-    points = []
-    for values in itertools.product(*over.values()):
-        at = dict(zip(over, values, strict=True))
-        name = ",".join(f"{key}={value}" for key, value in at.items()).replace(os.sep, "+")
-        folder = None if out is None else Path(out) / name
-        points.append((at, compare(work, out=folder, **arguments, **at)))
-    return Sweep(points)
+    return Comparison(json.loads(text), folder, kept)
 
 
 def pilot(

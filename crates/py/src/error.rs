@@ -10,6 +10,7 @@ use fedflip_net::NetError;
 use fedflip_plan::PlanError;
 use fedflip_record::RecordError;
 use fedflip_run::RunError;
+use fedflip_run::sweep::IdleAxis;
 use fedflip_scenario::{KeyError, Place, ScenarioError};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -97,14 +98,18 @@ impl From<PlanError> for Failure {
 }
 
 impl From<ScenarioError> for Failure {
-    /// The problem of a key begins with the key. That it was an override is of no use to callers of Python.
+    /// The problem of a key begins with the key. That it was an override or an axis is of no use to callers of Python.
     fn from(error: ScenarioError) -> Self {
         let ScenarioError::Key(KeyError { place, problem, .. }) = &error else {
             return Self::input(&error, error.hint());
         };
-        let key = problem.split_once(": ").map_or("", |(key, _)| key);
-        let shown = if *place == Place::Override { problem.clone() } else { error.to_string() };
-        Self::input(shown, error.hint()).at(if key.contains(' ') { "" } else { key })
+        let (shown, whole) = match place {
+            Place::Override => (problem.clone(), ""),
+            Place::Axis => (problem.clone(), "over"),
+            Place::File { .. } => (error.to_string(), ""),
+        };
+        let key = problem.split_once(": ").map(|(key, _)| key).filter(|key| !key.contains(' '));
+        Self::input(shown, error.hint()).at(key.unwrap_or(whole))
     }
 }
 
@@ -154,9 +159,25 @@ impl From<RunError> for Failure {
             RunError::Engine(error) => error.into(),
             RunError::Net(error) => error.into(),
             RunError::Interrupted => Self::other(&error, error.hint()),
+            RunError::IdleAxis(error) => Self::input(error, idle_axis_remedy(error)).at("over"),
+            RunError::AtPoint { point, error } => {
+                let inner = Self::from(*error);
+                let place = if inner.place.is_empty() { "over".to_owned() } else { inner.place };
+                Self { problem: format!("{point}: {}", inner.problem), place, ..inner }
+            }
             RunError::NoTarget => Self::input(&error, "give stop=Stop(metric, at=value)").at("stop"),
             error => Self::input(&error, error.hint()),
         }
+    }
+}
+
+fn idle_axis_remedy(error: IdleAxis) -> &'static str {
+    match error {
+        IdleAxis::Seed => "say how many seeds there are with seeds=, and the first with seed=",
+        IdleAxis::Scheme => "name the schemes with schemes=",
+        IdleAxis::Constants => "write pilots=False to plan with the values that are given",
+        IdleAxis::Variance => "name \"auto\" in schemes=",
+        IdleAxis::All => error.hint(),
     }
 }
 

@@ -81,7 +81,7 @@ pub struct SchemeSpeedUp {
 }
 
 /// Makes the data and the fleet of a point. It may complete the scenario, such as with a program's first model.
-pub type MakeSetup<'a> = dyn FnMut(&mut Scenario, &mut Session<'_>) -> Result<Setup, RunError> + 'a;
+pub type MakeSetup<'a> = dyn FnMut(&Point, &mut Scenario, &mut Session<'_>) -> Result<Setup, RunError> + 'a;
 
 impl Sweep {
     /// Makes all points before anything runs: a mistake in the last must not cost the hours of the others. `axes` makes the
@@ -175,7 +175,7 @@ impl Sweep {
         let at = point.settings().map(|(key, value)| (key.to_owned(), value.clone())).collect();
         let mut json =
             PointJson { at, folder, comparison: None, speedups_over_full: Vec::new(), error: None };
-        let setup = make_setup(&mut scenario, session)?;
+        let setup = make_setup(point, &mut scenario, session)?;
         match study.run_in(&setup, &scenario, out.as_deref(), &prefix, session) {
             Ok(Some(studied)) => {
                 json.speedups_over_full = speedups(&studied.entries);

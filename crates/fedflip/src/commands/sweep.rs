@@ -13,7 +13,7 @@ use fedflip_run::reuse::Trainings;
 use fedflip_run::study::Study;
 use fedflip_run::sweep::{Found, IdleAxis, Sweep, YARDSTICK};
 use fedflip_run::verdict::SchemeJson;
-use fedflip_run::{RunError, Session, Setup};
+use fedflip_run::{RunError, Setup};
 use fedflip_scenario::{Axis, Scenario, Source};
 
 pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
@@ -22,8 +22,10 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
     let sweep = read(args, &study)?;
     warn_of_idle_keys(&training.set, &study.schemes, sweep.scenarios());
     let mut session = training::session(training)?;
-    let make_setup = &mut |scenario: &mut Scenario, session: &mut Session<'_>| Setup::new(scenario, session);
-    let Some(found) = sweep.run(&study, training.out.as_deref(), &mut session, make_setup)? else {
+    let out = training.out.as_deref();
+    let found =
+        sweep.run(&study, out, &mut session, &mut |_, scenario, session| Setup::new(scenario, session))?;
+    let Some(found) = found else {
         super::stopped(training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };
