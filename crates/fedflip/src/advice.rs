@@ -172,6 +172,12 @@ pub(crate) fn record_hint(error: &RecordError) -> &'static str {
             }
             FolderProblem::NotOurs => "name another --out",
             FolderProblem::OtherScenario(_) => "name another --out, or the scenario it was started with",
+            FolderProblem::OtherMetrics { .. } => {
+                "name another --out, or resume with the fedflip that began the run"
+            }
+            FolderProblem::Others { .. } => {
+                "name an empty or a new --out: nothing in this folder was changed"
+            }
             FolderProblem::Locked => "wait for it to end, or name another --out",
             _ => error.hint(),
         },

@@ -127,7 +127,13 @@ impl From<LearnError> for Failure {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        Self::other(&error, error.hint())
+        match &error {
+            RecordError::Folder { folder, .. } => {
+                let input = Self::input(&error, error.hint()).at("out");
+                Python::attach(|py| input.of(py, folder))
+            }
+            error => Self::other(error, error.hint()),
+        }
     }
 }
 

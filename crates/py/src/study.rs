@@ -132,6 +132,7 @@ fn sweep(
 
 /// Refuses before the first point what a learner cannot train at a point.
 fn check_point(scenario: &Scenario, trainer: &ForeignTrainer) -> Result<(), RunError> {
+    Study::check_target(scenario)?;
     scenario.fleet(&trainer.samples)?;
     Ok(scenario.engine_stop().check_metric(&trainer.metrics)?)
 }

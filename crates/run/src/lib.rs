@@ -39,6 +39,7 @@
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON; [`sweep`]: a
 //!   comparison at every value of a key.
+//! - [`folders`]: whether a folder is free for a comparison or a sweep.
 //! - [`deployed`]: a scenario on real devices; `relay`: its rounds, for observers.
 //! - [`host`]: `host.json`, which describes the machine and not the run.
 //! - [`error`]: one enum for everything that stops a run.
@@ -49,6 +50,7 @@ mod best;
 pub mod comparison;
 pub mod deployed;
 pub mod error;
+pub mod folders;
 pub mod host;
 pub mod keep;
 pub mod observe;

@@ -10,15 +10,13 @@ use serde::Serialize;
 
 use crate::comparison::Entry;
 use crate::error::RunError;
+use crate::folders::{self, SWEEP};
 use crate::replay::CLOCK_KEYS;
 use crate::reuse::Trainings;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::study::{Study, write_json};
 use crate::verdict::ComparisonJson;
-
-/// The result of all points, in the folder of a sweep.
-pub const SWEEP: &str = "sweep.json";
 
 /// Speed-ups are over every device in every round.
 pub const YARDSTICK: Scheme = Scheme::Full;
@@ -138,6 +136,9 @@ impl Sweep {
         session: &mut Session<'_>,
         make_setup: &mut MakeSetup<'_>,
     ) -> Result<Option<Vec<Found<'_>>>, RunError> {
+        if let Some(out) = out {
+            folders::check_sweep(out, &self.points.iter().map(Point::name).collect::<Vec<_>>())?;
+        }
         let has_clock_axis = self.axes.iter().any(|axis| CLOCK_KEYS.contains(&axis.path().as_str()));
         session.trainings = has_clock_axis.then(Trainings::default);
         let (mut found, mut failed) = (Vec::new(), None);
