@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedflip._allocate import Allocation, allocate
 from fedflip._bound import Bound, bound
-from fedflip._compare import compare, pilot, sweep
+from fedflip._compare import compare, pilot
 from fedflip._comparison import Comparison, Pilot, Sweep
 from fedflip._crew import Crew
 from fedflip._errors import FedflipError, InputError, LearnerError
@@ -35,6 +35,7 @@ from fedflip._scheme import Scheme
 from fedflip._serve import Listening, serve
 from fedflip._simulate import simulate
 from fedflip._stop import Stop
+from fedflip._sweep import sweep
 from fedflip._table import Table
 
 if TYPE_CHECKING:

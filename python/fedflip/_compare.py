@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fedflip import _fedflip
-from fedflip._arguments import count, flag, listed, number, path_text, text, wrong
-from fedflip._compare_schemes import chosen_schemes, reference_of
-from fedflip._comparison import Comparison, Pilot, Sweep
-from fedflip._errors import FedflipError, InputError
+from fedflip._comparison import Comparison, Pilot
+from fedflip._errors import FedflipError
 from fedflip._observe import Callback
 from fedflip._options import Options
-from fedflip._plan import Plan
 from fedflip._stop import Stop
+from fedflip._study import kept_in, study
 from fedflip._work import Work
 
-__all__ = ["compare", "pilot", "sweep"]
+__all__ = ["compare", "pilot"]
 
 _RESUME = "give a folder with out=, and resume there with resume=True"
 
@@ -79,85 +74,16 @@ def compare(
         >>> [row["scheme"] for row in found.rows]
         ['auto', 'full']
     """
-    chosen = chosen_schemes(schemes)
-    first = reference_of(reference, chosen)
-    plans = [each.given for each in chosen if isinstance(each.given, Plan)]
-    # Constants that a plan was made with are those of all runs.
-    measures = flag("pilots", pilots) and all(plan.alpha is None for plan in plans)
-    runs = count("seeds", seeds, least=1, remedy="say how many runs each scheme has, such as seeds=3")
-    limit = number("give_up", give_up, optional=True, above=0, remedy="give a multiple such as 10, or None")
+    how = study(schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots)
     options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip
-    kept: tempfile.TemporaryDirectory[str] | None = None
-    if options.out is None:
-        kept = tempfile.TemporaryDirectory(prefix="fedflip-")
-        options.out = kept.name
-    with Work(work, fleet=fleet, plans=plans, stop=stop, seed=seed, workers=workers, crew=crew, threads=options.threads,
+    folder, kept = kept_in(options.out)
+    options.out = str(folder)
+    with Work(work, fleet=fleet, plans=how.plans, stop=stop, seed=seed, workers=workers, crew=crew, threads=options.threads,
               timeout_secs=timeout_secs, keys=keys) as ready, options.watched() as native:  # fmt: skip
-        schemes_native = [each.native for each in chosen]
-        found = _fedflip.compare(
-            ready.scenario, native, schemes_native, first, runs, limit, measures, **ready.native
-        )
+        found = _fedflip.compare(ready.scenario, native, how.native, **ready.native)
     if found is None:
         raise FedflipError("a callback ended the comparison", remedy=_RESUME)
-    return Comparison(json.loads(found), Path(options.out), kept)
-
-
-def sweep(
-    work: Any,
-    *,
-    over: Mapping[str, Sequence[Any]],
-    out: str | os.PathLike[str] | None = None,
-    **arguments: Any,
-) -> Sweep:
-    """A comparison at every value of a key, or at every combination of values of several keys.
-
-    Args:
-        work: A ``Scenario`` or a ``Learner``, as for ``simulate``.
-        over: The values of each key, such as ``{"bandwidth_mbps": [10, 50, 100]}``.
-        out: The folder of all comparisons, one folder for each point.
-        **arguments: The arguments of ``compare``.
-
-    Returns:
-        The comparison at each point.
-
-    Examples:
-        >>> from fedflip import Scenario
-        >>> found = sweep(Scenario("synthetic"), over={"bandwidth_mbps": [20, 200]}, schemes=["auto"], seeds=1,
-        ...               target_accuracy=0.5, progress=False)
-        >>> [point["bandwidth_mbps"] for point, _ in found.points]
-        [20, 200]
-    """
-    axes = _axes(over)
-    folder_of_all = path_text("out", out, optional=True)
-    clash = sorted(set(axes) & set(arguments))
-    if clash:
-        raise InputError(
-            f"{clash[0]} is both an argument and an axis of the sweep",
-            where=clash[0],
-            value=arguments[clash[0]],
-            remedy="leave it out of one of the two",
-        )
-    points = []
-    for values in itertools.product(*axes.values()):
-        at = dict(zip(axes, values, strict=True))
-        name = ",".join(f"{key}={value}" for key, value in at.items()).replace(os.sep, "+")
-        folder = None if folder_of_all is None else Path(folder_of_all) / name
-        points.append((at, compare(work, out=folder, **arguments, **at)))
-    return Sweep(points)
-
-
-def _axes(over: Any) -> dict[str, list[Any]]:
-    """The values of each key of a sweep."""
-    remedy = "name keys with their values, such as over={'bandwidth_mbps': [10, 100]}"
-    if not isinstance(over, Mapping) or not over:
-        raise wrong("over", over, "a dict of keys and values", remedy)
-    axes = {
-        text("over", key): listed("over", values, "a list of values", remedy=remedy)
-        for key, values in over.items()
-    }
-    if not all(axes.values()):
-        raise InputError("over: a key has no values", where="over", value=over, remedy=remedy)
-    return axes
+    return Comparison(json.loads(found), folder, kept)
 
 
 def pilot(

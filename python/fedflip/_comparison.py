@@ -15,6 +15,9 @@ __all__ = ["Comparison", "Pilot", "Sweep"]
 #: The columns of a table for people.
 _SHOWN = ("scheme", "hours", "std", "rounds", "participants", "ratio", "reached")
 
+#: All columns.
+_COLUMNS = (*_SHOWN, "seeds", "lower_bound", "diverged", "error")
+
 
 class Comparison:
     """Every scheme with every seed, under equal settings.
@@ -80,15 +83,32 @@ class Sweep:
 
     Attributes:
         points: The keys of each point, and the comparison there.
+        errors: The keys of each point without a comparison, and the reason: pilots that measured no constants there.
+        result: The content of ``sweep.json``.
+        folder: The folder of all comparisons.
+        retimed: The number of runs that were retimed and not trained, because only the clock differs from another run.
     """
 
-    def __init__(self, points: list[tuple[dict[str, Any], Comparison]]) -> None:
+    def __init__(
+        self,
+        points: list[tuple[dict[str, Any], Comparison]],
+        errors: list[tuple[dict[str, Any], str]],
+        *,
+        result: dict[str, Any],
+        folder: Path,
+        retimed: int,
+    ) -> None:
         self.points = points
+        self.errors = errors
+        self.result = result
+        self.folder = folder
+        self.retimed = retimed
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One dict for each point and scheme."""
-        return [{**at, **row} for at, comparison in self.points for row in comparison.rows]
+        """One dict for each point and scheme. A point without a comparison has one with the error alone."""
+        rows = [{**at, **row} for at, comparison in self.points for row in comparison.rows]
+        return rows + [{**at, **dict.fromkeys(_COLUMNS), "error": error} for at, error in self.errors]
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
@@ -103,10 +123,16 @@ class Sweep:
         return len(self.points)
 
     def __repr__(self) -> str:
-        return _text(self.rows, (*self.points[0][0], *_SHOWN))
+        return _text(self.rows, self._shown())
 
     def _repr_html_(self) -> str:
-        return _html(self.rows, (*self.points[0][0], *_SHOWN))
+        return _html(self.rows, self._shown())
+
+    def _shown(self) -> tuple[str, ...]:
+        """The columns for people: the keys of the sweep, and the errors if there are any."""
+        keys = dict.fromkeys(key for at, _ in [*self.points, *self.errors] for key in at)
+        has_errors = any(row["error"] for row in self.rows)
+        return (*keys, *_SHOWN, *(("error",) if has_errors else ()))
 
 
 @dataclass(frozen=True)

@@ -206,16 +206,28 @@ def simulate(
     plan: Plan | None = None,
     scheme: CustomScheme | None = None,
 ) -> RunData | None: ...
+
+@final
+class Study:
+    def __new__(
+        cls,
+        schemes: list[str | CustomScheme | tuple[Plan, str]],
+        reference: str | CustomScheme | tuple[Plan, str],
+        seeds: int,
+        give_up: float | None = None,
+        pilots: bool = True,
+    ) -> Self: ...
+
 def compare(
-    scenario: Scenario,
-    options: Options,
-    schemes: list[str | CustomScheme | tuple[Plan, str]],
-    reference: str | CustomScheme | tuple[Plan, str],
-    seeds: int,
-    give_up: float | None = None,
-    pilots: bool = True,
-    trainer: Trainer | None = None,
+    scenario: Scenario, options: Options, study: Study, trainer: Trainer | None = None
 ) -> str | None: ...
+def sweep(
+    scenario: Scenario,
+    over: list[tuple[str, list[tuple[str, str]]]],
+    options: Options,
+    study: Study,
+    trainer: Trainer | None = None,
+) -> tuple[str, int] | None: ...
 def pilot(scenario: Scenario, options: Options, trainer: Trainer | None = None) -> str | None: ...
 def scenario_fleet(scenario: Scenario, data_dir: str | PathLike[str] | None = None) -> Fleet: ...
 def data_folder(asked: str | PathLike[str] | None = None) -> Path: ...

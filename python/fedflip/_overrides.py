@@ -23,7 +23,9 @@ __all__ = [
     "key_paths",
     "naming_values",
     "overrides_of",
+    "path_of",
     "texts_of",
+    "toml_of",
 ]
 
 
@@ -44,7 +46,7 @@ class Override:
     @classmethod
     def of(cls, key: str, value: Any, where: str) -> Override:
         """The override of a key, if TOML can hold the value."""
-        return cls(key, value, f"{text(where, key)}={_toml(value, where)}")
+        return cls(key, value, f"{text(where, key)}={toml_of(value, where)}")
 
     @classmethod
     def of_text(cls, line: str) -> Override:
@@ -87,10 +89,10 @@ def overrides_of(keys: Mapping[str, Any]) -> Iterator[Override]:
             for key, inner in value.items():
                 yield Override.of(f"{name}.{text(name, key)}", inner, f"{name}[{key!r}]")
         else:
-            yield Override.of(_path_of(text("keys", name)), value, name)
+            yield Override.of(path_of(text("keys", name)), value, name)
 
 
-def _path_of(name: str) -> str:
+def path_of(name: str) -> str:
     """The path of a key from its own name, or from its path with two underscores instead of the full stop."""
     paths = key_paths()
     asked = name.replace("__", ".")
@@ -154,7 +156,7 @@ def _in_file(path: str, key: str) -> Any:
     return found
 
 
-def _toml(value: Any, where: str) -> str:
+def toml_of(value: Any, where: str) -> str:
     """A value of Python as TOML."""
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "ndim", None) == 0:
@@ -173,10 +175,10 @@ def _toml(value: Any, where: str) -> str:
     if isinstance(value, (str, os.PathLike)):
         return json.dumps(text(where, os.fspath(value)), ensure_ascii=False)
     if isinstance(value, Mapping):
-        inside = (f"{json.dumps(text(where, key))} = {_toml(inner, where)}" for key, inner in value.items())
+        inside = (f"{json.dumps(text(where, key))} = {toml_of(inner, where)}" for key, inner in value.items())
         return "{ " + ", ".join(inside) + " }"
     if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
-        return "[" + ", ".join(_toml(inner, where) for inner in list(value)) + "]"
+        return "[" + ", ".join(toml_of(inner, where) for inner in list(value)) + "]"
     raise wrong(
         where,
         value,

@@ -82,6 +82,15 @@ PLAN3 = ff.plan(FLEET3, bandwidth_mbps=10)
 TASK = ff.tasks.load("synthetic", devices=3)
 MODEL = TASK.initial_vector(seed=1)
 RUN = ff.simulate(ff.Scenario("synthetic"), plan="full", rounds_max=2, seed=1, progress=False)
+#: What comparisons and sweeps share.
+STUDIED: dict[str, list[Any]] = {
+    **SHARED,
+    "schemes": [5, "full", [], [5], [HALF], ["exat"], ["full", "full"], ["full", None]],
+    "seeds": [*COUNT, 0, None],
+    "reference": [5, "exat", HALF, "auto", draw],
+    "pilots": [*FLAG, None],
+    "give_up": [*NUMBER, 0, -1],
+}
 COMPARED = {
     "work": Quadratic(),
     "schemes": ["full"],
@@ -270,12 +279,7 @@ CASES: dict[str, Case] = {
         COMPARED,
         {
             "work": [5, None, "synthetic"],
-            **SHARED,
-            "schemes": [5, "full", [], [5], [HALF], ["exat"], ["full", "full"], ["full", None]],
-            "seeds": [*COUNT, 0, None],
-            "reference": [5, "exat", HALF, "auto", draw],
-            "pilots": [*FLAG, None],
-            "give_up": [*NUMBER, 0, -1],
+            **STUDIED,
         },
     ),
     "sweep": Case(
@@ -284,8 +288,8 @@ CASES: dict[str, Case] = {
         {
             "work": [5, None],
             "over": [5, {}, [], {"seed": []}, {"seed": "12"}, {"seed": 5}, {HALF: [1]}, {5: [1]}],
-            "out": PATH,
-            "arguments": [{"seeds": 0}, {"bandwidth_mbps": 5}, {"rounds_mx": 3}],
+            **STUDIED,
+            "keys": [*SHARED["keys"], {"bandwidth_mbps": 5}, {"rounds_mx": 3}],
         },
     ),
     "pilot": Case(

@@ -42,6 +42,7 @@ pub(crate) fn header(devices: usize) -> Header {
         expected_participants: 1.0,
         expected_rounds: Some(500.0),
         expected_round_secs: Some(0.1),
+        unbiased: None,
         deployed: None,
     }
 }

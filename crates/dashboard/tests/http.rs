@@ -51,6 +51,7 @@ fn begin(dashboard: &Dashboard, devices: usize) {
         expected_participants: 1.0,
         expected_rounds: None,
         expected_round_secs: None,
+        unbiased: None,
         deployed: None,
     };
     dashboard.live().begin(&Run {

@@ -127,12 +127,7 @@ impl Engine<'_> {
             let remembered = state.memory.vectors().map(|(name, _)| name).collect();
             return Err(EngineError::OtherOptimiser { remembered, needed: self.optimiser.names() });
         }
-        if let Some(target) = &self.stop.target
-            && world.metrics().iter().all(|metric| metric.info.name != target.metric)
-        {
-            let known = world.metrics().iter().map(|metric| metric.info.name.to_string()).collect();
-            return Err(EngineError::NoSuchMetric { metric: target.metric.clone(), known });
-        }
+        self.stop.check_metric(world.metrics())?;
         self.check_room(state.model.as_slice().len())
     }
 

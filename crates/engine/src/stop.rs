@@ -1,7 +1,9 @@
 //! When a run ends.
 
+use fedflip_learn::Metric;
 use fedflip_record::{EndReason, Target};
 
+use crate::error::EngineError;
 use crate::state::State;
 
 /// When a run ends: whichever comes first.
@@ -19,6 +21,17 @@ impl Stop {
     /// Ends after this number of rounds, whatever the metrics.
     pub fn after_rounds(rounds_max: u64) -> Self {
         Self { target: None, rounds_max, secs_max: None }
+    }
+
+    /// Refuses a target of a metric that nobody evaluates.
+    pub fn check_metric(&self, metrics: &[Metric]) -> Result<(), EngineError> {
+        match &self.target {
+            Some(target) if metrics.iter().all(|metric| metric.info.name != target.metric) => {
+                let known = metrics.iter().map(|metric| metric.info.name.to_string()).collect();
+                Err(EngineError::NoSuchMetric { metric: target.metric.clone(), known })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Why a run in this state ends, if it does.

@@ -14,13 +14,33 @@ use fedflip_record::{FolderProblem, RecordError};
 use fedflip_report::ReportError;
 use fedflip_run::RunError;
 use fedflip_run::deployed::DeployError;
+use fedflip_run::sweep::IdleAxis;
 use fedflip_scenario::{KeyError, Place, ScenarioError};
+
+/// An error of a run with the name of its flag.
+pub(crate) fn run_text(error: &RunError) -> String {
+    match error {
+        RunError::IdleAxis(error) => format!("--over: {error}"),
+        error => error.to_string(),
+    }
+}
 
 /// What to leave out or to type instead.
 pub(crate) fn run_hint(error: &RunError) -> String {
     match error {
         RunError::NoPilots => "leave out pilot.keep, or --no-pilot".to_owned(),
+        RunError::IdleAxis(error) => idle_axis_hint(*error).to_owned(),
         error => error.hint(),
+    }
+}
+
+fn idle_axis_hint(error: IdleAxis) -> &'static str {
+    match error {
+        IdleAxis::Seed => "say how many with --seeds, and the first with --seed",
+        IdleAxis::Scheme => "name the schemes in --schemes",
+        IdleAxis::Constants => "add --no-pilot to plan with the values that are given",
+        IdleAxis::Variance => "name auto in --schemes",
+        error @ IdleAxis::All => error.hint(),
     }
 }
 
@@ -152,6 +172,12 @@ pub(crate) fn record_hint(error: &RecordError) -> &'static str {
             }
             FolderProblem::NotOurs => "name another --out",
             FolderProblem::OtherScenario(_) => "name another --out, or the scenario it was started with",
+            FolderProblem::OtherMetrics { .. } => {
+                "name another --out, or resume with the fedflip that began the run"
+            }
+            FolderProblem::Others { .. } => {
+                "name an empty or a new --out: nothing in this folder was changed"
+            }
             FolderProblem::Locked => "wait for it to end, or name another --out",
             _ => error.hint(),
         },

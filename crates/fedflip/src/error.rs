@@ -75,8 +75,10 @@ pub(crate) enum CliError {
     Scenario(ScenarioError),
     #[error("{}", advice::deploy_text(.0))]
     Deploy(#[from] DeployError),
-    #[error(transparent)]
+    #[error("{}", advice::run_text(.0))]
     Run(RunError),
+    #[error("{point}: {error}")]
+    AtPoint { point: String, error: Box<CliError> },
     #[error("{path}: cannot be made: {source}")]
     Make { path: String, source: std::io::Error },
     #[error("the demo's server has failed: {problem}")]
@@ -101,6 +103,7 @@ impl From<RunError> for CliError {
             RunError::Net(error) => error.into(),
             RunError::Deploy(error) => error.into(),
             RunError::Open { path, source } => Self::Open { path, source },
+            RunError::AtPoint { point, error } => Self::AtPoint { point, error: Box::new((*error).into()) },
             error => Self::Run(error),
         }
     }
@@ -173,6 +176,7 @@ impl CliError {
             Self::Scenario(error) => Some(error.hint()),
             Self::Deploy(error) => Some(advice::deploy_hint(error)),
             Self::Run(error) => Some(advice::run_hint(error)),
+            Self::AtPoint { error, .. } => error.hint(),
             Self::Make { .. } => Some("name a new folder in one that can be written".to_owned()),
             Self::Demo { .. } => Some("try again with --keep FOLDER and look at its server.log".to_owned()),
             Self::Usage { hint, .. } => Some(hint.clone()),
@@ -189,6 +193,7 @@ impl CliError {
             | Self::Record(RecordError::Io { .. })
             | Self::Report(ReportError::Draw { .. })
             | Self::Engine(EngineError::Sink(_) | EngineError::World(_)) => ExitStatus::Failed,
+            Self::AtPoint { error, .. } => error.exit_code(),
             Self::Net(error) if error.is_failure() => ExitStatus::Failed,
             Self::Join(error) if error.is_failure() => ExitStatus::Failed,
             _ => ExitStatus::BadInput,

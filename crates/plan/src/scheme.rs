@@ -236,6 +236,13 @@ impl Scheme {
         if let Self::File(given) = self { Some(given) } else { None }
     }
 
+    /// Whether the program that draws the cohorts promises that the sum is unbiased; none of fedflip's own schemes, and none
+    /// without the program.
+    pub fn promises_unbiased(&self) -> Option<bool> {
+        let Self::Custom(scheme) = self else { return None };
+        scheme.sampling().ok().map(|sampling| sampling.is_unbiased())
+    }
+
     /// The same scheme for a fleet that lacks some of the devices that a file names: they have not enrolled yet, or take
     /// no part.
     #[must_use]

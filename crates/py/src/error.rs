@@ -10,6 +10,7 @@ use fedflip_net::NetError;
 use fedflip_plan::PlanError;
 use fedflip_record::RecordError;
 use fedflip_run::RunError;
+use fedflip_run::sweep::IdleAxis;
 use fedflip_scenario::{KeyError, Place, ScenarioError};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -99,14 +100,16 @@ impl From<PlanError> for Failure {
 }
 
 impl From<ScenarioError> for Failure {
-    /// That a key was an override is of no use to callers of Python.
+    /// That a key was an override or an axis is of no use to callers of Python.
     fn from(error: ScenarioError) -> Self {
         match error {
             ScenarioError::Key(KeyError { place, key, problem, hint }) => {
-                let is_override = place == Place::Override;
-                let shown = if is_override { problem } else { format!("{place}: {problem}") };
-                let place = if is_override { String::new() } else { place.to_string() };
-                Self::input(shown, hint).at(if key.is_empty() { place } else { key })
+                let (shown, whole) = match &place {
+                    Place::Override => (problem, String::new()),
+                    Place::Axis => (problem, "over".to_owned()),
+                    Place::File { .. } => (format!("{place}: {problem}"), place.to_string()),
+                };
+                Self::input(shown, hint).at(if key.is_empty() { whole } else { key })
             }
             ScenarioError::OutOfRange { key, value, .. } => {
                 Python::attach(|py| Self::input(&error, error.hint()).at(key).of(py, value))
@@ -132,7 +135,13 @@ impl From<LearnError> for Failure {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        Self::other(&error, error.hint())
+        match &error {
+            RecordError::Folder { folder, .. } => {
+                let input = Self::input(&error, error.hint()).at("out");
+                Python::attach(|py| input.of(py, folder))
+            }
+            error => Self::other(error, error.hint()),
+        }
     }
 }
 
@@ -164,9 +173,25 @@ impl From<RunError> for Failure {
             RunError::Engine(error) => error.into(),
             RunError::Net(error) => error.into(),
             RunError::Interrupted => Self::other(&error, error.hint()),
+            RunError::IdleAxis(error) => Self::input(error, idle_axis_remedy(error)).at("over"),
+            RunError::AtPoint { point, error } => {
+                let inner = Self::from(*error);
+                let place = if inner.place.is_empty() { "over".to_owned() } else { inner.place };
+                Self { problem: format!("{point}: {}", inner.problem), place, ..inner }
+            }
             RunError::NoTarget => Self::input(&error, "give stop=Stop(metric, at=value)").at("stop"),
             error => Self::input(&error, error.hint()),
         }
+    }
+}
+
+fn idle_axis_remedy(error: IdleAxis) -> &'static str {
+    match error {
+        IdleAxis::Seed => "say how many seeds there are with seeds=, and the first with seed=",
+        IdleAxis::Scheme => "name the schemes with schemes=",
+        IdleAxis::Constants => "write pilots=False to plan with the values that are given",
+        IdleAxis::Variance => "name \"auto\" in schemes=",
+        IdleAxis::All => error.hint(),
     }
 }
 

@@ -8,16 +8,17 @@
 //! - `error`: errors of the crates as exceptions with place, value and remedy.
 //! - `cli`: the command line.
 //! - `fleet`, `plan`: fleets and plans; `tasks`: what is built in.
-//! - `scenario`, `simulate`, `compare`: scenarios, simulated runs and comparisons; `learner`, `crew`: what trains in them; `scheme`: what
+//! - `scenario`: scenarios; `simulate`, `study`: simulated runs, comparisons, sweeps and pilots; `call`: what these have in
+//!   common; `learner`, `crew`: what trains in them; `scheme`: what
 //!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
 //! - `runs`, `tables`: what a run leaves behind.
 //! - `serve`, `certs`: real devices.
 
 #![allow(clippy::needless_pass_by_value, reason = "arguments arrive from Python by value")]
 
+mod call;
 mod certs;
 mod cli;
-mod compare;
 mod crew;
 mod error;
 mod fleet;
@@ -30,6 +31,7 @@ mod scheme;
 mod serve;
 mod signals;
 mod simulate;
+mod study;
 mod tables;
 mod tasks;
 
@@ -44,8 +46,9 @@ fn _fedflip(module: &Bound<'_, PyModule>) -> PyResult<()> {
         plan::register,
         tasks::register,
         scenario::register,
+        call::register,
         simulate::register,
-        compare::register,
+        study::register,
         learner::register,
         scheme::register,
         runs::register,

@@ -1,6 +1,6 @@
 //! Scenarios: a text or a file, overrides, and values that a program has in memory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_fleet::Band;
@@ -23,7 +23,20 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// A scenario with every key decided.
 #[pyclass(frozen, name = "Scenario", module = "fedflip._fedflip")]
-pub(crate) struct PyScenario(pub(crate) Scenario);
+pub(crate) struct PyScenario {
+    pub(crate) scenario: Scenario,
+    /// What the scenario was made of: a sweep makes others of it.
+    pub(crate) source: Source,
+    pub(crate) overrides: Vec<String>,
+}
+
+/// The scenario of a file, or of a task if there is no file.
+pub(crate) fn source_of(task: &str, path: Option<&Path>) -> Result<Source, Failure> {
+    Ok(match path {
+        Some(path) => Source::read(path)?,
+        None => Source::of_text(&format!("[task]\nname = {task:?}\n"), "the scenario"),
+    })
+}
 
 #[pymethods]
 impl PyScenario {
@@ -39,10 +52,7 @@ impl PyScenario {
         scheme: Option<PyRef<'_, PyScheme>>,
         trainer: Option<PyRef<'_, PyTrainer>>,
     ) -> Result<Self, Failure> {
-        let source = match &path {
-            Some(path) => Source::read(path)?,
-            None => Source::of_text(&format!("[task]\nname = {task:?}\n"), "the scenario"),
-        };
+        let source = source_of(task, path.as_deref())?;
         let mut memory = InMemory::default();
         if let Some(fleet) = fleet {
             memory.fleet = Some(Arc::clone(&fleet.0));
@@ -65,27 +75,28 @@ impl PyScenario {
             memory.scheme = Some(scheme.scheme.clone());
             overrides.push(format!("plan.scheme={:?}", scheme.scheme.to_string()));
         }
-        Ok(Self(source.with_memory(memory).scenario(&overrides)?))
+        let source = source.with_memory(memory);
+        Ok(Self { scenario: source.scenario(&overrides)?, source, overrides })
     }
 
     /// Every key as TOML.
     fn toml(&self) -> String {
-        self.0.to_toml()
+        self.scenario.to_toml()
     }
 
     /// Every key as JSON.
     fn json(&self) -> Result<String, Failure> {
-        serde_json::to_string(&self.0).map_err(|error| Failure::other(error, ""))
+        serde_json::to_string(&self.scenario).map_err(|error| Failure::other(error, ""))
     }
 
     #[getter]
     fn task(&self) -> &'static str {
-        self.0.task.name()
+        self.scenario.task.name()
     }
 
     #[getter]
     fn devices(&self) -> usize {
-        self.0.devices()
+        self.scenario.devices()
     }
 }
 

@@ -96,6 +96,8 @@ impl PySampling {
 
 impl CustomSampling for PySampling {
     fn q(&self, fleet: &Fleet) -> Result<Vec<f64>, PlanError> {
+        // A plan comes before its run, and the points of a sweep have fleets of their own, one after the other in one place.
+        *self.known_fleet() = None;
         let q = self.called(|py| {
             let q = self.sampling.bind(py).call_method1("q", (self.facade(py, fleet)?,))?;
             Ok(q.extract::<PyReadonlyArray1<'_, f64>>()?.as_slice()?.to_vec())

@@ -1,137 +1,26 @@
-//! Simulated runs and pilots.
+//! Simulated runs.
 
-use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fedflip_agent::data_dir::data_dir;
 use fedflip_fleet::RoundCosts;
-use fedflip_run::pilots::Pilots;
-use fedflip_run::{
-    Finished, Planned, RunError, Session, Setup, Trainer, processors, simulate_planned, warnings,
-};
+use fedflip_run::{Finished, Planned, Session, Setup, simulate_planned, warnings};
 use fedflip_scenario::Scenario;
 use pyo3::prelude::*;
 
+use crate::call::{Call, Options, data_folder, setup};
 use crate::error::Failure;
 use crate::fleet::PyFleet;
-use crate::learner::{ForeignTrainer, PyTrainer};
-use crate::observer::PyObserver;
+use crate::learner::PyTrainer;
 use crate::plan::PyPlan;
 use crate::runs::RunData;
 use crate::scenario::PyScenario;
-use crate::scheme::{PySampling, PyScheme};
-use crate::signals::{Signals, now};
+use crate::scheme::PyScheme;
 
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Options>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
-    module.add_function(wrap_pyfunction!(pilot, module)?)?;
-    module.add_function(wrap_pyfunction!(scenario_fleet, module)?)?;
-    module.add_function(wrap_pyfunction!(data_folder, module)?)
-}
-
-/// What the machine and the user bring to runs; nothing of it changes a result.
-#[pyclass(frozen, module = "fedflip._fedflip")]
-pub(crate) struct Options {
-    threads: Option<usize>,
-    data_dir: PathBuf,
-    pub(crate) out: Option<PathBuf>,
-    resume: bool,
-    observer: Py<PyAny>,
-}
-
-#[pymethods]
-impl Options {
-    #[new]
-    #[pyo3(signature = (observer, threads=None, data_dir=None, out=None, resume=false))]
-    fn new(
-        observer: Py<PyAny>,
-        threads: Option<usize>,
-        data_dir: Option<PathBuf>,
-        out: Option<PathBuf>,
-        resume: bool,
-    ) -> Result<Self, Failure> {
-        let data_dir = data_folder(data_dir)?;
-        Ok(Self { threads, data_dir, out, resume, observer })
-    }
-}
-
-/// The folder of data sets: the one that is asked for, or that of the user's cache.
-#[pyfunction]
-#[pyo3(signature = (asked=None))]
-fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    data_dir(asked.as_deref()).ok_or_else(|| {
-        let problem = "there is no home folder to keep data sets in";
-        Failure::input(problem, "name a folder in data_dir or in FEDFLIP_DATA").at("data_dir")
-    })
-}
-
-/// Everything of one call from Python that may raise.
-pub(crate) struct Call<'a> {
-    options: &'a Options,
-    trainer: Option<Arc<ForeignTrainer>>,
-    samplings: Vec<Arc<PySampling>>,
-    signals: Arc<Signals>,
-    observer: Option<PyObserver>,
-}
-
-impl<'a> Call<'a> {
-    pub(crate) fn new(
-        py: Python<'_>,
-        options: &'a Options,
-        trainer: Option<PyRef<'_, PyTrainer>>,
-        samplings: Vec<Arc<PySampling>>,
-    ) -> PyResult<Self> {
-        let signals = Arc::new(Signals::default());
-        let observer = PyObserver::new(py, options.observer.clone_ref(py), Arc::clone(&signals))?;
-        let trainer = trainer.map(|trainer| Arc::clone(&trainer.0));
-        Ok(Self { options, trainer, samplings, signals, observer: Some(observer) })
-    }
-
-    /// Calls `body` with a session, without the interpreter. An exception of Python code takes the place of any result.
-    pub(crate) fn detached<T: Send>(
-        mut self,
-        py: Python<'_>,
-        body: impl FnOnce(&mut Session<'_>, Option<Arc<ForeignTrainer>>) -> Result<T, RunError> + Send,
-    ) -> Result<T, Failure> {
-        let observer = self.observer.take();
-        let (signals, options, trainer) = (&self.signals, self.options, self.trainer.clone());
-        let result = py.detach(|| {
-            let last_look = Cell::new(now());
-            let stop = || signals.stops(&last_look);
-            let mut session = Session { stop: &stop, now, ..Session::new(options.data_dir.clone()) };
-            session.threads = options.threads.unwrap_or_else(processors);
-            session.resume = options.resume;
-            session.keeps_records = options.out.is_none();
-            observer.into_iter().for_each(|observer| session.observers.add(observer));
-            body(&mut session, trainer)
-        });
-        let of_learner = self.trainer.as_ref().and_then(|trainer| trainer.signals.take());
-        let of_scheme = self.samplings.iter().find_map(|sampling| sampling.signals.take());
-        match of_learner.or(of_scheme).or_else(|| self.signals.take()) {
-            Some(raised) => Err(raised.into()),
-            None => Ok(result?),
-        }
-    }
-}
-
-/// The data and the fleet of a run: those of the task, or of the caller's learner.
-pub(crate) fn setup(
-    scenario: &mut Scenario,
-    trainer: Option<Arc<ForeignTrainer>>,
-    session: &mut Session<'_>,
-) -> Result<Setup, RunError> {
-    match trainer {
-        None => Setup::new(scenario, session),
-        Some(trainer) => {
-            let shared = Arc::clone(&trainer) as Arc<dyn Trainer>;
-            let setup = Setup::of_trainer(shared, &trainer.samples, scenario, session)?;
-            setup.with_first_model(scenario)?;
-            Ok(setup)
-        }
-    }
+    module.add_function(wrap_pyfunction!(scenario_fleet, module)?)
 }
 
 /// The fleet of a scenario, with the numbers of samples that its data have.
@@ -143,7 +32,7 @@ fn scenario_fleet(
     data_dir: Option<PathBuf>,
 ) -> Result<PyFleet, Failure> {
     let folder = data_folder(data_dir)?;
-    let setup = py.detach(|| Setup::new(&scenario.0, &mut Session::new(folder)))?;
+    let setup = py.detach(|| Setup::new(&scenario.scenario, &mut Session::new(folder)))?;
     Ok(PyFleet(Arc::new(setup.fleet)))
 }
 
@@ -160,7 +49,7 @@ fn simulate(
 ) -> Result<Option<RunData>, Failure> {
     let samplings = scheme.iter().map(|scheme| Arc::clone(&scheme.sampling)).collect();
     let call = Call::new(py, options, trainer, samplings)?;
-    let mut scenario = scenario.0.clone();
+    let mut scenario = scenario.scenario.clone();
     let expected = plan.as_deref().map(Expected::of);
     let out = options.out.as_deref();
     let (data, other_plan) = call.detached(py, |session, trainer| {
@@ -207,40 +96,4 @@ impl Expected {
                       bandwidth, downlink and overhead";
         Failure::input(problem, remedy).at(place)
     }
-}
-
-/// α and β from pilots, as JSON; none if they were interrupted.
-#[pyfunction]
-#[pyo3(signature = (scenario, options, trainer=None))]
-fn pilot(
-    py: Python<'_>,
-    scenario: &PyScenario,
-    options: &Options,
-    trainer: Option<PyRef<'_, PyTrainer>>,
-) -> Result<Option<String>, Failure> {
-    let call = Call::new(py, options, trainer, Vec::new())?;
-    let mut scenario = scenario.0.clone();
-    let out = options.out.as_deref();
-    let piloted = call.detached(py, |session, trainer| {
-        let setup = setup(&mut scenario, trainer, session)?;
-        let pilots = Pilots { setup: &setup, scenario: &scenario, out, prefix: "", kept: 0 };
-        let piloted = setup.with_crew(session.threads, |crew| pilots.run(crew, session))?;
-        let Some(piloted) = piloted else { return Ok(None) };
-        let hours = piloted.hours();
-        let (runs, fit) = (piloted.runs, piloted.fit?);
-        let ends = |interval: Option<fedflip_plan::constants::Interval>| {
-            interval.map(|interval| [interval.low, interval.high])
-        };
-        let json = serde_json::json!({
-            "alpha": fit.constants.alpha(),
-            "beta": fit.constants.beta(),
-            "alpha_interval": ends(fit.alpha_interval),
-            "beta_interval": ends(fit.beta_interval),
-            "hours": hours,
-            "loss": scenario.pilot.loss,
-            "runs": runs,
-        });
-        Ok(Some(json.to_string()))
-    })?;
-    Ok(piloted)
 }

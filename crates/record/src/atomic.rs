@@ -6,10 +6,13 @@ use std::path::Path;
 
 use crate::error::RecordError;
 
+/// The ending of a file that is being written.
+pub(crate) const UNFINISHED: &str = ".new";
+
 /// Replaces a file's content: written beside it, brought to the disk, and renamed over it.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
+    beside.push(UNFINISHED);
     let beside = Path::new(&beside);
     let written = File::create(beside).and_then(|mut file| {
         file.write_all(content)?;

@@ -38,6 +38,18 @@ pub enum FolderProblem {
     /// The first difference, in words.
     #[error("holds a run of another scenario: {0}")]
     OtherScenario(String),
+    /// Other metrics than those that the records have.
+    #[error("holds a run with other metrics: it records {recorded}, where this one has {now}")]
+    OtherMetrics { recorded: String, now: String },
+    /// A scheme of a program that promises something else than before.
+    #[error("holds a run of another scheme: {scheme} {}", match unbiased {
+        true => "promised an unbiased sum, and does not now",
+        false => "did not promise an unbiased sum, and does now",
+    })]
+    OtherPromise { scheme: String, unbiased: bool },
+    /// Files of somebody else.
+    #[error("is neither empty nor a run folder (found {found:?})")]
+    Others { found: String },
     #[error("another fedflip is writing to it")]
     Locked,
     #[error("holds no run")]
@@ -93,6 +105,13 @@ impl FolderProblem {
             Self::NoCheckpoint => "report on it, or run anew in another folder: nothing in it was changed",
             Self::NotOurs => "name another folder",
             Self::OtherScenario(_) => "name another folder, or the scenario it was started with",
+            Self::OtherMetrics { .. } => {
+                "name another folder, or resume with the metrics that the run began with"
+            }
+            Self::OtherPromise { .. } => {
+                "name another folder, or resume with the scheme that the run began with"
+            }
+            Self::Others { .. } => "name an empty or a new folder: nothing in this one was changed",
             Self::Locked => "wait for it to end, or name another folder",
             Self::NoRun => "name the folder of one run, such as comparison/runs/exact-seed1",
         }

@@ -24,10 +24,11 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::atomic;
-use crate::changed::difference_in_words;
 use crate::checkpoint::Checkpoint;
 use crate::error::{FolderProblem, RecordError};
+use crate::others;
 use crate::reader;
+use crate::same_run::difference;
 use crate::schema::{End, Header, Initial, Line, Round};
 use crate::writer::RecordWriter;
 
@@ -47,12 +48,17 @@ pub const MODEL: &str = "model.safetensors";
 pub const BEST: &str = "best.safetensors";
 /// What belongs to the machine.
 pub const HOST: &str = "host.json";
+/// The folder of the pilots that a run continues from.
+pub const PILOTS: &str = "pilots";
+
+/// Held by the process that writes.
+pub const LOCK: &str = ".lock";
 
 const SLOTS: [&str; 2] = ["checkpoint/a", "checkpoint/b"];
 
 /// What a run's folder starts with.
 #[derive(Clone, Debug)]
-pub struct Contents {
+pub struct Contents<'a> {
     /// Of `run.toml`.
     pub run: String,
     /// Keys of it that may differ when a run goes on: they say when to stop and how often to save, and do not
@@ -64,6 +70,22 @@ pub struct Contents {
     pub plan: Vec<u8>,
     /// The first line of the records.
     pub header: Header,
+    /// Copies of files that the scenario names, by the names that they have in the folder.
+    pub copies: Vec<(&'static str, &'a [u8])>,
+}
+
+impl Contents<'_> {
+    /// Whether a run that was killed at its beginning may have left this, or one that has done nothing but its pilots.
+    fn may_have_left(&self, folder: &Path, name: &str) -> bool {
+        let is = |content: &[u8]| fs::read(folder.join(name)).is_ok_and(|found| found == content);
+        let copy = self.copies.iter().find(|(copy, _)| *copy == name);
+        match name {
+            FLEET => is(&self.fleet),
+            PLAN => is(&self.plan),
+            PILOTS => true,
+            _ => name.ends_with(atomic::UNFINISHED) || copy.is_some_and(|(_, content)| is(content)),
+        }
+    }
 }
 
 /// Where a run begins.
@@ -89,22 +111,25 @@ pub struct RunFolder {
 
 impl RunFolder {
     /// Opens a folder for a run. With `resume` it may hold a run of the same scenario, which goes on.
-    pub fn open(folder: &Path, contents: &Contents, resume: bool) -> Result<(Self, Start), RecordError> {
+    pub fn open(folder: &Path, contents: &Contents<'_>, resume: bool) -> Result<(Self, Start), RecordError> {
         let refuse = |problem| Err(RecordError::folder(folder, problem));
+        // Before the first file is written: the folder may be somebody else's. One that has a lock is looked at when nobody
+        // writes to it.
+        if !folder.join(LOCK).exists() {
+            Self::check_free(folder, contents)?;
+        }
         fs::create_dir_all(folder).map_err(RecordError::io(folder, "cannot be made"))?;
         let lock = lock(folder)?;
         let run = folder.join(RUN);
         let known = run.try_exists().map_err(RecordError::io(&run, "cannot be read"))?;
-        if !known && folder.join(RECORDS).exists() {
-            return refuse(FolderProblem::NotOurs);
-        }
+        Self::check_free(folder, contents)?;
         if known && !resume {
             return refuse(FolderProblem::Occupied);
         }
         let (writer, next_slot, start) = if known {
             let before = fs::read_to_string(&run).map_err(RecordError::io(&run, "cannot be read"))?;
             if let Some(difference) = difference(folder, &before, contents)? {
-                return refuse(FolderProblem::OtherScenario(difference));
+                return refuse(difference);
             }
             let same_caps = before == contents.run;
             let resumed = resumed(folder, &contents.header, same_caps)?;
@@ -115,6 +140,9 @@ impl RunFolder {
         } else {
             atomic::write(&folder.join(FLEET), &contents.fleet)?;
             atomic::write(&folder.join(PLAN), &contents.plan)?;
+            for (name, content) in &contents.copies {
+                atomic::write(&folder.join(name), content)?;
+            }
             // The last one: what has a run.toml has the others.
             atomic::write(&run, contents.run.as_bytes())?;
             (begun(folder, &contents.header)?, 0, Start::New)
@@ -122,6 +150,17 @@ impl RunFolder {
         let checkpoints = folder.join("checkpoint");
         fs::create_dir_all(&checkpoints).map_err(RecordError::io(&checkpoints, "cannot be made"))?;
         Ok((Self { folder: folder.to_owned(), writer, next_slot, _lock: lock }, start))
+    }
+
+    /// Refuses a folder that holds neither a run nor room for one: files of somebody else are in it.
+    pub fn check_free(folder: &Path, contents: &Contents<'_>) -> Result<(), RecordError> {
+        if folder.join(RUN).exists() {
+            return Ok(());
+        }
+        if folder.join(RECORDS).exists() {
+            return Err(RecordError::folder(folder, FolderProblem::NotOurs));
+        }
+        others::refuse(folder, |name| contents.may_have_left(folder, name))
     }
 
     /// Where it is.
@@ -174,7 +213,7 @@ pub fn last_checkpoint(folder: &Path) -> Result<Option<Checkpoint>, RecordError>
 
 /// Nobody else writes to the folder while this is held.
 pub fn lock(folder: &Path) -> Result<File, RecordError> {
-    let path = folder.join(".lock");
+    let path = folder.join(LOCK);
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(RecordError::io(&path, "cannot be written"))?;
     match file.try_lock() {
@@ -191,22 +230,6 @@ fn begun(folder: &Path, header: &Header) -> Result<RecordWriter, RecordError> {
     writer.sync()?;
     atomic::sync_folder(&records)?;
     Ok(writer)
-}
-
-/// What keeps the run in the folder from being the one that is wanted.
-fn difference(folder: &Path, run: &str, contents: &Contents) -> Result<Option<String>, RecordError> {
-    let lines = difference_in_words(run, &contents.run, contents.free_keys);
-    if lines.is_some() {
-        return Ok(lines);
-    }
-    for (name, wanted) in [(FLEET, &contents.fleet), (PLAN, &contents.plan)] {
-        let path = folder.join(name);
-        let found = fs::read(&path).map_err(RecordError::io(&path, "cannot be read"))?;
-        if found != *wanted {
-            return Ok(Some(format!("its {name} is not what the scenario gives now")));
-        }
-    }
-    Ok(None)
 }
 
 /// The whole checkpoints of a folder with their slots, the newest first, and the number of files; a damaged one is none.

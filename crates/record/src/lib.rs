@@ -9,7 +9,8 @@
 //! - [`changed`]: settings that changed meanwhile; [`costs`]: what rounds cost besides computing and bandwidth.
 //! - [`writer`]: appending them; [`reader`]: reading them back, also while they are being written.
 //! - [`checkpoint`]: where a run can go on from, as bytes that show any damage.
-//! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on.
+//! - [`folder`]: a run's folder: who may write, what is on disk when, where to go on; `same_run`: whether it holds the run
+//!   that is wanted; [`others`]: whether it holds files of somebody else.
 //! - [`atomic`]: files that are there whole or not at all.
 //! - [`fold`]: a run in a few numbers and curves; [`summary`]: the numbers.
 //! - [`best`]: the best evaluation so far; `target`: the value at which a run ends; `estimated`: how sure a value is.
@@ -26,8 +27,10 @@ mod estimated;
 pub mod export;
 pub mod fold;
 pub mod folder;
+pub mod others;
 pub mod reader;
 mod recount;
+mod same_run;
 pub mod schema;
 pub mod summary;
 mod target;

@@ -73,6 +73,9 @@ pub struct Header {
     pub expected_rounds: Option<f64>,
     /// What the plan expects of a round, in seconds: E[T̂].
     pub expected_round_secs: Option<f64>,
+    /// Whether the program whose scheme drew the cohorts promises that the sum is unbiased; none of fedflip's own schemes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unbiased: Option<bool>,
     /// What there is to say of a run on real devices; a simulated one has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<Deployed>,

@@ -29,6 +29,7 @@ fn records() -> Records {
         expected_participants: 1.5,
         expected_rounds: None,
         expected_round_secs: None,
+        unbiased: None,
         deployed: None,
     };
     let empty = Round { round: 1, round_secs: 0.25, ..Round::default() };

@@ -15,7 +15,7 @@ use fedflip_record::{
     TargetMode, reader,
 };
 
-fn contents(run: &str) -> Contents {
+fn contents(run: &str) -> Contents<'static> {
     let header = Header {
         version: VERSION,
         fedflip: "0".to_owned(),
@@ -32,6 +32,7 @@ fn contents(run: &str) -> Contents {
         expected_participants: 1.5,
         expected_rounds: None,
         expected_round_secs: None,
+        unbiased: None,
         deployed: None,
     };
     Contents {
@@ -40,6 +41,7 @@ fn contents(run: &str) -> Contents {
         fleet: b"fleet".to_vec(),
         plan: b"plan".to_vec(),
         header,
+        copies: Vec::new(),
     }
 }
 
@@ -215,7 +217,8 @@ const VERSION_FIELD: &str = "\"version\":3";
 fn another_fleet_plan_or_version_is_refused() {
     let desk = tempfile::tempdir().unwrap();
     drop(open(desk.path(), false).unwrap());
-    let refused = |contents: &Contents| RunFolder::open(desk.path(), contents, true).unwrap_err().to_string();
+    let refused =
+        |contents: &Contents<'_>| RunFolder::open(desk.path(), contents, true).unwrap_err().to_string();
     let same = contents("seed = 1\n");
     assert!(refused(&Contents { fleet: b"other".to_vec(), ..same.clone() }).contains("fleet.csv"));
     assert!(refused(&Contents { plan: b"other".to_vec(), ..same.clone() }).contains("plan.csv"));
@@ -227,6 +230,74 @@ fn another_fleet_plan_or_version_is_refused() {
     // Records without a scenario are somebody else's.
     fs::remove_file(desk.path().join("run.toml")).unwrap();
     assert!(refused(&same).contains("no run.toml"));
+}
+
+/// The directory as it is, with the content of every file.
+fn listing(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn files_of_somebody_else_are_left_as_they_are() {
+    let names = ["fleet.csv", "plan.csv", "model.safetensors", "best.safetensors", "host.json", "notes.txt"];
+    for name in names {
+        let desk = tempfile::tempdir().unwrap();
+        fs::write(desk.path().join(name), "mine").unwrap();
+        let before = listing(desk.path());
+        for resume in [false, true] {
+            let error = RunFolder::open(desk.path(), &contents("seed = 1\n"), resume).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains(&desk.path().display().to_string()) && text.contains(name), "{text}");
+            assert!(error.hint().contains("an empty or a new folder"), "{}", error.hint());
+        }
+        assert_eq!(listing(desk.path()), before);
+    }
+    // What a program keeps beside a run is no obstacle, and neither is what an earlier beginning has left.
+    let desk = tempfile::tempdir().unwrap();
+    for (name, content) in [
+        (".lock", ""),
+        (".gitignore", "*"),
+        ("scenario.toml", "mine"),
+        ("fleet.csv", "fleet"),
+        ("plan.csv.new", "pl"),
+        ("weights.csv", "copy"),
+    ] {
+        fs::write(desk.path().join(name), content).unwrap();
+    }
+    let with_copy = Contents { copies: vec![("weights.csv", b"copy")], ..contents("seed = 1\n") };
+    let other_copy = Contents { copies: vec![("weights.csv", b"other")], ..contents("seed = 1\n") };
+    assert!(RunFolder::open(desk.path(), &other_copy, true).unwrap_err().to_string().contains("weights.csv"));
+    assert_eq!(RunFolder::open(desk.path(), &with_copy, false).unwrap().1, Start::New);
+    assert_eq!(fs::read_to_string(desk.path().join("scenario.toml")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(desk.path().join("weights.csv")).unwrap(), "copy");
+}
+
+#[test]
+fn other_metrics_and_promises_are_not_resumed() {
+    let desk = tempfile::tempdir().unwrap();
+    let mut mine = contents("seed = 1\n");
+    mine.header.metrics.push(MetricInfo::new("loss", Direction::Smaller, Display::Number));
+    mine.header.unbiased = Some(true);
+    drop(RunFolder::open(desk.path(), &mine, false).unwrap());
+    let refused = |change: &dyn Fn(&mut Header)| {
+        let mut other = mine.clone();
+        change(&mut other.header);
+        RunFolder::open(desk.path(), &other, true).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let less = refused(&|header| drop(header.metrics.pop())).unwrap_err();
+    assert!(less.contains("records accuracy (max), loss (min), where this one has accuracy (max)"), "{less}");
+    let turned = refused(&|header| header.metrics[1].better = Direction::Larger).unwrap_err();
+    assert!(turned.contains("loss (min), where this one has accuracy (max), loss (max)"), "{turned}");
+    let promise = refused(&|header| header.unbiased = Some(false)).unwrap_err();
+    assert!(promise.contains("exact promised an unbiased sum, and does not now"), "{promise}");
+    // The order says nothing, and an older run has no promise.
+    refused(&|header| header.metrics.reverse()).unwrap();
+    refused(&|header| header.unbiased = None).unwrap();
 }
 
 #[test]

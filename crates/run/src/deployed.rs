@@ -22,7 +22,7 @@ use fedflip_net::NetError;
 use fedflip_net::server::{Callbacks, Deployment, Ended, Server, Timeouts};
 use fedflip_net::state::{EnrolledDevice, NewRun, Resumed, RunState, StateView};
 use fedflip_plan::{Constants, Pilot, Scheme, constants};
-use fedflip_record::folder::{FLEET, MODEL, RECORDS, WEIGHTS};
+use fedflip_record::folder::{FLEET, MODEL, PILOTS, RECORDS, WEIGHTS};
 use fedflip_record::{ConstantsSource, Header, Summary, UsedConstants, atomic, reader};
 use tracing::{info, warn};
 
@@ -168,7 +168,7 @@ impl Deployed<'_> {
         server.restore(&main.resumed.devices)?;
         let mut points = Vec::new();
         for scheme in [Scheme::Uniform, Scheme::Full] {
-            let folder: PathBuf = self.out.join("pilots").join(scheme.to_string());
+            let folder: PathBuf = self.out.join(PILOTS).join(scheme.to_string());
             let scenario = pilot_scenario(self.scenario, scheme.clone(), 0);
             let opened = self.open_at(&scenario, &folder)?;
             info!(%scheme, "a pilot begins");
@@ -180,7 +180,7 @@ impl Deployed<'_> {
             let reached = self.summary(&folder)?.reached();
             points.push(Pilot { rounds: end.rounds as f64, reached, scheme });
         }
-        let path = self.out.join("pilots/full").join(FLEET);
+        let path = self.out.join(PILOTS).join(Scheme::Full.to_string()).join(FLEET);
         let name = path.display().to_string();
         let file =
             std::fs::File::open(&path).map_err(|source| RunError::Open { path: name.clone(), source })?;

@@ -10,6 +10,7 @@ use fedflip_record::RecordError;
 use fedflip_scenario::ScenarioError;
 
 use crate::deployed::DeployError;
+use crate::sweep::IdleAxis;
 
 /// Why a run, a comparison or a sweep has no result.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +84,17 @@ pub enum RunError {
     /// A scenario that continues from pilots, in a comparison without pilots.
     #[error("pilot.keep continues from pilots, and the comparison runs none")]
     NoPilots,
+    /// An axis of a sweep that makes no difference.
+    #[error("an axis of the sweep: {0}")]
+    IdleAxis(#[from] IdleAxis),
+    /// An error at one point of a sweep.
+    #[error("{point}: {error}")]
+    AtPoint {
+        /// The keys and values of the point, such as `fleet.bandwidth_mbps=100`.
+        point: String,
+        /// What is wrong there.
+        error: Box<RunError>,
+    },
 }
 
 impl From<EngineError> for RunError {
@@ -123,6 +135,8 @@ impl RunError {
             Self::Interrupted => "resume it".to_owned(),
             Self::NoTarget => "name a metric and its value in stop.metric and stop.at".to_owned(),
             Self::NoPilots => "leave out pilot.keep, or run pilots".to_owned(),
+            Self::IdleAxis(error) => error.hint().to_owned(),
+            Self::AtPoint { error, .. } => error.hint(),
         }
     }
 }

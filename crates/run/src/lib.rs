@@ -37,7 +37,9 @@
 //!   a sweep, where one training serves several points.
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
-//! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON.
+//! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON; [`sweep`]: a
+//!   comparison at every value of a key.
+//! - [`folders`]: whether a folder is free for a comparison or a sweep.
 //! - [`deployed`]: a scenario on real devices; `relay`: its rounds, for observers.
 //! - [`host`]: `host.json`, which describes the machine and not the run.
 //! - [`error`]: one enum for everything that stops a run.
@@ -48,6 +50,7 @@ mod best;
 pub mod comparison;
 pub mod deployed;
 pub mod error;
+pub mod folders;
 pub mod host;
 pub mod keep;
 pub mod observe;
@@ -61,6 +64,7 @@ pub mod setup;
 mod simulate;
 pub mod single;
 pub mod study;
+pub mod sweep;
 pub mod tensorboard;
 pub mod trainer;
 pub mod verdict;

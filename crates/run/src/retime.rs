@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fedflip_fleet::{Fleet, Gflop, Weights, csv_file};
-use fedflip_record::folder::{BEST, Contents, FLEET, MODEL, RECORDS, RUN, WEIGHTS, last_checkpoint};
+use fedflip_record::folder::{BEST, Contents, FLEET, LOCK, MODEL, RECORDS, RUN, WEIGHTS, last_checkpoint};
 use fedflip_record::reader::{self, Records};
-use fedflip_record::{Checkpoint, FolderProblem, RecordError, RunFolder};
+use fedflip_record::{Checkpoint, FolderProblem, RecordError, RunFolder, others};
 use fedflip_scenario::{FREE_KEYS, FleetSource, InitialModel, Scenario};
 
 use crate::error::RunError;
@@ -79,6 +79,11 @@ pub(crate) fn write(
         return Err(RecordError::folder(out, FolderProblem::Occupied).into());
     }
     let beside = beside(out);
+    others::refuse(out, |_| false)?;
+    // What a retiming that was killed has left is ours.
+    if !beside.join(LOCK).exists() {
+        others::refuse(&beside, |_| false)?;
+    }
     if beside.exists() {
         std::fs::remove_dir_all(&beside).map_err(unreadable(&beside))?;
     }
@@ -86,7 +91,8 @@ pub(crate) fn write(
     // Memory takes whatever is written to it.
     let _ = csv_file::write(clock.fleet, &mut fleet);
     let plan = clock.planned.schedule.csv(clock.fleet);
-    let contents = Contents { run, free_keys: FREE_KEYS, fleet, plan, header: records.header.clone() };
+    let header = records.header.clone();
+    let contents = Contents { run, free_keys: FREE_KEYS, fleet, plan, header, copies: Vec::new() };
     let (mut folder, _) = RunFolder::open(&beside, &contents, false)?;
     copy_models(from, &folder)?;
     records.initial.iter().try_for_each(|initial| folder.append_initial(initial.clone()))?;

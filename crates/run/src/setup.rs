@@ -191,6 +191,7 @@ pub(crate) fn header(
         expected_participants: expected.participants,
         expected_rounds: expected.rounds,
         expected_round_secs: expected.round_secs,
+        unbiased: scenario.plan.scheme.promises_unbiased(),
         deployed: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fedflip_record::folder::PILOTS;
 use fedflip_scenario::Scenario;
 
 use crate::error::RunError;
@@ -31,15 +32,17 @@ pub fn simulate_planned(
 ) -> Result<Finished, RunError> {
     let title = format!("{} {}", scenario.task.name(), scenario.plan.scheme);
     setup.with_crew(session.threads, |crew| {
-        let mut warm_start = None;
+        let warm_start = None;
+        let mut single = Single { setup, scenario, planned, warm_start, pilot: false, out, title: &title };
         if scenario.pilot.keep && scenario.plan.scheme.needs_constants() {
-            let out = out.map(|out| out.join("pilots"));
+            // Before the hours of the pilots.
+            single.check_folder()?;
+            let out = out.map(|out| out.join(PILOTS));
             let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix: "", kept: 1 };
             let pair = pilots.pair(0, crew, session)?.ok_or(RunError::Interrupted)?;
             pair.short_of(scenario.pilot.loss).iter().for_each(|text| session.observers.warn(text));
-            warm_start = Some(pair.better);
+            single.warm_start = Some(pair.better);
         }
-        let single = Single { setup, scenario, planned, warm_start, pilot: false, out, title: &title };
         single.run(crew, session)
     })
 }

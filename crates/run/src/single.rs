@@ -79,6 +79,13 @@ impl Single<'_> {
         Ok(finished)
     }
 
+    /// Refuses a folder that is not free for the run, before anything is done for it.
+    pub(crate) fn check_folder(&self) -> Result<(), RunError> {
+        let Some(out) = self.out else { return Ok(()) };
+        let header = self.setup.header(self.scenario, self.planned, self.pilot);
+        Ok(RunFolder::check_free(out, &self.contents(&header))?)
+    }
+
     /// The run, and its records if they are to serve other clocks and are in no folder.
     fn trained(
         &self,
@@ -214,16 +221,10 @@ impl Single<'_> {
         Ok(State::new(given.map_or_else(|| setup.trainer.initial_model(scenario.seed), Ok)?))
     }
 
-    /// The state of a new run, and the files that its folder starts with.
+    /// The state of a new run, whose folder has it as the first checkpoint.
     fn begun_state(&self, keep: &mut Keep, optimiser: &Optimiser) -> Result<State, RunError> {
         let state = self.first_state()?.with_optimiser(optimiser);
         if let Keep::Folder(folder) = keep {
-            if let Some(initial) = &self.scenario.initial {
-                folder.write(InitialModel::COPY, &initial.bytes)?;
-            }
-            if let Some(given) = self.scenario.data.weights.given() {
-                folder.write(WEIGHTS, &given.text)?;
-            }
             folder.checkpoint(state.checkpoint())?;
         }
         Ok(state)
@@ -255,7 +256,9 @@ impl Single<'_> {
     }
 
     /// What the run's folder starts with.
-    fn contents(&self, header: &Header) -> Contents {
+    fn contents(&self, header: &Header) -> Contents<'_> {
+        let initial = self.scenario.initial.as_ref().map(|initial| (InitialModel::COPY, &initial.bytes[..]));
+        let weights = self.scenario.data.weights.given().map(|given| (WEIGHTS, &given.text[..]));
         let mut fleet = Vec::new();
         // Memory takes whatever is written to it.
         let _ = csv_file::write(&self.setup.fleet, &mut fleet);
@@ -265,6 +268,7 @@ impl Single<'_> {
             fleet,
             plan: self.planned.schedule.csv(&self.setup.fleet),
             header: header.clone(),
+            copies: initial.into_iter().chain(weights).collect(),
         }
     }
 }

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use fedflip_plan::{Constants, Scheme};
+use fedflip_record::folder::PILOTS;
 use fedflip_record::{RecordError, atomic};
 use fedflip_scenario::Scenario;
 use serde::Serialize;
 
 use crate::comparison::{Comparison, Entry};
 use crate::error::RunError;
+use crate::folders::{self, COMPARE, RUNS};
 use crate::pilots::{Piloted, Pilots};
 use crate::session::Session;
 use crate::setup::Setup;
@@ -64,6 +66,11 @@ impl Study {
         Ok(())
     }
 
+    /// Refuses a scenario without a target. An external task may have none; whoever has no learner for it is told of that first.
+    pub fn check_target(scenario: &Scenario) -> Result<(), RunError> {
+        scenario.target().map(drop).ok_or(RunError::NoTarget)
+    }
+
     /// Pilots, runs, and `compare.json`, kept in `out`; none if it was interrupted. All runs have the settings of the
     /// scenario, but for scheme and seed. Observers are shown `prefix` before the names of runs.
     pub fn run(
@@ -88,9 +95,8 @@ impl Study {
         session: &mut Session<'_>,
     ) -> Result<Option<Studied>, RunError> {
         self.check(scenario)?;
-        if scenario.target().is_none() {
-            return Err(RunError::NoTarget);
-        }
+        Self::check_target(scenario)?;
+        out.map_or(Ok(()), folders::check_comparison)?;
         // Before anything runs: a mistake in a file must not cost the hours of the other schemes.
         for given in self.schemes.iter().filter_map(Scheme::given) {
             given.for_fleet(&setup.fleet)?;
@@ -99,13 +105,13 @@ impl Study {
         let found = setup.with_crew(session.threads, |crew| {
             let (mut pilot, mut constants, mut warm_starts) = (PilotJson::given(given), given, Vec::new());
             if self.has_pilots() {
-                let out = out.map(|out| out.join("pilots"));
+                let out = out.map(|out| out.join(PILOTS));
                 let kept = if scenario.pilot.keep { self.seeds } else { 0 };
                 let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix, kept };
                 let Some(piloted) = pilots.run(crew, session)? else { return Ok(None) };
                 (pilot, constants, warm_starts) = measured(piloted, scenario)?;
             }
-            let out = out.map(|out| out.join("runs"));
+            let out = out.map(|out| out.join(RUNS));
             let comparison = Comparison {
                 setup,
                 scenario,
@@ -123,7 +129,7 @@ impl Study {
         let Some((pilot, entries)) = found else { return Ok(None) };
         let json = ComparisonJson::new(scenario, pilot, &entries, self);
         if let Some(out) = out {
-            write_json(&out.join("compare.json"), &json)?;
+            write_json(&out.join(COMPARE), &json)?;
         }
         Ok(Some(Studied { json, entries }))
     }

@@ -1,5 +1,7 @@
 //! The keys and values of a sweep, and the points that they make.
 
+use std::fmt;
+
 use super::Scenario;
 use super::entries::{Entry, of_text};
 use super::error::{KeyError, Place, short};
@@ -27,29 +29,32 @@ impl Axis {
         let Some((path, values)) = text.split_once('=') else {
             return Err(refuse(format!("{} has no equals sign", short(text)), EXAMPLE));
         };
-        let (section, key) = path.trim().split_once('.').unwrap_or(("", path.trim()));
-        let axis = Self { section: section.to_owned(), key: key.to_owned(), values: Vec::new() };
-        let path = axis.path();
-        let values = values.trim();
-        if values.is_empty() {
-            return Err(refuse(format!("{path} is given no values"), EXAMPLE));
-        }
-        let known = keys::all().find(|key| key.is(&axis.section, &axis.key));
-        if known.is_some_and(|key| matches!(key.get(base), Some(Value::List(_)))) {
-            let hint = "sweep over a key with one value; for lists, run one comparison each";
-            return Err(refuse(format!("{path} takes a list"), hint));
-        }
-        if values.starts_with('[') {
+        let (path, values) = (path.trim(), values.trim());
+        if values.starts_with('[') && !takes_list(path, base) {
             let inside = values.trim_start_matches('[').trim_end_matches(']');
             let hint = format!("write the values without brackets: {path}={inside}");
             return Err(refuse(format!("{path}: {} is a list", short(values)), &hint));
         }
+        let texts = values.split(',').map(str::trim).filter(|_| !values.is_empty());
+        let texts: Vec<(String, String)> = texts.map(|text| (text.to_owned(), text.to_owned())).collect();
+        if texts.iter().any(|(text, _)| text.is_empty()) {
+            return Err(refuse(format!("{path}: a value is missing in {}", short(values)), EXAMPLE));
+        }
+        Self::of(path, &texts, base)
+    }
+
+    /// A key and its values, each as people read it and as TOML; what is not TOML is text.
+    pub fn of(path: &str, values: &[(String, String)], base: &Scenario) -> Result<Self, KeyError> {
+        if values.is_empty() {
+            return Err(refuse(format!("{path} is given no values"), EXAMPLE));
+        }
+        if takes_list(path, base) {
+            let hint = "sweep over a key with one value; for lists, run one comparison each";
+            return Err(refuse(format!("{path} takes a list"), hint));
+        }
         let mut given: Vec<(String, Value)> = Vec::new();
-        for text in values.split(',').map(str::trim) {
-            let value = of_text(text);
-            if text.is_empty() {
-                return Err(refuse(format!("{path}: a value is missing in {}", short(values)), EXAMPLE));
-            }
+        for (text, toml) in values {
+            let value = of_text(toml);
             if let Some((twin, _)) = given.iter().find(|(_, known)| same(known, &value)) {
                 let problem = match twin == text {
                     true => format!("{path}: {text} stands there twice"),
@@ -57,9 +62,10 @@ impl Axis {
                 };
                 return Err(refuse(problem, "leave one of them out: every point is run once"));
             }
-            given.push((text.to_owned(), value));
+            given.push((text.clone(), value));
         }
-        Ok(Self { values: given, ..axis })
+        let (section, key) = section_and_key(path);
+        Ok(Self { section: section.to_owned(), key: key.to_owned(), values: given })
     }
 
     /// `fleet.bandwidth_mbps`, and `seed` for what stands above all sections.
@@ -70,6 +76,17 @@ impl Axis {
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.values.iter().map(|(_, value)| value)
     }
+}
+
+/// The two parts of a key's path; a key above all sections has no section.
+fn section_and_key(path: &str) -> (&str, &str) {
+    path.split_once('.').unwrap_or(("", path))
+}
+
+fn takes_list(path: &str, base: &Scenario) -> bool {
+    let (section, key) = section_and_key(path);
+    let known = keys::all().find(|known| known.is(section, key));
+    known.is_some_and(|known| matches!(known.get(base), Some(Value::List(_))))
 }
 
 /// Whether two values are the same; 1 and 1.0 are.
@@ -123,9 +140,18 @@ impl Point {
     /// `fleet.bandwidth_mbps=100`, which names a folder too: what no file name should have is an underscore.
     pub fn name(&self) -> String {
         let safe = |c: char| if c.is_alphanumeric() || "._-+=".contains(c) { c } else { '_' };
-        let parts: Vec<String> =
-            self.0.iter().map(|setting| format!("{}={}", setting.path, setting.text)).collect();
-        parts.iter().map(|part| part.chars().map(safe).collect::<String>()).collect::<Vec<_>>().join(",")
+        self.parts().map(|part| part.chars().map(safe).collect::<String>()).collect::<Vec<_>>().join(",")
+    }
+
+    fn parts(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|setting| format!("{}={}", setting.path, setting.text))
+    }
+}
+
+/// `fleet.bandwidth_mbps=100, world.dropout=0.1`, as given.
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.parts().collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -186,8 +212,22 @@ mod tests {
         assert_eq!(names.len(), 6);
         assert_eq!(names[1], "fleet.bandwidth_mbps=100,seed=2");
         assert_eq!(names[3], "fleet.bandwidth_mbps=2e2,seed=1");
+        assert_eq!(points[3].to_string(), "fleet.bandwidth_mbps=2e2, seed=1");
         let scenario = Source::embedded().at(&["seed=9".to_owned()], &points[5]).unwrap();
         assert_eq!((scenario.bandwidth.get(), scenario.seed), (200.0, 3));
+    }
+
+    /// A program has values: a text with a comma is one value, and has no quotes in the name of its folder.
+    #[test]
+    fn values_of_a_program_are_not_split() {
+        let base = Source::embedded().scenario(&[]).unwrap();
+        let values = [("a,b.csv", "\"a,b.csv\""), ("12", "\"12\"")];
+        let values = values.map(|(text, toml)| (text.to_owned(), toml.to_owned()));
+        let axis = Axis::of("fleet.file", &values, &base).unwrap();
+        assert_eq!(axis.values().cloned().collect::<Vec<_>>(), [Value::text("a,b.csv"), Value::text("12")]);
+        let names: Vec<String> = points(&[axis]).unwrap().iter().map(Point::name).collect();
+        assert_eq!(names, ["fleet.file=a_b.csv", "fleet.file=12"]);
+        assert!(Axis::of("fleet.file", &[], &base).unwrap_err().problem.contains("no values"));
     }
 
     #[test]

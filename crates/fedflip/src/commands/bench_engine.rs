@@ -157,7 +157,7 @@ pub(super) fn fleet(devices: usize) -> Result<Fleet, CliError> {
     })?)
 }
 
-fn contents(scheme: &Scheme, plan: &Plan) -> Contents {
+fn contents(scheme: &Scheme, plan: &Plan) -> Contents<'static> {
     let header = Header {
         version: VERSION,
         fedflip: env!("CARGO_PKG_VERSION").to_owned(),
@@ -174,9 +174,17 @@ fn contents(scheme: &Scheme, plan: &Plan) -> Contents {
         expected_participants: COHORT,
         expected_rounds: None,
         expected_round_secs: None,
+        unbiased: None,
         deployed: None,
     };
-    Contents { run: String::new(), free_keys: &[], fleet: Vec::new(), plan: Vec::new(), header }
+    Contents {
+        run: String::new(),
+        free_keys: &[],
+        fleet: Vec::new(),
+        plan: Vec::new(),
+        header,
+        copies: Vec::new(),
+    }
 }
 
 fn aggregation_gb_per_sec(secs: f64) -> f64 {

@@ -6,6 +6,7 @@ use fedflip_fleet::Display;
 use fedflip_learn::task::Task;
 use fedflip_record::Target;
 use fedflip_run::comparison::Entry;
+use fedflip_run::folders::{PRESETS, check_presets};
 use fedflip_run::study::{Studied, Study, write_json};
 use fedflip_run::verdict::{ComparisonJson, GainJson, PilotJson, gains};
 use fedflip_scenario::{Preset, Scenario, Source};
@@ -59,6 +60,10 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         false => presets.iter().map(|&preset| scenario(Some(preset))).collect::<Result<Vec<_>, _>>()?,
     };
     warn_of_idle_keys(&training.set, &study.schemes, &scenarios);
+    if let Some(out) = training.out.as_ref().filter(|_| !presets.is_empty()) {
+        let names: Vec<String> = presets.iter().map(|preset| preset.name().to_owned()).collect();
+        check_presets(out, &names)?;
+    }
     let mut session = training::session(training)?;
     let mut done: Vec<Studied> = Vec::new();
     for (place, scenario) in scenarios.iter().enumerate() {
@@ -101,7 +106,7 @@ fn several(
         gains: &gains,
     };
     if let Some(out) = &training.out {
-        write_json(&out.join("presets.json"), &json)?;
+        write_json(&out.join(PRESETS), &json)?;
     }
     if training.json {
         return print_json(output, &json);

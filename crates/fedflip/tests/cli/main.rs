@@ -11,6 +11,7 @@
 //! - `deploy`: the files in `deploy/`, and the settings of devices.
 //! - `snapshots`: what people see.
 //! - `json`: what scripts read.
+//! - `others`: folders with files that are not a run's.
 //! - `own_data`: samples of the user's own.
 //! - `own_plan`: participation probabilities from a file.
 //! - `own_model`: first models from files, and tasks whose model fedflip does not know.
@@ -36,6 +37,7 @@ mod deadlines;
 mod deploy;
 mod fleet_profiles;
 mod json;
+mod others;
 mod own_data;
 mod own_model;
 mod own_plan;

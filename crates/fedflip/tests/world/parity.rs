@@ -163,6 +163,7 @@ fn deployed(folder: &Path, case: &Case, asked: Asked) {
         expected_participants: planned.expected.participants,
         expected_rounds: None,
         expected_round_secs: None,
+        unbiased: None,
         deployed: None,
     };
     let mut callbacks = Callbacks {

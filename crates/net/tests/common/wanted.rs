@@ -217,6 +217,7 @@ impl Wanted {
             expected_participants: planned.expected.participants,
             expected_rounds: None,
             expected_round_secs: None,
+            unbiased: None,
             deployed: None,
         }
     }

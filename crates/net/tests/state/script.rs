@@ -96,6 +96,7 @@ pub(crate) fn header(devices: usize) -> Header {
         expected_participants: 1.0,
         expected_rounds: Some(12.5),
         expected_round_secs: None,
+        unbiased: None,
         deployed: None,
     }
 }

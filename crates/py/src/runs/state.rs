@@ -84,6 +84,7 @@ pub(super) fn write_folder(run: &RunData, folder: &Path) -> Result<(), Failure> 
         fleet: run.fleet.as_ref().map(|fleet| csv(fleet)).unwrap_or_default(),
         plan: plan.unwrap_or_default(),
         header: run.records.header.clone(),
+        copies: Vec::new(),
     };
     let (mut writer, _) = RunFolder::open(folder, &contents, false)?;
     let Records { initial, rounds, end, .. } = &run.records;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fedflip::dashboard::Watched;
-use fedflip_agent::data_dir::data_dir;
 use fedflip_fleet::ModelVector;
 use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::{LearnError, model_file};
@@ -17,14 +16,16 @@ use fedflip_net::status::Reach;
 use fedflip_record::Summary;
 use fedflip_run::deployed::{ForeignEvaluate, ForeignEvaluation, Serving, address, offered, with_authority};
 use fedflip_run::{RunError, Session, processors};
-use fedflip_scenario::{InMemory, InitialModel, Scenario, Source};
+use fedflip_scenario::{InMemory, InitialModel, Scenario};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::logs::{self, Watching};
 use super::refusal::refused;
+use crate::call::data_folder;
 use crate::error::{Failure, foreign};
 use crate::observer::PyObserver;
+use crate::scenario::source_of;
 use crate::signals::{Signals, now};
 
 const PORT: u16 = 7700;
@@ -77,10 +78,7 @@ type Tensors = Vec<(String, Vec<usize>)>;
 impl Arguments {
     /// The scenario, with a first model of the program in the place of a file.
     fn scenario(&self, py: Python<'_>, initial: Option<&Bound<'_, PyAny>>) -> Result<Scenario, Failure> {
-        let source = match &self.path {
-            Some(path) => Source::read(path)?,
-            None => Source::of_text(&format!("[task]\nname = {:?}\n", self.task), "the scenario"),
-        };
+        let source = source_of(&self.task, self.path.as_deref())?;
         let Some(initial) = initial else { return Ok(source.scenario(&self.overrides)?) };
         let tensors: Tensors = initial.call_method0("tensors")?.extract()?;
         let spec = |shape: &[usize]| ParamSpec::trained("tensor", shape, Init::Constant(0.0));
@@ -166,10 +164,7 @@ pub(super) fn serve(
     ready: Option<Py<PyAny>>,
     stop: Option<Py<PyAny>>,
 ) -> PyResult<bool> {
-    let data_dir = data_dir(arguments.data_dir.as_deref()).ok_or_else(|| {
-        let problem = "there is no home folder to keep data sets in";
-        Failure::input(problem, "name a folder in data_dir or in FEDFLIP_DATA").at("data_dir")
-    })?;
+    let data_dir = data_folder(arguments.data_dir.clone())?;
     let scenario = arguments.scenario(py, initial.as_ref())?;
     let signals = Arc::new(Signals::default());
     let observer = PyObserver::new(py, observer, Arc::clone(&signals))?;

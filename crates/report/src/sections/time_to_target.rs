@@ -127,9 +127,13 @@ fn pilots_note(group: &Group) -> String {
 
 /// The schemes whose weighted sum is biased, whoever reports.
 fn biased_schemes(group: &Group) -> String {
-    let is_biased = |name: &&str| name.parse::<Scheme>().is_ok_and(|scheme| !scheme.method().is_unbiased());
+    let by_name = |name: &str| name.parse::<Scheme>().is_ok_and(|scheme| !scheme.method().is_unbiased());
+    // Of a program's scheme there is no more than its promise.
+    let promised =
+        |name: &str| group.runs().find(|run| run.header.scheme == name).and_then(|run| run.header.unbiased);
     let names = group.schemes.iter().map(|scheme| scheme.scheme.as_str());
-    let biased: Vec<&str> = names.filter(is_biased).collect();
+    let biased: Vec<&str> =
+        names.filter(|name| promised(name).map_or_else(|| by_name(name), |unbiased| !unbiased)).collect();
     match biased.is_empty() {
         true => String::new(),
         false => format!(" The sums of {} are biased by the scheme.", biased.join(", ")),

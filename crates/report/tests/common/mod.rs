@@ -116,6 +116,7 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         expected_participants: 1.8,
         expected_rounds: Some(10.0),
         expected_round_secs: Some(run.secs),
+        unbiased: None,
         deployed: run.deployed,
     })];
     for round in 1..=run.rounds {

@@ -9,6 +9,7 @@ use fedflip_net::door::SERVER_FILES;
 use fedflip_net::state::STATE;
 use fedflip_net::wire::sums::DeclaredSums;
 use fedflip_record::folder::{RECORDS, RUN};
+use fedflip_record::others;
 use fedflip_scenario::{Scenario, Where};
 use tracing::warn;
 
@@ -57,22 +58,13 @@ pub(super) fn check_for_devices(scenario: &Scenario, evaluates: bool, pilots: bo
     Ok(())
 }
 
-/// What is in a folder that is no run is somebody else's. A new disk may have something hidden, or what its system
-/// puts there; what there is of a run without its state is refused with better words when it is opened.
+/// What is in a folder that is no run is somebody else's. What there is of a run without its state is refused with better
+/// words when it is opened.
 pub(super) fn refuse_another_folder(out: &Path) -> Result<(), DeployError> {
     let ours = [STATE, RUN, RECORDS].iter().any(|name| out.join(name).exists());
-    let entries = if ours { None } else { std::fs::read_dir(out).ok() };
-    let strange = entries.into_iter().flatten().flatten().map(|entry| entry.file_name()).find(|name| {
-        let name = name.to_string_lossy();
-        !name.starts_with('.') && name != "lost+found"
-    });
-    match strange {
-        Some(name) => Err(DeployError::NotARun {
-            folder: out.display().to_string(),
-            found: name.to_string_lossy().into_owned(),
-        }),
-        None => Ok(()),
-    }
+    let found = if ours { None } else { others::found_in(out, |_| false) };
+    let folder = || out.display().to_string();
+    found.map_or(Ok(()), |found| Err(DeployError::NotARun { folder: folder(), found }))
 }
 
 /// The folder, if it holds what a server needs of an authority.
