@@ -121,6 +121,20 @@ def test_stored_pictures_can_be_seen(name: str) -> None:
         assert 200 <= width <= 1200 and 100 <= height <= 1200
 
 
+def test_table_1_is_stored_with_mnist_and_several_seeds() -> None:
+    """Not in short form, and the text beside the tables has the numbers of the tables."""
+    seen = texts(read("3-reproduce-table-1"))
+    table = seen.split("mnist-cnn to accuracy 0.95, ratio to paper\n")[1].splitlines()
+    rows = [line.split() for line in table[1:8]]
+    schemes = {"auto", "exact", "paper", "weighted", "uniform", "fixed=0.2", "full"}
+    assert {row[0]: row[-1] for row in rows} == dict.fromkeys(schemes, "5"), "all seeds reached 95 %"
+    ratio = {row[0]: float(row[-2]) for row in rows}
+    assert f"`full` takes {ratio['full']:.1f} times as long" in seen
+    assert f"`fixed=0.2` takes {ratio['fixed=0.2']:.1f} times as long" in seen
+    lost = [f"{100 * (ratio[name] - 1):.0f} %" for name in ("weighted", "uniform")]
+    assert f"lose only {' and '.join(lost)}" in seen
+
+
 @pytest.mark.parametrize("name", marked)
 def test_notebooks_run_in_short_form(name: str, tmp_path: Path) -> None:
     if name == "2-my-pytorch-model":
