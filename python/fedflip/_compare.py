@@ -70,13 +70,9 @@ def compare(
     how = study(schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots)
     folder, kept = kept_in(out)
     with Work(work, fleet=fleet, stop=stop, seed=seed, workers=workers, crew=crew, threads=threads,
-              timeout_secs=timeout_secs, keys=keys) as ready:  # fmt: skip
-        watch = Watch(callbacks, progress)
-        try:
-            options = _fedflip.Options(watch, threads, data_dir, folder, resume)
-            text = _fedflip.compare(ready.scenario, options, how, **ready.native)
-        finally:
-            watch.close()
+              timeout_secs=timeout_secs, keys=keys) as ready, Watch(callbacks, progress) as watch:  # fmt: skip
+        options = _fedflip.Options(watch, threads, data_dir, folder, resume)
+        text = _fedflip.compare(ready.scenario, options, how, **ready.native)
     if text is None:
         raise FedflipError("a callback ended the comparison", remedy=_RESUME)
     return Comparison(json.loads(text), folder, kept)
@@ -115,13 +111,9 @@ def pilot(
         True
     """
     with Work(work, fleet=fleet, seed=seed, workers=workers, crew=crew, threads=threads, timeout_secs=timeout_secs,
-              keys=keys) as ready:  # fmt: skip
-        watch = Watch(callbacks, progress)
-        try:
-            options = _fedflip.Options(watch, threads, data_dir, out, resume)
-            text = _fedflip.pilot(ready.scenario, options, ready.native.get("trainer"))
-        finally:
-            watch.close()
+              keys=keys) as ready, Watch(callbacks, progress) as watch:  # fmt: skip
+        options = _fedflip.Options(watch, threads, data_dir, out, resume)
+        text = _fedflip.pilot(ready.scenario, options, ready.native.get("trainer"))
     if text is None:
         raise FedflipError("a callback ended the pilots", remedy=_RESUME)
     return Pilot(**json.loads(text))

@@ -219,12 +219,9 @@ def serve(
         threads=_whole(threads, "threads"),
         data_dir=None if data_dir is None else os.fspath(data_dir),
     )
-    watch = Watch(callbacks, progress)
     told = None if ready is None else lambda *at: ready(Listening(*at))
-    try:
+    with Watch(callbacks, progress) as watch:
         has_begun = _fedflip.serve(arguments, watch, first, scores, told, until)
-    finally:
-        watch.close()
     if not has_begun:
         raise FedflipError(
             f"the server was stopped before the first plan of the run in {os.fspath(out)}",

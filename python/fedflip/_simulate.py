@@ -78,13 +78,9 @@ def simulate(
         (3, 'round')
     """
     with Work(work, fleet=fleet, plan=plan, stop=stop, seed=seed, workers=workers, crew=crew, threads=threads,
-              timeout_secs=timeout_secs, keys=keys) as ready:  # fmt: skip
-        watch = Watch(callbacks, progress)
-        try:
-            options = _fedflip.Options(watch, threads, data_dir, out, resume)
-            data = _fedflip.simulate(ready.scenario, options, **ready.native)
-        finally:
-            watch.close()
+              timeout_secs=timeout_secs, keys=keys) as ready, Watch(callbacks, progress) as watch:  # fmt: skip
+        options = _fedflip.Options(watch, threads, data_dir, out, resume)
+        data = _fedflip.simulate(ready.scenario, options, **ready.native)
     if data is not None:
         return Run(data, None)
     assert out is not None

@@ -83,13 +83,9 @@ def sweep(
     how = study(schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots)
     folder, kept = kept_in(out)
     with Work(work, fleet=fleet, stop=stop, seed=seed, workers=workers, crew=crew, threads=threads,
-              timeout_secs=timeout_secs, keys=keys) as ready:  # fmt: skip
-        watch = Watch(callbacks, progress)
-        try:
-            options = _fedflip.Options(watch, threads, data_dir, folder, resume)
-            swept = _fedflip.sweep(ready.scenario, axes, options, how, **ready.native)
-        finally:
-            watch.close()
+              timeout_secs=timeout_secs, keys=keys) as ready, Watch(callbacks, progress) as watch:  # fmt: skip
+        options = _fedflip.Options(watch, threads, data_dir, folder, resume)
+        swept = _fedflip.sweep(ready.scenario, axes, options, how, **ready.native)
     if swept is None:
         raise FedflipError(
             "a callback ended the sweep",
