@@ -59,6 +59,12 @@ class Watch:
         self._bar: Any = _bar() if progress else None
         self._metric: str | None = None
 
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def begin(self, title: str, header: str) -> None:
         """A run begins or is resumed."""
         log.info("%s begins", title)

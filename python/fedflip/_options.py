@@ -42,8 +42,5 @@ class Options:
     @contextmanager
     def watched(self) -> Iterator[_fedflip.Options]:
         """The options for the native code, while a progress bar is shown."""
-        watch = Watch(self._callbacks, self._progress)
-        try:
+        with Watch(self._callbacks, self._progress) as watch:
             yield _fedflip.Options(watch, self.threads, self._data_dir, self.out, self._resume)
-        finally:
-            watch.close()

@@ -217,12 +217,9 @@ def serve(
     tell = function("ready", ready, optional=True)
     told = None if tell is None else lambda *at: tell(Listening(*at))
     event("until", until)
-    watch = Watch(functions, flag("progress", progress))
-    try:
-        with naming_values(overrides, path, task):
-            has_begun = _fedflip.serve(arguments, watch, first, scores, told, until)
-    finally:
-        watch.close()
+    watching = Watch(functions, flag("progress", progress))
+    with watching as watch, naming_values(overrides, path, task):
+        has_begun = _fedflip.serve(arguments, watch, first, scores, told, until)
     if not has_begun:
         raise FedflipError(
             f"the server was stopped before the first plan of the run in {arguments.out}",

@@ -195,15 +195,21 @@ fn idle_axis_remedy(error: IdleAxis) -> &'static str {
     }
 }
 
-/// An exception of a learner's code as an error of the crates. A model that diverged is a result, and not a mistake.
+/// An exception of a learner's code as an error of the crates.
 pub(crate) fn foreign(py: Python<'_>, error: &PyErr) -> LearnError {
-    let value = error.value(py);
-    let is_diverged = || -> PyResult<bool> {
-        value.is_instance(&py.import("fedflip._learner_checks")?.getattr("DivergedError")?)
-    };
-    let text = |name: &str| value.getattr(name).and_then(|text| text.extract::<String>()).unwrap_or_default();
-    if is_diverged().unwrap_or(false) {
-        return LearnError::NotFinite { what: text("problem").into(), value: f64::NAN };
-    }
-    LearnError::Foreign { message: error.to_string(), trace: text("traceback") }
+    // The text of an exception of fedflip may have a traceback in it, which is no line of a log.
+    let message = text_of(py, error, "problem").unwrap_or_else(|| error.to_string());
+    LearnError::Foreign { message, trace: text_of(py, error, "traceback").unwrap_or_default() }
+}
+
+/// The exception of a model that diverged as an error of the crates; none of any other exception.
+pub(crate) fn diverged(py: Python<'_>, error: &PyErr) -> Option<LearnError> {
+    let class = py.import("fedflip._learner_checks").and_then(|module| module.getattr("DivergedError"));
+    let is_diverged = class.and_then(|class| error.value(py).is_instance(&class)).unwrap_or(false);
+    let what = || text_of(py, error, "problem").unwrap_or_default().into();
+    is_diverged.then(|| LearnError::NotFinite { what: what(), value: f64::NAN })
+}
+
+fn text_of(py: Python<'_>, error: &PyErr, name: &str) -> Option<String> {
+    error.value(py).getattr(name).and_then(|text| text.extract()).ok()
 }

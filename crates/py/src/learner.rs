@@ -13,7 +13,7 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::crew::PyCrew;
-use crate::error::{Failure, foreign};
+use crate::error::Failure;
 use crate::signals::Signals;
 
 /// Adds what the module has to the extension module.
@@ -45,12 +45,17 @@ impl PyTrainer {
         let has_costs = bound.getattr("learner")?.hasattr("relative_cost")?;
         let cost = |device| bound.call_method1("relative_cost", (device,))?.extract();
         let costs = (0..if has_costs { devices } else { 0 }).map(cost).collect::<PyResult<Vec<u64>>>()?;
-        let spec = |shape: &[usize]| ParamSpec::trained("tensor", shape, Init::Constant(0.0));
-        let params = tensors.into_iter().map(|(name, shape)| (name, spec(&shape))).collect();
+        let params = specs(tensors);
         let metrics = metrics.iter().map(|(name, mode)| metric(name, mode == "min")).collect();
         let signals = Signals::default();
         Ok(Self(Arc::new(ForeignTrainer { flat, crew, key, params, metrics, samples, costs, signals })))
     }
+}
+
+/// The tensors of a program's model, from their names and shapes.
+pub(crate) fn specs(tensors: Vec<(String, Vec<usize>)>) -> Vec<(String, ParamSpec)> {
+    let spec = |shape: &[usize]| ParamSpec::trained("tensor", shape, Init::Constant(0.0));
+    tensors.into_iter().map(|(name, shape)| (name, spec(&shape))).collect()
 }
 
 /// A metric of a learner: the weighted mean of what it returns.
@@ -87,11 +92,7 @@ impl ForeignTrainer {
 
     /// An exception as an error of the crates. What is not an error of the learner, such as Ctrl-C, ends the run.
     pub(crate) fn failed(&self, py: Python<'_>, error: PyErr) -> LearnError {
-        let learn_error = foreign(py, &error);
-        if !matches!(learn_error, LearnError::NotFinite { .. }) {
-            self.signals.raise(error);
-        }
-        learn_error
+        self.signals.raise_of_learner(py, error)
     }
 }
 

@@ -5,12 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use fedflip_learn::LearnError;
 use pyo3::prelude::*;
 
-/// The time between two looks at signals: each needs the interpreter.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+use crate::error::{diverged, foreign};
 
-/// The exception that ends a run, and the wish to end it. Everything of one run shares it.
+/// The time between two looks at signals, at the log, and at the event that stops the work: each needs the interpreter.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The wish to end a run or the part of a device in one, and the exception that the caller gets then. Everything of one call
+/// shares it.
 #[derive(Default)]
 pub(crate) struct Signals {
     raised: Mutex<Option<PyErr>>,
@@ -18,12 +22,12 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Ends the run after its round.
+    /// Ends the work soon: a run after its round.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the run after its round, and raises the exception then. The first one counts.
+    /// Ends the work soon, and raises the exception then. The first one counts.
     pub(crate) fn raise(&self, error: PyErr) {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stop();
@@ -34,7 +38,22 @@ impl Signals {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether the run is to end; looks for Ctrl-C now and then.
+    /// An exception of a learner's code as an error of the crates. It ends the work, unless it tells that a model diverged:
+    /// that is a result, and not a mistake.
+    pub(crate) fn raise_of_learner(&self, py: Python<'_>, error: PyErr) -> LearnError {
+        let learn_error = diverged(py, &error).unwrap_or_else(|| foreign(py, &error));
+        if !matches!(learn_error, LearnError::NotFinite { .. }) {
+            self.raise(error);
+        }
+        learn_error
+    }
+
+    /// Whether the work is to end.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether the work is to end; looks for Ctrl-C now and then.
     pub(crate) fn stops(&self, last_look: &Cell<Instant>) -> bool {
         let now = now();
         if now - last_look.get() >= LOOK_EVERY {
@@ -43,7 +62,7 @@ impl Signals {
                 self.raise(error);
             }
         }
-        self.stop.load(Ordering::Relaxed)
+        self.is_ending()
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fedflip_engine::State;
 use fedflip_engine::optimiser::AVERAGE;
 use fedflip_fleet::ModelVector;
-use fedflip_learn::layer::{Init, ParamSpec};
+use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::model_file;
 use fedflip_record::folder::{self, BEST, MODEL, RUN};
 use fedflip_record::reader::Records;
@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::Failure;
+use crate::learner::specs;
 
 /// The models that a server of real devices keeps between rounds.
 const ROUND_MODELS: &str = "models";
@@ -109,13 +110,6 @@ impl Tensors {
             format!("the model has {} parameters, and its tensors have more", self.numbers.as_slice().len());
         Failure::other(problem, "restore the run folder from a copy")
     }
-}
-
-/// The tensors of names and shapes.
-fn specs(tensors: Vec<(String, Vec<usize>)>) -> Vec<(String, ParamSpec)> {
-    let spec = |shape: &[usize]| ParamSpec::trained("tensor", shape, Init::Constant(0.0));
-    let named = |(name, shape): (String, Vec<usize>)| (name, spec(&shape));
-    tensors.into_iter().map(named).collect()
 }
 
 /// The newest model that a server of real devices wrote by a round. A server that was killed may leave a model behind whose

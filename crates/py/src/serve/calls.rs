@@ -3,48 +3,14 @@
 //! A device must answer its server while Python code trains for minutes, so its network has a thread that never needs the
 //! interpreter. Python code runs on the thread that called fedflip: nothing of it runs any more when the call returns.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::Duration;
+use std::sync::{Arc, mpsc};
 
 use pyo3::prelude::*;
 
 use super::logs::{self, Watching};
 use crate::error::Failure;
-
-/// The time between two looks at signals and at the event that stops the work.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// Whether the work is to stop, and the exception that the caller gets then. Everything of one call shares it.
-#[derive(Default)]
-pub(super) struct Wish {
-    stop: AtomicBool,
-    raised: Mutex<Option<PyErr>>,
-}
-
-impl Wish {
-    /// Stops the work soon.
-    pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// Stops the work soon, and raises the exception then. The first one counts.
-    pub(super) fn raise(&self, error: PyErr) {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.stop();
-    }
-
-    /// Whether the work is to stop.
-    pub(super) fn stops(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// The exception, if there is one.
-    pub(super) fn take(&self) -> Option<PyErr> {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
+use crate::signals::{LOOK_EVERY, Signals};
 
 enum Message {
     Call(Box<dyn FnOnce(Python<'_>) + Send>),
@@ -87,7 +53,7 @@ impl Drop for Finished {
 /// set, make the wish to stop; a second Ctrl-C does not wait for the work.
 pub(super) fn alongside<T: Send + 'static>(
     py: Python<'_>,
-    (wish, event): (&Arc<Wish>, Option<&Bound<'_, PyAny>>),
+    (signals, event): (&Arc<Signals>, Option<&Bound<'_, PyAny>>),
     work: impl FnOnce(&Calls) -> T + Send + 'static,
 ) -> Result<T, Failure> {
     let (sender, mut receiver) = channel();
@@ -109,19 +75,19 @@ pub(super) fn alongside<T: Send + 'static>(
         match message {
             Ok(Message::Done) | Err(RecvTimeoutError::Disconnected) => break,
             // Whoever asks is told that there is no answer.
-            Ok(Message::Call(call)) if wish.stops() => drop(call),
+            Ok(Message::Call(call)) if signals.is_ending() => drop(call),
             Ok(Message::Call(call)) => call(py),
             Ok(Message::Log) | Err(RecvTimeoutError::Timeout) => {}
         }
         logs::forward(py)?;
         if let Err(error) = py.check_signals() {
-            if wish.stops() {
+            if signals.is_ending() {
                 return Err(error.into());
             }
-            wish.raise(error);
+            signals.raise(error);
         }
         if event.map(|event| event.call_method0("is_set")?.is_truthy()).transpose()?.unwrap_or(false) {
-            wish.stop();
+            signals.stop();
         }
     }
     // No more calls: threads that still ask are told so.

@@ -4,11 +4,10 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fedflip::dashboard::Watched;
 use fedflip_fleet::ModelVector;
-use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::{LearnError, model_file};
 use fedflip_net::door::Security;
 use fedflip_net::server::Server;
@@ -23,15 +22,13 @@ use pyo3::prelude::*;
 use super::logs::{self, Watching};
 use super::refusal::refused;
 use crate::call::data_folder;
-use crate::error::{Failure, foreign};
+use crate::error::Failure;
+use crate::learner::specs;
 use crate::observer::PyObserver;
 use crate::scenario::source_of;
-use crate::signals::{Signals, now};
+use crate::signals::{LOOK_EVERY, Signals, now};
 
 const PORT: u16 = 7700;
-
-/// The time between two looks at the log and at the event that stops the server.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The arguments of a server, as the façade has checked their types.
 #[derive(FromPyObject)]
@@ -81,9 +78,7 @@ impl Arguments {
         let source = source_of(&self.task, self.path.as_deref())?;
         let Some(initial) = initial else { return Ok(source.scenario(&self.overrides)?) };
         let tensors: Tensors = initial.call_method0("tensors")?.extract()?;
-        let spec = |shape: &[usize]| ParamSpec::trained("tensor", shape, Init::Constant(0.0));
-        let params: Vec<(String, ParamSpec)> =
-            tensors.iter().map(|(name, shape)| (name.clone(), spec(shape))).collect();
+        let params = specs(tensors.clone());
         let as_file = |numbers: &[f32]| -> Result<Arc<InitialModel>, LearnError> {
             Ok(Arc::new(InitialModel::new(InitialModel::COPY, model_file::write(&params, numbers)?)))
         };
@@ -257,13 +252,7 @@ fn evaluation(
                 model.call_method1("setflags", (false,))?;
                 evaluate.bind(py).call1((model, &tensors))?.extract()
             };
-            call().map_err(|error| {
-                let learn_error = foreign(py, &error);
-                if !matches!(learn_error, LearnError::NotFinite { .. }) {
-                    signals.raise(error);
-                }
-                learn_error
-            })
+            call().map_err(|error| signals.raise_of_learner(py, error))
         })
     });
     Ok(ForeignEvaluation { evaluate, falls })

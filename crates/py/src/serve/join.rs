@@ -9,9 +9,10 @@ use fedflip_net::wire::task::TaskMismatch;
 use pyo3::prelude::*;
 use tracing_subscriber::filter::LevelFilter;
 
-use super::calls::{Wish, alongside};
+use super::calls::alongside;
 use super::training::{Caller, PyTasks};
 use crate::error::Failure;
+use crate::signals::Signals;
 
 /// The arguments of a device, as the façade has checked their types.
 #[derive(FromPyObject)]
@@ -66,18 +67,18 @@ pub(super) fn join(
 ) -> PyResult<(bool, Option<usize>, u64, u64)> {
     let args = device.args();
     let mut settings = py.detach(|| settings(&args)).map_err(|error| failure(py, error))?;
-    let (wish, failed) = (Arc::new(Wish::default()), Arc::new(Mutex::new(None::<PyErr>)));
-    let (shared, learner_failure) = (Arc::clone(&wish), Arc::clone(&failed));
+    let (signals, failed) = (Arc::new(Signals::default()), Arc::new(Mutex::new(None::<PyErr>)));
+    let (shared, learner_failure) = (Arc::clone(&signals), Arc::clone(&failed));
     let raises = device.raises;
-    let left = alongside(py, (&wish, stop.as_ref()), move |calls| {
+    let left = alongside(py, (&signals, stop.as_ref()), move |calls| {
         if let Some(prepare) = prepare {
             let failure = Arc::clone(&learner_failure);
-            let caller = Caller { calls: calls.clone(), wish: Arc::clone(&shared), failure };
+            let caller = Caller { calls: calls.clone(), signals: Arc::clone(&shared), failure };
             settings.trains = Arc::new(PyTasks { caller, prepare });
         }
         let mut progress = Progress::default();
         let has_failed = || learner_failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        let farewell = take_part(&settings, &|| shared.stops(), &mut |news| match news {
+        let farewell = take_part(&settings, &|| shared.is_ending(), &mut |news| match news {
             News::Attending { slot, .. } => progress.slot = Some(*slot),
             News::TookPart { .. } => progress.rounds += 1,
             News::Failed { .. } => {
@@ -93,7 +94,7 @@ pub(super) fn join(
     });
     let (farewell, Progress { slot, rounds, failures }) = left?;
     let of_learner = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(error) = wish.take() {
+    if let Some(error) = signals.take() {
         return Err(error);
     }
     match farewell {

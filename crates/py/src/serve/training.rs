@@ -11,13 +11,15 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-use super::calls::{Calls, Wish};
+use super::calls::Calls;
+use crate::error::foreign;
+use crate::signals::Signals;
 
 /// What the threads of a device share with the thread of the caller.
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) calls: Calls,
-    pub(super) wish: Arc<Wish>,
+    pub(super) signals: Arc<Signals>,
     /// The last failure of the learner, for a caller who wants to know.
     pub(super) failure: Arc<Mutex<Option<PyErr>>>,
 }
@@ -28,14 +30,14 @@ impl Caller {
         &self,
         code: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
     ) -> Result<T, LearnError> {
-        let (wish, failure) = (Arc::clone(&self.wish), Arc::clone(&self.failure));
+        let (signals, failure) = (Arc::clone(&self.signals), Arc::clone(&self.failure));
         let asked = self.calls.ask(move |py| {
             let (result, raised) = match code(py) {
                 Ok(result) => (Ok(result), None),
                 Err(error) => (Err(foreign(py, &error)), Some(error)),
             };
             match raised {
-                Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => wish.raise(error),
+                Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => signals.raise(error),
                 // Nobody is told of a failure after which the learner has worked again.
                 raised => *failure.lock().unwrap_or_else(PoisonError::into_inner) = raised,
             }
@@ -43,14 +45,6 @@ impl Caller {
         });
         asked.unwrap_or_else(|| Err(LearnError::WorkerLost { problem: "the device is leaving".to_owned() }))
     }
-}
-
-/// An exception of a learner's code as an error of the crates.
-fn foreign(py: Python<'_>, error: &PyErr) -> LearnError {
-    let text = |name: &str| error.value(py).getattr(name).and_then(|text| text.extract::<String>());
-    // The text of an exception of fedflip may have a traceback in it, which is no line of a log.
-    let message = text("problem").unwrap_or_else(|_| error.to_string());
-    LearnError::Foreign { message, trace: text("traceback").unwrap_or_default() }
 }
 
 /// Prepares a Python learner for the task that a server offers.
