@@ -78,7 +78,8 @@ def sweep(
     """
     values = _values(over)
     axes = _axes(values)
-    given = [text.partition("=")[0] for text in _overrides(keys)] + ["seed"] * (seed is not None)
+    given = [text.partition("=")[0] for text in _overrides(keys)]
+    given += [path for path, value in (("seed", seed), ("fleet.file", fleet)) if value is not None]
     _refuse_both(dict(zip((path for path, _ in axes), values, strict=True)), given)
     how = study(schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots)
     folder, kept = kept_in(out)

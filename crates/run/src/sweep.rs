@@ -97,8 +97,8 @@ impl Sweep {
         let sweep = Self { base, axes, points, scenarios };
         sweep.check(|scenario| study.check(scenario))?;
         // One value is a setting like any other.
-        let several = sweep.axes.iter().filter(|axis| axis.values().count() > 1);
-        several.map(|axis| IdleAxis::check(axis, study)).collect::<Result<(), _>>()?;
+        let mut several = sweep.axes.iter().filter(|axis| axis.values().count() > 1);
+        several.try_for_each(|axis| IdleAxis::check(axis, study))?;
         if sweep.points.len() > 1 && sweep.scenarios.windows(2).all(|two| two[0] == two[1]) {
             return Err(IdleAxis::All.into());
         }
