@@ -81,8 +81,9 @@ def sweep(
     values = _values(over)
     axes = _axes(values)
     given = {override.key: override.value for override in overrides_of(keys)}
-    if seed is not None:
-        given["seed"] = seed
+    given.update(
+        (path, value) for path, value in (("seed", seed), ("fleet.file", fleet)) if value is not None
+    )
     _refuse_both(dict(zip((path for path, _ in axes), values, strict=True)), given)
     how = study(schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots)
     options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip

@@ -141,8 +141,8 @@ def test_a_scheme_of_ones_own_sees_the_fleet_of_each_point() -> None:
     assert found.points[0][1].schemes == ["full", "custom=slowest_first", "custom=planned"]
     fleets = sorted(set(seen))
     assert len(fleets) == 2 and fleets[1] == pytest.approx(3 * fleets[0])
-    # The first calls at each point are those that plan: none may have the fleet of the point before.
-    assert seen == sorted(seen)
+    # Both points plan with their own fleets: they have as many calls as each other, and the first point has all of its first.
+    assert seen == sorted(seen) and seen.count(fleets[0]) == seen.count(fleets[1])
     assert found.retimed == 1
 
 
@@ -193,6 +193,8 @@ def test_all_points_are_checked_before_the_first_one_trains(tmp_path: Path) -> N
         with pytest.raises(ff.InputError, match=words) as raised:
             sweep(learner, over=over, schemes=["full"], out=tmp_path / "out", **QUICK)
         assert raised.value.where == where and raised.value.remedy, over
+    with pytest.raises(ff.InputError, match="fleet.file is both"):
+        sweep(learner, over={"fleet.file": ["a.csv", "b.csv"]}, fleet=ff.Fleet.paper(6, seed=1), **QUICK)
     without_seed = {name: value for name, value in QUICK.items() if name != "seed"}
     with pytest.raises(ff.InputError, match="several seeds") as raised:
         sweep(learner, over={"seed": [1, 2]}, schemes=["full"], out=tmp_path / "out", **without_seed)

@@ -137,7 +137,8 @@ fn a_point_without_a_comparison_is_noted() {
     assert!(sweep["points"][1]["comparison"].is_null());
     assert!(sweep["points"][1]["error"].as_str().unwrap().contains("gave up after 150 rounds"), "{sweep}");
     assert!(point(&sweep, 0, 0)["hours"]["mean"].as_f64().unwrap() > 0.0);
-    assert_refused(&desk, &format!("{line} --over pilot.loss=0.0001"), b"", &["gave up after 150 rounds"]);
+    let words = ["pilot.loss=0.0001: ", "gave up after 150 rounds"];
+    assert_refused(&desk, &format!("{line} --over pilot.loss=0.0001"), b"", &words);
 }
 
 #[test]
