@@ -54,7 +54,7 @@ impl PyTrainer {
 }
 
 /// A metric of a learner: the weighted mean of what it returns.
-fn metric(name: &str, falls: bool) -> Metric {
+pub(crate) fn metric(name: &str, falls: bool) -> Metric {
     let known = metrics::metric(name).map(|metric| metric.info.display);
     let info = MetricInfo {
         name: Cow::Owned(name.to_owned()),

@@ -10,6 +10,7 @@
 //! - `fleet`, `plan`: fleets and plans; `tasks`: what is built in.
 //! - `scenario`, `simulate`: scenarios and simulated runs; `learner`, `crew`: what trains in them; `scheme`: what
 //!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
+//! - `rounds`: the clock, the records and the server of rounds that a program runs itself.
 //! - `runs`, `tables`: what a run leaves behind.
 //! - `serve`, `certs`: real devices.
 
@@ -23,6 +24,7 @@ mod fleet;
 mod learner;
 mod observer;
 mod plan;
+mod rounds;
 mod runs;
 mod scenario;
 mod scheme;
@@ -46,6 +48,7 @@ fn _fedflip(module: &Bound<'_, PyModule>) -> PyResult<()> {
         simulate::register,
         learner::register,
         scheme::register,
+        rounds::register,
         runs::register,
         tables::register,
         serve::register,
