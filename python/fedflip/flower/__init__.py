@@ -25,8 +25,8 @@ except ModuleNotFoundError as error:
     ) from error
 
 from fedflip.flower._grid import VirtualGrid
-#from fedflip.flower._measure import measure
-#from fedflip.flower._nodes import partition_query
-#from fedflip.flower._strategy import CoinStrategy
+from fedflip.flower._measure import measure
+from fedflip.flower._nodes import partition_query
+from fedflip.flower._strategy import CoinStrategy
 
 __all__ = ["CoinStrategy", "VirtualGrid", "measure", "partition_query"]

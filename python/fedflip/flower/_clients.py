@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from logging import ERROR
+from struct import Struct
 from typing import Any
 
 from flwr.app import Context, Error, Message, RecordDict
@@ -23,6 +24,8 @@ __all__ = ["FIRST_NODE", "RUN_ID", "Clients", "Wave", "checked_app"]
 FIRST_NODE = 1 << 32
 RUN_ID = 1
 
+#: A node and the number of bytes of its state.
+_HEAD = Struct("<QQ")
 #: Devices in ascending order, each with its message.
 Wave = list[tuple[int, Message]]
 
@@ -39,7 +42,12 @@ class Clients:
     """
 
     def __init__(
-        self, client_app: Any, devices: int, workers: int | None, seed: int | None, run_config: Mapping[str, Any]
+        self,
+        client_app: Any,
+        devices: int,
+        workers: int | None,
+        seed: int | None,
+        run_config: Mapping[str, Any],
     ) -> None:
         self._app: Any = checked_app(client_app, ClientApp, "client_app")
         self._workers = None if workers is None else Workers(client_app, checked_workers(workers))
@@ -96,13 +104,30 @@ class Clients:
             elif outcome.reply is None:
                 codes = _flwr.ErrorCode
                 code = _flwr.CLIENT_APP_CRASHED if outcome.crashed else codes.CLIENT_APP_RAISED_EXCEPTION
-                reply = Message(Error(code, f"{outcome.problem}\n{outcome.traceback}".rstrip()), reply_to=message)
+                reply = Message(
+                    Error(code, f"{outcome.problem}\n{outcome.traceback}".rstrip()), reply_to=message
+                )
             else:
                 reply = outcome.reply
                 self.contexts[FIRST_NODE + device].state = outcome.state or RecordDict()
             _flwr.set_message_id(reply, f"reply-to-{message.metadata.message_id}")
             replies.append(reply)
         return replies
+
+    def state_bytes(self) -> bytes:
+        """The states of all clients that have one; empty if none has."""
+        states = [(node, context.state) for node, context in self.contexts.items() if len(context.state)]
+        packed = [(node, _flwr.state_bytes(state)) for node, state in states]
+        return b"".join(_HEAD.pack(node, len(state)) + state for node, state in packed)
+
+    def restore(self, packed: bytes) -> None:
+        """Takes back the states of :meth:`state_bytes`."""
+        first = 0
+        while first < len(packed):
+            node, size = _HEAD.unpack_from(packed, first)
+            first += _HEAD.size
+            self.contexts[node].state = _flwr.state_of_bytes(packed[first : first + size])
+            first += size
 
     def close(self) -> None:
         """Ends worker processes."""

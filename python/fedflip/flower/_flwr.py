@@ -35,7 +35,7 @@ def _first(*places: str) -> Any:
 
 
 #: The error of a client whose process died; older versions have no code for it.
-CLIENT_APP_CRASHED: int = getattr(ErrorCode, "CLIENT_APP_CRASHED", ErrorCode.CLIENT_APP_RAISED_EXCEPTION)
+CLIENT_APP_CRASHED: Any = getattr(ErrorCode, "CLIENT_APP_CRASHED", ErrorCode.CLIENT_APP_RAISED_EXCEPTION)
 #: What a grid says about its run.
 Run: Any = _first("flwr.supercore.run:Run", "flwr.common.typing:Run")
 #: Logs as Flower does, so that the messages of a strategy stand among those of Flower.
@@ -45,9 +45,7 @@ _to_proto: Any = _first("flwr.common.serde:recorddict_to_proto", "flwr.supercore
 _from_proto: Any = _first(
     "flwr.common.serde:recorddict_from_proto", "flwr.supercore.serde:recorddict_from_proto"
 )
-_RecordDictProto: Any = _first(
-    "flwr.proto.recorddict_pb2:RecordDict", "flwr.proto.recordset_pb2:RecordDict"
-)
+_RecordDictProto: Any = _first("flwr.proto.recorddict_pb2:RecordDict", "flwr.proto.recordset_pb2:RecordDict")
 
 
 @contextlib.contextmanager

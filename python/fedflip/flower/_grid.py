@@ -149,7 +149,12 @@ class VirtualGrid(Grid):
         return self._flower_run
 
     def create_message(
-        self, content: RecordDict, message_type: str, dst_node_id: int, group_id: str, ttl: float | None = None
+        self,
+        content: RecordDict,
+        message_type: str,
+        dst_node_id: int,
+        group_id: str,
+        ttl: float | None = None,
     ) -> Message:
         """Flower's older way to make a message."""
         return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
@@ -166,7 +171,9 @@ class VirtualGrid(Grid):
         """The replies to messages, each once."""
         return [self._replies.pop(name) for name in message_ids if name in self._replies]
 
-    def send_and_receive(self, messages: Iterable[Message], *, timeout: float | None = None) -> Iterable[Message]:
+    def send_and_receive(
+        self, messages: Iterable[Message], *, timeout: float | None = None
+    ) -> Iterable[Message]:
         """Runs the messages as one round. ``timeout`` counts virtual seconds."""
         return self.pull_messages(self._push(list(messages), timeout))
 
@@ -269,6 +276,7 @@ class VirtualGrid(Grid):
         if self._records is None:
             self._layout = Layout(arrays)
             folder = Folder(self._out, self.fleet, self._keys, self._plan, is_real=False)
+            folder.check_free()
             self._records = RunRecords(folder, (self._layout, self._layout.flat(arrays)))
         assert self._layout is not None
         if Layout(arrays).tensors == self._layout.tensors:

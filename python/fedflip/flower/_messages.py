@@ -27,7 +27,7 @@ def copied(content: RecordDict) -> RecordDict:
         if isinstance(record, ArrayRecord):
             copy[name] = ArrayRecord(dict(record))
         else:
-            kind = MetricRecord if isinstance(record, MetricRecord) else ConfigRecord
+            kind: Any = MetricRecord if isinstance(record, MetricRecord) else ConfigRecord
             values = {key: list(value) if isinstance(value, list) else value for key, value in record.items()}
             copy[name] = kind(values)
     return copy
@@ -61,12 +61,15 @@ def mbit(content: RecordDict) -> float:
     bytes_all = 0
     for name, record in content.items():
         bytes_all += len(name)
-        for key, value in record.items():
+        items: Iterable[tuple[str, Any]] = record.items()
+        for key, value in items:
             bytes_all += len(key)
             if isinstance(record, ArrayRecord):
                 bytes_all += len(value.data)
             else:
-                bytes_all += sum(_value_bytes(item) for item in (value if isinstance(value, list) else [value]))
+                bytes_all += sum(
+                    _value_bytes(item) for item in (value if isinstance(value, list) else [value])
+                )
     return bytes_all * 8e-6
 
 

@@ -114,7 +114,11 @@ class Nodes:
 
     def _refuse_unless_gone(self, node: int, error: Any) -> None:
         """An app that cannot answer is a mistake; a node that has gone is not, and is asked again when it is back."""
-        codes = (ErrorCode.CLIENT_APP_RAISED_EXCEPTION, ErrorCode.LOAD_CLIENT_APP_EXCEPTION, ErrorCode.UNKNOWN)
+        codes = (
+            ErrorCode.CLIENT_APP_RAISED_EXCEPTION,
+            ErrorCode.LOAD_CLIENT_APP_EXCEPTION,
+            ErrorCode.UNKNOWN,
+        )
         if error.code in codes:
             raise InputError(
                 f"node {node} does not tell its partition-id: {error.reason}",

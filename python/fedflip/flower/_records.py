@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedflip import _fedflip
+from fedflip._errors import InputError
 from fedflip._fleet import Fleet
 from fedflip._metrics import direction
 from fedflip._plan import Plan
@@ -39,7 +40,12 @@ class Folder:
     """
 
     def __init__(
-        self, out: str | os.PathLike[str], fleet: Fleet, keys: Mapping[str, Any], plan: Plan | None, is_real: bool
+        self,
+        out: str | os.PathLike[str],
+        fleet: Fleet,
+        keys: Mapping[str, Any],
+        plan: Plan | None,
+        is_real: bool,
     ) -> None:
         self.out = Path(os.fsdecode(out))
         self.fleet, self.keys, self.plan, self.is_real = fleet, dict(keys), plan, is_real
@@ -48,6 +54,16 @@ class Folder:
     def is_begun(self) -> bool:
         """Whether there is a run in the folder."""
         return (self.out / "records.jsonl").is_file() and (self.out / "run.toml").is_file()
+
+    def check_free(self) -> None:
+        """Refuses a folder that holds a run, before anything is trained."""
+        if self.is_begun:
+            raise InputError(
+                f"{self.out} holds a run already",
+                where="out",
+                value=str(self.out),
+                remedy="continue it with resume=True, or choose another folder",
+            )
 
     def writer(
         self, model: tuple[Layout, Vector], metrics: Sequence[str], first_cohort: int, resume: bool
@@ -61,7 +77,7 @@ class Folder:
             scenario = native_scenario(self.fleet, {**keys, "plan.scheme": "custom=flower"}, model=model)
         else:
             scenario = native_scenario(self.fleet, keys, plan=plan, model=model)
-        named = [(name, direction(name)) for name in metrics]
+        named: list[tuple[str, str]] = [(name, direction(name)) for name in metrics]
         return _fedflip.RunWriter(self.out, scenario, plan._native, named, self.is_real, resume)
 
 
@@ -104,6 +120,11 @@ class RunRecords:
         return self._writer.after
 
     @property
+    def is_open(self) -> bool:
+        """Whether there is a run folder by now."""
+        return self._writer is not None
+
+    @property
     def ended(self) -> dict[str, Any] | None:
         """The last line of a run that had ended before."""
         if self._writer is None or self._writer.ended is None:
@@ -119,6 +140,10 @@ class RunRecords:
         """A round is over; its evaluation may follow."""
         self.flush()
         self._held = {**record, "metrics": {}}
+
+    def drop_round(self) -> None:
+        """Forgets the round that was held back: its step is not part of the model."""
+        self._held = None
 
     def evaluated(self, metrics: Mapping[str, float]) -> None:
         """An evaluation of the model after the last round."""
@@ -154,7 +179,9 @@ class RunRecords:
         if unknown:
             self._unknown |= unknown
             named = ", ".join(sorted(unknown))
-            flower_log(_WARNING, "fedflip: %s came after the first round, and the records leave it out", named)
+            flower_log(
+                _WARNING, "fedflip: %s came after the first round, and the records leave it out", named
+            )
         return {name: value for name, value in metrics.items() if name in self._metrics}
 
     @property
@@ -171,7 +198,9 @@ class RunRecords:
         self._writer.checkpoint(secs, vectors)
         self._checkpointed = time.monotonic()
 
-    def end(self, rounds: int, secs: float, model: Vector, reason: str = "rounds_max", detail: str = "") -> None:
+    def end(
+        self, rounds: int, secs: float, model: Vector, reason: str = "rounds_max", detail: str = ""
+    ) -> None:
         """Ends the run."""
         self.flush()
         if self._writer is None:

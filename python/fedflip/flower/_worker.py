@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import select
@@ -34,10 +35,8 @@ def main(descriptor: int, parent: int) -> None:
         connection.send((False, f"{type(error).__name__}: {error}", traceback.format_exc()))
         return
     connection.send((True, "", ""))
-    try:
+    with contextlib.suppress(EOFError, ConnectionError):
         _serve(connection, app)
-    except (EOFError, ConnectionError):
-        pass
 
 
 def _serve(connection: Connection, app: Any) -> None:

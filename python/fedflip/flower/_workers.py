@@ -76,9 +76,7 @@ class Workers:
         self._processes.append(other)
         return other
 
-    def _after_crash(
-        self, place: int, died: set[int], waiting: deque[int], reason: str
-    ) -> Outcome | None:
+    def _after_crash(self, place: int, died: set[int], waiting: deque[int], reason: str) -> Outcome | None:
         if place not in died:
             died.add(place)
             waiting.appendleft(place)
