@@ -61,8 +61,8 @@ def identity(run_id: int) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in zip(names, before, strict=True):
-            setattr(_Identity, name, value)
+        for name, earlier in zip(names, before, strict=True):
+            setattr(_Identity, name, earlier)
 
 
 def set_message_id(message: Any, message_id: str) -> None:
