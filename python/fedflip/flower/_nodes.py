@@ -90,8 +90,11 @@ class Nodes:
 
     def wait(self, grid: Grid, wanted: int, poll_secs: float = 1.0) -> dict[int, int]:
         """Waits until so many devices are connected, as Flower's strategies do."""
+        seen = -1
         while len(node_of := self.connected(grid)) < wanted:
-            flower_log(INFO, "Waiting for clients: %d of %d are connected.", len(node_of), wanted)
+            if len(node_of) != seen:
+                seen = len(node_of)
+                flower_log(INFO, "Waiting for clients: %d of the %d of the plan are connected.", seen, wanted)
             time.sleep(poll_secs)
         return node_of
 

@@ -33,9 +33,15 @@ class Reports:
         good: dict[int, Message] = {}
         #: Devices with an error in the place of a content.
         self.failed: dict[int, str] = {}
+        self._unreachable = False
         for reply in replies:
             node = reply.metadata.src_node_id
             device = device_of.get(node)
+            if device is None and reply.has_error():
+                # A SuperLink answers for a node that it cannot reach, and does not say for which.
+                self._unreachable = True
+                flower_log(WARNING, "There is an error in the place of a reply: %s", reply.error.reason)
+                continue
             if device is None:
                 raise InputError(
                     f"there is a reply from node {node}, which is not in the plan",
@@ -58,8 +64,9 @@ class Reports:
     def lost(self, cohort: list[int], node_of: Mapping[int, int]) -> dict[int, str]:
         """The devices that were drawn and have not reported, each with the reason."""
         reported = {device for device, _ in self.by_device}
+        silent = "unavailable" if self._unreachable else "timeout"
         return {
-            device: self.failed.get(device, "timeout" if device in node_of else "offline")
+            device: self.failed.get(device, silent if device in node_of else "offline")
             for device in cohort
             if device not in reported
         }

@@ -144,7 +144,9 @@ def test_a_superlink_with_three_supernodes_survives_one_that_is_killed(
     processes.start("run", "flwr", "run", "app", "local", "--run-config", f'out="{out}"', "--stream")
     wait("the first round", processes, 180, lambda: len(rounds_of(out)) >= 1)
     processes.kill("node2")
-    wait("the end", processes, 400, lambda: ff.open(out).ended)
+    run = processes.started["run"]
+    wait("the end", processes, 400, lambda: ff.open(out).ended or run.poll() is not None)
+    assert ff.open(out).ended, processes.logs()
     rounds, opened = rounds_of(out), ff.open(out)
     assert len(rounds) == 5 and opened.end is not None and opened.end.reason == "rounds_max"
     lost = {line["round"]: [gone["device"] for gone in line.get("lost", [])] for line in rounds}

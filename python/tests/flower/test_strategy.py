@@ -414,6 +414,25 @@ def test_nodes_are_matched_to_devices() -> None:
         configured({66: {}}, nodes={77: 0})
 
 
+def test_an_error_of_the_superlink_is_a_lost_client() -> None:
+    strategy = CoinStrategy(ff.Plan.from_q(FLEET, [1.0] * 4), nodes={5: 0, 6: 1, 7: 2}, min_available_nodes=3)
+    with identity(1):
+        arrays = apps.first_model()
+        first, *_ = strategy.configure_train(1, arrays, ConfigRecord(), FakeGrid({5: {}, 6: {}, 7: {}}))
+        good = Message(RecordDict({"arrays": arrays}), reply_to=first)
+        bad = Message(Error(ErrorCode.MESSAGE_UNAVAILABLE, "gone"), reply_to=first)
+        bad.metadata.__dict__["_src_node_id"] = 1
+        strategy.aggregate_train(1, [bad, good])
+        assert strategy.lost == {1: "unavailable", 2: "unavailable", 3: "offline"}
+        strategy.configure_train(2, arrays, ConfigRecord(), FakeGrid({5: {}, 6: {}, 7: {}}))
+        strategy.aggregate_train(2, [good])
+        assert strategy.lost == {1: "timeout", 2: "timeout", 3: "offline"}
+        stranger = Message(RecordDict({"arrays": arrays}), reply_to=first)
+        stranger.metadata.__dict__["_src_node_id"] = 99
+        with pytest.raises(ff.InputError, match="a reply from node 99, which is not in the plan"):
+            strategy.aggregate_train(2, [stranger])
+
+
 def test_a_query_tells_the_partition() -> None:
     app = partition_query(ClientApp())
     with identity(1):
