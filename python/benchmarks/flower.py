@@ -44,7 +44,9 @@ def idle_app() -> ClientApp:
     @app.train()
     def train(message: Message, context: Context) -> Message:
         metrics = MetricRecord({"num-examples": 1})
-        return Message(RecordDict({"arrays": message.content["arrays"], "metrics": metrics}), reply_to=message)
+        return Message(
+            RecordDict({"arrays": message.content["arrays"], "metrics": metrics}), reply_to=message
+        )
 
     return app
 
@@ -110,7 +112,9 @@ def rounds_secs(grid: Grid, arrays: ArrayRecord, rounds: int) -> float:
     return (time.perf_counter() - start) / rounds
 
 
-def compare(app: ClientApp, arrays: ArrayRecord, workers: int | None, turns: int, rounds: int) -> dict[str, float]:
+def compare(
+    app: ClientApp, arrays: ArrayRecord, workers: int | None, turns: int, rounds: int
+) -> dict[str, float]:
     """Rounds per second on both grids, the median over turns; the first turn warms both up."""
     from flwr.simulation import run_simulation
 
@@ -144,7 +148,9 @@ def compare(app: ClientApp, arrays: ArrayRecord, workers: int | None, turns: int
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--quick", action="store_true", help="time few rounds")
     parser.add_argument("--check", action="store_true", help="fail below the promised ratios")
@@ -161,7 +167,10 @@ def main() -> int:
     except ImportError:
         print("PyTorch is missing, so the CNN is left out", file=sys.stderr)
     else:
-        cases["CNN, 10 clients"] = lambda: compare(cnn_app(), cnn_arrays(), WORKERS, turns, rounds), CNN_RATIO_MIN
+        cases["CNN, 10 clients"] = (
+            lambda: compare(cnn_app(), cnn_arrays(), WORKERS, turns, rounds),
+            CNN_RATIO_MIN,
+        )
     results = {name: {**case(), "ratio_min": least} for name, (case, least) in cases.items()}
     if words.json:
         print(json.dumps(results, indent=2))

@@ -10,7 +10,7 @@ Examples:
     >>> from fedflip.flower import CoinStrategy
     >>> plan = ff.plan(ff.Fleet.paper(10, seed=1), bandwidth_mbps=10, scheme="fixed=0.5")
     >>> CoinStrategy(plan, seed=1).cohort(round=1).tolist()
-    [1, 4, 5, 6, 7]
+    [0, 1, 4, 6]
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class CoinStrategy(Strategy):
         >>> plan = ff.plan(ff.Fleet.paper(10, seed=1), bandwidth_mbps=10, scheme="fixed=0.5")
         >>> strategy = CoinStrategy(plan, seed=1, server_optimiser="momentum")
         >>> strategy.cohort(round=2).tolist()
-        [0, 1, 5, 7]
+        [0, 1, 3, 8, 9]
     """
 
     def __init__(

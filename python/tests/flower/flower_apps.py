@@ -49,7 +49,9 @@ def noisy_train(message: Message, context: Context) -> Message:
     model = message.content["arrays"].to_numpy_ndarrays()[0]
     before = context.state.array_records.get("last")
     last = np.zeros_like(model) if before is None else before.to_numpy_ndarrays()[0]
-    after = (model + 0.1 * np.random.standard_normal(model.shape) + 0.01 * random.random() + 0.1 * last).astype(model.dtype)
+    after = (
+        model + 0.1 * np.random.standard_normal(model.shape) + 0.01 * random.random() + 0.1 * last
+    ).astype(model.dtype)
     context.state["last"] = ArrayRecord([after])
     metrics = MetricRecord({"train_loss": float(after.mean()), "num-examples": 1})
     return Message(RecordDict({"arrays": ArrayRecord([after]), "metrics": metrics}), reply_to=message)

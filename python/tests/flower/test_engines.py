@@ -95,7 +95,9 @@ class Processes:
         process.wait()
 
     def logs(self) -> str:
-        return "\n".join(f"== {log.name}\n{log.read_text()[-1500:]}" for log in sorted(self.folder.glob("*.log")))
+        return "\n".join(
+            f"== {log.name}\n{log.read_text()[-1500:]}" for log in sorted(self.folder.glob("*.log"))
+        )
 
 
 @pytest.fixture
@@ -131,10 +133,14 @@ def test_a_superlink_with_three_supernodes_survives_one_that_is_killed(
         pytest.skip("the addresses of older SuperLinks are other arguments")
     shutil.copytree(HERE / "deployed", tmp_path / "app")
     link, *nodes = free_ports(4)
-    config = f'[superlink]\ndefault = "local"\n[superlink.local]\naddress = "127.0.0.1:{link}"\ninsecure = true\n'
+    config = (
+        f'[superlink]\ndefault = "local"\n[superlink.local]\naddress = "127.0.0.1:{link}"\ninsecure = true\n'
+    )
     (tmp_path / "home" / "config.toml").write_text(config)
     local = ["--insecure", "--host", "127.0.0.1", "--port"]
-    processes.start("link", "flower-superlink", *local, str(link), "--disable-runtime-dependency-installation")
+    processes.start(
+        "link", "flower-superlink", *local, str(link), "--disable-runtime-dependency-installation"
+    )
     for device, port in enumerate(nodes):
         partition = f"partition-id={device} num-partitions=3"
         place = ["--superlink", f"127.0.0.1:{link}", "--node-config", partition]

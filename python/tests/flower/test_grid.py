@@ -84,7 +84,9 @@ def test_coins_cohorts_and_times_are_those_of_simulate(tmp_path: Path) -> None:
             return np.zeros(4, np.float32)
 
         def train(self, model: Any, key: Any) -> Any:
-            return (0.1 * (key.device - model)).astype(np.float32), float(np.square(key.device - model).mean())
+            return (0.1 * (key.device - model)).astype(np.float32), float(
+                np.square(key.device - model).mean()
+            )
 
         def evaluate(self, model: Any) -> Any:
             return {"loss": float(model.mean())}
@@ -93,7 +95,14 @@ def test_coins_cohorts_and_times_are_those_of_simulate(tmp_path: Path) -> None:
     plan = ff.plan(fleet, bandwidth_mbps=10, scheme="fixed=0.3")
     conditions = {"dropout": 0.2, "compute_jitter": 0.3, "fading_db": 3.0}
     native = ff.simulate(
-        Mean(), fleet=fleet, plan=plan, seed=5, rounds_max=30, world=conditions, deadline_secs=0.6, progress=False
+        Mean(),
+        fleet=fleet,
+        plan=plan,
+        seed=5,
+        rounds_max=30,
+        world=conditions,
+        deadline_secs=0.6,
+        progress=False,
     )
     strategy = CoinStrategy(plan, seed=5, out=tmp_path / "run")
     grid = grid_of(fleet=fleet, conditions=conditions, seed=5, deadline_secs=0.6)
@@ -176,7 +185,9 @@ def test_messages_of_other_kinds_and_second_messages() -> None:
     @app.query("state")
     def state(message: Message, context: Context) -> Message:
         asked.append(context.node_config["partition-id"])
-        return Message(RecordDict({"c": ConfigRecord({"n": context.node_config["num-partitions"]})}), reply_to=message)
+        return Message(
+            RecordDict({"c": ConfigRecord({"n": context.node_config["num-partitions"]})}), reply_to=message
+        )
 
     app.train("twice")(lambda message, context: apps.train(message, context))
     found: dict[str, Any] = {}
@@ -297,7 +308,9 @@ def test_a_server_app_that_fails_leaves_readable_records(tmp_path: Path) -> None
 
 
 def test_apps_by_import_path_and_configuration_by_folder(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.flwr.app.config]\nlr = 0.1\n[tool.flwr.app.config.data]\nkind = "iid"\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.flwr.app.config]\nlr = 0.1\n[tool.flwr.app.config.data]\nkind = "iid"\n'
+    )
     grid = grid_of("flower_apps:app", run_config=tmp_path)
     seen: list[Any] = []
     server = ServerApp()

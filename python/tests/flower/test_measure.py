@@ -37,7 +37,9 @@ def test_a_virtual_fleet_is_measured_as_it_is(at_once: int) -> None:
     fleet = measured(at_once=at_once)
     assert fleet.compute_secs == pytest.approx(FLEET.compute_secs)
     assert fleet.samples.tolist() == [10] * 6
-    content = RecordDict({"arrays": apps.first_model(), "metrics": ConfigRecord({"train_loss": 0.0, "num-examples": 1})})
+    content = RecordDict(
+        {"arrays": apps.first_model(), "metrics": ConfigRecord({"train_loss": 0.0, "num-examples": 1})}
+    )
     assert fleet.comm_secs == pytest.approx(np.full(6, mbit(content)))
     assert ff.plan(fleet, bandwidth_mbps=10).q.min() > 0
 
@@ -45,7 +47,9 @@ def test_a_virtual_fleet_is_measured_as_it_is(at_once: int) -> None:
 def test_uploads_are_taken_off_and_failures_are_named() -> None:
     slow = measured(bandwidth_mbps=1e-3)
     assert np.all(slow.compute_secs < FLEET.compute_secs)
-    with pytest.raises(ff.FedflipError, match="device 2 could not be measured: ValueError: device 2 has no data"):
+    with pytest.raises(
+        ff.FedflipError, match="device 2 could not be measured: ValueError: device 2 has no data"
+    ):
         measured(apps.failing, ConfigRecord({"fails": [2]}), at_once=6)
     with pytest.raises(ff.InputError, match="devices is 0"):
         measured(devices=0)

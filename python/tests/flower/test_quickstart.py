@@ -29,7 +29,12 @@ def in_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def run(workers: int | None, out: Path) -> tuple[dict[str, Any], float]:
     grid = VirtualGrid(
-        "torchapp.client_app:app", ff.Fleet.paper(5, seed=1), bandwidth_mbps=10, run_config=APP, workers=workers, out=out
+        "torchapp.client_app:app",
+        ff.Fleet.paper(5, seed=1),
+        bandwidth_mbps=10,
+        run_config=APP,
+        workers=workers,
+        out=out,
     )
     grid.run("torchapp.server_app:app")
     return torch.load("final_model.pt"), grid.now
@@ -57,7 +62,9 @@ def test_coins_train_the_same_clients() -> None:
     from torchapp.task import Net
 
     fleet = ff.Fleet.paper(5, seed=1)
-    strategy = CoinStrategy(ff.plan(fleet, bandwidth_mbps=10, scheme="fixed=0.6"), seed=1, fraction_evaluate=0.5)
+    strategy = CoinStrategy(
+        ff.plan(fleet, bandwidth_mbps=10, scheme="fixed=0.6"), seed=1, fraction_evaluate=0.5
+    )
     results: list[Any] = []
     server = ServerApp()
     server.main()(

@@ -34,7 +34,12 @@ PLAN = ff.Plan.from_q(FLEET, [0.3, 0.9, 0.5, 0.6], bandwidth_mbps=2)
 
 
 def run(
-    app: Any = apps.app, rounds: int = 8, conditions: Any = None, arrays: Any = None, plan: Any = PLAN, **more: Any
+    app: Any = apps.app,
+    rounds: int = 8,
+    conditions: Any = None,
+    arrays: Any = None,
+    plan: Any = PLAN,
+    **more: Any,
 ) -> tuple[ArrayRecord, float, CoinStrategy]:
     results: list[Any] = []
     fractions = {"fraction_evaluate": 0.0, "seed": 3}
@@ -175,7 +180,9 @@ def test_arrays_of_any_type_and_number_keep_their_types() -> None:
     assert after["mask"].tolist() == [True, False]
 
 
-@pytest.mark.parametrize("optimiser", ["momentum", "adam", {"optimiser": "yogi", "step": 0.1, "averaging": 0.5}])
+@pytest.mark.parametrize(
+    "optimiser", ["momentum", "adam", {"optimiser": "yogi", "step": 0.1, "averaging": 0.5}]
+)
 def test_server_optimisers_are_those_of_scenarios(optimiser: Any) -> None:
     class Mean:
         devices = 4
@@ -212,7 +219,9 @@ def test_evaluation_by_clients_and_by_the_server(tmp_path: Path) -> None:
     assert list(result.evaluate_metrics_clientapp) == [1, 2, 3, 4]
     opened = ff.open(tmp_path / "run")
     assert opened.evaluations["accuracy"].tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
-    assert opened.evaluations["client_loss"][-1] == pytest.approx(result.evaluate_metrics_clientapp[4]["loss"])
+    assert opened.evaluations["client_loss"][-1] == pytest.approx(
+        result.evaluate_metrics_clientapp[4]["loss"]
+    )
     assert opened.header["expected_participants"] == pytest.approx(2.3)
 
 
@@ -248,7 +257,12 @@ def test_an_update_with_nan_ends_the_run_as_diverged(tmp_path: Path) -> None:
 
 def test_a_folder_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     """A state in each client, an optimiser, double precision, and more rounds than planned at first."""
-    more = {"arrays": doubles(), "server_optimiser": "adam", "conditions": {"dropout": 0.2}, "checkpoint_secs": 0.0}
+    more = {
+        "arrays": doubles(),
+        "server_optimiser": "adam",
+        "conditions": {"dropout": 0.2},
+        "checkpoint_secs": 0.0,
+    }
     whole, secs, _ = run(apps.noisy, rounds=9, out=tmp_path / "whole", **more)
     run(apps.noisy, rounds=4, out=tmp_path / "part", **more)
     resumed, again, _ = run(apps.noisy, rounds=9, out=tmp_path / "part", resume=True, **more)
@@ -279,7 +293,10 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path) -> None:
     whole, _, _ = run(apps.noisy, rounds=60, arrays=doubles(), out=tmp_path / "whole", checkpoint_secs=0.0)
     out = tmp_path / "killed"
     code = _KILLED.format(tests=str(Path(__file__).parent), out=str(out))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(ff.__file__).parents[1]), *sys.path])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(Path(ff.__file__).parents[1]), *sys.path]),
+    }
     process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)
     try:
         until = time.monotonic() + 120
@@ -405,7 +422,9 @@ def test_nodes_are_matched_to_devices() -> None:
         "node 88 has the partition-id 9, which is not in the plan of 4 devices": {"partition-id": 9},
         "node 88 has no partition-id": {},
         "nodes 77 and 88 both have the partition-id 2": {"partition-id": 2},
-        "node 88 does not tell its partition-id": Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, "no query function"),
+        "node 88 does not tell its partition-id": Error(
+            ErrorCode.CLIENT_APP_RAISED_EXCEPTION, "no query function"
+        ),
     }
     for problem, answer in wrong.items():
         with pytest.raises(ff.InputError, match=problem):

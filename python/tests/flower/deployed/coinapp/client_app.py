@@ -21,4 +21,6 @@ def train(message: Message, context: Context) -> Message:
 def evaluate(message: Message, context: Context) -> Message:
     (model,) = message.content["arrays"].to_numpy_ndarrays()
     loss = float(np.square(model - int(context.node_config["partition-id"])).mean())
-    return Message(RecordDict({"metrics": MetricRecord({"loss": loss, "num-examples": 10})}), reply_to=message)
+    return Message(
+        RecordDict({"metrics": MetricRecord({"loss": loss, "num-examples": 10})}), reply_to=message
+    )

@@ -12,7 +12,9 @@ def received(msg: Message, context: Context):
     model = task.Net()
     model.load_state_dict(msg.content["arrays"].to_torch_state_dict())
     config = context.node_config
-    return model, task.load_data(config["partition-id"], config["num-partitions"], context.run_config["batch-size"])
+    return model, task.load_data(
+        config["partition-id"], config["num-partitions"], context.run_config["batch-size"]
+    )
 
 
 @app.train()
