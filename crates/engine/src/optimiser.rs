@@ -126,7 +126,7 @@ impl Optimiser {
 
     /// Round `round`: writes what comes of model, memory and g to the last pair, all as long as the
     /// model. False if any number is NaN or infinite.
-    pub(crate) fn advance(
+    pub fn advance(
         &self,
         round: u64,
         (model, memory): (&ModelVector, &Memory),
@@ -167,7 +167,7 @@ impl Memory {
     }
 
     /// Buffers of the same size, for the next memory.
-    pub(crate) fn room(&self) -> Self {
+    pub fn room(&self) -> Self {
         let zeros = |vector: &[f32]| vec![0.0; vector.len()];
         let average = self.average.as_ref().map(|average| zeros(average.as_slice()));
         Self {

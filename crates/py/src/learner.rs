@@ -59,7 +59,7 @@ pub(crate) fn specs(tensors: Vec<(String, Vec<usize>)>) -> Vec<(String, ParamSpe
 }
 
 /// A metric of a learner: the weighted mean of what it returns.
-fn metric(name: &str, falls: bool) -> Metric {
+pub(crate) fn metric(name: &str, falls: bool) -> Metric {
     let known = metrics::metric(name).map(|metric| metric.info.display);
     let info = MetricInfo {
         name: Cow::Owned(name.to_owned()),

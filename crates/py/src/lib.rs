@@ -11,6 +11,7 @@
 //! - `scenario`: scenarios; `simulate`, `study`: simulated runs, comparisons, sweeps and pilots; `call`: what these have in
 //!   common; `learner`, `crew`: what trains in them; `scheme`: what
 //!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
+//! - `rounds`: the clock, the records and the server of rounds that a program runs itself.
 //! - `runs`, `tables`: what a run leaves behind.
 //! - `serve`, `certs`: real devices.
 
@@ -25,6 +26,7 @@ mod fleet;
 mod learner;
 mod observer;
 mod plan;
+mod rounds;
 mod runs;
 mod scenario;
 mod scheme;
@@ -51,6 +53,7 @@ fn _fedflip(module: &Bound<'_, PyModule>) -> PyResult<()> {
         study::register,
         learner::register,
         scheme::register,
+        rounds::register,
         runs::register,
         tables::register,
         serve::register,

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_fleet::Band;
+use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::model_file;
 use fedflip_plan::{GivenQ, Schedule, Scheme};
 use fedflip_scenario::{InMemory, InitialModel, Scenario, Source, key_names};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
 use crate::error::Failure;
@@ -20,6 +22,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScenario>()?;
     module.add_function(wrap_pyfunction!(scenario_keys, module)?)
 }
+
+/// A first model: names and shapes, and all numbers one after the other.
+type Tensors<'py> = (Vec<(String, Vec<usize>)>, PyReadonlyArray1<'py, f32>);
 
 /// A scenario with every key decided.
 #[pyclass(frozen, name = "Scenario", module = "fedflip._fedflip")]
@@ -42,7 +47,8 @@ pub(crate) fn source_of(task: &str, path: Option<&Path>) -> Result<Source, Failu
 impl PyScenario {
     /// The scenario of a file, or of a task if there is no file. Values in memory take the place of files and schemes.
     #[staticmethod]
-    #[pyo3(signature = (task, path, overrides, fleet=None, plan=None, scheme=None, trainer=None))]
+    #[pyo3(signature = (task, path, overrides, fleet=None, plan=None, scheme=None, trainer=None, initial=None))]
+    #[expect(clippy::too_many_arguments, reason = "the façade names them")]
     fn resolve(
         task: &str,
         path: Option<PathBuf>,
@@ -51,6 +57,7 @@ impl PyScenario {
         plan: Option<PyRef<'_, PyPlan>>,
         scheme: Option<PyRef<'_, PyScheme>>,
         trainer: Option<PyRef<'_, PyTrainer>>,
+        initial: Option<Tensors<'_>>,
     ) -> Result<Self, Failure> {
         let source = source_of(task, path.as_deref())?;
         let mut memory = InMemory::default();
@@ -62,6 +69,14 @@ impl PyScenario {
             // The seed decides the first model later; here its tensors count.
             let zeros = vec![0.0; trainer.0.params_len()];
             let bytes = model_file::write(&trainer.0.params, &zeros)?;
+            memory.initial = Some(Arc::new(InitialModel::new(InitialModel::COPY, bytes)));
+            overrides.push(format!("task.initial={:?}", InitialModel::COPY));
+        }
+        if let Some((tensors, numbers)) = initial {
+            let spec = |shape: &[usize]| ParamSpec::trained("tensor", shape, Init::Constant(0.0));
+            let params: Vec<_> = tensors.into_iter().map(|(name, shape)| (name, spec(&shape))).collect();
+            let numbers = numbers.as_slice().map_err(PyErr::from)?;
+            let bytes = model_file::write(&params, numbers)?;
             memory.initial = Some(Arc::new(InitialModel::new(InitialModel::COPY, bytes)));
             overrides.push(format!("task.initial={:?}", InitialModel::COPY));
         }

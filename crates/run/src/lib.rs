@@ -75,7 +75,7 @@ pub use error::RunError;
 pub use observe::{Observer, RunInfo};
 pub use retime::{Retimed, retime};
 pub use session::Session;
-pub use setup::{Planned, Setup};
+pub use setup::{Planned, Setup, header};
 pub use simulate::{simulate, simulate_planned};
 pub use single::{Finished, Single};
 pub use trainer::Trainer;

@@ -168,7 +168,7 @@ pub(crate) fn buffered(fleet: &Fleet, scenario: &Scenario) -> Result<Option<Buff
 }
 
 /// The first line of the records of a run.
-pub(crate) fn header(
+pub fn header(
     (scenario, pilot): (&Scenario, bool),
     (parameters, metrics): (usize, &[Metric]),
     schedule: &Schedule,

@@ -14,6 +14,7 @@ use fedflip_record::Round;
 mod feedback;
 mod question;
 
+use crate::fates::{Fates, Timing, VANISHED};
 use crate::received::received;
 
 /// Devices among which the longest is trained first.
@@ -174,43 +175,15 @@ impl World for SimWorld<'_> {
 
     fn dispatch(&mut self, order: Order<'_>) -> Result<(), EngineError> {
         let Order { round, model, allocation, deadline_secs, lead, overhead_secs } = order;
-        let (conditions, seed) = (self.conditions, self.seed);
-        self.took_secs.clear();
+        let seed = self.seed;
+        let timing = Timing { round, allocation, deadline_secs, lead };
+        let Fates { arrived, vanished, late, round_secs } = timing.fates(self.conditions, seed);
+        self.took_secs = arrived;
         self.settled.clear();
-        let (mut last_secs, mut late) = (0.0_f64, false);
-        for share in &allocation.shares {
-            let jitter = conditions.jitter(seed, round, share.device);
-            // What comes first does not vary.
-            let compute_secs = lead.secs() + (share.compute_secs - lead.secs()) * jitter;
-            let begin_secs = compute_secs.max(share.upload_from_secs);
-            let finish_secs = begin_secs + share.upload_secs;
-            // A device that is drawn for its answer has answered.
-            let vanishes_secs = |part: f64| lead.asked_secs + part * (finish_secs - lead.asked_secs);
-            match conditions.vanishes_after(seed, round, share.device).map(vanishes_secs) {
-                Some(secs) if deadline_secs.is_none_or(|deadline| secs <= deadline) => {
-                    last_secs = last_secs.max(secs);
-                    self.settled.push_back(Event::Lost { device: share.device, reason: "vanished" });
-                }
-                Some(_) => late = true,
-                None if deadline_secs.is_some_and(|deadline| finish_secs > deadline) => late = true,
-                None => {
-                    last_secs = last_secs.max(finish_secs);
-                    self.took_secs.push((share.device, [begin_secs, share.upload_secs]));
-                }
-            }
-        }
-        let as_planned = conditions.compute_jitter <= 0.0 && self.took_secs.len() == allocation.shares.len();
-        let round_secs = match deadline_secs {
-            Some(deadline_secs) if late => {
-                self.settled.push_back(Event::Deadline);
-                deadline_secs
-            }
-            _ if as_planned => allocation.round_secs,
-            _ => last_secs,
-        };
-        // Answers take their time also if nobody is drawn for them.
-        let answered_secs = if lead.asked_secs > 0.0 { lead.secs() } else { 0.0 };
-        self.secs += round_secs.max(answered_secs) + overhead_secs;
+        let lost = vanished.into_iter().map(|device| Event::Lost { device, reason: VANISHED });
+        self.settled.extend(lost);
+        self.settled.extend((!late.is_empty()).then_some(Event::Deadline));
+        self.secs += timing.taken_secs(round_secs, overhead_secs);
 
         let weight = |device: usize| {
             let found = self.draws.binary_search_by_key(&device, |draw| draw.device);

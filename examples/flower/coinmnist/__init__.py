@@ -1,0 +1,1 @@
+"""A Flower app whose clients flip their own coins."""

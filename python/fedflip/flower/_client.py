@@ -1,0 +1,81 @@
+"""One message on one client: the app is called, and what it raises becomes an error with its traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flwr.app import Context, Message, RecordDict
+
+from fedflip.flower._messages import copied
+
+__all__ = ["Outcome", "execute", "kept_random_state", "seed_everything"]
+
+
+@dataclass
+class Outcome:
+    """What became of one message.
+
+    Attributes:
+        reply: The reply; None if the client failed.
+        state: The state of the client after the message; None if the client failed.
+        problem: The exception in one line; empty if there is none.
+        traceback: The traceback of the client's code.
+        crashed: Whether the process of the client ended.
+        exception: The exception itself, if the client ran in this process.
+    """
+
+    reply: Message | None = None
+    state: RecordDict | None = None
+    problem: str = ""
+    traceback: str = ""
+    crashed: bool = False
+    exception: BaseException | None = None
+
+
+def execute(app: Any, message: Message, context: Context, seed: int | None) -> Outcome:
+    """Calls a ClientApp. Exceptions of its code are part of the outcome; Ctrl-C and exits are not."""
+    if seed is not None:
+        seed_everything(seed)
+    try:
+        reply = app(message, context)
+        if not isinstance(reply, Message):
+            raise TypeError(f"the ClientApp returned {type(reply).__name__}, and should return a Message")
+        reply.metadata.dst_node_id = message.metadata.src_node_id
+    except Exception as error:
+        shown = "".join(traceback.format_exception(error))
+        return Outcome(problem=f"{type(error).__name__}: {error}", traceback=shown, exception=error)
+    if reply.has_content():
+        # The client may keep what it has sent, and change it later.
+        reply.__dict__["_content"] = copied(reply.content)
+    return Outcome(reply=reply, state=context.state)
+
+
+def seed_everything(seed: int) -> None:
+    """Seeds the global generators of Python, numpy and, if it is loaded, PyTorch."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(seed % 2**63)
+
+
+@contextlib.contextmanager
+def kept_random_state() -> Iterator[None]:
+    """Leaves the global generators as they were: clients in this process do not change the server's numbers."""
+    python, numpy = random.getstate(), np.random.get_state()
+    torch = sys.modules.get("torch")
+    of_torch = torch.get_rng_state() if torch is not None else None
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+        if torch is not None:
+            torch.set_rng_state(of_torch)

@@ -1,0 +1,143 @@
+"""Which node is which device: by their partition ids."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from logging import INFO, WARNING
+from typing import Any
+
+from flwr.app import ConfigRecord, Context, Message, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.serverapp import Grid
+
+from fedflip._errors import InputError
+from fedflip.flower._flwr import PARTITION_ID_KEY, ErrorCode, flower_log
+from fedflip.flower._grid import VirtualGrid
+
+__all__ = ["Nodes", "partition_query"]
+
+_ACTION = "fedflip_partition"
+_RECORD = "fedflip"
+_QUERY_SECS = 60.0
+
+
+def partition_query(app: ClientApp) -> ClientApp:
+    """Lets a ClientApp tell a :class:`CoinStrategy` which device it is, by the ``partition-id`` of its node.
+
+    Flower's node ids are different in each run. Flower's simulations set ``partition-id`` themselves; a SuperNode is started
+    with ``--node-config "partition-id=0"``. A :class:`VirtualGrid` needs no such query.
+
+    Args:
+        app: The app, which gets a handler for one more message.
+
+    Returns:
+        The same app.
+
+    Examples:
+        >>> from flwr.clientapp import ClientApp
+        >>> app = partition_query(ClientApp())
+    """
+
+    @app.query(_ACTION)
+    def answer(message: Message, context: Context) -> Message:
+        known = context.node_config.get(PARTITION_ID_KEY)
+        config = ConfigRecord({} if known is None else {PARTITION_ID_KEY: int(known)})
+        return Message(RecordDict({_RECORD: config}), reply_to=message)
+
+    return app
+
+
+class Nodes:
+    """The nodes of the devices of a plan.
+
+    Args:
+        names: The names of the devices.
+        given: The device of each node, if the user says so.
+    """
+
+    def __init__(self, names: tuple[str, ...], given: Mapping[int, int] | None) -> None:
+        self._names = names
+        self._device_of = {node: self._checked(node, device) for node, device in (given or {}).items()}
+        self._is_given = given is not None
+
+    def connected(self, grid: Grid) -> dict[int, int]:
+        """The node of each device that is connected. Nodes that are new are asked."""
+        online = list(grid.get_node_ids())
+        if isinstance(grid, VirtualGrid) and not self._is_given:
+            self._device_of = {node: self._checked(node, device) for node, device in grid.partitions.items()}
+        unknown = [node for node in online if node not in self._device_of]
+        if unknown and self._is_given:
+            raise InputError(
+                f"node {unknown[0]} is not in the plan: nodes has no device for it",
+                where="nodes",
+                value=unknown[0],
+                remedy="add the node to nodes={node_id: device}",
+            )
+        if unknown:
+            self._ask(grid, unknown)
+        node_of: dict[int, int] = {}
+        for node in online:
+            device = self._device_of.get(node)
+            if device is not None and node_of.setdefault(device, node) != node:
+                raise InputError(
+                    f"nodes {node_of[device]} and {node} both have the partition-id {device}",
+                    where=PARTITION_ID_KEY,
+                    value=device,
+                    remedy="give every node a partition-id of its own",
+                )
+        return node_of
+
+    def wait(self, grid: Grid, wanted: int, poll_secs: float = 1.0) -> dict[int, int]:
+        """Waits until so many devices are connected, as Flower's strategies do."""
+        seen = -1
+        while len(node_of := self.connected(grid)) < wanted:
+            if len(node_of) != seen:
+                seen = len(node_of)
+                flower_log(INFO, "Waiting for clients: %d of the %d of the plan are connected.", seen, wanted)
+            time.sleep(poll_secs)
+        return node_of
+
+    def _ask(self, grid: Grid, nodes: list[int]) -> None:
+        asked = [Message(RecordDict({_RECORD: ConfigRecord({})}), node, f"query.{_ACTION}") for node in nodes]
+        for reply in grid.send_and_receive(asked, timeout=_QUERY_SECS):
+            node = reply.metadata.src_node_id
+            if reply.has_error():
+                self._refuse_unless_gone(node, reply.error)
+                continue
+            device = reply.content.config_records[_RECORD].get(PARTITION_ID_KEY)
+            if device is None:
+                raise InputError(
+                    f"node {node} has no partition-id",
+                    where=PARTITION_ID_KEY,
+                    value=node,
+                    remedy='start it with --node-config "partition-id=0", or give nodes={node_id: device}',
+                )
+            self._device_of[node] = self._checked(node, device)
+
+    def _refuse_unless_gone(self, node: int, error: Any) -> None:
+        """An app that cannot answer is a mistake; a node that has gone is not, and is asked again when it is back."""
+        codes = (
+            ErrorCode.CLIENT_APP_RAISED_EXCEPTION,
+            ErrorCode.LOAD_CLIENT_APP_EXCEPTION,
+            ErrorCode.UNKNOWN,
+        )
+        if error.code in codes:
+            raise InputError(
+                f"node {node} does not tell its partition-id: {error.reason}",
+                where="client_app",
+                value=node,
+                remedy="add fedflip.flower.partition_query(app) to the ClientApp, or give nodes={node_id: device}",
+            )
+        flower_log(WARNING, "fedflip: node %d gave no answer: %s", node, error.reason)
+
+    def _checked(self, node: int, device: Any) -> int:
+        whole = isinstance(device, int) and not isinstance(device, bool)
+        if not whole or not 0 <= device < len(self._names):
+            raise InputError(
+                f"node {node} has the partition-id {device!r}, which is not in the plan of {len(self._names)} devices",
+                where=PARTITION_ID_KEY,
+                value=device,
+                remedy=f"use partition ids from 0 to {len(self._names) - 1}, or plan for all clients",
+            )
+        return int(device)
