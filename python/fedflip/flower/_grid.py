@@ -13,6 +13,7 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
 from fedflip import _fedflip
+from fedflip._arguments import choice
 from fedflip._errors import InputError
 from fedflip._fleet import Fleet, as_fleet
 from fedflip._key import TrainKey
@@ -25,7 +26,7 @@ from fedflip.flower._messages import EVALUATE, TRAIN, category, mbit, mean_metri
 from fedflip.flower._model import Arrays, Layout, arrays_of
 from fedflip.flower._records import Folder, RunRecords
 from fedflip.flower._rounds import EVALUATIONS_FROM, TimedRound, timed_round, waves
-from fedflip.flower._settings import choice, clock_keys, native_scenario
+from fedflip.flower._settings import clock_keys, native_scenario
 
 __all__ = ["VirtualGrid"]
 

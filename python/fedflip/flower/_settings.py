@@ -15,22 +15,10 @@ from fedflip._nearest import nearest
 from fedflip._plan import Plan
 from fedflip.flower._model import Layout
 
-__all__ = ["choice", "clock_keys", "native_scenario", "optimiser_keys"]
+__all__ = ["clock_keys", "native_scenario", "optimiser_keys"]
 
 _CONDITIONS = ("compute_jitter", "fading_db", "dropout")
 _OPTIMISER = ("optimiser", "step", "momentum", "second_moment", "epsilon", "averaging")
-
-
-def choice(where: str, value: Any, choices: tuple[str, ...]) -> str:
-    """One of several words, checked."""
-    if value in choices:
-        return str(value)
-    raise InputError(
-        f"{where}: {value!r} is none of {', '.join(choices)}",
-        where=where,
-        value=value,
-        remedy=f"use {' or '.join(repr(word) for word in choices)}",
-    )
 
 
 def clock_keys(

@@ -15,10 +15,10 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricReco
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
+from fedflip._arguments import choice, count
 from fedflip._errors import FedflipError, InputError
 from fedflip._key import TrainKey
 from fedflip._plan import Plan
-from fedflip._plan_arguments import count
 from fedflip.flower._flwr import flower_log
 from fedflip.flower._journal import Clock, Journal
 from fedflip.flower._messages import train_loss
@@ -26,7 +26,7 @@ from fedflip.flower._model import DivergedUpdateError, WeightedSum, arrays_of, r
 from fedflip.flower._nodes import Nodes
 from fedflip.flower._replies import Aggregate, Reports, aggregated, record_metrics
 from fedflip.flower._server import ServerModel
-from fedflip.flower._settings import choice, native_scenario, optimiser_keys
+from fedflip.flower._settings import native_scenario, optimiser_keys
 
 __all__ = ["CoinStrategy"]
 
@@ -102,7 +102,7 @@ class CoinStrategy(Strategy):
         if resume and out is None:
             raise InputError("resume needs a folder", where="resume", value=True, remedy="add out=FOLDER")
         self.plan, self._out, self._resume = plan, out, resume
-        self.seed = count("seed", seed) or 0
+        self.seed = count("seed", seed)
         self._on_lost = choice("on_lost", on_lost, ("flag", "raise"))
         self._keys = {"seed": self.seed, **optimiser_keys(server_optimiser)}
         # Wrong settings and schemes without coins are refused here, and not in the first round.

@@ -35,7 +35,7 @@ struct Timed<'py> {
 impl PyVirtualClock {
     #[new]
     fn new(scenario: &PyScenario, fleet: &PyFleet) -> Self {
-        let scenario = &scenario.0;
+        let scenario = &scenario.scenario;
         // Compute times that do not vary need no margin.
         let varies = scenario.world.compute_jitter > 0.0;
         Self(Mutex::new(VirtualClock {

@@ -36,7 +36,7 @@ impl PyServerOptimiser {
     #[new]
     fn new(scenario: &PyScenario, model: PyReadonlyArray1<'_, f32>) -> PyResult<Self> {
         let model = Arc::new(ModelVector::new(model.as_slice()?.to_vec()));
-        let optimiser = scenario.0.server.optimiser();
+        let optimiser = scenario.scenario.server.optimiser();
         let memory = Mutex::new(optimiser.memory(&model));
         Ok(Self { optimiser, parameters: model.as_slice().len(), memory })
     }

@@ -1,7 +1,7 @@
 //! Run folders of rounds that a program runs itself.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use fedflip_fleet::csv_file;
 use fedflip_learn::layer::ParamSpec;
@@ -47,7 +47,7 @@ impl RunWriter {
         is_real: bool,
         resume: bool,
     ) -> PyResult<Self> {
-        let scenario = &scenario.0;
+        let scenario = &scenario.scenario;
         let task = scenario.external().map_err(Failure::from)?;
         let params = task.map(|task| task.params().to_vec()).unwrap_or_default();
         let parameters = params.iter().map(|(_, spec)| spec.len()).sum();
@@ -58,22 +58,17 @@ impl RunWriter {
         let mut fleet = Vec::new();
         // Memory takes whatever is written to it.
         let _ = csv_file::write(&plan.fleet, &mut fleet);
+        let initial = scenario.initial.as_ref().map(|model| (InitialModel::COPY, model.bytes.as_slice()));
         let contents = Contents {
             run: scenario.stored(),
             free_keys: FREE_KEYS,
             fleet,
             plan: planned.schedule.csv(&plan.fleet),
             header: header.clone(),
+            copies: initial.into_iter().collect(),
         };
-        let initial = scenario.initial.as_ref().map(Arc::clone);
-        let opened = py.detach(|| {
-            let (opened, start) = RunFolder::open(&folder, &contents, resume)?;
-            if let (Start::New, Some(initial)) = (&start, &initial) {
-                opened.write(InitialModel::COPY, &initial.bytes)?;
-            }
-            Ok((opened, start))
-        });
-        let (opened, start) = opened.map_err(|error: fedflip_record::RecordError| Failure::from(error))?;
+        let opened = py.detach(|| RunFolder::open(&folder, &contents, resume));
+        let (opened, start) = opened.map_err(Failure::from)?;
         let rounds = match &start {
             Start::New => 0,
             Start::After(checkpoint) => checkpoint.round,
